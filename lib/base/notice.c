@@ -13,10 +13,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static gw_notice *listener;
 static void *listener_context;
 
-void gw_notice_to(gw_notice *tell, void *context)
+void gw_notice_to(gw_notice *receiver, void *context)
 {
     pthread_mutex_lock(&lock);
-    listener = tell;
+    listener = receiver;
     listener_context = context;
     pthread_mutex_unlock(&lock);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Errors, time, seeded random numbers and the parsing of sizes and durations:
- * what every other module stands on.
+ * Errors, time, seeded random numbers, and the parsing of sizes and durations.
+ * All other modules use this one.
  *
- * Errors are values. A function that can fail returns `enum gw_err`, and takes
- * as its last argument a `struct gw_error *why` (NULL is allowed) that receives
- * the code and a sentence. Callers add context on the way up with `gw_wrap`,
- * so that a person reads
+ * Errors are values. A function that can fail returns `enum gw_err`. Its last
+ * argument is a `struct gw_error *why`, which may be NULL: on failure it
+ * receives the code and a sentence, on success it is unchanged. Callers add
+ * context on the way up with `gw_wrap`, so that a person reads
  *     allreduce op 12: rank 0 waits for rank 3, chunk 5: peer lost
  * The library never prints, never exits, and asserts only on its own state.
+ * Where a header names no thread, a function without a handle may be called
+ * from any thread.
  */
 #ifndef GRADWIRE_BASE_H
 #define GRADWIRE_BASE_H
@@ -28,7 +30,7 @@ extern "C" {
 #define GW_VERSION "0.1.0"
 
 /* The one list of results: name, value, text, exit status of a tool that ends
- * with it. GW_PENDING is not an error: the thing is under way. */
+ * with it. GW_PENDING is not an error: the operation is in progress. */
 #define GW_ERRORS(X)                                                           \
     X(GW_OK, 0, "ok", 0)                                                       \
     X(GW_PENDING, 1, "not finished yet", 70)                                   \
@@ -56,64 +58,77 @@ enum gw_err {
 #undef X
 };
 
-/* A result with its sentence. `text` is always terminated. */
+/* A result with its sentence, which is always terminated. */
 struct gw_error {
     enum gw_err code;
     char text[512];
 };
 
-/* "GW_ELOST" */
+/* Returns the name of a code: "GW_ELOST". The string is constant. */
 GW_API const char *gw_err_name(enum gw_err code);
-/* "peer lost" */
+/* Returns the text of a code: "peer lost". The string is constant. */
 GW_API const char *gw_err_text(enum gw_err code);
-/* The exit status of a tool that ends with `code` (sysexits). */
+/* Returns the exit status of a tool that ends with `code` (sysexits). */
 GW_API int gw_err_exit(enum gw_err code);
 
-/* Sets *why (if not NULL) to `code` and the sentence, and returns `code`. What
- * happened (GW_ENOMEM, GW_EINTR...) ends it: "a stage: out of memory". */
+/* Reports a failure: sets *why (if not NULL) to `code` and the formatted
+ * sentence, and returns `code`. A code that names the cause (GW_ENOMEM,
+ * GW_EINTR...) adds its text at the end: "a stage: out of memory". Sentences are
+ * cut at 511 bytes. */
 GW_API enum gw_err gw_fail(struct gw_error *why, enum gw_err code,
                            const char *format, ...) GW_PRINTF(3, 4);
-/* As gw_fail with GW_ESYS, or GW_ENOMEM, GW_ENOSPC, GW_EINTR where errno says
- * so; appends ": " and the text of errno or of the code. */
+/* Reports a failed system call, as gw_fail does. The code follows errno:
+ * GW_ENOMEM, GW_ENOSPC, GW_EINTR or else GW_ESYS. The sentence ends with ": "
+ * and the text of errno or of the code. */
 GW_API enum gw_err gw_fail_errno(struct gw_error *why, const char *format, ...)
     GW_PRINTF(2, 3);
-/* Puts context before the sentence already in *why; returns why->code (or
- * `code` when why is NULL). */
+/* Puts context before the sentence in *why. Returns why->code, or `code` when
+ * why is NULL. */
 GW_API enum gw_err gw_wrap(struct gw_error *why, enum gw_err code,
                            const char *format, ...) GW_PRINTF(3, 4);
 
-/* What happens beside any call and somebody should know all the same, such as
- * that a stranger without the cluster's key was refused: a sentence, told once,
- * from any thread of the library; `tell` must not call the library. NULL:
- * nobody hears it. To be set before anything is opened. */
+/* A function that receives notices: sentences about events outside of any call,
+ * such as a refused connection without the cluster's key. Each event is reported
+ * once, from any thread of the library. The function must not call the
+ * library. */
 typedef void gw_notice(void *context, const char *sentence);
-GW_API void gw_notice_to(gw_notice *tell, void *context);
+/* Sets the receiver of all notices of this process. NULL, the default, drops
+ * them. Call it before any communicator, ring or server is opened. */
+GW_API void gw_notice_to(gw_notice *receiver, void *context);
 
-/* Monotonic time in nanoseconds; only differences mean anything. */
+/* Returns monotonic time in nanoseconds. Only differences have a meaning. */
 GW_API uint64_t gw_now_ns(void);
 
-/* xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64: small, fast,
- * the same sequence everywhere. Not for secrets. */
+/* The state of a random number generator: xoshiro256** (Blackman, Vigna 2018).
+ * Its sequence is the same on every machine. It is not for secrets. A generator
+ * belongs to one thread. */
 struct gw_rng {
     uint64_t state[4];
 };
+/* Starts the sequence that belongs to `seed`, by splitmix64. */
 GW_API void gw_rng_seed(struct gw_rng *rng, uint64_t seed);
+/* Returns 64 random bits. */
 GW_API uint64_t gw_rng_next(struct gw_rng *rng);
-/* Uniform in [0, bound); bound > 0. */
+/* Returns a uniform number in [0, bound); `bound` must be above 0. */
 GW_API uint64_t gw_rng_below(struct gw_rng *rng, uint64_t bound);
-/* Uniform in [0, 1) with 53 random bits. */
+/* Returns a uniform number in [0, 1) with 53 random bits. */
 GW_API double gw_rng_unit(struct gw_rng *rng);
 
-/* "64", "1K", "4M", "2G", "1KiB", "16MB": K, M, G are powers of 1024. */
+/* Reads a size in bytes: "64", "1K", "4M", "2G", "1KiB", "16MB". K, M and G are
+ * powers of 1024. GW_EINVAL: any other text, a negative size, or one of 2^63 or
+ * more; *bytes is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_parse_bytes(const char *text, uint64_t *bytes, struct gw_error *why);
-/* "5us", "20ms", "1.5s", "2m"; a bare number means seconds. Result in ns. */
+/* Reads a duration into nanoseconds: "5us", "20ms", "1.5s", "2m", "1h". A number
+ * without a unit is in seconds. Errors as in gw_parse_bytes; *ns is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_parse_duration(const char *text, uint64_t *ns, struct gw_error *why);
-/* "512", "1K", "1.5M": powers of 1024, the shortest exact or 3-digit form. */
+/* Writes a size in the form of gw_parse_bytes: "512", "1K", "1.5M". It is exact
+ * if three digits suffice, otherwise rounded to three digits. */
 GW_API void gw_format_bytes(uint64_t bytes, char out[16]);
 
-/* 64-bit FNV-1a of `bytes` bytes, continued from `seed` (0 to begin). */
+/* Returns the 64-bit FNV-1a hash of `bytes` bytes, continued from `seed` (0 for
+ * the first part). It detects differences, not attacks. */
 GW_API uint64_t gw_hash(const void *data, size_t bytes, uint64_t seed);
 
 #ifdef __cplusplus
