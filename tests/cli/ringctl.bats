@@ -427,6 +427,8 @@ cut_short() {
     [[ $stderr = *"expect alive==3: "*"alive is 2"* ]]
     [[ $stderr = *"is down"* ]]
     run -124 ringctl -c 'up 2; wait alive==3 --timeout 300ms'
+    run -124 ringctl -c 'up 3 ops; kill 1; wait alive==3 --timeout 300ms'
+    [[ $output = *'node 1 is dead (killed by signal 9 (Killed))'* ]]
     [[ $output = *"alive is 2"* ]]
     run -0 ringctl -c 'up 2 --name kept --keep'
     [[ $(ringctl ls -o csv) = *kept,idle,2* ]]

@@ -24,6 +24,7 @@ setup() {
 }
 
 teardown() {
+    [ -n "${BATS_TEST_COMPLETED-}" ] || grep -sa '^controller' runs/storm/log || true
     [ -z "${pids[*]}" ] || kill -KILL "${pids[@]}" 2>/dev/null || true
     [ ! -e runs/storm/endpoint ] || "$RINGCTL" down --run storm
 }

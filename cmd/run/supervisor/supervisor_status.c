@@ -170,15 +170,17 @@ static size_t add_state(const struct run *run, const struct child *child,
     if (!child->known || used >= SENTENCE_MAX || strcmp(state, "alive") == 0 ||
         strcmp(state, "left") == 0)
         return used;
-    bool told = child->crew && child->pid > 0 && child->note.text[0];
     const char *file = child->known_in; /* it explains more than a sentence */
-    const char *more = *file ? file : told ? child->note.text : "";
+    const char *more = *file             ? file
+                       : child->pid <= 0 ? child->text
+                       : child->crew     ? child->note.text
+                                         : "";
     return used + (size_t)snprintf(out + used, SENTENCE_MAX - used,
                                    "%s%s is %s%s%s%s", used ? ", " : "",
                                    child_name(child, name), state,
-                                   *file  ? " (see "
-                                   : told ? " ("
-                                          : "",
+                                   *file   ? " (see "
+                                   : *more ? " ("
+                                           : "",
                                    more, *more ? ")" : "");
 }
 
