@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# Asks the learner's choose() about every case, and notes what came of it. Reads
-# "P SIZE ALGORITHM US", those of a case one after another; -v N.
+# Asks the learner's choose() about every case and notes its loss. Reads lines "P
+# SIZE ALGORITHM US", grouped by case; -v N.
 
-# What the case before was, when the next one begins.
+# Judges the complete case, before the next one begins.
 function judge(    name, loss) {
     name = choose(ranks, size, N)
     if (!(name in time)) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# A line of run.sh's chart: where three algorithms stand beside the fastest. Reads
-# "t.ALGORITHM.time_us US".
+# Prints a line of run.sh's chart: the times of three algorithms relative to the
+# fastest. Reads "t.ALGORITHM.time_us US".
 
 function put(letter, time,    at) {
     at = 1 + int((time / best - 1) * 24 + 0.5)

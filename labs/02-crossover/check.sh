@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Holds the learner's formulas and choice against virtual time, on hosts whose
+# Compares the learner's formulas and choices with virtual time, on hosts whose
 # costs depend on the seed.
 set -eu
 # shellcheck source=/dev/null
@@ -16,31 +16,31 @@ note N "$N"
 hosts=$LAB_OUT/star.topo
 sh "$LAB/star.sh" "$R" >"$hosts"
 
-# share PERCENT BYTES: of them, in whole elements of every chunk.
+# share PERCENT BYTES: that share, in whole elements of every chunk.
 share() {
     awk -v percent="$1" -v bytes="$2" 'BEGIN {
         printf "%.0f\n", 960 * int(percent / 100 * bytes / 960 + 0.5) }'
 }
 
-# beside NAME RANKS BYTES: the ring's time as a multiple of the other's.
-beside() {
+# compared NAME RANKS BYTES: notes the ring's time over recursive doubling's.
+compared() {
     measure_by algo "$1" collrun sim allreduce --topo "$hosts" --alpha "${A}us" \
         -n "$2" -b "$3"
     tell "$1" recursive_doubling.time_us ring.time_us
     reckon "$1.ratio" "$1.ring.time_us / $1.recursive_doubling.time_us"
 }
 
-# crosses ENTRY RANKS BELOW ABOVE: a little below and a little above what the
-# formula says; BELOW and ABOVE are what these are called.
+# crosses ENTRY RANKS BELOW ABOVE: tries a size a little below the formula's value
+# and one a little above; BELOW and ABOVE are the names of these measurements.
 crosses() {
     wrote=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/sizes.txt" | tail -n 1)
     reckon "$1" "$wrote"
     printf '    %s = %s, which is %s bytes\n' "$1" "$wrote" "$(value "$1")"
     if awk -v n="$(value "$1")" 'BEGIN { exit !(n >= 9600 && n < 1e9) }'; then
-        beside "$3" "$2" "$(share 94 "$(value "$1")")"
-        beside "$4" "$2" "$(share 106 "$(value "$1")")"
+        compared "$3" "$2" "$(share 94 "$(value "$1")")"
+        compared "$4" "$2" "$(share 106 "$(value "$1")")"
     else
-        echo "    that is no size between 9600 bytes and a thousand million"
+        echo "    that is not a size between 9600 bytes and a thousand million"
         note "$3.ratio" 0
     fi
 }
@@ -60,13 +60,13 @@ cases() {
     done
 }
 
-say "sizes.txt, with $A us a message and $R bytes a us, so N = $N, and P = $P:"
+say "sizes.txt, with $A us per message and $R bytes per us, so N = $N, and P = $P:"
 crosses crossing "$P" below above
 say "With six ranks:"
 crosses crossing6 6 below6 above6
 
-say "choose.awk, with 8 numbers of ranks and 7 sizes each; where it loses more" \
-    "than 5 %:"
+say "choose.awk, for 8 numbers of ranks and 7 sizes each. Its losses of more than" \
+    "5 %:"
 cases >"$LAB_OUT/cases"
 code=0
 awk -v N="$N" -v values="$LAB_OUT/values" -f "$LAB_DIR/choose.awk" \

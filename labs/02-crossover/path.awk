@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Of a plan as JSON lines, a transfer a line: the bytes that the busiest rank of
-# each step sends, added up over the steps; -v size is that of the buffer.
+# Reads a plan as JSON lines, one transfer per line. Prints the bytes of the busiest
+# rank of each step, added up over the steps. -v size=BYTES of the buffer.
 
 function field(name) {
     if (!match($0, "\"" name "\":[0-9]+"))

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Counts three all-reduces by their plans, then times them over sizes, in virtual
-# time on hosts whose costs are known: a message A us, R bytes a us.
+# Counts the rounds and bytes of three all-reduces in their plans. Then measures
+# their times in virtual time for several sizes, on hosts with known costs: A us
+# per message, R bytes per us.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -22,8 +23,8 @@ timed() {
         -n "$2" -b "$3"
 }
 
-say "What the plans say, $S bytes a rank; rank_bytes is what the busiest rank" \
-    "sends:"
+say "Counts from the plans, $S bytes per rank; rank_bytes is the bytes that the" \
+    "busiest rank sends:"
 counted rd recursive_doubling "$P"
 counted ring ring "$P"
 counted rabenseifner rabenseifner "$P"
@@ -32,10 +33,10 @@ note ring_rounds "$(value ring.rounds)"
 note rd_bytes "$(value rd.rank_bytes)"
 note ring_bytes "$(value ring.rank_bytes)"
 
-say "Time, $P ranks, $A us a message and $R bytes a us. d is recursive doubling," \
-    "o the ring, r Rabenseifner's: the more to the right, the slower beside the" \
-    "fastest of the three (far off, o stands at the edge). The numbers are bytes, and" \
-    "the fastest one's time."
+say "Time, $P ranks, $A us per message and $R bytes per us. d is recursive" \
+    "doubling, o the ring, r Rabenseifner's. The further right, the slower compared" \
+    "with the fastest of the three (a very slow o is at the edge). The numbers are" \
+    "the bytes and the fastest time."
 printf '$ %scollrun sim allreduce --topo %s --alpha %sus -n %s -b BYTES\n\n' \
     "$LAB_SHOWN" "$hosts" "$A" "$P"
 for size in 12 24 48 96 144 192 288 480 960; do
@@ -46,8 +47,8 @@ for size in 12 24 48 96 144 192 288 480 960; do
         awk -v size="$size" -f "$LAB/chart.awk"
 done
 
-say "Between which sizes do d and o change places? One below, one above; both are" \
-    "straight lines, which meet at:"
+say "d and o change places between two sizes. Both times are straight lines over the" \
+    "size; they meet at:"
 timed below "$P" 163840
 timed above "$P" 194560
 tell below ring.time_us recursive_doubling.time_us
@@ -63,4 +64,4 @@ note fold_rounds "$(value fold.rounds)"
 note fold_bytes "$(value fold.rank_bytes)"
 measure path collrun plan allreduce --algo rabenseifner -n "$Q"
 note fold_path "$(awk -v size="$S" -f "$LAB/path.awk" "$LAB_OUT/path.jsonl")"
-printf '    %-24s %s\n' "bytes, step after step" "$(value fold_path)"
+printf '    %-24s %s\n' "bytes, step by step" "$(value fold_path)"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Verifies, prices, runs and simulates six.plan, and even.plan with an even
-# number of ranks that depends on the seed; verifies the two to be mended.
+# number of ranks that depends on the seed. Verifies the two mended plans.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -22,7 +22,7 @@ measure run collrun run "$LAB_DIR/six.plan" -b "$S" --seed "$SEED" \
 count_events run "$LAB_OUT/run.events"
 tell run op send_bytes_max wrong
 
-say "In virtual time, with $T bytes, beside a ring and recursive doubling:"
+say "Virtual times with $T bytes; also of a ring and of recursive doubling:"
 measure sim collrun sim "$LAB_DIR/six.plan" -n "$P" -b "$T"
 tell sim time_us
 measure ring collrun sim allreduce --algo ring --order racks -n "$P" -b "$T"
@@ -40,7 +40,7 @@ measure even_run collrun run "$LAB_DIR/even.plan" -n "$N" -b "${N}K" \
     --seed "$SEED"
 tell even_run wrong
 
-say "The two that were to be mended:"
+say "The two plans to mend:"
 measure twice collrun verify "$LAB_DIR/twice.plan"
 tell twice ranks steps fault
 measure stuck collrun verify "$LAB_DIR/stuck.plan"

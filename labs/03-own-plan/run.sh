@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Three all-reduces of six ranks with real processes: rounds, and what the
-# busiest rank sent. Then what no algorithm can be below.
+# Runs three all-reduces of six ranks with real processes and counts rounds and the
+# bytes of the busiest rank. Then prints the lower bounds.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -17,18 +17,18 @@ counted() {
     note "$1_bytes" "$(value "$1.send_bytes_max")"
 }
 
-say "Three all-reduces of $P ranks, $S a rank. send_bytes_max is what the" \
-    "busiest rank sent:"
+say "Three all-reduces of $P ranks, $S per rank. send_bytes_max is the bytes that" \
+    "the busiest rank sent:"
 counted ring ring
 counted doubling recursive_doubling
 counted halving rabenseifner
 
-say "The fewest rounds: in a barrier everybody must hear of everybody."
+say "The fewest rounds: in a barrier, every rank needs a sign of every other."
 measure barrier collrun price barrier --algo dissemination -n "$P"
 tell barrier rounds
 note least_rounds "$(value barrier.rounds)"
 
-say "The fewest bytes, of all that are built in:"
+say "The fewest bytes of all built-in algorithms:"
 measure_by algo prices collrun price allreduce --algo all -n "$P" -b "$S"
 least=$(awk '$1 ~ /^prices[.].*[.]rank_bytes$/ && (!n++ || $2 < least) \
     { least = $2 } END { print least }' "$LAB_OUT/values")

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Compiles the learner's policy and puts it into rings in virtual time: a hundred
-# in a jittery network in which nobody crashes, twenty in which somebody does, and
-# quiet ones. How jittery, and when the crash comes, depends on the seed. Then the
-# learner's script, with real processes.
+# Compiles the learner's policy and tries it in simulated rings: a hundred in a
+# jittery network without a crash, twenty with one, and some in a quiet network.
+# Jitter and time of the crash depend on the seed. Then runs the learner's script
+# with real processes.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -17,7 +17,7 @@ mine=$LAB_OUT/mine.so
 
 compile mine "$LAB_DIR/policy.c"
 
-say "Messages that take up to $JITTER ms, nobody crashes:"
+say "Messages that take up to $JITTER ms, no crash:"
 measure jitter ringctl sim ring --suspicion "$mine" --for 2s --keep-going \
     --seeds "$FIRST..$((FIRST + 99))" --faults "delay *|* 0ms..${JITTER}ms"
 tell jitter seeds false_suspicions shaken wronged

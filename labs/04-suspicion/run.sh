@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# A ring in virtual time whose members suspect by a fixed timeout: when a crash is
-# seen, what becomes of a sleeper, and which timeout a jittery network wants.
+# Simulates a ring whose members suspect after a fixed timeout. Measures when a
+# crash is detected, what happens to a sleeper, and which timeout a jittery network
+# needs.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -11,13 +12,13 @@ labs=${LAB%/*}
 include=$labs/../lib/include
 source=$labs/plugins/fixed_timeout.c
 
-# timeout MS: the plug-in with that timeout.
+# with_timeout MS: compiles the plug-in with that timeout.
 with_timeout() {
     sed "s/(200 \*/($1 */" "$source" >"$LAB_OUT/fixed$1.c"
     cc -shared -fPIC -I "$include" -o "$LAB_OUT/fixed$1.so" "$LAB_OUT/fixed$1.c"
 }
 
-say "Crashes of which nobody is told, with a timeout of $T ms; the first:"
+say "Crashes without a report, with a timeout of $T ms; the first:"
 with_timeout "$T"
 fixed=$LAB_OUT/fixed$T.so
 measure crash ringctl sim ring --suspicion "$fixed" --silent \
@@ -35,13 +36,13 @@ note latest "$(sed 's/.*"detect_ms":\([0-9.]*\).*/\1/' "$LAB_OUT/crashes" |
     sort -n | sed -n '$p')"
 say "With crashes at 300 to 319 ms: $(value earliest) to $(value latest) ms."
 
-say "Nobody crashes, but one sleeps:"
+say "No member crashes, but one sleeps:"
 measure sleep ringctl sim ring --suspicion "$fixed" \
     --faults "at 300ms pause 2 for 300ms"
 tell sleep false_suspicions wronged views
 note views "$(value sleep.views)"
 
-say "A jittery network, nobody crashes and nobody sleeps; false_suspicions with" \
+say "A jittery network without crashes and sleepers; false_suspicions appear with" \
     "timeouts that are too short:"
 for ms in 130 120 110 100 90; do
     with_timeout "$ms"

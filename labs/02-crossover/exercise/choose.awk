@@ -2,10 +2,10 @@
 #
 #   p  ranks, 3 to 16
 #   n  bytes of a rank's buffer
-#   N  alpha/beta: the bytes that a link carries while a message gets under way
+#   N  alpha/beta: the bytes that a link carries while one message starts
 #
-# This is what one finds in many programs: a number that was measured once, on
-# some machine. The check is on others.
+# Many programs have such a constant, measured once on one machine. The check
+# uses other costs.
 function choose(p, n, N) {
     if (n <= 65536)
         return "recursive_doubling"

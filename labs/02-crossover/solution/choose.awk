@@ -1,6 +1,6 @@
-# The times of all three, in the time of a byte; the least wins. Without a power of
-# two what the folding costs is about three buffers for recursive doubling, two for
-# the steps and one for those who do not wait.
+# The times of all three, in units of beta; the least wins. Without a power of two,
+# folding costs recursive doubling about three buffers: two for the extra steps and
+# one for the messages of ranks that do not wait.
 function choose(p, n, N,    q, k, fold, doubling, halving, ring) {
     for (q = 1; 2 * q <= p; q *= 2)
         k++

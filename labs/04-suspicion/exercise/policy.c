@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whom an observer suspects. It is asked once in beat_ns (20 ms) about each
- * member that it watches; gradwire/suspicion.h has what it is told:
+ * Decides whether an observer suspects a member. It is called once in beat_ns
+ * (20 ms) for each observed member. gradwire/suspicion.h has its argument:
  *
  *     silence_ns                     since the last sign of life
  *     intervals_ns, interval_count   between the last beats, up to 64
  *
- * This one is a fixed timeout of 60 ms. In a quiet network it is quick; in a
- * jittery one it suspects everybody. A longer one is slow in both. Yours should
- * be right in both: the last intervals tell in which it is.
+ * This version is a fixed timeout of 60 ms. It is quick in a quiet network, but
+ * suspects every member in a jittery one. A longer timeout is slow in both. Yours
+ * should be right in both: the last intervals show the state of the network.
  */
 #include <gradwire/gradwire.h>
 

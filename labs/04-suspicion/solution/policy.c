@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Patience is learnt: two and a half beats more than the longest interval that
- * was seen. That is 70 ms in a quiet network, and T = h + J and something where
- * messages are late by J. Until 24 intervals are there it waits for 300 ms.
+ * The timeout is learnt: two and a half beats more than the longest interval so
+ * far. That is 70 ms in a quiet network, and a little over h + J where messages
+ * are late by J. With fewer than 24 intervals it is 300 ms.
  */
 #include <gradwire/gradwire.h>
 
