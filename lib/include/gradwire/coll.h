@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Communicators and collectives. A communicator is a group of ranks joined by
- * one wire; all its ranks start the same calls in the same order.
+ * one wire. All its ranks start the same calls in the same order.
  *
- * A call that differs between ranks, a lost peer, a timeout: each is an error
- * on every rank, within a second of the fact, with a sentence that names the
- * rank, the op, the chunk and whom it waits for. After an error the
- * communicator refuses further calls; `gw_comm_destroy` never hangs. Input
- * buffers (other than GW_IN_PLACE ones) are never written.
+ * A call that differs between ranks, a lost peer or a timeout is an error on
+ * every rank, at most one second later. The sentence names the rank, the op, the
+ * chunk and the peer that it waits for. After an error the communicator refuses
+ * further calls. Input buffers are never written, except with GW_IN_PLACE.
  *
  * A communicator is used by one thread at a time. Progress is made inside the
  * calls; libzmq's own threads move bytes in between.
@@ -46,8 +45,8 @@ enum gw_dtype {
         GW_DTYPE_COUNT
 };
 
-/* Logical and bitwise reductions are for integers. avg is sum / ranks (integers
- * truncate toward zero, after the sum has wrapped). f16 and bf16 accumulate in
+/* Logical and bitwise reductions are for integers. avg is sum / ranks; integers
+ * truncate toward zero, after the sum has wrapped. f16 and bf16 accumulate in
  * f32 within a pass. Integer sums and products wrap. */
 #define GW_REDOPS(X)                                                           \
     X(GW_SUM, "sum")                                                           \
@@ -67,79 +66,98 @@ enum gw_redop {
         GW_REDOP_COUNT
 };
 
+/* Returns the bytes of one element. */
 GW_API size_t gw_dtype_size(enum gw_dtype type);
+/* Returns the name of a type: "f32". */
 GW_API const char *gw_dtype_name(enum gw_dtype type);
+/* Returns the name of a reduction: "sum". */
 GW_API const char *gw_redop_name(enum gw_redop op);
+/* Finds the type of a name. GW_EINVAL: an unknown name; *type is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_dtype_parse(const char *name, enum gw_dtype *type, struct gw_error *why);
+/* Finds the reduction of a name. GW_EINVAL: an unknown name; *op is
+ * unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_redop_parse(const char *name, enum gw_redop *op, struct gw_error *why);
-/* False for land, lor, band, bor on f16, bf16, f32, f64. */
+/* Returns whether the type allows the reduction: false for land, lor, band and
+ * bor on f16, bf16, f32 and f64. */
 GW_API bool gw_redop_allowed(enum gw_redop op, enum gw_dtype type);
 
 /* ---- communicators ---- */
 
 struct gw_comm;
 
+/* Creates a communicator: connects this process with the other ranks of
+ * *config. All ranks must call it. The caller frees *comm with gw_comm_destroy.
+ * On failure *comm is NULL. GW_EINVAL: the configuration is wrong; GW_EUNREACH:
+ * some ranks are missing, and the sentence names them. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_comm_create(const struct gw_comm_config *config, struct gw_comm **comm,
                struct gw_error *why);
-/* Collective: ranks with the same `color` form a new communicator, ordered by
- * `key`, then by rank. color < 0: this rank takes part and gets NULL. */
+/* Splits a communicator; a collective call. Ranks with the same `color` form a
+ * new communicator, ordered by `key`, then by rank. A rank with a negative color
+ * takes part and receives NULL. The caller frees *sub with gw_comm_destroy. */
 GW_API GW_MUST_CHECK enum gw_err gw_comm_split(struct gw_comm *comm, int color,
                                                int key, struct gw_comm **sub,
                                                struct gw_error *why);
-/* Says goodbye to the peers and frees everything; unfinished requests of this
- * communicator become invalid. Never waits for a peer. */
+/* Closes the communicator, notifies its peers and frees it. Its unfinished
+ * requests become invalid. Never waits for a peer. */
 GW_API void gw_comm_destroy(struct gw_comm **comm);
 
+/* Returns the rank of this process. */
 GW_API unsigned gw_comm_rank(const struct gw_comm *comm);
+/* Returns the number of ranks. */
 GW_API unsigned gw_comm_size(const struct gw_comm *comm);
+/* Returns the name of the wire: "shm". */
 GW_API const char *gw_comm_wire(const struct gw_comm *comm);
-/* The last error of this communicator, with its sentence. */
+/* Returns the last error of this communicator, with its sentence. It is valid
+ * until gw_comm_destroy. */
 GW_API const struct gw_error *gw_comm_error(const struct gw_comm *comm);
 /* Marks the communicator as failed on every rank: all waits end with `code`. */
 GW_API void gw_comm_abort(struct gw_comm *comm, enum gw_err code,
                           const char *sentence);
 
-/* While a call waits on one of the two, calls under way on the other move too,
- * and an error of either is one of both: for a thread that has several
- * communicators, in which ranks wait for each other crosswise. Either may be
- * destroyed first. GW_EINVAL: more than 8 for one communicator. */
+/* Makes two communicators progress together: while a call waits on one of them,
+ * calls in progress on the other advance too, and an error of one is an error of
+ * both. It is needed when one thread has several communicators, in which ranks
+ * wait for each other in different orders. Either may be destroyed first.
+ * GW_EINVAL: `other` is `comm`, or one of them already has 8 others. */
 GW_API GW_MUST_CHECK enum gw_err gw_comm_beside(struct gw_comm *comm,
                                                 struct gw_comm *other);
 
-/* What this rank sent to and received from `peer`: the numbers that
- * gw_plan_price_rank predicts. Slices are counted as the wire takes them and
- * hands them over. In windows of shared memory the rank that loads or stores
- * counts the bytes of the loops that it has run; its peer, which does nothing
- * and sees nothing, counts the same transfer by the plan. So of each transfer one of
- * bytes_sent at its source and bytes_received at its end is measured, and the
- * two are equal. Windows have no messages: those are the plan's. */
+/* The traffic between this rank and one peer, which gw_plan_price_rank predicts.
+ * Slices are counted when the wire accepts or delivers them. In windows of
+ * shared memory the rank that loads or stores counts the bytes that it has
+ * moved; its peer is passive and counts the same transfer by the plan. So for
+ * each transfer either bytes_sent at its source or bytes_received at its
+ * destination is measured, and the two are equal. Windows have no messages:
+ * those counts come from the plan. */
 struct gw_counters {
     uint64_t messages_sent, messages_received;
     uint64_t bytes_sent, bytes_received;
 };
+/* Reads the counters for one peer. */
 GW_API void gw_comm_counters(const struct gw_comm *comm, unsigned peer,
                              struct gw_counters *counters);
+/* Sets the counters for all peers to 0. */
 GW_API void gw_comm_counters_reset(struct gw_comm *comm);
 
 /* ---- calls ---- */
 
-/* As `in`: the input already lies where it belongs in `out` (all-gather,
- * gather: this rank's block; reduce-scatter, scatter at the root: see
- * gradwire-coll(3)). */
+/* As `in`: the input is already in its place in `out`. gradwire-coll(3) has a
+ * table of the places. */
 #define GW_IN_PLACE ((const void *)-1)
 
 /* One collective call. `count` is in elements: of the whole buffer for
  * broadcast, reduce and all-reduce; of one block for gather, scatter,
- * all-gather, reduce-scatter and all-to-all. Broadcast: the root's data is in
- * `in` (or in `out` with GW_IN_PLACE), the others' `in` is ignored.
+ * all-gather, reduce-scatter and all-to-all. In a broadcast the root's data is in
+ * `in` (in `out` with GW_IN_PLACE), and `in` of the other ranks is ignored.
  *
- * The v-variants: `counts`/`displs` hold `ranks` entries, in elements, and are
- * the same on every rank for gatherv, scatterv and allgatherv. For alltoallv
- * they describe what this rank sends, `recv_counts`/`recv_displs` what it
- * receives. displs NULL: blocks lie one after the other. */
+ * The v-variants: `counts` and `displs` hold one entry per rank, in elements.
+ * They are the same on every rank for gatherv, scatterv and allgatherv. For
+ * alltoallv they describe the blocks that this rank sends; `recv_counts` and
+ * `recv_displs` describe the blocks that it receives. With displs NULL the
+ * blocks follow each other without gaps. */
 struct gw_call {
     enum gw_collective collective;
     const void *in;
@@ -150,29 +168,37 @@ struct gw_call {
     unsigned root;
     const size_t *counts, *displs;
     const size_t *recv_counts, *recv_displs;
-    const char *algo;           /* NULL: choose; see gw_choose */
-    unsigned segments, group;   /* for the algorithm; 0: default */
-    const struct gw_plan *plan; /* run this plan instead; borrowed */
+    const char *algo;         /* NULL: the first one of gw_choose */
+    unsigned segments, group; /* of the algorithm; 0: its default */
+    /* A plan to run instead. The caller keeps it until the call is done. */
+    const struct gw_plan *plan;
 };
 
 struct gw_request;
 
-/* Checks the call and begins it. Buffers belong to the call until the request
- * is done. Several may be under way; they end in any order. */
+/* Checks a call and starts it. The buffers belong to the call until the request
+ * is done. Several calls may be in progress; they end in any order. GW_EINVAL:
+ * the call is wrong (unknown algorithm, no such root, overlapping buffers, a
+ * reduction that the type does not allow); other ranks are not affected. */
 GW_API GW_MUST_CHECK enum gw_err gw_start(struct gw_comm *comm,
                                           const struct gw_call *call,
                                           struct gw_request **request);
-/* Makes progress. GW_OK: done, *request is freed and NULL. GW_PENDING: under
- * way. Anything else: failed, *request is freed; see gw_comm_error. */
+/* Makes progress. GW_OK: the call is done, *request is freed and NULL.
+ * GW_PENDING: it is in progress. Any other result: it failed, *request is freed
+ * and NULL; see gw_comm_error. */
 GW_API GW_MUST_CHECK enum gw_err gw_test(struct gw_request **request);
+/* Waits until a call is done. Results as in gw_test, without GW_PENDING. */
 GW_API GW_MUST_CHECK enum gw_err gw_wait(struct gw_request **request);
-/* Waits for all; NULL entries are skipped. The first error is returned. */
+/* Waits for `count` calls and returns the first error; NULL entries are
+ * skipped. */
 GW_API GW_MUST_CHECK enum gw_err gw_wait_all(size_t count,
                                              struct gw_request **requests);
-/* gw_start and gw_wait. */
+/* Runs a call: gw_start and gw_wait. */
 GW_API GW_MUST_CHECK enum gw_err gw_run(struct gw_comm *comm,
                                         const struct gw_call *call);
 
+/* Each of these functions runs one collective by gw_run, with the algorithm of
+ * gw_choose. struct gw_call describes the arguments. */
 GW_API GW_MUST_CHECK enum gw_err gw_broadcast(struct gw_comm *comm,
                                               const void *in, void *out,
                                               size_t count, enum gw_dtype type,
@@ -218,8 +244,10 @@ gw_alltoallv(struct gw_comm *comm, const void *in, const size_t *counts,
              const size_t *displs, void *out, const size_t *recv_counts,
              const size_t *recv_displs, enum gw_dtype type);
 
-/* Point to point. A send is matched by the peer's next recv from this rank;
- * counts and types must agree. Ordered with the collectives of the pair. */
+/* Point to point. A send is matched by the peer's next receive from this rank.
+ * Counts and types must agree. Sends and receives are ordered with the
+ * collectives of the communicator. The functions that end in _start return a
+ * request for gw_test and gw_wait; the others wait. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_send_start(struct gw_comm *comm, const void *data, size_t count,
               enum gw_dtype type, unsigned peer, struct gw_request **request);
@@ -238,126 +266,134 @@ GW_API GW_MUST_CHECK enum gw_err gw_recv(struct gw_comm *comm, void *data,
 
 enum { GW_FIGURES_MAX = 40 };
 
-/* What calibration measures, a wire each (kept as JSON, gradwire-rules(5)). */
+/* The measured costs of a wire; gradwire-rules(5) describes the file. */
 struct gw_wire_costs {
     struct gw_cost_model model; /* a message of the wire */
-    double sync_us;             /* shm: entering and leaving a window pass */
+    double sync_us;             /* shm: entry to and exit from a window pass */
     double memory_us_per_byte;  /* one core, read or write, from memory */
-    double cached_us_per_byte;  /* the same while it fits the caches */
+    double cached_us_per_byte;  /* the same from the caches */
     double cores;               /* that share the work */
-    /* What each line of a call's bill costs among so many ranks (gw_figure_name
-     * names them); 0 ranks: not known, predictions rest on the above. */
+    /* The coefficients of the cost model for `fitted_ranks` ranks, by the
+     * numbers of gw_figure_name. fitted_ranks 0: not measured, predictions
+     * use the costs above. */
     unsigned fitted_ranks;
     double figures[GW_FIGURES_MAX];
 };
 
-/* "turn_us", and what it is, in a few words; NULL beyond the last. */
+/* Returns the name of a coefficient ("turn_us") and sets *what (may be NULL) to
+ * a short description. Returns NULL beyond the last one. */
 GW_API const char *gw_figure_name(unsigned figure, const char **what);
 
-/* The costs in force for `wire`: measured ones when the calibration file can
- * be read ($GRADWIRE_CALIBRATION, else $XDG_CACHE_HOME/gradwire/costs.json),
- * else built-in ones; *measured says which. */
+/* Reads the costs in use for `wire`: those of the calibration file if it can be
+ * read ($GRADWIRE_CALIBRATION, else $XDG_CACHE_HOME/gradwire/costs.json),
+ * otherwise built-in ones. *measured is true for those of the file. */
 GW_API void gw_costs(const char *wire, struct gw_wire_costs *costs,
                      bool *measured);
-/* The same with the figures for so many ranks: those that were measured, or
- * those of the nearest numbers of ranks. */
+/* Reads the costs as gw_costs does, with the coefficients for `ranks` ranks: the
+ * measured ones, or an estimate from the nearest measured numbers of ranks. */
 GW_API void gw_costs_among(const char *wire, unsigned ranks,
                            struct gw_wire_costs *costs, bool *measured);
-/* Collective: measures alpha, beta, gamma and memory bandwidth over this
- * communicator, then runs all algorithms at a few sizes and fits the figures to
- * their times; the same numbers on every rank. */
+/* Measures the costs of the communicator's wire; a collective call. It measures
+ * alpha, beta, gamma and the memory bandwidth, then runs all algorithms at a few
+ * sizes and fits the coefficients to their times. All ranks receive the same
+ * costs. */
 GW_API GW_MUST_CHECK enum gw_err gw_calibrate(struct gw_comm *comm,
                                               struct gw_wire_costs *costs);
-/* The same in pieces, for who measures something else in between, so that both
- * meet the same machine: begin measures alpha to memory; a round runs all
- * algorithms at the sizes once, smallest first, as a whole (part 0 of 1) or in
- * so many parts, one after another; the end fits to the medians of the rounds,
- * of which the first 25 count. All three are collective. Destroy after a
- * failure, too; NULL is fine. */
+/* A calibration in parts, for a program that measures something else in
+ * between under the same conditions. The functions begin, round and end are
+ * collective calls. */
 struct gw_calibration;
+/* Starts a calibration: measures alpha, beta, gamma and the memory bandwidth.
+ * The caller frees it with gw_calibration_destroy, also after a failure. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_calibration_begin(struct gw_comm *comm, struct gw_calibration **calibration);
+/* Runs all algorithms once at a few sizes, smallest first: as a whole (part 0 of
+ * 1), or one of `parts` parts. The first 25 rounds count. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_calibration_round(struct gw_calibration *calibration, unsigned part,
                      unsigned parts);
+/* Fits the coefficients to the medians of the rounds. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_calibration_end(struct gw_calibration *calibration,
                    struct gw_wire_costs *costs);
+/* Frees a calibration; NULL is allowed. */
 GW_API void gw_calibration_destroy(struct gw_calibration **calibration);
-/* Puts the costs of `wire` into the calibration file, the figures beside those
- * of other numbers of ranks. */
+/* Writes the costs of `wire` to the calibration file. Coefficients for other
+ * numbers of ranks stay. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_costs_store(const char *wire, const struct gw_wire_costs *costs,
                struct gw_error *why);
 
+/* An algorithm and its predicted time. */
 struct gw_candidate {
     const struct gw_algo *algo;
     double predicted_us;
 };
-/* Predicts every algorithm that is valid for the call, cheapest first, but
- * baselines last, and before all the one that a rule of the calibration file
- * names; fills
- * out[0..capacity) and returns how many there are. out[0] is what a call with
- * algo == NULL runs. */
+/* Predicts the time of each algorithm that is valid for a call and sorts them:
+ * first the algorithm that a rule of the calibration file names, then by rising
+ * time, then the baselines. out[0] is the algorithm of a call whose algo is
+ * NULL. Fills out[0..capacity) and returns the number of all candidates. */
 GW_API size_t gw_choose(const char *wire, enum gw_collective collective,
                         unsigned ranks, size_t count, size_t elem_bytes,
                         struct gw_candidate *out, size_t capacity);
 
-/* What `algo` would take at these costs instead, which are those of so many
- * ranks; negative when it does not serve, or memory is short. */
+/* Predicts the time of `algo` in microseconds under other costs, which are those
+ * for `ranks` ranks. Negative: the algorithm is not valid for the call, or out of
+ * memory. */
 GW_API double gw_predict_us(const char *wire, const struct gw_wire_costs *costs,
                             const struct gw_algo *algo, unsigned ranks,
                             size_t count, size_t elem_bytes);
 
-/* One line of a bill: so much of something at so much each. */
+/* One line of a predicted time: an amount and its time. */
 struct gw_bill_line {
-    unsigned figure; /* of gw_figure_name */
+    unsigned figure; /* number of the coefficient, of gw_figure_name */
     double amount, us;
 };
-/* Why `algo` is predicted to take what it is: fills lines[0..GW_FIGURES_MAX)
- * and returns how many there are; 0 when no figures are known, or memory is
- * short. Their sum is predicted_us. */
+/* Breaks a predicted time down: the times of the lines add up to predicted_us.
+ * Fills lines[0..GW_FIGURES_MAX) and returns their number; 0: no coefficients
+ * are known, or out of memory. */
 GW_API size_t gw_bill(const char *wire, const struct gw_algo *algo,
                       unsigned ranks, size_t count, size_t elem_bytes,
                       struct gw_bill_line *lines);
 
-/* What `collrun tune` found: from `from_bytes` to `to_bytes` of a rank's whole
- * buffer (all blocks of it; 0 for a barrier) `algo` is faster than the one
- * predicted to be the fastest. Measured at `bytes`: `us` against `instead_us`
- * of `instead`. */
+/* A rule of the calibration file, written by `collrun tune`: for a whole buffer
+ * of `from_bytes` to `to_bytes` bytes per rank (all its blocks; 0 for a barrier)
+ * `algo` is faster than `instead`, the algorithm with the shortest predicted
+ * time. */
 struct gw_rule {
     enum gw_collective collective;
     unsigned ranks;
     uint64_t from_bytes, to_bytes;
     const struct gw_algo *algo;
-    uint64_t bytes;
-    double us, instead_us;         /* 0: the file does not say */
-    const struct gw_algo *instead; /* NULL: likewise */
-    char date[24];                 /* of the tuning; "" likewise */
+    uint64_t bytes;                /* size of the measurement */
+    double us, instead_us;         /* measured times; 0: not in the file */
+    const struct gw_algo *instead; /* NULL: not in the file */
+    char date[24];                 /* of the tuning; "": not in the file */
 };
-/* Where rules come from. */
+/* The origin of rules. */
 struct gw_tuning {
-    char date[24]; /* names it: "2026-11-22T04:30:00Z" */
+    char date[24]; /* its name: "2026-11-22T04:30:00Z" */
     char cpu[80];  /* the model */
     char versions[80];
-    unsigned cores, runs; /* runs: least of any algorithm at any size */
+    unsigned cores;
+    unsigned runs; /* the fewest of any algorithm at any size */
     uint64_t seed;
 };
-/* The rule in force for a call of a communicator that begins now; false: none,
- * the prediction decides. */
+/* Finds the rule for a call of a new communicator. False: there is no rule, the
+ * prediction decides; *rule is then undefined. */
 GW_API bool gw_rule_find(const char *wire, enum gw_collective collective,
                          unsigned ranks, size_t count, size_t elem_bytes,
                          struct gw_rule *rule);
-/* Puts rules of `wire` into the calibration file, instead of what it says of
- * the same collectives, ranks and sizes; a rule without `algo` only takes the
- * old ones away. On failure the file is unchanged. */
+/* Writes rules of `wire` to the calibration file. They replace its rules for the
+ * same collectives, ranks and sizes. A rule without `algo` only removes those.
+ * On failure the file is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_rules_store(const char *wire, const struct gw_tuning *tuning,
                const struct gw_rule *rules, size_t count, struct gw_error *why);
 
-/* The least time the collective can take on `wire` under the costs in force:
- * gw_bound_us, and on shm the memory traffic of loading each input once and
- * storing each output once, spread over the cores. */
+/* Returns the lower bound of a collective's time on `wire` under the costs in
+ * use, in microseconds: gw_bound_us; on shm the memory traffic of loading each
+ * input once and storing each output once, spread over the cores. */
 GW_API double gw_wire_bound_us(const char *wire, enum gw_collective collective,
                                unsigned ranks, size_t count, size_t elem_bytes);
 
@@ -365,16 +401,9 @@ GW_API double gw_wire_bound_us(const char *wire, enum gw_collective collective,
 
 enum { GW_SOURCES_MAX = 64, GW_DESTS_MAX = 64 };
 
-/* The one data-path loop: folds `source_count` arrays of `count` elements, in
- * the order given, and stores the result into `dest_count` arrays. A source may
- * be a destination (same start) but must not overlap one otherwise. avg: when
- * `scale_ranks` > 1 the result is divided by it, once; else avg adds like sum.
- * `stream`: store past the caches. With one source it copies. Any alignment.
- *
- * The same bits on every CPU: f16 and bf16 are folded in f32 and rounded once;
- * a NaN result (but of a copy) is always the same quiet NaN; min and max of
- * floats are NaN if either is, and -0 < +0. Nothing happens when the type does
- * not allow the op or there are too many sources or destinations. */
+/* The arguments of the reduction kernel. `count` is in elements; sources and
+ * destinations may have any alignment. A source may be a destination (same
+ * start) but must not overlap one otherwise. */
 struct gw_fold {
     const void *const *sources;
     void *const *dests;
@@ -382,12 +411,23 @@ struct gw_fold {
     size_t count;
     enum gw_dtype type;
     enum gw_redop op;
+    /* avg: above 1 the result is divided by it, once; otherwise avg adds like
+     * sum. */
     unsigned scale_ranks;
-    bool stream;
+    bool stream; /* store past the caches */
 };
+/* Reduces `source_count` arrays in the order given and stores the result into
+ * `dest_count` arrays. All reductions of the data path use it. With one source
+ * it copies.
+ *
+ * The result has the same bits on every CPU: f16 and bf16 are reduced in f32 and
+ * rounded once; a NaN result (except of a copy) is always the same quiet NaN;
+ * min and max of floats are NaN if either is, and -0 < +0. Nothing happens if
+ * the type does not allow the reduction, or with too many sources or
+ * destinations. */
 GW_API void gw_fold(const struct gw_fold *fold);
-/* "avx512", "avx2", "neon", "scalar": what gw_fold runs on this CPU;
- * $GRADWIRE_CPU forces a lower one. */
+/* Returns the instruction set of gw_fold on this CPU: "avx512", "avx2", "neon" or
+ * "scalar". $GRADWIRE_CPU forces a lower one. */
 GW_API const char *gw_fold_isa(void);
 
 #ifdef __cplusplus
