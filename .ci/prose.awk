@@ -22,7 +22,7 @@ BEGIN {
     habit["for-good"] = " for good "
     habit["behind"] = " (behind|beside) "
     habit["semicolons"] = " ; .* ; "
-    # What looks like one of them and is plain English.
+    # Plain English that looks like one of them.
     fine["^ what to "]
     fine[" (stands?|stood) (for|alone) "]
     fine[" (is|are|was|were|be) no (longer|more|less|fewer|later|earlier|larger|smaller|slower|faster|better|worse) "]
