@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one event stream. Live runs, recordings and simulations
- * emit the same typed records; the live view, the traces, the labs' checks and
- * the tests read nothing else. A sink is where the records go.
+ * The event stream. Live runs, recordings and simulations emit the same typed
+ * records. The live view, the traces, the labs' checks and the tests read only
+ * these. A sink receives records and writes them to a file or keeps them.
  */
 #ifndef GRADWIRE_EVENT_H
 #define GRADWIRE_EVENT_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* kind, name in JSON, what `value` means */
+/* kind, name in JSON, meaning of `value` */
 #define GW_EVENTS(X)                                                           \
     X(GW_EV_OP_BEGIN, "op_begin", "collective")                                \
     X(GW_EV_OP_END, "op_end", "error code, 0 when right")                      \
@@ -25,23 +25,23 @@ extern "C" {
     X(GW_EV_LOST, "lost", "0")                                                 \
     X(GW_EV_STEP, "step", "training step")                                     \
     X(GW_EV_LOSS, "loss", "loss in billionths")                                \
-    X(GW_EV_FAILURE, "failure", "enum gw_evidence: how it was noticed")        \
-    X(GW_EV_MEMBER, "member", "enum gw_membership: what the rank is now")      \
-    X(GW_EV_EPOCH, "epoch", "members of the new view")                         \
+    X(GW_EV_FAILURE, "failure", "enum gw_evidence")                            \
+    X(GW_EV_MEMBER, "member", "enum gw_membership: new state")                 \
+    X(GW_EV_EPOCH, "epoch", "number of members in the new view")               \
     X(GW_EV_DECISION, "decision", "0 forward, 1 exclude")                      \
-    X(GW_EV_RECOVERY, "recovery", "0 the work on the chunk is kept, 1 redone") \
-    X(GW_EV_SLOT, "slot", "enum gw_ps_role: what the server is to the slot")   \
-    X(GW_EV_CLOCK, "clock", "staleness of the worker's unit")                  \
-    X(GW_EV_STAGE, "stage", "nanoseconds that a step is predicted to take")    \
+    X(GW_EV_RECOVERY, "recovery", "0 the chunk is kept, 1 redone")             \
+    X(GW_EV_SLOT, "slot", "enum gw_ps_role: role of the server")               \
+    X(GW_EV_CLOCK, "clock", "clocks ahead of the slowest worker")              \
+    X(GW_EV_STAGE, "stage", "predicted nanoseconds of a step")                 \
     X(GW_EV_PASS_BEGIN, "pass_begin", "enum gw_pass_kind")                     \
     X(GW_EV_PASS_END, "pass_end", "enum gw_pass_kind")                         \
-    X(GW_EV_LEADER, "leader", "term in which the controller leads")            \
+    X(GW_EV_LEADER, "leader", "term of the new leader")                        \
     X(GW_EV_VOTE, "vote", "term of the controller's vote")                     \
     X(GW_EV_COMMIT, "commit", "entry of the log that the controller applied")  \
-    X(GW_EV_LEASE, "lease", "nanoseconds of a server's lease; 0: it ran out")  \
+    X(GW_EV_LEASE, "lease", "nanoseconds of the lease; 0: expired")            \
     X(GW_EV_ROUTE, "route", "term of the slot under its primary")              \
     X(GW_EV_REQUEST, "request", "0 pull, 1 push, 2 both")                      \
-    X(GW_EV_REPLY, "reply", "error code, 0 when all of it is done")
+    X(GW_EV_REPLY, "reply", "error code, 0 when complete")
 
 enum gw_event_kind {
 #define X(name, json, value) name,
@@ -52,46 +52,56 @@ enum gw_event_kind {
 
 #define GW_NONE UINT32_MAX /* a field that does not apply */
 
-/* Of FAILURE: `rank` noticed that `peer` is gone, or seems so. */
+/* The evidence of FAILURE: why `rank` suspects that `peer` has failed. */
 enum gw_evidence {
-    GW_BY_EXIT,    /* the process ended */
+    GW_BY_EXIT,    /* its process ended */
     GW_BY_RESET,   /* its connection was reset */
     GW_BY_SILENCE, /* no heartbeat */
-    GW_BY_STALL    /* it beats, but does not advance */
+    GW_BY_STALL    /* it sends heartbeats but makes no progress */
 };
 
-/* Of MEMBER: `rank` is the one it is about. */
+/* The state of member `rank` in MEMBER. */
 enum gw_membership {
     GW_MEMBER_JOINING,
     GW_MEMBER_ALIVE,
     GW_MEMBER_PARKED, /* cut off from the majority; waits */
-    GW_MEMBER_LEFT,   /* went politely */
-    GW_MEMBER_DEAD    /* convicted */
+    GW_MEMBER_LEFT,   /* left in an orderly way */
+    GW_MEMBER_DEAD    /* declared dead */
 };
 
-/* 64 bytes. SEND is emitted when the first slice of a transfer leaves, APPLY
- * when the last slice of a transfer into a chunk has been applied. In a ring
- * whose members change, `rank` and `peer` are nodes: ranks are dealt anew in
- * each epoch, nodes keep their numbers. DECISION and RECOVERY speak of `op`;
- * RECOVERY of the copy of `chunk` at `rank`. REQUEST and REPLY are worker
- * `rank`'s, of message `op` to server `peer` about slot `chunk` and those behind
- * it. MEMBER of one that is alive in a
- * ring has its rank in `step`; when the order changes each member is reported so,
- * rank after rank. With parameter servers `rank` and
- * `peer` are nodes, too. SLOT speaks of server `rank` and slot `chunk`; a
- * primary is told as such from when it serves on. CLOCK speaks of worker
- * `rank`, whose clock is `step`, and of the unit in its hands: data epoch
- * `epoch`, batch `op`, part `chunk`, granted when it was `value` clocks ahead
- * of the slowest. In a pipeline STAGE says, once before its first step, that
- * `rank` is stage `peer` of `step` stages, each with `chunk` pieces, and that a
- * step has `op` micro-batches; PASS_BEGIN and PASS_END speak of micro-batch
- * `op` and piece `chunk` in training step `step` (`peer`: the stage that it
- * waited for last, or GW_NONE; `bytes` of END: activations held after it).
- *   The controllers' events have the controller's node as `rank`: 63 is
- * controller 0, 62 controller 1. `peer` is the candidate of a VOTE, the server
- * of a LEASE, and of a ROUTE the primary of slot `chunk`, GW_NONE if it has
- * none. A LEASE is reported when a server has one that had none, or has none any
- * longer, not at each renewal; LEASE and ROUTE by the leader alone. */
+/* An event: 64 bytes. A field that does not apply is GW_NONE. The fields mean, by
+ * kind:
+ *   SEND, APPLY        a transfer of `chunk`. SEND is emitted when its first slice
+ *                      leaves, with the sender as `rank`; APPLY when its last
+ *                      slice has been applied, with the receiver as `rank`.
+ *   FAILURE            `rank` suspects `peer`.
+ *   MEMBER             `rank` is the member. A member that is alive in a ring
+ *                      has its rank in `step`. When the order of the ring changes,
+ *                      each member is reported so, in the order of ranks.
+ *   DECISION, RECOVERY about `op`; RECOVERY about the copy of `chunk` at `rank`.
+ *   REQUEST, REPLY     worker `rank` and server `peer`: message `op` about the
+ *                      slots from `chunk` on.
+ *   SLOT               server `rank` and slot `chunk`. A primary is reported as
+ *                      primary when it begins to serve.
+ *   CLOCK              worker `rank`, its clock `step`, and its work item: data
+ *                      epoch `epoch`, batch `op`, part `chunk`, granted when the
+ *                      worker was `value` clocks ahead of the slowest.
+ *   STAGE              emitted once before the first step: `rank` is stage `peer`
+ *                      of `step` stages, each with `chunk` pieces of the network;
+ *                      a step has `op` micro-batches.
+ *   PASS_BEGIN and     micro-batch `op` and piece `chunk` in training step `step`.
+ *   PASS_END           `peer` is the stage that the pass waited for last, or
+ *                      GW_NONE; `bytes` of PASS_END are the activations that are
+ *                      held after it.
+ *   LEADER to ROUTE    `rank` is the controller's node: 63 is controller 0, 62
+ *                      controller 1. `peer` is the candidate of a VOTE, the
+ *                      server of a LEASE, and in a ROUTE the primary of slot
+ *                      `chunk`, or GW_NONE. A LEASE is emitted when a server gains
+ *                      or loses its lease, not at each renewal. Only the leader
+ *                      emits LEASE and ROUTE.
+ *
+ * In a ring whose members change, and with parameter servers, `rank` and `peer`
+ * are node numbers: ranks change with the epoch, nodes keep their numbers. */
 struct gw_event {
     uint64_t time_ns;
     uint64_t bytes;
@@ -106,48 +116,62 @@ struct gw_event {
     uint32_t reserved[3];
 };
 
-/* A sink takes records from one thread. `close` releases the sink; a FILE or a
- * descriptor that it writes to stays its caller's, and a failed write shows in
- * ferror() there. */
+/* A sink: the destination of records from one thread. `emit` receives a record,
+ * `close` frees the sink. A FILE or descriptor that the sink writes to stays open
+ * and belongs to the caller; ferror() reports a failed write. */
 struct gw_sink {
     void (*emit)(struct gw_sink *sink, const struct gw_event *event);
     void (*close)(struct gw_sink *sink);
 };
 
+/* Returns the name of a kind in JSON: "op_begin". */
 GW_API const char *gw_event_name(enum gw_event_kind kind);
 
-/* One JSON object a line, flushed at `close` and each `flush_every` records. */
+/* Creates a sink that writes one JSON object per line. It flushes at `close` and
+ * after each `flush_every` records; 0: only at `close`. Fields that do not apply
+ * are left out. The caller closes each sink with gw_sink_close. GW_ENOMEM: *sink
+ * is NULL. */
 GW_API GW_MUST_CHECK enum gw_err gw_sink_jsonl(FILE *file, unsigned flush_every,
                                                struct gw_sink **sink,
                                                struct gw_error *why);
-/* Keeps the last `capacity` records in memory; allocates nothing on emit. */
+/* Creates a sink that keeps the last `capacity` records in memory. It allocates
+ * nothing in `emit`. GW_EINVAL: capacity is 0. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_sink_ring(size_t capacity, struct gw_sink **sink, struct gw_error *why);
-/* Copies the kept records, oldest first, to out[0..capacity); returns how many.
- * *dropped (may be NULL) counts those that were overwritten. */
+/* Copies the records of gw_sink_ring, oldest first, to out[0..capacity) and
+ * returns their number. *dropped (may be NULL) is the number of overwritten
+ * records. */
 GW_API size_t gw_sink_ring_read(const struct gw_sink *sink,
                                 struct gw_event *out, size_t capacity,
                                 uint64_t *dropped);
-/* Chrome trace events for Perfetto: pid = rank, transfers as async spans with
- * flow arrows from send to apply; a valid JSON document after `close`. */
+/* Creates a sink that writes Chrome trace events for Perfetto: one process per
+ * rank, transfers as async spans, with flow arrows from SEND to APPLY. The JSON
+ * document is complete after `close`. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_sink_chrome(FILE *file, struct gw_sink **sink, struct gw_error *why);
-/* Counts by kind, rank and peer; written as Prometheus text at `close`. */
+/* Creates a sink that counts events and bytes by kind, rank and peer. It writes
+ * the counts as Prometheus text at `close`. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_sink_prometheus(FILE *file, struct gw_sink **sink, struct gw_error *why);
-/* Raw 64-byte records to a file descriptor (a pipe to the supervisor). */
+/* Creates a sink that writes raw records of 64 bytes to a file descriptor, such as
+ * a pipe to the supervisor. A full pipe makes `emit` wait. When the reader has
+ * closed the pipe, records are dropped; the process should ignore SIGPIPE. */
 GW_API GW_MUST_CHECK enum gw_err gw_sink_fd(int fd, struct gw_sink **sink,
                                             struct gw_error *why);
-/* Sends each record to every one of `sinks`; closes them all at `close`. */
+/* Creates a sink that passes each record to all of `sinks` and closes them at
+ * `close`. On failure they still belong to the caller. */
 GW_API GW_MUST_CHECK enum gw_err gw_sink_tee(struct gw_sink *const *sinks,
                                              size_t count,
                                              struct gw_sink **sink,
                                              struct gw_error *why);
-/* Emits to NULL are no-ops. */
+/* Passes a record to a sink. NULL does nothing. */
 GW_API void gw_emit(struct gw_sink *sink, const struct gw_event *event);
+/* Closes and frees a sink, and sets the pointer to NULL. */
 GW_API void gw_sink_close(struct gw_sink **sink);
 
-/* Reads one line written by gw_sink_jsonl back. */
+/* Reads one line that gw_sink_jsonl has written. Unknown fields are ignored.
+ * GW_EDATA: the line is not a JSON object, has no known `kind`, or has a field
+ * of the wrong type or range; *event is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_event_parse(const char *line, struct gw_event *event, struct gw_error *why);
 
