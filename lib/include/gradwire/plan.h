@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A collective algorithm is data: a plan. A plan lists, step
- * by step, which rank sends which chunk to whom, and whether the receiver adds
- * (`+`) or replaces (`=`). The same object is verified, priced, printed, parsed
- * from text, run over any wire and watched.
+ * A collective algorithm is data: a plan. A plan lists the transfers of each
+ * step: which rank sends which chunk to which rank, and whether the receiver
+ * adds (`+`) or replaces (`=`). The same object is verified, priced, printed,
+ * parsed from text, run over any wire and watched.
  *
  * Transfers of a step read the values from before the step. A run keeps no
  * lock-step: it follows data dependencies, slice by slice.
@@ -15,6 +15,9 @@
  *   all-to-all                        `chunks` = ranks x ranks; chunk
  *                                     i*ranks + j goes from rank i to rank j
  *   barrier                           one chunk of no bytes
+ *
+ * Functions here are pure, except gw_plan_load, gw_plan_print, gw_algo_add and
+ * gw_algo_remove. Several threads may read the same plan.
  */
 #ifndef GRADWIRE_PLAN_H
 #define GRADWIRE_PLAN_H
@@ -37,25 +40,32 @@ enum gw_collective {
     GW_REDUCE_SCATTER,
     GW_ALLTOALL,
     GW_BARRIER,
-    GW_COLLECTIVES /* how many there are */
+    GW_COLLECTIVES /* number of collectives */
 };
 
-/* "allreduce", "reduce_scatter", ...: the names of nccl-tests. */
+/* Returns the name of a collective, as in nccl-tests: "allreduce",
+ * "reduce_scatter". */
 GW_API const char *gw_collective_name(enum gw_collective collective);
+/* Finds the collective of a name. GW_EINVAL: an unknown name; *collective is
+ * unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_collective_parse(const char *name, enum gw_collective *collective,
                     struct gw_error *why);
-/* True for reduce, all-reduce and reduce-scatter. */
+/* Returns whether a collective reduces: true for reduce, all-reduce and
+ * reduce-scatter. */
 GW_API bool gw_collective_reduces(enum gw_collective collective);
-/* True for broadcast, reduce, gather and scatter. */
+/* Returns whether a collective has a root: true for broadcast, reduce, gather and
+ * scatter. */
 GW_API bool gw_collective_rooted(enum gw_collective collective);
 
+/* The action of a receiver. */
 enum gw_action {
-    GW_REPLACE, /* `=`: the receiver's value becomes the sender's */
-    GW_ADD,     /* `+`: the receiver reduces the sender's value into its own */
-    GW_TOKEN    /* `|`: barrier only: the receiver learns whom the sender met */
+    GW_REPLACE, /* `=`: its value becomes the sender's */
+    GW_ADD,     /* `+`: it reduces the sender's value into its own */
+    GW_TOKEN    /* `|`: barrier only: it learns the sender's contacts */
 };
 
+/* One transfer: rank `src` sends `chunk` to rank `dst`. */
 struct gw_transfer {
     uint16_t src;
     uint16_t dst;
@@ -70,114 +80,133 @@ enum {
     GW_TRANSFERS_MAX = 1 << 26
 };
 
-/* Step s owns transfers[step_begin[s] .. step_begin[s+1]). Within a step the
- * order of a rank's transfers to one peer is the order in which they travel;
- * several chunks to one peer in a step are one message. */
+/* A plan. Step s owns transfers[step_begin[s] .. step_begin[s+1]). Within a step
+ * a rank's transfers to one peer are sent in this order; several chunks to one
+ * peer in one step are one message. */
 struct gw_plan {
     char algo[40];
     enum gw_collective collective;
     unsigned ranks;
     unsigned chunks;
-    unsigned root;  /* rooted collectives; 0 otherwise */
-    unsigned ports; /* peers a rank may send to (and hear from) in a step; 0:
-                       any number */
+    unsigned root; /* of rooted collectives; otherwise 0 */
+    /* The largest number of peers that a rank may send to, and receive from,
+     * in one step; 0: no limit. */
+    unsigned ports;
     unsigned steps;
     size_t transfer_count;
     size_t *step_begin; /* steps + 1 entries */
     struct gw_transfer *transfers;
 };
 
+/* Frees a plan and sets the pointer to NULL. */
 GW_API void gw_plan_destroy(struct gw_plan **plan);
-/* The same for equal plans: collective, shape and every transfer. */
+/* Returns a hash of collective, shape and every transfer, without the name. It is
+ * the same for equal plans. */
 GW_API uint64_t gw_plan_hash(const struct gw_plan *plan);
 
 /* ---- building ---- */
 
-/* Grows by appending. The first error sticks and is returned by `finish`, so
- * algorithms need not check each call. */
+/* A builder makes a plan by appending. It keeps its first error, which
+ * gw_builder_finish returns, so that algorithms need not check each call. */
 struct gw_builder;
+/* Creates a builder; gw_builder_finish or gw_builder_destroy frees it. GW_EINVAL:
+ * ranks, chunks or root out of range; *builder is NULL. */
 GW_API GW_MUST_CHECK enum gw_err gw_builder_new(enum gw_collective collective,
                                                 unsigned ranks, unsigned chunks,
                                                 unsigned root,
                                                 struct gw_builder **builder,
                                                 struct gw_error *why);
-/* Begins the next step; a step that stays empty is dropped. */
+/* Begins the next step. An empty step is dropped. */
 GW_API void gw_builder_step(struct gw_builder *builder);
+/* Adds a transfer to the current step. */
 GW_API void gw_builder_add(struct gw_builder *builder, unsigned src,
                            unsigned dst, unsigned chunk, enum gw_action action);
+/* Sets the number of ports; the verifier checks it. */
 GW_API void gw_builder_ports(struct gw_builder *builder, unsigned ports);
+/* Sets the name of the plan's algorithm. */
 GW_API void gw_builder_name(struct gw_builder *builder, const char *algo);
-/* Consumes the builder in any case. */
+/* Returns the plan and frees the builder, also on failure. On failure *plan is
+ * NULL and the result is the builder's first error. */
 GW_API GW_MUST_CHECK enum gw_err gw_builder_finish(struct gw_builder **builder,
                                                    struct gw_plan **plan,
                                                    struct gw_error *why);
+/* Frees a builder without a plan. */
 GW_API void gw_builder_destroy(struct gw_builder **builder);
 
 /* ---- meaning ---- */
 
-/* Does `rank` hold a value of `chunk` before the first step? */
+/* Returns whether `rank` has a value of `chunk` before the first step. */
 GW_API bool gw_plan_holds(const struct gw_plan *plan, unsigned rank,
                           unsigned chunk);
-/* Must `rank` hold the final value of `chunk` after the last step? */
+/* Returns whether `rank` must have the final value of `chunk` after the last
+ * step. */
 GW_API bool gw_plan_wants(const struct gw_plan *plan, unsigned rank,
                           unsigned chunk);
-/* The block a chunk is part of, and how many chunks a block has (1 block for
- * broadcast, reduce, all-reduce and barrier; ranks for most; ranks² for
- * all-to-all). */
+/* Returns the block of a chunk. A plan has 1 block for broadcast, reduce,
+ * all-reduce and barrier, ranks² blocks for all-to-all, otherwise ranks
+ * blocks. */
 GW_API unsigned gw_plan_block(const struct gw_plan *plan, unsigned chunk);
+/* Returns the number of chunks of a block. */
 GW_API unsigned gw_plan_segments(const struct gw_plan *plan);
-/* Where chunk lies inside its block of `count` elements of `elem_bytes`, in
- * elements. Boundaries fall on multiples of 64 bytes when parts are large, and
- * the parts differ by at most one such unit. */
+/* Computes the position of a chunk in its block of `count` elements of
+ * `elem_bytes` bytes: offset and length in elements. Large parts begin at
+ * multiples of 64 bytes, and the parts differ by at most one such unit. */
 GW_API void gw_plan_extent(const struct gw_plan *plan, unsigned chunk,
                            size_t count, size_t elem_bytes, size_t *offset,
                            size_t *length);
 
 /* ---- text form (gradwire-plan(5)) ---- */
 
-/* Parses the text of a `.plan`. `ranks` sets P (0: what the header says).
- * On failure the sentence begins "NAME:LINE:COLUMN: ". */
+/* Parses the text of a `.plan`. `ranks` sets P; 0 takes it from the header. The
+ * caller frees *plan. GW_EDATA: the text is wrong, and the sentence begins with
+ * "NAME:LINE:COLUMN: "; *plan is NULL. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_parse(const char *text, size_t bytes,
                                                const char *name, unsigned ranks,
                                                struct gw_plan **plan,
                                                struct gw_error *why);
+/* Reads a plan from a file, as gw_plan_parse. GW_EDATA also if the file cannot be
+ * read. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_load(const char *path, unsigned ranks,
                                               struct gw_plan **plan,
                                               struct gw_error *why);
-/* Writes the text form; parsing it back gives an equal plan. */
+/* Writes the text form. gw_plan_parse reads it into an equal plan. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_plan_print(const struct gw_plan *plan, FILE *file, struct gw_error *why);
 
 /* ---- verifying ---- */
 
+/* The faults of a plan. */
 enum gw_fault {
     GW_FAULT_NONE,
-    GW_FAULT_ABSENT,     /* sends a chunk that it does not hold */
+    GW_FAULT_ABSENT,     /* a rank sends a chunk that it does not have */
     GW_FAULT_DOUBLE,     /* `+` of sets that share a rank */
-    GW_FAULT_INCOMPLETE, /* a promise is not kept at the end */
+    GW_FAULT_INCOMPLETE, /* a final value is missing or incomplete */
     GW_FAULT_PORTS,      /* more peers in a step than ports= allows */
-    GW_FAULT_CONFLICT,   /* two transfers of a step replace one chunk, or one
-                            replaces and another adds */
-    GW_FAULT_DEADLOCK,   /* a cycle of waits */
-    GW_FAULT_SHAPE       /* chunks or an action do not fit the collective */
+    /* Two transfers of a step replace one chunk, or one replaces and another
+     * adds. */
+    GW_FAULT_CONFLICT,
+    GW_FAULT_DEADLOCK, /* a cycle of waits */
+    GW_FAULT_SHAPE     /* chunks or an action do not fit the collective */
 };
 
-/* What is wrong with a plan, and the shortest history of the chunk that shows
- * it, a line a transfer. */
+/* The fault of a plan, and the shortest history of the chunk that shows it, one
+ * line per transfer. */
 struct gw_verdict {
     enum gw_fault fault;
-    unsigned step; /* counted from 1, as in the sentence */
+    unsigned step; /* from 1, as in the sentence */
     unsigned src, dst, chunk;
     char sentence[256];
     char history[4096];
 };
 
+/* Returns the name of a fault. */
 GW_API const char *gw_fault_name(enum gw_fault fault);
 
-/* Symbolic execution: contributor sets per (rank, chunk); then the game of
- * waits twice: rendezvous (a chunk of several slices, room for one slice a
- * link) and bounded buffers (room for `link_chunks` chunks a link, 0 means 1).
- * GW_OK, or GW_EPLAN with *verdict filled, or GW_ENOMEM. */
+/* Verifies a plan by symbolic execution: it computes the contributor set of each
+ * (rank, chunk). Then it checks for deadlocks twice: with rendezvous (a chunk of
+ * several slices, room for one slice per link) and with bounded buffers (room for
+ * `link_chunks` chunks per link, 0 means 1). GW_EPLAN: the plan is wrong, and
+ * *verdict has the fault. GW_ENOMEM. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_verify(const struct gw_plan *plan,
                                                 unsigned link_chunks,
                                                 struct gw_verdict *verdict,
@@ -185,45 +214,49 @@ GW_API GW_MUST_CHECK enum gw_err gw_plan_verify(const struct gw_plan *plan,
 
 /* ---- watching ---- */
 
-/* Who has contributed to what: the contributor sets of every (rank, chunk),
- * moved along a plan transfer by transfer. All transfers of a step read the
- * values from before it; what has been written already is what `count` and
- * `has` show. Where nothing is reduced a set has one member, the owner. The
- * plan must outlive the trace. */
+/* A trace: the contributor sets of every (rank, chunk), which change along a plan
+ * transfer by transfer. All transfers of a step read the values from before the
+ * step; gw_plan_trace_count and gw_plan_trace_has show the values after the last
+ * transfer. Without a reduction a set has one member, the owner. The plan must
+ * outlive the trace. */
 struct gw_plan_trace;
-/* GW_ENOMEM also when the matrix would take more than a gigabyte. GW_EINVAL for
- * a plan whose chunks do not fit its collective. */
+/* Creates a trace; the caller frees it with gw_plan_trace_destroy. GW_ENOMEM:
+ * also when the matrix would need more than a gigabyte. GW_EINVAL: the chunks of
+ * the plan do not fit its collective. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
                                                    struct gw_plan_trace **trace,
                                                    struct gw_error *why);
+/* Frees a trace and sets the pointer to NULL. */
 GW_API void gw_plan_trace_destroy(struct gw_plan_trace **trace);
-/* Applies the next transfer and returns it; NULL when there is none left. Does
- * what the plan says, right or wrong: a `+` of sets that meet gives their
- * union. */
+/* Applies the next transfer and returns it; NULL after the last. It follows the
+ * plan, even if that is wrong: `+` of sets that overlap makes their union. */
 GW_API const struct gw_transfer *
 gw_plan_trace_next(struct gw_plan_trace *trace);
-/* Applies what is left of the step under way, or else the next step; returns
- * its number, counted from 1, or 0 when there is none left. */
+/* Applies the rest of the current step, or the next step. Returns its number,
+ * from 1, or 0 after the last. */
 GW_API unsigned gw_plan_trace_step(struct gw_plan_trace *trace);
-/* How many contributors the value of `chunk` at `rank` has: 0 (no value) to
- * gw_plan_trace_full. */
+/* Returns the number of contributors to the value of `chunk` at `rank`: from 0 (no
+ * value) to gw_plan_trace_full. */
 GW_API unsigned gw_plan_trace_count(const struct gw_plan_trace *trace,
                                     unsigned rank, unsigned chunk);
-/* Contributors of a finished value: ranks, or 1 where nothing is reduced. */
+/* Returns the number of contributors to a final value: ranks, or 1 without a
+ * reduction. */
 GW_API unsigned gw_plan_trace_full(const struct gw_plan_trace *trace);
-/* Is `contributor`'s data in the value of `chunk` at `rank`? */
+/* Returns whether the value of `chunk` at `rank` contains `contributor`'s data. */
 GW_API bool gw_plan_trace_has(const struct gw_plan_trace *trace, unsigned rank,
                               unsigned chunk, unsigned contributor);
 
 /* ---- pricing ---- */
 
-/* alpha-beta-gamma (Hockney 1994, with a reduction term), a wire each. */
+/* The costs of a message on a wire: alpha-beta-gamma (Hockney 1994, with a
+ * reduction term). */
 struct gw_cost_model {
-    double alpha_us;          /* a message */
-    double beta_us_per_byte;  /* a byte sent */
-    double gamma_us_per_byte; /* a byte reduced */
+    double alpha_us;          /* per message */
+    double beta_us_per_byte;  /* per byte sent */
+    double gamma_us_per_byte; /* per byte reduced */
 };
 
+/* The price of a plan. */
 struct gw_price {
     unsigned rounds;   /* steps with at least one transfer */
     uint64_t messages; /* (step, src, dst) triples, all ranks */
@@ -234,39 +267,43 @@ struct gw_price {
     uint64_t link_bytes_max;    /* over the busiest directed pair */
     uint64_t rank_reduced_max;
     double predicted_us; /* sum over steps of the slowest rank */
-    double bound_us;     /* the lower bound of the collective, same model */
+    double bound_us;     /* lower bound of the collective, same model */
 };
 
-/* `count` elements (of a block, or of the buffer; see the top of this page);
- * a barrier moves no bytes whatever `count` is. GW_EINVAL for elements of 0 or
- * more than 64 bytes, and for counts whose bytes do not fit 64 bits. */
+/* Computes the price of a plan for `count` elements of a block, or of the buffer
+ * (see the top of this file). A barrier moves no bytes, whatever `count` is.
+ * GW_EINVAL: elements of 0 or more than 64 bytes, or a count whose bytes do not
+ * fit 64 bits. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_plan_price(const struct gw_plan *plan, size_t count, size_t elem_bytes,
               const struct gw_cost_model *model, struct gw_price *price,
               struct gw_error *why);
-/* What one rank sends: messages and bytes to each peer (arrays of `ranks`). */
+/* Computes the messages and bytes that one rank sends to each peer (arrays of
+ * `ranks`). */
 GW_API void gw_plan_price_rank(const struct gw_plan *plan, size_t count,
                                size_t elem_bytes, unsigned rank,
                                uint64_t *messages, uint64_t *bytes);
-/* Lower bound in microseconds, one port, p ranks (Chan et al. 2007): rounds
- * ceil(log2 p), bytes as in gradwire(7). */
+/* Returns the lower bound of a collective's time in microseconds, with one port
+ * and p ranks (Chan et al. 2007): ceil(log2 p) rounds, bytes as in
+ * gradwire(7). */
 GW_API double gw_bound_us(enum gw_collective collective, unsigned ranks,
                           size_t count, size_t elem_bytes,
                           const struct gw_cost_model *model);
 
 /* ---- the algorithms ---- */
 
+/* The arguments of an algorithm. */
 struct gw_algo_args {
     unsigned ranks;
     unsigned root;
     unsigned segments; /* pipeline depth k; 0: the algorithm's default */
-    unsigned group;    /* ranks a rack, for hierarchical; 0: default */
+    unsigned group;    /* ranks per rack, of hierarchical; 0: default */
 };
 
-/* An algorithm: its functions are pure, and may run in several threads. `emit`
+/* An algorithm. Its functions are pure and may run in several threads. `emit`
  * appends the transfers of a plan for args->ranks, for which `valid` is true,
- * among `chunks` chunks; what it must not do (a rank or chunk out of range)
- * comes out of the builder as an error. */
+ * among `chunks` chunks. A rank or chunk out of range is an error of the
+ * builder. */
 struct gw_algo {
     const char *name; /* "ring" */
     enum gw_collective collective;
@@ -276,30 +313,37 @@ struct gw_algo {
     bool (*valid)(unsigned ranks);
     void (*emit)(struct gw_builder *, const struct gw_algo_args *);
     unsigned (*chunks)(const struct gw_algo_args *); /* of the plan */
-    bool direct;   /* every value sent is an input or a finished sum, so that
-                    windows can run it in one pass; of one that is added,
-                    nobody asks */
-    bool baseline; /* what the others are measured against; gw_choose puts it
-                      behind all of them, whatever it is predicted to take */
+    /* Every value sent is an input or a finished sum, so that windows can run
+     * it in one pass. Not used for an added algorithm. */
+    bool direct;
+    /* For comparison only: gw_choose puts it after all others, whatever its
+     * predicted time. */
+    bool baseline;
 };
 
-/* Those of the library, ordered by collective; *count receives how many. */
+/* Returns the algorithms of the library, ordered by collective, and their number
+ * in *count. */
 GW_API const struct gw_algo *const *gw_algo_list(size_t *count);
-/* One of the library or one that was added; NULL: there is none. */
+/* Finds an algorithm of the library, or an added one, by its name. NULL: an
+ * unknown name. */
 GW_API const struct gw_algo *gw_algo_find(enum gw_collective collective,
                                           const char *name);
-/* Adds one to those that gw_algo_find, gw_plan_make and gw_call.algo know by
- * name; nobody chooses it of his own accord. It is not copied: it must stay
- * where it is until gw_algo_remove. All ranks of a run add the same in the same
- * order (before they fork, say), and not while another thread looks up names.
- * GW_EINVAL: a name that is taken for this collective or that is not 1 to 39 of
- * a-z, 0-9 and _, or a function that is NULL; GW_ENOMEM: there are 16.
- * `summary`, `formula` and `source` may be NULL. Plans of it are verified
- * before a communicator runs them. */
+/* Adds an algorithm to those that gw_algo_find, gw_plan_make and gw_call.algo
+ * find by name. The library never chooses it by itself. It is not copied: it must
+ * stay in place until gw_algo_remove. All ranks of a run must add the same
+ * algorithms in the same order (for instance before they fork), while no other
+ * thread looks up names. GW_EINVAL: the name is already used for this collective,
+ * or is not 1 to 39 of a-z, 0-9 and _, or a function is NULL. GW_ENOMEM: 16 have
+ * been added. `summary`, `formula` and `source` may be NULL. A communicator
+ * verifies its plans before it runs them. */
 GW_API GW_MUST_CHECK enum gw_err gw_algo_add(const struct gw_algo *algo,
                                              struct gw_error *why);
-/* No communicator may be using it. Does nothing if it was not added. */
+/* Removes an added algorithm; any other one is ignored. No communicator may be
+ * using it. */
 GW_API void gw_algo_remove(const struct gw_algo *algo);
+/* Makes the plan of an algorithm for `args`. The caller frees *plan. GW_EINVAL:
+ * an unknown algorithm, or one that is not valid for args->ranks; *plan is
+ * NULL. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_make(enum gw_collective collective,
                                               const char *algo,
                                               const struct gw_algo_args *args,
