@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Makes a plan of the learner's placement, and verifies, prices, simulates and
-# runs it beside a ring, with a size that depends on the seed; then trains on 1, 2
-# and 4 servers, which must give the bits of one process.
+# Makes a plan of the learner's placement. Verifies, runs and simulates it, and
+# compares it with a ring, with a size that depends on the seed. Then trains on 1,
+# 2 and 4 servers, which must give the bits of one process.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"

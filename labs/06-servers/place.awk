@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# awk -f place.awk -v workers=4 tensors.txt place.txt: the placement as a plan. A
-# chunk is a block of a tensor; its server is the rank that place.txt says, to
-# whom all push it and from whom all pull it. What is wrong with the placement is
-# said on stderr, and then there is no plan. The first line also tells how many
-# pieces there are.
+# awk -f place.awk -v workers=4 tensors.txt place.txt: prints the placement as a
+# plan. A chunk is a block of a tensor. Its server is the rank in place.txt, to
+# which all ranks push it and from which all pull it. A placement with mistakes
+# gives messages on stderr and no plan. The first line has the number of pieces.
 
 {
     sub(/#.*/, "")
@@ -26,7 +25,7 @@ NF != 3 || $2 !~ /^[0-9]+$/ || $3 !~ /^[0-9]+$/ {
 }
 
 !($1 in size) {
-    wrong("there is no tensor " $1)
+    wrong("unknown tensor " $1)
     next
 }
 

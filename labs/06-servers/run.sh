@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Real servers, and what has arrived at each; then the same exchange as a plan,
-# beside a ring: counted, and in virtual time at a switch.
+# Runs real servers and counts the parameters that arrive at each. Then compares
+# the same exchange, as a plan, with a ring: by counts, and in virtual time at a
+# switch.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
 
-# trained NAME SERVERS: R rounds of F parameters; what came is in its status.
+# trained NAME SERVERS: R rounds of F parameters; the status has the counts.
 trained() {
     show ringctl up "$W" --servers "$2" --replicas 1 --name "lab06-$2" \
         --epochs 1 --batch 100 \
@@ -41,8 +42,8 @@ reckon four_servers "four.nodes.0.push_keys/(R*F)"
 reckon worker "four.nodes.4.push_keys/(R*F)"
 
 star=${LAB#"$PWD"/}/star.topo
-say "$P workers that are servers as well: 1, 2 and 8 of them. A plan says the same," \
-    "so it can be priced and simulated:"
+say "$P workers, of which 1, 2 or 8 are also servers, as plans, which can be priced" \
+    "and simulated:"
 planned alone 1
 planned two 2
 planned all "$P"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# servers.sh N: the synchronous parameter server as a plan. The first N ranks hold
-# the parameters, chunk c is with rank c % N; all push to them, then all pull.
+# servers.sh N: prints a plan of a synchronous parameter server. The first N ranks
+# hold the parameters, rank c % N chunk c. All ranks push, then all pull.
 cat <<END
 # a parameter server on the first $1 of P workers
 allreduce ranks=P chunks=P name=servers_$1

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Simulates what the learner has chosen; then trains in virtual time with the
-# learner's policy and with fixed K, over three draws of times and a schedule of
-# stragglers that depend on the seed; then for real, with a slowed worker.
+# Simulates the learner's choices. Then trains in virtual time with the learner's
+# policy and with fixed K, over three draws of times and a schedule of stragglers
+# that depend on the seed. Then trains with real processes and a slow worker.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
 
-# chose NAME: the number that choice.txt has for it.
+# chose NAME: prints its number in choice.txt.
 chose() {
     sed -n "s/#.*//; s/^ *$1 *= *\([0-9]*\) *$/\1/p" "$LAB_DIR/choice.txt" |
         tail -n 1
@@ -38,12 +38,12 @@ note fewer.backups "${backups:-0}"
 waits_with waits "${bound:-0}"
 waits_with less $((${bound:-0} / 2))
 
-# The schedule: four are slow for a while, later two others.
+# The schedule: four workers are slow for a while, later two others.
 a=$((SEED % 6))
 b=$((8 + SEED % 7))
 slow="$a-$((a + 3)):8@20s-60s,$b-$((b + 1)):8@80s-120s"
 
-# trained NAME SEED ARGUMENTS...: until the loss is a billionth.
+# trained NAME SEED ARGUMENTS...: trains until the loss is a billionth.
 trained() {
     name=$1 draw=$2
     shift 2
@@ -52,7 +52,7 @@ trained() {
         --set rate=1.1,features=64,noise=0,period=1e12 --target 1e-9
 }
 
-# reached NAME: seconds; as good as never where it was not there.
+# reached NAME: prints the seconds to the loss, or 9999 if it was not reached.
 reached() {
     seconds=$(value "$1.seconds_to_target")
     echo "${seconds:-9999}"
@@ -79,7 +79,7 @@ reckon fixed.best "min(bsp.sum,min($few,$many))"
 tell mine sum
 tell fixed best
 
-say "For real: four workers, the last one ten times slower:"
+say "Real processes: four workers, the last one ten times slower:"
 real() {
     measure "$@" -n "$N" -s 2 -E 1 --set rows=6000 --compute 5ms --slow 3=50ms \
         --seed "$SEED"

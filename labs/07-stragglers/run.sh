@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Rounds with backup workers, and workers that do not wait, in virtual time: the
-# clock is the one that servers run.
+# Simulates rounds with backup workers, and workers that do not wait, in virtual
+# time. The clock is that of the real servers.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -24,7 +24,7 @@ simulated two round_s wait18 -n 18 --mode "kofn:$W" --late give-up --rounds "$R"
 tell two dropped
 note dropped "$(value two.dropped)"
 
-say "One of two, and the late one ends its gradient in vain:"
+say "One of two; the late one completes a gradient that is dropped:"
 simulated late round_s vain -n 2 --mode kofn:1 --rounds 20000
 
 say "Four workers, one $T times slower, without waiting and with a bound:"
@@ -37,7 +37,7 @@ say "Sixteen workers, exponential times:"
 simulated ssp ahead_max ahead -n "$W" --mode "ssp:$B" --rounds "$R"
 simulated asp stale_mean stale -n "$W" --mode asp --rounds "$R"
 
-say "They learn, slowly, until the loss is a thousandth:"
+say "A training with a small rate, until the loss is a thousandth:"
 measure_by mode learns psnode sim drift -n "$W" --mode "bsp,ssp:$B,asp" \
     --rounds 400 --batch 128 --target 0.001 \
     --set rate=0.02,features=64,noise=0,period=1e12

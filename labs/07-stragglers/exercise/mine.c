@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Your policy for stragglers. After each round the server with the clock calls
- * choose(), which says what the next one waits for: kofn:K closes a round when
- * K of its parts are there. man -l man/gradwire-plugin.7, "STRAGGLER", tells
- * what it is given.
+ * Your policy for stragglers. After each round, the server that leads the clock
+ * calls choose(), which returns the mode of the next round: kofn:K closes a round
+ * when K of its parts have arrived. man -l man/gradwire-plugin.7, "STRAGGLER",
+ * describes its argument.
  *
- * This one waits for everybody, always.
+ * This version always waits for all parts.
  */
 #include <gradwire/plugin.h>
 #include <gradwire/ps.h>
@@ -24,6 +24,6 @@ const struct gw_plugin gw_plugin = {
     .version = GW_PLUGIN_VERSION,
     .kind = GW_PLUGIN_STRAGGLER,
     .name = "mine",
-    .summary = "waits for everybody",
+    .summary = "waits for all parts",
     .straggler = &mine,
 };

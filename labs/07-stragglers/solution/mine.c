@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * The K that brings the most progress a second, by what each worker's newest
- * unit took. Waiting for K parts takes as long as the K-th fastest worker; what
- * a round with K of n parts is worth, gain() says (README.md, Explain).
+ * Chooses the K with the most progress per second, from the time of each worker's
+ * newest unit. Waiting for K parts takes as long as the K-th fastest worker. The
+ * progress of a round with K of n parts is gain() (README.md, Explain).
  */
 #include <gradwire/plugin.h>
 #include <gradwire/ps.h>
 
 #include <math.h>
 
-#define RATE     1.1 /* of learning */
+#define RATE     1.1 /* learning rate */
 #define FEATURES 64
 #define BATCH    128 /* rows, in all parts */
 
-/* By how much the logarithm of the loss falls in a round. */
+/* The fall of the logarithm of the loss in a round. */
 static double gain(double parts_share)
 {
     double rows = BATCH * parts_share;
     return -log(1 - 2 * RATE + RATE * RATE * (1 + (FEATURES + 1) / rows));
 }
 
-/* The time that k of the workers need: the k-th smallest. */
+/* The time in which k workers are done: the k-th smallest. */
 static double time_of(const struct gw_straggler_round *round, unsigned k)
 {
     double time = INFINITY;
@@ -54,6 +54,6 @@ const struct gw_plugin gw_plugin = {
     .version = GW_PLUGIN_VERSION,
     .kind = GW_PLUGIN_STRAGGLER,
     .name = "mine",
-    .summary = "the K with the most progress a second",
+    .summary = "the K with the most progress per second",
     .straggler = &mine,
 };
