@@ -204,3 +204,15 @@ shows() {
         done
     [ -s names ]
 }
+
+@test "gradwire(7) has 60 terms, each with one sentence" {
+    awk '/^\.Sh / { terms = $2 == "TERMS" }
+        !terms { next }
+        /^\.It Em / { if (name) print name "|" text; name = $0; text = ""; next }
+        /^\.(El|Ss)/ { if (name) print name "|" text; name = "" }
+        name { gsub(/^\.[A-Z][a-z] |\\&/, ""); text = text " " $0 }' "$ROOT/man/gradwire.7" >terms
+    [ "$(cut -d '|' -f 1 terms | sort -u | wc -l)" -eq 60 ]
+    run grep -vE '^\.It Em [^|]*\| [A-Z][^.]*[ .]\.?$' terms
+    echo "no sentence, or several: $output"
+    [ -z "$output" ]
+}
