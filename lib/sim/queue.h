@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What will happen, and when: the events of a simulation in a binary heap,
+ * What will happen, and when: the events of a simulation in a heap,
  * ordered by time and, at the same time, by the order in which they were put
  * in. So a run is one sequence, whatever the heap does inside. An event knows
  * its place in the heap, so that a timer can be taken out again.

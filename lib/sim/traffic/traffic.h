@@ -7,7 +7,7 @@
  *   traffic.c         what leads to what
  *   traffic_begin.c   the plan taken apart: messages, values, their waits
  *   traffic_share.c   the links, shared max-min fair
- *   traffic_heap.c    what happens next
+ *   traffic_heap.c    what happens next (base/heap.h)
  *   traffic_result.c  counts, events, the critical path
  *
  * A wait is always for something of an earlier step, or, where a value is

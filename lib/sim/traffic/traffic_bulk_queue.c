@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HEAP_SLOT          struct gw__bulk_turn
+#define HEAP_EARLIER(a, b) ((a)->time_ps < (b)->time_ps) /* all differ */
+#include "base/heap.h"
+
 static struct gw__bulk_moment *at(const struct gw__bulk_queue *q, uint32_t i)
 {
     return (struct gw__bulk_moment *)q->moments.items + i;
@@ -48,53 +52,21 @@ static bool widen(struct gw__bulk_queue *q)
     return true;
 }
 
-/* Four children each: half the levels, and they lie side by side. */
-enum { ARITY = 4 };
-
 static bool push_heap(struct gw__bulk_queue *q, uint32_t number)
 {
     struct gw__bulk_turn turn = {at(q, number)->time_ps, number};
     if (!gw__vector_push(&q->heap, sizeof turn))
         return false;
-    struct gw__bulk_turn *heap = q->heap.items;
-    size_t i = q->heap.count - 1;
-    for (; i > 0 && turn.time_ps < heap[(i - 1) / ARITY].time_ps;
-         i = (i - 1) / ARITY)
-        heap[i] = heap[(i - 1) / ARITY];
-    heap[i] = turn;
+    heap_fill(q->heap.items, q->heap.count, q->heap.count - 1, turn, NULL);
     return true;
-}
-
-/* The one of two that is earlier, without a branch, which nobody could predict.
- */
-static size_t earlier(const struct gw__bulk_turn *heap, size_t a, size_t b)
-{
-    return a + (b - a) * (heap[b].time_ps < heap[a].time_ps);
-}
-
-static size_t first_child(const struct gw__bulk_queue *q, size_t i)
-{
-    const struct gw__bulk_turn *heap = q->heap.items;
-    size_t child = ARITY * i + 1, first = child;
-    if (child + ARITY <= q->heap.count)
-        return earlier(heap, earlier(heap, child, child + 1),
-                       earlier(heap, child + 2, child + 3));
-    while (++child < q->heap.count)
-        first = earlier(heap, first, child);
-    return first;
 }
 
 static uint32_t pop_heap(struct gw__bulk_queue *q)
 {
     struct gw__bulk_turn *heap = q->heap.items;
     uint32_t first = heap[0].number;
-    struct gw__bulk_turn last = heap[--q->heap.count];
-    size_t i = 0;
-    for (size_t child; (child = first_child(q, i)) < q->heap.count &&
-                       heap[child].time_ps < last.time_ps;
-         i = child)
-        heap[i] = heap[child];
-    heap[i] = last;
+    q->heap.count--;
+    heap_fill(heap, q->heap.count, 0, heap[q->heap.count], NULL);
     return first;
 }
 

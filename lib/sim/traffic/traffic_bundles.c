@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HEAP_SLOT          struct gw__group
+#define HEAP_EARLIER(a, b) ((a)->end < (b)->end)
+#include "base/heap.h"
+
 /* ---- what bundles use ---- */
 
 static uint32_t use_new(struct gw__classes *c)
@@ -180,30 +184,12 @@ void gw__bundle_serve(const struct gw__classes *c, struct gw__bundle *bundle)
     bundle->since_ps = c->now_ps;
 }
 
-static void sift_up(struct gw__bundle *bundle, struct gw__group group)
-{
-    uint32_t at = bundle->group_count++;
-    for (; at > 0 && group.end < bundle->groups[(at - 1) / 2].end;
-         at = (at - 1) / 2)
-        bundle->groups[at] = bundle->groups[(at - 1) / 2];
-    bundle->groups[at] = group;
-}
-
 static struct gw__group pop_group(struct gw__bundle *bundle)
 {
     struct gw__group first = bundle->groups[0];
-    struct gw__group last = bundle->groups[--bundle->group_count];
-    uint32_t at = 0, count = bundle->group_count;
-    for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count &&
-            bundle->groups[child + 1].end < bundle->groups[child].end)
-            child++;
-        if (bundle->groups[child].end >= last.end)
-            break;
-        bundle->groups[at] = bundle->groups[child];
-    }
-    if (count > 0)
-        bundle->groups[at] = last;
+    bundle->group_count--;
+    heap_fill(bundle->groups, bundle->group_count, 0,
+              bundle->groups[bundle->group_count], NULL);
     return first;
 }
 
@@ -326,7 +312,9 @@ void gw__bundles_keep_fresh(struct gw__classes *c)
         }
         bundle->groups = groups.items;
         bundle->group_room = (uint32_t)groups.room;
-        sift_up(bundle, fresh[i]);
+        bundle->group_count++;
+        heap_fill(bundle->groups, bundle->group_count, bundle->group_count - 1,
+                  fresh[i], NULL);
         fresh[i].messages = NULL;
     }
     c->fresh.count = 0;

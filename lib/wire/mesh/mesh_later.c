@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Messages that are here and not yet due: a binary heap of bounded size. The
+ * Messages that are here and not yet due: a heap of bounded size. The
  * number of arrival decides between equal times, so that links keep their
  * order. The messages themselves do not move in memory (libzmq forbids it);
  * each entry has one of them, whether it is used or not.
@@ -9,6 +9,12 @@
 
 #include <assert.h>
 #include <stdlib.h>
+
+#define HEAP_SLOT struct gw__later_entry
+#define HEAP_EARLIER(a, b)                                                     \
+    ((a)->due_ns != (b)->due_ns ? (a)->due_ns < (b)->due_ns                    \
+                                : (a)->number < (b)->number)
+#include "base/heap.h"
 
 enum gw_err gw__later_init(struct gw__later *later, struct gw_error *why)
 {
@@ -32,40 +38,11 @@ void gw__later_fini(struct gw__later *later)
     *later = (struct gw__later){.count = 0};
 }
 
-static bool is_before(const struct gw__later_entry *a,
-                      const struct gw__later_entry *b)
+/* Its message is the one that the entry behind the heap has. */
+static void add(struct gw__later *later, struct gw__later_entry entry)
 {
-    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns
-                                  : a->number < b->number;
-}
-
-static void swap(struct gw__later_entry *a, struct gw__later_entry *b)
-{
-    struct gw__later_entry kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-static void rise(struct gw__later_entry *entries, unsigned i)
-{
-    while (i > 0 && is_before(&entries[i], &entries[(i - 1) / 2])) {
-        swap(&entries[i], &entries[(i - 1) / 2]);
-        i = (i - 1) / 2;
-    }
-}
-
-static void sink(struct gw__later_entry *entries, unsigned count)
-{
-    unsigned i = 0, child;
-    while ((child = 2 * i + 1) < count) {
-        if (child + 1 < count &&
-            is_before(&entries[child + 1], &entries[child]))
-            child++;
-        if (!is_before(&entries[child], &entries[i]))
-            return;
-        swap(&entries[child], &entries[i]);
-        i = child;
-    }
+    later->count++;
+    heap_fill(later->entries, later->count, later->count - 1, entry, NULL);
 }
 
 bool gw__later_put(struct gw__later *later, uint64_t due_ns, zmq_msg_t *message)
@@ -74,13 +51,12 @@ bool gw__later_put(struct gw__later *later, uint64_t due_ns, zmq_msg_t *message)
     if (later->count == GW__LATER_MESSAGES ||
         later->bytes + bytes > GW__LATER_BYTES)
         return false;
-    struct gw__later_entry *entry = &later->entries[later->count];
-    entry->due_ns = due_ns;
-    entry->number = later->number++;
-    zmq_msg_init(entry->message);
-    zmq_msg_move(entry->message, message);
+    struct gw__later_entry entry = {due_ns, later->number++,
+                                    later->entries[later->count].message};
+    zmq_msg_init(entry.message);
+    zmq_msg_move(entry.message, message);
     later->bytes += bytes;
-    rise(later->entries, later->count++);
+    add(later, entry);
     return true;
 }
 
@@ -100,14 +76,14 @@ unsigned gw__later_revise(struct gw__later *later,
         qsort(entries, count, sizeof *entries, by_number);
     later->count = 0;
     for (unsigned i = 0; i < count; i++) {
-        zmq_msg_t *message = entries[i].message;
-        entries[i].due_ns = due(context, message);
-        if (entries[i].due_ns != UINT64_MAX) {
-            swap(&entries[later->count], &entries[i]);
-            rise(entries, later->count++);
+        struct gw__later_entry entry = entries[i];
+        entry.due_ns = due(context, entry.message);
+        if (entry.due_ns != UINT64_MAX) {
+            entries[i] = entries[later->count];
+            add(later, entry);
         } else {
-            later->bytes -= zmq_msg_size(message);
-            zmq_msg_close(message);
+            later->bytes -= zmq_msg_size(entry.message);
+            zmq_msg_close(entry.message);
         }
     }
     return count - later->count;
@@ -121,10 +97,12 @@ uint64_t gw__later_due(const struct gw__later *later)
 void gw__later_take(struct gw__later *later, zmq_msg_t *message)
 {
     assert(later->count > 0);
-    zmq_msg_t *earliest = later->entries[0].message;
-    later->bytes -= zmq_msg_size(earliest);
-    zmq_msg_move(message, earliest);
-    zmq_msg_close(earliest);
-    swap(&later->entries[0], &later->entries[--later->count]);
-    sink(later->entries, later->count);
+    struct gw__later_entry first = later->entries[0];
+    later->bytes -= zmq_msg_size(first.message);
+    zmq_msg_move(message, first.message);
+    zmq_msg_close(first.message);
+    later->count--;
+    heap_fill(later->entries, later->count, 0, later->entries[later->count],
+              NULL);
+    later->entries[later->count] = first;
 }
