@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Policies of placement: which servers are to have a slot of the parameter
- * server. A policy is a pure function that is asked for one replica after
- * another and picks one of the candidates; that of replica 0 is to be primary,
- * which serves the slot.
+ * Placement policies: they assign the slots of a parameter server to servers. A
+ * policy is a pure function that is called for one replica after another and
+ * picks one of the candidates. Replica 0 becomes the primary, which serves the
+ * slot.
  *
- * It advises. What it has said becomes an entry of the controllers' log, so
- * that all controllers act on the same words, whether they could ask it or not;
- * and it is asked again when the servers are others. Safety is the registry's
- * (lib/cluster/routes/route.h): a slot that lacks a replica gets one at once, whoever
- * is advised, and a replica goes only after another one has all that it has.
+ * A policy advises. Its choices become an entry of the controllers' log, so that
+ * all controllers act on the same choices, without the policy. It is called
+ * again when the servers change. The registry ensures safety
+ * (lib/cluster/routes/route.h): it replaces a missing replica at once, whatever
+ * the policy chose, and removes a replica only after another one has all its
+ * data.
  */
 #ifndef GRADWIRE_PLACEMENT_H
 #define GRADWIRE_PLACEMENT_H
@@ -20,34 +21,38 @@
 extern "C" {
 #endif
 
-/* A server that can get the replica, and what it has been given so far in this
- * round, in which all slots are placed anew. */
+/* A server that can receive the replica, and the replicas that it has received in
+ * this round, in which all slots are placed again. */
 struct gw_placement_server {
-    unsigned node;         /* its number; it may be taken for its rack */
-    unsigned slots;        /* replicas, */
-    unsigned primaries;    /* of which primary */
-    double weight;         /* of all these slots, */
-    double primary_weight; /* and of those of which it is primary */
-    unsigned shared;       /* replicas of this slot's other servers' slots that
-                              it has: what it would inherit if one of them died */
-    bool has;              /* holds the slot at present: no copy is needed */
+    unsigned node;         /* its number; may be used as its rack */
+    unsigned slots;        /* number of its replicas */
+    unsigned primaries;    /* number of replicas that are primary */
+    double weight;         /* of all these slots */
+    double primary_weight; /* of the slots of which it is primary */
+    /* The number of its replicas of slots that the other servers of this slot
+     * have too: it would inherit them if one of these servers died. */
+    unsigned shared;
+    bool has; /* has the slot at present: no copy is needed */
 };
 
+/* The choice of a server for one replica of one slot. */
 struct gw_placement_question {
-    unsigned slot;         /* from 0; the heaviest slots are asked for first */
-    unsigned slot_count;   /* of all */
-    double weight;         /* of the slot; 1 is the mean of all slots */
-    unsigned replica;      /* 0: who is to be primary */
-    unsigned replicas;     /* that the slot is to have */
-    unsigned server_count; /* candidates, by rising number: all servers that
-                              this slot was not given to yet */
+    unsigned slot;       /* from 0; the heaviest slots come first */
+    unsigned slot_count; /* number of all slots */
+    double weight;       /* of the slot; 1 is the mean of all slots */
+    unsigned replica;    /* from 0; 0 becomes the primary */
+    unsigned replicas;   /* number of replicas of the slot */
+    /* The candidates by rising number: all servers that have not received
+     * this slot yet. */
+    unsigned server_count;
     const struct gw_placement_server *servers;
     unsigned given_count;  /* = replica */
-    const unsigned *given; /* nodes that have the slot already, primary first */
+    const unsigned *given; /* nodes with the slot, primary first */
 };
 
+/* A placement policy. */
 struct gw_placement {
-    /* An index below server_count. Must depend on the question alone. */
+    /* Returns an index below server_count. Depends only on the question. */
     unsigned (*choose)(const struct gw_placement_question *question);
 };
 
