@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The learner's faults, once with each way to acknowledge, and the learner's
-# script with real processes.
+# Simulates the learner's faults with each way to acknowledge, and runs the
+# learner's script with real processes.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The parameter server in virtual time: in peace, with servers that die at the
-# same moment, and with one that dies when its copies are late. Then one that is
-# killed for real.
+# Simulates the parameter server: without faults, with servers that die at the same
+# moment, and with one that dies while its copies are late. Then kills a real
+# server.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -17,7 +17,7 @@ simulated() {
         --faults "$faults" "$@"
 }
 
-say "In peace, $R replicas:"
+say "Without faults, $R replicas:"
 simulated calm none --replicas "$R"
 tell calm acked push_bytes replica_bytes
 reckon copies 'calm.replica_bytes/calm.push_bytes'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The learner's split brain, without leases and with them; then clocks: the
+# Simulates the learner's split brain, without leases and with them. Then clocks: a
 # drift that can do no harm, and one that does.
 set -eu
 # shellcheck source=/dev/null
@@ -24,20 +24,20 @@ drift_of() {
 say "split.faults, without leases and acknowledged by the primary alone:"
 simulated split --without lease --ack primary --faults "$LAB_DIR/split.faults"
 tell split faults two_primaries two_ms pushes_lost stale
-say "All rules put back:"
+say "With all fences:"
 simulated whole --faults "$LAB_DIR/split.faults"
 tell whole two_primaries pushes_lost stale violations
 
-say "drift.txt: clocks that go wrong by so much, in both directions:"
+say "drift.txt: clocks with this drift, in both directions:"
 note drift.safe "$(awk '$1 == "safe" { print $2 + 0; exit }' \
     "$LAB_DIR/drift.txt")"
-# How long the lease lasts, and how long the controllers wait, in ms.
+# The duration of the lease and of the wait of the controllers, in ms.
 reckon drift.lease "LEASE/(1-drift.safe/100)"
 reckon drift.wait "(LEASE+MARGIN)/(1+drift.safe/100)"
 reckon more.lease "LEASE/(1-(drift.safe+1)/100)"
 reckon more.wait "(LEASE+MARGIN)/(1+(drift.safe+1)/100)"
 tell drift safe lease wait
-# As the simulator takes it; no more than it has.
+# In the unit of the simulator, within its limits.
 ppm=$(value drift.safe | awk '{ d = $1 * 10000
     printf "%d", (d < 0 ? 0 : (d > 500000 ? 500000 : d)) }')
 note drift.ppm "$ppm"
@@ -50,7 +50,7 @@ at ${cut}ms cut c0,c1,c2|w0 for 900ms"
 done
 note drift.two "$two"
 
-say "late.faults, with all rules:"
+say "late.faults, with all fences:"
 note late.drift "$(drift_of "$LAB_DIR/late.faults")"
 simulated late --faults "$LAB_DIR/late.faults"
 tell late drift two_primaries two_ms violation

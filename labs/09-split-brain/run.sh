@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# A primary on an island, with and without leases; controllers that die; then real
-# processes: a server that sleeps past its lease, and a leader that is killed.
+# Simulates a primary on an island, with and without leases, and dead controllers.
+# Then runs real processes: a server that sleeps longer than its lease, and a leader
+# that is killed.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -41,7 +42,7 @@ for dead in c0 c0,c1 c0,c1,c2; do
 done
 note majority "$majority"
 
-say "Real processes: a server sleeps past its lease, and wakes:"
+say "Real processes: a server sleeps longer than its lease, and wakes:"
 measure pause ringctl --timeout 30s -c "up $W train drift --servers $S \
 --controllers 3 --epochs 40; wait step>=20; pause s0; wait servers==2; \
 resume s0; wait servers==3; status"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Simulates a ring in which members die and come back, when depends on the seed;
-# asks shards.awk who works on what, and judges that by what the ring made of it.
-# Then death.ring, with real processes.
+# Simulates a ring in which members die and come back at times that depend on the
+# seed. Lets shards.awk assign the shards, and judges it by the results of the ring.
+# Then runs death.ring with real processes.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"

@@ -2,8 +2,8 @@
 #
 #     awk -f judge.awk -v shards=S STORY ASSIGNED
 #
-# What comes of an assignment (lines "OP MEMBER SHARD"): a shard counts when its
-# member is in the result of the op. Prints NAME VALUE lines: `used` shards,
+# Judges an assignment (lines "OP MEMBER SHARD"). A shard counts when its member is
+# in the result of the op. Prints NAME VALUE lines: `used` shards,
 # `doubled` in an epoch, `epochs` that were complete, `strange` lines, and `idle`:
 # members without a shard while one was free.
 
@@ -56,7 +56,7 @@ END {
     print "used", used + 0
     print "epochs", epochs + 0
     print "idle", idle + 0
-    if (used) { # who deals nothing makes no mistake
+    if (used) { # an empty assignment has no mistakes
         print "doubled", doubled + 0
         print "strange", strange + 0
     }

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# A ring in virtual time in which nobody dies, and one in which member 2 does, as
-# stories; the shards of an epoch by a pool, and by dealing them once. Then
+# Simulates a ring without a death, and one in which member 2 dies, as stories.
+# Assigns the shards of an epoch from a pool, and once and for all. Then runs
 # parameter servers with real workers.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
 
-# story NAME FAULTS: the ops of such a run.
+# story NAME FAULTS: makes the story of such a run.
 story() {
     measure "$1" ringctl sim ring -n "$P" --faults "$2" \
         --events "$LAB_OUT/$1.events"
@@ -16,7 +16,7 @@ story() {
     sed -n '1,4s/^/    /p' "$LAB_OUT/$1.story"
 }
 
-# epoch_ops STORY: how many ops it takes until S shards are done, one a member.
+# epoch_ops STORY: prints the number of ops until S shards are done, one per member.
 epoch_ops() {
     awk -v shards="$S" '$1 == "done" && n < shards {
         left = shards - n
@@ -26,7 +26,7 @@ epoch_ops() {
     END { print ops }' "$1"
 }
 
-say "The first ops of a ring in which nobody dies, and whose work counts:"
+say "The first ops of a ring without a death, and the members whose work counts:"
 story calm none
 note ops "$(epoch_ops "$LAB_OUT/calm.story")"
 say "Member 2 dies in the first op:"
@@ -47,8 +47,8 @@ measure real ringctl --timeout 40s -c "up 3 --servers 2 --mode bsp train mf \
 tell real alive data_epoch op lost doubled
 reckon units real.op/real.data_epoch
 
-say "Two workers whose units are sleeps of 15 ms, and how many units they finish" \
-    "in a second; then two more:"
+say "Two workers whose units are sleeps of 15 ms, and their units per second; then" \
+    "two more workers:"
 measure two ringctl --timeout 40s --run rate -c "up 2 --name rate --keep \
 --servers 1; slow 0 15ms; slow 1 15ms; train mf --epochs 1000; \
 wait step>=80; status"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
-# Makes a story out of the events of a ring, two lines an op:
+# Turns the events of a ring into a story, two lines per op:
 #
-#     begin OP MEMBER...   who works on it
-#     done OP MEMBER...    whose work is in the result
+#     begin OP MEMBER...   the members that work on it
+#     done OP MEMBER...    the members whose work is in the result
 #
-# Who has begun it works on it. Who has ended it is in the result, and so is who
-# died, if that was decided (forward).
+# A member that began the op works on it. The result contains the members that
+# ended the op, and a dead one if the decision was forward.
 
 function number(name) {
     if (!match($0, "\"" name "\":[0-9]+"))

@@ -1,5 +1,5 @@
-# Four servers, two replicas of each slot, and two servers that die. When the
-# first is gone, others learn its slots; then each has two replicas again.
+# Four servers, two replicas of each slot, and two servers that die. After
+# the first death, others copy its slots; then each slot has two replicas again.
 up 2 train drift --servers 4 --replicas 2 --epochs 6
 wait step>=20
 kill s0

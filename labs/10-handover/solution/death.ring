@@ -1,5 +1,5 @@
-# death.ring: three workers learn from two parameter servers. A worker dies,
-# and another one joins.
+# death.ring: three workers train with two parameter servers. A worker dies, and
+# another one joins.
 up 3 --servers 2 --mode bsp train mf --epochs 4 --parts 3
 wait step>=20
 kill 1

@@ -1,6 +1,6 @@
-# shards.awk: a pool. Place i of an op gets the ith shard that is not done;
-# those of the result are done, the others go back. When all are done it begins
-# anew.
+# shards.awk: a pool. Place i of an op gets the ith shard that is not done. The
+# shards of the members in the result are done; the others go back. When all are
+# done, the next epoch begins.
 #
 #     awk -f shards.awk -v shards=10 STORY
 
