@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
  * The elastic ring: all-reduces among members that may die, hang, be cut off,
- * leave and join, without losing or doubling anybody's contribution.
+ * leave and join. No contribution is lost or counted twice.
  *
- * The ring is a replicated state machine. Its log are the results of its ops;
- * every member applies them in order to a state of its own (parameters, the
- * optimiser's memory, counters, a pool of data shards), by the same function,
- * so that all states are equal after equal ops. A member is therefore one loop:
+ * The ring is a replicated state machine. Its log is the results of its ops.
+ * Every member applies them in order to its own state (parameters, the
+ * optimiser's memory, counters, a pool of data shards), by the same function, so
+ * that all states are equal after equal ops. So a member is one loop:
  *
- *     gw_ring_join(&config, &ring, &why);          state copied, if it is late
+ *     gw_ring_join(&config, &ring, &why);          copies the state, if needed
  *     while (!done(state)) {
- *         gw_ring_begin(ring, &turn, &why);        op, and our place in it
+ *         gw_ring_begin(ring, &turn, &why);        the op, and our place in it
  *         compute(state, turn.place, gradient);
  *         gw_ring_allreduce(ring, &call, &result, &why);   applied to the state
  *     }
  *     gw_ring_leave(ring, &why);
  *
- * What happens when somebody dies in between is told in gradwire-protocol(7):
- * the survivors agree, per op, whether the dead member's contribution counts
- * (FORWARD) or not (EXCLUDE); all of them return the same bits, and the result
- * says whose data is in it.
+ * gradwire-protocol(7) describes the reaction to a death: the survivors agree for
+ * each op whether the dead member's contribution counts (FORWARD) or not
+ * (EXCLUDE). All of them return the same bits, and the result lists its
+ * contributors.
  *
- * A joiner copies state and newest results from a member in the background,
- * then is admitted between two ops. A member that was convicted while it slept,
- * or was cut off and lost its seat, gets GW_ECLOSED: its state is worthless; it
- * destroys the ring and joins again.
+ * A joiner copies the state and the newest results from a member in the
+ * background, and is then admitted between two ops. A member that was declared
+ * dead while it was paused or cut off receives GW_ECLOSED. Its state is invalid;
+ * it destroys the ring and joins again.
  *
- * Members are numbered by node, below 64; a set of nodes is a 64-bit mask. One
- * thread uses a ring; a second one, the library's own, keeps beating, reporting
- * and meeting while the first computes.
+ * Members are numbered by node, below 64; a set of nodes is a 64-bit mask. A ring
+ * belongs to one thread. A second thread, the library's own, sends heartbeats and
+ * reports and connects to peers while the first computes.
  */
 #ifndef GRADWIRE_RING_H
 #define GRADWIRE_RING_H
@@ -45,8 +45,7 @@ struct gw_suspicion;
 enum {
     GW_RING_NODES = 64,
     GW_RING_CONTROLLERS = 7,
-    GW_RING_CONTROLLER = 63, /* the first `psnode controller`; the others count
-                                down */
+    GW_RING_CONTROLLER = 63, /* first controller; the others count down */
     GW_RING_ANY = 255
 };
 
@@ -55,140 +54,149 @@ struct gw_ring_result {
     uint64_t op;
     uint64_t epoch;   /* of the view in which it was completed */
     unsigned tag;     /* as in the call */
-    const void *data; /* the ring's; until the next op */
+    const void *data; /* belongs to the ring; valid until the next op */
     size_t count;
     enum gw_dtype type;
     enum gw_redop redop;
-    uint64_t contributors;
-    /* The members with which it began, by their places: `place` i of a turn is
-     * origin[i]. Places follow seniority, whatever the order of the ring. */
+    uint64_t contributors; /* a set of nodes */
+    /* The members at the beginning of the op, by their places: `place` i of a
+     * turn is origin[i]. Places follow seniority, whatever the order of the
+     * ring is. */
     unsigned origin_count;
     unsigned origin[GW_RING_NODES];
 };
 
+/* The configuration of a member. */
 struct gw_ring_config {
-    unsigned node;        /* or GW_RING_ANY: the controllers choose */
-    const char *endpoint; /* where this process listens for control messages:
-                             "ipc://@name", "tcp://host:*" */
-    uint64_t token;       /* of the run; the same everywhere */
-    /* Tells this process from others that have had its node number, by its
-     * upper 40 bits, to those who watch over them; 0: drawn. */
+    unsigned node; /* or GW_RING_ANY: the controllers choose */
+    /* The address of this process for control messages: "ipc://@name",
+     * "tcp://host:*". */
+    const char *endpoint;
+    uint64_t token; /* of the run; the same for all members */
+    /* Distinguishes this process, by its upper 40 bits, from others that have
+     * had its node number; 0: a random number. */
     uint64_t process;
     unsigned controller_count;
-    unsigned controllers[GW_RING_CONTROLLERS];             /* their nodes, */
-    const char *controller_endpoints[GW_RING_CONTROLLERS]; /* and endpoints */
+    unsigned controllers[GW_RING_CONTROLLERS]; /* their nodes */
+    const char *controller_endpoints[GW_RING_CONTROLLERS];
     /* The data wire: see struct gw_comm_config. */
     const char *wire;
     size_t slice_bytes;
     unsigned lanes;
     const char *interface, *key_file;
     bool insecure;
-    struct gw_sink *events; /* used under a lock by both threads; NULL: none */
-    unsigned join_timeout_ms; /* to become a member; 0: no limit */
-    /* How many members there are to be; 0: no bound. With fewer than `min_size`
-     * gw_ring_begin waits for joiners, from the second op on after a loss; a
-     * ring of `max_size` lets nobody in. All members say the same. */
+    struct gw_sink *events;   /* used under a lock; NULL: none */
+    unsigned join_timeout_ms; /* limit of gw_ring_join; 0: no limit */
+    /* The bounds of the number of members; 0: no bound. With fewer than
+     * `min_size` gw_ring_begin waits for joiners, from the second op on after
+     * a loss; a ring of `max_size` admits no joiner. All members must have the
+     * same bounds. */
     unsigned min_size, max_size;
-    unsigned patience_ms; /* waits no longer for joiners, when they are too few,
-                             or for controllers; 0: no limit */
-    /* Experiments that hold from the start, as by gw_ring_rule of each node
-     * [GW_RING_NODES] (NULL: none) and gw_ring_pace. */
+    /* Limit of the wait for joiners when they are too few, and for
+     * controllers; 0: no limit. */
+    unsigned patience_ms;
+    /* Experiments from the start: link profiles per node [GW_RING_NODES], as
+     * by gw_ring_rule (NULL: none), and a pace, as by gw_ring_pace. */
     const struct gw_ring_link *links;
     uint64_t pace_ns;
-    /* Whom this member suspects, instead of the built-in rule; must outlive the
-     * ring. NULL: none. */
+    /* A suspicion policy; must outlive the ring. NULL: the built-in one. */
     const struct gw_suspicion *suspicion;
 
-    /* The state, and how a result changes it: nothing else may. `apply` is
-     * called in the order of ops, in gw_ring_allreduce, and in gw_ring_join for
-     * results that a joiner copies. */
+    /* The state. Only `apply` may change it, by a result. It is called in the
+     * order of ops: in gw_ring_allreduce, and in gw_ring_join for results that
+     * a joiner copies. */
     void *context;
     void *state;
     size_t state_bytes;
     void (*apply)(void *context, const struct gw_ring_result *result);
-    /* Something that gw_ring_status tells has changed; in the library's thread;
-     * must be quick and call nothing here but gw_ring_status. NULL: none. */
+    /* Called when the status changes, in the library's thread. It must be fast
+     * and may only call gw_ring_status. NULL: none. */
     void (*on_status)(void *context);
 };
 
-/* Becomes a member: registers, copies the state if the ring runs already, waits
- * to be admitted. The first members wait until somebody (a run's supervisor)
- * admits them together. GW_ETIMEOUT, GW_EINTR; GW_EINVAL: it has `max_size`
- * members; GW_EUNREACH: no controllers for `patience_ms`. GW_ECLOSED: all
- * members that had the state are dead; who joins again begins the ring anew,
- * with the initial state. While it waits *ring is there already, for
- * gw_ring_interrupt and gw_ring_status; NULL after a failure. */
+/* Joins the ring: registers, copies the state if the ring is already running, and
+ * waits for the admission. The first members wait until the supervisor of the run
+ * admits them together. While it waits *ring is already set, for
+ * gw_ring_interrupt and gw_ring_status; NULL after a failure. GW_ETIMEOUT,
+ * GW_EINTR; GW_EINVAL: the ring has `max_size` members; GW_EUNREACH: no
+ * controllers for `patience_ms`. GW_ECLOSED: all members with the state are dead;
+ * a process that joins again begins a new ring with the initial state. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_join(const struct gw_ring_config *config, struct gw_ring **ring,
              struct gw_error *why);
-/* Joins the ring of a cluster of hosts that the environment names, as elastic
- * jobs do: GW_CONTROLLERS=tcp://HOST:PORT,... (where `psnode controller --ring`
- * runs) and GW_CLUSTER, its --cluster. The controllers choose the number; this
- * process listens at the address that leads to them, or at that of
- * GW_INTERFACE. GRADWIRE_KEY, GW_INSECURE and GW_WIRE as for gw_comm_from_env.
- * Of *config count wire, slices, key, timeout and what concerns the state; the
- * bounds are GW_MIN_SIZE, GW_MAX_SIZE and GW_PATIENCE (a duration; 10m), where
- * *config has none. Errors of gw_ring_join and gw_place_here. */
+/* Joins the ring of a cluster of hosts that the environment names, as elastic jobs
+ * do: GW_CONTROLLERS=tcp://HOST:PORT,... (of `psnode controller --ring`) and
+ * GW_CLUSTER, its --cluster. The controllers choose the node. This process listens
+ * at the address that leads to them, or at that of GW_INTERFACE. GRADWIRE_KEY,
+ * GW_INSECURE and GW_WIRE as for gw_comm_from_env. Of *config it uses wire,
+ * slices, key, timeout and the fields of the state; the bounds are GW_MIN_SIZE,
+ * GW_MAX_SIZE and GW_PATIENCE (a duration; default 10m), where *config has none.
+ * Errors of gw_ring_join and gw_place_here. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_from_env(const struct gw_ring_config *config, struct gw_ring **ring,
                  struct gw_error *why);
-/* Leaves without a word, as if it had died; NULL allowed. */
+/* Leaves the ring without notice, as if the process had died, and frees it. NULL
+ * is allowed. */
 GW_API void gw_ring_destroy(struct gw_ring **ring);
-/* Between ops: leaves for good. What it contributed counts. GW_EINVAL: it is
- * the last member. */
+/* Leaves the ring permanently, between ops. Its contributions count. GW_EINVAL:
+ * it is the last member. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_leave(struct gw_ring *ring,
                                                struct gw_error *why);
-/* Makes whatever waits return GW_EINTR, now and from then on. From any thread
- * or signal handler. */
+/* Makes all current and later waits return GW_EINTR. Any thread or signal handler
+ * may call it. */
 GW_API void gw_ring_interrupt(struct gw_ring *ring);
 
-/* The state lies elsewhere from now on, or has another size; what is there is
- * the state after the last result. In `apply`, or between ops; by all members
- * after the same op. A joiner whose state has another size than its ring's gets
+/* Sets a new address or size of the state, which there is the state after the last
+ * result. It may be called in `apply` or between ops, by all members after the
+ * same op. A joiner whose state has another size than its ring's receives
  * GW_EMISMATCH from gw_ring_join. */
 GW_API void gw_ring_state(struct gw_ring *ring, void *state, size_t bytes);
 
-/* What a member knows before it computes. */
+/* A member's data about the next op. */
 struct gw_ring_turn {
     uint64_t op;
     uint64_t epoch;
-    /* Who takes part, as far as is known: joiners may yet be added at its end,
-     * the dead will be missing from the result's contributors. */
+    /* The members that take part, as far as is known. Joiners may still be
+     * added at the end; dead members will be missing from the contributors of
+     * the result. */
     unsigned origin_count;
     unsigned origin[GW_RING_NODES];
-    unsigned place; /* ours */
+    unsigned place; /* of this member */
 };
-/* Begins the next op: views are adopted, joiners admitted. Waits when that
- * takes controllers. GW_ECLOSED, GW_EINTR; GW_ETIMEOUT: fewer members than
- * `min_size` for `patience_ms`; GW_EUNREACH: no controllers for so long, also
- * by the calls below. */
+/* Begins the next op: adopts views and admits joiners. It waits when this needs
+ * controllers. GW_ECLOSED, GW_EINTR; GW_ETIMEOUT: fewer members than `min_size`
+ * for `patience_ms`; GW_EUNREACH: no controllers for that time. The calls below
+ * return GW_EUNREACH too. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_begin(struct gw_ring *ring,
                                                struct gw_ring_turn *turn,
                                                struct gw_error *why);
 
+/* An all-reduce of the ring. */
 struct gw_ring_call {
-    const void *in; /* unchanged until the call returns */
-    void *out;      /* may be `in`; NULL: apply sees the result, nobody else */
+    const void *in; /* must not change until the call returns */
+    void *out;      /* may be `in`; NULL: only `apply` gets the result */
     size_t count;
     enum gw_dtype type;
     enum gw_redop op;
     unsigned tag; /* for `apply` */
 };
-/* The op that was begun (or the next one): all members call the same. Returns
- * when it is complete here and applied. GW_ECLOSED: no member any more, with
- * the reason; GW_EINTR; GW_EMISMATCH: members called different things. */
+/* Runs the current op (or the next one); all members must make the same call. It
+ * returns when the op is complete here and applied. GW_ECLOSED: this process is
+ * not a member any more; the sentence has the reason. GW_EINTR; GW_EMISMATCH:
+ * members made different calls. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_allreduce(struct gw_ring *ring, const struct gw_ring_call *call,
                   struct gw_ring_result *result, struct gw_error *why);
 
-/* Any collective among the members of the present view, `call.root` being a
- * place in it (gw_ring_begin; the rank as long as the order of the ring has not
- * changed). It is confirmed by an op of its own before it
- * returns; when the view changes in between it is done again, from the inputs,
- * so they must not lie in `out`. Blocks are by rank of the view in which it
- * was confirmed, which *result reports (origin: node by rank). GW_ELOST: the root is gone. Not
- * applied to the state: so nobody is admitted between a collective and the next
- * all-reduce, since a joiner has only the state to see where all are. */
+/* Runs any collective among the members of the current view. `call.root` is a
+ * place in it (gw_ring_begin), which equals the rank while the order of the ring
+ * is unchanged. The collective is confirmed by an op of its own before it
+ * returns. If the view changes in between it is repeated from the inputs, so they
+ * must not overlap `out`. Blocks are by rank of the view in which it was
+ * confirmed; *result has these ranks (origin: node by rank). GW_ELOST: the root
+ * is dead. The result is not applied to the state. So no joiner is admitted
+ * between a collective and the next all-reduce, since the state is a joiner's
+ * only knowledge. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_run(struct gw_ring *ring,
                                              const struct gw_call *call,
                                              struct gw_ring_result *result,
@@ -196,81 +204,88 @@ GW_API GW_MUST_CHECK enum gw_err gw_ring_run(struct gw_ring *ring,
 
 /* ---- looking at it ---- */
 
-/* How long the last recovery took, since the ring's loss was noticed here. */
+/* The times of the last recovery, from the detection of the loss on this
+ * member. */
 struct gw_ring_times {
-    uint64_t frozen_ns;  /* nothing moved any more; 0: none yet */
-    uint64_t decided_ns; /* the decision and all reports were here */
-    uint64_t met_ns;     /* joined to the others anew */
+    uint64_t frozen_ns;  /* all transfers had stopped; 0: no recovery */
+    uint64_t decided_ns; /* the decision and all reports were received */
+    uint64_t met_ns;     /* connected to the others again */
     uint64_t resumed_ns; /* the open ops were complete */
 };
 
-/* What a recovery's plan for one op found. Each chunk counts once: a complete
- * copy survived; what the lost one is in was thrown away, at least in part; a
- * partial sum is carried on; there was nothing but the inputs. */
+/* The chunks in a recovery plan for one op. Each chunk counts once: a complete
+ * copy survived (spread); a partial sum with the dead member's data was discarded,
+ * at least in part (redone); a partial sum is continued (kept); there were only
+ * the inputs (fresh). */
 struct gw_ring_chunks {
-    uint64_t epoch; /* the ring's; 0: none */
+    uint64_t epoch; /* of the ring; 0: none */
     uint64_t op;
     unsigned spread, redone, kept, fresh;
 };
 enum { GW_RING_CHUNKS = 8 };
 
+/* The status of a member. */
 struct gw_ring_status {
     unsigned node;
     bool member;
-    bool parked; /* cut off from the controllers' majority */
+    bool parked; /* cut off from the majority of the controllers */
     bool gone;
     uint64_t epoch, ring_epoch;
     unsigned size;
-    int rank; /* -1: not in it */
+    int rank; /* -1: not in the ring */
     unsigned nodes[GW_RING_NODES];
-    uint64_t op;       /* under way, or next */
-    const char *phase; /* "compute", "reduce", "gather", "flush", "recover",
-                          "join" */
-    int waits_for;     /* a node, or -1 */
+    uint64_t op; /* current or next */
+    /* "compute", "reduce", "gather", "flush", "recover", "join" */
+    const char *phase;
+    int waits_for; /* a node, or -1 */
     uint64_t ops_done;
     uint64_t ops_forward, ops_exclude; /* decided */
-    /* Plans are of the ring as a whole: all survivors count the same chunks. */
+    /* Recovery plans are of the whole ring: all survivors count the same
+     * chunks. */
     uint64_t chunks_spread, chunks_kept, chunks_fresh, chunks_redone;
-    struct gw_ring_chunks chunks[GW_RING_CHUNKS]; /* the newest plans first */
+    struct gw_ring_chunks chunks[GW_RING_CHUNKS]; /* newest plans first */
     uint64_t recoveries;
     struct gw_ring_times last;
-    /* By the ledgers: contributions of members that took part and survived and
-     * are in no result; and that were refused since they would count twice. */
+    /* By the contributor sets: contributions of surviving members that are in
+     * no result; and contributions that were refused since they would count
+     * twice. */
     uint64_t lost, doubled;
-    uint64_t joined_stall_ns; /* of the last admission: what it cost the step */
-    uint64_t digest; /* chained over op, contributors and result, of which above
-                        64 KiB 64 cache lines count, others in each op */
-    char text[200];  /* the last sentence about trouble, or "" */
+    uint64_t joined_stall_ns; /* delay of a step by the last admission */
+    /* Chained over op, contributors and result. Of a result above 64 KiB 64
+     * cache lines count, others in each op. */
+    uint64_t digest;
+    char text[200]; /* the last problem, or "" */
 };
-/* From any thread. */
+/* Reads the status of a member. Any thread may call it. */
 GW_API void gw_ring_status(struct gw_ring *ring, struct gw_ring_status *status);
-/* Are the states of all members equal? An op of the ring's own, in which each
- * gives its digest and a hash of all of its state. GW_EWRONG names the nodes
- * that differ from most. */
+/* Checks that the states of all members are equal, by an op of its own, in which
+ * each member contributes its digest and a hash of its whole state. GW_EWRONG:
+ * the sentence names the nodes that differ from most. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_check(struct gw_ring *ring,
                                                struct gw_error *why);
 
 /* ---- experiments ---- */
 
-/* What the link from node `from` to this member does to what comes over it. */
+/* The emulated properties of the link from a node to this member. */
 struct gw_ring_link {
     uint32_t delay_us, jitter_us;
-    uint64_t rate; /* bytes a second; 0: no limit */
-    uint32_t loss_ppm;
+    uint64_t rate;     /* bytes per second; 0: no limit */
+    uint32_t loss_ppm; /* lost messages per million */
     bool down;
 };
+/* Sets the link profile from node `from` to this member. */
 GW_API void gw_ring_rule(struct gw_ring *ring, unsigned from,
                          const struct gw_ring_link *rule);
-/* Every chunk takes so long; 0: as fast as it goes. */
+/* Sets the slow motion: every chunk takes `ns` nanoseconds; 0: off. */
 GW_API void gw_ring_pace(struct gw_ring *ring, uint64_t ns);
 
 /* ---- order ---- */
 
-/* The order that the ring is to have: these nodes first, in this order, then
- * the others as they are. It holds for later joiners, too, which without it come
- * last. The member that admits applies it, at the next boundary at which it may
- * admit, so all members should be given the same. `count` 0: any order. From any
- * thread. GW_EINVAL: a node is named twice, or is not below GW_RING_NODES. */
+/* Requests an order of the ring: these nodes first, in this order, then the others
+ * in their current order. It also applies to later joiners, which otherwise come
+ * last. The member that admits joiners applies it between two ops, so all members
+ * should request the same order. `count` 0: any order. Any thread may call it.
+ * GW_EINVAL: a node occurs twice, or is not below GW_RING_NODES. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_order(struct gw_ring *ring,
                                                const unsigned *nodes,
                                                unsigned count,
@@ -278,25 +293,29 @@ GW_API GW_MUST_CHECK enum gw_err gw_ring_order(struct gw_ring *ring,
 
 /* ---- data shards ---- */
 
-/* A pool of data shards that is part of the state: a shard is a lease for one
- * op. Place i of an op has the i-th shard that is not done in this data epoch;
- * the shards of the contributors are done, the others go back, so each is used
- * exactly once an epoch, whoever dies or joins. `uses` counts, for the audit.
- * Flat memory of gw_shards_bytes(count), to lie inside the state. */
+/* A pool of data shards that is part of the state. A shard is leased for one op.
+ * Place i of an op has the i-th shard that is not done in this data epoch. The
+ * shards of the contributors are done, the others return to the pool, so each
+ * shard is used exactly once per epoch, whichever members die or join. `uses`
+ * counts the uses for a check. It is flat memory of gw_shards_bytes(count) bytes
+ * inside the state. */
 struct gw_shards {
     uint32_t count, done;
     uint64_t epoch;
-    uint64_t lost, doubled; /* found at the ends of epochs; right: 0 */
+    uint64_t lost, doubled; /* found at the ends of epochs; 0 if right */
     uint32_t first;         /* not done */
     uint32_t reserved;
     __extension__ uint8_t uses[]; /* in this epoch */
 };
+/* Returns the bytes of a pool of `count` shards. */
 GW_API size_t gw_shards_bytes(uint32_t count);
+/* Initialises a pool: epoch 0, no shard done. */
 GW_API void gw_shards_init(struct gw_shards *shards, uint32_t count);
-/* The shard of place `place`; GW_NONE: fewer are left in this epoch. */
+/* Returns the shard of place `place`; GW_NONE: fewer shards are left in this
+ * epoch. */
 GW_API uint32_t gw_shards_of(const struct gw_shards *shards, unsigned place);
-/* After an op in which every place used its shard. When all are done the next
- * epoch begins. */
+/* Marks the shards of the contributors as done, after an op in which every place
+ * used its shard. When all are done the next epoch begins. */
 GW_API void gw_shards_settle(struct gw_shards *shards,
                              const struct gw_ring_result *result);
 
