@@ -177,7 +177,6 @@ static int run(int operand_count, char **operands)
                                               .key_file = key_file(),
                                               .insecure = join_given.insecure,
                                               .token = join.token,
-                                              .seed = common.seed,
                                               .slots = slots,
                                               .replicas = replicas,
                                               .servers = servers,

@@ -19,7 +19,7 @@ struct controllers_config {
     const char *observer;         /* where the observer listens */
     const char *key_file;         /* NULL: none */
     bool insecure;                /* may listen on a network without one */
-    uint64_t token, seed;
+    uint64_t token;
     /* Of the cluster; whoever says so first counts, another word is an error.
      */
     unsigned slots, replicas, servers; /* `servers` are awaited at first */

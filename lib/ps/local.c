@@ -7,20 +7,17 @@
  */
 #include <gradwire/ps.h>
 
+#include "base/random.h"
+
 #include <cluster/controller/controller.h>
-#include <cluster/driver/driver.h>
-#include <cluster/member/member.h>
+#include <cluster/session/session.h>
 
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -42,15 +39,11 @@ struct gw_ps_local {
     char directory[PATH_ROOM];
     char controller_endpoint[ENDPOINT_ROOM];
     struct gw__controller *controller;
-    struct gw__driver *observer;
+    struct gw__session observer;
     struct gw_ps_server *servers[SERVERS_MAX];
     unsigned server_count;
     unsigned client_count; /* configs handed out */
     char client_endpoints[CLIENTS_MAX][ENDPOINT_ROOM];
-
-    pthread_mutex_t lock; /* of what the observer hears: */
-    pthread_cond_t heard;
-    struct gw__news news;
 };
 
 static void endpoint(const struct gw_ps_local *local, unsigned node,
@@ -58,13 +51,6 @@ static void endpoint(const struct gw_ps_local *local, unsigned node,
 {
     snprintf(out, ENDPOINT_ROOM, "ipc://@gradwire-%llx-%u",
              (unsigned long long)local->token, node);
-}
-
-static enum gw_err draw(void *out, size_t bytes, struct gw_error *why)
-{
-    return getrandom(out, bytes, 0) == (ssize_t)bytes
-               ? GW_OK
-               : gw_fail_errno(why, "random numbers");
 }
 
 /* ---- the controller ---- */
@@ -95,16 +81,12 @@ static enum gw_err start_controller(struct gw_ps_local *local,
     const unsigned nodes[] = {CONTROLLER};
     char address[32];
     const char *const addresses[] = {address};
-    struct gw__id id;
     snprintf(local->directory, sizeof local->directory, "%s/gradwire-XXXXXX",
              under && *under ? under : "/tmp");
     if (!mkdtemp(local->directory)) {
         local->directory[0] = 0;
         return gw_fail_errno(why, "a directory for the controller");
     }
-    enum gw_err err = draw(&id, sizeof id, why);
-    if (err)
-        return err;
     endpoint(local, CONTROLLER, local->controller_endpoint);
     const struct gw__controller_config config = {
         .count = 1,
@@ -112,12 +94,10 @@ static enum gw_err start_controller(struct gw_ps_local *local,
         .raft_addresses = addresses,
         .directory = local->directory,
         .mesh = {.node = CONTROLLER,
-                 .incarnation_high = id.high,
-                 .incarnation_low = id.low,
                  .endpoint = local->controller_endpoint,
                  .token = local->token}};
     int held;
-    err = hold_port(address, &held, why);
+    enum gw_err err = hold_port(address, &held, why);
     if (!err)
         err = gw__controller_start(&config, &local->controller, why);
     if (held >= 0)
@@ -127,59 +107,30 @@ static enum gw_err start_controller(struct gw_ps_local *local,
 
 /* ---- the observer ---- */
 
-static void on_tell(void *context, const void *data, size_t bytes)
-{
-    struct gw_ps_local *local = context;
-    const struct gw__told *told = data;
-    if (bytes != sizeof *told || told->kind != GW__TOLD_NEWS)
-        return;
-    pthread_mutex_lock(&local->lock);
-    local->news = *gw__member_news(gw__driver_state(local->observer));
-    pthread_cond_broadcast(&local->heard);
-    pthread_mutex_unlock(&local->lock);
-}
-
 static enum gw_err start_observer(struct gw_ps_local *local,
                                   struct gw_error *why)
 {
-    struct gw__member_config start = {.node = OBSERVER,
-                                      .role = GW__OBSERVER,
-                                      .controller_count = 1,
-                                      .controllers = {CONTROLLER}};
-    enum gw_err err = draw(&start.incarnation, sizeof start.incarnation, why);
-    if (!err)
-        err = draw(&start.client, sizeof start.client, why);
-    if (err)
-        return err;
-    endpoint(local, OBSERVER, start.endpoint);
-    const struct gw__driver_config config = {
-        .kind = &gw__member_machine,
-        .mesh = {.node = OBSERVER,
-                 .incarnation_high = start.incarnation.high,
-                 .incarnation_low = start.incarnation.low,
-                 .endpoint = start.endpoint,
-                 .token = local->token},
-        .seed = local->config.seed,
-        .start = &start,
-        .start_bytes = sizeof start,
-        .context = local,
-        .on_tell = on_tell};
-    err = gw__driver_start(&config, &local->observer, why);
-    return err ? err
-               : gw__driver_know(local->observer, CONTROLLER,
-                                 local->controller_endpoint);
+    char own[ENDPOINT_ROOM];
+    const struct gw__session_config config = {
+        .node = OBSERVER,
+        .role = GW__OBSERVER,
+        .endpoint = own,
+        .token = local->token,
+        .controller_count = 1,
+        .controllers = {{CONTROLLER, local->controller_endpoint}}};
+    endpoint(local, OBSERVER, own);
+    enum gw_err err = gw__session_init(&local->observer, &config, why);
+    return err ? err : gw__session_start(&local->observer, 0, why);
 }
 
 static enum gw_err ask_routes(struct gw_ps_local *local)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     const struct gw__command command = {
         .kind = GW__CMD_ROUTES,
         .routes = {.slots = local->config.slots,
                    .replicas = local->config.replicas,
                    .servers = local->config.servers}};
-    size_t bytes = gw__member_ask_command(ask, &command, TAG_ROUTES);
-    return gw__driver_ask(local->observer, ask, bytes);
+    return gw__session_command(&local->observer, &command, TAG_ROUTES);
 }
 
 static bool is_placed(const struct gw__routes *routes)
@@ -192,15 +143,13 @@ static bool is_placed(const struct gw__routes *routes)
 
 static enum gw_err await_placed(struct gw_ps_local *local, struct gw_error *why)
 {
-    struct timespec until;
-    int waited = 0;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += PLACE_S;
-    pthread_mutex_lock(&local->lock);
-    while (!is_placed(&local->news.routes) && waited != ETIMEDOUT)
-        waited = pthread_cond_timedwait(&local->heard, &local->lock, &until);
-    bool placed = is_placed(&local->news.routes);
-    pthread_mutex_unlock(&local->lock);
+    uint64_t until_ns = gw_now_ns() + PLACE_S * UINT64_C(1000000000);
+    struct gw__session *observer = &local->observer;
+    gw__session_lock(observer);
+    while (!is_placed(&observer->news.routes) && gw_now_ns() < until_ns)
+        gw__session_nap(observer);
+    bool placed = is_placed(&observer->news.routes);
+    gw__session_unlock(observer);
     return placed ? GW_OK
                   : gw_fail(why, GW_ETIMEOUT,
                             "the slots were not placed in %d s", PLACE_S);
@@ -234,28 +183,26 @@ enum gw_err gw_ps_local_add(struct gw_ps_local *local, unsigned *number,
 static bool find_crew(struct gw_ps_local *local, unsigned node,
                       struct gw__process *who)
 {
+    const struct gw__news *news = &local->observer.news;
     bool found = false;
-    pthread_mutex_lock(&local->lock);
-    for (unsigned i = 0; i < local->news.crew_count; i++)
-        if (local->news.crew[i].node == node) {
-            *who = (struct gw__process){node, local->news.crew[i].incarnation};
+    gw__session_lock(&local->observer);
+    for (unsigned i = 0; i < news->crew_count; i++)
+        if (news->crew[i].node == node) {
+            *who = (struct gw__process){node, news->crew[i].incarnation};
             found = true;
         }
-    pthread_mutex_unlock(&local->lock);
+    gw__session_unlock(&local->observer);
     return found;
 }
 
 void gw_ps_local_kill(struct gw_ps_local *local, unsigned number)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     struct gw__process who;
     if (number >= local->server_count || !local->servers[number])
         return;
     gw_ps_server_destroy(&local->servers[number]);
-    if (!find_crew(local, FIRST_SERVER + number, &who))
-        return;
-    size_t bytes = gw__member_ask_lost(ask, who);
-    gw__driver_ask(local->observer, ask, bytes);
+    if (find_crew(local, FIRST_SERVER + number, &who))
+        gw__session_lost(&local->observer, who);
 }
 
 struct gw_ps_server *gw_ps_local_server(struct gw_ps_local *local,
@@ -269,7 +216,7 @@ struct gw_ps_server *gw_ps_local_server(struct gw_ps_local *local,
 static enum gw_err start(struct gw_ps_local *local, struct gw_error *why)
 {
     unsigned number;
-    enum gw_err err = draw(&local->token, sizeof local->token, why);
+    enum gw_err err = gw__draw(&local->token, sizeof local->token, why);
     if (!err)
         err = start_controller(local, why);
     if (!err)
@@ -284,7 +231,6 @@ static enum gw_err start(struct gw_ps_local *local, struct gw_error *why)
 enum gw_err gw_ps_local_start(const struct gw_ps_local_config *config,
                               struct gw_ps_local **local, struct gw_error *why)
 {
-    pthread_condattr_t attributes;
     struct gw_ps_local *new = calloc(1, sizeof *new);
     *local = NULL;
     if (!new)
@@ -295,11 +241,6 @@ enum gw_err gw_ps_local_start(const struct gw_ps_local_config *config,
     new->config.servers = config->servers ? config->servers : 1;
     new->config.replicas = config->replicas ? config->replicas : 1;
     new->config.slots = config->slots ? config->slots : GW_PS_SLOTS_MAX;
-    pthread_mutex_init(&new->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&new->heard, &attributes);
-    pthread_condattr_destroy(&attributes);
     enum gw_err err = start(new, why);
     if (err)
         gw_ps_local_stop(&new);
@@ -327,13 +268,10 @@ void gw_ps_local_stop(struct gw_ps_local **local)
         return;
     for (unsigned i = 0; i < old->server_count; i++)
         gw_ps_server_destroy(&old->servers[i]);
-    struct gw__driver *observer = old->observer; /* on_tell looks at that one */
-    gw__driver_stop(&observer);
+    gw__session_fini(&old->observer);
     if (old->controller)
         gw__controller_stop(&old->controller);
     remove_directory(old->directory);
-    pthread_cond_destroy(&old->heard);
-    pthread_mutex_destroy(&old->lock);
     free(old);
     *local = NULL;
 }

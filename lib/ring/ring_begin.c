@@ -29,7 +29,7 @@ static bool is_first(const struct gw_ring *ring)
     const struct gw__view *view = &ring->book.view;
     for (unsigned i = 0; i < view->ring_count; i++)
         if (view->ring[i].from_op <= ring->book.next_op)
-            return view->ring[i].node == ring->node;
+            return view->ring[i].node == ring->session.node;
     return false;
 }
 
@@ -42,7 +42,7 @@ static bool has_to_admit(const struct gw_ring *ring)
 
 static bool wants_to_admit(const struct gw_ring *ring)
 {
-    return has_to_admit(ring) && !ring->parked && !ring->unapplied &&
+    return has_to_admit(ring) && !ring->session.parked && !ring->unapplied &&
            !ring->view_waits && gw__book_may_admit(&ring->book) &&
            is_first(ring) && gw_now_ns() >= ring->admit_from_ns;
 }
@@ -54,10 +54,8 @@ static void admit(struct gw_ring *ring)
     ring->admitting = ring->admit_due = true;
     ring->admit_epoch = ring->book.view.ring_epoch;
     ring->admit_began_ns = gw_now_ns();
-    size_t bytes = gw__member_ask_standing(ask, &ring->standing);
-    gw__ring_unlock(ring);
-    gw__ring_ask(ring, ask, bytes); /* wakes it */
-    gw__ring_lock(ring);
+    gw__ring_ask(ring, ask, /* wakes it */
+                 gw__member_ask_standing(ask, &ring->standing));
 }
 
 /* Nothing is left to be done before the op; true when it has begun. */
@@ -72,7 +70,7 @@ static bool begin(struct gw_ring *ring)
     if (admits)
         admit(ring);
     else if (ring->admitting || gw__bounds_wait(ring))
-        gw__ring_nap(ring);
+        gw__session_nap(&ring->session);
     else {
         gw__book_begin(&ring->book);
         gw__failpoint(GW__AT_RING_BEGUN);
@@ -88,13 +86,13 @@ enum gw_err gw__ring_begin(struct gw_ring *ring, struct gw_error *why)
         err = gw__ring_move(ring, NULL, why);
         if (err)
             break;
-        gw__ring_lock(ring);
+        gw__session_lock(&ring->session);
         err = gw__ring_quiet(ring, why);
         if (!err)
             err = gw__bounds_check(ring, why);
         if (!err)
             begun = begin(ring);
-        gw__ring_unlock(ring);
+        gw__session_unlock(&ring->session);
     }
     return gw__ring_fail(ring, err);
 }
@@ -106,13 +104,13 @@ enum gw_err gw_ring_begin(struct gw_ring *ring, struct gw_ring_turn *turn,
     if (err)
         return err;
     *turn = (struct gw_ring_turn){.op = ring->book.next_op};
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     turn->epoch = ring->book.view.epoch;
     turn->origin_count = gw__book_origin(&ring->book, turn->op, turn->origin);
     gw__ring_stand(ring, GW__COMPUTE, -1);
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     while (turn->place < turn->origin_count &&
-           turn->origin[turn->place] != ring->node)
+           turn->origin[turn->place] != ring->session.node)
         turn->place++;
     return GW_OK;
 }

@@ -84,9 +84,9 @@ enum gw_err gw__bounds_join(struct gw_ring *ring, struct gw_error *why)
 enum gw_err gw__bounds_keep(struct gw_ring *ring, struct gw_error *why)
 {
     unsigned most = ring->config.max_size;
-    gw__ring_lock(ring);
-    int rank = gw__view_rank(&ring->book.view, ring->node);
-    gw__ring_unlock(ring);
+    gw__session_lock(&ring->session);
+    int rank = gw__view_rank(&ring->book.view, ring->session.node);
+    gw__session_unlock(&ring->session);
     if (most == 0 || rank < (int)most)
         return GW_OK;
     enum gw_err err = gw_ring_leave(ring, why);
@@ -97,5 +97,5 @@ enum gw_err gw__bounds_keep(struct gw_ring *ring, struct gw_error *why)
 
 bool gw__bounds_abandoned(const struct gw_ring *ring)
 {
-    return ring->parked && is_over(ring, ring->parked_ns);
+    return ring->session.parked && is_over(ring, ring->session.parked_ns);
 }

@@ -67,8 +67,8 @@ enum gw_err gw_ring_check(struct gw_ring *ring, struct gw_error *why)
     struct table mine, all;
     struct gw_ring_result result;
     memset(&mine, 0, sizeof mine);
-    mine.rows[ring->node][0] = ring->digest;
-    mine.rows[ring->node][1] =
+    mine.rows[ring->session.node][0] = ring->digest;
+    mine.rows[ring->session.node][1] =
         gw__keep_hash(config->state, config->state_bytes, 0);
     const struct gw_ring_call call = {.in = &mine,
                                       .out = &all,

@@ -55,9 +55,9 @@ static enum gw_err use(struct gw_ring *ring, struct gw_error *why)
 static enum gw_err use_up(struct gw_ring *ring, struct gw_error *why)
 {
     struct gw__pull *pull = &ring->pull;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     enum gw_err err = use(ring, why);
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     bool snapshot = pull->item.kind == GW__ITEM_SNAPSHOT;
     bool based = snapshot || pull->copied;
     pull->snapshots += snapshot;
@@ -109,7 +109,7 @@ static enum gw_err check(struct gw_ring *ring, uint64_t deadline_ns,
 {
     enum gw_err err = gw__ring_alive(ring, why);
     if (!err)
-        err = gw__driver_error(ring->driver, why);
+        err = gw__driver_error(ring->session.driver, why);
     if (!err)
         err = gw__bounds_join(ring, why);
     if (err)
@@ -120,12 +120,12 @@ static enum gw_err check(struct gw_ring *ring, uint64_t deadline_ns,
                        "are dead");
     if (deadline_ns == 0 || gw_now_ns() < deadline_ns)
         return GW_OK;
-    return gw_fail(why, GW_ETIMEOUT, "node %u %s", ring->node,
-                   !ring->registered    ? "has no answer from the controllers"
-                   : !ring->pull.active ? "waits to be admitted"
-                   : !is_ready(&ring->pull)
-                       ? "has yet to copy the state"
-                       : "has the state and waits to be admitted");
+    return gw_fail(
+        why, GW_ETIMEOUT, "node %u %s", ring->session.node,
+        !ring->session.registered ? "has no answer from the controllers"
+        : !ring->pull.active      ? "waits to be admitted"
+        : !is_ready(&ring->pull)  ? "has yet to copy the state"
+                                  : "has the state and waits to be admitted");
 }
 
 /* ---- the loop; with the lock ---- */
@@ -133,12 +133,9 @@ static enum gw_err check(struct gw_ring *ring, uint64_t deadline_ns,
 static void say_ready(struct gw_ring *ring, bool *said)
 {
     uint8_t ask[GW__MEMBER_ASK_MAX];
-    size_t bytes = gw__member_ask_ready(ask, ring->pull.have_op);
     gw__failpoint(GW__AT_COPY_READY);
     *said = true;
-    gw__ring_unlock(ring);
-    gw__ring_ask(ring, ask, bytes);
-    gw__ring_lock(ring);
+    gw__ring_ask(ring, ask, gw__member_ask_ready(ask, ring->pull.have_op));
 }
 
 /* The others may need our end of the wire before we have the state. */
@@ -147,16 +144,16 @@ static enum gw_err meet(struct gw_ring *ring, struct gw_error *why)
     enum gw_err err = gw__ring_quiet(ring, why);
     if (err || gw__ring_is_met(ring))
         return err;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     err = gw__ring_meet(ring, why);
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     return err;
 }
 
 static enum gw_err look(struct gw_ring *ring, bool *said, struct gw_error *why)
 {
     bool broken = ring->broken_epoch == ring->book.view.ring_epoch;
-    ring->pull.active = ring->registered && ring->known.ring_count > 0;
+    ring->pull.active = ring->session.registered && ring->known.ring_count > 0;
     if (gw__pull_whole(&ring->pull))
         return use_up(ring, why);
     if (ring->member && !ring->flushing && !broken && !gw__ring_is_met(ring))
@@ -164,7 +161,7 @@ static enum gw_err look(struct gw_ring *ring, bool *said, struct gw_error *why)
     if (!*said && !ring->member && is_ready(&ring->pull))
         say_ready(ring, said);
     gw__sure_ask(ring);
-    gw__ring_nap(ring);
+    gw__session_nap(&ring->session);
     return GW_OK;
 }
 
@@ -172,7 +169,7 @@ enum gw_err gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns,
                           struct gw_error *why)
 {
     bool said_ready = false;
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     enum gw_err err = GW_OK;
     while (!err && !is_done(ring)) {
         err = check(ring, deadline_ns, why);
@@ -183,7 +180,7 @@ enum gw_err gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns,
     ring->gives = !err;
     ring->joining = false;
     ring->status_changed = true;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     if (!err)
         gw__failpoint(GW__AT_COPY_DONE);
     return err;

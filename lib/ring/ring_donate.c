@@ -144,30 +144,21 @@ static void cut_snapshot(struct gw_ring *ring,
     cut(piece, s->data, ask->offset);
 }
 
-static void know(struct gw_ring *ring, unsigned node, const char *endpoint)
-{
-    if (endpoint[0] == 0 || strcmp(ring->known_endpoints[node], endpoint) == 0)
-        return;
-    memset(ring->known_endpoints[node], 0, GW__ENDPOINT_MAX);
-    memcpy(ring->known_endpoints[node], endpoint, strlen(endpoint));
-    gw__driver_know(ring->driver, node, endpoint);
-}
-
 void gw__donate_piece(struct gw_ring *ring, unsigned to,
                       const struct gw__foreign_ask *ask)
 {
     struct gw__foreign answer = {.kind = GW__FOREIGN_PIECE};
     uint8_t out[GW__FOREIGN_BYTES_MAX];
     size_t bytes = 0;
-    gw__ring_lock(ring);
-    know(ring, to, ask->endpoint);
+    gw__session_lock(&ring->session);
+    gw__session_know(&ring->session, to, ask->endpoint);
     answer.piece.gives = ring->gives;
     answer.piece.donor_op = ring->member ? ring->book.next_op : 0;
     bool behind = ask->wants_state || ask->have_op < answer.piece.donor_op;
     bool result = ring->gives && cut_result(ring, ask, &answer.piece);
     if (result)
         bytes = gw__foreign_encode(&answer, out);
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     if (!result) {
         if (answer.piece.gives && behind)
             cut_snapshot(ring, ask, &answer.piece);
@@ -175,5 +166,5 @@ void gw__donate_piece(struct gw_ring *ring, unsigned to,
     }
     if (answer.piece.item.kind != GW__ITEM_NONE)
         gw__failpoint(GW__AT_COPY_GIVE);
-    gw__driver_send(ring->driver, to, out, bytes);
+    gw__driver_send(ring->session.driver, to, out, bytes);
 }

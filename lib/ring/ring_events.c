@@ -50,7 +50,7 @@ static struct gw_event event_of(const struct gw_ring *ring,
     return (struct gw_event){.time_ns = gw_now_ns(),
                              .value = value,
                              .kind = (uint32_t)kind,
-                             .rank = ring->node,
+                             .rank = ring->session.node,
                              .peer = GW_NONE,
                              .epoch = (uint32_t)ring->known.epoch,
                              .op = GW_NONE,
@@ -73,8 +73,9 @@ void gw__events_loss(struct gw_ring *ring, unsigned peer,
 
 void gw__events_parked(struct gw_ring *ring)
 {
-    struct gw_event event = event_of(
-        ring, GW_EV_MEMBER, ring->parked ? GW_MEMBER_PARKED : GW_MEMBER_ALIVE);
+    struct gw_event event =
+        event_of(ring, GW_EV_MEMBER,
+                 ring->session.parked ? GW_MEMBER_PARKED : GW_MEMBER_ALIVE);
     emit(ring, &event);
 }
 
@@ -121,7 +122,7 @@ static void members(struct gw_ring *ring, const struct gw__view *view)
 
 static bool is_first(const struct gw_ring *ring, const struct gw__view *view)
 {
-    return view->ring_count > 0 && view->ring[0].node == ring->node;
+    return view->ring_count > 0 && view->ring[0].node == ring->session.node;
 }
 
 void gw__events_view(struct gw_ring *ring, const struct gw__news *news)
@@ -161,7 +162,7 @@ void gw__events_decision(struct gw_ring *ring,
 void gw__events_recovery(struct gw_ring *ring, const struct gw__task *task,
                          const struct gw__ledger *before, const uint64_t *start)
 {
-    uint64_t own = (uint64_t)1 << ring->node;
+    uint64_t own = (uint64_t)1 << ring->session.node;
     for (unsigned c = 0; c < before->chunks; c++) {
         bool redone = before->sets[c] != own && start[c] == own;
         struct gw_event event = event_of(ring, GW_EV_RECOVERY, redone);

@@ -34,7 +34,7 @@ enum gw_err gw__keep_room(struct gw_ring *ring, uint64_t op,
 {
     struct gw__kept *kept = &ring->kept[op % GW__BOOK_OPS];
     size_t bytes = call->count * gw_dtype_size(call->type);
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     kept->complete = kept->applied = false;
     kept->result = (struct gw_ring_result){.op = op,
                                            .tag = call->tag,
@@ -43,7 +43,7 @@ enum gw_err gw__keep_room(struct gw_ring *ring, uint64_t op,
                                            .redop = call->op};
     enum gw_err err = gw__keep_grow(&kept->data, &kept->room, bytes, why);
     kept->result.data = kept->data;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     return err;
 }
 
@@ -179,11 +179,11 @@ enum gw_err gw__keep_apply(struct gw_ring *ring,
     ring->digest = digest;
     ring->state_epoch = kept->epoch;
     pthread_mutex_unlock(&ring->state_lock);
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     note_applied(ring, kept->op, digest);
     ring->status.digest = digest;
     ring->status_changed = true;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     gw__failpoint(GW__AT_RING_APPLIED);
     return GW_OK;
 }

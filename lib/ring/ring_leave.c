@@ -18,26 +18,27 @@ void gw__leave_asked(struct gw_ring *ring, unsigned from)
 {
     struct gw__foreign answer = {.kind = GW__FOREIGN_PASSED};
     uint8_t out[GW__FOREIGN_HEAD_MAX + GW__PIECE_BYTES];
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     answer.ops = ring->member ? ring->book.next_op : 0;
     ring->leaving |= (uint64_t)1 << from;
-    gw__ring_unlock(ring);
-    gw__driver_send(ring->driver, from, out, gw__foreign_encode(&answer, out));
+    gw__session_unlock(&ring->session);
+    gw__driver_send(ring->session.driver, from, out,
+                    gw__foreign_encode(&answer, out));
 }
 
 void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops)
 {
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     ring->passed[from] = ops;
-    pthread_cond_broadcast(&ring->changed);
-    gw__ring_unlock(ring);
+    gw__session_wake(&ring->session);
+    gw__session_unlock(&ring->session);
 }
 
 static bool all_past(const struct gw_ring *ring)
 {
     const struct gw__view *view = &ring->book.view;
     for (unsigned i = 0; i < view->ring_count; i++)
-        if (view->ring[i].node != ring->node &&
+        if (view->ring[i].node != ring->session.node &&
             ring->passed[view->ring[i].node] < ring->book.next_op)
             return false;
     return true;
@@ -49,8 +50,9 @@ static void ask_all(struct gw_ring *ring, const struct gw__view *view)
     uint8_t out[GW__FOREIGN_BYTES_MAX];
     size_t bytes = gw__foreign_encode(&ask, out);
     for (unsigned i = 0; i < view->ring_count; i++)
-        if (view->ring[i].node != ring->node)
-            gw__driver_send(ring->driver, view->ring[i].node, out, bytes);
+        if (view->ring[i].node != ring->session.node)
+            gw__driver_send(ring->session.driver, view->ring[i].node, out,
+                            bytes);
 }
 
 /* What a leaver knows between its looks. */
@@ -59,6 +61,7 @@ struct leaver {
     uint64_t due_ns; /* when to speak again */
 };
 
+/* With the lock. */
 static void speak(struct gw_ring *ring, struct leaver *leaver,
                   const struct gw__view *view)
 {
@@ -75,30 +78,29 @@ static void speak(struct gw_ring *ring, struct leaver *leaver,
 static enum gw_err look(struct gw_ring *ring, struct leaver *leaver,
                         struct gw_error *why)
 {
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     struct gw__view view = ring->book.view;
     bool past = all_past(ring);
     if (past != leaver->past) /* at once */
         leaver->due_ns = 0;
     leaver->past = past;
-    bool speaks = gw_now_ns() >= leaver->due_ns;
-    if (!speaks && !ring->gone)
-        gw__ring_nap(ring);
-    gw__ring_unlock(ring);
-    if (view.ring_count <= 1)
-        return gw_fail(why, GW_EINVAL,
-                       "node %u cannot leave: it is the last member",
-                       ring->node);
-    if (speaks)
+    if (view.ring_count > 1 && gw_now_ns() >= leaver->due_ns)
         speak(ring, leaver, &view);
-    return GW_OK;
+    else if (!ring->session.gone)
+        gw__session_nap(&ring->session);
+    gw__session_unlock(&ring->session);
+    return view.ring_count > 1
+               ? GW_OK
+               : gw_fail(why, GW_EINVAL,
+                         "node %u cannot leave: it is the last member",
+                         ring->session.node);
 }
 
 static bool is_gone(struct gw_ring *ring)
 {
-    gw__ring_lock(ring);
-    bool gone = ring->gone;
-    gw__ring_unlock(ring);
+    gw__session_lock(&ring->session);
+    bool gone = ring->session.gone;
+    gw__session_unlock(&ring->session);
     return gone;
 }
 

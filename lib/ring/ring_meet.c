@@ -32,31 +32,29 @@ void gw__ring_part(struct gw_ring *ring)
 
 /* ---- failing ---- */
 
-static size_t accuse(struct gw_ring *ring, unsigned rank,
-                     uint8_t out[GW__MEMBER_ASK_MAX])
+/* With the lock. */
+static void accuse(struct gw_ring *ring, unsigned rank)
 {
+    uint8_t ask[GW__MEMBER_ASK_MAX];
     const struct gw__view *view = &ring->book.view;
     if (view->ring_epoch != ring->comm_epoch || rank >= view->ring_count)
-        return 0; /* that is over, and its ranks are others' */
+        return; /* that is over, and its ranks are others' */
     const char *wire = ring->config.wire;
     bool same_host = !wire || strcmp(wire, "shm") == 0;
     struct gw__process who = {view->ring[rank].node,
                               view->ring[rank].incarnation};
     gw__events_loss(ring, who.node, same_host ? GW_BY_EXIT : GW_BY_RESET);
-    return same_host ? gw__member_ask_lost(out, who)
-                     : gw__member_ask_reset(out, who);
+    gw__ring_ask(ring, ask,
+                 same_host ? gw__member_ask_lost(ask, who)
+                           : gw__member_ask_reset(ask, who));
 }
 
 static void accuse_lost(struct gw_ring *ring, uint64_t lost)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    for (; lost; lost &= lost - 1) {
-        gw__ring_lock(ring);
-        size_t bytes = accuse(ring, (unsigned)__builtin_ctzll(lost), ask);
-        gw__ring_unlock(ring);
-        if (bytes)
-            gw__ring_ask(ring, ask, bytes);
-    }
+    gw__session_lock(&ring->session);
+    for (; lost; lost &= lost - 1)
+        accuse(ring, (unsigned)__builtin_ctzll(lost));
+    gw__session_unlock(&ring->session);
 }
 
 /* Somebody may have died while we met, whatever it looked like. If so there
@@ -64,11 +62,11 @@ static void accuse_lost(struct gw_ring *ring, uint64_t lost)
 static enum gw_err meeting_failed(struct gw_ring *ring,
                                   const struct gw_error *told)
 {
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     ring->broken_epoch = ring->comm_epoch;
     ring->broken_until_ns = gw_now_ns() + news_ns;
     ring->broken = *told;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     accuse_lost(ring, gw__comm_lost(ring->comm));
     return GW_OK;
 }
@@ -79,7 +77,7 @@ enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
     const struct gw_error *told = gw_comm_error(ring->comm);
     bool loss = err == GW_ELOST || err == GW_ECLOSED;
     uint64_t lost = loss ? gw__comm_lost(ring->comm) : 0;
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     if (loss) {
         ring->broken_epoch = ring->comm_epoch;
         ring->broken_until_ns = 0;
@@ -90,7 +88,7 @@ enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
         gw__status_say(ring, told->text);
     }
     ring->status.doubled += err == GW_EWRONG;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     if (!loss)
         return gw_fail(why, err, "%s", told->text);
     accuse_lost(ring, lost);
@@ -107,7 +105,7 @@ static enum gw_err prepare(struct gw_ring *ring, const struct gw__view *view,
         nodes[i] = view->ring[i].node;
     const struct gw_ring_config *config = &ring->config;
     const struct gw__seat seat = {
-        .config = {.rank = (unsigned)gw__view_rank(view, ring->node),
+        .config = {.rank = (unsigned)gw__view_rank(view, ring->session.node),
                    .size = view->ring_count,
                    .wire = config->wire,
                    .slice_bytes = config->slice_bytes,
@@ -119,7 +117,7 @@ static enum gw_err prepare(struct gw_ring *ring, const struct gw__view *view,
                    .events = gw__events_sink(ring)},
         .epoch = (uint32_t)view->ring_epoch,
         .nodes = nodes,
-        .rules = ring->rules,
+        .rules = ring->session.rules,
         .interrupt = &ring->stop};
     return gw__comm_prepare(&seat, comm, why);
 }
@@ -134,31 +132,33 @@ static enum gw_err say_where(struct gw_ring *ring, uint64_t ring_epoch,
     if (bytes == 0)
         return gw_fail(why, GW_EINTERNAL, "an address of %zu bytes",
                        address->bytes);
+    gw__session_lock(&ring->session);
     gw__ring_ask(ring, ask, bytes);
+    gw__session_unlock(&ring->session);
     return GW_OK;
 }
 
 /* Everybody's address is there: true. Or something else comes first. */
 static bool await_addresses(struct gw_ring *ring, uint64_t ring_epoch)
 {
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     while (ring->met_epoch != ring_epoch && !atomic_load(&ring->stop))
-        gw__ring_nap(ring);
+        gw__session_nap(&ring->session);
     bool there = !atomic_load(&ring->stop);
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     return there;
 }
 
 static void met(struct gw_ring *ring)
 {
     uint64_t now_ns = gw_now_ns();
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     if (ring->noticed_ns)
         gw__status_reached(ring, &ring->status.last.met_ns);
     else if (ring->admit_began_ns && !ring->joining)
         ring->status.joined_stall_ns = now_ns - ring->admit_began_ns;
     ring->admit_began_ns = 0;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     gw__failpoint(GW__AT_RING_MET);
 }
 
@@ -202,10 +202,10 @@ enum gw_err gw__ring_meet(struct gw_ring *ring, struct gw_error *why)
 {
     struct gw_error told = {0};
     enum gw_err err = GW_OK;
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     struct gw__view view = ring->book.view;
     gw__ring_lower_stop(ring);
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     if (view.ring_count > 1)
         err = change_over(ring, &view, &told);
     else {

@@ -48,7 +48,8 @@ static void take_bare(const struct gw_ring *ring, const struct gw__task *task,
                       const struct gw_call *data)
 {
     bool complete = ring->kept[task->op % GW__BOOK_OPS].complete;
-    if (!complete && task->plan.target == bit(ring->node) && data->count)
+    if (!complete && task->plan.target == bit(ring->session.node) &&
+        data->count)
         memcpy(data->out, data->in, data->count * gw_dtype_size(data->type));
 }
 
@@ -62,7 +63,7 @@ static enum gw_err begin_move(struct gw_ring *ring, const struct gw__task *task,
         return err;
     struct gw__ledger *ledger = gw__book_ledger(&ring->book, task->op);
     ring->shares = (struct gw__shares){.sets = ledger->sets,
-                                       .own = bit(ring->node),
+                                       .own = bit(ring->session.node),
                                        .target = task->plan.target,
                                        .recovers = task->recovers};
     ring->moving = true;
@@ -76,7 +77,7 @@ static enum gw_err begin_move(struct gw_ring *ring, const struct gw__task *task,
 /* A look at how far it is; false: it is to stop. */
 static bool look(struct gw_ring *ring, const struct gw__task *task)
 {
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     int rank = gw__comm_waits_for(ring->comm), node = -1;
     if (rank >= 0)
         node = (int)ring->book.view.ring[rank].node;
@@ -91,7 +92,7 @@ static bool look(struct gw_ring *ring, const struct gw__task *task)
     ring->status_changed = true;
     gw__ring_lower_stop(ring);
     bool goes_on = !atomic_load(&ring->stop);
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     return goes_on;
 }
 
@@ -172,30 +173,30 @@ static enum gw_err do_task(struct gw_ring *ring, const struct gw__task *task,
     if (err)
         return err;
     gw__ring_lower_stop(ring);
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     err = transfer(ring, task, &data, program);
     if (!err) {
         take_bare(ring, task, &data);
         gw__failpoint(task->recovers ? GW__AT_RECOVER_MOVED
                                      : GW__AT_RING_MOVED);
     }
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     if (!err)
         done(ring, task);
     gw__ring_settle(ring);
     if (!err || err == GW_PENDING)
         return GW_OK;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     err = gw__ring_comm_failed(ring, err, why);
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     return err;
 }
 
 static enum gw_err meet(struct gw_ring *ring, struct gw_error *why)
 {
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     enum gw_err err = gw__ring_meet(ring, why);
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     return err;
 }
 
@@ -220,13 +221,13 @@ static enum gw_err one(struct gw_ring *ring, const struct gw_ring_call *call,
 enum gw_err gw__ring_move(struct gw_ring *ring, const struct gw_ring_call *call,
                           struct gw_error *why)
 {
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     uint64_t op = ring->book.next_op;
     enum gw_err err = GW_OK;
     bool any = true;
     while (!err && any && ring->book.next_op == op)
         err = one(ring, call, &any, why);
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     return err;
 }
 

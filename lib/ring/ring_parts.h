@@ -3,11 +3,10 @@
  * The ring in the real world: two threads and what is between them.
  *
  *   main      the caller's: begins ops, meets peers, moves data, applies
- *   control   the driver's (cluster/driver.h): runs the member machine, which
+ *   control   the session's (cluster/session/session.h): runs the member machine, which
  *             tells of views and flushes, and answers those who copy the state
  *
- *   ring.c        joining, leaving without a word; ring_number.c finds out
- *                 under which number, and where to listen
+ *   ring.c        joining, leaving without a word
  *   ring_tell.c   control: what the machine tells
  *   ring_turn.c   control: what is due now and then
  *   ring_wait.c   main: until nothing stands in the way of moving
@@ -47,22 +46,18 @@
 #include "book.h"
 #include "claim.h"
 #include "ring_copy.h"
-#include <cluster/member/member.h>
 
-#include <cluster/driver/driver.h>
+#include <cluster/session/session.h>
 #include <coll/elastic.h>
 #include <gradwire/ring.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define GW__RING_NAP_NS   10000000ULL /* main waits at most, then looks */
 #define GW__RING_STAND_NS 50000000ULL /* between looks at what moves */
 
 /* The tag of ops that are the ring's own: `apply` does not see them. */
 #define GW__RING_OWN_TAG UINT32_MAX
-
-enum { GW__RING_STRINGS = 6 };
 
 /* The result of an op, kept until the op after the next begins: others may need
  * it to complete the op, joiners to catch up. */
@@ -92,12 +87,7 @@ struct gw__shared_sink {
 
 struct gw_ring {
     struct gw_ring_config config;
-    char *strings[GW__RING_STRINGS]; /* that it points to */
-    unsigned string_count;
-    char endpoints[GW_RING_CONTROLLERS][GW__ENDPOINT_MAX];
-    struct gw__id incarnation;
-    struct gw__driver *driver;
-    struct gw__rules *rules;
+    struct gw__session session; /* its lock is `lock` */
     struct gw__shared_sink events;
 
     /* Main must not move, or wait for peers, while it is true: somebody wants
@@ -105,18 +95,11 @@ struct gw_ring {
     _Atomic bool stop;
     _Atomic bool interrupted;
 
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-
     /* ---- under `lock` ---- */
 
-    unsigned node;
-    bool registered;
-    bool member; /* the book has a view */
-    bool gone, parked;
-    uint64_t parked_ns; /* since when */
-    uint64_t few_ns;    /* since when there are too few members; 0: enough */
-    uint64_t full_ns;   /* a joiner: since when there are too many; 0: room */
+    bool member;      /* the book has a view */
+    uint64_t few_ns;  /* since when there are too few members; 0: enough */
+    uint64_t full_ns; /* a joiner: since when there are too many; 0: room */
     struct gw_error failed; /* sticky: no call will succeed */
     struct gw__book book;
     bool moving;
@@ -125,10 +108,7 @@ struct gw_ring {
     uint64_t looked_ns; /* at how far it is */
 
     struct gw__view known; /* the newest, whether obeyed yet or not */
-    unsigned decision_count;
-    struct gw__decision decisions[GW__DECISIONS_MAX]; /* in the same news */
-    char known_endpoints[GW__NODES_MAX][GW__ENDPOINT_MAX]; /* by node */
-    bool view_waits; /* `next_view` is to be adopted, when it may be */
+    bool view_waits;       /* `next_view` is to be adopted, when it may be */
     struct gw__view next_view;
     bool flushing, reported;
     bool unapplied; /* the newest op has left no trace in the state */
@@ -198,36 +178,13 @@ struct gw_ring {
     size_t averages_room;
 };
 
-/* ---- ring.c ---- */
+/* ---- ring_tell.c, ring_turn.c: hooks of the session ---- */
 
-/* Ends the control thread; NULL allowed. */
-void gw__ring_stop(struct gw_ring *ring);
-/* An incarnation of this process, or of that which `named` names, later than
- * its others; registry.h says how that shows. False: no random numbers. */
-GW_MUST_CHECK bool gw__ring_next_life(uint64_t named,
-                                      struct gw__id *incarnation);
-
-/* ---- ring_number.c ---- */
-
-/* Starts the control thread as `node`, which speaks as `as`. */
-typedef enum gw_err gw__ring_starter(struct gw_ring *ring, unsigned node,
-                                     unsigned as, struct gw_error *why);
-GW_MUST_CHECK enum gw_err gw__ring_find_number(struct gw_ring *ring,
-                                               gw__ring_starter *start,
-                                               uint64_t deadline_ns,
-                                               unsigned *node,
-                                               struct gw_error *why);
-
-/* ---- ring_tell.c, ring_turn.c: hooks of the driver ---- */
-
-void gw__ring_on_tell(void *context, const void *data, size_t bytes);
+void gw__ring_on_told(void *context, const struct gw__told *told);
 void gw__ring_on_turn(void *context);
 void gw__ring_on_message(void *context, unsigned from,
                          struct gw__id incarnation, const void *data,
                          size_t bytes);
-
-/* Calls on_status when there is something new. */
-void gw__ring_announce(struct gw_ring *ring);
 
 /* ---- ring_leave.c: control ---- */
 
@@ -267,28 +224,22 @@ bool gw__sure_copied(struct gw_ring *ring);
 enum gw__worth gw__sure_worth(const struct gw_ring *ring);
 void gw__sure_ask(struct gw_ring *ring);
 
-/* ---- ring_wait.c; all but `ask` and `lock` with `lock` held ---- */
+/* ---- ring_wait.c; all with `lock` held ---- */
 
-void gw__ring_lock(struct gw_ring *ring);
-void gw__ring_unlock(struct gw_ring *ring);
-/* The machine is told something, without `lock`. The ring fails when it cannot
- * be. */
+/* Asks the machine; the ring fails when it cannot be asked. */
 void gw__ring_ask(struct gw_ring *ring, const void *data, size_t bytes);
 /* Either thread: raises `stop` if there is a reason. It stays up until main has
  * looked: a reason that comes and goes has left another view behind. */
 void gw__ring_raise_stop(struct gw_ring *ring);
 /* Main: `stop` as it should be. */
 void gw__ring_lower_stop(struct gw_ring *ring);
-/* Sleeps until something was told, a little at most. */
-void gw__ring_nap(struct gw_ring *ring);
 /* GW_OK, or why the ring is of no use any more. */
 enum gw_err gw__ring_alive(const struct gw_ring *ring, struct gw_error *why);
 /* Waits until nothing stands in the way of moving; adopts what is to be
  * adopted. GW_OK, or as `alive`. */
 enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why);
-/* The flush's report, when it is due and nothing moves; returns its bytes, to
- * be asked without the lock, or 0. */
-size_t gw__ring_report(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX]);
+/* Reports what there is, when a flush wants it and nothing moves. */
+void gw__ring_report(struct gw_ring *ring);
 /* Main has stopped moving: reports if that is wanted. */
 void gw__ring_settle(struct gw_ring *ring);
 /* Has begun the op under way. */

@@ -26,7 +26,7 @@ static const uint64_t rest_ns = 2000000;    /* there was nothing new */
 static bool may_give(const struct gw_ring *ring, unsigned node)
 {
     int rank = gw__view_rank(&ring->known, node);
-    return rank >= 0 && node != ring->node;
+    return rank >= 0 && node != ring->session.node;
 }
 
 static void forget_item(struct gw__pull *pull)
@@ -65,12 +65,12 @@ static void ask(struct gw_ring *ring, unsigned slot, uint64_t offset,
                                            .wants_state = !pull->copied,
                                            .offset = offset,
                                            .item = pull->item};
-    const char *endpoint = gw__driver_endpoint(ring->driver);
+    const char *endpoint = gw__driver_endpoint(ring->session.driver);
     strncpy(message.ask.endpoint, endpoint, GW__ENDPOINT_MAX - 1);
     pull->window[slot].used = true;
     pull->window[slot].offset = offset;
     pull->window[slot].asked_ns = now_ns;
-    gw__driver_send(ring->driver, pull->donor, out,
+    gw__driver_send(ring->session.driver, pull->donor, out,
                     gw__foreign_encode(&message, out));
 }
 
@@ -118,7 +118,7 @@ void gw__pull_news(struct gw_ring *ring)
 void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns)
 {
     struct gw__pull *pull = &ring->pull;
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     if (pull->active && !gw__pull_whole(pull)) {
         bool silent = now_ns > pull->heard_ns + donor_ns;
         if (!pull->donor_known || !may_give(ring, pull->donor) || silent)
@@ -128,7 +128,7 @@ void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns)
         else if (pull->donor_known && now_ns >= pull->rest_ns)
             ask_offer(ring, now_ns);
     }
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
 }
 
 /* ---- what comes ---- */
@@ -223,14 +223,14 @@ void gw__pull_piece(struct gw_ring *ring, unsigned from,
                     const struct gw__foreign_piece *piece)
 {
     const struct gw__pull *pull = &ring->pull;
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     if (pull->active && pull->donor_known && pull->donor == from &&
         !gw__pull_whole(pull)) {
         take(ring, piece, gw_now_ns());
         if (piece->item.kind != GW__ITEM_NONE)
             gw__failpoint(GW__AT_COPY_PIECE);
         gw__ring_raise_stop(ring);
-        pthread_cond_broadcast(&ring->changed);
+        gw__session_wake(&ring->session);
     }
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
 }

@@ -136,10 +136,10 @@ static enum gw_err try_once(struct gw_ring *ring, struct attempt *a,
     call.root = root;
     gw__ring_lower_stop(ring);
     gw__ring_stand(ring, GW__GATHERING, -1);
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     enum gw_err err =
         ring->comm ? run_together(ring, &call, why) : run_alone(&call, why);
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     if (err)
         return err;
     a->done_epoch = epoch;
@@ -154,7 +154,7 @@ static enum gw_err try(struct gw_ring *ring, struct attempt *a,
     unsigned root = a->call->root;
     enum gw_err err = GW_PENDING;
     a->done_epoch = 0;
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     while (err == GW_PENDING) {
         err = gw__ring_quiet(ring, why);
         if (err)
@@ -168,12 +168,12 @@ static enum gw_err try(struct gw_ring *ring, struct attempt *a,
             err = try_once(ring, a, root, why);
             continue;
         }
-        gw__ring_unlock(ring);
+        gw__session_unlock(&ring->session);
         err = gw__ring_meet(ring, why);
-        gw__ring_lock(ring);
+        gw__session_lock(&ring->session);
         err = err ? err : GW_PENDING;
     }
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     return err;
 }
 

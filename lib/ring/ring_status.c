@@ -59,19 +59,19 @@ static void tell_view(const struct gw__view *view, unsigned node,
 
 void gw_ring_status(struct gw_ring *ring, struct gw_ring_status *status)
 {
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     *status = ring->status;
-    tell_view(&ring->known, ring->node, status);
-    status->node = ring->node;
-    status->member = ring->member && !ring->gone;
-    status->parked = ring->parked;
-    status->gone = ring->gone;
+    tell_view(&ring->known, ring->session.node, status);
+    status->node = ring->session.node;
+    status->member = ring->member && !ring->session.gone;
+    status->parked = ring->session.parked;
+    status->gone = ring->session.gone;
     status->op = ring->member ? ring->book.next_op : ring->pull.have_op;
     status->phase = phase_of(ring);
     status->waits_for = ring->standing.waits_for == GW__WAITS_FOR_NOBODY
                             ? -1
                             : (int)ring->standing.waits_for;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
 }
 
 void gw_ring_interrupt(struct gw_ring *ring)
@@ -88,7 +88,7 @@ void gw_ring_rule(struct gw_ring *ring, unsigned from,
                                   .rate = link->rate,
                                   .loss_ppm = link->loss_ppm,
                                   .down = link->down};
-    gw__rules_set(ring->rules, from, &rule);
+    gw__rules_set(ring->session.rules, from, &rule);
 }
 
 enum gw_err gw_ring_order(struct gw_ring *ring, const unsigned *nodes,
@@ -105,14 +105,14 @@ enum gw_err gw_ring_order(struct gw_ring *ring, const unsigned *nodes,
         seen |= bit;
         order.nodes[order.count++] = (uint8_t)nodes[i];
     }
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     ring->order = order;
-    pthread_cond_broadcast(&ring->changed);
-    gw__ring_unlock(ring);
+    gw__session_wake(&ring->session);
+    gw__session_unlock(&ring->session);
     return GW_OK;
 }
 
 void gw_ring_pace(struct gw_ring *ring, uint64_t ns)
 {
-    gw__rules_pace(ring->rules, ns);
+    gw__rules_pace(ring->session.rules, ns);
 }

@@ -20,7 +20,7 @@ static const uint64_t again_ns = 3000000;
 
 static struct gw__process self(const struct gw_ring *ring)
 {
-    return (struct gw__process){ring->node, ring->incarnation};
+    return (struct gw__process){ring->session.node, ring->session.incarnation};
 }
 
 static bool has_nothing(const struct gw_ring *ring)
@@ -37,14 +37,14 @@ void gw__sure_asked(struct gw_ring *ring, unsigned from)
     answer.state.ops = ring->state_op;
     answer.state.digest = ring->digest;
     pthread_mutex_unlock(&ring->state_lock);
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     bool gives = ring->gives, nothing = has_nothing(ring);
     if (!gives && nothing)
         answer = (struct gw__foreign){.kind = GW__FOREIGN_NOTHING,
                                       .ops = ring->known.ring_epoch};
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     if (gives || nothing)
-        gw__driver_send(ring->driver, from, out,
+        gw__driver_send(ring->session.driver, from, out,
                         gw__foreign_encode(&answer, out));
 }
 
@@ -60,7 +60,7 @@ static void copy_anew(struct gw_ring *ring)
 void gw__sure_answered(struct gw_ring *ring, unsigned from,
                        const struct gw__foreign_state *state)
 {
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     struct gw__pull *pull = &ring->pull;
     bool comparable = ring->joining && pull->copied && !gw__pull_whole(pull);
     if (comparable &&
@@ -69,16 +69,16 @@ void gw__sure_answered(struct gw_ring *ring, unsigned from,
         pull->donor = from;
         pull->donor_known = true;
     }
-    pthread_cond_broadcast(&ring->changed);
-    gw__ring_unlock(ring);
+    gw__session_wake(&ring->session);
+    gw__session_unlock(&ring->session);
 }
 
 void gw__sure_nothing(struct gw_ring *ring, unsigned from, uint64_t ring_epoch)
 {
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     gw__claim_heard_nothing(&ring->claim, from, ring_epoch);
-    pthread_cond_broadcast(&ring->changed);
-    gw__ring_unlock(ring);
+    gw__session_wake(&ring->session);
+    gw__session_unlock(&ring->session);
 }
 
 /* An item that is whole is main's; what it is worth is seen afterwards. */
@@ -87,8 +87,8 @@ void gw__sure_news(struct gw_ring *ring)
     struct gw__pull *pull = &ring->pull;
     if (!ring->joining)
         return;
-    if (!gw__claim_decided(&ring->claim, ring->decisions,
-                           ring->decision_count)) {
+    if (!gw__claim_decided(&ring->claim, ring->session.news.decisions,
+                           ring->session.news.decision_count)) {
         pull->copied = false;
         pull->snapshots = 0;
         if (!gw__pull_whole(pull))
@@ -105,8 +105,8 @@ bool gw__sure_copied(struct gw_ring *ring)
                                         .digest = ring->digest,
                                         .epoch = ring->state_epoch};
     gw__claim_copied(&ring->claim, &copy);
-    return gw__claim_decided(&ring->claim, ring->decisions,
-                             ring->decision_count);
+    return gw__claim_decided(&ring->claim, ring->session.news.decisions,
+                             ring->session.news.decision_count);
 }
 
 enum gw__worth gw__sure_worth(const struct gw_ring *ring)
@@ -126,5 +126,5 @@ void gw__sure_ask(struct gw_ring *ring)
     size_t bytes = gw__foreign_encode(&ask, out);
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
         if (left >> node & 1)
-            gw__driver_send(ring->driver, node, out, bytes);
+            gw__driver_send(ring->session.driver, node, out, bytes);
 }

@@ -17,17 +17,17 @@
 /* The first view in which we are begins the book. */
 static void open_book(struct gw_ring *ring, const struct gw__view *view)
 {
-    int rank = gw__view_rank(view, ring->node);
+    int rank = gw__view_rank(view, ring->session.node);
     if (ring->member || rank < 0)
         return;
-    gw__book_init(&ring->book, ring->node, view->ring[rank].from_op);
+    gw__book_init(&ring->book, ring->session.node, view->ring[rank].from_op);
     ring->member = true;
     gw__failpoint(GW__AT_COPY_ADMITTED);
 }
 
 static void told_view(struct gw_ring *ring)
 {
-    const void *state = gw__driver_state(ring->driver);
+    const void *state = gw__session_member(&ring->session);
     open_book(ring, gw__member_view(state));
     ring->next_view = *gw__member_view(state);
     ring->view_waits = true;
@@ -40,22 +40,11 @@ static void told_view(struct gw_ring *ring)
 
 static void told_news(struct gw_ring *ring)
 {
-    const struct gw__news *news =
-        gw__member_news(gw__driver_state(ring->driver));
-    for (unsigned i = 0; i < news->view.ring_count; i++) {
-        unsigned node = news->view.ring[i].node;
-        if (strcmp(ring->known_endpoints[node], news->endpoints[i]) == 0)
-            continue;
-        memcpy(ring->known_endpoints[node], news->endpoints[i],
-               sizeof news->endpoints[i]);
-        gw__driver_know(ring->driver, node, news->endpoints[i]);
-    }
+    const struct gw__news *news = &ring->session.news;
     gw__events_view(ring, news);
     if (!gw__claim_lasts(&ring->known, &news->view))
         ring->pull.over = true;
     ring->known = news->view;
-    ring->decision_count = news->decision_count;
-    memcpy(ring->decisions, news->decisions, sizeof ring->decisions);
     gw__sure_news(ring);
 }
 
@@ -63,9 +52,8 @@ static void told_news(struct gw_ring *ring)
 
 static void told_freeze(struct gw_ring *ring, uint64_t flush_epoch)
 {
-    const void *state = gw__driver_state(ring->driver);
     gw__failpoint(GW__AT_RING_FREEZE);
-    open_book(ring, &gw__member_news(state)->view);
+    open_book(ring, &ring->session.news.view);
     ring->flushing = true;
     ring->reported = false;
     ring->flush_epoch = flush_epoch;
@@ -75,8 +63,8 @@ static void told_freeze(struct gw_ring *ring, uint64_t flush_epoch)
 
 static void told_decided(struct gw_ring *ring)
 {
-    const void *state = gw__driver_state(ring->driver);
-    const struct gw__news *news = gw__member_news(state);
+    const void *state = gw__session_member(&ring->session);
+    const struct gw__news *news = &ring->session.news;
     const struct gw__report *reports[GW__NODES_MAX];
     assert(!ring->moving);
     gw__failpoint(GW__AT_RING_DECISION);
@@ -100,7 +88,7 @@ static void told_decided(struct gw_ring *ring)
 
 static void told_addresses(struct gw_ring *ring, uint64_t ring_epoch)
 {
-    const void *state = gw__driver_state(ring->driver);
+    const void *state = gw__session_member(&ring->session);
     const struct gw__view *view = &ring->book.view;
     if (ring_epoch != view->ring_epoch)
         return;
@@ -158,10 +146,6 @@ static void told_refused(struct gw_ring *ring, const char *text)
 static void take(struct gw_ring *ring, const struct gw__told *told)
 {
     switch (told->kind) {
-    case GW__TOLD_REGISTERED:
-        ring->node = told->node;
-        ring->registered = true;
-        break;
     case GW__TOLD_NEWS:
         told_news(ring);
         break;
@@ -183,6 +167,7 @@ static void take(struct gw_ring *ring, const struct gw__told *told)
     case GW__TOLD_REFUSED:
         told_refused(ring, told->text);
         break;
+    case GW__TOLD_REGISTERED:
     case GW__TOLD_ANSWER:
     case GW__TOLD_LEASE:
     case GW__TOLD_HEARD:
@@ -198,33 +183,20 @@ static void take(struct gw_ring *ring, const struct gw__told *told)
         break;
     case GW__TOLD_PARKED:
     case GW__TOLD_UNPARKED:
-        ring->parked = told->kind == GW__TOLD_PARKED;
-        ring->parked_ns = gw_now_ns();
         gw__status_say(ring, told->text);
         gw__events_parked(ring);
         break;
     case GW__TOLD_GONE:
-        ring->gone = true;
         gw__status_say(ring, told->text);
         break;
     }
 }
 
-void gw__ring_on_tell(void *context, const void *data, size_t bytes)
+void gw__ring_on_told(void *context, const struct gw__told *told)
 {
     struct gw_ring *ring = context;
-    struct gw__told told;
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    assert(bytes == sizeof told);
-    memcpy(&told, data, sizeof told);
-    gw__ring_lock(ring);
-    take(ring, &told);
+    take(ring, told);
     gw__ring_raise_stop(ring);
-    size_t report = gw__ring_report(ring, ask);
+    gw__ring_report(ring);
     ring->status_changed = true;
-    pthread_cond_broadcast(&ring->changed);
-    gw__ring_unlock(ring);
-    if (report)
-        gw__ring_ask(ring, ask, report);
-    gw__ring_announce(ring);
 }

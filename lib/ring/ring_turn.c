@@ -31,34 +31,36 @@ static bool stands_elsewhere(const struct gw_ring *ring)
            a->waits_for != b->waits_for;
 }
 
-static size_t stand(struct gw_ring *ring, uint64_t now_ns,
-                    uint8_t out[GW__MEMBER_ASK_MAX])
+static void stand(struct gw_ring *ring, uint64_t now_ns)
 {
+    uint8_t ask[GW__MEMBER_ASK_MAX];
     if (!ring->member || !stands_elsewhere(ring) ||
         now_ns - ring->stood_ns < stand_ns)
-        return 0;
+        return;
     ring->stood = ring->standing;
     ring->stood_ns = now_ns;
-    return gw__member_ask_standing(out, &ring->standing);
+    gw__ring_ask(ring, ask, gw__member_ask_standing(ask, &ring->standing));
 }
 
-static size_t admit(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX])
+static void admit(struct gw_ring *ring)
 {
+    uint8_t ask[GW__MEMBER_ASK_MAX];
     if (!ring->admit_due)
-        return 0;
+        return;
     ring->admit_due = false;
     gw__failpoint(GW__AT_ADMIT_DUE);
-    return gw__member_ask_admit(out, ring->book.next_op, ring->admit_epoch,
-                                &ring->order);
+    gw__ring_ask(ring, ask,
+                 gw__member_ask_admit(ask, ring->book.next_op,
+                                      ring->admit_epoch, &ring->order));
 }
 
-/* The rest of what somebody was told; without the lock. */
-void gw__ring_announce(struct gw_ring *ring)
+/* Calls on_status when there is something new; without the lock. */
+static void announce(struct gw_ring *ring)
 {
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     bool changed = ring->status_changed;
     ring->status_changed = false;
-    gw__ring_unlock(ring);
+    gw__session_unlock(&ring->session);
     if (changed && ring->config.on_status)
         ring->config.on_status(ring->config.context);
 }
@@ -66,23 +68,18 @@ void gw__ring_announce(struct gw_ring *ring)
 void gw__ring_on_turn(void *context)
 {
     struct gw_ring *ring = context;
-    uint8_t admitting[GW__MEMBER_ASK_MAX], standing[GW__MEMBER_ASK_MAX];
     uint64_t now_ns = gw_now_ns();
-    gw__ring_lock(ring);
+    gw__session_lock(&ring->session);
     poke(ring, now_ns);
     gw__ring_raise_stop(ring);
-    size_t admit_bytes = admit(ring, admitting);
-    size_t stand_bytes = stand(ring, now_ns, standing);
+    admit(ring);
+    stand(ring, now_ns);
     if (atomic_load(&ring->interrupted))
-        pthread_cond_broadcast(&ring->changed);
-    gw__ring_unlock(ring);
-    if (admit_bytes)
-        gw__ring_ask(ring, admitting, admit_bytes);
-    if (stand_bytes)
-        gw__ring_ask(ring, standing, stand_bytes);
+        gw__session_wake(&ring->session);
+    gw__session_unlock(&ring->session);
     gw__pull_turn(ring, now_ns);
     gw__donate_turn(ring, now_ns);
-    gw__ring_announce(ring);
+    announce(ring);
 }
 
 void gw__ring_on_message(void *context, unsigned from,

@@ -9,37 +9,16 @@
  */
 #include "ring_parts.h"
 
-#include "base/clock.h"
-
 #include "base/failpoint.h"
-
-#include <assert.h>
-#include <errno.h>
-#include <string.h>
-#include <time.h>
-
-void gw__ring_lock(struct gw_ring *ring)
-{
-    int failed = pthread_mutex_lock(&ring->lock);
-    assert(!failed);
-    (void)failed;
-}
-
-void gw__ring_unlock(struct gw_ring *ring)
-{
-    pthread_mutex_unlock(&ring->lock);
-}
 
 void gw__ring_ask(struct gw_ring *ring, const void *data, size_t bytes)
 {
-    enum gw_err err = gw__driver_ask(ring->driver, data, bytes);
+    enum gw_err err = gw__session_ask(&ring->session, data, bytes);
     if (!err)
         return;
-    gw__ring_lock(ring);
     if (!ring->failed.code)
         gw_fail(&ring->failed, err, "the member machine: %s", gw_err_text(err));
     gw__ring_raise_stop(ring);
-    gw__ring_unlock(ring);
 }
 
 static bool may_adopt(const struct gw_ring *ring)
@@ -50,7 +29,7 @@ static bool may_adopt(const struct gw_ring *ring)
 
 static bool should_stop(const struct gw_ring *ring)
 {
-    return ring->gone || ring->failed.code || ring->flushing ||
+    return ring->session.gone || ring->failed.code || ring->flushing ||
            gw__bounds_abandoned(ring) || may_adopt(ring);
 }
 
@@ -68,20 +47,11 @@ void gw__ring_lower_stop(struct gw_ring *ring)
         atomic_store(&ring->stop, true);
 }
 
-void gw__ring_nap(struct gw_ring *ring)
-{
-    const struct timespec until =
-        gw__clock_until(gw_now_ns() + GW__RING_NAP_NS);
-    int failed = pthread_cond_timedwait(&ring->changed, &ring->lock, &until);
-    assert(failed == 0 || failed == ETIMEDOUT);
-    (void)failed;
-}
-
 enum gw_err gw__ring_alive(const struct gw_ring *ring, struct gw_error *why)
 {
-    if (ring->gone)
-        return gw_fail(why, GW_ECLOSED, "node %u is no member: %s", ring->node,
-                       ring->status.text);
+    if (ring->session.gone)
+        return gw_fail(why, GW_ECLOSED, "node %u is no member: %s",
+                       ring->session.node, ring->session.gone_text);
     if (ring->failed.code)
         return gw_fail(why, ring->failed.code, "%s", ring->failed.text);
     if (gw__bounds_abandoned(ring))
@@ -117,7 +87,7 @@ static void adopt(struct gw_ring *ring)
 static void check_broken(struct gw_ring *ring)
 {
     if (ring->broken_until_ns && gw_now_ns() > ring->broken_until_ns &&
-        !ring->flushing && !ring->parked)
+        !ring->flushing && !ring->session.parked)
         ring->failed = ring->broken;
 }
 
@@ -134,34 +104,30 @@ enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why)
             return GW_OK;
         if (broken)
             check_broken(ring);
-        gw__ring_nap(ring);
+        gw__session_nap(&ring->session);
     }
 }
 
-size_t gw__ring_report(struct gw_ring *ring, uint8_t out[GW__MEMBER_ASK_MAX])
+void gw__ring_report(struct gw_ring *ring)
 {
+    uint8_t ask[GW__MEMBER_ASK_MAX];
     struct gw__report report;
     if (!ring->flushing || ring->reported || ring->moving)
-        return 0;
+        return;
     ring->reported = true;
     gw__book_freeze(&ring->book);
     gw__book_report(&ring->book, &report);
     gw__ring_stand(ring, GW__FLUSHING, -1);
     gw__status_reached(ring, &ring->status.last.frozen_ns);
     gw__failpoint(GW__AT_RING_REPORT);
-    return gw__member_ask_report(out, ring->flush_epoch, &report);
+    gw__ring_ask(ring, ask,
+                 gw__member_ask_report(ask, ring->flush_epoch, &report));
 }
 
 void gw__ring_settle(struct gw_ring *ring)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     ring->moving = false;
-    size_t bytes = gw__ring_report(ring, ask);
-    if (bytes == 0)
-        return;
-    gw__ring_unlock(ring);
-    gw__ring_ask(ring, ask, bytes);
-    gw__ring_lock(ring);
+    gw__ring_report(ring);
 }
 
 void gw__ring_stand(struct gw_ring *ring, enum gw__phase phase, int waits_for)

@@ -24,23 +24,20 @@
  * The parent is the ring's controller and the supervisor that admits the
  * members; both have nothing to do once the ring is there.
  */
+#include <base/random.h>
 #include <cluster/controller/controller.h>
-#include <cluster/driver/driver.h>
-#include <cluster/member/member.h>
 #include <gradwire/gradwire.h>
 #include <ring/ring_parts.h>
 #include <wire/address.h>
 
 #include <ftw.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -239,46 +236,23 @@ static _Noreturn void live(unsigned rank)
 
 /* ---- controller and supervisor ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of these two */
-static struct gw__driver *supervisor;
+static struct gw__session supervisor;
 static bool admitted;
 
-static struct gw__id draw_id(void)
-{
-    struct gw__id id;
-    if (getrandom(&id, sizeof id, 0) != sizeof id)
-        fail("random numbers", "there are none");
-    id.low |= 1;
-    return id;
-}
-
 /* All who are there are admitted together. */
-static void admit(void)
+static void on_told(void *context, const struct gw__told *told)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     struct gw__command command = {.kind = GW__CMD_ADMIT};
-    const struct gw__news *news = gw__member_news(gw__driver_state(supervisor));
-    if (admitted || news->joiner_count < ranks)
+    const struct gw__news *news = &supervisor.news;
+    (void)context;
+    if (told->kind != GW__TOLD_NEWS || admitted || news->joiner_count < ranks)
         return;
     admitted = true;
     command.admit.ring_epoch = news->view.ring_epoch;
     command.admit.count = news->joiner_count;
     memcpy(command.admit.joiners, news->joiners,
            news->joiner_count * sizeof *news->joiners);
-    gw__driver_ask(supervisor, ask, gw__member_ask_command(ask, &command, 1));
-}
-
-static void on_tell(void *context, const void *data, size_t bytes)
-{
-    struct gw__told told;
-    (void)context;
-    if (bytes != sizeof told)
-        return;
-    memcpy(&told, data, sizeof told);
-    pthread_mutex_lock(&lock);
-    if (told.kind == GW__TOLD_NEWS)
-        admit();
-    pthread_mutex_unlock(&lock);
+    gw__session_command(&supervisor, &command, 1);
 }
 
 static struct gw__controller *start_controller(const char *directory)
@@ -288,7 +262,6 @@ static struct gw__controller *start_controller(const char *directory)
     const char *address = raft + strlen("tcp://");
     struct gw__controller *controller;
     struct gw_error why;
-    struct gw__id id = draw_id();
     endpoint_of(CONTROLLER, endpoint);
     if (gw__address_bindable("tcp://127.0.0.1:*", raft, sizeof raft, &why))
         fail("an address", why.text);
@@ -297,11 +270,7 @@ static struct gw__controller *start_controller(const char *directory)
         .nodes = nodes,
         .raft_addresses = &address,
         .directory = directory,
-        .mesh = {.node = CONTROLLER,
-                 .incarnation_high = id.high,
-                 .incarnation_low = id.low,
-                 .endpoint = endpoint,
-                 .token = token}};
+        .mesh = {.node = CONTROLLER, .endpoint = endpoint, .token = token}};
     if (gw__controller_start(&config, &controller, &why))
         fail("controller", why.text);
     return controller;
@@ -311,31 +280,19 @@ static void start_supervisor(void)
 {
     char endpoint[80], controller[80];
     struct gw_error why;
-    struct gw__member_config member = {.node = SUPERVISOR,
-                                       .role = GW__OBSERVER,
-                                       .incarnation = draw_id(),
-                                       .client = draw_id(),
-                                       .controller_count = 1,
-                                       .controllers = {CONTROLLER}};
+    const struct gw__session_config config = {
+        .node = SUPERVISOR,
+        .role = GW__OBSERVER,
+        .endpoint = endpoint,
+        .token = token,
+        .controller_count = 1,
+        .controllers = {{CONTROLLER, controller}},
+        .on_told = on_told};
     endpoint_of(SUPERVISOR, endpoint);
     endpoint_of(CONTROLLER, controller);
-    memcpy(member.endpoint, endpoint, sizeof endpoint);
-    const struct gw__driver_config config = {
-        .kind = &gw__member_machine,
-        .mesh = {.node = SUPERVISOR,
-                 .incarnation_high = member.incarnation.high,
-                 .incarnation_low = member.incarnation.low,
-                 .endpoint = endpoint,
-                 .token = token},
-        .seed = 1,
-        .start = &member,
-        .start_bytes = sizeof member,
-        .on_tell = on_tell};
-    pthread_mutex_lock(&lock); /* it tells before it is known here */
-    if (gw__driver_start(&config, &supervisor, &why))
+    if (gw__session_init(&supervisor, &config, &why) ||
+        gw__session_start(&supervisor, 0, &why))
         fail("supervisor", why.text);
-    gw__driver_know(supervisor, CONTROLLER, controller);
-    pthread_mutex_unlock(&lock);
 }
 
 static int remove_one(const char *path, const struct stat *stat, int type,
@@ -358,7 +315,9 @@ int main(int argc, char **argv)
     size_count = (unsigned)argc - 4;
     if (ranks < 2 || ranks > RANKS_MAX)
         fail("ranks", "2 to 16");
-    token = draw_id().low;
+    struct gw_error why;
+    if (gw__draw(&token, sizeof token, &why))
+        fail("token", why.text);
     for (unsigned r = 0; r < ranks; r++)
         if (fork() == 0)
             live(r);
@@ -368,8 +327,7 @@ int main(int argc, char **argv)
     start_supervisor();
     while (wait(&ended) > 0)
         status |= ended;
-    struct gw__driver *stopped = supervisor; /* its thread looks */
-    gw__driver_stop(&stopped);
+    gw__session_fini(&supervisor);
     gw__controller_stop(&controller);
     nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return status != 0;

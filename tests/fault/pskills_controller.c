@@ -7,7 +7,6 @@
 #include <cluster/controller/controller.h>
 
 #include <stdio.h>
-#include <sys/random.h>
 
 int controller_main(unsigned number)
 {
@@ -17,15 +16,12 @@ int controller_main(unsigned number)
     unsigned nodes[CONTROLLERS];
     const char *raft[CONTROLLERS];
     char directory[PATH_ROOM + 16];
-    struct gw__id id;
     addresses_of(FIRST_CONTROLLER + number, &addresses);
     snprintf(directory, sizeof directory, "%s/%u", board->directory, number);
     for (unsigned c = 0; c < CONTROLLERS; c++) {
         nodes[c] = FIRST_CONTROLLER + c;
         raft[c] = board->raft[c];
     }
-    if (getrandom(&id, sizeof id, 0) != sizeof id)
-        give_up("controller %u: no random numbers", number);
     const struct gw__controller_config config = {
         .index = number,
         .count = CONTROLLERS,
@@ -33,8 +29,6 @@ int controller_main(unsigned number)
         .raft_addresses = raft,
         .directory = directory,
         .mesh = {.node = FIRST_CONTROLLER + number,
-                 .incarnation_high = id.high,
-                 .incarnation_low = id.low,
                  .endpoint = addresses.own,
                  .token = board->token}};
     enum gw_err err = gw__controller_start(&config, &controller, &why);

@@ -6,17 +6,15 @@
  */
 #include "pskills.h"
 
-#include <cluster/driver/driver.h>
-#include <cluster/member/member.h>
+#include <cluster/session/session.h>
 
-#include <pthread.h>
 #include <stdio.h>
 
 static const uint64_t whole_ns = 120000000000, settled_ns = 300000000;
 
-static struct gw__driver *observer;
-static pthread_mutex_t news_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct gw__news news;
+static struct gw__session observer;
+static const struct gw__news *const news = &observer.news;
+static uint64_t terms[SLOTS]; /* that were noted */
 
 /* ---- hearing ---- */
 
@@ -33,30 +31,27 @@ static void note_route(unsigned slot, const struct gw__slot_route *route)
           route->heir - FIRST_SERVER);
 }
 
-static void on_tell(void *context, const void *data, size_t bytes)
+static void on_told(void *context, const struct gw__told *told)
 {
-    const struct gw__told *told = data;
-    const struct gw__news *now = gw__member_news(gw__driver_state(observer));
     (void)context;
-    if (bytes != sizeof *told || told->kind != GW__TOLD_NEWS)
+    if (told->kind != GW__TOLD_NEWS)
         return;
-    for (unsigned s = 0; s < now->routes.slot_count; s++)
-        if (now->routes.slots[s].term != news.routes.slots[s].term)
-            note_route(s, &now->routes.slots[s]);
-    pthread_mutex_lock(&news_lock);
-    news = *now;
-    pthread_mutex_unlock(&news_lock);
+    for (unsigned s = 0; s < news->routes.slot_count && s < SLOTS; s++)
+        if (news->routes.slots[s].term != terms[s]) {
+            terms[s] = news->routes.slots[s].term;
+            note_route(s, &news->routes.slots[s]);
+        }
 }
 
 void observer_look(void)
 {
     unsigned lost = SLOTS;
-    pthread_mutex_lock(&news_lock);
-    for (unsigned s = 0; s < news.routes.slot_count; s++)
-        if (news.routes.slots[s].term > 0 &&
-            news.routes.slots[s].primary == GW__NO_NODE)
+    gw__session_lock(&observer);
+    for (unsigned s = 0; s < news->routes.slot_count; s++)
+        if (news->routes.slots[s].term > 0 &&
+            news->routes.slots[s].primary == GW__NO_NODE)
             lost = s;
-    pthread_mutex_unlock(&news_lock);
+    gw__session_unlock(&observer);
     if (lost < SLOTS)
         give_up("slot %u is lost", lost);
 }
@@ -65,70 +60,50 @@ void observer_start(unsigned servers)
 {
     struct addresses addresses;
     struct gw_error why;
-    struct gw__member_config start = {.node = OBSERVER,
-                                      .role = GW__OBSERVER,
-                                      .controller_count = CONTROLLERS};
-    struct gw__driver_peer peers[CONTROLLERS];
-    addresses_of(OBSERVER, &addresses);
-    draw_random(&start.incarnation, sizeof start.incarnation);
-    draw_random(&start.client, sizeof start.client);
-    snprintf(start.endpoint, sizeof start.endpoint, "%s", addresses.own);
-    for (unsigned c = 0; c < CONTROLLERS; c++) {
-        start.controllers[c] = (uint8_t)(FIRST_CONTROLLER + c);
-        peers[c] = (struct gw__driver_peer){FIRST_CONTROLLER + c,
-                                            addresses.controllers[c]};
-    }
-    const struct gw__driver_config config = {
-        .kind = &gw__member_machine,
-        .mesh = {.node = OBSERVER,
-                 .incarnation_high = start.incarnation.high,
-                 .incarnation_low = start.incarnation.low,
-                 .endpoint = addresses.own,
-                 .token = board->token},
-        .seed = board->seed,
-        .peers = peers,
-        .peer_count = CONTROLLERS,
-        .start = &start,
-        .start_bytes = sizeof start,
-        .on_tell = on_tell};
+    struct gw__session_config config = {.node = OBSERVER,
+                                        .role = GW__OBSERVER,
+                                        .endpoint = addresses.own,
+                                        .token = board->token,
+                                        .controller_count = CONTROLLERS,
+                                        .on_told = on_told};
     const struct gw__command routes = {
         .kind = GW__CMD_ROUTES,
         .routes = {.slots = SLOTS, .replicas = REPLICAS, .servers = servers}};
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    if (gw__driver_start(&config, &observer, &why))
+    addresses_of(OBSERVER, &addresses);
+    for (unsigned c = 0; c < CONTROLLERS; c++)
+        config.controllers[c] = (struct gw__driver_peer){
+            FIRST_CONTROLLER + c, addresses.controllers[c]};
+    if (gw__session_init(&observer, &config, &why) ||
+        gw__session_start(&observer, 0, &why))
         give_up("observer: %s", why.text);
-    size_t bytes = gw__member_ask_command(ask, &routes, 1);
-    if (gw__driver_ask(observer, ask, bytes))
+    if (gw__session_command(&observer, &routes, 1))
         give_up("observer: the driver does not listen");
 }
 
 void observer_tell_lost(unsigned node)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     struct gw__process who = {GW__NODE_ANY, {0, 0}};
-    pthread_mutex_lock(&news_lock);
-    for (unsigned i = 0; i < news.crew_count; i++)
-        if (news.crew[i].node == node)
-            who = (struct gw__process){node, news.crew[i].incarnation};
-    pthread_mutex_unlock(&news_lock);
+    gw__session_lock(&observer);
+    for (unsigned i = 0; i < news->crew_count; i++)
+        if (news->crew[i].node == node)
+            who = (struct gw__process){node, news->crew[i].incarnation};
+    gw__session_unlock(&observer);
     if (who.node == GW__NODE_ANY)
         return; /* it was out already, or not in yet */
-    size_t bytes = gw__member_ask_lost(ask, who);
-    if (gw__driver_ask(observer, ask, bytes))
+    if (gw__session_lost(&observer, who))
         give_up("observer: the driver does not listen");
 }
 
 void observer_stop(void)
 {
-    struct gw__driver *old = observer; /* on_tell looks at that one */
-    gw__driver_stop(&old);
+    gw__session_fini(&observer);
 }
 
 void crew_news(struct gw__news *out)
 {
-    pthread_mutex_lock(&news_lock);
-    *out = news;
-    pthread_mutex_unlock(&news_lock);
+    gw__session_lock(&observer);
+    *out = *news;
+    gw__session_unlock(&observer);
 }
 
 /* ---- how it stands ---- */

@@ -5,6 +5,7 @@
  */
 #include "ring_crew.h"
 
+#include <base/random.h>
 #include <ring/ring_parts.h>
 #include <wire/address.h>
 
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,8 +33,7 @@ static void endpoint_of(const struct crew *crew, unsigned node, char out[80])
 
 static void admit(struct crew *crew)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    const struct gw__news *news = &crew->news;
+    const struct gw__news *news = &crew->supervisor.news;
     struct gw__command command = {.kind = GW__CMD_ADMIT};
     if (crew->admitted || news->joiner_count < crew->plan.members)
         return;
@@ -43,34 +42,19 @@ static void admit(struct crew *crew)
     command.admit.count = news->joiner_count;
     memcpy(command.admit.joiners, news->joiners,
            news->joiner_count * sizeof *news->joiners);
-    gw__driver_ask(crew->supervisor, ask,
-                   gw__member_ask_command(ask, &command, 1));
+    gw__session_command(&crew->supervisor, &command, 1);
 }
 
-static void on_tell(void *context, const void *data, size_t bytes)
+static void on_told(void *context, const struct gw__told *told)
 {
     struct crew *crew = context;
-    struct gw__told told;
-    ck_assert_uint_eq(bytes, sizeof told);
-    memcpy(&told, data, sizeof told);
-    if (told.kind != GW__TOLD_NEWS)
+    uint64_t ring_epoch = crew->supervisor.news.view.ring_epoch;
+    if (told->kind != GW__TOLD_NEWS)
         return;
-    pthread_mutex_lock(&crew->lock);
-    uint64_t before = crew->news.view.ring_epoch;
-    crew->news = *gw__member_news(gw__driver_state(crew->supervisor));
-    if (crew->news.view.ring_epoch != before)
+    if (ring_epoch != crew->ring_epoch)
         crew->news_ns = gw_now_ns();
+    crew->ring_epoch = ring_epoch;
     admit(crew);
-    pthread_cond_broadcast(&crew->changed);
-    pthread_mutex_unlock(&crew->lock);
-}
-
-static struct gw__id draw_id(void)
-{
-    struct gw__id id;
-    ck_assert_int_eq(getrandom(&id, sizeof id, 0), sizeof id);
-    id.low |= 1;
-    return id;
 }
 
 static void start_controller(struct crew *crew)
@@ -79,7 +63,6 @@ static void start_controller(struct crew *crew)
     char endpoint[80], raft[GW__ENDPOINT_MAX];
     const char *address = raft + strlen("tcp://");
     struct gw_error why = {0};
-    struct gw__id id = draw_id();
     ck_assert_int_eq(
         gw__address_bindable("tcp://127.0.0.1:*", raft, sizeof raft, &why),
         GW_OK);
@@ -90,8 +73,6 @@ static void start_controller(struct crew *crew)
         .raft_addresses = &address,
         .directory = crew->directory,
         .mesh = {.node = CREW_CONTROLLER,
-                 .incarnation_high = id.high,
-                 .incarnation_low = id.low,
                  .endpoint = endpoint,
                  .token = crew->token}};
     enum gw_err err = gw__controller_start(&config, &crew->controller, &why);
@@ -102,32 +83,21 @@ static void start_supervisor(struct crew *crew)
 {
     char endpoint[80], controller[80];
     struct gw_error why = {0};
-    struct gw__member_config member = {.node = CREW_SUPERVISOR,
-                                       .role = GW__OBSERVER,
-                                       .incarnation = draw_id(),
-                                       .client = draw_id(),
-                                       .controller_count = 1,
-                                       .controllers = {CREW_CONTROLLER}};
+    const struct gw__session_config config = {
+        .node = CREW_SUPERVISOR,
+        .role = GW__OBSERVER,
+        .endpoint = endpoint,
+        .token = crew->token,
+        .controller_count = 1,
+        .controllers = {{CREW_CONTROLLER, controller}},
+        .context = crew,
+        .on_told = on_told};
     endpoint_of(crew, CREW_SUPERVISOR, endpoint);
     endpoint_of(crew, CREW_CONTROLLER, controller);
-    memcpy(member.endpoint, endpoint, sizeof endpoint);
-    const struct gw__driver_config config = {
-        .kind = &gw__member_machine,
-        .mesh = {.node = CREW_SUPERVISOR,
-                 .incarnation_high = member.incarnation.high,
-                 .incarnation_low = member.incarnation.low,
-                 .endpoint = endpoint,
-                 .token = crew->token},
-        .seed = 1,
-        .start = &member,
-        .start_bytes = sizeof member,
-        .context = crew,
-        .on_tell = on_tell};
-    pthread_mutex_lock(&crew->lock);
-    enum gw_err err = gw__driver_start(&config, &crew->supervisor, &why);
+    enum gw_err err = gw__session_init(&crew->supervisor, &config, &why);
+    if (!err)
+        err = gw__session_start(&crew->supervisor, 0, &why);
     ck_assert_msg(err == GW_OK, "supervisor: %s", why.text);
-    gw__driver_know(crew->supervisor, CREW_CONTROLLER, controller);
-    pthread_mutex_unlock(&crew->lock);
 }
 
 /* ---- starting and stopping ---- */
@@ -150,12 +120,10 @@ void ring_crew_start(struct crew *crew, const struct crew_plan *plan)
 {
     memset(crew, 0, sizeof *crew);
     crew->plan = *plan;
-    crew->token = draw_id().low;
+    ck_assert_int_eq(gw__draw(&crew->token, sizeof crew->token, NULL), GW_OK);
     crew->shared = mmap(NULL, sizeof *crew->shared, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(crew->shared, MAP_FAILED);
-    pthread_mutex_init(&crew->lock, NULL);
-    pthread_cond_init(&crew->changed, NULL);
     for (unsigned i = 0; i < plan->seats; i++) {
         crew->pids[i] = fork();
         ck_assert_int_ge(crew->pids[i], 0);
@@ -187,8 +155,7 @@ static int remove_one(const char *path, const struct stat *stat, int type,
 
 void crew_stop(struct crew *crew)
 {
-    struct gw__driver *supervisor = crew->supervisor; /* its thread looks */
-    gw__driver_stop(&supervisor);
+    gw__session_fini(&crew->supervisor);
     gw__controller_stop(&crew->controller);
     for (unsigned i = 0; i < crew->plan.seats; i++)
         if (crew->pids[i] > 0) {
@@ -196,8 +163,6 @@ void crew_stop(struct crew *crew)
             waitpid(crew->pids[i], NULL, 0);
         }
     nftw(crew->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    pthread_cond_destroy(&crew->changed);
-    pthread_mutex_destroy(&crew->lock);
     munmap(crew->shared, sizeof *crew->shared);
 }
 
@@ -211,15 +176,14 @@ bool crew_lives(const struct crew *crew, unsigned seat)
 
 void ring_crew_accuse(struct crew *crew, unsigned seat)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    struct gw__process who = {.node = seat};
-    pthread_mutex_lock(&crew->lock);
-    int rank = gw__view_rank(&crew->news.view, seat);
+    const struct gw__view *view = &crew->supervisor.news.view;
+    gw__session_lock(&crew->supervisor);
+    int rank = gw__view_rank(view, seat);
     if (rank >= 0)
-        who.incarnation = crew->news.view.ring[rank].incarnation;
-    pthread_mutex_unlock(&crew->lock);
-    if (rank >= 0)
-        gw__driver_ask(crew->supervisor, ask, gw__member_ask_lost(ask, who));
+        gw__session_lost(
+            &crew->supervisor,
+            (struct gw__process){seat, view->ring[rank].incarnation});
+    gw__session_unlock(&crew->supervisor);
 }
 
 uint64_t crew_kill_unseen(struct crew *crew, unsigned seat)

@@ -14,12 +14,10 @@
 #define TESTS_RING_CREW_H
 
 #include <cluster/controller/controller.h>
-#include <cluster/driver/driver.h>
-#include <cluster/member/member.h>
+#include <cluster/session/session.h>
 #include <gradwire/ring.h>
 
 #include <check.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -105,11 +103,9 @@ struct crew {
     pid_t pids[CREW_SEATS];
     char directory[64];
     struct gw__controller *controller;
-    struct gw__driver *supervisor;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    struct gw__news news; /* the supervisor's newest */
-    uint64_t news_ns;     /* when its ring epoch came */
+    struct gw__session supervisor;
+    /* With the supervisor's lock: its newest ring epoch, and when it came. */
+    uint64_t ring_epoch, news_ns;
     bool admitted;
     /* In a member: */
     unsigned seat, node; /* the same, unless the controllers chose */

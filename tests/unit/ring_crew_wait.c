@@ -17,13 +17,13 @@ static const uint64_t patience_ns = 15000000000;
 static void tell_all(struct crew *crew, char *text, size_t room)
 {
     struct gw_error why = {0};
-    pthread_mutex_lock(&crew->lock);
-    const struct gw__news *news = &crew->news;
+    gw__session_lock(&crew->supervisor);
+    const struct gw__news *news = &crew->supervisor.news;
     size_t used = (size_t)snprintf(
         text, room, " epoch %" PRIu64 ", %u members, %u joiners%s;",
         news->view.epoch, news->view.ring_count, news->joiner_count,
         news->flushing ? ", flushing" : "");
-    pthread_mutex_unlock(&crew->lock);
+    gw__session_unlock(&crew->supervisor);
     for (unsigned i = 0; i < crew->plan.seats && used < room; i++) {
         struct crew_seat *seat = crew_seat(crew, i);
         used += (size_t)snprintf(
@@ -31,7 +31,7 @@ static void tell_all(struct crew *crew, char *text, size_t room)
             atomic_load(&seat->state), atomic_load(&seat->op), seat->text);
     }
     if (used < room && (gw__controller_error(crew->controller, &why) ||
-                        gw__driver_error(crew->supervisor, &why)))
+                        gw__driver_error(crew->supervisor.driver, &why)))
         snprintf(text + used, room - used, " %s", why.text);
 }
 
@@ -83,9 +83,9 @@ void crew_await_size(struct crew *crew, unsigned members)
 {
     uint64_t begin_ns = gw_now_ns();
     for (;;) {
-        pthread_mutex_lock(&crew->lock);
-        unsigned count = crew->news.view.ring_count;
-        pthread_mutex_unlock(&crew->lock);
+        gw__session_lock(&crew->supervisor);
+        unsigned count = crew->supervisor.news.view.ring_count;
+        gw__session_unlock(&crew->supervisor);
         if (count == members)
             return;
         wait_more(crew, begin_ns, "a view of another size");

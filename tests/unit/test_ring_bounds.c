@@ -26,9 +26,9 @@ static void gives_up(unsigned seat, const char *sentence)
 
 static unsigned joiners(void)
 {
-    pthread_mutex_lock(&crew.lock);
-    unsigned count = crew.news.joiner_count;
-    pthread_mutex_unlock(&crew.lock);
+    gw__session_lock(&crew.supervisor);
+    unsigned count = crew.supervisor.news.joiner_count;
+    gw__session_unlock(&crew.supervisor);
     return count;
 }
 
@@ -86,9 +86,10 @@ START_TEST(a_full_ring_lets_nobody_in)
     await_joiners(1);
     gives_up(2, "the ring has its 2 members already");
     await_joiners(0); /* nobody remembers it */
-    pthread_mutex_lock(&crew.lock);
-    ck_assert_uint_eq(crew.news.view.ring_epoch, 1); /* nor was it a member */
-    pthread_mutex_unlock(&crew.lock);
+    gw__session_lock(&crew.supervisor);
+    ck_assert_uint_eq(crew.supervisor.news.view.ring_epoch,
+                      1); /* nor was it a member */
+    gw__session_unlock(&crew.supervisor);
     crew_go(&crew, 3); /* one who comes early for a place that gets free */
     await_joiners(1);
     crew_kill(&crew, 1);

@@ -40,9 +40,9 @@ static void nap_us(uint64_t us)
 
 static uint64_t newest_epoch(void)
 {
-    pthread_mutex_lock(&crew.lock);
-    uint64_t epoch = crew.news.view.epoch;
-    pthread_mutex_unlock(&crew.lock);
+    gw__session_lock(&crew.supervisor);
+    uint64_t epoch = crew.supervisor.news.view.epoch;
+    gw__session_unlock(&crew.supervisor);
     return epoch;
 }
 
@@ -52,9 +52,9 @@ static void tell(const char *what, uint64_t killed_ns, uint64_t resumed_ns)
 {
     if (!getenv("GRADWIRE_TEST_VERBOSE"))
         return;
-    pthread_mutex_lock(&crew.lock);
+    gw__session_lock(&crew.supervisor);
     uint64_t view_ns = crew.news_ns;
-    pthread_mutex_unlock(&crew.lock);
+    gw__session_unlock(&crew.supervisor);
     printf("%s: seed %" PRIu64 ", %u members: view after %" PRIu64
            " us, resumed after %" PRIu64 " us\n",
            what, seed, crew.plan.members, (view_ns - killed_ns) / 1000,

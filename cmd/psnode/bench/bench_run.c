@@ -235,7 +235,6 @@ static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
                                               .directory = shared->directory,
                                               .observer = observer,
                                               .token = shared->token,
-                                              .seed = stage->bench->seed,
                                               .slots = GW_PS_SLOTS_MAX,
                                               .replicas =
                                                   stage->bench->replicas,

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum { LOOK_MS = 20 };
@@ -137,11 +136,6 @@ static enum gw_err start(struct keeper *keeper, struct gw_error *why)
                  .rules = keeper->rules},
         .events = outbox_sink(keeper->outbox),
     };
-    uint64_t incarnation[2];
-    if (getrandom(incarnation, sizeof incarnation, 0) < 0)
-        return gw_fail_errno(why, "random numbers");
-    config.mesh.incarnation_high = incarnation[0];
-    config.mesh.incarnation_low = incarnation[1];
     post_endpoint_of(birth->token, config.mesh.node, endpoint);
     for (unsigned c = 0; c < birth->controllers; c++) {
         nodes[c] = CONTROLLER_NODE - c;

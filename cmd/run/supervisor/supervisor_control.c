@@ -19,15 +19,12 @@
 #include "common/ports.h"
 
 #include <cluster/controller/controller.h>
-#include <cluster/driver/driver.h>
-#include <cluster/member/member.h>
+#include <cluster/session/session.h>
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum { TAG_ADMIT = 1, TAG_OTHER };
@@ -35,19 +32,16 @@ enum { TAG_ADMIT = 1, TAG_OTHER };
 #define ANEW_NS         UINT64_C(1000000000) /* who lives may have to register */
 
 struct control {
-    struct gw__driver *observer;
+    struct gw__session observer;
     struct gw__controller *inside; /* NULL: they are processes */
     struct gw__rules *rules;       /* of the one inside */
     struct outbox *outbox;         /* its events */
     int fd;                        /* eventfd: something was told */
     struct ports ports;
 
-    pthread_mutex_t lock;
-    /* ---- under `lock` ---- */
-    struct gw__news news;
+    /* ---- under the observer's lock ---- */
     bool fresh;   /* news that were not taken yet */
     bool refused; /* the admission */
-    char text[200];
 
     /* ---- the supervisor's own ---- */
     bool admitting;
@@ -60,32 +54,12 @@ struct control {
 
 /* ---- in the library's threads ---- */
 
-static void on_tell(void *context, const void *data, size_t bytes)
+static void on_told(void *context, const struct gw__told *told)
 {
     struct control *control = context;
-    const struct gw__told *told = data;
-    if (bytes != sizeof *told)
-        return;
-    pthread_mutex_lock(&control->lock);
-    switch (told->kind) {
-    case GW__TOLD_NEWS: /* the first comes after gw__driver_know */
-        control->news = *gw__member_news(gw__driver_state(control->observer));
-        control->fresh = true;
-        break;
-    case GW__TOLD_PARKED:
-    case GW__TOLD_GONE:
-        snprintf(control->text, sizeof control->text, "%.199s", told->text);
-        break;
-    case GW__TOLD_UNPARKED:
-        control->text[0] = 0;
-        break;
-    case GW__TOLD_ANSWER:
-        control->refused |= told->tag == TAG_ADMIT && told->answer.code;
-        break;
-    default:
-        break;
-    }
-    pthread_mutex_unlock(&control->lock);
+    control->fresh |= told->kind == GW__TOLD_NEWS;
+    control->refused |= told->kind == GW__TOLD_ANSWER &&
+                        told->tag == TAG_ADMIT && told->answer.code;
     eventfd_write(control->fd, 1);
 }
 
@@ -97,23 +71,13 @@ static void on_leader(void *context, unsigned node)
 
 /* ---- starting ---- */
 
-static enum gw_err draw(void *out, size_t bytes, struct gw_error *why)
-{
-    return getrandom(out, bytes, 0) == (ssize_t)bytes
-               ? GW_OK
-               : gw_fail_errno(why, "random numbers");
-}
-
 static enum gw_err start_inside(struct run *run, struct gw_error *why)
 {
     struct control *control = run->control;
     const unsigned nodes[] = {CONTROLLER_NODE};
     const char *const raft[] = {run->raft[0]};
     char directory[PATH_MAX + 8], endpoint[ENDPOINT_MAX];
-    struct gw__id id;
-    enum gw_err code = draw(&id, sizeof id, why);
-    if (!code)
-        code = gw__rules_new(run->options.seed, &control->rules, why);
+    enum gw_err code = gw__rules_new(run->options.seed, &control->rules, why);
     if (!code)
         code = outbox_new(control->fd, &control->outbox, why);
     if (code)
@@ -127,8 +91,6 @@ static enum gw_err start_inside(struct run *run, struct gw_error *why)
         .raft_addresses = raft,
         .directory = directory,
         .mesh = {.node = CONTROLLER_NODE,
-                 .incarnation_high = id.high,
-                 .incarnation_low = id.low,
                  .endpoint = endpoint,
                  .token = run->token,
                  .key_file = key_file(),
@@ -148,41 +110,25 @@ static enum gw_err start_processes(struct run *run, struct gw_error *why)
     return code;
 }
 
-static enum gw_err start_observer(struct run *run, struct gw_error *why)
+static enum gw_err init_observer(struct run *run, struct gw_error *why)
 {
-    struct control *control = run->control;
-    unsigned count = controllers_all(run);
-    char endpoint[ENDPOINT_MAX];
-    struct gw__member_config start = {
-        .node = OBSERVER_NODE, .role = GW__OBSERVER, .controller_count = count};
-    if (draw(&start.incarnation, sizeof start.incarnation, why) ||
-        draw(&start.client, sizeof start.client, why))
-        return GW_ESYS;
-    post_endpoint_of(run->token, OBSERVER_NODE, start.endpoint);
-    for (unsigned c = 0; c < count; c++)
-        start.controllers[c] = (uint8_t)(CONTROLLER_NODE - c);
-    const struct gw__driver_config config = {
-        .kind = &gw__member_machine,
-        .mesh = {.node = OBSERVER_NODE,
-                 .incarnation_high = start.incarnation.high,
-                 .incarnation_low = start.incarnation.low,
-                 .endpoint = start.endpoint,
-                 .token = run->token,
-                 .key_file = key_file()},
-        .seed = run->options.seed,
-        .start = &start,
-        .start_bytes = sizeof start,
-        .context = control,
-        .on_tell = on_tell,
-        .describe = gw__member_describe,
-    };
-    enum gw_err code = gw__driver_start(&config, &control->observer, why);
-    for (unsigned c = 0; c < count && !code; c++) {
-        post_endpoint_of(run->token, CONTROLLER_NODE - c, endpoint);
-        code =
-            gw__driver_know(control->observer, CONTROLLER_NODE - c, endpoint);
+    char own[ENDPOINT_MAX], endpoints[GW__CLIENT_CONTROLLERS][ENDPOINT_MAX];
+    struct gw__session_config config = {.node = OBSERVER_NODE,
+                                        .role = GW__OBSERVER,
+                                        .endpoint = own,
+                                        .token = run->token,
+                                        .key_file = key_file(),
+                                        .controller_count =
+                                            controllers_all(run),
+                                        .context = run->control,
+                                        .on_told = on_told};
+    post_endpoint_of(run->token, OBSERVER_NODE, own);
+    for (unsigned c = 0; c < config.controller_count; c++) {
+        post_endpoint_of(run->token, CONTROLLER_NODE - c, endpoints[c]);
+        config.controllers[c] =
+            (struct gw__driver_peer){CONTROLLER_NODE - c, endpoints[c]};
     }
-    return code;
+    return gw__session_init(&run->control->observer, &config, why);
 }
 
 enum gw_err control_start(struct run *run, struct gw_error *why)
@@ -191,16 +137,17 @@ enum gw_err control_start(struct run *run, struct gw_error *why)
     if (!control)
         return gw_fail(why, GW_ENOMEM, "no memory for the controllers");
     run->control = control;
-    pthread_mutex_init(&control->lock, NULL);
     control->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (control->fd < 0)
         return gw_fail_errno(why, "eventfd");
-    unsigned count = controllers_all(run);
-    enum gw_err code = ports_hold(&control->ports, run->raft, count, why);
+    enum gw_err code = init_observer(run, why);
+    if (!code)
+        code =
+            ports_hold(&control->ports, run->raft, controllers_all(run), why);
     if (!code)
         code = run->controller_count ? start_processes(run, why)
                                      : start_inside(run, why);
-    return code ? code : start_observer(run, why);
+    return code ? code : gw__session_start(&control->observer, 0, why);
 }
 
 void control_stop(struct run *run)
@@ -208,15 +155,13 @@ void control_stop(struct run *run)
     struct control *control = run->control;
     if (!control)
         return;
-    struct gw__driver *observer = control->observer; /* it looks at that one */
-    gw__driver_stop(&observer);
+    gw__session_fini(&control->observer);
     if (control->inside)
         gw__controller_stop(&control->inside);
     if (control->rules)
         gw__rules_destroy(&control->rules);
     outbox_destroy(&control->outbox);
     ports_let_go(&control->ports);
-    pthread_mutex_destroy(&control->lock);
     if (control->fd >= 0)
         close(control->fd);
     free(control);
@@ -231,7 +176,7 @@ int control_fd(const struct run *run)
 enum gw_err control_error(struct run *run, struct gw_error *why)
 {
     struct control *control = run->control;
-    enum gw_err code = gw__driver_error(control->observer, why);
+    enum gw_err code = gw__driver_error(control->observer.driver, why);
     if (!code && control->inside)
         code = gw__controller_error(control->inside, why);
     return code;
@@ -268,14 +213,14 @@ void control_take(struct run *run)
     eventfd_t told;
     eventfd_read(control->fd, &told);
     take_events(run);
-    pthread_mutex_lock(&control->lock);
+    gw__session_lock(&control->observer);
     bool fresh = control->fresh;
     control->fresh = false;
     if (fresh)
-        run->news = control->news;
+        run->news = control->observer.news;
     if (control->refused || run->news.view.ring_count > 0)
         control->admitting = control->refused = false;
-    pthread_mutex_unlock(&control->lock);
+    gw__session_unlock(&control->observer);
     if (!fresh)
         return;
     look_for_loss(run, &before);
@@ -289,16 +234,13 @@ void control_take(struct run *run)
 void control_accuse_one(struct run *run, unsigned node, struct gw__id id)
 {
     struct control *control = run->control;
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     uint64_t now = gw_now_ns();
     bool again = gw__id_equal(control->accused[node].incarnation, id);
     if (again && now - control->accused[node].asked_ns < ACCUSE_AGAIN_NS)
         return;
     control->accused[node].incarnation = id;
     control->accused[node].asked_ns = now;
-    const struct gw__process who = {node, id};
-    size_t bytes = gw__member_ask_lost(ask, who);
-    gw__driver_ask(control->observer, ask, bytes);
+    gw__session_lost(&control->observer, (struct gw__process){node, id});
 }
 
 /* Its process, which may have been admitted after the next one had begun. */
@@ -311,7 +253,7 @@ static bool has_ended(const struct child *child,
 
 void control_accuse(struct run *run)
 {
-    if (!run->control || !run->control->observer || run->ending)
+    if (!run->control || !run->control->observer.driver || run->ending)
         return;
     if (has_servers(run))
         crew_accuse(run);
@@ -338,11 +280,9 @@ static bool find_joiner(const struct gw__news *news, unsigned node,
 void control_command(struct run *run, const struct gw__command *command)
 {
     bool advice = command->kind == GW__CMD_PLACE; /* nothing awaits it */
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    size_t bytes =
-        gw__member_ask_command(ask, command, advice ? TAG_OTHER : TAG_ADMIT);
     run->control->admitting |= !advice;
-    gw__driver_ask(run->control->observer, ask, bytes);
+    gw__session_command(&run->control->observer, command,
+                        advice ? TAG_OTHER : TAG_ADMIT);
 }
 
 /* All that the run is to begin with. */
@@ -422,8 +362,10 @@ bool control_status(const struct run *run, unsigned number,
 
 const char *control_text(struct run *run, char out[200])
 {
-    pthread_mutex_lock(&run->control->lock);
-    memcpy(out, run->control->text, sizeof run->control->text);
-    pthread_mutex_unlock(&run->control->lock);
+    struct gw__session *observer = &run->control->observer;
+    gw__session_lock(observer);
+    memcpy(out, observer->gone ? observer->gone_text : observer->parked_text,
+           sizeof observer->parked_text);
+    gw__session_unlock(observer);
     return out;
 }

@@ -6,6 +6,7 @@
 #include "controller_parts.h"
 
 #include "base/failpoint.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,19 +62,20 @@ static enum gw_err open_log(struct gw__controller *c, struct gw_error *why)
 }
 
 static struct gw__controller *
-new_controller(const struct gw__controller_config *config)
+new_controller(const struct gw__controller_config *config, struct gw__id id)
 {
     struct gw__controller *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
     c->config = *config;
+    c->config.mesh.incarnation_high = id.high;
+    c->config.mesh.incarnation_low = id.low;
     c->end = &c->first;
     c->status.leader = GW__NODES_MAX;
     pthread_mutex_init(&c->lock, NULL);
     memcpy(c->nodes, config->nodes, config->count * sizeof *c->nodes);
     c->service.node = config->mesh.node;
-    c->service.incarnation = (struct gw__id){config->mesh.incarnation_high,
-                                             config->mesh.incarnation_low};
+    c->service.incarnation = id;
     strncpy(c->service.endpoint, config->mesh.endpoint, GW__ENDPOINT_MAX - 1);
     return c;
 }
@@ -87,10 +89,14 @@ enum gw_err gw__controller_start(const struct gw__controller_config *config,
         config->index >= config->count)
         return gw_fail(why, GW_EINVAL, "controller %u of %u: there are 1 to %d",
                        config->index, config->count, GW__CONTROLLERS_MAX);
+    struct gw__id id = {config->mesh.incarnation_high,
+                        config->mesh.incarnation_low};
     enum gw_err err = gw__failpoints_begin(why);
+    if (!err && gw__id_is_none(id))
+        err = gw__draw(&id, sizeof id, why);
     if (err)
         return err;
-    struct gw__controller *c = new_controller(config);
+    struct gw__controller *c = new_controller(config, id);
     if (!c)
         return gw_fail(why, GW_ENOMEM, "a controller");
     err = open_log(c, why);

@@ -25,11 +25,12 @@ struct gw__controller_config {
      * key; the same for all. */
     const unsigned *nodes;
     const char *const *raft_addresses;
-    const char *directory;       /* made if missing; one process at a time */
-    bool accept_loss;            /* of what is damaged there (raft_dir.h) */
-    struct gw__mesh_config mesh; /* node and endpoint of ours */
-    unsigned election_ms;        /* 0: 150 */
-    unsigned heartbeat_ms;       /* 0: 30 */
+    const char *directory; /* made if missing; one process at a time */
+    bool accept_loss;      /* of what is damaged there (raft_dir.h) */
+    /* Node and endpoint of ours; an incarnation of 0 is drawn. */
+    struct gw__mesh_config mesh;
+    unsigned election_ms;  /* 0: 150 */
+    unsigned heartbeat_ms; /* 0: 30 */
     void *context;
     /* In the driver's thread: after each entry that was applied. */
     void (*on_applied)(void *context, const struct gw__registry *registry);

@@ -18,12 +18,12 @@ void gw__node_link(struct gw__node *node, unsigned from,
                                   .rate = link->rate,
                                   .loss_ppm = link->loss_ppm,
                                   .down = link->down};
-    gw__rules_set(node->rules, from, &rule);
+    gw__rules_set(node->session.rules, from, &rule);
 }
 
 void gw__node_pace(struct gw__node *node, uint64_t ns)
 {
-    gw__rules_pace(node->rules, ns);
+    gw__rules_pace(node->session.rules, ns);
 }
 
 /* ---- workers and servers ---- */

@@ -3,7 +3,7 @@
  * A process of the parameter server in the real world: what workers (client.c)
  * and servers (process.c) have in common. Two threads meet here:
  *
- *   control   the driver's (cluster/driver.h): runs the member machine, which
+ *   control   the session's (cluster/session/session.h): runs the member machine, which
  *             registers, says HELLO, hears the controllers' news and brings
  *             commands to them; and exchanges addresses with the crew
  *   data      the caller's: it alone uses the post (wire/post/post.h)
@@ -20,9 +20,8 @@
  * both. An address counts for the incarnation that sent it, and only while the
  * news names that incarnation; another one is another peer (post.h).
  *
- * Files: node.c opens and closes, node_number.c starts the control thread,
- * node_control.c is its side, node_turn.c the data thread's, node_meet.c the
- * exchange of addresses.
+ * Files: node.c opens and closes, node_control.c is the control thread's side,
+ * node_turn.c the data thread's, node_meet.c the exchange of addresses.
  */
 #ifndef GW__PS_NODE_H
 #define GW__PS_NODE_H
@@ -131,9 +130,5 @@ GW_MUST_CHECK enum gw_err gw__node_ask_news(struct gw__node *node);
 /* The next answer that has come; false: none. */
 bool gw__node_answer(struct gw__node *node, unsigned *tag,
                      struct gw__answer *answer);
-
-/* A config's controllers and endpoint, checked: GW_EINVAL with a sentence. */
-GW_MUST_CHECK enum gw_err gw__node_check(const struct gw__node_config *config,
-                                         struct gw_error *why);
 
 #endif

@@ -23,12 +23,12 @@ static void say(struct gw__node *node, unsigned to, unsigned what)
     const struct gw__address *address = &node->box.address;
     out[0] = (uint8_t)what;
     memcpy(out + 1, address->blob, address->bytes);
-    (void)gw__driver_send(node->driver, to, out, 1 + address->bytes);
+    (void)gw__driver_send(node->session.driver, to, out, 1 + address->bytes);
 }
 
 void gw__node_meet(struct gw__node *node, uint64_t now_ns)
 {
-    const struct gw__news *news = &node->box.news;
+    const struct gw__news *news = &node->session.news;
     if (!node->box.has_address || now_ns - node->asked_ns < again_ns)
         return;
     node->asked_ns = now_ns;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * A node from inside; see node.h. `lock` guards the mailbox: control writes,
- * the data thread takes. `fresh` says that there is something to take, without
- * the lock. What is above and below the mailbox is one thread's.
+ * A node from inside; see node.h. The session's lock guards the mailbox, which is
+ * what the session has heard and `box`: control writes, the data thread takes.
+ * `fresh` says that there is something to take, without the lock. What is above
+ * and below the mailbox is one thread's.
  */
 #ifndef GW__PS_NODE_PARTS_H
 #define GW__PS_NODE_PARTS_H
 
 #include "node.h"
 
-#include <cluster/driver/driver.h>
-#include <cluster/member/member.h>
-
-#include <pthread.h>
+#include <cluster/session/session.h>
 
 enum { GW__NODE_ANSWERS = 32, GW__NODE_ASKED = 8 };
 
@@ -35,12 +33,6 @@ struct gw__node_asked {
 };
 
 struct gw__mailbox {
-    bool registered;
-    unsigned number;
-    struct gw__news news;
-    uint64_t lease_ns;
-    bool gone, parked;
-    char gone_text[200], parked_text[200];
     bool has_address; /* the post is open */
     struct gw__address address;
     struct gw__whereabouts known[GW__POST_NODES];
@@ -52,22 +44,13 @@ struct gw__mailbox {
 
 struct gw__node {
     struct gw__node_config config;
-    char *strings[4 + GW_PS_CONTROLLERS]; /* that it points to */
-    unsigned string_count;
-    unsigned controllers[GW_PS_CONTROLLERS];
-    const char *controller_endpoints[GW_PS_CONTROLLERS];
-    struct gw__id incarnation;
-    struct gw__rules *rules;
-    struct gw__driver *driver;
+    struct gw__session session;
 
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
     _Atomic unsigned fresh; /* enum gw__node_change */
     _Atomic bool has_post;  /* it may be woken */
     struct gw__mailbox box;
 
     /* The control thread's. */
-    char endpoints[GW__POST_NODES][GW__ENDPOINT_MAX]; /* as the mesh has them */
     uint64_t asked_ns;
 
     /* The data thread's. */
@@ -92,14 +75,14 @@ static inline bool gw__node_deals_with(const struct gw__node *node,
            (node->config.role == GW__SERVER || member->role == GW__SERVER);
 }
 
-/* ---- node_control.c: hooks of the driver ---- */
+/* ---- node_control.c: hooks of the session ---- */
 
-void gw__node_on_tell(void *context, const void *data, size_t bytes);
+void gw__node_on_told(void *context, const struct gw__told *told);
 void gw__node_on_turn(void *context);
 void gw__node_on_message(void *context, unsigned from,
                          struct gw__id incarnation, const void *data,
                          size_t bytes);
-/* Something is in the mailbox: `lock` is held. */
+/* Something is in the mailbox; with the lock. */
 void gw__node_tell(struct gw__node *node, unsigned changes);
 
 /* ---- node_meet.c: control ---- */
@@ -108,20 +91,5 @@ void gw__node_tell(struct gw__node *node, unsigned changes);
 void gw__node_meet(struct gw__node *node, uint64_t now_ns);
 void gw__node_met(struct gw__node *node, unsigned from,
                   struct gw__id incarnation, const void *data, size_t bytes);
-
-/* ---- node_number.c ---- */
-
-/* Starts the driver as `node`, which speaks as `as`. */
-GW_MUST_CHECK enum gw_err gw__node_launch(struct gw__node *node,
-                                          unsigned number, unsigned as,
-                                          struct gw_error *why);
-/* Which number is ours: asks the controllers for any. */
-GW_MUST_CHECK enum gw_err gw__node_find_number(struct gw__node *node,
-                                               uint64_t deadline_ns,
-                                               unsigned *number,
-                                               struct gw_error *why);
-/* Sleeps until the mailbox changes or a little while; `lock` is held. */
-void gw__node_nap(struct gw__node *node);
-bool gw__node_interrupted(const struct gw__node *node);
 
 #endif

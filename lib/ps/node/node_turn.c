@@ -11,16 +11,16 @@
 
 static void copy(struct gw__node *node, unsigned changes)
 {
-    const struct gw__mailbox *box = &node->box;
+    const struct gw__session *session = &node->session;
     if (changes & GW__NODE_NEWS)
-        node->news = box->news;
+        node->news = session->news;
     if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
-        memcpy(node->known, box->known, sizeof box->known);
-    node->lease_ns = box->lease_ns;
-    node->gone = box->gone;
-    node->parked = box->parked;
-    memcpy(node->gone_text, box->gone_text, sizeof node->gone_text);
-    memcpy(node->parked_text, box->parked_text, sizeof node->parked_text);
+        memcpy(node->known, node->box.known, sizeof node->box.known);
+    node->lease_ns = session->lease_ns;
+    node->gone = session->gone;
+    node->parked = session->parked;
+    memcpy(node->gone_text, session->gone_text, sizeof node->gone_text);
+    memcpy(node->parked_text, session->parked_text, sizeof node->parked_text);
 }
 
 /* ---- the post ---- */
@@ -72,10 +72,10 @@ unsigned gw__node_turn(struct gw__node *node)
 {
     if (atomic_load_explicit(&node->fresh, memory_order_relaxed) == 0)
         return 0;
-    pthread_mutex_lock(&node->lock);
+    gw__session_lock(&node->session);
     unsigned changes = atomic_exchange(&node->fresh, 0);
     copy(node, changes);
-    pthread_mutex_unlock(&node->lock);
+    gw__session_unlock(&node->session);
     node->reached = 0;
     if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
         meet(node);
@@ -110,15 +110,15 @@ static enum gw_err note_asked(struct gw__node *node, unsigned tag,
     struct gw__mailbox *box = &node->box;
     bool already;
     *serial = 0;
-    pthread_mutex_lock(&node->lock);
+    gw__session_lock(&node->session);
     struct gw__node_asked *asked = find_free(box, tag, hash, &already);
     if (asked && !already) {
         *serial = ++box->serial;
         *asked = (struct gw__node_asked){
             .serial = *serial, .tag = tag, .hash = hash};
     }
-    bool gone = box->gone;
-    pthread_mutex_unlock(&node->lock);
+    bool gone = node->session.gone;
+    gw__session_unlock(&node->session);
     if (gone)
         return GW_ECLOSED;
     return asked || already ? GW_OK : GW_ENOMEM;
@@ -131,28 +131,28 @@ enum gw_err gw__node_command(struct gw__node *node,
     struct gw__command mine = *command;
     unsigned serial;
     if (mine.who.node == GW__NODE_ANY)
-        mine.who = (struct gw__process){node->number, node->incarnation};
+        mine.who =
+            (struct gw__process){node->number, node->session.incarnation};
     size_t bytes = gw__command_encode(&mine, ask, sizeof ask);
     if (bytes == 0)
         return GW_EINVAL;
     enum gw_err err = note_asked(node, tag, gw_hash(ask, bytes, 0), &serial);
     if (err || serial == 0)
         return err;
-    bytes = gw__member_ask_command(ask, &mine, serial);
-    return gw__driver_ask(node->driver, ask, bytes);
+    return gw__session_command(&node->session, &mine, serial);
 }
 
 enum gw_err gw__node_ask_news(struct gw__node *node)
 {
     uint8_t ask[GW__MEMBER_ASK_MAX];
-    return gw__driver_ask(node->driver, ask, gw__member_ask_news(ask));
+    return gw__session_ask(&node->session, ask, gw__member_ask_news(ask));
 }
 
 bool gw__node_answer(struct gw__node *node, unsigned *tag,
                      struct gw__answer *answer)
 {
     struct gw__mailbox *box = &node->box;
-    pthread_mutex_lock(&node->lock);
+    gw__session_lock(&node->session);
     bool any = box->answer_count > 0;
     if (any) {
         *tag = box->answers[0].tag;
@@ -161,7 +161,7 @@ bool gw__node_answer(struct gw__node *node, unsigned *tag,
         memmove(box->answers, box->answers + 1,
                 box->answer_count * sizeof *box->answers);
     }
-    pthread_mutex_unlock(&node->lock);
+    gw__session_unlock(&node->session);
     return any;
 }
 
@@ -174,7 +174,7 @@ unsigned gw__node_number(const struct gw__node *node)
 
 struct gw__id gw__node_incarnation(const struct gw__node *node)
 {
-    return node->incarnation;
+    return node->session.incarnation;
 }
 
 struct gw__post *gw__node_post(struct gw__node *node)

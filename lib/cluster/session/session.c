@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening and ending a session, and what its machine tells; see session.h.
+ */
+#include "session.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "wire/address.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t nap_ns = 10000000;
+
+/* ---- the configuration ---- */
+
+static bool is_somewhere(const char *endpoint)
+{
+    return endpoint && strlen(endpoint) < GW__ENDPOINT_MAX;
+}
+
+static enum gw_err check(const struct gw__session_config *config,
+                         struct gw_error *why)
+{
+    if (config->node >= GW__NODES_MAX && config->node != GW__NODE_ANY)
+        return gw_fail(why, GW_EINVAL, "node %u: there are %d", config->node,
+                       GW__NODES_MAX);
+    if (config->controller_count == 0 ||
+        config->controller_count > GW__CLIENT_CONTROLLERS)
+        return gw_fail(why, GW_EINVAL, "%u controllers: 1 to %d can be",
+                       config->controller_count, GW__CLIENT_CONTROLLERS);
+    for (unsigned i = 0; i < config->controller_count; i++)
+        if (config->controllers[i].node >= GW__NODES_MAX ||
+            !is_somewhere(config->controllers[i].endpoint))
+            return gw_fail(why, GW_EINVAL, "controller %u is nowhere", i);
+    if (!is_somewhere(config->endpoint))
+        return gw_fail(why, GW_EINVAL, "no endpoint to listen at");
+    return GW_OK;
+}
+
+bool gw__session_own(struct gw__session *session, const char **text)
+{
+    if (!*text)
+        return true;
+    assert(session->string_count < GW__SESSION_STRINGS);
+    char *copy = strdup(*text);
+    if (copy)
+        session->strings[session->string_count++] = copy;
+    *text = copy;
+    return copy;
+}
+
+static enum gw_err take_config(struct gw__session *session,
+                               const struct gw__session_config *config,
+                               struct gw_error *why)
+{
+    struct gw__session_config *mine = &session->config;
+    char place[GW__ENDPOINT_MAX]; /* once: the registry keeps the first one */
+    enum gw_err err =
+        gw__address_bindable(config->endpoint, place, sizeof place, why);
+    if (err)
+        return err;
+    *mine = *config;
+    mine->endpoint = place;
+    bool copied = gw__session_own(session, &mine->endpoint) &&
+                  gw__session_own(session, &mine->key_file);
+    for (unsigned i = 0; copied && i < config->controller_count; i++)
+        copied = gw__session_own(session, &mine->controllers[i].endpoint);
+    return copied ? GW_OK : gw_fail(why, GW_ENOMEM, "node");
+}
+
+enum gw_err gw__session_init(struct gw__session *session,
+                             const struct gw__session_config *config,
+                             struct gw_error *why)
+{
+    pthread_condattr_t clock;
+    uint64_t seed;
+    memset(session, 0, sizeof *session);
+    enum gw_err err = check(config, why);
+    if (err)
+        return err;
+    pthread_mutex_init(&session->lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&session->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    session->ready = true;
+    err = gw__draw(&seed, sizeof seed, why);
+    if (!err)
+        err =
+            gw__session_next_life(config->process, &session->incarnation, why);
+    if (!err)
+        err = take_config(session, config, why);
+    return err ? err : gw__rules_new(seed, &session->rules, why);
+}
+
+void gw__session_fini(struct gw__session *session)
+{
+    if (!session->ready)
+        return;
+    gw__session_stop(session);
+    gw__rules_destroy(&session->rules);
+    for (unsigned i = 0; i < session->string_count; i++)
+        free(session->strings[i]);
+    pthread_cond_destroy(&session->changed);
+    pthread_mutex_destroy(&session->lock);
+    session->ready = false;
+}
+
+/* ---- between the threads ---- */
+
+void gw__session_lock(struct gw__session *session)
+{
+    int failed = pthread_mutex_lock(&session->lock);
+    assert(!failed);
+    (void)failed;
+}
+
+void gw__session_unlock(struct gw__session *session)
+{
+    pthread_mutex_unlock(&session->lock);
+}
+
+void gw__session_wait(struct gw__session *session, uint64_t until_ns)
+{
+    const struct timespec until = gw__clock_until(until_ns);
+    int failed =
+        pthread_cond_timedwait(&session->changed, &session->lock, &until);
+    assert(failed == 0 || failed == ETIMEDOUT);
+    (void)failed;
+}
+
+void gw__session_nap(struct gw__session *session)
+{
+    gw__session_wait(session, gw_now_ns() + nap_ns);
+}
+
+void gw__session_wake(struct gw__session *session)
+{
+    pthread_cond_broadcast(&session->changed);
+}
+
+void gw__session_know(struct gw__session *session, unsigned node,
+                      const char *endpoint)
+{
+    char *known = session->endpoints[node];
+    if (endpoint[0] == 0 || strcmp(known, endpoint) == 0)
+        return;
+    snprintf(known, GW__ENDPOINT_MAX, "%s", endpoint);
+    (void)gw__driver_know(session->driver, node, known);
+}
+
+const void *gw__session_member(const struct gw__session *session)
+{
+    return gw__driver_state(session->driver);
+}
+
+/* ---- what the machine tells ---- */
+
+/* All of them: whom the detector beats to is its own choice. */
+static void take_news(struct gw__session *session)
+{
+    struct gw__news *news = &session->news;
+    *news = *gw__member_news(gw__session_member(session));
+    for (unsigned i = 0; i < news->view.ring_count; i++)
+        gw__session_know(session, news->view.ring[i].node, news->endpoints[i]);
+    for (unsigned i = 0; i < news->crew_count; i++)
+        gw__session_know(session, news->crew[i].node, news->crew[i].endpoint);
+}
+
+static void take(struct gw__session *session, const struct gw__told *told)
+{
+    switch (told->kind) {
+    case GW__TOLD_REGISTERED:
+        session->node = told->node;
+        session->registered = true;
+        break;
+    case GW__TOLD_NEWS:
+        take_news(session);
+        break;
+    case GW__TOLD_LEASE:
+        session->lease_ns = gw__member_lease(gw__session_member(session));
+        break;
+    case GW__TOLD_PARKED:
+    case GW__TOLD_UNPARKED:
+        session->parked = told->kind == GW__TOLD_PARKED;
+        session->parked_ns = gw_now_ns();
+        memcpy(session->parked_text, told->text, sizeof session->parked_text);
+        break;
+    case GW__TOLD_GONE:
+        session->gone = true;
+        memcpy(session->gone_text, told->text, sizeof session->gone_text);
+        break;
+    default: /* the ring's */
+        break;
+    }
+}
+
+static void on_tell(void *context, const void *data, size_t bytes)
+{
+    struct gw__session *session = context;
+    struct gw__told told;
+    assert(bytes == sizeof told);
+    memcpy(&told, data, sizeof told);
+    gw__session_lock(session);
+    take(session, &told);
+    if (session->config.on_told)
+        session->config.on_told(session->config.context, &told);
+    gw__session_wake(session);
+    gw__session_unlock(session);
+}
+
+static void on_turn(void *context)
+{
+    const struct gw__session *session = context;
+    session->config.on_turn(session->config.context);
+}
+
+static void on_message(void *context, unsigned from, struct gw__id incarnation,
+                       const void *data, size_t bytes)
+{
+    const struct gw__session *session = context;
+    if (session->config.on_message)
+        session->config.on_message(session->config.context, from, incarnation,
+                                   data, bytes);
+}
+
+/* ---- the control thread ---- */
+
+static void prepare(const struct gw__session *session,
+                    struct gw__member_config *member)
+{
+    const struct gw__session_config *config = &session->config;
+    member->role = config->role;
+    member->ring = config->ring;
+    member->most = config->most;
+    member->incarnation = session->incarnation;
+    snprintf(member->endpoint, sizeof member->endpoint, "%s", config->endpoint);
+    member->controller_count = config->controller_count;
+    for (unsigned i = 0; i < config->controller_count; i++)
+        member->controllers[i] = (uint8_t)config->controllers[i].node;
+    member->detector.suspicion = config->suspicion;
+}
+
+enum gw_err gw__session_launch(struct gw__session *session, unsigned node,
+                               unsigned as, struct gw_error *why)
+{
+    const struct gw__session_config *config = &session->config;
+    struct gw__member_config member = {.node = node};
+    uint64_t seed;
+    enum gw_err err = gw__draw(&member.client, sizeof member.client, why);
+    if (!err)
+        err = gw__draw(&seed, sizeof seed, why);
+    if (err)
+        return err;
+    prepare(session, &member);
+    const struct gw__driver_config driver = {
+        .kind = &gw__member_machine,
+        .mesh = {.node = as,
+                 .incarnation_high = session->incarnation.high,
+                 .incarnation_low = session->incarnation.low,
+                 .endpoint = config->endpoint,
+                 .token = config->token,
+                 .key_file = config->key_file,
+                 .insecure = config->insecure,
+                 .rules = session->rules},
+        .seed = seed,
+        .peers = config->controllers,
+        .peer_count = config->controller_count,
+        .start = &member,
+        .start_bytes = sizeof member,
+        .context = session,
+        .on_tell = on_tell,
+        .on_message = on_message,
+        .on_turn = config->on_turn ? on_turn : NULL,
+        .describe = gw__member_describe};
+    gw__session_lock(
+        session); /* the thread looks at session->driver as soon as it runs */
+    err = gw__driver_start(&driver, &session->driver, why);
+    gw__session_unlock(session);
+    return err;
+}
+
+void gw__session_stop(struct gw__session *session)
+{
+    struct gw__driver *driver =
+        session->driver; /* its thread looks at that one */
+    gw__driver_stop(&driver);
+    session->driver = NULL;
+}
+
+/* ---- asking ---- */
+
+enum gw_err gw__session_ask(struct gw__session *session, const void *data,
+                            size_t bytes)
+{
+    return gw__driver_ask(session->driver, data, bytes);
+}
+
+enum gw_err gw__session_command(struct gw__session *session,
+                                const struct gw__command *command, unsigned tag)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    return gw__session_ask(session, ask,
+                           gw__member_ask_command(ask, command, tag));
+}
+
+enum gw_err gw__session_lost(struct gw__session *session,
+                             struct gw__process who)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    return gw__session_ask(session, ask, gw__member_ask_lost(ask, who));
+}
+
+enum gw_err gw__session_leave(struct gw__session *session, uint64_t deadline_ns,
+                              struct gw_error *why)
+{
+    uint8_t ask[GW__MEMBER_ASK_MAX];
+    enum gw_err err = gw__session_ask(session, ask, gw__member_ask_leave(ask));
+    if (err)
+        return gw_fail(why, err, "leave: the control thread does not listen");
+    gw__session_lock(session);
+    while (!session->gone && gw_now_ns() < deadline_ns)
+        gw__session_nap(session);
+    bool gone = session->gone;
+    unsigned node = session->node;
+    gw__session_unlock(session);
+    return gone ? GW_OK
+                : gw_fail(why, GW_ETIMEOUT,
+                          "leave: no controller has said that node %u has left",
+                          node);
+}
