@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: MIT
  *
- * Learning tasks whose parameters live elsewhere: rows of tables under 64-bit
- * keys, as a parameter server (gradwire/ps.h) has them. Pure computing: a task
- * says which rows it needs, is given them, and says how they should change.
+ * Training tasks whose parameters are stored elsewhere: rows of tables under
+ * 64-bit keys, as on a parameter server (gradwire/ps.h). Pure computation: a task
+ * names the rows that it needs, receives them, and returns their updates.
  *
- *     gw_task_defaults("lr", &config, &why);  config.train =
- * "a9a.train.libsvm"; gw_task_new(&config, &task, &why);      gw_unit_new(task,
- * &unit, &why); tables = gw_task_tables(task, &count)   to be made at the
- * servers for each unit of work (epoch, batch, part of parts):
+ *     gw_task_defaults("lr", &config, &why);
+ *     config.train = "a9a.train.libsvm";
+ *     gw_task_new(&config, &task, &why);
+ *     gw_unit_new(task, &unit, &why);
+ *     tables = gw_task_tables(task, &count)        to create on the servers
+ *     for each work item (epoch, batch, part of parts):
  *         gw_unit_prepare(unit, &place, &why)
- *         keys = gw_unit_keys(unit, table, &count)       to be pulled
- *         gw_unit_compute(unit, rows, gradients, &sums)  to be pushed
+ *         keys = gw_unit_keys(unit, table, &count)       to pull
+ *         gw_unit_compute(unit, rows, gradients, &sums)  to push
  *     gw_task_evaluate(task, GW_TASK_TEST, epochs, &fetch, &score, &why)
  *
- * Batches hold the same samples whatever the number of workers, and a batch's
- * parts have its samples between them. What a batch wants as a mean is divided
- * by the rows of the whole batch, so parts add up, and the servers need to know
- * nothing. What is random follows from the seed and the sample's own number.
+ * Batches have the same samples for any number of workers, and the parts of a
+ * batch divide its samples. A mean is divided by the rows of the whole batch, so
+ * parts add up, and the servers need no knowledge of it. Random numbers follow
+ * from the seed and the number of the sample.
  *
  *     lr        sparse binary logistic regression; table "w"
  *     linear    sparse regression by least squares; "w"
- *     mf        matrix factorisation of ratings, made up or from a file; "user"
+ *     mf        matrix factorisation of ratings, synthetic or from a file; "user"
  *               and "item"
- *     ctr       the same of clicks from a file, as a logistic model
+ *     ctr       the same for clicks from a file, as a logistic model
  *     word2vec  skip-gram with negative sampling on a text; "in" and "out";
  *               good with parts of 500 to 2000 words, up to 8 of them
  *     deepwalk  the same on random walks over a graph: vectors of its nodes
- *     drift     linear regression on an endless stream whose truth moves; "w"
+ *     drift     linear regression on an endless stream with moving weights; "w"
  *     net       a network from a file on LibSVM data; "net", and "embedding"
- *               where it begins with one
- *     cartpole  an agent that balances a pole learns from what it does; "agent"
+ *               if it begins with one
+ *     cartpole  an agent that balances a pole learns from its actions; "agent"
  *
- * A task does not change once it is made: any number of threads may use it,
- * each with a gw_unit of its own.
+ * A task does not change after its creation: any number of threads may use it,
+ * each with its own gw_unit.
  */
 #ifndef GRADWIRE_TRAIN_H
 #define GRADWIRE_TRAIN_H
@@ -62,171 +64,185 @@ enum gw_task_kind {
     GW_TASK_KINDS
 };
 
-/* Begin with gw_task_defaults: zero is a value like others. */
+/* The configuration of a task. Begin with gw_task_defaults: 0 is a value, not a
+ * default. */
 struct gw_task_config {
     enum gw_task_kind kind;
-    const char *train; /* lr, linear, net: LibSVM; word2vec: text;
-                          deepwalk: edges; ctr: clicks; mf: ratings, or NULL:
-                          made up; else NULL */
-    const char
-        *test; /* of the form of train, or NULL; word2vec and those without
-                          a file: NULL */
-    const char *network; /* net: gradwire-network(5); else NULL */
-    /* lr, linear: rows stay in the file, and each unit reads its own. So does a
-     * file that is larger than what a process may read into memory. */
+    /* A file. lr, linear, net: LibSVM; word2vec: text; deepwalk: edges; ctr:
+     * clicks; mf: ratings, or NULL for synthetic ones; otherwise NULL. */
+    const char *train;
+    /* A file of the same form, or NULL; NULL for word2vec and tasks without a
+     * file. */
+    const char *test;
+    const char *network; /* net: gradwire-network(5); otherwise NULL */
+    /* lr, linear: rows stay in the file, and each work item reads its own. A
+     * file that is larger than the memory limit is always read so. */
     bool on_demand;
-    /* linear, when `train` is a folder: a stream of rows, which come once and in
-     * order, as many an epoch, with features from 1 to `features`. */
+    /* linear, when `train` is a folder: a stream of rows, which arrive once
+     * and in order; rows per epoch, and features from 1 to `features`. */
     struct {
         uint32_t features;
         size_t rows;
     } stream;
     uint64_t seed;
-    uint64_t epochs; /* as planned; word2vec's rate falls to nothing by then */
-    size_t batch;    /* rows of a batch; 0: all */
+    uint64_t epochs; /* planned; word2vec's rate falls to 0 until then */
+    size_t batch;    /* rows per batch; 0: all */
     unsigned group;  /* of the tables */
-    /* How pushes change rows. word2vec pushes steps, made with its `rate`, to
-     * be added; it knows GW_PS_ADD only. The others know any updater that takes
-     * a gradient, mf not FTRL, which would begin at zero and stay there. `l2`
-     * of mf is per rating, in the gradient. */
+    /* The updater. word2vec pushes steps, made with its `rate`, and supports
+     * only GW_PS_ADD. The others support any updater that applies a gradient,
+     * mf not FTRL, which would begin and stay at 0. `l2` of mf is per rating,
+     * in the gradient. */
     enum gw_ps_updater updater;
     float rate, momentum, beta1, beta2, epsilon, beta, l1, l2;
     struct {
-        uint32_t users, items, rank; /* of the truth, and what is learnt */
-        size_t ratings;              /* a tenth of them more is held out */
+        uint32_t users, items, rank; /* of data and model */
+        size_t ratings;              /* the test set has a tenth more */
         double noise;                /* standard deviation */
     } mf;
     struct {
         uint32_t dimension, window, negatives;
         uint64_t min_count; /* rarer words are left out */
         double subsample;   /* word2vec.c's -sample; 0: none */
-        /* Negatives of each thousand words of the text are taken from so many
-         * that are drawn first, which leaves less to pull and to push; 0: from
-         * all words, as word2vec.c does. */
+        /* The negatives of each thousand words of the text come from a pool
+         * of this size that is drawn first, which reduces pulls and pushes;
+         * 0: from all words, as in word2vec.c. */
         uint32_t pool;
-        /* deepwalk: walks that begin at each node, and the nodes of each. */
+        /* deepwalk: walks from each node, and the nodes of each. */
         uint32_t walks, length;
-    } words; /* of deepwalk, too, whose words are nodes */
+    } words; /* also of deepwalk, whose words are nodes */
     struct {
         uint32_t features;
-        size_t rows;   /* of an epoch; the stream goes on with the next one */
+        size_t rows;   /* per epoch; the next epoch continues the stream */
         double noise;  /* standard deviation */
-        double period; /* rows after which the true weights are as before */
+        double period; /* of the true weights, in rows */
     } drift;
     struct {
         uint32_t hidden; /* units of the agent's trunk */
-        size_t episodes; /* rows of an epoch */
-        uint32_t limit;  /* steps of an episode, at most */
+        size_t episodes; /* rows per epoch */
+        uint32_t limit;  /* largest number of steps of an episode */
         uint32_t unroll; /* n of the n-step returns */
         double discount, value_weight, entropy_weight;
     } cartpole;
     struct {
-        bool scale; /* values are divided by the largest of the training file */
+        bool scale; /* divide values by the largest of the training file */
     } net;
 };
 
-/* "lr", "linear", "mf", "ctr", "word2vec", "deepwalk", "drift", "cartpole", "net" */
+/* Returns the name of a kind: "lr", "linear", "mf", "ctr", "word2vec", "deepwalk",
+ * "drift", "cartpole", "net". */
 GW_API const char *gw_task_name(enum gw_task_kind kind);
-/* A good beginning for that model; GW_EINVAL: there is no such model. */
+/* Sets good defaults for the model of that name. GW_EINVAL: an unknown name. */
 GW_API GW_MUST_CHECK enum gw_err gw_task_defaults(const char *name,
                                                   struct gw_task_config *config,
                                                   struct gw_error *why);
-/* Sets another updater, and a rate that suits the model with it. GW_EINVAL,
- * nothing changed: the model cannot learn with it. */
+/* Sets another updater, and a suitable rate for it. GW_EINVAL: the model does not
+ * support it; *config is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_choose_updater(struct gw_task_config *config,
                        enum gw_ps_updater updater, struct gw_error *why);
 
 struct gw_task;
 
-/* Reads or makes the data. The config is copied, its strings are not needed
- * later. GW_EDATA: a file cannot be read or is wrong, with its name; the labels
- * are not two; no word is left. GW_EINVAL: the config makes no sense. */
+/* Creates a task: reads or generates the data. The configuration is copied; its
+ * strings are not needed later. The caller frees *task with gw_task_destroy.
+ * GW_EDATA: a file cannot be read or is wrong (the sentence names it), there are
+ * not two labels, or no word is left. GW_EINVAL: the configuration is invalid. On
+ * failure *task is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_new(const struct gw_task_config *config, struct gw_task **task,
             struct gw_error *why);
+/* Frees a task and sets the pointer to NULL. */
 GW_API void gw_task_destroy(struct gw_task **task);
 
-/* As given, but that train, test and network are NULL. */
+/* Returns the configuration of a task, with train, test and network NULL. */
 GW_API const struct gw_task_config *gw_task_config(const struct gw_task *task);
-/* What it needs; a table's number below is its place here. */
+/* Returns the tables of a task and their number in *count. A table's number below
+ * is its index in this array. */
 GW_API const struct gw_ps_table_config *
 gw_task_tables(const struct gw_task *task, unsigned *count);
-/* Samples of an epoch: rows of the file, ratings, words of the text. */
+/* Returns the samples per epoch: rows of the file, ratings, words of the text. */
 GW_API size_t gw_task_rows(const struct gw_task *task);
-GW_API size_t gw_task_batches(const struct gw_task *task); /* of an epoch */
-/* Bytes of training rows that were read from the file so far, by this process:
- * all of it at once, or those of its units; an index that is made is not
- * counted. 0: not lr and not linear. */
+/* Returns the number of batches per epoch. */
+GW_API size_t gw_task_batches(const struct gw_task *task);
+/* Returns the bytes of training rows that this process has read from the file so
+ * far: the whole file, or the rows of its work items; a new index does not count.
+ * 0 for all models except lr and linear. */
 GW_API uint64_t gw_task_bytes_read(const struct gw_task *task);
+/* Returns the number of samples of a batch. */
 GW_API size_t gw_task_batch_rows(const struct gw_task *task, size_t batch);
 
-/* ---- units of work ---- */
+/* ---- work items ---- */
 
+/* A work item: part p of P has the rows floor(pn/P) to floor((p+1)n/P) of the
+ * batch's n. */
 struct gw_unit_place {
     uint64_t epoch, batch;
-    unsigned part, parts; /* part p of P has rows floor(pn/P) to
-                             floor((p+1)n/P) of the batch's n */
+    unsigned part, parts;
 };
 
-/* Sums over samples. word2vec's and deepwalk's samples are pairs of words; those of the others
- * are rows. */
+/* Sums over samples. Samples of word2vec and deepwalk are pairs of words,
+ * otherwise rows. */
 struct gw_unit_sums {
     uint64_t rows, samples;
-    double loss; /* log loss; half the squared error; cartpole: what the
-                       agent minimises, the mean of an episode's steps */
-    uint64_t
-        right; /* lr: rows told right; word2vec, deepwalk: pairs whose word scores
-                       above all that were drawn against it; cartpole: steps */
-    /* cartpole: what the loss consists of, sums over steps */
+    /* Log loss; half the squared error; cartpole: the objective of the agent,
+     * the mean over the steps of an episode. */
+    double loss;
+    /* lr: rows with the right answer; word2vec, deepwalk: pairs whose word
+     * scores above all its negatives; cartpole: steps. */
+    uint64_t right;
+    /* cartpole: the parts of the loss, sums over steps */
     double policy_loss, value_loss, entropy;
-    /* With gw_unit_threads: updates of rows that the threads made, and those of
-     * them that another thread's update has overwritten. */
+    /* With gw_unit_threads: updates of rows by the threads, and those that
+     * another thread's update has overwritten. */
     uint64_t row_writes, row_writes_lost;
 };
 
 struct gw_unit; /* one worker's scratch; one thread at a time */
 
-/* `task` must outlive it. */
+/* Creates a worker's working memory for a task, which must outlive it. */
 GW_API GW_MUST_CHECK enum gw_err gw_unit_new(const struct gw_task *task,
                                              struct gw_unit **unit,
                                              struct gw_error *why);
+/* Frees it and sets the pointer to NULL. */
 GW_API void gw_unit_destroy(struct gw_unit **unit);
 
-/* Are there rows that several threads may write without locks (lr,
- * linear, mf, ctr, word2vec)? */
+/* Returns whether several threads may write the rows of such a task without locks:
+ * true for lr, linear, mf, ctr and word2vec. */
 GW_API bool gw_task_shares_rows(enum gw_task_kind kind);
-/* From the next gw_unit_prepare on, `threads` threads, the caller's among them,
- * share a unit's samples and write the same rows without locks, as those of a
- * worker do in Project Adam: into the gradients, or, of word2vec, into the rows
- * that move. An update may be lost; the sums count how many were. 1: the caller
- * alone. GW_ENOTSUP: the task shares no rows; GW_EINVAL: more than 64. */
+/* Sets the number of threads, including the caller's, that share the samples of a
+ * work item, from the next gw_unit_prepare on. They write the same rows without
+ * locks, as the threads of a worker in Project Adam: the gradients, or for
+ * word2vec the rows themselves. An update may be lost; the sums count the lost
+ * ones. 1: only the caller. GW_ENOTSUP: threads cannot share the rows of this
+ * task. GW_EINVAL: 0, or more than 64. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_unit_threads(struct gw_unit *unit, unsigned threads, struct gw_error *why);
 
-/* Goes to a unit of work and finds the keys that it needs. GW_EINVAL: there is
- * no such batch or part. */
+/* Selects a work item and finds its keys. GW_EINVAL: no such batch or part.
+ * GW_PENDING: the rows of a stream have not arrived yet. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_unit_prepare(struct gw_unit *unit, const struct gw_unit_place *place,
                 struct gw_error *why);
-/* They are distinct and ascend; valid until the next gw_unit_prepare. There may
- * be none, when a batch has fewer rows than parts. */
+/* Returns the keys of a table and their number in *count. They are distinct and
+ * ascending, and valid until the next gw_unit_prepare. There may be none, if a
+ * batch has fewer rows than parts. */
 GW_API const uint64_t *gw_unit_keys(const struct gw_unit *unit, unsigned table,
                                     size_t *count);
-/* rows[table]: the rows of those keys, one behind the other, as pulled.
- * gradients[table], of the same size, is set to what is to be pushed; NULL
- * instead of `gradients`: the sums only. Memory is the caller's. May be called
- * again with other rows: what it does to them follows from them alone. */
+/* Computes the gradients and sums of a work item. rows[table] has the pulled rows
+ * of its keys, one after another. gradients[table], of the same size, receives the
+ * values to push; with `gradients` NULL only the sums are computed. The memory
+ * belongs to the caller. It may be called again with other rows: the result
+ * depends only on them. */
 GW_API void gw_unit_compute(struct gw_unit *unit, const float *const *rows,
                             float *const *gradients, struct gw_unit_sums *sums);
-/* sums += more */
+/* Adds sums: sums += more. */
 GW_API void gw_unit_add(struct gw_unit_sums *sums,
                         const struct gw_unit_sums *more);
 
-/* ---- how good it is ---- */
+/* ---- evaluation ---- */
 
-/* Where parameters come from: sets `rows` to those of `count` keys, which
- * ascend. */
+/* A source of parameters: its function sets `rows` to the rows of `count` keys,
+ * which ascend. */
 struct gw_fetch {
     void *context;
     enum gw_err (*rows)(void *context, unsigned table, const uint64_t *keys,
@@ -235,25 +251,27 @@ struct gw_fetch {
 
 enum gw_task_set { GW_TASK_TRAIN, GW_TASK_TEST };
 
+/* The result of an evaluation. */
 struct gw_task_score {
     uint64_t samples;
     double loss;    /* mean */
-    double quality; /* what gw_task_quality names */
+    double quality; /* the measure of gw_task_quality */
 };
 
-/* "accuracy" (lr, net, ctr), "rmse" (linear, mf, drift), "first" (word2vec, deepwalk: the share of pairs
- * whose word scores above all that were drawn against it), "return" (cartpole:
- * the mean number of steps of an episode) */
+/* Returns the name of a task's measure of quality: "accuracy" (lr, net, ctr),
+ * "rmse" (linear, mf, drift), "first" (word2vec, deepwalk: the share of pairs
+ * whose word scores above all its negatives), "return" (cartpole: the mean number
+ * of steps of an episode). */
 GW_API const char *gw_task_quality(const struct gw_task *task);
-/* The same from sums of units. */
+/* Computes loss and quality from the sums of work items. */
 GW_API struct gw_task_score gw_task_judge(const struct gw_task *task,
                                           const struct gw_unit_sums *sums);
-/* Over a whole set, in chunks. Of drift, whose stream goes on, the train set is
- * the last thousand rows of the epoch before `epochs`, and the test set the
- * thousand that come then; of cartpole likewise a hundred episodes. word2vec's
- * train set is the text, with pairs and negatives of its own that are always
- * the same. GW_ENOTSUP: there is no test set (lr, linear and net without a file, word2vec and deepwalk);
- * else what `fetch` says. */
+/* Evaluates parameters on a whole set, in chunks. For drift, an endless stream,
+ * the training set is the last thousand rows of the epoch before `epochs`, and the
+ * test set the thousand after it; for cartpole likewise a hundred episodes.
+ * word2vec's training set is the text, always with the same pairs and negatives.
+ * GW_ENOTSUP: there is no test set (lr, linear and net without a file, word2vec
+ * and deepwalk). It also returns the errors of `fetch`. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
                  uint64_t epochs, const struct gw_fetch *fetch,
@@ -261,39 +279,42 @@ gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
 
 /* ---- tables in this process ---- */
 
-/* What a run over servers is compared with: the same tables and updaters in
- * plain memory. Pushes of a batch are added up, in f32 and in the order in
- * which they come; gw_local_step then updates each row once. With the parts of
- * a batch pushed in their order that is what servers do under bsp, bit by bit.
- */
+/* The reference for a run over servers: the same tables and updaters in plain
+ * memory. Pushes of a batch are added up, in f32 and in the order of their
+ * arrival; gw_local_step then updates each row once. If the parts of a batch are
+ * pushed in order, servers under bsp compute the same, bit by bit. */
 struct gw_local;
 
+/* Creates the tables; gw_local_destroy frees them. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_local_new(const struct gw_ps_table_config *tables, unsigned count,
              struct gw_local **local, struct gw_error *why);
+/* Frees the tables and sets the pointer to NULL. */
 GW_API void gw_local_destroy(struct gw_local **local);
-/* A row that was never updated has its initial value. Safe from several threads
- * while nobody pushes or steps. */
+/* Copies the rows of `keys`. A row that was never updated has its initial value.
+ * Several threads may call it while no thread pushes or steps. */
 GW_API void gw_local_pull(const struct gw_local *local, unsigned table,
                           const uint64_t *keys, size_t count, float *rows);
-/* Keys of one push are distinct. GW_ENOMEM: nothing was pushed. */
+/* Adds rows to the sums of the batch. The keys of one push are distinct.
+ * GW_ENOMEM: nothing was pushed. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_local_push(struct gw_local *local, unsigned table, const uint64_t *keys,
               size_t count, const float *values, struct gw_error *why);
-/* Rows become these, with the state of rows that were never updated. GW_ENOMEM:
- * nothing was changed. */
+/* Replaces the values of rows; their state is that of rows that were never
+ * updated. GW_ENOMEM: nothing was changed. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_local_assign(struct gw_local *local, unsigned table, const uint64_t *keys,
                 size_t count, const float *values, struct gw_error *why);
+/* Updates each row that has a sum, once. */
 GW_API void gw_local_step(struct gw_local *local);
-/* gw_local_pull, for gw_task_evaluate. */
+/* Returns gw_local_pull as a source for gw_task_evaluate. */
 GW_API struct gw_fetch gw_local_fetch(struct gw_local *local);
-/* Rows that were updated. */
+/* Returns the number of rows that were updated. */
 GW_API size_t gw_local_rows(const struct gw_local *local, unsigned table);
-/* Equal for tables with the same values, bit by bit. */
+/* Returns a hash of the tables, the same for equal bits. */
 GW_API uint64_t gw_local_digest(const struct gw_local *local);
-/* A whole batch of the unit's task in `parts` parts: pull, compute, push of
- * each, then the step. *sums is set to those of the batch. */
+/* Runs a whole batch of the unit's task in `parts` parts: pull, compute and push
+ * of each, then the step. *sums receives the sums of the batch. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_local_batch(struct gw_local *local, struct gw_unit *unit, uint64_t epoch,
                uint64_t batch, unsigned parts, struct gw_unit_sums *sums,
@@ -301,70 +322,80 @@ gw_local_batch(struct gw_local *local, struct gw_unit *unit, uint64_t epoch,
 
 /* ---- words ---- */
 
-/* The vocabulary of a word2vec task, or the nodes of a deepwalk task; a word's
- * number is its key in both tables. Ordered by frequency, the most frequent
- * first; nodes by their edges. */
+/* Returns the size of the vocabulary of a word2vec task, or the number of nodes of
+ * a deepwalk task. A word's number is its key in both tables. Words are ordered by
+ * frequency, the most frequent first; nodes by their number of edges. */
 GW_API size_t gw_words_count(const struct gw_task *task);
-/* Not terminated: *bytes is set. */
+/* Returns the letters of a word, without a final 0, and their number in *bytes. */
 GW_API const char *gw_words_word(const struct gw_task *task, size_t number,
                                  size_t *bytes);
+/* Returns the number of occurrences of a word. */
 GW_API uint64_t gw_words_frequency(const struct gw_task *task, size_t number);
-/* GW_EDATA: the text does not have it, or not often enough. */
+/* Finds the number of a word. GW_EDATA: it is not in the text, or not often
+ * enough. */
 GW_API GW_MUST_CHECK enum gw_err gw_words_find(const struct gw_task *task,
                                                const char *word, size_t *number,
                                                struct gw_error *why);
 
-/* The "in" vectors of all words, scaled to length 1. */
 struct gw_embedding;
 
+/* Fetches the "in" vectors of all words and scales them to length 1.
+ * gw_embedding_destroy frees them. It also returns the errors of `fetch`. */
 GW_API GW_MUST_CHECK enum gw_err gw_embedding_new(const struct gw_task *task,
                                                   const struct gw_fetch *fetch,
                                                   struct gw_embedding **words,
                                                   struct gw_error *why);
+/* Frees the vectors and sets the pointer to NULL. */
 GW_API void gw_embedding_destroy(struct gw_embedding **words);
 
+/* A word and its similarity. */
 struct gw_neighbour {
     size_t number;
     double cosine;
 };
 
-/* The `*count` words nearest to `word`, nearest first, without itself; *count
- * becomes less when there are fewer. GW_EDATA: as gw_words_find. */
+/* Finds the `*count` words nearest to `word`, nearest first, without `word`
+ * itself. *count is reduced if there are fewer. GW_EDATA: as in gw_words_find. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_embedding_nearest(const struct gw_embedding *words, const char *word,
                      struct gw_neighbour *nearest, size_t *count,
                      struct gw_error *why);
-/* Mikolov et al. 2013's questions "A B C D": is D the word nearest to
- * B - A + C, the three left out? Lines that begin with ':' are skipped, and
- * questions with a word that the text does not have; upper case is lowered.
- * GW_EDATA: the file cannot be read, or a line has other than four words. */
+/* Answers the questions "A B C D" of Mikolov et al. 2013: is D the word nearest to
+ * B - A + C, except these three? It ignores lines that begin with ':' and
+ * questions with a word that the text does not have, and reads upper case as
+ * lower case. GW_EDATA: the file cannot be read, or a line does not have four
+ * words. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_embedding_analogies(const struct gw_embedding *words, const char *path,
                        size_t *asked, size_t *right, struct gw_error *why);
 
-/* How well the vectors tell classes apart. A file has lines "WORD CLASS", empty
- * ones and those that begin with '#' aside. Each word is given to the class
- * whose other words' mean is nearest to it: *right of *asked so, those of words
- * that there are. GW_EDATA: the file cannot be read, or a line has other than
- * two words. */
+/* Measures how well the vectors separate classes. A file has lines "WORD CLASS",
+ * empty lines, and comments that begin with '#'. Each word is assigned to the
+ * class whose other words have the nearest mean: *right of the *asked known words
+ * are assigned correctly. GW_EDATA: the file cannot be read, or a line does not
+ * have two words. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_embedding_classes(const struct gw_embedding *words, const char *path,
                      size_t *asked, size_t *right, struct gw_error *why);
 
-/* What a parameter server has to beat: the same word2vec in one process, whose
- * threads change one memory without locks (Niu et al. 2011, as word2vec.c). */
+/* The baseline for a parameter server: the same word2vec in one process, whose
+ * threads change one memory without locks (Niu et al. 2011, as in word2vec.c). */
 struct gw_hogwild;
 
+/* Creates the baseline for a word2vec task; gw_hogwild_destroy frees it. */
 GW_API GW_MUST_CHECK enum gw_err gw_hogwild_new(const struct gw_task *task,
                                                 struct gw_hogwild **hogwild,
                                                 struct gw_error *why);
+/* Frees it and sets the pointer to NULL. */
 GW_API void gw_hogwild_destroy(struct gw_hogwild **hogwild);
-/* One pass over the text, a contiguous share a thread. With one thread the
- * result follows from the seed. GW_EINVAL: no thread, or more than 256. */
+/* Runs one pass over the text, with one contiguous share per thread. With one
+ * thread the result follows from the seed. GW_EINVAL: 0 threads, or more than
+ * 256. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_hogwild_epoch(struct gw_hogwild *hogwild, uint64_t epoch, unsigned threads,
                  struct gw_unit_sums *sums, uint64_t *elapsed_ns,
                  struct gw_error *why);
+/* Returns its rows as a source for gw_task_evaluate and gw_embedding_new. */
 GW_API struct gw_fetch gw_hogwild_fetch(struct gw_hogwild *hogwild);
 
 #ifdef __cplusplus
