@@ -13,6 +13,8 @@
 #include "internal.h"
 #include "key.h"
 
+#include <base/log.h>
+
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +141,8 @@ static int run_command(int count, char **list)
         return complain_with(GW_ENOMEM, "%d words", count);
     bool wrong = parse(count, list, operands, &operand_count, &why) ||
                  (!asked.question && key_check(the_command, &why)) ||
-                 (!asked.question && gw_kernels_check(&why));
+                 (!asked.question && gw_kernels_check(&why)) ||
+                 (!asked.question && gw__log_check(&why));
     if (!wrong && the_command->computes && !in_shell)
         computing_begin();
     int status =

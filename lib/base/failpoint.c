@@ -6,6 +6,8 @@
  */
 #include "failpoint.h"
 
+#include "log.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -159,7 +161,7 @@ _Atomic bool gw__failpoints_on;
 
 static void look_whether_on(void)
 {
-    bool on = atomic_load(&shared_counts) != NULL;
+    bool on = atomic_load(&shared_counts) != NULL || gw__log_has(GW__LOG_DEBUG);
     for (unsigned p = 0; p < GW__FAILPOINTS; p++)
         on |= atomic_load(&armed[p].deed) != NOTHING;
     atomic_store(&gw__failpoints_on, on);
@@ -186,6 +188,8 @@ enum gw_err gw__failpoint_reached(enum gw__failpoint point)
     struct armed *a = &armed[point];
     _Atomic uint32_t *counts = atomic_load(&shared_counts);
     enum deed deed = atomic_load(&a->deed);
+    if (gw__log_has(GW__LOG_DEBUG))
+        gw__log_write("step", "%s: %s", infos[point].name, infos[point].text);
     if (counts)
         atomic_fetch_add(&counts[point], 1);
     if (deed == NOTHING)
@@ -331,6 +335,8 @@ enum gw_err gw__failpoints_begin(struct gw_error *why)
     const char *text = getenv("GW_FAIL");
     if (!begun && text)
         err = gw__failpoints_arm(text, why);
+    else if (!begun)
+        look_whether_on(); /* the log may be */
     begun |= !err;
     pthread_mutex_unlock(&lock);
     return err;

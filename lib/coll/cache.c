@@ -5,6 +5,8 @@
  * not of the library is verified first.
  */
 #include "comm.h"
+
+#include "base/log.h"
 #include "plan/registry.h"
 
 #include <assert.h>
@@ -51,7 +53,17 @@ static int choose(struct gw_comm *comm, const struct gw_call *call)
         if (gw__choose(comm, call->collective, count, elem, &best, 1) == 0)
             return -1;
         algo = best.algo;
-    }
+        gw__log_info("coll",
+                     "rank %u: %s of %zu x %zu B among %u: %s, "
+                     "predicted %.3g us",
+                     comm->rank, gw_collective_name(call->collective), count,
+                     elem, comm->size, algo->name, best.predicted_us);
+    } else
+        gw__log_info("coll",
+                     "rank %u: %s of %zu x %zu B among %u: %s, by the "
+                     "tuning table",
+                     comm->rank, gw_collective_name(call->collective), count,
+                     elem, comm->size, algo->name);
     kept->key = key;
     kept->algo = (int)gw__algo_number(algo);
     return kept->algo;

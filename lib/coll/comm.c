@@ -5,6 +5,8 @@
  * communicators never stand in each other's way.
  */
 #include "coll/cost/calibration.h"
+
+#include "base/log.h"
 #include "coll/window/prepared_call.h"
 
 #include "wire/rendezvous/rendezvous.h"
@@ -183,6 +185,8 @@ out:
     }
     assert(comm);
     comm->config.rendezvous = NULL; /* the caller's; not needed any more */
+    gw__log_info("coll", "rank %u of %u: communicator over %s", comm->rank,
+                 comm->size, comm->wire_name);
     *made = comm;
     return GW_OK;
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one door through which events leave: gw_emit. A sink is two functions;
- * each kind of sink is a file of this folder: jsonl.c (and jsonl_parse.c, its
- * way back), chrome.c, prometheus.c, ring.c, fd.c, and tee.c for several.
+ * gw_emit, which all events pass. A sink is two functions; each kind of sink is
+ * a file of this folder: jsonl.c (and jsonl_parse.c, its reader), chrome.c,
+ * prometheus.c, ring.c, fd.c, and tee.c for several. text.c makes sentences, for
+ * people and for the log (base/log.h).
  */
 #include "event/sink.h"
+
+#include "base/log.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -22,8 +25,23 @@ const char *gw_event_name(enum gw_event_kind kind)
     return (unsigned)kind < GW_EVENT_KINDS ? names[kind] : "?";
 }
 
+/* The log has changes, and decisions about slots and chunks; in detail, all. */
+static void log_event(const struct gw_event *event)
+{
+    char text[256];
+    bool decided = event->kind == GW_EV_SLOT || event->kind == GW_EV_ROUTE ||
+                   event->kind == GW_EV_LEASE ||
+                   event->kind == GW_EV_RECOVERY || gw_event_is_change(event);
+    if (!decided && !gw__log_has(GW__LOG_DEBUG))
+        return;
+    gw_event_text(event, text, sizeof text);
+    gw__log_write(gw_event_name(event->kind), "%s", text);
+}
+
 void gw_emit(struct gw_sink *sink, const struct gw_event *event)
 {
+    if (gw__log_has(GW__LOG_INFO))
+        log_event(event);
     if (sink)
         sink->emit(sink, event);
 }

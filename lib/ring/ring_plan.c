@@ -9,6 +9,7 @@
  */
 #include "ring_parts.h"
 
+#include "base/log.h"
 #include <string.h>
 
 void gw__ring_forget_plans(struct gw_ring *ring)
@@ -154,6 +155,12 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
     const uint64_t *start =
         recovery.sets + (size_t)task->rank * task->plan.chunks;
     count(&ring->status, ring->book.view.ring_epoch, task->op, &recovery);
+    gw__log_info("ring",
+                 "node %u: op %llu is completed by a recovery plan: %zu "
+                 "chunks spread, %zu kept, %zu fresh, %zu redone",
+                 ring->node, (unsigned long long)task->op,
+                 (size_t)recovery.chunks_spread, (size_t)recovery.chunks_kept,
+                 (size_t)recovery.chunks_fresh, (size_t)recovery.chunks_redone);
     gw__events_recovery(ring, task, ledger, start);
     gw__ledger_retarget(ledger, task->plan.target, start);
     gw__recovery_fini(&recovery);

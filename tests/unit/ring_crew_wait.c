@@ -58,11 +58,16 @@ static void wait_more(struct crew *crew, uint64_t begin_ns, const char *what)
     nanosleep(&nap, NULL);
 }
 
+/* Takes too long: no op is done for the whole of that time. */
 void crew_await_ops(struct crew *crew, unsigned seat, uint64_t ops)
 {
-    uint64_t begin_ns = gw_now_ns();
-    while (atomic_load(&crew_seat(crew, seat)->ops) < ops)
+    uint64_t begin_ns = gw_now_ns(), before = 0, now;
+    while ((now = atomic_load(&crew_seat(crew, seat)->ops)) < ops) {
+        if (now > before)
+            begin_ns = gw_now_ns();
+        before = now;
         wait_more(crew, begin_ns, "ops");
+    }
 }
 
 void crew_await_all(struct crew *crew, uint64_t ops)

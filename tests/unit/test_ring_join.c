@@ -329,7 +329,7 @@ Suite *suite_ring_join(void)
     Suite *suite = suite_create("ring join");
     TCase *tcase = tcase_create("joins");
     tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 300);
     tcase_add_loop_test(tcase, a_joiner_misses_nothing, 0, 4);
     tcase_add_test(tcase, several_join_at_once);
     tcase_add_test(tcase, a_number_from_the_controllers);

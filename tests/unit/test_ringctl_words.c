@@ -3,7 +3,6 @@
  * What ringctl's operands mean: nodes and roles, the sides of a cut, the rules
  * of a link, events as sentences.
  */
-#include "ringctl/verbs/event_text.h"
 #include "run/link_words.h"
 #include "run/target.h"
 
@@ -220,7 +219,7 @@ static void expect_sentences(const struct sentence *cases, size_t count)
 {
     char text[256];
     for (size_t i = 0; i < count; i++) {
-        event_text(&cases[i].event, text, sizeof text);
+        gw_event_text(&cases[i].event, text, sizeof text);
         ck_assert_str_eq(text, cases[i].said);
     }
 }
@@ -286,6 +285,21 @@ START_TEST(events_of_pipelines_have_sentences)
 }
 END_TEST
 
+/* lib/event is below lib/pipe, so it has a table of its own. */
+START_TEST(events_have_the_letters_of_passes)
+{
+    char text[256], begin[32];
+    for (int kind = 0; kind < GW_PASS_KINDS; kind++) {
+        struct gw_event event = {
+            .kind = GW_EV_PASS_BEGIN, .peer = GW_NONE, .value = kind};
+        snprintf(begin, sizeof begin, "node 0 begins %c0,",
+                 gw_pass_letter((enum gw_pass_kind)kind));
+        gw_event_text(&event, text, sizeof text);
+        ck_assert_msg(strncmp(text, begin, strlen(begin)) == 0, "%s", text);
+    }
+}
+END_TEST
+
 START_TEST(events_of_servers_have_sentences)
 {
     static const struct sentence cases[] = {
@@ -315,7 +329,7 @@ START_TEST(every_event_has_a_sentence)
 {
     char text[256];
     for (unsigned kind = 0; kind < GW_EVENT_KINDS; kind++) {
-        event_text(&(struct gw_event){.kind = kind}, text, sizeof text);
+        gw_event_text(&(struct gw_event){.kind = kind}, text, sizeof text);
         ck_assert_int_ne(strncmp(text, "event ", 6), 0);
     }
 }
@@ -334,6 +348,7 @@ Suite *suite_ringctl_words(void)
         bad_rules_are_told,
         events_of_rings_have_sentences,
         events_of_pipelines_have_sentences,
+        events_have_the_letters_of_passes,
         events_of_servers_have_sentences,
         every_event_has_a_sentence,
     };

@@ -92,6 +92,19 @@ START_TEST(parts_are_assigned_pushed_and_done)
 }
 END_TEST
 
+/* A batch of which one part is assigned so far has as many as the last one. */
+START_TEST(a_new_batch_has_the_parts_of_the_last_one)
+{
+    for (unsigned w = 0; w < 3; w++)
+        grant(w, 7, 4, w);
+    grant(0, 8, 5, 0);
+    parts_are((const enum crew_part[]){PART_ASSIGNED, PART_FREE, PART_FREE}, 3);
+    grant(1, 8, 5, 1);
+    grant(0, 9, 6, 0); /* two of them made the whole of batch 5 */
+    parts_are((const enum crew_part[]){PART_ASSIGNED, PART_FREE}, 2);
+}
+END_TEST
+
 START_TEST(requests_end_with_their_answer_or_their_server)
 {
     request(0, S0, 1, 1);
@@ -143,6 +156,7 @@ Suite *suite_ringtop_requests(void)
     TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, scene_begin, scene_end);
     tcase_add_test(t, parts_are_assigned_pushed_and_done);
+    tcase_add_test(t, a_new_batch_has_the_parts_of_the_last_one);
     tcase_add_test(t, requests_end_with_their_answer_or_their_server);
     tcase_add_test(t, golden_requests);
     suite_add_tcase(suite, t);

@@ -4,7 +4,6 @@
  * the run's directory; with it, what comes from now on, until Ctrl-C, the end
  * of the run or --for. With --trace it becomes a Chrome trace.
  */
-#include "event_text.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/session.h"
 
@@ -78,7 +77,7 @@ static void printer_print(struct printer *p, const struct gw_event *event)
     if (!p->begun)
         p->first_ns = event->time_ns;
     p->begun = true;
-    event_text(event, text, sizeof text);
+    gw_event_text(event, text, sizeof text);
     double seconds = ((double)event->time_ns - (double)p->first_ns) / 1e9;
     printf("%10.6f  %s\n", seconds, text);
     fflush(stdout);

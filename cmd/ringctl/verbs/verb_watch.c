@@ -3,7 +3,6 @@
  * watch: the live view when there is a terminal, else a line for every change:
  * members, epochs, decisions, and each second how far it is.
  */
-#include "event_text.h"
 #include "ringctl/ask.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/session.h"
@@ -76,8 +75,8 @@ static enum gw_err step(struct lines *l, struct gw_error *why)
     char text[256];
     uint64_t until = l->next_ns < l->end_ns ? l->next_ns : l->end_ns;
     enum gw_err code = attach_event(l->attach, until, &event, why);
-    if (code == GW_OK && event_is_change(&event)) {
-        event_text(&event, text, sizeof text);
+    if (code == GW_OK && gw_event_is_change(&event)) {
+        gw_event_text(&event, text, sizeof text);
         say(l, text);
     }
     if (code != GW_OK && code != GW_PENDING)

@@ -78,7 +78,8 @@ struct crew_request {
 struct crew_round {
     bool known;
     uint64_t epoch, batch;
-    unsigned parts;        /* at least; of a batch */
+    unsigned seen;         /* parts of this batch so far */
+    unsigned parts;        /* of a batch: as seen in this one or the last */
     uint64_t pushed, done; /* parts as bits; a part may be both */
 };
 

@@ -116,13 +116,16 @@ void crew_round_unit(struct crew *crew, const struct crew_worker *before,
     if (!w->in_hand)
         return;
     if (is_later(w, r))
-        *r = (struct crew_round){
-            .known = true, .epoch = w->epoch, .batch = w->batch};
+        *r = (struct crew_round){.known = true,
+                                 .epoch = w->epoch,
+                                 .batch = w->batch,
+                                 .parts = r->seen};
     if (!is_of_round(crew, w))
         return;
     unsigned parts = w->parts > w->part ? w->parts : w->part + 1;
-    r->parts = parts > r->parts ? parts : r->parts;
-    r->parts = r->parts < PARTS ? r->parts : PARTS;
+    parts = parts < PARTS ? parts : PARTS;
+    r->seen = parts > r->seen ? parts : r->seen;
+    r->parts = r->seen > r->parts ? r->seen : r->parts;
 }
 
 enum crew_part crew_part_of(const struct crew *crew, unsigned part)

@@ -4,6 +4,8 @@
  */
 #include "detector_parts.h"
 
+#include "base/log.h"
+
 #include <string.h>
 
 _Static_assert((int)GW__PHI_WINDOW == GW_SILENCE_INTERVALS &&
@@ -97,6 +99,11 @@ static void accuse(const struct gw__detector *d,
     if (w)
         notice.silence_ns = now_ns - w->silence.heard_ns;
     notice.phi_milli = phi < UINT32_MAX ? (uint32_t)phi : UINT32_MAX;
+    gw__log_info("detector",
+                 "node %u accuses node %u: %s, silent for %.1f ms, "
+                 "phi %.1f",
+                 d->self, member->node, w ? "suspected" : "its process ended",
+                 (double)notice.silence_ns / 1e6, phi / 1000);
     gw__notice_tell(&notice, actions);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "member_parts.h"
 
+#include "base/log.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +44,7 @@ void gw__mate_registered(struct gw__mate *m, unsigned node)
     m->node = node;
     m->stage = GW__STAGE_REGISTERED;
     m->registered_ns = m->now_ns;
+    gw__log_info("member", "node %u is registered", node);
     gw__mate_watch(m);
     struct gw__told told = {.kind = GW__TOLD_REGISTERED, .node = node};
     gw__mate_tell(m, &told);

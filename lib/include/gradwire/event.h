@@ -126,6 +126,12 @@ struct gw_sink {
 
 /* Returns the name of a kind in JSON: "op_begin". */
 GW_API const char *gw_event_name(enum gw_event_kind kind);
+/* Writes an event as a sentence: "node 2 is dead", "epoch 3: 4 members". It is
+ * cut to `room` bytes with its zero. */
+GW_API void gw_event_text(const struct gw_event *event, char *out, size_t room);
+/* Returns whether an event is a change of members, views, leaders or of the
+ * result of an op: not a step, a chunk or a message. */
+GW_API bool gw_event_is_change(const struct gw_event *event);
 
 /* Creates a sink that writes one JSON object per line. It flushes at `close` and
  * after each `flush_every` records; 0: only at `close`. Fields that do not apply

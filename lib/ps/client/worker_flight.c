@@ -14,6 +14,8 @@
  */
 #include "worker_parts.h"
 
+#include "base/log.h"
+
 #include <stdlib.h>
 
 static const uint64_t refused_ns = 1000000;
@@ -216,8 +218,11 @@ static void send_again(struct gw__worker *worker, uint64_t now_ns,
         for (struct gw__flight *f = errand->flights, *next; f; f = next) {
             next = f->next;
             bool reached = f->node < GW__NODES_MAX && nodes >> f->node & 1;
-            if (f->slots & slots || reached)
-                gw__flight_send(worker, f, now_ns);
+            if (!(f->slots & slots) && !reached)
+                continue;
+            gw__log_info("ps", "a request to node %u is repeated: %s", f->node,
+                         reached ? "it is reachable again" : "its slots moved");
+            gw__flight_send(worker, f, now_ns);
         }
 }
 

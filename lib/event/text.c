@@ -1,12 +1,9 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
+/* SPDX-License-Identifier: MIT
  *
- * See event_text.h.
+ * An event as a sentence. Pure.
  */
-#include "event_text.h"
+#include <gradwire/event.h>
 
-#include "run/node/post.h"
-
-#include <gradwire/pipe.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -99,9 +96,10 @@ static void of_servers(const struct gw_event *e, char *out, size_t room)
 
 static void of_pipeline(const struct gw_event *e, char *out, size_t room)
 {
-    char letter = e->value >= 0 && e->value < GW_PASS_KINDS
-                      ? gw_pass_letter((enum gw_pass_kind)e->value)
-                      : '?';
+    static const char letters[] = {'F', 'B', 'I',
+                                   'W'}; /* by enum gw_pass_kind */
+    bool known = e->value >= 0 && e->value < (int64_t)sizeof letters;
+    char letter = known ? letters[e->value] : '?';
     int used;
     if (e->kind == GW_EV_STAGE) {
         snprintf(
@@ -126,10 +124,10 @@ static void of_pipeline(const struct gw_event *e, char *out, size_t room)
         snprintf(out, room, ", waited for stage %" PRIu32, e->peer);
 }
 
-/* "controller 1" for 62. */
+/* 1 for 62. */
 static unsigned controller(uint32_t node)
 {
-    return (unsigned)CONTROLLER_NODE - node;
+    return 63 - node;
 }
 
 static void of_controllers(const struct gw_event *e, char *out, size_t room)
@@ -159,7 +157,7 @@ static void of_controllers(const struct gw_event *e, char *out, size_t room)
                  e->chunk, e->peer, e->value);
 }
 
-void event_text(const struct gw_event *e, char *out, size_t room)
+void gw_event_text(const struct gw_event *e, char *out, size_t room)
 {
     switch (e->kind) {
     case GW_EV_OP_BEGIN:
@@ -229,7 +227,7 @@ void event_text(const struct gw_event *e, char *out, size_t room)
     snprintf(out, room, "event %" PRIu32, e->kind);
 }
 
-bool event_is_change(const struct gw_event *event)
+bool gw_event_is_change(const struct gw_event *event)
 {
     switch (event->kind) {
     case GW_EV_FAILURE:
