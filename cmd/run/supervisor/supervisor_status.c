@@ -175,13 +175,11 @@ static size_t add_state(const struct run *run, const struct child *child,
                        : child->pid <= 0 ? child->text
                        : child->crew     ? child->note.text
                                          : "";
+    const char *open = *file ? " (see " : *more ? " (" : "";
     return used + (size_t)snprintf(out + used, SENTENCE_MAX - used,
                                    "%s%s is %s%s%s%s", used ? ", " : "",
-                                   child_name(child, name), state,
-                                   *file   ? " (see "
-                                   : *more ? " ("
-                                           : "",
-                                   more, *more ? ")" : "");
+                                   child_name(child, name), state, open, more,
+                                   *more ? ")" : "");
 }
 
 static bool waits(const struct child *child)
