@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Prices the learner's splits and layouts, finds by trying what is the least that a
-# job can send, and trains all of them. Batches depend on the seed.
+# Prices the learner's splits and layouts, finds the fewest bytes that a job can
+# send by trying all layouts, and trains all of them. Batches depend on the seed.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -10,19 +10,19 @@ set -eu
 net=$LAB_DIR/tangled.net
 jobs=${LAB#"$PWD"/}/jobs.net
 
-# All that a network says except the splits.
+# Prints a network without its splits.
 layers_of() {
     sed 's/#.*//' "$1" | awk 'NF { print $1, $1 == "softmax" ? "" : $2 }' |
         sed -E 's/^(tanh|relu) .*/\1/'
 }
 
-# layout_of JOB: its mesh, mode and group, as options.
+# layout_of JOB: prints its mesh, mode and group as options.
 layout_of() {
     awk -v job="$1" '$1 == job { print "--mesh", $2, "--mode", $3, "--group", $4 }' \
         "$LAB_DIR/jobs.txt" | tail -n 1
 }
 
-# Bytes sent and held, of a layout as csv.
+# Prints the bytes sent and held, from a layout as csv.
 costs() {
     awk -F, '$2 == "sent" { sent += $9 } $2 == "held" { held += $9 }
         END { if (held) print sent, held }'
@@ -36,7 +36,7 @@ priced() {
         costs
 }
 
-# Every mesh, mode and group there is for eight ranks.
+# Prints every mesh, mode and group of eight ranks.
 layouts() {
     for mesh in 8x1 4x2 2x4 1x8; do
         echo "--mesh $mesh --mode replicated"
@@ -47,7 +47,7 @@ layouts() {
     done
 }
 
-# least BATCH ROOM: the fewest bytes that a layout sends which fits.
+# least BATCH ROOM: prints the fewest bytes of a layout that fits.
 least() {
     layouts | while read -r options; do
         # shellcheck disable=SC2086 # several words
@@ -61,7 +61,7 @@ judged() {
     options=$(layout_of "$1")
     note "$1.least" "$(least "$2" "$3")"
     note "$1.room" "$3"
-    say "$1, batches of $2 rows, $3 bytes: ${options:-there is no such line}"
+    say "$1, batches of $2 rows, $3 bytes: ${options:-no line in jobs.txt}"
     # shellcheck disable=SC2086 # several words
     measure "$1" pipebench layout "$jobs" $options --run --data "$LAB_OUT/rows" \
         --batch "$2" --steps 2 --compare --seed "$SEED"

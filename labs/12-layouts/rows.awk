@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Rows to learn from, LibSVM: 32 numbers between 0 and 1; which of four sums is
-# the largest decides the label. Set rows, features and seed by -v.
+# Prints rows for training, as LibSVM: 32 numbers between 0 and 1. The label is the
+# index of the largest of four sums. Set rows, features and seed by -v.
 #
 #     awk -v rows=512 -v seed=1 -f rows.awk > rows
 BEGIN {

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Trains a small network for three steps in six layouts, a process a rank, and
-# adds up what went over the wires. Each run fails if a loss differs from that of
-# one process, or a count from its formula.
+# Trains a small network for three steps in six layouts, one process per rank, and
+# counts the bytes on the wires. Each run fails if a loss differs from that of one
+# process, or a count from its formula.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -22,14 +22,14 @@ trained() {
         optimiser_bytes largest_difference
 }
 
-say "What one process would hold of $net, in bytes:"
+say "The bytes of $net in one process:"
 measure_by what one pipebench layout "$net"
 tell one parameters.one_process
 S=$(value one.parameters.one_process)
 note S "$S"
 
-say "On $P ranks. data_bytes is what all ranks together sent along the data axis in" \
-    "a step, parameter_bytes and the two below what one of them holds:"
+say "On $P ranks. data_bytes is the bytes that all ranks together sent along the data" \
+    "axis in a step; parameter_bytes and the next two are the bytes that one rank holds:"
 trained replicated --mesh "$P"
 trained first --mesh "$P" --mode zero1
 trained whole --mesh "$P" --mode sharded

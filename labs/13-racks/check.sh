@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Simulates a ring on the cluster with the learner's order; verifies, prices and
-# runs the learner's plan, and simulates it on the two racks it must fit. The
-# sizes of the buffers depend on the seed.
+# Simulates a ring on the cluster with the learner's order. Verifies, prices and
+# runs the learner's plan, and simulates it on its two racks. The sizes of the
+# buffers depend on the seed.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
 
-# All that a topology says except the order, in one form.
+# Prints a topology without its order, in one form.
 cluster_of() {
     sed 's/#.*//' "$1" | awk '$1 != "order" && NF { $1 = $1; print }'
 }

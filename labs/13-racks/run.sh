@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# One all-reduce on four racks of eight, in virtual time: a ring whose ranks were
-# dealt to the racks in turn, the same in rack order, and two levels of rings.
+# Simulates an all-reduce on four racks of eight: a ring whose ranks are assigned to
+# the racks in turn, the same ring in rack order, and two levels of rings.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -17,9 +17,9 @@ simulated() {
     tell "$1" rounds uplink_buffers uplink_percent time_us
 }
 
-say "An all-reduce of $S on $K racks of $M, uplinks $O:1. uplink_buffers is what" \
-    "the busiest uplink carried, as a multiple of the buffer; uplink_percent how" \
-    "much of its time it was in use:"
+say "An all-reduce of $S on $K racks of $M, uplinks $O:1. uplink_buffers is the bytes" \
+    "on the busiest uplink, as a multiple of the buffer; uplink_percent is the share" \
+    "of the time in which it was busy:"
 simulated far ring interleaved "$S"
 simulated near ring racks "$S"
 simulated levels hierarchical racks "$S"
@@ -31,8 +31,8 @@ note levels_rounds "$(value levels.rounds)"
 reckon order_gain 'far.time_us/near.time_us'
 reckon levels_large 'levels.time_us/near.time_us'
 
-say "Time is not bytes: the one with the fewest on its uplinks was not the" \
-    "fastest. And with $TINY:"
+say "Time is not bytes: the algorithm with the fewest bytes on its uplinks was not" \
+    "the fastest. The same with $TINY:"
 simulated near_small ring racks "$TINY"
 simulated levels_small hierarchical racks "$TINY"
 reckon levels_small 'near_small.time_us/levels_small.time_us'

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# place.c: trains once to see what slots weigh, then on slots that the learner's
-# policy has placed; the weights must be the same bits. settings.txt: word2vec as
-# it is and with the learner's settings.
+# place.c: trains once to weigh the slots, then with the learner's placement; the
+# weights must have the same bits. settings.txt: trains word2vec with the default
+# and with the learner's settings.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -11,7 +11,7 @@ set -eu
 S=$((2 + SEED % 3))
 note S "$S"
 
-# A row a line: the file's names of settings that are not there to be changed.
+# others FILE: counts the settings in it that must not be changed.
 others() {
     sed 's/#.*//' "$1" | tr ', ' '\n' | sed '/^$/d; s/=.*//' |
         grep -cvE '^(batch|half|top-share|significant|rate)$' || true
@@ -41,7 +41,7 @@ if [ "$(value placed.digest)" = "$(value even.digest)" ]; then
 else
     note placed.other_bits 1
 fi
-# With two replicas a server carries more, and the policy must cope.
+# The policy must also place two replicas per slot.
 # shellcheck disable=SC2086
 measure twice $train --replicas 2 --placement "$LAB_OUT/place.so" \
     --weights "$LAB_OUT/weights"
@@ -60,7 +60,7 @@ tell plain units keys_pushed bytes_sent train_first
 measure words $words ${given:+--set "$given"}
 tell words units keys_pushed bytes_sent train_first
 sed -n 's/^words\.nearest_/    /p' "$LAB_OUT/values" | cut -c 1-76
-# The six nearest words of each of ten: how many are of its family?
+# Counts, of the six nearest words of each of ten, those of its family.
 note words.family "$(sed -n 's/^words\.nearest_//p' "$LAB_OUT/values" |
     awk '{ for (i = 2; i <= NF; i += 2) n += $i ~ "^" $1 "[0-9]*$" }
         END { print n + 0 }')"

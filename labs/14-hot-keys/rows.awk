@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Sparse rows, LibSVM: `per` features of `features`, drawn equally likely, or with
-# -v zipf=1 by Zipf's law, feature k as often as 1/k. Some features speak for the
+# Prints sparse rows as LibSVM: `per` features of `features`, equally likely, or with
+# -v zipf=1 by Zipf's law: feature k as often as 1/k. Some features count for the
 # label 1, the others against it.
 #
 #     awk -v rows=2000 -v features=200 -v per=3 -v zipf=1 -f rows.awk > rows
@@ -21,7 +21,7 @@ function draw(    u, low, high, middle) {
     return low
 }
 
-function row(    i, j, key, count, line, said) {
+function row(    i, j, key, count, line, votes) {
     split("", has)
     for (i = 0; i < per; i++)
         has[draw()] = 1
@@ -29,11 +29,11 @@ function row(    i, j, key, count, line, said) {
         for (j = count++; j > 0 && sorted[j - 1] > key + 0; j--)
             sorted[j] = sorted[j - 1]
         sorted[j] = key + 0
-        said += key * 7919 % 13 < 6.5 ? 1 : -1
+        votes += key * 7919 % 13 < 6.5 ? 1 : -1
     }
     for (i = 0; i < count; i++)
         line = line " " sorted[i] ":1"
-    return (said > 0) line
+    return (votes > 0) line
 }
 
 BEGIN {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Trains three models on parameter servers, and counts what workers pushed and
-# sent; then looks into which slots the keys of rows by Zipf's law fell.
+# Trains three models on parameter servers, and counts the keys and bytes of the
+# workers. Then prints the slots with the most requests for rows by Zipf's law.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -21,7 +21,7 @@ tell wide units keys_pushed bytes_sent train_accuracy
 reckon unique 'wide.keys_pushed/wide.units'
 reckon ratio '(F+1)/unique'
 
-say "Matrix factorisation, units of $RATINGS ratings, $W floats a key:"
+say "Matrix factorisation, units of $RATINGS ratings, $W floats per key:"
 factors="rank=$W,users=$USERS,items=$ITEMS"
 measure mf psnode train mf --servers 4 --workers 2 --replicas 1 --epochs 1 \
     --batch $((2 * RATINGS)) --parts 2 --set "$factors"
@@ -32,8 +32,8 @@ tell mf_half bytes_sent test_rmse
 reckon bytes 'mf.bytes_sent/mf.units'
 reckon half 'mf_half.bytes_sent/mf.bytes_sent'
 
-say "Rows with one feature of $Z, by Zipf's law; a unit is a row. The slots that" \
-    "were asked for most keys:"
+say "Rows with one feature of $Z, by Zipf's law; a unit is a row. The slots with the" \
+    "most requested keys:"
 rows one 4000 "$Z" 1 1
 show ringctl up 2 --name hot --servers 4 --replicas 1 --mode bsp --epochs 1 \
     --batch 2 --parts 2 train lr "$LAB_OUT/one" 2>/dev/null

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# A text for word2vec: each sentence has twelve words of one of ten families,
-# "king king7 king king2 ...", of which the k-th comes as often as 1/k. What
-# stands together belongs together.
+# Prints a text for word2vec: each sentence has twelve words of one of ten families,
+# "king king7 king king2 ...". The k-th word of a family is as frequent as 1/k.
+# Words of one sentence belong together.
 #
 #     awk -v sentences=5000 -v seed=1 -f text.awk > text
 BEGIN {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A placement: who is to have a slot. It looks at how many each server has, and
- * not at what they weigh.
+ * A placement: it chooses the server of a slot. This version compares the number
+ * of slots of the servers, not their weights.
  *
  *     cc -shared -fPIC -I lib/include -o place.so place.c
  */
@@ -23,6 +23,6 @@ const struct gw_plugin gw_plugin = {
     .version = GW_PLUGIN_VERSION,
     .kind = GW_PLUGIN_PLACEMENT,
     .name = "place",
-    .summary = "as many slots for each",
+    .summary = "the same number of slots for each server",
     .placement = &mine,
 };
