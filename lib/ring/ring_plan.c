@@ -158,7 +158,7 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
     gw__log_info("ring",
                  "node %u: op %llu is completed by a recovery plan: %zu "
                  "chunks spread, %zu kept, %zu fresh, %zu redone",
-                 ring->node, (unsigned long long)task->op,
+                 ring->session.node, (unsigned long long)task->op,
                  (size_t)recovery.chunks_spread, (size_t)recovery.chunks_kept,
                  (size_t)recovery.chunks_fresh, (size_t)recovery.chunks_redone);
     gw__events_recovery(ring, task, ledger, start);
