@@ -50,3 +50,15 @@ run_commands() {
     echo "$1: $output"
     [ "$status" -eq 0 ]
 }
+
+# ideas: a line "IDEA|FILE|LABS|COMMAND|..." for each idea of gradwire-ideas(7).
+ideas() {
+    awk '/^\.It [a-zA-Z]/ { idea = substr($0, 5) }
+        /^\.Bd/ { file = commands = labs = ""; inside = 1; next }
+        /^\.Ed/ { print idea "|" file "|" labs commands; inside = 0 }
+        !inside { next }
+        file == "" { file = $0; next }
+        /^labs? [0-9]/ { sub(/^labs? /, ""); gsub(/,/, ""); labs = $0; next }
+        { commands = commands "|" $0 }' "$ROOT/man/gradwire-ideas.7" >ideas
+    [ "$(wc -l <ideas)" -ge 74 ]
+}

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# What README and the manual pages say is tried: every command of README runs
-# (docs_manual.bats has those of the manual pages), every C program compiles
-# without a warning and ends well, every plan is right.
+# What the READMEs and the manual pages claim: every command runs (docs_manual.bats
+# has those of the manual pages), every C program compiles without a warning and
+# ends well, every plan is right.
 
 load docs
 
@@ -20,9 +20,26 @@ compile_and_run() {
     [ -s examples/commands ]
 }
 
-@test "what README tells to read is there" {
+@test "README has at most 200 lines" {
+    [ "$(wc -l <"$ROOT/README.md")" -le 200 ]
+}
+
+@test "every command of labs/programs/README.md runs" {
+    run_commands labs/programs/README.md
+    [ -s examples/commands ]
+}
+
+@test "the links of the READMEs lead to files" {
+    for page in README.md lib/README.md tests/README.md labs/programs/README.md; do
+        grep -o '](\([^)]*\))' "$ROOT/$page" | tr -d '()]' | while read -r link; do
+            [ -e "$ROOT/$(dirname "$page")/$link" ] || { echo "$page: $link"; exit 1; }
+        done
+    done
+}
+
+@test "what lib/README.md names to read is there" {
     # shellcheck disable=SC2016 # the backquotes are Markdown
-    sed -n 's/^| `\([^`]*\)` |.*| \(.*\) |$/\1 \2/p' "$ROOT/README.md" \
+    sed -n 's/^| `\([^`]*\)` |.*| \(.*\) |$/\1 \2/p' "$ROOT/lib/README.md" \
         >reading
     [ "$(wc -l <reading)" -gt 10 ]
     while read -r file functions; do
@@ -33,7 +50,7 @@ compile_and_run() {
     done <reading
 }
 
-@test "make help names every target, and README none that is not there" {
+@test "make help names every target, and the READMEs no others" {
     make -s -C "$ROOT" help >helped
     awk '/^\.PHONY:/ { on = 1 }
         on { more = /\\$/; gsub(/\\$|\.PHONY:/, ""); print; on = more }' \
@@ -43,7 +60,8 @@ compile_and_run() {
     while read -r target; do
         grep -qE "(^|[ :])$target( |:|$)" helped || { echo "make help: $target?"; false; }
     done <targets
-    tr '\n' ' ' <"$ROOT/README.md" | grep -oE '[`$] ?make [a-z0-9-]+' |
+    cat "$ROOT"/README.md "$ROOT"/*/README.md "$ROOT/man/gradwire-cluster.7" |
+        sed 's/^\.It Ic make/$ make/' | tr '\n' ' ' | grep -oE '[`$] ?make [a-z0-9-]+' |
         sed 's/.*make //' | sort -u >named
     [ "$(wc -l <named)" -gt 10 ]
     while read -r target; do
@@ -79,38 +97,37 @@ shows() {
     done < <(named_by "$2")
 }
 
-@test "a lab that README names for an idea has one of its commands" {
-    sed -n '/^## Where each idea is/,/^## Reading/s/^| //p' "$ROOT/README.md" |
-        grep '|' | tail -n +3 >ideas
-    while IFS='|' read -r idea _ commands labs; do
-        echo "$commands" | tr '`' '\n' | grep '^[a-z]' >commands
-        for lab in $(echo "$labs" | tr -d ' |-' | tr ',' ' '); do
+@test "a lab that gradwire-ideas(7) names for an idea has one of its commands" {
+    ideas
+    while IFS='|' read -r idea _ labs commands; do
+        for lab in $labs; do
             shown=
             while read -r command; do
                 ! shows "$(echo "$ROOT/labs/$lab"-*)" "$command" || shown=1
-            done <commands
+            done < <(echo "$commands" | tr '|' '\n')
             [ "$shown" ] || { echo "$idea: lab $lab has no $commands"; return 1; }
         done
     done <ideas
 }
 
-@test "where README says that an idea is, there is code, and its tools and labs exist" {
-    sed -n '/^## Where each idea is/,/^## Reading/s/^| //p' "$ROOT/README.md" |
-        grep '|' | tail -n +3 >ideas
-    [ "$(wc -l <ideas)" -gt 30 ]
-    while IFS='|' read -r idea code command labs; do
-        [ -f "$ROOT/$(echo "$code" | tr -d ' `')" ] ||
-            { echo "$idea: no $code"; return 1; }
-        [ -x "$BUILD/$(echo "$command" | tr -d '`' | awk '{ print $1 }')" ] ||
-            { echo "$idea: no tool in $command"; return 1; }
-        # An algorithm that is named exists, of that collective.
-        algo=$(echo "$command" | sed -n 's/.* --algo \([a-z_]*\).*/\1/p')
-        op=$(echo "$command" | awk '{ print $3 }')
-        [ -z "$algo" ] || [ "$algo" = all ] ||
-            collrun list "$op" -o csv | grep -q "^$algo," ||
-            collrun list "$op" -o csv | grep -q ",$algo," ||
-            { echo "$idea: no $algo of $op"; return 1; }
-        for lab in $(echo "$labs" | tr -d ' |-' | tr ',' ' '); do
+# An algorithm that a command names exists, of that collective.
+has_algorithm() {
+    algo=$(echo "$1" | sed -n 's/.* --algo \([a-z_]*\).*/\1/p')
+    op=$(echo "$1" | awk '{ print $3 }')
+    [ -z "$algo" ] || [ "$algo" = all ] ||
+        collrun list "$op" -o csv | grep -qE "^$algo,|,$algo,"
+}
+
+@test "where gradwire-ideas(7) has an idea, there is code, and its tools and labs exist" {
+    ideas
+    while IFS='|' read -r idea code labs commands; do
+        [ -f "$ROOT/$code" ] || { echo "$idea: no $code"; return 1; }
+        [ "$commands" ] || { echo "$idea: no command"; return 1; }
+        while read -r command; do
+            [ -x "$BUILD/${command%% *}" ] && has_algorithm "$command" ||
+                { echo "$idea: no tool or algorithm: $command"; return 1; }
+        done < <(echo "$commands" | tr '|' '\n')
+        for lab in $labs; do
             [ -d "$(echo "$ROOT/labs/$lab"-*)" ] ||
                 { echo "$idea: no lab $lab"; return 1; }
         done

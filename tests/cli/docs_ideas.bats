@@ -1,10 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The commands of README's table of ideas are tried: those that end by
-# themselves run, on small data and for one epoch; of the others, which want a
-# run, a network card or minutes, the command, its options and its settings are
-# those that its help names.
+# The commands of gradwire-ideas(7): those that end by themselves run, on small
+# data and for one epoch. The others need a run, a network card or minutes; of
+# them the help has the command, its options and its settings.
 
 load docs
 
@@ -80,10 +79,9 @@ named() {
     done
 }
 
-@test "the commands of the table of ideas run, or their help names what they have" {
-    sed -n '/^## Where each idea is/,/^## Reading/s/^| //p' "$ROOT/README.md" |
-        grep '|' | tail -n +3 | cut -d '|' -f 3 | tr '`' '\n' | grep '^[a-z]' |
-        sort -u >commands
+@test "the commands of gradwire-ideas(7) run, or their help has their options" {
+    ideas
+    cut -d '|' -f 4- ideas | tr '|' '\n' | sort -u >commands
     ln -s labs/plans/ring-allreduce.plan mine.plan
     make_data
     run=0

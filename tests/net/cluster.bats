@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The commands with which README makes a cluster of this machine, as they stand
-# there: lines of the section that begin with "# ".
+# The commands with which gradwire-cluster(7) makes a cluster of this machine: the
+# lines of that section that begin with "# ".
 
 load lab.bash
 
@@ -15,13 +15,13 @@ teardown() {
     lab_down
 }
 
-@test "the commands of README's cluster" {
+@test "the commands of the cluster on one machine in gradwire-cluster(7)" {
     cd "$BATS_TEST_TMPDIR"
     lab_needs ip tc nsenter
-    ln -s "$BUILD" build
+    PATH=$BUILD:$PATH
     ln -s "$ROOT/labs" .
-    sed -n '/^## On a cluster/,/^## [^O]/s/^    # //p' "$ROOT/README.md" \
-        >commands
+    sed -n '/^\.Sh A CLUSTER ON ONE MACHINE/,/^\.Sh RDMA/s/^# //p' \
+        "$ROOT/man/gradwire-cluster.7" >commands
     [ "$(wc -l <commands)" -gt 10 ]
     timeout 120 sh -euxc ". ./commands" >out.txt 2>err.txt 3>&- ||
         { tail -n 30 out.txt err.txt && false; }
