@@ -58,7 +58,7 @@ struct gw_targets {
     void (*judge)(const struct gw_unrolled *unrolled, double *targets,
                   double *advantages);
 };
-/* The built-in one: V-trace (Espeholt et al. 2018, section 4.1). */
+/* The built-in policy: V-trace (Espeholt et al. 2018, section 4.1). */
 extern GW_API const struct gw_targets gw_vtrace;
 
 /* The configuration of actors and learner. */

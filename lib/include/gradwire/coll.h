@@ -197,67 +197,86 @@ GW_API GW_MUST_CHECK enum gw_err gw_wait_all(size_t count,
 GW_API GW_MUST_CHECK enum gw_err gw_run(struct gw_comm *comm,
                                         const struct gw_call *call);
 
-/* Each of these functions runs one collective by gw_run, with the algorithm of
- * gw_choose. struct gw_call describes the arguments. */
+/* ---- collectives: each runs one call by gw_run; struct gw_call describes the
+ * arguments, gradwire-coll(3) the sizes of the buffers ---- */
+
+/* Copies `count` elements of the root to all ranks. */
 GW_API GW_MUST_CHECK enum gw_err gw_broadcast(struct gw_comm *comm,
                                               const void *in, void *out,
                                               size_t count, enum gw_dtype type,
                                               unsigned root);
+/* Reduces `count` elements of all ranks to the root. */
 GW_API GW_MUST_CHECK enum gw_err gw_reduce(struct gw_comm *comm, const void *in,
                                            void *out, size_t count,
                                            enum gw_dtype type, enum gw_redop op,
                                            unsigned root);
+/* Reduces `count` elements of all ranks to all ranks. */
 GW_API GW_MUST_CHECK enum gw_err gw_allreduce(struct gw_comm *comm,
                                               const void *in, void *out,
                                               size_t count, enum gw_dtype type,
                                               enum gw_redop op);
+/* Collects one block of `count` elements from each rank at the root. */
 GW_API GW_MUST_CHECK enum gw_err gw_gather(struct gw_comm *comm, const void *in,
                                            void *out, size_t count,
                                            enum gw_dtype type, unsigned root);
+/* Sends one block of `count` elements from the root to each rank. */
 GW_API GW_MUST_CHECK enum gw_err gw_scatter(struct gw_comm *comm,
                                             const void *in, void *out,
                                             size_t count, enum gw_dtype type,
                                             unsigned root);
+/* Collects one block of `count` elements from each rank at all ranks. */
 GW_API GW_MUST_CHECK enum gw_err gw_allgather(struct gw_comm *comm,
                                               const void *in, void *out,
                                               size_t count, enum gw_dtype type);
+/* Reduces one block of `count` elements for each rank to that rank. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_reduce_scatter(struct gw_comm *comm, const void *in, void *out, size_t count,
                   enum gw_dtype type, enum gw_redop op);
+/* Sends one block of `count` elements from each rank to each rank. */
 GW_API GW_MUST_CHECK enum gw_err gw_alltoall(struct gw_comm *comm,
                                              const void *in, void *out,
                                              size_t count, enum gw_dtype type);
+/* Returns when all ranks have called it. */
 GW_API GW_MUST_CHECK enum gw_err gw_barrier(struct gw_comm *comm);
+/* Collects blocks of different lengths at the root, as gw_gather. */
 GW_API GW_MUST_CHECK enum gw_err gw_gatherv(struct gw_comm *comm,
                                             const void *in, void *out,
                                             const size_t *counts,
                                             const size_t *displs,
                                             enum gw_dtype type, unsigned root);
+/* Sends blocks of different lengths from the root, as gw_scatter. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_scatterv(struct gw_comm *comm, const void *in, const size_t *counts,
             const size_t *displs, void *out, enum gw_dtype type, unsigned root);
+/* Collects blocks of different lengths at all ranks, as gw_allgather. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_allgatherv(struct gw_comm *comm, const void *in, void *out,
               const size_t *counts, const size_t *displs, enum gw_dtype type);
+/* Sends blocks of different lengths to each rank, as gw_alltoall. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_alltoallv(struct gw_comm *comm, const void *in, const size_t *counts,
              const size_t *displs, void *out, const size_t *recv_counts,
              const size_t *recv_displs, enum gw_dtype type);
 
-/* Point to point. A send is matched by the peer's next receive from this rank.
- * Counts and types must agree. Sends and receives are ordered with the
- * collectives of the communicator. The functions that end in _start return a
- * request for gw_test and gw_wait; the others wait. */
+/* ---- point to point: a send is matched by the peer's next receive from this rank;
+ * counts and types must agree; sends and receives are ordered with the collectives
+ * of the communicator ---- */
+
+/* Starts a send of `count` elements to `peer`; *request is for gw_test and
+ * gw_wait. `data` must not change until it is done. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_send_start(struct gw_comm *comm, const void *data, size_t count,
               enum gw_dtype type, unsigned peer, struct gw_request **request);
+/* Starts a receive of `count` elements from `peer`, likewise. */
 GW_API GW_MUST_CHECK enum gw_err gw_recv_start(struct gw_comm *comm, void *data,
                                                size_t count, enum gw_dtype type,
                                                unsigned peer,
                                                struct gw_request **request);
+/* Sends `count` elements to `peer` and waits. */
 GW_API GW_MUST_CHECK enum gw_err gw_send(struct gw_comm *comm, const void *data,
                                          size_t count, enum gw_dtype type,
                                          unsigned peer);
+/* Receives `count` elements from `peer` and waits. */
 GW_API GW_MUST_CHECK enum gw_err gw_recv(struct gw_comm *comm, void *data,
                                          size_t count, enum gw_dtype type,
                                          unsigned peer);
