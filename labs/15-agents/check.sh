@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Runs actors with the learner's settings, on a machine whose times depend on the
-# seed; counts what processes send; then with the learner's targets: first beside V-trace for a few updates,
-# where numbers must agree, then with much lag.
+# Runs actors with the learner's settings, with times that depend on the seed, and
+# counts the messages of processes. Then uses the learner's targets: first for a few
+# updates, which must agree with V-trace, then with much lag.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -34,7 +34,7 @@ for count in policy trajectory policies; do
     reckon "counted.$count" "$(setting "$count" messages.conf)"
 done
 
-say "targets.c, 40 updates beside V-trace:"
+say "targets.c, 40 updates compared with V-trace:"
 mine=$LAB_OUT/mine.so
 compile mine "$LAB_DIR/targets.c"
 if [ "$(value mine.compiled)" != 1 ]; then

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Holds the learner's formulas against virtual time, with costs that depend on the
-# seed; compiles, proves, counts, simulates and runs mine.c on racks that depend on
-# the seed, too, beside everything that comes with gradwire.
+# Compares the learner's formulas with virtual time, with costs that depend on the
+# seed. Compiles, verifies, prices, simulates and runs mine.c on racks that also
+# depend on the seed, and compares it with all built-in algorithms.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -16,62 +16,62 @@ A=$((10 + SEED * 7 % 30))
 R=1000
 note A "$A"
 
-# beside NAME ALGORITHM RANKS: its time as a multiple of T.
-beside() {
+# compared NAME ALGORITHM RANKS: notes its time as a multiple of T.
+compared() {
     measure "$1" collrun sim allreduce --algo "$2" --topo "$flat" \
         --alpha "${A}us" -n "$3" -b "$S"
     tell "$1" time_us
     reckon "$1.ratio" "$1.time_us/T"
 }
 
-# said ENTRY ALGORITHM BYTES TIME: what stops.txt says of it.
-said() {
+# formula ENTRY ALGORITHM BYTES TIME: evaluates its formula in stops.txt.
+formula() {
     S=$3
     note S "$S"
     note T "$4"
     wrote=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/stops.txt" | tail -n 1)
     reckon "$1" "$wrote"
-    printf '%s of %s bytes, %s us a message, in %s us: %s = %s ranks\n' "$2" \
+    printf '%s of %s bytes, %s us per message, in %s us: %s = %s ranks\n' "$2" \
         "$S" "$A" "$4" "$wrote" "$(value "$1")"
     if awk -v n="$(value "$1")" 'BEGIN { exit !(n >= 8 && n < 70000) }'; then
         return 0
     fi
-    echo "    that is no number of ranks between 8 and 70000"
+    echo "    that is not a number of ranks between 8 and 70000"
     note "$1_below.ratio" 9
     return 1
 }
 
-# percent ENTRY SHARE: of the ranks it says.
+# percent ENTRY SHARE: prints that share of its ranks.
 percent() {
     awk -v n="$(value "$1")" -v share="$2" \
         'BEGIN { printf "%.0f\n", n * share / 100 }'
 }
 
-# power ENTRY: the power of two that is not above.
+# power ENTRY: prints the largest power of two up to its value.
 power() {
     awk -v n="$(value "$1")" 'BEGIN { for (p = 1; 2 * p <= n; p *= 2); print p }'
 }
 
 say "stops.txt:"
-# One of the two sizes is quicker than a message, the other one slower.
-if said one_shot one_shot $((1000 * (A + (SEED % 2 * 2 - 1) * A / 2))) \
+# Depending on the seed, the bytes take less or more time than the message.
+if formula one_shot one_shot $((1000 * (A + (SEED % 2 * 2 - 1) * A / 2))) \
     $((A * (200 + SEED * 13 % 100))); then
-    beside one_below one_shot "$(percent one_shot 94)"
-    beside one_above one_shot "$(percent one_shot 106)"
+    compared one_below one_shot "$(percent one_shot 94)"
+    compared one_above one_shot "$(percent one_shot 106)"
 fi
-if said ring ring $((1000000 + SEED % 5 * 200000)) \
+if formula ring ring $((1000000 + SEED % 5 * 200000)) \
     $((4000 + A * 2 * (200 + SEED * 17 % 100))); then
-    beside ring_below ring "$(percent ring 94)"
-    beside ring_above ring "$(percent ring 106)"
+    compared ring_below ring "$(percent ring 94)"
+    compared ring_above ring "$(percent ring 106)"
 fi
 bytes=$((1000 * (A / 2 + SEED % 3 * A)))
-if said doubling recursive_doubling "$bytes" \
+if formula doubling recursive_doubling "$bytes" \
     $(((A + bytes / R) * (19 + SEED % 4 * 2) / 2)); then
-    beside doubling_below recursive_doubling "$(power doubling)"
-    beside doubling_above recursive_doubling $((2 * $(power doubling)))
+    compared doubling_below recursive_doubling "$(power doubling)"
+    compared doubling_above recursive_doubling $((2 * $(power doubling)))
 fi
 
-# first NAME BYTES: ranks are doubled until one of the three takes more than T.
+# first NAME BYTES: doubles the ranks until one of the three takes more than T.
 first() {
     note T "$((A * (100 + SEED * 11 % 60)))"
     printf '    %s, %s us:' "$2" "$(value T)"
@@ -91,17 +91,17 @@ first() {
     slow=$(echo "$slow" | sed 's/recursive_//' | xargs)
     wrote=$(sed -n "s/#.*//; s/^ *first_$1 *= *//p" "$LAB_DIR/stops.txt" |
         tail -n 1 | xargs)
-    printf ' at %s ranks it is %s; you say %s\n' "$ranks" "$slow" "$wrote"
+    printf ' at %s ranks it is %s; your answer is %s\n' "$ranks" "$slow" "$wrote"
     if [ "$wrote" = "$slow" ]; then
         note "$1.right" 1
     else
         note "$1.right" 0
     fi
 }
-# Who reads 131072 hosts 42 times waits for that.
+# A small file, because reading 131072 hosts 42 times takes long.
 few=$LAB_OUT/few.topo
 sed 's/131071/255/' "$flat" >"$few"
-say "Who stops first, with few bytes and with many?"
+say "Which stops first, with few bytes and with many?"
 first few 400
 first many $((A * R * 10))
 printf 'few\tlabs/lab check 16 --seed %s\nmany\tlabs/lab check 16 --seed %s\n' \
@@ -139,13 +139,14 @@ if [ "$(value mine.compiled)" != 1 ]; then
 fi
 measure verify collrun verify allreduce --algo "$so" --all --max-ranks 40
 
-say "On $K racks of $M ranks, uplinks of half a card, first beside the others:"
+say "On $K racks of $M ranks, with uplinks of half a NIC:"
 measure proof collrun verify allreduce --algo "$so" -n $((K * M)) --group "$M"
 measure price collrun price allreduce --algo "$so" -n $((K * M)) --group "$M" \
     -b "$B"
 tell price rounds rank_bytes
 
-# sizes NAME BYTES: NAME and all others, NAME_all; the least time of those.
+# sizes NAME BYTES: simulates mine as NAME, the others as NAME_all, and notes the
+# least time of the others.
 sizes() {
     measure "$1" collrun sim allreduce --algo "$so" --topo "$cluster" -b "$2"
     measure_by algo "$1_all" collrun sim allreduce --topo "$cluster" \
@@ -157,7 +158,7 @@ sizes() {
         }
         END { print least }' "$LAB_OUT/values")"
     tell "$1" uplink_buffers time_us
-    printf '    %-24s %s\n' "best of the others" "$(value "$1_best")"
+    printf '    %-24s %s\n' "best built-in algorithm" "$(value "$1_best")"
 }
 sizes small4 4K
 sizes mid "$B"
@@ -172,7 +173,7 @@ tell small messages total_bytes
 
 # ---- choices.txt ----
 
-# chosen SIZE NAME: the time of what is chosen for it.
+# chosen SIZE NAME: notes the time of the algorithm chosen for this size.
 chosen() {
     algo=$(sed 's/#.*//' "$LAB_DIR/choices.txt" |
         awk -v size="$1" '$1 == size { name = $2 } END { print name }')

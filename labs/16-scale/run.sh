@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# From 8 ranks that are processes to 100,000 that are not: messages counted twice,
-# then the virtual time of tours, trees and barriers.
+# Counts the messages of 8 real ranks and of their simulation. Then simulates tours,
+# trees and barriers of up to 100,000 ranks.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -18,15 +18,15 @@ timed() {
         -n "$ranks" -b "$bytes"
 }
 
-say "$Q ranks, as processes and in virtual time. Is a simulation to be believed?"
+say "$Q ranks, as processes and in virtual time. Do the counts agree?"
 measure real collrun run allreduce --algo ring -n "$Q" -b 64K
 timed virtual "$Q" 64K allreduce --algo ring
 tell real messages wire_bytes wrong
 tell virtual messages total_bytes
 note real_messages "$(value real.messages)"
 
-say "A message costs $A us, and 4 bytes next to nothing. A tour is what a chunk of" \
-    "the ring does twice: ranks one after the other."
+say "A message costs $A us, and 4 bytes almost nothing. A tour passes all ranks one" \
+    "after the other; a chunk of the ring does it twice."
 printf '\n%10s %14s %14s %14s\n' ranks '2 tours, us' 'trees, us' 'barrier, us'
 for ranks in 10 100 1000 10000 100000; do
     for what in 'broadcast chain 2' 'allreduce reduce_broadcast 1' \
@@ -40,7 +40,7 @@ for ranks in 10 100 1000 10000 100000; do
     done | xargs printf '%10s %14s %14s %14s\n' "$ranks"
 done
 
-say "The three again, with what you can type:"
+say "The three again, as commands that you can type:"
 timed tour "$P" 4 broadcast --algo chain --segments 1
 reckon ring_ms '2*tour.time_us/1000'
 timed tree "$P" 4 allreduce --algo reduce_broadcast
@@ -51,8 +51,8 @@ timed barrier "$H" 4 barrier --algo dissemination
 tell barrier rounds time_us
 note barrier_us "$(value barrier.time_us)"
 
-say "With $S bytes a rank: the ring, once more with messages that cost nothing." \
-    "Where is the one twice the other?"
+say "With $S bytes per rank: the ring, and again with messages that cost nothing." \
+    "At how many ranks is the first time twice the second?"
 for ranks in 80 120; do
     timed "ring$ranks" "$ranks" "$S" allreduce --algo ring
     measure "bytes$ranks" collrun sim allreduce --algo ring --topo "$flat" \
@@ -69,7 +69,7 @@ tell far rounds time_us
 tell near rounds time_us
 reckon halving_gain 'far.time_us/near.time_us'
 
-say "And everybody to everybody, $V ranks and $Z bytes:"
+say "And every rank to every other, $V ranks and $Z bytes:"
 timed one "$V" "$Z" allreduce --algo one_shot
 tell one rounds time_us
 note one_us "$(value one.time_us)"

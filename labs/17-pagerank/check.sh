@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The learner's combine.c in pagerank.c: on a random graph, its size and its
-# links by the seed, dense and sparse, with other numbers of ranks.
+# Compiles pagerank.c with the learner's combine.c and runs it, dense and sparse, on
+# a random graph. The size, the links and the number of ranks depend on the seed.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"

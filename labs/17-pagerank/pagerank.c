@@ -6,16 +6,16 @@
  *     x'(v) = (1 - d)/n + d * sum of x(u)/links(u) over the links u -> v
  *
  * with d = 0.85, by HOW "dense" or "sparse" (combine.c), run by collrun exec.
- * It ends when x changes by less than a millionth, all changes added up. Each
- * page has three links. GRAPH 0 is a row of villages of 16: a page links to the
- * next one, to the one on the other side of the world, and to its church.
- * Others are seeds: the next few pages, and any page, rather one with a low
- * number; from 1000 on any three pages.
+ * It ends when the sum of all changes of x is below a millionth. Each page has
+ * three links. GRAPH 0 is a row of villages of 16: a page links to the next one,
+ * to the one on the other side of the row, and to the first page of its village.
+ * Other numbers are seeds: two links to one of the next few pages, and one to a
+ * random page, more often with a low number; from 1000 on, three random pages.
  *
- * Rank 0 prints one line: what was sent an iteration; `pairs`, how often a rank
- * has links to a page of another; how many values differ from those of one
- * process; and the largest share of a change that was left in the next, which
- * cannot be above d (but for rounding).
+ * Rank 0 prints one line: the bytes per iteration; `pairs` of a rank and a page of
+ * another to which it links; the number of values that differ from those of one
+ * process; and the largest ratio of a change to the one before, which is at most d
+ * (except for rounding).
  */
 #include "pagerank.h"
 
@@ -36,9 +36,9 @@ struct job {
     bool sparse;
     unsigned graph;
     uint64_t *x, *given, *got; /* x: of the own block */
-    uint64_t sent, sent_most;  /* bytes, of an iteration */
+    uint64_t sent, sent_most;  /* bytes per iteration */
     unsigned turns;
-    double kept; /* the largest share of a change that was left */
+    double kept; /* the largest ratio of a change to the one before */
 };
 
 static void links_of(const struct job *j, unsigned page, unsigned to[LINKS])
@@ -58,7 +58,7 @@ static void links_of(const struct job *j, unsigned page, unsigned to[LINKS])
         to[l] = (unsigned)gw_rng_below(&rng, n);
 }
 
-/* What `count` pages from `first` on give, added to given[]. */
+/* Adds the values that `count` pages from `first` on give to given[]. */
 static void give(const struct job *j, const uint64_t *x, unsigned first,
                  unsigned count, uint64_t *given)
 {
@@ -70,9 +70,9 @@ static void give(const struct job *j, const uint64_t *x, unsigned first,
     }
 }
 
-/* x becomes what was got; the sum of all changes. */
-static uint64_t take(const struct job *j, uint64_t *x, const uint64_t *got,
-                     unsigned count)
+/* Sets x to the received sums. Returns the sum of all changes. */
+static uint64_t apply_sums(const struct job *j, uint64_t *x,
+                           const uint64_t *got, unsigned count)
 {
     uint64_t base = ONE / 100 * (100 - PER_CENT) / j->share.pages, change = 0;
     for (unsigned v = 0; v < count; v++) {
@@ -107,7 +107,7 @@ static enum gw_err iterate(struct job *j)
         err = j->sparse ? combine_sparse(s, j->given, j->got)
                         : combine(s, j->given, j->got);
         j->sent = bytes_sent(s->comm) - sent;
-        mine = take(j, j->x, j->got, s->block);
+        mine = apply_sums(j, j->x, j->got, s->block);
         if (!err)
             err = gw_allreduce(s->comm, &mine, &change, 1, GW_U64, GW_SUM);
         if (j->turns++ > 0 && (double)change / (double)before > j->kept)
@@ -116,7 +116,8 @@ static enum gw_err iterate(struct job *j)
     return err;
 }
 
-/* The same by one process; how many values of this block differ. */
+/* Computes the same by one process. Returns the number of values of this block
+ * that differ. */
 static uint64_t differing(const struct job *j)
 {
     unsigned n = j->share.pages;
@@ -129,7 +130,7 @@ static uint64_t differing(const struct job *j)
     for (unsigned t = 0; t < j->turns; t++) {
         memset(given, 0, n * sizeof *given);
         give(j, x, 0, n, given);
-        take(j, x, given, n);
+        apply_sums(j, x, given, n);
     }
     for (unsigned v = 0; v < j->share.block; v++)
         wrong += x[j->share.rank * j->share.block + v] != j->x[v];
@@ -171,7 +172,8 @@ static enum gw_err begin(struct job *j, bool **linked, struct gw_error *why)
     s->block = s->pages / s->ranks;
     if (s->pages == 0 || s->pages % (VILLAGE * s->ranks) || s->pages % 2)
         return gw_fail(why, GW_EINVAL,
-                       "%u pages by %u ranks: a multiple of %u is wanted",
+                       "%u pages on %u ranks: the number of pages must be a "
+                       "multiple of %u",
                        s->pages, s->ranks, VILLAGE * s->ranks);
     j->x = calloc(s->block, sizeof *j->x);
     j->got = calloc(s->block, sizeof *j->got);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# PageRank of the row of villages by an all-reduce, with what the learner begins
-# with; by a reduce-scatter and an all-to-all, with ours.
+# Runs PageRank of the row of villages by an all-reduce, with the starter, and by a
+# reduce-scatter and an all-to-all, with the solution.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -16,9 +16,9 @@ ranked() {
     tell "$1" turns rank_bytes bytes wrong kept
 }
 
-say "$N pages, $P ranks. What is sent an iteration; wrong is how many values" \
-    "differ from those of one process, kept the largest share of a change that" \
-    "was left in the next:"
+say "$N pages, $P ranks, bytes per iteration. wrong is the number of values that" \
+    "differ from those of one process. kept is the largest ratio of the change of an" \
+    "iteration to the one before:"
 ranked by_allreduce plain dense
 ranked by_reduce_scatter ours dense
 ranked by_alltoall ours sparse

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The learner's halo.c in heat.c: on random points, by strips, tiles and oblong
-# blocks, the size by the seed; then on the wave, with a look every K steps.
+# Compiles heat.c with the learner's halo.c and runs it on random points, by strips,
+# tiles and oblong blocks; the size depends on the seed. Then runs the wave with a
+# test every K steps.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -23,7 +24,7 @@ if [ "$(value mine.compiled)" = 1 ]; then
     measure oblong collrun exec -n 8 "$mine" 2x4 "$M" "$T" 0 "$SEED" 0.2
     tell oblong halo_messages halo_bytes wrong
 
-    say "The wave, with a look every $K steps:"
+    say "The wave, with a test every $K steps:"
     measure seldom collrun exec -n "$P" "$mine" "${D}x$D" "$N" 100 "$K" 0 0.2
     tell seldom steps looks residual_messages wrong
 fi

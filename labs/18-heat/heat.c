@@ -5,14 +5,15 @@
  *
  *     u' = u + r (up + down + left + right - 4 u),
  *
- * by the blocks of SHAPE ("16x1": strips, "4x4": tiles), a rank each, run by
+ * by the blocks of SHAPE ("16x1": strips, "4x4": tiles), one per rank, run by
  * collrun exec. It ends after STEPS, or when the residual, the root of the sum
- * of squares, is below a thousandth of that of the start; it looks at that
- * after steps for which look_now says so. START 0 is the wave cos(2 pi i/6)
- * cos(2 pi j/6), of which 1 - 4r (sin^2 pi/6 + sin^2 pi/6) = 1 - 2r is left
- * after each step; others are seeds of random points. Rank 0 prints one line:
- * what was sent, and how many points differ from those of one process that
- * computes them all, in the same order of additions and so to the last bit.
+ * of squares, is below a thousandth of that of the start. It tests that after the
+ * steps for which look_now returns true. START 0 is the wave cos(2 pi i/6)
+ * cos(2 pi j/6), which each step multiplies by 1 - 4r (sin^2 pi/6 + sin^2 pi/6) =
+ * 1 - 2r; other numbers are seeds of random points. Rank 0 prints one line: the
+ * messages and bytes, and the number of points that differ from those of one
+ * process. That process computes all points with the same order of additions, so
+ * they must be equal to the last bit.
  */
 #include "heat.h"
 
@@ -86,7 +87,7 @@ static void step(const struct heat *h, const struct block *b, double *u,
         }
 }
 
-/* Of all ranks, by an algorithm whose messages can be counted beforehand. */
+/* The residual of all ranks, by an algorithm with a known number of messages. */
 static enum gw_err residual(struct heat *h, double *root)
 {
     double mine = 0, all = 0;
@@ -135,7 +136,8 @@ static enum gw_err compute(struct heat *h)
     return err;
 }
 
-/* The same by one process; how many points of this rank's block differ. */
+/* Computes the same by one process. Returns the number of points of this rank's
+ * block that differ. */
 static uint64_t differing(const struct heat *h)
 {
     const struct block all = {.rows = h->n, .cols = h->n};
@@ -167,7 +169,7 @@ static uint64_t differing(const struct heat *h)
     return wrong;
 }
 
-/* Sums over the ranks, and the most that one of them has sent. */
+/* Prints sums over the ranks, and the bytes of the busiest rank. */
 static enum gw_err report(struct heat *h)
 {
     uint64_t mine[5] = {h->halo.messages, h->halo.bytes, h->residual.messages,
@@ -198,7 +200,7 @@ static enum gw_err lay_out(struct heat *h, struct gw_error *why)
         h->n % h->px || h->n % 6 || h->steps == 0)
         return gw_fail(why, GW_EINVAL,
                        "%ux%u blocks of %u x %u points (a multiple of 6) by %u "
-                       "ranks: that does not come out even",
+                       "ranks: does not divide evenly",
                        h->py, h->px, h->n, h->n, gw_comm_size(h->comm));
     y = rank / h->px;
     x = rank % h->px;

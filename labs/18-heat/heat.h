@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A heat equation on a torus of n x n points, cut into py x px blocks, a rank
- * each. heat.c has all but what the two functions below do; yours are in
+ * A heat equation on a torus of n x n points, cut into py x px blocks, one per
+ * rank. heat.c has everything except the two functions below; yours are in
  * halo.c.
  *
  *     memory of a block:      halo row (from above)
- *                        halo |  rows x cols of one's own  | halo
+ *                        halo |  rows x cols of this rank  | halo
  *                             halo row (from below)
  */
 #ifndef HEAT_H
@@ -14,9 +14,9 @@
 #include <gradwire/gradwire.h>
 
 struct block {
-    unsigned rows, cols; /* of one's own */
+    unsigned rows, cols; /* of this rank */
     unsigned up, down, left,
-        right; /* the ranks there; may be the rank itself */
+        right; /* neighbour ranks; may be the rank itself */
 };
 
 /* The point in row i and column j of the block; -1 and rows (cols) are its
@@ -30,8 +30,8 @@ static inline double *at(const struct block *b, double *u, int i, int j)
  * the corners are not used. */
 enum gw_err exchange(struct gw_comm *comm, const struct block *b, double *u);
 
-/* Is the residual to be computed after this step (1, 2, ...)? All ranks must
- * say the same. `every`: what was asked for; 0: never. */
+/* Returns whether to compute the residual after this step (1, 2, ...). All ranks
+ * must return the same. `every` is the argument EVERY; 0: never. */
 bool look_now(unsigned step, unsigned every);
 
 #endif

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The wave, by strips and by tiles, until it is gone; with our halo.c.
+# Runs the wave until it is gone, by strips and by tiles, with the solution.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -15,8 +15,8 @@ cut() {
     tell "$1" steps halo_messages halo_bytes rank_bytes residual_messages wrong
 }
 
-say "A wave on $N x $N points, $P ranks. Messages and bytes of a step, all ranks" \
-    "together; wrong is how many points differ from those of one process:"
+say "A wave on $N x $N points, $P ranks. Messages and bytes per step are of all ranks" \
+    "together; wrong is the number of points that differ from those of one process:"
 cut by_strips "${P}x1"
 cut by_tiles "${D}x$D"
 note strips "$(value by_strips.halo_bytes)"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Compiles the model with the learner's sums, and runs it; then sixteen ranks, dealt
-# to the tasks as the learner has it. The data depends on the seed.
+# Runs the model with the learner's groups of sixteen ranks. Then compiles it with
+# the learner's sums and runs it with eight. The data depend on the seed.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"

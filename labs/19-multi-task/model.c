@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Several tasks, one trunk (Caruana, Multitask learning, 1997). Task t is to
- * predict y = a_t . (W x) + noise from 32 features x; W, 2 times 32, is the
- * same for all tasks, and a_t is its own. A rank works on one task: it has a
- * share of its rows, computes the gradients of its trunk and head, has them
- * added up (sum.c), and takes a step:
+ * Several tasks, one trunk (Caruana, Multitask learning, 1997). Task t predicts
+ * y = a_t . (W x) + noise from 32 features x. W, 2 times 32, is the same for all
+ * tasks; a_t belongs to the task. A rank works on one task: it has a share of its
+ * rows, computes the gradients of trunk and head, adds them up (sum.c), and takes
+ * a step:
  *
  *     model TASK-OF-EACH-RANK [alone|seed=N]...      model 0,0,0,1,1,2,2,3
  *
- * with `alone` every task has a trunk of its own: what sum.c does, it does
- * among the ranks of the task. Rank 0 prints a line of JSON: what was sent, and
- * the mean squared error of each task on rows that nobody has learnt from.
+ * With `alone` every task has its own trunk: sum.c adds up among the ranks of the
+ * task. Rank 0 prints a line of JSON: the bytes and messages, and the mean squared
+ * error of each task on rows outside the training.
  */
 #include "tasks.h"
 
@@ -60,7 +60,7 @@ static float predict(const struct model *m, const float *x, float *hidden)
     return y;
 }
 
-/* Rows `first` on of a task; the test set is of another stream. */
+/* Rows from `first` on of a task; the test set has another seed. */
 static void make_rows(int task, bool test, unsigned first, struct rows *rows)
 {
     struct gw_rng rng;
@@ -88,7 +88,8 @@ static void begin(struct model *m, int task)
     draw(&rng, 1, m->head, WIDTH);
 }
 
-/* Of half the mean squared error over the task's rows: this rank's share. */
+/* This rank's share of the gradient of half the mean squared error over the task's
+ * rows. */
 static void slope(const struct model *m, const struct rows *rows, unsigned all,
                   struct model *gradient)
 {
@@ -136,9 +137,9 @@ static enum gw_err learn(struct sums *sums, int task, const struct rows *rows,
     return err;
 }
 
-/* ---- what is told ---- */
+/* ---- results ---- */
 
-struct told {
+struct results {
     double sent[4]; /* bytes and messages over all, over mine */
     double error[TASKS], ranks[TASKS];
     double rows_most;
@@ -156,10 +157,10 @@ static void count(struct gw_comm *comm, double *bytes, double *messages)
     }
 }
 
-/* Sums over ranks, but rows_most, which is the largest. */
-static enum gw_err tell(struct gw_comm *all, struct told *mine)
+/* Prints sums over ranks, and the largest rows_most. */
+static enum gw_err report(struct gw_comm *all, struct results *mine)
 {
-    struct told sum;
+    struct results sum;
     enum { COUNT = sizeof sum / sizeof(double) };
     double most = 0;
     enum gw_err err = gw_allreduce(all, (double *)mine, (double *)&sum, COUNT,
@@ -172,13 +173,14 @@ static enum gw_err tell(struct gw_comm *all, struct told *mine)
            "\"messages_mine\":%.0f,\"rows_most\":%.0f",
            sum.sent[0], sum.sent[1], sum.sent[2], sum.sent[3], most);
     for (unsigned t = 0; t < TASKS; t++)
-        if (isfinite(sum.error[t] / sum.ranks[t])) /* else nobody has it */
+        if (isfinite(sum.error[t] /
+                     sum.ranks[t])) /* otherwise no rank has it */
             printf(",\"error_%u\":%.4f", t, sum.error[t] / sum.ranks[t]);
     printf("}\n");
     return GW_OK;
 }
 
-/* Ranks of the task, and this one's place among them. */
+/* The number of ranks of the task, and this rank's place among them. */
 static bool assigned(const char *text, unsigned rank, unsigned size, int *task,
                      unsigned *place, unsigned *ranks)
 {
@@ -205,11 +207,11 @@ static enum gw_err work(struct gw_comm *all, int task, unsigned place,
     static struct rows rows;
     struct model m;
     struct gw_comm *group = NULL;
-    struct told told = {.rows_most = 0};
+    struct results results = {.rows_most = 0};
     unsigned first = task_rows[task] * place / ranks;
     rows.count = task_rows[task] * (place + 1) / ranks - first;
-    told.rows_most = rows.count;
-    told.ranks[task] = 1;
+    results.rows_most = rows.count;
+    results.ranks[task] = 1;
     make_rows(task, false, first, &rows);
     begin(&m, task);
     enum gw_err err = alone ? gw_comm_split(all, task, 0, &group, why) : GW_OK;
@@ -220,11 +222,11 @@ static enum gw_err work(struct gw_comm *all, int task, unsigned place,
         return err;
     gw_comm_counters_reset(sums.all);
     err = learn(&sums, task, &rows, &m);
-    count(sums.all, &told.sent[0], &told.sent[1]);
-    count(sums.mine, &told.sent[2], &told.sent[3]);
-    told.error[task] = test_error(&m, task);
+    count(sums.all, &results.sent[0], &results.sent[1]);
+    count(sums.mine, &results.sent[2], &results.sent[3]);
+    results.error[task] = test_error(&m, task);
     if (!err)
-        err = tell(all, &told);
+        err = report(all, &results);
     gw_comm_destroy(&sums.mine);
     gw_comm_destroy(&group);
     return err ? gw_fail(why, err, "%s", gw_comm_error(all)->text) : GW_OK;
@@ -250,7 +252,9 @@ int main(int argc, char **argv)
         !assigned(argv[1], gw_comm_rank(all), gw_comm_size(all), &task, &place,
                   &ranks))
         err = gw_fail(&why, GW_EINVAL,
-                      "which task has each of %u ranks? As 0,0,1,2",
+                      "the first argument must have a task (0 to 3) for each "
+                      "of %u ranks, "
+                      "such as 0,0,1,2",
                       gw_comm_size(all));
     else
         err = work(all, task, place, ranks, &why);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Four tasks on eight ranks: with a trunk that all share, with a trunk each, and
-# what one all-reduce with a slot for each head would send.
+# Trains four tasks on eight ranks, with a shared trunk and with one trunk per task.
+# Counts the bytes of one all-reduce with a slot for each head.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -10,8 +10,8 @@ set -eu
 model=$LAB_OUT/model
 make_program model "$LAB/model.c" "$LAB/solution/sum.c"
 
-say "The trunk is added up over all ranks, a head among those of its task. Bytes" \
-    "and messages are of a step:"
+say "The trunk is added up over all ranks, a head over those of its task. Bytes and" \
+    "messages are per step:"
 measure shared collrun exec -n "$P" "$model" 0,0,0,1,1,2,2,3 "seed=$SEED"
 tell shared bytes_all messages_all bytes_mine messages_mine rows_most \
     error_0 error_1 error_2 error_3
@@ -20,8 +20,8 @@ note head_bytes "$(value shared.bytes_mine)"
 note head_messages "$(value shared.messages_mine)"
 note rows "$(value shared.rows_most)"
 
-say "Every task with a trunk of its own. Look at the errors, which can be 0.01 at" \
-    "best: which task needs the others?"
+say "Every task with its own trunk. Look at the errors; the best possible is 0.01." \
+    "Which task needs the others?"
 measure alone collrun exec -n "$P" "$model" 0,0,0,1,1,2,2,3 alone "seed=$SEED"
 tell alone bytes_all bytes_mine error_0 error_1 error_2 error_3
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What model.c wants of sum.c: gradients of the trunk, which all tasks share,
- * and of the head, which is a task's own, added up over those who have to have
- * the same.
+ * The functions of sum.c that model.c calls. They add up the gradient of the
+ * trunk, which all tasks share, and that of the head, which belongs to one task,
+ * over the ranks that must have equal copies.
  */
 #ifndef TASKS_H
 #define TASKS_H
@@ -10,15 +10,14 @@
 #include <gradwire/gradwire.h>
 
 struct sums {
-    struct gw_comm *all; /* every rank */
-    struct gw_comm
-        *mine; /* yours to make, if you want one; NULL: there is none */
+    struct gw_comm *all;  /* every rank */
+    struct gw_comm *mine; /* for you to create if you need one; NULL: none */
 };
 
 /* Called once, by all ranks; this one works on `task`. */
 enum gw_err sums_begin(struct sums *sums, int task, struct gw_error *why);
 /* Called in each step, by all ranks: `trunk` and `head` are this rank's
- * gradients, and are to become sums. Use `ring` as below, so that bytes can be
+ * gradients, and must become sums. Use `ring` below, so that the bytes can be
  * counted. */
 enum gw_err sums_step(struct sums *sums, float *trunk, size_t trunk_floats,
                       float *head, size_t head_floats);

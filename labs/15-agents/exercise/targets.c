@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a learner learns from a trajectory. As it is these are n-step returns:
- * as if the policy that learns had played it. Make V-trace of it:
+ * Computes the learner's targets for a trajectory. This version computes n-step
+ * returns, as if the policy that learns had chosen the actions. Change it to
+ * V-trace:
  *
  *     cc -shared -fPIC -I lib/include -o targets.so targets.c
  *     psnode actors cartpole -q 24 --set rate=2 --targets ./targets.so
  *
- * u->ratios[t] is pi / mu of the action of step t, u->values[t] is V of what
- * was seen then, and u->values[u->count] that of what came after the last step.
+ * u->ratios[t] is pi / mu of the action of step t, u->values[t] is V of the
+ * observation before it, and u->values[u->count] V of the last observation.
  */
 #include <gradwire/gradwire.h>
 
@@ -28,6 +29,6 @@ const struct gw_plugin gw_plugin = {
     .version = GW_PLUGIN_VERSION,
     .kind = GW_PLUGIN_TARGETS,
     .name = "mine",
-    .summary = "what I learn from a trajectory",
+    .summary = "my targets",
     .targets = &mine,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * V-trace: an action counts for as much as the policy that learns would still
- * take it, at most once.
+ * V-trace: the weight of an action is its probability under the policy that
+ * learns over that under the policy that chose it, at most 1.
  */
 #include <gradwire/gradwire.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * An all-reduce for a cluster of racks. This one is a ring: right for any
- * number of ranks, few bytes, and many rounds. args->group is how many ranks a
- * rack has, and 0 if nobody says; rank r is in rack r / group.
+ * An all-reduce for a cluster of racks. This version is a ring: right for any
+ * number of ranks, few bytes, and many rounds. args->group is the number of ranks
+ * per rack, or 0 if it is unknown; rank r is in rack r / group.
  *
  *     cc -shared -fPIC -I lib/include -o lab-work/16/mine.so lab-work/16/mine.c
  *
@@ -15,14 +15,14 @@ static bool valid(unsigned ranks)
     return ranks > 0;
 }
 
-/* How many parts the buffer is cut into. */
+/* The number of chunks of the buffer. */
 static unsigned chunks(const struct gw_algo_args *args)
 {
     return args->ranks;
 }
 
-/* One round: each rank passes the chunk that is its own less `lag` to the next.
- */
+/* One round: each rank sends the chunk with its own number less `lag` to the next
+ * rank. */
 static void pass(struct gw_builder *b, unsigned ranks, unsigned lag,
                  enum gw_action action)
 {

@@ -2,11 +2,11 @@
  *
  * All-reduce on a box of prime sides, those within a rack first. A rank's
  * number has a digit for each side: r = x1 + q1 (x2 + q2 (x3 + ...)). Along one
- * side after the other small rings reduce-scatter what their ranks still answer
- * for: after side i a rank answers for the chunks whose first i digits are its
- * own. Then backwards, with copies. Rounds are 2 times the sum of q-1; bytes
- * are those of a ring; and only a rack's share of the buffer crosses its
- * uplink.
+ * side after the other, small rings reduce-scatter the chunks for which their ranks
+ * are still responsible. After side i, these are the chunks whose first i digits
+ * are the rank's own. Then backwards, with copies. The rounds are 2 times the sum
+ * of q-1, the bytes are those of a ring, and only a rack's share of the buffer
+ * crosses its uplink.
  */
 #include <gradwire/gradwire.h>
 
@@ -24,7 +24,7 @@ static void cut(struct box *box, unsigned n)
             box->side[box->sides++] = q;
 }
 
-/* What does not fill racks has none. */
+/* Ranks that do not fill whole racks get a box without racks. */
 static struct box box_of(const struct gw_algo_args *args)
 {
     struct box box = {.ranks = args->ranks};
@@ -46,7 +46,7 @@ static unsigned chunks(const struct gw_algo_args *args)
 }
 
 /* One round on all rings along a side of q ranks, which are `below` apart: each
- * rank passes on the chunks whose digit is its own less `lag`. */
+ * rank sends on the chunks whose digit is its own less `lag`. */
 static void pass(struct gw_builder *b, unsigned ranks, unsigned below,
                  unsigned q, unsigned lag, enum gw_action action)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Your part of PageRank (pagerank.h). It is right as it is, and sends far too
- * much: after the all-reduce every rank has the sums of all pages, and looks at
+ * Your part of PageRank (pagerank.h). This version is right, but sends far too
+ * much: after the all-reduce every rank has the sums of all pages, and uses only
  * those of its own block.
  */
 #include "pagerank.h"
@@ -24,7 +24,7 @@ enum gw_err combine(struct share *s, uint64_t *given, uint64_t *got)
 
 enum gw_err prepare_sparse(struct share *s)
 {
-    (void)s; /* nothing is known yet of which pages are linked */
+    (void)s; /* the linked pages of other ranks are unknown */
     return GW_OK;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A solution: a reduce-scatter instead of an all-reduce; and an all-to-all of
- * the values that are not known to be nothing. Which those are the links say,
- * and these do not change: the numbers of the pages travel once.
+ * A solution: a reduce-scatter instead of an all-reduce, and an all-to-all of the
+ * values that can be other than 0. The links determine their pages and never
+ * change, so the page numbers are sent only once.
  */
 #include "pagerank.h"
 
@@ -29,7 +29,7 @@ static size_t sum(const size_t *counts, unsigned ranks)
     return all;
 }
 
-/* How many values go to each rank, and come from each. */
+/* Counts the values that go to each rank and come from each. */
 static enum gw_err count(struct share *s)
 {
     s->send_counts = calloc(s->ranks, sizeof *s->send_counts);

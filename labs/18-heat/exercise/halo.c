@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Your part of the heat equation (heat.h). What is here serves strips: rows
- * travel, and a block that is as wide as the torus has its own columns at its
- * sides. For tiles (px > 1) the columns must travel, too: a column does not lie
- * in one piece, so it is copied into an array first.
+ * Your part of the heat equation (heat.h). This version is right for strips: it
+ * sends rows, and a block as wide as the torus is its own neighbour at the sides.
+ * For tiles (px > 1) the columns must be sent, too. The points of a column are not
+ * contiguous, so copy them into an array first.
  */
 #include "heat.h"
 

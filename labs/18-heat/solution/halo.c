@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A solution: columns are copied into an array, travel as rows do, and are
- * copied out at the other side. The residual is looked at every so many steps.
+ * A solution: columns are copied into an array, sent like rows, and copied out at
+ * the other side. The residual is tested after every so many steps.
  */
 #include "heat.h"
 
@@ -55,8 +55,8 @@ static void put_column(const struct block *b, double *u, int j,
         *at(b, u, (int)i, j) = column[i];
 }
 
-/* Column `mine` goes to the rank `to`, and what comes from `from` becomes the
- * column `halo`. */
+/* Sends column `mine` to the rank `to`, and receives the column `halo` from the
+ * rank `from`. */
 static enum gw_err move_column(struct gw_comm *comm, const struct block *b,
                                double *u, int mine, unsigned to, int halo,
                                unsigned from)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * As it is, trunk and head are added up over all ranks: as if there were one
- * task. Make the ranks of a task a communicator of their own (gw_comm_split, in
- * lib/include/gradwire/coll.h), and add the head up there.
+ * This version adds up trunk and head over all ranks, as if there were one task.
+ * Make a communicator for the ranks of each task (gw_comm_split, in
+ * lib/include/gradwire/coll.h), and add up the head there.
  */
 #include "tasks.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The trunk is everybody's, the head is the task's.
+ * All ranks share the trunk; the ranks of a task share its head.
  */
 #include "tasks.h"
 
