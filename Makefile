@@ -155,6 +155,12 @@ $(B)/tests/fault/failpoints.o: CPPFLAGS += -Itests/unit
 $(B)/failpoints: $(B)/tests/fault/failpoints.o $(RING_CREW_OBJ) $(LIB_A) $(B)/link.stamp
 	$(link) $(UNIT_LIBS) $(TOOL_LIBS)
 
+# How many source files an action enters: make check-entered. B is a build with
+# coverage counters, which its own make makes.
+$(B)/entered: $(B)/tests/tools/entered.o $(RING_CREW_OBJ) $(LIB_A) $(B)/link.stamp
+	$(link) $(UNIT_LIBS) $(TOOL_LIBS)
+$(B)/tests/tools/entered.o: CPPFLAGS += -Itests/unit
+
 $(BENCHES): $(B)/bench/%: $(B)/tests/bench/%.o $(LIB_A) $(B)/link.stamp
 	@mkdir -p $(@D)
 	$(link) $(LIB_LIBS)
@@ -208,7 +214,11 @@ check-repeat: all $(B)/pskills $(B)/unit
 check-model:
 	@tests/spin/check.sh $(B)
 # Chaos on real processes, of CHAOS_FOR each; every failpoint.
-.PHONY: check-chaos check-failpoints check-calm check-memory check-rejoin sim-night
+.PHONY: check-chaos check-entered check-failpoints check-calm check-memory check-rejoin sim-night
+#: check-entered     source files that a call, a push and a death enter, by coverage
+check-entered:
+	@$(MAKE) --no-print-directory B=$(B)/coverage SAN=--coverage OPT=-O0 $(B)/coverage/entered
+	@tests/tools/entered.sh $(B)/coverage
 #: check-chaos       ringctl chaos on rings and servers (CHAOS_FOR=1m each)
 check-chaos: all
 	@B=$(B) tests/fault/chaos.sh

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The part of an action that tests/tools/entered.sh counts source files of: the
+ * coverage counters are cleared right before it and written right after it.
+ *
+ *     entered first        the first all-reduce of a communicator, 2 ranks, shm
+ *     entered repeated     the same call again
+ *     entered push         a push until it is acknowledged, 2 servers, 2 replicas
+ *     entered death        a ring of 3: from the death of a member to the result
+ *                          of the op that it left, as a survivor sees it
+ *
+ * Built with --coverage. The other processes of an action end by SIGKILL, so
+ * that only the counters of one are written.
+ */
+#include "ring_crew.h"
+
+#include <gradwire/gradwire.h>
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void __gcov_reset(void);
+void __gcov_dump(void);
+
+static void check(enum gw_err err, const struct gw_error *why)
+{
+    if (!err)
+        return;
+    fprintf(stderr, "entered: %s\n", why->text);
+    kill(0, SIGKILL);
+}
+
+/* Everything ends here, the other processes too. */
+_Noreturn static void done(void)
+{
+    __gcov_dump();
+    kill(0, SIGKILL);
+    _exit(1);
+}
+
+static void measure_allreduce(bool repeated)
+{
+    static float data[1024], sum[1024];
+    char rendezvous[64];
+    struct gw_error why = {0};
+    struct gw_comm *comm;
+    snprintf(rendezvous, sizeof rendezvous, "ipc://@gw-entered-%ld",
+             (long)getpid());
+    unsigned rank = fork() == 0 ? 1 : 0;
+    const struct gw_comm_config config = {
+        .rank = rank, .size = 2, .rendezvous = rendezvous};
+    check(gw_comm_create(&config, &comm, &why), &why);
+    if (repeated)
+        check(gw_allreduce(comm, data, sum, 1024, GW_F32, GW_SUM), &why);
+    __gcov_reset();
+    check(gw_allreduce(comm, data, sum, 1024, GW_F32, GW_SUM), &why);
+    if (rank == 0)
+        done();
+    pause();
+}
+
+static void measure_push(void)
+{
+    static const uint64_t keys[] = {1, 2, 3};
+    static const float values[] = {1, 2, 3};
+    const struct gw_ps_local_config config = {.servers = 2, .replicas = 2};
+    const struct gw_ps_table_config form = {.name = "t", .width = 1};
+    struct gw_ps_local *local;
+    struct gw_ps_config client = {0};
+    struct gw_error why = {0};
+    struct gw_ps *ps;
+    unsigned table;
+    check(gw_ps_local_start(&config, &local, &why), &why);
+    gw_ps_local_client(local, &client);
+    check(gw_ps_connect(&client, &ps, &why), &why);
+    check(gw_ps_table(ps, &form, &table, &why), &why);
+    check(gw_ps_push(ps, table, keys, 3, values, NULL, &why), &why);
+    __gcov_reset();
+    check(gw_ps_push(ps, table, keys, 3, values, NULL, &why), &why);
+    done();
+}
+
+/* A member's part: node 2 counts from its op 20 on, in which node 0 dies. It was
+ * started last, so it knows the other processes. */
+static enum gw_err turn(struct crew *crew, struct gw_ring *ring,
+                        struct gw_error *why)
+{
+    static uint64_t epoch;
+    struct crew_seat *seat = crew_seat(crew, crew->seat);
+    struct gw_ring_status status;
+    gw_ring_status(ring, &status);
+    if (crew->node == 2 && atomic_load(&seat->ops) == 20) {
+        epoch = status.epoch;
+        __gcov_reset();
+        kill(crew->pids[0], SIGKILL);
+    }
+    enum gw_err err = crew_turn(crew, ring, why);
+    if (crew->node == 2 && epoch && atomic_load(&seat->epoch) > epoch)
+        done();
+    return err;
+}
+
+/* As a test, since the crew's conditions are assertions. */
+START_TEST(death)
+{
+    static struct crew crew;
+    const struct crew_plan plan = {
+        .members = 3, .seats = 3, .count = 1000, .turn = turn};
+    ring_crew_start(&crew, &plan);
+    for (;;)
+        crew_await_ops(&crew, 1, UINT64_MAX);
+}
+END_TEST
+
+static void measure_death(void)
+{
+    Suite *suite = suite_create("death");
+    TCase *tests = tcase_create("death");
+    tcase_add_test(tests, death);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_SILENT);
+    srunner_free(runner);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc == 2 ? argv[1] : "";
+    setpgid(0, 0);
+    if (strcmp(what, "first") == 0 || strcmp(what, "repeated") == 0)
+        measure_allreduce(*what == 'r');
+    else if (strcmp(what, "push") == 0)
+        measure_push();
+    else if (strcmp(what, "death") == 0)
+        measure_death();
+    fprintf(stderr, "entered: first, repeated, push or death\n");
+    return 64;
+}
