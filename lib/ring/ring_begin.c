@@ -50,12 +50,12 @@ static bool wants_to_admit(const struct gw_ring *ring)
 /* The control thread asks it, in its next turn: ring_turn.c says why. */
 static void admit(struct gw_ring *ring)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
+    const struct gw__member_request ask = {.kind = GW__ASK_STANDING,
+                                           .standing = ring->standing};
     ring->admitting = ring->admit_due = true;
     ring->admit_epoch = ring->book.view.ring_epoch;
     ring->admit_began_ns = gw_now_ns();
-    gw__ring_ask(ring, ask, /* wakes it */
-                 gw__member_ask_standing(ask, &ring->standing));
+    gw__ring_ask(ring, &ask); /* wakes it */
 }
 
 /* Nothing is left to be done before the op; true when it has begun. */

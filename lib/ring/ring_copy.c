@@ -132,10 +132,11 @@ static enum gw_err check(struct gw_ring *ring, uint64_t deadline_ns,
 
 static void say_ready(struct gw_ring *ring, bool *said)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
+    const struct gw__member_request ask = {.kind = GW__ASK_READY,
+                                           .op = ring->pull.have_op};
     gw__failpoint(GW__AT_COPY_READY);
     *said = true;
-    gw__ring_ask(ring, ask, gw__member_ask_ready(ask, ring->pull.have_op));
+    gw__ring_ask(ring, &ask);
 }
 
 /* The others may need our end of the wire before we have the state. */

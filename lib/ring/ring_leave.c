@@ -65,12 +65,12 @@ struct leaver {
 static void speak(struct gw_ring *ring, struct leaver *leaver,
                   const struct gw__view *view)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
+    static const struct gw__member_request leave = {.kind = GW__ASK_LEAVE};
     leaver->due_ns = gw_now_ns() + (leaver->past ? leave_again_ns : again_ns);
     leaver->asked = leaver->asked || leaver->past;
     if (leaver->past) {
         gw__failpoint(GW__AT_RING_LEAVE);
-        gw__ring_ask(ring, ask, gw__member_ask_leave(ask));
+        gw__ring_ask(ring, &leave);
     } else
         ask_all(ring, view);
 }

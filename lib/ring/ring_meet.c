@@ -35,18 +35,16 @@ void gw__ring_part(struct gw_ring *ring)
 /* With the lock. */
 static void accuse(struct gw_ring *ring, unsigned rank)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     const struct gw__view *view = &ring->book.view;
     if (view->ring_epoch != ring->comm_epoch || rank >= view->ring_count)
         return; /* that is over, and its ranks are others' */
     const char *wire = ring->config.wire;
     bool same_host = !wire || strcmp(wire, "shm") == 0;
-    struct gw__process who = {view->ring[rank].node,
-                              view->ring[rank].incarnation};
-    gw__events_loss(ring, who.node, same_host ? GW_BY_EXIT : GW_BY_RESET);
-    gw__ring_ask(ring, ask,
-                 same_host ? gw__member_ask_lost(ask, who)
-                           : gw__member_ask_reset(ask, who));
+    const struct gw__member_request ask = {
+        .kind = same_host ? GW__ASK_LOST : GW__ASK_RESET,
+        .who = {view->ring[rank].node, view->ring[rank].incarnation}};
+    gw__events_loss(ring, ask.who.node, same_host ? GW_BY_EXIT : GW_BY_RESET);
+    gw__ring_ask(ring, &ask);
 }
 
 static void accuse_lost(struct gw_ring *ring, uint64_t lost)
@@ -125,15 +123,16 @@ static enum gw_err prepare(struct gw_ring *ring, const struct gw__view *view,
 static enum gw_err say_where(struct gw_ring *ring, uint64_t ring_epoch,
                              const struct gw_comm *comm, struct gw_error *why)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     const struct gw__address *address = gw__comm_address(comm);
-    size_t bytes =
-        gw__member_ask_address(ask, ring_epoch, address->blob, address->bytes);
-    if (bytes == 0)
+    struct gw__member_request ask = {
+        .kind = GW__ASK_ADDRESS,
+        .address = {.ring_epoch = ring_epoch, .bytes = address->bytes}};
+    if (address->bytes > sizeof ask.address.blob)
         return gw_fail(why, GW_EINTERNAL, "an address of %zu bytes",
                        address->bytes);
+    memcpy(ask.address.blob, address->blob, address->bytes);
     gw__session_lock(&ring->session);
-    gw__ring_ask(ring, ask, bytes);
+    gw__ring_ask(ring, &ask);
     gw__session_unlock(&ring->session);
     return GW_OK;
 }

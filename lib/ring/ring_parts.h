@@ -227,7 +227,8 @@ void gw__sure_ask(struct gw_ring *ring);
 /* ---- ring_wait.c; all with `lock` held ---- */
 
 /* Asks the machine; the ring fails when it cannot be asked. */
-void gw__ring_ask(struct gw_ring *ring, const void *data, size_t bytes);
+void gw__ring_ask(struct gw_ring *ring,
+                  const struct gw__member_request *request);
 /* Either thread: raises `stop` if there is a reason. It stays up until main has
  * looked: a reason that comes and goes has left another view behind. */
 void gw__ring_raise_stop(struct gw_ring *ring);

@@ -33,25 +33,28 @@ static bool stands_elsewhere(const struct gw_ring *ring)
 
 static void stand(struct gw_ring *ring, uint64_t now_ns)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
+    const struct gw__member_request ask = {.kind = GW__ASK_STANDING,
+                                           .standing = ring->standing};
     if (!ring->member || !stands_elsewhere(ring) ||
         now_ns - ring->stood_ns < stand_ns)
         return;
     ring->stood = ring->standing;
     ring->stood_ns = now_ns;
-    gw__ring_ask(ring, ask, gw__member_ask_standing(ask, &ring->standing));
+    gw__ring_ask(ring, &ask);
 }
 
 static void admit(struct gw_ring *ring)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
+    const struct gw__member_request ask = {
+        .kind = GW__ASK_ADMIT,
+        .admit = {.from_op = ring->book.next_op,
+                  .ring_epoch = ring->admit_epoch,
+                  .order = ring->order}};
     if (!ring->admit_due)
         return;
     ring->admit_due = false;
     gw__failpoint(GW__AT_ADMIT_DUE);
-    gw__ring_ask(ring, ask,
-                 gw__member_ask_admit(ask, ring->book.next_op,
-                                      ring->admit_epoch, &ring->order));
+    gw__ring_ask(ring, &ask);
 }
 
 /* Calls on_status when there is something new; without the lock. */

@@ -11,9 +11,10 @@
 
 #include "base/failpoint.h"
 
-void gw__ring_ask(struct gw_ring *ring, const void *data, size_t bytes)
+void gw__ring_ask(struct gw_ring *ring,
+                  const struct gw__member_request *request)
 {
-    enum gw_err err = gw__session_ask(&ring->session, data, bytes);
+    enum gw_err err = gw__session_ask(&ring->session, request);
     if (!err)
         return;
     if (!ring->failed.code)
@@ -110,18 +111,17 @@ enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why)
 
 void gw__ring_report(struct gw_ring *ring)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    struct gw__report report;
+    struct gw__member_request ask = {.kind = GW__ASK_REPORT,
+                                     .flush = {.epoch = ring->flush_epoch}};
     if (!ring->flushing || ring->reported || ring->moving)
         return;
     ring->reported = true;
     gw__book_freeze(&ring->book);
-    gw__book_report(&ring->book, &report);
+    gw__book_report(&ring->book, &ask.flush.report);
     gw__ring_stand(ring, GW__FLUSHING, -1);
     gw__status_reached(ring, &ring->status.last.frozen_ns);
     gw__failpoint(GW__AT_RING_REPORT);
-    gw__ring_ask(ring, ask,
-                 gw__member_ask_report(ask, ring->flush_epoch, &report));
+    gw__ring_ask(ring, &ask);
 }
 
 void gw__ring_settle(struct gw_ring *ring)

@@ -7,7 +7,8 @@
 #ifndef TESTS_DETECTOR_RUN_H
 #define TESTS_DETECTOR_RUN_H
 
-#include <cluster/detector/detector.h>
+#include "detector_machine.h"
+
 #include <cluster/registry/registry.h>
 #include <sim/sim.h>
 

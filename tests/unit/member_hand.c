@@ -219,12 +219,17 @@ void hand_flush_begins(uint64_t epoch)
     hand_tell_news();
 }
 
+void hand_ask(const struct gw__member_request *ask)
+{
+    hand_input(GW__ASKED, SELF, ask, sizeof *ask);
+}
+
 void hand_give_report(uint64_t flush_epoch)
 {
-    static uint8_t ask[GW__MEMBER_ASK_MAX];
-    const struct gw__report report = {.floor = 7};
-    size_t bytes = gw__member_ask_report(ask, flush_epoch, &report);
-    hand_input(GW__ASKED, SELF, ask, bytes);
+    const struct gw__member_request ask = {
+        .kind = GW__ASK_REPORT,
+        .flush = {.epoch = flush_epoch, .report = {.floor = 7}}};
+    hand_ask(&ask);
 }
 
 void hand_reported(uint64_t flush_epoch, unsigned node)

@@ -44,6 +44,7 @@ void hand_teardown(void);
 
 void hand_input(enum gw__input_kind kind, uint32_t from, const void *data,
                 size_t bytes);
+void hand_ask(const struct gw__member_request *ask);
 /* The timer fires when it is due, until `ms` have passed. */
 void hand_pass(uint64_t ms);
 /* The same, and the detector inside of it knows it. */

@@ -129,24 +129,6 @@ START_TEST(who_was_never_heard_may_take_a_second_to_connect)
 }
 END_TEST
 
-START_TEST(data_counts_as_a_beat)
-{
-    uint8_t bytes[GW__DETECTOR_ASK_MAX];
-    detector_begin(2, (struct gw__sim_options){.seed = 7});
-    detector_scene->deaf = true;
-    detector_faults("at 1s cut 0>1\n");
-    size_t used = gw__detector_ask_heard(
-        bytes, 0, gw__sim_incarnation(detector_scene->sim, 0));
-    for (uint64_t ms = 1000; ms < 3000; ms += 50)
-        gw__sim_ask(detector_scene->sim, ms * MS, 1, bytes, used);
-    detector_run(3100);
-    ck_assert_uint_eq(detector_accusations(), 0);
-    detector_run(3300);
-    ck_assert_uint_eq(detector_accusers_of(0), 1);
-    detector_end();
-}
-END_TEST
-
 START_TEST(a_member_comes_back_as_another_incarnation)
 {
     detector_begin(4, (struct gw__sim_options){.seed = 8,
@@ -197,9 +179,8 @@ END_TEST
 
 static void stand(unsigned node, uint64_t at_ms, struct gw__standing standing)
 {
-    uint8_t bytes[GW__DETECTOR_ASK_MAX];
-    size_t used = gw__detector_ask_standing(bytes, &standing);
-    gw__sim_ask(detector_scene->sim, at_ms * MS, node, bytes, used);
+    const struct detector_ask ask = {.stands = true, .standing = standing};
+    gw__sim_ask(detector_scene->sim, at_ms * MS, node, &ask, sizeof ask);
 }
 
 START_TEST(the_watchdog_names_the_one_at_the_root)
@@ -296,7 +277,6 @@ Suite *suite_detector(void)
     tcase_add_test(t, a_short_sleep_is_no_crime);
     tcase_add_test(t, a_cut_link_gives_one_accuser_and_no_conviction);
     tcase_add_test(t, who_was_never_heard_may_take_a_second_to_connect);
-    tcase_add_test(t, data_counts_as_a_beat);
     tcase_add_test(t, a_member_comes_back_as_another_incarnation);
     tcase_add_test(t, the_watchdog_names_the_one_at_the_root);
     tcase_add_test(t, a_beat_of_another_incarnation_is_no_beat);

@@ -3,7 +3,8 @@
  * The failure detector in the real world: four of them, each on a driver, over
  * ipc. It is the object code that test_detector.c runs in the simulator.
  */
-#include <cluster/detector/detector.h>
+#include "detector_machine.h"
+
 #include <cluster/driver/driver.h>
 
 #include <check.h>
@@ -28,33 +29,7 @@ static struct member {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-/* ---- the machine: a detector behind a byte that says whose the message is,
- * as in a member ---- */
-
-enum { BEAT = 7, BEAT_MAX = 4096 };
-
-static void send_beat(void *context, uint32_t to, const void *data,
-                      size_t bytes)
-{
-    const struct gw__actions *outer = context;
-    unsigned char beat[1 + BEAT_MAX] = {BEAT};
-    if (bytes > BEAT_MAX)
-        return;
-    memcpy(beat + 1, data, bytes);
-    outer->send(outer->driver, to, beat, 1 + bytes);
-}
-
-static void set_timer(void *context, uint32_t timer, uint64_t at_ns)
-{
-    const struct gw__actions *outer = context;
-    outer->set_timer(outer->driver, timer, at_ns);
-}
-
-static void tell(void *context, const void *data, size_t bytes)
-{
-    const struct gw__actions *outer = context;
-    outer->tell(outer->driver, data, bytes);
-}
+/* ---- the machine: a detector whose beats are counted ---- */
 
 struct beating {
     unsigned self;
@@ -73,20 +48,11 @@ static void step(void *state, const struct gw__input *input,
                  const struct gw__actions *actions)
 {
     struct beating *beating = state;
-    struct gw__actions outer = *actions;
-    struct gw__actions inner = {.driver = &outer,
-                                .send = send_beat,
-                                .set_timer = set_timer,
-                                .tell = tell};
-    struct gw__input stripped = *input;
     if (input->kind == GW__START)
         beating->self = input->from;
-    if (input->kind == GW__MESSAGE) {
+    if (input->kind == GW__MESSAGE)
         count_beat(beating->self, input->from);
-        stripped.data = (const char *)input->data + 1;
-        stripped.bytes = input->bytes - 1;
-    }
-    gw__detector_machine.step(beating->detector, &stripped, &inner);
+    detector_machine.step(beating->detector, input, actions);
 }
 
 static struct gw__machine_kind kind = {.name = "detector", .step = step};
@@ -102,7 +68,8 @@ static void on_tell(void *context, const void *data, size_t bytes)
 {
     struct member *member = context;
     struct gw__notice notice;
-    ck_assert_int_eq(gw__notice_decode(data, bytes, &notice, NULL), GW_OK);
+    ck_assert_uint_eq(bytes, sizeof notice);
+    memcpy(&notice, data, sizeof notice);
     pthread_mutex_lock(&lock);
     if (notice.kind == GW__NOTICE_ACCUSE) {
         member->accused[notice.node]++;
@@ -120,8 +87,7 @@ static void start_member(unsigned node)
     config.pause_ns = 500000000; /* for a machine with much else to do */
     snprintf(endpoint, sizeof endpoint, "ipc://@gw-detector-%ld-%u",
              (long)getpid(), node);
-    kind.state_bytes =
-        sizeof(struct beating) + gw__detector_machine.state_bytes;
+    kind.state_bytes = sizeof(struct beating) + detector_machine.state_bytes;
     struct gw__driver_config driver = {
         .kind = &kind,
         .mesh = {.node = node,
@@ -139,15 +105,14 @@ static void start_member(unsigned node)
 
 static void start_all(void)
 {
-    struct gw__view view = {.epoch = 1, .ring_epoch = 1, .ring_count = NODES};
-    uint8_t ask[GW__DETECTOR_ASK_MAX];
+    struct detector_ask ask = {
+        .view = {.epoch = 1, .ring_epoch = 1, .ring_count = NODES}};
     memset(members, 0, sizeof members);
     for (unsigned i = 0; i < NODES; i++) {
-        view.ring[i] =
+        ask.view.ring[i] =
             (struct gw__ring_member){.node = i, .incarnation = incarnation(i)};
         start_member(i);
     }
-    size_t bytes = gw__detector_ask_view(ask, &view);
     for (unsigned i = 0; i < NODES; i++) {
         for (unsigned j = 0; j < NODES; j++)
             if (i != j)
@@ -155,7 +120,8 @@ static void start_all(void)
                     gw__driver_know(members[i].driver, j,
                                     gw__driver_endpoint(members[j].driver)),
                     GW_OK);
-        ck_assert_int_eq(gw__driver_ask(members[i].driver, ask, bytes), GW_OK);
+        ck_assert_int_eq(gw__driver_ask(members[i].driver, &ask, sizeof ask),
+                         GW_OK);
     }
 }
 

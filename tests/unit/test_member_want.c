@@ -26,9 +26,10 @@ static const struct gw__order wanted = {.count = 1, .nodes = {RIGHT}};
 /* By an application that knows the ring of this epoch. */
 static void ask_admit_in(uint64_t from_op, uint64_t ring_epoch)
 {
-    static uint8_t ask[GW__MEMBER_ASK_MAX];
-    hand_input(GW__ASKED, SELF, ask,
-               gw__member_ask_admit(ask, from_op, ring_epoch, &wanted));
+    hand_ask(&(const struct gw__member_request){
+        .kind = GW__ASK_ADMIT,
+        .admit = {
+            .from_op = from_op, .ring_epoch = ring_epoch, .order = wanted}});
 }
 
 static void ask_admit(uint64_t from_op)
@@ -146,14 +147,13 @@ END_TEST
 START_TEST(a_report_goes_before_accusations)
 {
     struct gw__command c;
-    uint8_t ask[GW__MEMBER_ASK_MAX];
+    const struct gw__member_request lost = {.kind = GW__ASK_LOST,
+                                            .who = {LEFT, hand_id_of(LEFT)}};
     hand_in_ring();
     hand_flush_begins(2);
     ask_admit(9); /* forbidden now, but it keeps the client busy */
     ck_assert(hand_asked(GW__CMD_ADMIT, &c));
-    size_t bytes =
-        gw__member_ask_lost(ask, (struct gw__process){LEFT, hand_id_of(LEFT)});
-    hand_input(GW__ASKED, SELF, ask, bytes);
+    hand_ask(&lost);
     hand_give_report(2);
     hand_clear();
     hand_answer(&c, GW_PENDING, "later");
@@ -169,11 +169,10 @@ END_TEST
 
 static void lose_connection(unsigned node)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    size_t bytes =
-        gw__member_ask_reset(ask, (struct gw__process){node, hand_id_of(node)});
+    const struct gw__member_request reset = {.kind = GW__ASK_RESET,
+                                             .who = {node, hand_id_of(node)}};
     hand_clear();
-    hand_input(GW__ASKED, SELF, ask, bytes);
+    hand_ask(&reset);
 }
 
 static void see_awake(unsigned node)
@@ -259,9 +258,9 @@ static void hear_meet(unsigned from, uint64_t epoch, bool knows_ours)
 
 static void ask_address(uint64_t epoch)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    hand_input(GW__ASKED, SELF, ask,
-               gw__member_ask_address(ask, epoch, "me", 2));
+    hand_ask(&(const struct gw__member_request){
+        .kind = GW__ASK_ADDRESS,
+        .address = {.ring_epoch = epoch, .bytes = 2, .blob = "me"}});
 }
 
 static unsigned meets_sent(void)
@@ -348,12 +347,14 @@ END_TEST
 START_TEST(too_many_commands_are_refused_and_a_report_still_goes)
 {
     enum { MANY = 12 };
-    struct gw__command c = {.kind = GW__CMD_HEAL}, first;
-    uint8_t ask[GW__MEMBER_ASK_MAX];
+    struct gw__member_request heal = {.kind = GW__ASK_COMMAND,
+                                      .own = {.command = {GW__CMD_HEAL}}};
+    struct gw__command c, first;
     hand_in_ring();
-    for (unsigned i = 0; i < MANY; i++)
-        hand_input(GW__ASKED, SELF, ask,
-                   gw__member_ask_command(ask, &c, 100 + i));
+    for (unsigned i = 0; i < MANY; i++) {
+        heal.own.tag = 100 + i;
+        hand_ask(&heal);
+    }
     ck_assert_int_eq(hand_told(GW__TOLD_ANSWER)->answer.code, GW_ENOMEM);
     ck_assert_uint_eq(hand_told(GW__TOLD_ANSWER)->tag, 108);
     ck_assert(hand_asked(GW__CMD_HEAL, &first));

@@ -34,11 +34,8 @@ static const void *on_load(void *driver, uint32_t key, size_t *bytes)
 static void on_tell(void *driver, const void *data, size_t bytes)
 {
     const struct inner *inner = driver;
-    struct gw__told told;
-    if (bytes != sizeof told)
-        return;
-    memcpy(&told, data, sizeof told);
-    inner->told(inner->node, &told);
+    if (bytes == sizeof(struct gw__told))
+        inner->told(inner->node, data);
 }
 
 void inner_step(struct inner inner, const struct gw__input *input)

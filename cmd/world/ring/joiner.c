@@ -220,12 +220,13 @@ static bool may_begin(struct toy *toy)
 
 static void say_ready(struct toy *toy)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     struct state *s = &toy->state;
+    const struct gw__member_request ask = {.kind = GW__ASK_READY,
+                                           .op = s->next};
     if (s->ready_said || !s->known)
         return;
     s->ready_said = true;
-    toy_ask(toy, ask, gw__member_ask_ready(ask, s->next));
+    toy_ask(toy, &ask);
 }
 
 /* ---- giving up ---- */

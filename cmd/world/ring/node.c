@@ -38,14 +38,14 @@ static struct inner inner_of(struct toy *toy)
         .state = toy->member, .act = toy->act, .node = toy, .told = on_told};
 }
 
-void toy_ask(struct toy *toy, const uint8_t *ask, size_t bytes)
+void toy_ask(struct toy *toy, const struct gw__member_request *ask)
 {
     const struct gw__input input = {.kind = GW__ASKED,
                                     .now_ns = toy->now_ns,
                                     .from = toy->node,
                                     .incarnation = toy->incarnation_low,
                                     .data = ask,
-                                    .bytes = bytes};
+                                    .bytes = sizeof *ask};
     inner_step(inner_of(toy), &input);
 }
 
@@ -55,7 +55,6 @@ void toy_ask(struct toy *toy, const uint8_t *ask, size_t bytes)
  * can: when all are dead. */
 static void accuse_dead(struct toy *toy, const struct gw__news *news)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     const struct gw__view *view = &news->view;
     for (unsigned i = 0; i < view->ring_count; i++)
         if (oracle_lives(toy->world, &view->ring[i]))
@@ -64,16 +63,16 @@ static void accuse_dead(struct toy *toy, const struct gw__news *news)
         return;
     toy->accuse_ns = toy->now_ns + 100 * MS;
     for (unsigned i = 0; i < view->ring_count; i++) {
-        const struct gw__process dead = {view->ring[i].node,
-                                         view->ring[i].incarnation};
-        toy_ask(toy, ask, gw__member_ask_lost(ask, dead));
+        const struct gw__member_request dead = {
+            .kind = GW__ASK_LOST,
+            .who = {view->ring[i].node, view->ring[i].incarnation}};
+        toy_ask(toy, &dead);
     }
 }
 
 /* Admits the first members, as soon as there are enough of them. */
 static void supervise(struct toy *toy)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     struct world *w = toy->world;
     const struct gw__news *news = gw__member_news(toy->member);
     unsigned enough = w->first;
@@ -83,12 +82,15 @@ static void supervise(struct toy *toy)
     if (!toy->registered || news->view.ring_count ||
         news->joiner_count < enough || toy->now_ns < toy->admit_ns)
         return;
-    struct gw__command admit = {.kind = GW__CMD_ADMIT,
-                                .admit = {.count = news->joiner_count,
-                                          .ring_epoch = news->view.ring_epoch}};
-    memcpy(admit.admit.joiners, news->joiners, sizeof news->joiners);
+    struct gw__member_request ask = {.kind = GW__ASK_COMMAND,
+                                     .own = {.tag = 1}};
+    struct gw__command *admit = &ask.own.command;
+    admit->kind = GW__CMD_ADMIT;
+    admit->admit.count = news->joiner_count;
+    admit->admit.ring_epoch = news->view.ring_epoch;
+    memcpy(admit->admit.joiners, news->joiners, sizeof news->joiners);
     toy->admit_ns = toy->now_ns + 100 * MS;
-    toy_ask(toy, ask, gw__member_ask_command(ask, &admit, 1));
+    toy_ask(toy, &ask);
 }
 
 /* ---- the machine outside ---- */

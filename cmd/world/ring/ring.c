@@ -7,6 +7,8 @@
 
 #include <base/mix.h>
 
+#include <string.h>
+
 /* When nothing happens by chance: what comes before an op, and when the first
  * begins, for by then the ring is there. */
 #define CALM_COMPUTE_NS (10 * MS)
@@ -136,13 +138,12 @@ void ring_told(struct toy *toy, const struct gw__told *told)
 
 static void report(struct toy *toy)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    static const struct gw__report nothing;
-    struct gw__report report = nothing;
+    struct gw__member_request ask = {.kind = GW__ASK_REPORT,
+                                     .flush = {.epoch = toy->flush_epoch}};
     if (toy->in_ring)
-        gw__book_report(&toy->book, &report);
+        gw__book_report(&toy->book, &ask.flush.report);
     toy->wants_report = false;
-    toy_ask(toy, ask, gw__member_ask_report(ask, toy->flush_epoch, &report));
+    toy_ask(toy, &ask);
 }
 
 static void adopt(struct toy *toy)
@@ -164,11 +165,13 @@ static void adopt(struct toy *toy)
 
 static void meet(struct toy *toy)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    toy->asked_epoch = toy->book.view.ring_epoch;
-    toy_ask(toy, ask,
-            gw__member_ask_address(ask, toy->asked_epoch, &toy->node,
-                                   sizeof toy->node));
+    struct gw__member_request ask = {
+        .kind = GW__ASK_ADDRESS,
+        .address = {.ring_epoch = toy->book.view.ring_epoch,
+                    .bytes = sizeof toy->node}};
+    memcpy(ask.address.blob, &toy->node, sizeof toy->node);
+    toy->asked_epoch = ask.address.ring_epoch;
+    toy_ask(toy, &ask);
 }
 
 /* All have heard it by the end; until then now and then. */
@@ -227,16 +230,17 @@ static void begin(struct toy *toy)
 {
     const struct gw__page *page = next_page(toy);
     const struct gw__view *view = &toy->book.view;
-    uint8_t ask[GW__MEMBER_ASK_MAX];
     if (!toy->sure || toy->book.frozen || toy->admits ||
         (page && page->begun) || toy->now_ns < toy->compute_ns)
         return;
     if (is_to_admit(toy)) {
         toy->admit_tried = toy->book.next_op + 1;
         toy->admits = true;
-        toy_ask(toy, ask,
-                gw__member_ask_admit(ask, toy->book.next_op, view->ring_epoch,
-                                     &toy->order));
+        toy_ask(toy, &(const struct gw__member_request){
+                         .kind = GW__ASK_ADMIT,
+                         .admit = {.from_op = toy->book.next_op,
+                                   .ring_epoch = view->ring_epoch,
+                                   .order = toy->order}});
         return;
     }
     gw__book_begin(&toy->book);
@@ -307,7 +311,7 @@ static void add_result(struct toy *toy, uint64_t op)
 
 void ring_completed(struct toy *toy, uint64_t op)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
+    static const struct gw__member_request leave = {.kind = GW__ASK_LEAVE};
     bool first = op == toy->book.next_op;
     const struct told_event end = {.kind = GW_EV_OP_END,
                                    .peer = GW_NONE,
@@ -329,5 +333,5 @@ void ring_completed(struct toy *toy, uint64_t op)
     toy->compute_ns = toy->now_ns + MS + gw_rng_below(&toy->rng, 25 * MS);
     toy->leaves |= gw_rng_below(&toy->rng, 500) == 0;
     if (toy->leaves)
-        toy_ask(toy, ask, gw__member_ask_leave(ask));
+        toy_ask(toy, &leave);
 }

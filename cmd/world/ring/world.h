@@ -339,7 +339,7 @@ struct toy {
 const struct gw__machine_kind *member_kind(void);
 
 /* node.c */
-void toy_ask(struct toy *toy, const uint8_t *ask, size_t bytes);
+void toy_ask(struct toy *toy, const struct gw__member_request *ask);
 void toy_send(const struct toy *toy, unsigned node, const void *data,
               size_t bytes);
 GW_PRINTF(2, 3)

@@ -54,14 +54,14 @@ void seat_step(struct seat *s, const struct gw__input *input)
 
 void seat_ask(struct seat *s, const struct gw__command *command, unsigned tag)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    const struct gw__input input = {
-        .kind = GW__ASKED,
-        .now_ns = s->now_ns,
-        .from = s->node,
-        .incarnation = s->incarnation.low,
-        .data = ask,
-        .bytes = gw__member_ask_command(ask, command, tag)};
+    const struct gw__member_request ask = {
+        .kind = GW__ASK_COMMAND, .own = {.tag = tag, .command = *command}};
+    const struct gw__input input = {.kind = GW__ASKED,
+                                    .now_ns = s->now_ns,
+                                    .from = s->node,
+                                    .incarnation = s->incarnation.low,
+                                    .data = &ask,
+                                    .bytes = sizeof ask};
     if (!s->gone)
         inner_step(inner_of(s), &input);
 }

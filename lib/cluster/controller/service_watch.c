@@ -46,7 +46,7 @@ void gw__watch_beat(struct gw__service *s, unsigned node,
         return;
     if (w->silence.phi.beat_ns == 0)
         gw__silence_begin(&w->silence, &rule, s->now_ns);
-    gw__silence_heard(&w->silence, true, s->now_ns);
+    gw__silence_heard(&w->silence, s->now_ns);
     w->accused_ns = 0;
 }
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The detector's machine: what each input does. See detector.h for the idea.
+ * What the owner of a detector calls; see detector.h for the idea.
  */
 #include "detector_parts.h"
 
 #include <string.h>
-
-enum { BEAT_TIMER = 0 };
 
 const struct gw__detector_config gw__detector_defaults = {
     .beat_ns = 20000000,
@@ -27,15 +25,15 @@ const struct gw__ring_member *gw__detector_member(const struct gw__detector *d,
     return &d->view.ring[rank];
 }
 
-static void start(struct gw__detector *d, const struct gw__input *input)
+void gw__detector_start(struct gw__detector *d,
+                        const struct gw__detector_config *config, unsigned node,
+                        uint64_t incarnation, uint64_t now_ns)
 {
-    d->config = gw__detector_defaults;
-    if (input->bytes == sizeof d->config)
-        memcpy(&d->config, input->data, sizeof d->config);
-    d->self = input->from;
-    d->incarnation = input->incarnation;
+    d->config = *config;
+    d->self = node;
+    d->incarnation = incarnation;
     d->rank = -1;
-    d->due_ns = input->now_ns + d->config.beat_ns;
+    d->due_ns = now_ns + d->config.beat_ns;
 }
 
 /* ---- views ---- */
@@ -81,15 +79,13 @@ static void watch(struct gw__detector *d, uint64_t now_ns)
     gw__suspect_begin(d, before, count, now_ns);
 }
 
-static void adopt(struct gw__detector *d, struct gw__reader *r, uint64_t now_ns,
-                  const struct gw__actions *actions)
+void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
+                       uint64_t now_ns)
 {
-    struct gw__view view;
-    gw__get_view(r, &view);
-    if (!gw__reader_done(r) || view.epoch <= d->view.epoch)
+    if (d->config.beat_ns == 0 || view->epoch <= d->view.epoch)
         return;
-    bool same_ring = view.ring_epoch == d->view.ring_epoch;
-    d->view = view;
+    bool same_ring = view->ring_epoch == d->view.ring_epoch;
+    d->view = *view;
     if (same_ring)
         return;
     forget(d, now_ns);
@@ -97,10 +93,10 @@ static void adopt(struct gw__detector *d, struct gw__reader *r, uint64_t now_ns,
                   ? gw__view_rank(&d->view, d->self)
                   : -1;
     watch(d, now_ns);
-    gw__suspect_certain(d, actions);
+    gw__suspect_certain(d);
 }
 
-/* ---- questions ---- */
+/* ---- what happens ---- */
 
 static bool same_place(const struct gw__standing *a,
                        const struct gw__standing *b)
@@ -109,43 +105,38 @@ static bool same_place(const struct gw__standing *a,
            a->waits_for == b->waits_for;
 }
 
-static void stand(struct gw__detector *d, struct gw__reader *r, uint64_t now_ns)
+void gw__detector_stand(struct gw__detector *d,
+                        const struct gw__standing *standing, uint64_t now_ns)
 {
-    struct gw__standing standing;
     struct gw__known *self = &d->known[d->self];
-    gw__get_standing(r, &standing);
-    bool first = self->standing.stamp == 0;
-    if (!gw__reader_done(r) ||
-        (!first && same_place(&standing, &self->standing)))
+    uint64_t stamp = self->standing.stamp;
+    if (stamp > 0 && same_place(standing, &self->standing))
         return;
-    standing.stamp = self->standing.stamp + 1;
-    self->standing = standing;
+    self->standing = *standing;
+    self->standing.stamp = stamp + 1;
     self->changed_ns = now_ns;
 }
 
-static void asked(struct gw__detector *d, const struct gw__input *input,
-                  const struct gw__actions *actions)
+void gw__detector_beat(struct gw__detector *d, const struct gw__input *input)
 {
-    struct gw__reader r = gw__reader_on(input->data, input->bytes);
-    unsigned kind = gw__get_u8(&r);
-    if (kind == GW__ASK_VIEW)
-        adopt(d, &r, input->now_ns, actions);
-    else if (kind == GW__ASK_STANDING)
-        stand(d, &r, input->now_ns);
-    else if (kind == GW__ASK_HEARD) {
-        unsigned node = gw__get_u8_below(&r, GW__NODES_MAX);
-        uint64_t incarnation = gw__get_u64(&r);
-        if (gw__reader_done(&r) && gw__detector_member(d, node, incarnation))
-            gw__suspect_heard(d, node, false, input->now_ns, actions);
-    }
+    if (gw__detector_member(d, input->from, input->incarnation) &&
+        gw__beat_receive(d, input))
+        gw__suspect_heard(d, input->from, input->now_ns);
+}
+
+void gw__detector_died(struct gw__detector *d, unsigned node,
+                       uint64_t incarnation)
+{
+    if (node < GW__NODES_MAX)
+        d->ended[node] = incarnation;
+    gw__suspect_certain(d);
 }
 
 /* ---- the watchdog ---- */
 
 /* In an op, and nothing has moved for too long: who is to blame? Told again
  * only after as long a time, or when the answer changes. */
-static void look_for_laggard(struct gw__detector *d, uint64_t now_ns,
-                             const struct gw__actions *actions)
+static void look_for_laggard(struct gw__detector *d, uint64_t now_ns)
 {
     struct gw__standing standings[GW__NODES_MAX];
     const struct gw__known *self = &d->known[d->self];
@@ -164,59 +155,27 @@ static void look_for_laggard(struct gw__detector *d, uint64_t now_ns,
         return;
     d->told = found;
     d->told_ns = now_ns;
-    struct gw__notice notice = {.kind = GW__NOTICE_STUCK,
-                                .epoch = d->view.epoch,
-                                .node = found.node,
-                                .laggard = found};
-    gw__notice_tell(&notice, actions);
+    const struct gw__notice notice = {.kind = GW__NOTICE_STUCK,
+                                      .epoch = d->view.epoch,
+                                      .node = found.node,
+                                      .laggard = found};
+    d->config.notify(d->config.owner, &notice);
 }
 
-/* ---- the machine ---- */
+/* ---- the tick ---- */
 
-static void tick(struct gw__detector *d, uint64_t now_ns,
-                 const struct gw__actions *actions)
+uint64_t gw__detector_due(const struct gw__detector *d)
+{
+    return d->due_ns;
+}
+
+void gw__detector_tick(struct gw__detector *d, uint64_t now_ns,
+                       const struct gw__actions *act)
 {
     uint64_t late = now_ns > d->due_ns ? now_ns - d->due_ns : 0;
     gw__suspect_health(d, late, now_ns);
-    gw__beat_send(d, actions);
-    gw__suspect_check(d, now_ns, actions);
-    look_for_laggard(d, now_ns, actions);
+    gw__beat_send(d, act);
+    gw__suspect_check(d, now_ns, act);
+    look_for_laggard(d, now_ns);
     d->due_ns = now_ns + d->config.beat_ns;
 }
-
-static void step(void *state, const struct gw__input *input,
-                 const struct gw__actions *actions)
-{
-    struct gw__detector *d = state;
-    switch (input->kind) {
-    case GW__START:
-        start(d, input);
-        break;
-    case GW__TIMER:
-        tick(d, input->now_ns, actions);
-        break;
-    case GW__MESSAGE:
-        if (gw__detector_member(d, input->from, input->incarnation) &&
-            gw__beat_receive(d, input))
-            gw__suspect_heard(d, input->from, true, input->now_ns, actions);
-        return;
-    case GW__DIED:
-        if (input->from < GW__NODES_MAX)
-            d->ended[input->from] = input->incarnation;
-        gw__suspect_certain(d, actions);
-        return;
-    case GW__ASKED:
-        asked(d, input, actions);
-        return;
-    case GW__SEEN:
-        gw__suspect_seen(d, input, actions);
-        return;
-    }
-    actions->set_timer(actions->driver, BEAT_TIMER, d->due_ns);
-}
-
-const struct gw__machine_kind gw__detector_machine = {
-    .name = "detector",
-    .state_bytes = sizeof(struct gw__detector),
-    .step = step,
-};

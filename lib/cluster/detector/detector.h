@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The failure detector of one member, as a machine (base/machine.h). It beats,
- * listens to the beats of those that it watches (observers.h), and tells the
- * application whom to accuse; the registry convicts. What it knows, best first:
+ * The failure detector of one member. It beats, listens to the beats of those
+ * that it watches (observers.h), and notifies its owner whom to accuse; the
+ * registry convicts. It is part of a machine (base/machine.h), which passes on
+ * what concerns it and calls gw__detector_tick at the time that gw__detector_due
+ * says, so it is pure. What it knows, best first:
  *
  *     certain   DIED: the process has ended. Accused at once, as certain.
  *     silent    phi above the threshold (phi.h), or longer than a plug-in
@@ -36,38 +38,6 @@
 
 #include <gradwire/suspicion.h>
 
-/* What START brings; without data these are the defaults. */
-struct gw__detector_config {
-    uint64_t beat_ns;                     /* 20 ms */
-    uint64_t deviation_ns;                /* 20 ms */
-    uint64_t pause_ns;                    /* 100 ms */
-    uint64_t repeat_ns;                   /* 200 ms */
-    uint64_t stall_ns;                    /* 2 s */
-    uint32_t threshold_milli;             /* phi 8 */
-    const struct gw_suspicion *suspicion; /* instead of phi; NULL: none */
-};
-extern const struct gw__detector_config gw__detector_defaults;
-
-extern const struct gw__machine_kind gw__detector_machine;
-
-/* ---- what the application asks (GW__ASKED) ---- */
-
-enum { GW__DETECTOR_ASK_MAX = GW__VIEW_BYTES_MAX + 8 };
-
-/* Each fills `out` and returns the bytes. A view that is not newer than the
- * last is ignored, and so is whatever else makes no sense. */
-size_t gw__detector_ask_view(uint8_t out[GW__DETECTOR_ASK_MAX],
-                             const struct gw__view *view);
-/* Data came from this member: as good as a beat. Not needed more often than a
- * few times in `pause_ns`. */
-size_t gw__detector_ask_heard(uint8_t out[GW__DETECTOR_ASK_MAX], unsigned node,
-                              uint64_t incarnation);
-/* Where this member stands now; the stamp is the detector's. */
-size_t gw__detector_ask_standing(uint8_t out[GW__DETECTOR_ASK_MAX],
-                                 const struct gw__standing *standing);
-
-/* ---- what it tells ---- */
-
 enum gw__notice_kind {
     GW__NOTICE_ACCUSE, /* propose ACCUSE to the controllers */
     GW__NOTICE_TRUST,  /* the silence is over */
@@ -85,8 +55,41 @@ struct gw__notice {
     struct gw__laggard laggard;
 };
 
-GW_MUST_CHECK enum gw_err gw__notice_decode(const void *data, size_t bytes,
-                                            struct gw__notice *notice,
-                                            struct gw_error *why);
+struct gw__detector_config {
+    uint64_t beat_ns;                     /* 20 ms */
+    uint64_t deviation_ns;                /* 20 ms */
+    uint64_t pause_ns;                    /* 100 ms */
+    uint64_t repeat_ns;                   /* 200 ms */
+    uint64_t stall_ns;                    /* 2 s */
+    uint32_t threshold_milli;             /* phi 8 */
+    const struct gw_suspicion *suspicion; /* instead of phi; NULL: none */
+    void *owner;
+    void (*notify)(void *owner, const struct gw__notice *notice);
+};
+extern const struct gw__detector_config gw__detector_defaults; /* no owner */
+
+struct gw__detector;
+
+/* As this node and incarnation. Before it, in zeroed memory, no view is taken,
+ * so nobody is accused. */
+void gw__detector_start(struct gw__detector *d,
+                        const struct gw__detector_config *config, unsigned node,
+                        uint64_t incarnation, uint64_t now_ns);
+/* When gw__detector_tick is due. */
+uint64_t gw__detector_due(const struct gw__detector *d);
+void gw__detector_tick(struct gw__detector *d, uint64_t now_ns,
+                       const struct gw__actions *act);
+/* A view that is not newer than the last is ignored. */
+void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
+                       uint64_t now_ns);
+/* Where this member stands now; the stamp is the detector's. */
+void gw__detector_stand(struct gw__detector *d,
+                        const struct gw__standing *standing, uint64_t now_ns);
+/* A message whose first byte is GW__TALK_BEAT, and what DIED and SEEN bring;
+ * what makes no sense is ignored. */
+void gw__detector_beat(struct gw__detector *d, const struct gw__input *input);
+void gw__detector_died(struct gw__detector *d, unsigned node,
+                       uint64_t incarnation);
+void gw__detector_seen(struct gw__detector *d, const struct gw__input *input);
 
 #endif

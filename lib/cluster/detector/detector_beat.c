@@ -7,9 +7,11 @@
  */
 #include "detector_parts.h"
 
-enum { MAGIC = 0xb7, STANDING_BYTES = 27 };
+#include "cluster/messages/talk.h"
 
-void gw__beat_send(struct gw__detector *d, const struct gw__actions *actions)
+enum { STANDING_BYTES = 27 };
+
+void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
 {
     uint8_t out[16 + GW__BEAT_STANDINGS_MAX * STANDING_BYTES];
     struct gw__writer w = gw__writer_on(out, sizeof out);
@@ -18,7 +20,7 @@ void gw__beat_send(struct gw__detector *d, const struct gw__actions *actions)
         return;
     unsigned count =
         ring < GW__BEAT_STANDINGS_MAX ? ring : GW__BEAT_STANDINGS_MAX;
-    gw__put_u8(&w, MAGIC);
+    gw__put_u8(&w, GW__TALK_BEAT);
     gw__put_u64(&w, d->view.ring_epoch);
     gw__put_u8(&w, count);
     gw__put_u8(&w, d->self);
@@ -32,7 +34,7 @@ void gw__beat_send(struct gw__detector *d, const struct gw__actions *actions)
     }
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
         if (d->receivers >> node & 1)
-            actions->send(actions->driver, node, out, w.used);
+            act->send(act->driver, node, out, w.used);
 }
 
 /* Nobody knows better than this member where it stands itself. */
@@ -53,7 +55,7 @@ bool gw__beat_receive(struct gw__detector *d, const struct gw__input *input)
         struct gw__standing standing;
     } news[GW__BEAT_STANDINGS_MAX];
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
-    gw__reader_demand(&r, gw__get_u8(&r) == MAGIC);
+    gw__reader_demand(&r, gw__get_u8(&r) == GW__TALK_BEAT);
     uint64_t ring_epoch = gw__get_u64(&r);
     unsigned count = gw__get_u8_below(&r, GW__BEAT_STANDINGS_MAX + 1);
     for (unsigned i = 0; i < count; i++) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Between the parts of the detector:
- *   detector.c         the machine: its inputs and its timer
+ *   detector.c         what its owner calls, and the watchdog
  *   detector_suspect.c silence, health and accusations
  *   detector_beat.c    beats: what they carry, who gets them
- *   detector_notice.c  questions and notices as bytes
  */
 #ifndef GW__CLUSTER_DETECTOR_PARTS_H
 #define GW__CLUSTER_DETECTOR_PARTS_H
@@ -35,7 +34,7 @@ struct gw__detector {
     struct gw__detector_config config;
     unsigned self;
     uint64_t incarnation;
-    uint64_t due_ns;  /* of the timer */
+    uint64_t due_ns;  /* of the tick */
     uint64_t late_ns; /* how much so it fired last, if that was much */
     struct gw__health health;
     struct gw__view view;
@@ -59,28 +58,20 @@ struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node);
 /* Another ring: of the `count` that were watched before. */
 void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
                        unsigned count, uint64_t now_ns);
-/* A sign of life; `beat` when it is one. */
-void gw__suspect_heard(struct gw__detector *d, unsigned node, bool beat,
-                       uint64_t now_ns, const struct gw__actions *actions);
-/* The timer fired, `late_ns` after it should. */
+/* A beat. */
+void gw__suspect_heard(struct gw__detector *d, unsigned node, uint64_t now_ns);
+/* The tick came `late_ns` after it should. */
 void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
                         uint64_t now_ns);
 void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
-                       const struct gw__actions *actions);
-/* A look at a process has shown this. */
-void gw__suspect_seen(struct gw__detector *d, const struct gw__input *input,
-                      const struct gw__actions *actions);
+                       const struct gw__actions *act);
 /* Accuses those whose end is a fact. */
-void gw__suspect_certain(struct gw__detector *d, const struct gw__actions *);
+void gw__suspect_certain(const struct gw__detector *d);
 /* Nodes of the view that are dead for all that this member knows. */
 uint64_t gw__suspect_dead(const struct gw__detector *d);
 
-void gw__beat_send(struct gw__detector *d, const struct gw__actions *actions);
+void gw__beat_send(struct gw__detector *d, const struct gw__actions *act);
 /* False for what is no beat. */
 bool gw__beat_receive(struct gw__detector *d, const struct gw__input *input);
-
-enum gw__ask_kind { GW__ASK_VIEW = 1, GW__ASK_HEARD, GW__ASK_STANDING };
-void gw__notice_tell(const struct gw__notice *notice,
-                     const struct gw__actions *actions);
 
 #endif

@@ -56,26 +56,25 @@ void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
     }
 }
 
-void gw__suspect_heard(struct gw__detector *d, unsigned node, bool beat,
-                       uint64_t now_ns, const struct gw__actions *actions)
+void gw__suspect_heard(struct gw__detector *d, unsigned node, uint64_t now_ns)
 {
     struct gw__watched *w = gw__detector_watched(d, node);
     if (!w)
         return;
-    struct gw__notice notice = {.kind = GW__NOTICE_TRUST,
-                                .epoch = d->view.epoch,
-                                .node = node,
-                                .incarnation = w->incarnation,
-                                .silence_ns =
-                                    gw__phi_silence(&w->silence.phi, now_ns)};
-    gw__silence_heard(&w->silence, beat, now_ns);
+    const struct gw__notice notice = {
+        .kind = GW__NOTICE_TRUST,
+        .epoch = d->view.epoch,
+        .node = node,
+        .incarnation = w->incarnation,
+        .silence_ns = gw__phi_silence(&w->silence.phi, now_ns)};
+    gw__silence_heard(&w->silence, now_ns);
     w->connected_ns = 0;
     if (w->suspected)
-        gw__notice_tell(&notice, actions);
+        d->config.notify(d->config.owner, &notice);
     w->suspected = false;
 }
 
-/* A timer is late when it missed a whole beat. */
+/* A tick is late when it missed a whole beat. */
 void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
                         uint64_t now_ns)
 {
@@ -87,8 +86,7 @@ void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
 
 static void accuse(const struct gw__detector *d,
                    const struct gw__ring_member *member,
-                   const struct gw__watched *w, uint64_t now_ns,
-                   const struct gw__actions *actions)
+                   const struct gw__watched *w, uint64_t now_ns)
 {
     struct gw__notice notice = {.kind = GW__NOTICE_ACCUSE,
                                 .epoch = d->view.epoch,
@@ -104,7 +102,7 @@ static void accuse(const struct gw__detector *d,
                  "phi %.1f",
                  d->self, member->node, w ? "suspected" : "its process ended",
                  (double)notice.silence_ns / 1e6, phi / 1000);
-    gw__notice_tell(&notice, actions);
+    d->config.notify(d->config.owner, &notice);
 }
 
 /* The one place where silence becomes a suspicion. */
@@ -127,8 +125,8 @@ static bool is_silent(const struct gw__detector *d, const struct gw__watched *w,
     return policy->suspects(&silence);
 }
 
-static void judge(struct gw__detector *d, struct gw__watched *w,
-                  uint64_t now_ns, const struct gw__actions *actions)
+static void judge(const struct gw__detector *d, struct gw__watched *w,
+                  uint64_t now_ns)
 {
     if (now_ns < w->connected_ns || !is_silent(d, w, now_ns) ||
         (w->suspected && now_ns - w->accused_ns < d->config.repeat_ns))
@@ -136,24 +134,23 @@ static void judge(struct gw__detector *d, struct gw__watched *w,
     w->suspected = true;
     w->accused_ns = now_ns;
     int rank = gw__view_rank(&d->view, w->node);
-    accuse(d, &d->view.ring[rank], w, now_ns, actions);
+    accuse(d, &d->view.ring[rank], w, now_ns);
 }
 
 /* Where processes can be looked at, the look decides. */
 void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
-                       const struct gw__actions *actions)
+                       const struct gw__actions *act)
 {
     for (unsigned i = 0; i < d->watched_count; i++) {
         struct gw__watched *w = &d->watched[i];
-        if (actions->look && gw__silence_wants_look(&w->silence, now_ns))
-            actions->look(actions->driver, w->node, w->incarnation.low);
+        if (act->look && gw__silence_wants_look(&w->silence, now_ns))
+            act->look(act->driver, w->node, w->incarnation.low);
         else
-            judge(d, w, now_ns, actions);
+            judge(d, w, now_ns);
     }
 }
 
-void gw__suspect_seen(struct gw__detector *d, const struct gw__input *input,
-                      const struct gw__actions *actions)
+void gw__detector_seen(struct gw__detector *d, const struct gw__input *input)
 {
     struct gw__watched *w = gw__detector_watched(d, input->from);
     struct gw__sight sight;
@@ -164,7 +161,7 @@ void gw__suspect_seen(struct gw__detector *d, const struct gw__input *input,
     gw__silence_seen(&w->silence, &sight, d->late_ns, input->now_ns);
     if (sight.state != GW__SIGHT_NONE)
         w->connected_ns = 0;
-    judge(d, w, input->now_ns, actions);
+    judge(d, w, input->now_ns);
 }
 
 static bool has_ended(const struct gw__detector *d,
@@ -174,12 +171,11 @@ static bool has_ended(const struct gw__detector *d,
            d->ended[m->node] == m->incarnation.low;
 }
 
-void gw__suspect_certain(struct gw__detector *d,
-                         const struct gw__actions *actions)
+void gw__suspect_certain(const struct gw__detector *d)
 {
     for (unsigned i = 0; d->rank >= 0 && i < d->view.ring_count; i++)
         if (has_ended(d, &d->view.ring[i]))
-            accuse(d, &d->view.ring[i], NULL, 0, actions);
+            accuse(d, &d->view.ring[i], NULL, 0);
 }
 
 uint64_t gw__suspect_dead(const struct gw__detector *d)

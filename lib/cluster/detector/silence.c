@@ -14,12 +14,9 @@ void gw__silence_begin(struct gw__silence *s, const struct gw__phi_rule *rule,
     gw__phi_begin(&s->phi, rule, now_ns);
 }
 
-void gw__silence_heard(struct gw__silence *s, bool beat, uint64_t now_ns)
+void gw__silence_heard(struct gw__silence *s, uint64_t now_ns)
 {
-    if (beat)
-        gw__phi_beat(&s->phi, now_ns);
-    else
-        gw__phi_alive(&s->phi, now_ns);
+    gw__phi_beat(&s->phi, now_ns);
     if (now_ns > s->heard_ns)
         s->heard_ns = now_ns;
     s->stopped_ns = s->excused_ns = 0;

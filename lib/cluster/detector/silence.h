@@ -41,8 +41,8 @@ struct gw__silence {
 /* As if a sign of life had come at `now_ns`, which may be ahead. */
 void gw__silence_begin(struct gw__silence *silence,
                        const struct gw__phi_rule *rule, uint64_t now_ns);
-/* A sign of life, which is a beat or not. */
-void gw__silence_heard(struct gw__silence *silence, bool beat, uint64_t now_ns);
+/* A beat. */
+void gw__silence_heard(struct gw__silence *silence, uint64_t now_ns);
 /* The observer did not run for `ns` before `now_ns`. */
 void gw__silence_shift(struct gw__silence *silence, uint64_t ns,
                        uint64_t now_ns);

@@ -164,7 +164,6 @@ static void message(struct gw__mate *m, const struct gw__input *input)
 {
     const uint8_t *data = input->data;
     bool trusted = is_controller(m, input->from);
-    struct gw__input inner = *input;
     switch (input->bytes ? data[0] : 0) {
     case GW__TALK_ANSWER:
     case GW__TALK_REDIRECT:
@@ -183,9 +182,7 @@ static void message(struct gw__mate *m, const struct gw__input *input)
             lease(m, input);
         break;
     case GW__TALK_BEAT:
-        inner.data = data + 1;
-        inner.bytes--;
-        gw__mate_detect(m, &inner);
+        gw__detector_beat(&m->detector, input);
         break;
     case GW__TALK_MEET:
         gw__meet_message(m, input);
@@ -239,7 +236,7 @@ static void finish(struct gw__mate *m)
 {
     if (m->stage == GW__STAGE_GONE) {
         m->act->set_timer(m->act->driver, GW__OWN_TIMER, 0);
-        m->act->set_timer(m->act->driver, GW__DETECTOR_TIMERS, 0);
+        m->act->set_timer(m->act->driver, GW__BEAT_TIMER, 0);
         return;
     }
     gw__want_next(m);
@@ -268,10 +265,8 @@ static void step(void *state, const struct gw__input *input,
         start(m, input);
         break;
     case GW__TIMER:
-        if (input->timer != GW__OWN_TIMER) {
-            struct gw__input inner = *input;
-            inner.timer -= GW__DETECTOR_TIMERS;
-            gw__mate_detect(m, &inner);
+        if (input->timer == GW__BEAT_TIMER) {
+            gw__mate_beat(m);
         } else {
             m->timer_ns = 0;
             tick(m);
@@ -281,11 +276,11 @@ static void step(void *state, const struct gw__input *input,
         message(m, input);
         break;
     case GW__DIED:
-        gw__mate_detect(m, input);
+        gw__detector_died(&m->detector, input->from, input->incarnation);
         gw__doubt_ended(m, input->from, input->incarnation);
         break;
     case GW__SEEN:
-        gw__mate_detect(m, input);
+        gw__detector_seen(&m->detector, input);
         gw__doubt_seen(m, input);
         break;
     case GW__ASKED:

@@ -63,47 +63,67 @@ struct gw__member_config {
 
 extern const struct gw__machine_kind gw__member_machine;
 
-/* ---- what the application asks (GW__ASKED) ---- */
+/* ---- what the application asks (GW__ASKED): one struct gw__member_request,
+ * as it is: same process, same build ---- */
 
-enum { GW__MEMBER_ASK_MAX = GW__COMMAND_BYTES_MAX + GW__BLOB_MAX + 64 };
+enum gw__member_request_kind {
+    /* A joiner has copied the state and takes part from `op` on, if admitted.
+     * The newest result of a member is its own as long as others may lack it:
+     * should it die, the op may be decided otherwise. So before its first op a
+     * joiner makes sure of the newest op in its state: its giver has completed
+     * another one since then, or all members of the view that took part in it
+     * have the same. */
+    GW__ASK_READY,
+    /* At a boundary, by a member that may (gw__book_may_admit) and has not begun
+     * `from_op`: admit all joiners that are ready, and put the ring into this
+     * order. It does not begin the op before this has ended: in VIEW, FREEZE or
+     * REFUSED. `ring_epoch`: of the view in which it has found that it may; the
+     * machine may know of another by now. */
+    GW__ASK_ADMIT,
+    /* What it holds, frozen, after FREEZE. */
+    GW__ASK_REPORT,
+    /* Its end of the data wire of a ring epoch. */
+    GW__ASK_ADDRESS,
+    GW__ASK_LEAVE,
+    /* The controllers' news, also when it may have the newest: HEARD follows
+     * when the leader has answered. */
+    GW__ASK_NEWS,
+    /* `who` has ended, that is certain. (DIED does the same.) */
+    GW__ASK_LOST,
+    /* The connection to `who` has ended, which is no proof: it may have gone on
+     * to another view of which this member has yet to hear. */
+    GW__ASK_RESET,
+    /* For the detector. */
+    GW__ASK_STANDING,
+    /* A command of the application's own; ends in ANSWER with the tag. */
+    GW__ASK_COMMAND
+};
 
-/* A joiner has copied the state and takes part from op on, if admitted. The
- * newest result of a member is its own as long as others may lack it: should it
- * die, the op may be decided otherwise. So before its first op a joiner makes
- * sure of the newest op in its state: its giver has completed another one since
- * then, or all members of the view that took part in it have the same. */
-size_t gw__member_ask_ready(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t op);
-/* At a boundary, by a member that may (gw__book_may_admit) and has not begun
- * `from_op`: admit all joiners that are ready, and put the ring into this order.
- * It does not begin the op before this has ended: in VIEW, FREEZE or REFUSED.
- * `ring_epoch`: of the view in which it has found that it may; the machine may
- * know of another by now. */
-size_t gw__member_ask_admit(uint8_t out[GW__MEMBER_ASK_MAX], uint64_t from_op,
-                            uint64_t ring_epoch, const struct gw__order *order);
-/* What it holds, frozen, after FREEZE. */
-size_t gw__member_ask_report(uint8_t out[GW__MEMBER_ASK_MAX],
-                             uint64_t flush_epoch,
-                             const struct gw__report *report);
-size_t gw__member_ask_address(uint8_t out[GW__MEMBER_ASK_MAX],
-                              uint64_t ring_epoch, const void *blob,
-                              size_t bytes);
-size_t gw__member_ask_leave(uint8_t out[GW__MEMBER_ASK_MAX]);
-/* Asks the controllers for news, also when it may have the newest: HEARD follows
- * when the leader has answered. */
-size_t gw__member_ask_news(uint8_t out[GW__MEMBER_ASK_MAX]);
-/* It has ended, that is certain. (DIED does the same.) */
-size_t gw__member_ask_lost(uint8_t out[GW__MEMBER_ASK_MAX],
-                           struct gw__process who);
-/* The connection to it has ended, which is no proof: it may have gone on to
- * another view of which this member has yet to hear. */
-size_t gw__member_ask_reset(uint8_t out[GW__MEMBER_ASK_MAX],
-                            struct gw__process who);
-/* For the detector. */
-size_t gw__member_ask_standing(uint8_t out[GW__MEMBER_ASK_MAX],
-                               const struct gw__standing *standing);
-/* A command of the application's own; ends in ANSWER with the tag. */
-size_t gw__member_ask_command(uint8_t out[GW__MEMBER_ASK_MAX],
-                              const struct gw__command *command, unsigned tag);
+struct gw__member_request {
+    enum gw__member_request_kind kind;
+    union {
+        uint64_t op;
+        struct {
+            uint64_t from_op, ring_epoch;
+            struct gw__order order;
+        } admit;
+        struct {
+            uint64_t epoch;
+            struct gw__report report;
+        } flush; /* REPORT */
+        struct {
+            uint64_t ring_epoch;
+            size_t bytes;
+            uint8_t blob[GW__BLOB_MAX];
+        } address;
+        struct gw__process who; /* LOST, RESET */
+        struct gw__standing standing;
+        struct {
+            unsigned tag;
+            struct gw__command command;
+        } own; /* COMMAND */
+    };
+};
 
 /* ---- what it tells ---- */
 

@@ -1,52 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The failure detector inside of a member: a machine in a machine. Its messages
- * are BEATs with a tag, its timers are ours one higher, what it tells are
- * doubts (member_doubt.c). It begins when the member has its number.
+ * The failure detector of a member: who is watched with it, when it begins, and
+ * its timer. What it finds out are doubts (member_doubt.c).
  */
 #include "member_parts.h"
-
-#include <string.h>
-
-static void beat_send(void *driver, uint32_t to, const void *data, size_t bytes)
-{
-    const struct gw__mate *m = driver;
-    uint8_t out[1024] = {GW__TALK_BEAT};
-    if (bytes >= sizeof out)
-        return;
-    memcpy(out + 1, data, bytes);
-    m->act->send(m->act->driver, to, out, bytes + 1);
-}
-
-static void detector_timer(void *driver, uint32_t timer, uint64_t at_ns)
-{
-    const struct gw__mate *m = driver;
-    m->act->set_timer(m->act->driver, GW__DETECTOR_TIMERS + timer, at_ns);
-}
-
-static void detector_persist(void *driver, uint32_t key, const void *data,
-                             size_t bytes)
-{
-    const struct gw__mate *m = driver;
-    m->act->persist(m->act->driver, key, data, bytes);
-}
-
-static const void *detector_load(void *driver, uint32_t key, size_t *bytes)
-{
-    const struct gw__mate *m = driver;
-    return m->act->load(m->act->driver, key, bytes);
-}
-
-static void detector_look(void *driver, uint32_t node, uint64_t incarnation)
-{
-    const struct gw__mate *m = driver;
-    m->act->look(m->act->driver, node, incarnation);
-}
-
-static void detector_tell(void *driver, const void *data, size_t bytes)
-{
-    gw__doubt_notice(driver, data, bytes);
-}
 
 bool gw__mate_is_crew(const struct gw__mate *m)
 {
@@ -71,20 +28,10 @@ void gw__mate_watched(const struct gw__mate *m, struct gw__view *view)
     }
 }
 
-void gw__mate_detect(struct gw__mate *m, const struct gw__input *input)
+static void set_timer(const struct gw__mate *m)
 {
-    const struct gw__actions inside = {.driver = m,
-                                       .send = beat_send,
-                                       .set_timer = detector_timer,
-                                       .persist = detector_persist,
-                                       .load = detector_load,
-                                       .tell = detector_tell,
-                                       .look =
-                                           m->act->look ? detector_look : NULL};
-    bool beats = m->config.ring || gw__mate_is_crew(m);
-    bool awake = beats && m->stage != GW__STAGE_REGISTERING;
-    if (awake && m->stage != GW__STAGE_GONE)
-        gw__detector_machine.step(&m->detector, input, &inside);
+    m->act->set_timer(m->act->driver, GW__BEAT_TIMER,
+                      gw__detector_due(&m->detector));
 }
 
 void gw__mate_watch(struct gw__mate *m)
@@ -92,13 +39,18 @@ void gw__mate_watch(struct gw__mate *m)
     const struct gw__detector_config *given = &m->config.detector;
     struct gw__detector_config config =
         given->beat_ns ? *given : gw__detector_defaults;
+    if (!m->config.ring && !gw__mate_is_crew(m))
+        return;
     config.suspicion = given->suspicion;
-    const struct gw__input start = {.kind = GW__START,
-                                    .now_ns = m->now_ns,
-                                    .from = m->node,
-                                    .incarnation = m->incarnation,
-                                    .seed = m->seed,
-                                    .data = &config,
-                                    .bytes = sizeof config};
-    gw__mate_detect(m, &start);
+    config.owner = m;
+    config.notify = gw__doubt_notice;
+    gw__detector_start(&m->detector, &config, m->node, m->incarnation,
+                       m->now_ns);
+    set_timer(m);
+}
+
+void gw__mate_beat(struct gw__mate *m)
+{
+    gw__detector_tick(&m->detector, m->now_ns, m->act);
+    set_timer(m);
 }

@@ -170,7 +170,7 @@ void gw__doubt_answered(struct gw__mate *m, unsigned node)
     m->doubts[node].lost = (struct gw__id){0};
 }
 
-/* ---- what the detector tells ---- */
+/* ---- what the detector has found out ---- */
 
 static void suspect(struct gw__mate *m, const struct gw__notice *notice)
 {
@@ -187,22 +187,19 @@ static void suspect(struct gw__mate *m, const struct gw__notice *notice)
     gw__mate_tell(m, &told);
 }
 
-void gw__doubt_notice(struct gw__mate *m, const void *data, size_t bytes)
+void gw__doubt_notice(void *member, const struct gw__notice *notice)
 {
-    struct gw__notice notice;
-    struct gw_error why;
-    if (gw__notice_decode(data, bytes, &notice, &why))
-        return;
-    struct gw__told told = {.node = notice.node,
-                            .epoch = notice.epoch,
-                            .silence_ns = notice.silence_ns,
-                            .laggard = notice.laggard};
-    switch (notice.kind) {
+    struct gw__mate *m = member;
+    struct gw__told told = {.node = notice->node,
+                            .epoch = notice->epoch,
+                            .silence_ns = notice->silence_ns,
+                            .laggard = notice->laggard};
+    switch (notice->kind) {
     case GW__NOTICE_ACCUSE:
-        suspect(m, &notice);
+        suspect(m, notice);
         return;
     case GW__NOTICE_TRUST:
-        m->doubts[notice.node].silent = (struct gw__id){0};
+        m->doubts[notice->node].silent = (struct gw__id){0};
         told.kind = GW__TOLD_TRUST;
         break;
     case GW__NOTICE_STUCK:

@@ -107,16 +107,9 @@ static void check_ring(struct gw__mate *m)
 
 static void watch_ring(struct gw__mate *m)
 {
-    uint8_t ask[GW__DETECTOR_ASK_MAX];
     struct gw__view view;
     gw__mate_watched(m, &view);
-    const struct gw__input input = {.kind = GW__ASKED,
-                                    .now_ns = m->now_ns,
-                                    .from = m->node,
-                                    .incarnation = m->incarnation,
-                                    .data = ask,
-                                    .bytes = gw__detector_ask_view(ask, &view)};
-    gw__mate_detect(m, &input);
+    gw__detector_view(&m->detector, &view, m->now_ns);
 }
 
 /* A flush is on, or over, and reports are missing: ask now, not at the next

@@ -8,7 +8,7 @@
  *   member_doubt.c  whom to accuse
  *   member_meet.c   addresses of the data wire, and who is ready to be admitted
  *   member_describe.c  what it knows, for people
- *   member_ask.c    the application's requests as bytes, and what they do
+ *   member_ask.c    what the application's requests do
  *
  * What a member wants of the controllers is state, not a queue: the client gets
  * one request at a time, the most urgent of what is still wanted when the last
@@ -30,7 +30,7 @@ enum gw__stage {
     GW__STAGE_GONE
 };
 
-enum { GW__WANTS_MAX = 8, GW__OWN_TIMER = 0, GW__DETECTOR_TIMERS = 1 };
+enum { GW__WANTS_MAX = 8, GW__OWN_TIMER = 0, GW__BEAT_TIMER = 1 };
 
 /* Why somebody is to be accused. */
 struct gw__doubt {
@@ -144,8 +144,8 @@ void gw__mate_registered(struct gw__mate *m, unsigned node);
 
 /* Starts the detector. */
 void gw__mate_watch(struct gw__mate *m);
-/* Passes an input on to it. */
-void gw__mate_detect(struct gw__mate *m, const struct gw__input *input);
+/* Its timer has fired. */
+void gw__mate_beat(struct gw__mate *m);
 
 /* ---- member_news.c ---- */
 
@@ -169,8 +169,8 @@ void gw__want_add(struct gw__mate *m, const struct gw__command *command,
 
 /* ---- member_doubt.c ---- */
 
-/* What the detector tells. */
-void gw__doubt_notice(struct gw__mate *m, const void *data, size_t bytes);
+/* What the detector has found out; `member` is a struct gw__mate. */
+void gw__doubt_notice(void *member, const struct gw__notice *notice);
 void gw__doubt_ended(struct gw__mate *m, unsigned node, uint64_t incarnation);
 void gw__doubt_lost(struct gw__mate *m, struct gw__process who);
 void gw__doubt_reset(struct gw__mate *m, struct gw__process who);

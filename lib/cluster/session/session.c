@@ -203,13 +203,12 @@ static void take(struct gw__session *session, const struct gw__told *told)
 static void on_tell(void *context, const void *data, size_t bytes)
 {
     struct gw__session *session = context;
-    struct gw__told told;
-    assert(bytes == sizeof told);
-    memcpy(&told, data, sizeof told);
+    const struct gw__told *told = data;
+    assert(bytes == sizeof *told);
     gw__session_lock(session);
-    take(session, &told);
+    take(session, told);
     if (session->config.on_told)
-        session->config.on_told(session->config.context, &told);
+        session->config.on_told(session->config.context, told);
     gw__session_wake(session);
     gw__session_unlock(session);
 }
@@ -295,32 +294,33 @@ void gw__session_stop(struct gw__session *session)
 
 /* ---- asking ---- */
 
-enum gw_err gw__session_ask(struct gw__session *session, const void *data,
-                            size_t bytes)
+enum gw_err gw__session_ask(struct gw__session *session,
+                            const struct gw__member_request *request)
 {
-    return gw__driver_ask(session->driver, data, bytes);
+    return gw__driver_ask(session->driver, request, sizeof *request);
 }
 
 enum gw_err gw__session_command(struct gw__session *session,
                                 const struct gw__command *command, unsigned tag)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    return gw__session_ask(session, ask,
-                           gw__member_ask_command(ask, command, tag));
+    const struct gw__member_request request = {
+        .kind = GW__ASK_COMMAND, .own = {.tag = tag, .command = *command}};
+    return gw__session_ask(session, &request);
 }
 
 enum gw_err gw__session_lost(struct gw__session *session,
                              struct gw__process who)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    return gw__session_ask(session, ask, gw__member_ask_lost(ask, who));
+    const struct gw__member_request request = {.kind = GW__ASK_LOST,
+                                               .who = who};
+    return gw__session_ask(session, &request);
 }
 
 enum gw_err gw__session_leave(struct gw__session *session, uint64_t deadline_ns,
                               struct gw_error *why)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    enum gw_err err = gw__session_ask(session, ask, gw__member_ask_leave(ask));
+    const struct gw__member_request request = {.kind = GW__ASK_LEAVE};
+    enum gw_err err = gw__session_ask(session, &request);
     if (err)
         return gw_fail(why, err, "leave: the control thread does not listen");
     gw__session_lock(session);

@@ -129,8 +129,8 @@ const void *gw__session_member(const struct gw__session *session);
 
 /* Asked of the machine, from any thread, with the lock or without it; errors of
  * gw__driver_ask. */
-enum gw_err gw__session_ask(struct gw__session *session, const void *data,
-                            size_t bytes);
+enum gw_err gw__session_ask(struct gw__session *session,
+                            const struct gw__member_request *request);
 enum gw_err gw__session_command(struct gw__session *session,
                                 const struct gw__command *command,
                                 unsigned tag);

@@ -127,16 +127,16 @@ static enum gw_err note_asked(struct gw__node *node, unsigned tag,
 enum gw_err gw__node_command(struct gw__node *node,
                              const struct gw__command *command, unsigned tag)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
+    uint8_t bytes[GW__COMMAND_BYTES_MAX];
     struct gw__command mine = *command;
     unsigned serial;
     if (mine.who.node == GW__NODE_ANY)
         mine.who =
             (struct gw__process){node->number, node->session.incarnation};
-    size_t bytes = gw__command_encode(&mine, ask, sizeof ask);
-    if (bytes == 0)
+    size_t size = gw__command_encode(&mine, bytes, sizeof bytes);
+    if (size == 0)
         return GW_EINVAL;
-    enum gw_err err = note_asked(node, tag, gw_hash(ask, bytes, 0), &serial);
+    enum gw_err err = note_asked(node, tag, gw_hash(bytes, size, 0), &serial);
     if (err || serial == 0)
         return err;
     return gw__session_command(&node->session, &mine, serial);
@@ -144,8 +144,8 @@ enum gw_err gw__node_command(struct gw__node *node,
 
 enum gw_err gw__node_ask_news(struct gw__node *node)
 {
-    uint8_t ask[GW__MEMBER_ASK_MAX];
-    return gw__session_ask(&node->session, ask, gw__member_ask_news(ask));
+    static const struct gw__member_request news = {.kind = GW__ASK_NEWS};
+    return gw__session_ask(&node->session, &news);
 }
 
 bool gw__node_answer(struct gw__node *node, unsigned *tag,
