@@ -71,9 +71,9 @@
  *    "links": [{"from", "to", "delay_us", ...}], "pace_ns",
  *    "recoveries": [{"nodes", "names", "how", "epoch", "fate", "op",
  *                    "detected_ms", "viewed_ms", "decided_ms", "resumed_ms",
- * "chunks_kept", "chunks_redone", "chunks_fresh"}], "result": null |
- * {"train_loss", "train_accuracy", "steps", "data_epochs", "digest",
- * "seconds"}}
+ *                    "chunks_kept", "chunks_redone", "chunks_fresh"}],
+ *    "result": null | {"train_loss", "train_accuracy", "steps",
+ *                      "data_epochs", "digest", "seconds"}}
  *
  * A run of parameter servers has these, too ("nodes" in links and recoveries
  * are numbers of the library: worker i is i, server i is 32 + i, controller i

@@ -4,10 +4,12 @@
  *
  *     source -> player -> state -> draw -> grid -> screen | batch | film
  *
- * source.h   where they come from          state.h   what is known by now
- * player.h   when each is shown            draw.h    a pure picture of it
- * show.h     puts these together           top.c     options, and which back
- * end
+ *     source.h   where events come from
+ *     player.h   when each is shown
+ *     state.h    the state that they add up to
+ *     draw.h     a pure picture of it
+ *     show.h     puts these together
+ *     top.c      options, and the choice of the output
  */
 #include "ringtop.h"
 

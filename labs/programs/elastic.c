@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program of an elastic job: processes on any hosts, which may die, leave and
- * join while it runs, add up vectors together. Element i counts the
- * contributions of member i, so that every result can be checked: who is said
- * to have contributed counts once, nobody else at all.
+ * A program of an elastic job. Processes on any hosts add vectors together, and
+ * they may die, leave and join while it runs. Element i counts the
+ * contributions of member i, so that every result can be checked: each member
+ * that is listed as a contributor counts once, and no other member counts.
  *
  *     cc -o elastic elastic.c -lgradwire
  *     psnode controller --index 0 --peers tcp://HOST:7100 --dir c0 --ring 3
- *     GW_CONTROLLERS=tcp://HOST:7100 ./elastic OPS        on three hosts or
- * more
+ *     GW_CONTROLLERS=tcp://HOST:7100 ./elastic OPS     on three hosts or more
  *
- * SIGTERM asks it to leave after the op under way. It ends with status 75 when
- * it could not go on and should be started again.
+ * After SIGTERM it leaves at the end of the op under way. It ends with status
+ * 75 when it could not go on and should be started again.
  */
 #include <gradwire/gradwire.h>
 

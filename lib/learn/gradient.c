@@ -2,14 +2,15 @@
  *
  * Loss and gradient over some rows.
  *
- * lr, one score z a row and y in {0, 1}:
+ * lr, one score z per row and y in {0, 1}:
  *     loss = log(1 + e^z) - y z,   d loss / d z = 1 / (1 + e^-z) - y
  *          = log(1 + e^-|z|), and |z| more on the wrong side
- * softmax, a score z_k a class and the row's class y:
+ *
+ * softmax, one score z_k per class and the row's class y:
  *     loss = log(sum_k e^z_k) - z_y,   d loss / d z_k = e^z_k / sum - [k = y]
  *
  * Both are written so that no exponential overflows and small losses keep their
- * digits: e is raised to numbers that are not positive only. A row's gradient
+ * digits: e is only raised to numbers that are not positive. A row's gradient
  * is the slope of the score times its values, so only the features that it has
  * are touched. Sums are f64: the shares of a batch then add up to the same
  * within the rounding of the f32 that travels.

@@ -6,8 +6,9 @@
  *
  *     value + incoming   only if their sets share nobody, and nobody is in
  *                        either who is not to contribute
- *     value = incoming   only if it takes nothing away that cannot be had
- * again, which is so since inputs stay immutable until commit
+ *     value = incoming   only if everything that it replaces can be computed
+ *                        again, which is so since inputs stay immutable until
+ *                        commit
  *
  * A copy is final when its set is the op's target: at first everybody who takes
  * part, later what a decision says. When all are, the op is complete here.

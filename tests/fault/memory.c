@@ -2,8 +2,8 @@
  *
  * Fails each allocation of a command, one at a time, and looks at how it ends:
  *
- *     memory PRELOAD [-s STRIDE] [-p PROCESS] [-n CALL] [-a AFTER] --
- * COMMAND...
+ *     memory PRELOAD [-s STRIDE] [-p PROCESS] [-n CALL] [-a AFTER] \
+ *         -- COMMAND...
  *
  * First the command runs undisturbed and its calls are counted, process by
  * process; then it runs anew for every STRIDE-th of them, and this call fails

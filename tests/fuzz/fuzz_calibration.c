@@ -4,8 +4,8 @@
  * that `collrun tune` has found. Whatever it is, each wire has costs that are
  * numbers, and each call an algorithm that can do it.
  *
- *     clang -fsanitize=fuzzer,address,undefined ...
- * tests/fuzz/fuzz_calibration.c
+ *     clang -fsanitize=fuzzer,address,undefined ... \
+ *         tests/fuzz/fuzz_calibration.c
  */
 #include <gradwire/coll.h>
 #include <gradwire/plan.h>

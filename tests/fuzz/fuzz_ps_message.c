@@ -3,8 +3,8 @@
  * Fuzzes the server of the parameter server with messages: whatever comes, from
  * a worker or from what says to be a server, is refused or is what it says.
  *
- *     clang -fsanitize=fuzzer,address,undefined ...
- * tests/fuzz/fuzz_ps_message.c
+ *     clang -fsanitize=fuzzer,address,undefined ... \
+ *         tests/fuzz/fuzz_ps_message.c
  *
  * The input is a list of messages: a byte of kind, one of the sender, the
  * lengths of three parts, then the parts. Magic, kind and sizes of the head are

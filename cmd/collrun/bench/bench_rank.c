@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Measuring in every rank, the way nccl-tests and the MPI benchmarks do: calls
+ * Measuring in every rank, as nccl-tests and the MPI benchmarks do it: calls
  * back to back, no barrier between them, the mean over the loop.
  *
- *   warm-up   1, 2, 4, ... calls, until there were enough and they took a
- *             tenth of the time; the last batch tells how long a call takes
+ *   warm-up   1, 2, 4, ... calls, until there were enough and they took a tenth
+ *             of the time; the last batch shows how long a call takes
  *   timing    rounds of samples of batches of calls. A sample is long enough
  *             (20 us) that reading the clock does not count; p50 and p99 are
- *             over samples. Long samples (--sample 5ms) make of p50 what is
- *             compared with others: the time of a call when calls go on and
- *             on, which a single interruption does not change, and a root that
- *             runs ahead of the others by some calls hardly. Between rounds
- * rank 0 decides whether there is time for another one, and tells the others;
- * that is not timed checking  with fresh data, once and as often as --check
- * says
+ *             over
+ *             samples. With long samples (--sample 5ms) p50 can be compared
+ *             with other programs: it is the time of a call in a long series,
+ *             which a single interruption does not change, and hardly a root
+ *             that runs ahead of the others by some calls. Between rounds rank
+ *             0 decides whether there is time for another one and informs the
+ *             others; that is not timed.
+ *   checking  with fresh data, once and as often as --check asks for
  *
- * Rank 0 alone looks at clock and Ctrl-C, so that all ranks make the same calls
- * and end together.
+ * Rank 0 alone reads the clock and sees Ctrl-C, so that all ranks make the same
+ * calls and end together.
  */
 #include "bench.h"
 

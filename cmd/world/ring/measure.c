@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a run was like, in numbers of virtual time:
+ * The measurements of a run, in virtual time:
  *
  *     crash ----- suspected ----- removed ----- an op completed by all
- * survivors |            |                                |
- *       +- detected -+                                |
- *       +------------------- recovered ---------------+
+ *       |            |                          survivors  |
+ *       +- detected -+                                     |
+ *       +------------------- recovered --------------------+
  *
- * A suspicion is false if the process lives, be it asleep. What is removed
- * although it lives and has not left was wronged: the price of a false
- * suspicion that two have.
+ * A suspicion is false if the process is alive, even if it is paused. A member
+ * that is removed although it is alive and has not left was removed in error:
+ * the price of a false suspicion that two members share.
  */
 #include "world.h"
 

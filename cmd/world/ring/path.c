@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The toy data path: an op is a plan, whose transfers are messages that are
- * lost, doubled and late. What the real engine does with slices is done here
+ * The toy data path: an op is a plan whose transfers are messages, and messages
+ * are lost, doubled and late. The real engine works with slices; this one works
  * with whole chunks:
  *
  *     DATA  ring epoch, op | chunk, turn | set, value    until it is acked
  *     ACK   ring epoch, op | chunk, turn
  *
- * The turn counts the transfers of a chunk over a link, as a wire in order
- * would.  * A transfer is sent when what was to be received before is in
- * the chunk, and says the same whenever it is sent again. It is taken in when
- * its turn has come, once. Whether a message belongs to the op as it is done
- * now is asked of the book, and of nothing else.
+ * The turn counts the transfers of a chunk over a link, as an ordered wire
+ * would. A transfer is sent when the chunk contains what had to be received
+ * before, and it has the same content whenever it is sent again. It is applied
+ * once, when its turn has come. The book alone decides whether a message
+ * belongs to the op as it is executed now.
  */
 #include "world.h"
 

@@ -1,105 +1,111 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry: what the controllers agree on. A deterministic state machine
- * whose input is their log: every replica that applies the same commands at the
- * same indices holds the same state and gives the same answers; gw__registry_
- * digest says whether two do. No clock, no random number, no allocation.
+ * The registry: the state that the controllers agree on. It is a deterministic
+ * state machine whose input is their log. Replicas that apply the same commands
+ * at the same indices hold the same state and give the same answers;
+ * gw__registry_digest compares them. It has no clock, no random number and no
+ * allocation.
  *
  * Members
  *              register            admit
- *     (nobody) -------> joining ----------> active --------> convicted | left
+ *     (no member) ----> joining ----------> active --------> convicted | left
  *        ^                                        accuse, leave,     |
  *        |                                        deadline           |
  *        +----- register, as another incarnation --------------------+
  *
- *   REGISTER  gives a process its node number. Who is to stand in the ring is
- *             joining until it has copied the state; all others are active at
- *             once: controllers and observers hold no data, servers get their
- *             slots later, workers pull what they need. A number is given to
- * another incarnation only after the last one has left or been convicted: two
- * live processes must never answer to one name. Who asks for any number and has
- * one already is told that one. ADMIT     makes joiners active, at a boundary
- * of ops: from `from_op` on they take part. Whoever proposes it must take part
- * in every op and not have begun `from_op`; it does not begin it before the
- *             answer. So nobody can have completed that op without the joiners,
- *             and what others have sent of it carries the old epoch and is
- *             dropped. That is why a join needs no flush. All joiners of one
- *             command share one new epoch. It counts only in the ring epoch
- *             in which it was proposed (the proposer may be convicted by now,
- *             and the others past `from_op`), and not for an op that is
- *             decided already.
+ *   REGISTER  gives a process its node number. A process that is to be in the
+ *             ring is joining until it has copied the state. All others are
+ *             active at once: controllers and observers hold no data, servers
+ *             get their slots later, and workers pull the rows they need. A
+ *             number is given to another incarnation only after the last one
+ *             has left or been convicted: two live processes must never have
+ *             the same name. A process that requests any number and has one
+ *             already gets the same one.
+ *   ADMIT     makes joiners active, at a boundary of ops: they take part from
+ *             `from_op` on. The proposer must take part in every op and must
+ *             not have begun `from_op`; it does not begin it before the answer.
+ *             So no member can have completed that op without the joiners, and
+ *             the messages that others have sent for it carry the old epoch and
+ *             are dropped. That is why a join needs no flush. All joiners of
+ *             one command share one new epoch. The command counts only in the
+ *             ring epoch in which it was proposed, since the proposer may have
+ *             been convicted since then and the others may be past `from_op`.
+ *             It does not count for an op that is decided already.
  *   ACCUSE    an observer has not heard from the accused. Two observers
- *             convict, or one that knows for certain that the process has ended
- *             (its parent saw it exit): a single observer may be the one that
- *             is cut off. Only in a run of two members, where there is no
- *             second observer, is one guess enough; controllers that register
- *             are observers too. And of a server that gets no lease from the
- *             leader, whoever else may hear it, the leader's guess alone is
- *             enough (service_watch.c), but costs no slot its last replica. An
- *             accusation is about an incarnation, by an active one, and lapses
- *             after GW__ACCUSATION_LAPSE_MS unless it is repeated: two doubts
- *             at different times are no proof.
- *   LEAVE     a member goes of its own will, or a joiner. A server cannot while
- *             it has a slot that nobody else has in sync; it is told to DRAIN
- *             before. The last member of the ring cannot be removed by a guess
- *             or at its own wish: it holds the state. When it is certain that
- *             it has ended, or the leader takes it for certain
- *             (GW__DESERTED_NS), the state is lost, the ring is empty, and the
- *             next one begins anew, at op 0. The last server can be convicted,
- *             though its slots are lost: whoever ended it knows. An incarnation
- *             that its process has given up has ended, too, and the proof is
- *             that a later one of the same process registers: the upper bits of
- *             an id's high half are the process's, the GW__LIFE_BITS below
- *             count its lives.
+ *             convict, or one that knows that the process has ended because its
+ *             parent saw it exit. A single observer may be the one that is cut
+ *             off. One suspicion is enough in a run of two members, which has
+ *             no second observer; controllers that register are observers too.
+ *             The leader's suspicion alone is also enough for a server that
+ *             gets no lease from it, whichever members still hear the server
+ *             (service_watch.c), but it costs no slot its last replica. An
+ *             accusation is about an incarnation, comes from an active one, and
+ *             lapses after GW__ACCUSATION_LAPSE_MS unless it is repeated: two
+ *             suspicions at different times are no proof.
+ *   LEAVE     a member or a joiner leaves by its own decision. A server cannot
+ *             leave while it has a slot that no other server has in sync; it
+ *             must DRAIN first. A suspicion, or its own wish, cannot remove the
+ *             last member of the ring: it holds the state. When that member is
+ *             known to have ended, or the leader assumes so (GW__DESERTED_NS),
+ *             the state is lost, the ring is empty, and the next ring begins at
+ *             op 0. The last server can be convicted although its slots are
+ *             lost. An incarnation that its process has given up has ended as
+ *             well. The proof is that a later one of the same process
+ *             registers: the upper bits of an id's high half are the process's,
+ *             and the GW__LIFE_BITS below count its lives.
  *
  * The view
- *   Every change among workers and servers is a new epoch. Members that said
- *   so stand in the ring, in the order in which they came: the survivors of a
- *   change keep their order, so only the neighbours of the dead reconnect.
- *   Ring messages carry `ring_epoch`, so that a server's death stops no ring.
+ *   Every change among workers and servers is a new epoch. The ring consists of
+ *   the members that asked for it, in the order in which they came. The
+ *   survivors of a change keep their order, so only the neighbours of the dead
+ *   reconnect. Ring messages carry `ring_epoch`, so that a server's death stops
+ *   no ring.
  *
  * Flush: when the ring has lost a member
  *     quiet --a ring member is removed--> flushing --all have reported-> quiet
  *                                         |      ^   (decides)
  *                                         +------+ another is removed
- *   REPORT    what a survivor holds (report.h); it has frozen and stays so
- *             until the decision, so its report outlives further removals. The
- *             first counts.
- *   The entry that brings the last report decides each open op by the rule of
- *   decide.h: exactly once an (epoch, op). The origin of an op is the ring
- *   before the removal that began the first flush that decided about it.
- *   DEADLINE  the leader proposes it when the reports take too long. The
- *             silent are convicted in the same entry: one of them may have
- *             used a result that the decision is about to exclude, so it must
- *             not come back with it.
- *   While flushing nobody is admitted.
+ *   REPORT    the values that a survivor holds (report.h). The survivor has
+ *             frozen and stays so until the decision, so its report outlives
+ *             further removals. The first report counts.
+ *             The entry that brings the last report decides each open op by the
+ *             rule of decide.h, exactly once per epoch and op. The initial
+ *             members of the op are the ring before the removal that began the
+ *             first flush that decided about it.
+ *   DEADLINE  the leader proposes it when the reports take too long. Members
+ *             that have not reported are convicted in the same entry: one of
+ *             them may have used a result that the decision is about to
+ *             exclude, so it must not return with it.
+ *   During a flush no member is admitted.
  *
- * The parameter server (route.h says where its slots are and why)
- *   ROUTES    sets it up: how many slots, replicas and servers; once.
- *   TABLE     the number of the table of that name, which is made when there is
+ * The parameter server (route.h explains where its slots are)
+ *   ROUTES    sets it up, once: the numbers of slots, replicas and servers.
+ *   TABLE     the number of the table of that name; makes the table if there is
  *             none. Pushes and pulls name tables by it.
- *   PLACE     where slots are to be: what a policy of placement has said. The
- *             policy itself is asked by whoever runs the cluster, once for all;
- *             the log carries its words, so that no replica depends on code
- * that another one may not have. PROMOTE, HANDOVER   by the slot's primary, in
- * the slot's term. DRAIN     a server wants to leave: its slots go to others.
+ *   PLACE     where slots are to be, as a placement policy has decided. The
+ *             process that runs the cluster calls the policy once for all. The
+ *             log carries its result, so that no replica depends on code that
+ *             another one may not have.
+ *   PROMOTE, HANDOVER
+ *             by the slot's primary, in the slot's term.
+ *   DRAIN     a server wants to leave: its slots go to others.
  *   With every change of the active servers the slots follow, in the same
  *   entry: there is no state in which a slot's primary is not active.
  *
  * Link rules belong to the link from one node to another. LINK sets the fields
- * that it names and answers the whole rule; CUT takes down all links between
- * two sets of nodes, both ways; HEAL takes every link up again and leaves
- * delays, rates and losses alone.
+ * that it names and answers the whole rule. CUT takes down all links between
+ * two sets of nodes, both ways. HEAL takes every link up again and keeps
+ * delays, rates and losses.
  *
  * Answered once
  *   A client numbers its requests from 1, has one under way at a time, and
  *   repeats it under the same number until it is answered. The registry keeps
- *   its last answer: a repetition gets that and does nothing; an earlier number
- *   is refused. Of GW__CLIENTS_MAX clients the one that was idle longest is
- *   forgotten when a new one comes, but none that was idle for less than
- *   GW__CLIENT_IDLE_MS (then the new one is asked to wait). So a client stops
- *   repeating before that time is over; an unknown one whose number is not 1
- *   was forgotten and is told to begin anew.
+ *   its last answer: a repetition gets that answer and changes nothing, and an
+ *   earlier number is refused. If there are GW__CLIENTS_MAX clients and a new
+ *   one comes, the one that was idle longest is forgotten, unless it was idle
+ *   for less than GW__CLIENT_IDLE_MS; then the new one must wait. So a client
+ *   stops repeating before that time is over. A client that is unknown and
+ *   whose number is not 1 was forgotten and must begin again.
  */
 #ifndef GW__CLUSTER_REGISTRY_H
 #define GW__CLUSTER_REGISTRY_H

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which algorithm a call runs when it names none: the one that a rule names
- * (winners.c), else the one whose predicted time is least. That is its bill
- * (bill.c) at the prices that calibration found. Where there are none, because
- * the file is of an older calibration or written by hand:
+ * The algorithm of a call that names none. It is the algorithm of a tuning rule
+ * (winners.c), else the one with the least predicted time. The prediction is
+ * the cost model (bill.c) with the coefficients that calibration found. If
+ * there are none, because the file is of an older calibration or written by
+ * hand:
  *
  *   ipc, tcp   gw_plan_price: alpha-beta-gamma, step by step; ranks that share
  *              a core take turns
- *   shm        meetings (two for a window pass, one when it is eager, one a
+ *   shm        meetings (two for a window pass, one when it is eager, one per
  *              round otherwise), and the loads and stores, spread over the
- * cores and bounded by the busiest rank
+ *              cores and bounded by the busiest rank
  */
 #include "bill.h"
 #include "calibration.h"

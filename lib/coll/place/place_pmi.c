@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * MPICH's hydra puts rank and size into the environment, and nothing that tells
- * one job from another, or where rank 0 is. What does is the name of the job's
- * key-value space, which the process manager tells over the socket PMI_FD, in
- * lines of text; and the space itself, where rank 0 leaves its address, if
- * there are several hosts (Balaji et al., "PMI: A Scalable Parallel
- * Process-Management Interface for Extreme-Scale Systems", 2010; the wire form
- * is PMI-1's):
+ * MPICH's hydra puts rank and size into the environment, and nothing that
+ * identifies the job or the host of rank 0. The job is identified by the name
+ * of its key-value space. The process manager sends it over the socket PMI_FD,
+ * in lines of text. If there are several hosts, rank 0 stores its address in
+ * the space itself (Balaji et al., "PMI: A Scalable Parallel Process-Management
+ * Interface for Extreme-Scale Systems", 2010; the wire format is PMI-1's):
  *
  *     cmd=init pmi_version=1 pmi_subversion=1
  *                         -> cmd=response_to_init ... rc=0
  *     cmd=get_my_kvsname  -> cmd=my_kvsname kvsname=kvs_4711_0_1804289383_host
- *     cmd=put kvsname=... key=gradwire value=192.0.2.1      rank 0, between
- * hosts cmd=barrier_in      -> cmd=barrier_out cmd=get kvsname=... key=gradwire
+ *     cmd=put kvsname=... key=gradwire value=192.0.2.1
+ *                            (rank 0, if there are several hosts)
+ *     cmd=barrier_in      -> cmd=barrier_out
+ *     cmd=get kvsname=... key=gradwire
  *                         -> cmd=get_result rc=0 msg=success value=192.0.2.1
  *     cmd=finalize        -> cmd=finalize_ack
  *
- * After that the manager treats the process as one that does not use MPI: a
- * death is still seen, and there is no second conversation.
+ * After that the manager treats the process as one that does not use MPI: it
+ * still sees a death, and there is no second conversation.
  */
 #include "place.h"
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Taking a failed window pass back. When a call returns an error, its buffers
- * are the user's again, but peers that have seen this rank's card may still be
- * loading from them and storing into them. So the card is emptied first; then
+ * Revoking a failed window pass. When a call returns an error, its buffers are
+ * the user's again, but peers that have seen this rank's card may still be
+ * loading from them and storing into them. So the card is emptied first. Then
  *
- *   a peer that has not entered yet   will not find us there any more
- *   one that has entered              may be in the midst of its passes: we
- * wait until it has left, or has found out that the communicator has failed one
- * that has read                 looks at our card once more before it believes
- * what it read (pass.c)
+ *   a peer that has not entered yet   does not find this rank any more
+ *   a peer that has entered           may be in the midst of its passes: we
+ *                                     wait until it has left, or has found that
+ *                                     the communicator has failed
+ *   a peer that has read              reads our card once more before it uses
+ *                                     the values (pass.c)
  *
  * Entering is a store, a fence and loads of the peers' cards; emptying is a
  * store, a fence and loads of them too (Dekker). So either the peer sees that

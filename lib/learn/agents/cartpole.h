@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cart and the pole: a cart on a track carries a pole on a hinge, and a
- * push to the left or to the right, fifty times a second, is all there is to
- * keep it up. The equations are those of Barto, Sutton and Anderson (1983,
- * appendix) without friction:
+ * The cart and the pole: a cart on a track carries a pole on a hinge. A push to
+ * the left or to the right, fifty times a second, must keep the pole up. The
+ * equations are those of Barto, Sutton and Anderson (1983, appendix) without
+ * friction:
  *
- *     w' = (g sin a - cos a (F + m l w^2 sin a) / M) / (l (4/3 - m cos^2 a /
- * M)) v' = (F + m l (w^2 sin a - w' cos a)) / M
+ *     w' = (g sin a - cos a (F + m l w^2 sin a) / M)
+ *          / (l (4/3 - m cos^2 a / M))
+ *     v' = (F + m l (w^2 sin a - w' cos a)) / M
  *
- * with the angle a of the pole and its speed w, the place x of the cart and its
- * speed v, the force F = +-10 N, M = m + cart; one step of Euler's is 0.02 s.
- * It has failed beyond 2.4 m or 12 degrees. Every step is worth a reward of
- * one, so a return is a number of steps; who pushes at random gets about 20.
+ * with the angle a of the pole and its speed w, the position x of the cart and
+ * its speed v, the force F = +-10 N, and M = m + cart. One step of Euler's
+ * method is 0.02 s. It has failed beyond 2.4 m or 12 degrees. Every step is
+ * worth a reward of one, so a return is a number of steps; random pushes get
+ * about 20.
  */
 #ifndef GW__CARTPOLE_H
 #define GW__CARTPOLE_H

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts of lib/learn/parallel/parallel*.c, the trainer of
- * gradwire/parallel.h on one rank: parallel.c           making it: what it
- * computes, and freeing it parallel_axes.c      communicators along the axes,
- * and what they count parallel_work.c      one pass of one micro-batch, as the
- * pipeline calls it parallel_step.c      a step parallel_evaluate.c  forward
- * only, over a whole data set parallel_state.c     saving and restoring
+ * Shared by the parts of lib/learn/parallel/parallel*.c, the trainer of
+ * gradwire/parallel.h on one rank:
  *
- * Below it: a part (part.h) computes a piece of the network, the shards
- * (shards.h) hold its weights and speak along the data axis, gw_pipe passes
- * messages along the pipe axis.
+ *     parallel.c           creates it and frees it
+ *     parallel_axes.c      communicators along the axes, and their counters
+ *     parallel_work.c      one pass of one micro-batch, called by the pipeline
+ *     parallel_step.c      a step
+ *     parallel_evaluate.c  forward only, over a whole data set
+ *     parallel_state.c     saving and restoring
+ *
+ * Below it, a part (part.h) computes a section of the network, the shards
+ * (shards.h) hold its weights and communicate along the data axis, and gw_pipe
+ * passes messages along the pipe axis.
  */
 #ifndef GW__PARALLEL_PARTS_H
 #define GW__PARALLEL_PARTS_H

@@ -1,35 +1,40 @@
 /* SPDX-License-Identifier: MIT
  *
- * What workers and servers say to each other on the data path (wire/post/post.h):
- * messages of up to three parts.
+ * The messages between workers and servers on the data path (wire/post/post.h).
+ * A message has up to three parts:
  *
  *     part 0   struct gw__ps_head, then its segments
  *     part 1   keys, 8 bytes each
  *     part 2   values, f32 or f16
  *
- * PUSH, PULL, PUSH_PULL   worker -> primary. Keys and values lie segment by
- *     segment, a segment a slot. A key list that the server knows travels as
- *     its signature (`key_list`) alone, part 1 is empty then.
- * CLOCK   worker -> primary of the group's clock: part 1 a clock command.
- * REPLY   to one of these: `done` has the slots that are done; for them the
- *     values pulled are part 2, in the order of the request's segments. `code`:
- *     why the others, or all, are not: for good (GW_EINVAL, GW_EDATA,
- *     GW_EMISMATCH, GW_ENUMERIC, GW_ECLOSED, GW_ENOTSUP, GW_EWRONG), or, with
- *     any other one, for now: the worker asks again. With GW__PS_NEWER part 1
- * has routes newer than those the request was made by; with GW__PS_WANT_KEYS
- * the key list must be sent; else part 1 is a sentence when `code` is not
- * GW_OK. Of CLOCK NEXT: part 2 is a struct gw_ps_work. APPEND  primary ->
- * replica: one entry of some of its slots' logs, or only how far they are
- * committed. APPENDED goes back. COPY    primary -> learner: a piece of a
- * slot's state. COPIED goes back. CLOSED  a clock's primary -> servers:
- * closings. SEEN: how far they applied. SAVE    client -> every server: what it
- * holds at marker `sequence` (clock.h) is to be written into the directory of
- * part 1; said before the marker is made, and again to ask. REPLY: GW_PENDING:
- * it knows; GW_OK: the snapshot is whole (snapshot.h); else why it cannot be
- * written.
+ * PUSH, PULL, PUSH_PULL
+ *           worker -> primary. Keys and values follow each other segment by
+ *           segment, one segment per slot. A key list that the server knows
+ *           travels as its signature (`key_list`) alone; part 1 is empty then.
+ * CLOCK     worker -> primary of the group's clock. Part 1 is a clock command.
+ * REPLY     to one of these. `done` has the slots that are done. Part 2 has the
+ *           values pulled from them, in the order of the request's segments.
+ *           `code` is the reason why the others, or all, are not done. The
+ *           error is permanent if it is GW_EINVAL, GW_EDATA, GW_EMISMATCH,
+ *           GW_ENUMERIC, GW_ECLOSED, GW_ENOTSUP or GW_EWRONG. With any other
+ *           code the worker sends the request again. With GW__PS_NEWER part 1
+ *           has routes newer than those of the request. With GW__PS_WANT_KEYS
+ *           the key list must be sent. Otherwise part 1 is the error's text if
+ *           `code` is not GW_OK. In a reply to CLOCK NEXT part 2 is a struct
+ *           gw_ps_work.
+ * APPEND    primary -> replica: one entry of the logs of some of its slots, or
+ *           only how far they are committed. APPENDED is the answer.
+ * COPY      primary -> learner: a part of a slot's state. COPIED is the answer.
+ * CLOSED    a clock's primary -> servers: closings. SEEN is the answer: how far
+ *           they are applied.
+ * SAVE      client -> every server: write the state at marker `sequence`
+ *           (clock.h) into the directory of part 1. It is sent before the
+ *           marker is made, and again to ask for progress. REPLY: GW_PENDING:
+ *           the server has the request; GW_OK: the snapshot is whole
+ *           (snapshot.h); otherwise the reason why it cannot be written.
  *
  * Structs travel as they are: all hosts are little-endian (gw__ps_check refuses
- * others by the magic). Whatever comes is checked as a whole before use.
+ * others by the magic). Each message is checked as a whole before use.
  */
 #ifndef GW__PS_MESSAGE_H
 #define GW__PS_MESSAGE_H

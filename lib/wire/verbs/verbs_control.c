@@ -12,9 +12,11 @@
  * abort after what is under way, which needs no reader to get there. A peer is
  * lost when
  *
- *   the connection ended without a goodbye   its process died: the kernel says
- * so a request completed with an error        nobody answers: its host died its
- * process ended (pidfd)                where a forked child keeps all open
+ *   the connection ended without a goodbye   its process died: the kernel
+ *                                            reports it
+ *   a request completed with an error        no answer: its host died
+ *   its process ended (pidfd)                where a forked child keeps all
+ *                                            connections open
  *
  * On a link where nothing moves, a write of nothing asks now and then; the
  * peer's device answers it, and its process may stand still meanwhile. iWARP
