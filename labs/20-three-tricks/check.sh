@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# push.c with servers in one process, their number by the seed; add.c with
-# threads that race.
+# Runs push.c with servers in one process, whose number depends on the seed, and
+# add.c with threads that race.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads that add to the same floats at once by add (add.c), and how much of it
- * is missing in the end. A line of JSON:
+ * Threads add to the same floats at once by add (add.c). Prints the missing part of
+ * the sum as a line of JSON:
  *
  *     race SEED
  */
@@ -24,7 +24,7 @@ static void *run(void *context)
     return NULL;
 }
 
-/* Numbers that are not whole, by one thread. */
+/* Adds fractions in one thread. Returns the number of wrong sums. */
 static unsigned count_wrong(uint64_t seed)
 {
     struct gw_rng rng;
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     double missing = 0;
     for (unsigned t = 0; t < THREADS; t++)
         if (pthread_create(&threads[t], NULL, run, NULL)) {
-            fprintf(stderr, "race: no thread\n");
+            fprintf(stderr, "race: cannot create a thread\n");
             return 70;
         }
     for (unsigned t = 0; t < THREADS; t++)

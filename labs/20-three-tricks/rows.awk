@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Rows in LibSVM form, `rows` of them, each with all `features`: so all threads
-# want all weights. The first three features decide the label.
+# Prints `rows` rows as LibSVM, each with all `features`, so all threads change all
+# weights. The first three features determine the label.
 BEGIN {
     srand(seed)
     for (row = 0; row < rows; row++) {

@@ -7,7 +7,7 @@ set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
 
-# pushed NAME OPTION...: twenty pushes; figures are of one, but for repetitions.
+# pushed NAME OPTION...: measures twenty pushes; repetitions are subtracted.
 pushed() {
     name=$1
     shift

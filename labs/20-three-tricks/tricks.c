@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A worker with many updates of few keys, and servers in the same process. The
- * updates are pushed by push_all (push.c); then all rows are pulled and compared
- * with their sums. A line of JSON tells the messages and bytes that it took:
+ * A worker with many updates of few keys, and servers in the same process. push_all
+ * (push.c) pushes the updates. Then all rows are pulled and compared with their
+ * sums. Prints the messages and bytes as a line of JSON:
  *
  *     tricks SERVERS SEED
  */
@@ -31,7 +31,7 @@ static void draw(uint64_t seed)
     }
 }
 
-/* Floats at the servers that are not the sum of their updates. */
+/* Counts the floats on the servers that differ from the sum of their updates. */
 static enum gw_err compare(struct gw_ps *ps, unsigned table, uint64_t *wrong,
                            struct gw_error *why)
 {

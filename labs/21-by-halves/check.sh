@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Holds the learner's formulas against prices and virtual times, with numbers
-# that depend on the seed; then verifies, prices and runs the learner's gather.
+# Compares the learner's formulas with prices and virtual times, with numbers that
+# depend on the seed. Then verifies, prices and runs the learner's gather.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -17,7 +17,7 @@ note A "$A"
 note B 1073.741824
 note N "$N"
 
-# formula NAME: what costs.txt has for it.
+# formula NAME: evaluates its formula in costs.txt.
 formula() {
     line=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/costs.txt" | tail -n 1)
     printf '    %-24s %s\n' "$1 =" "$line"
@@ -30,7 +30,7 @@ priced() {
     tell "$1" rank_bytes rank_received total_bytes
 }
 
-# timed NAME OP ALGORITHM: A is what a message takes, 10 us of it on its way.
+# timed NAME OP ALGORITHM: a message takes A us, 10 us of them on its way.
 timed() {
     measure "$1" collrun sim "$2" --algo "$3" -n "$P" -b "$S" \
         --alpha "$((A - 10))us"

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Reduce, gather and scatter by halves: counted with real processes, priced, and
-# timed on a rack in virtual time.
+# Counts reduce, gather and scatter by halves with real processes, prices them, and
+# simulates their times on a rack.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
 
-# counted NAME OP ALGORITHM: what the busiest rank sent, of real processes.
+# counted NAME OP ALGORITHM: counts the bytes that the busiest real rank sent.
 counted() {
     measure "$1" collrun run "$2" --algo "$3" -n "$P" -b "$S" \
         --events "$LAB_OUT/$1.events"
@@ -15,26 +15,26 @@ counted() {
     tell "$1" rounds messages send_bytes_max wrong
 }
 
-# priced NAME OP ALGORITHM: what the busiest rank receives.
+# priced NAME OP ALGORITHM: prints the bytes that the busiest rank receives.
 priced() {
     measure "$1" collrun price "$2" --algo "$3" -n "$P" -b "$S"
     tell "$1" rounds rank_bytes rank_received
 }
 
-# timed NAME OP ALGORITHM: on a rack of 1 GiB/s; a message takes 1 us of its
+# timed NAME OP ALGORITHM: simulates a rack of 1 GiB/s; a message takes 1 us of its
 # sender and 10 us on its way.
 timed() {
     measure "$1" collrun sim "$2" --algo "$3" -n "$P" -b "$S" --alpha 1us
     tell "$1" time_us
 }
 
-say "A reduce of $P ranks, $S a rank, by halves (binomial) and at once" \
+say "A reduce of $P ranks, $S per rank, by halves (binomial) and at once" \
     "(direct):"
 counted tree_run reduce binomial
 counted direct_run reduce direct
 note reduce_rounds "$(value tree_run.rounds)"
 
-say "rank_received is what the busiest rank receives: the root."
+say "rank_received is the bytes that the busiest rank, the root, receives:"
 priced tree reduce binomial
 priced direct reduce direct
 note tree_received "$(value tree.rank_received)"
@@ -46,7 +46,7 @@ timed direct_sim reduce direct
 note reduce_time "$(value tree_sim.time_us)"
 note direct_time "$(value direct_sim.time_us)"
 
-say "Gather and scatter, where a message has all blocks of a half:"
+say "Gather and scatter, in which a message has all blocks of a half:"
 counted gather_run gather binomial
 counted scatter_run scatter binomial
 timed gather_sim gather binomial

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * As it is, threads overwrite each other: what one has added between the other's
- * reading and writing is gone. Make it lose nothing, and use no lock.
+ * In this version threads overwrite each other: an addition between the read and
+ * the write of another thread is lost. Make it lose nothing, without a lock.
  */
 #include "tricks.h"
 

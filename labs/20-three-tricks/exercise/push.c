@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * As it is, each update is a push of its own, which waits for its answer: as many
- * messages as updates. Coalesce them: one push of all keys, each of them once,
- * with the sum of its rows.
+ * In this version each update is a separate push that waits for its answer, so
+ * there are as many messages as updates. Coalesce them: one push of all keys, each
+ * of them once, with the sum of its rows.
  */
 #include "tricks.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sum is written only if the float is still the one that was read; else it is
- * added again, to what is there now. Some thread always gets on.
+ * The sum is written only if the float still has the value that was read. Otherwise
+ * the value is added again, to the new float. Some thread always succeeds.
  */
 #include "tricks.h"
 

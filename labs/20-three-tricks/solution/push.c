@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One push of all keys: places are sorted by key, and the rows of one key are
+ * One push of all keys: the updates are sorted by key, and the rows of one key are
  * added up.
  */
 #include "tricks.h"
@@ -18,7 +18,7 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Returns how many keys there are. */
+/* Returns the number of different keys. */
 static size_t add_up(const struct update *sorted, size_t count, unsigned width,
                      const float *rows, uint64_t *keys, float *sums)
 {
