@@ -258,9 +258,11 @@ gw_alltoallv(struct gw_comm *comm, const void *in, const size_t *counts,
              const size_t *displs, void *out, const size_t *recv_counts,
              const size_t *recv_displs, enum gw_dtype type);
 
-/* ---- point to point: a send is matched by the peer's next receive from this rank;
- * counts and types must agree; sends and receives are ordered with the collectives
- * of the communicator ---- */
+/* ---- point to point ---- */
+
+/* A send is matched by the peer's next receive from this rank. Counts and types
+ * must agree. Sends and receives are ordered with the collectives of the
+ * communicator. */
 
 /* Starts a send of `count` elements to `peer`; *request is for gw_test and
  * gw_wait. `data` must not change until it is done. */
@@ -440,7 +442,7 @@ struct gw_fold {
  * it copies.
  *
  * The result has the same bits on every CPU: f16 and bf16 are reduced in f32 and
- * rounded once; a NaN result (except of a copy) is always the same quiet NaN;
+ * rounded once. A NaN result (except of a copy) is always the same quiet NaN.
  * min and max of floats are NaN if either is, and -0 < +0. Nothing happens if
  * the type does not allow the reduction, or with too many sources or
  * destinations. */

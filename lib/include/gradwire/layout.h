@@ -46,8 +46,8 @@ extern "C" {
 
 /* The kinds of operators. */
 enum gw_operator_kind {
-    /* The sum of table rows, weighted by the row's values; sparse input; only
-     * as the first operator. */
+    /* The sum of table rows, weighted by the row's values. Its input is
+     * sparse, and it is only allowed as the first operator. */
     GW_OP_EMBEDDING,
     GW_OP_DENSE, /* x W + b */
     GW_OP_RELU,  /* element by element */
@@ -271,12 +271,12 @@ struct gw_layout {
  * The network must outlive the layout. The caller frees *layout with
  * gw_layout_destroy.
  *
- * GW_EINVAL, with the operator and its line: the network has fewer operators than
- * pieces; a width or the channels of an image do not divide by T; an add's source
- * is partial, or a cut separates them; the batch does not divide by D x micros (x
- * T, with rows split by batch); a shard group does not divide D; an operator does
- * not support its split; the input of an operator does not fit the output of the
- * preceding one. On failure *layout is NULL. */
+ * GW_EINVAL, with the operator and its line. The network has fewer operators than
+ * pieces. A width or the channels of an image do not divide by T. An add's source is
+ * partial, or a cut separates them. The batch does not divide by D x micros (x T,
+ * with rows split by batch), or a shard group does not divide D. An operator does
+ * not support its split, or its input does not fit the output of the preceding one.
+ * On failure *layout is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_layout_new(const struct gw_network *network,
               const struct gw_layout_options *options,

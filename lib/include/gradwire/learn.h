@@ -59,8 +59,8 @@ enum gw_index_base { GW_BASE_AUTO = -1, GW_BASE_0 = 0, GW_BASE_1 = 1 };
 
 /* Reads LibSVM text for classification: "LABEL INDEX:VALUE INDEX:VALUE ...", one
  * row per line. Labels are any numbers. Indices need not ascend, but each may
- * occur only once in a row. "qid:N" after the label is ignored; "#" begins a
- * comment; blank lines and CR LF are allowed. The file is read in blocks, so it
+ * occur only once in a row. "qid:N" after the label is ignored. "#" begins a
+ * comment. Blank lines and CR LF are allowed. The file is read in blocks, so it
  * may be a pipe. The caller frees *data with gw_dataset_destroy.
  *
  * GW_EDATA: the text is wrong, and the sentence begins with "NAME:LINE:COLUMN: "

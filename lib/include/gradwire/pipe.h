@@ -126,9 +126,9 @@ GW_API GW_MUST_CHECK enum gw_err
 gw_schedule_print(const struct gw_schedule *schedule, FILE *file,
                   struct gw_error *why);
 
-/* Checks a schedule: every pass occurs once, and there is no other; a piece's
- * backward comes after its forward, W after I; there is no cycle of waits between
- * stages; no stage holds more activations than allowed. GW_EPLAN: it is wrong; the
+/* Checks a schedule. Every pass occurs once, and there is no other. A piece's
+ * backward comes after its forward, W after I. There is no cycle of waits between
+ * stages. No stage holds more activations than allowed. GW_EPLAN: it is wrong; the
  * sentence names stage and pass, and for a cycle all stages in it. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_schedule_check(const struct gw_schedule *schedule, struct gw_error *why);

@@ -90,7 +90,7 @@ struct gw_ps_config {
     unsigned connect_ms; /* limit of gw_ps_connect; default 10 s */
     unsigned timeout_ms; /* limit of a request; 0: no limit */
     uint64_t seed;
-    struct gw_sink *events; /* used in calls only; the caller's; or NULL */
+    struct gw_sink *events; /* of the caller, used in calls; or NULL */
     /* Experiments: each turns one idea off. */
     bool no_key_cache; /* each request contains its key list */
     bool no_place;     /* shm: values are copied, never read in place */
@@ -285,8 +285,8 @@ struct gw_ps_server_config {
     uint64_t seed;
     struct gw_sink *events; /* used under a lock; NULL: none */
     const char *restore;    /* directory of a snapshot; NULL: none */
-    /* Threads that apply and gather rows; 0: 1; at most 64. Large pushes and
-     * pulls are split; the result has the bits of one thread. */
+    /* Threads that apply and gather rows: at most 64, default 1. Large pushes
+     * and pulls are split; the result has the bits of one thread. */
     unsigned threads;
     /* With 2 threads or more (otherwise GW_EINVAL): pushes outside of work
      * items are applied several at a time, on the same rows, without locks.

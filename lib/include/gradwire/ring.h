@@ -118,7 +118,7 @@ struct gw_ring_config {
  * waits for the admission. The first members wait until the supervisor of the run
  * admits them together. While it waits *ring is already set, for
  * gw_ring_interrupt and gw_ring_status; NULL after a failure. GW_ETIMEOUT,
- * GW_EINTR; GW_EINVAL: the ring has `max_size` members; GW_EUNREACH: no
+ * GW_EINTR. GW_EINVAL: the ring has `max_size` members. GW_EUNREACH: no
  * controllers for `patience_ms`. GW_ECLOSED: all members with the state are dead;
  * a process that joins again begins a new ring with the initial state. */
 GW_API GW_MUST_CHECK enum gw_err
@@ -129,8 +129,8 @@ gw_ring_join(const struct gw_ring_config *config, struct gw_ring **ring,
  * GW_CLUSTER, its --cluster. The controllers choose the node. This process listens
  * at the address that leads to them, or at that of GW_INTERFACE. GRADWIRE_KEY,
  * GW_INSECURE and GW_WIRE as for gw_comm_from_env. Of *config it uses wire,
- * slices, key, timeout and the fields of the state; the bounds are GW_MIN_SIZE,
- * GW_MAX_SIZE and GW_PATIENCE (a duration; default 10m), where *config has none.
+ * slices, key, timeout and the fields of the state. The bounds are GW_MIN_SIZE,
+ * GW_MAX_SIZE and GW_PATIENCE (a duration, default 10m), where *config has none.
  * Errors of gw_ring_join and gw_place_here. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_from_env(const struct gw_ring_config *config, struct gw_ring **ring,
@@ -164,8 +164,8 @@ struct gw_ring_turn {
     unsigned place; /* of this member */
 };
 /* Begins the next op: adopts views and admits joiners. It waits when this needs
- * controllers. GW_ECLOSED, GW_EINTR; GW_ETIMEOUT: fewer members than `min_size`
- * for `patience_ms`; GW_EUNREACH: no controllers for that time. The calls below
+ * controllers. GW_ECLOSED, GW_EINTR. GW_ETIMEOUT: fewer members than `min_size`
+ * for `patience_ms`. GW_EUNREACH: no controllers for that time. The calls below
  * return GW_EUNREACH too. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_begin(struct gw_ring *ring,
                                                struct gw_ring_turn *turn,
@@ -213,10 +213,12 @@ struct gw_ring_times {
     uint64_t resumed_ns; /* the open ops were complete */
 };
 
-/* The chunks in a recovery plan for one op. Each chunk counts once: a complete
- * copy survived (spread); a partial sum with the dead member's data was discarded,
- * at least in part (redone); a partial sum is continued (kept); there were only
- * the inputs (fresh). */
+/* The chunks in a recovery plan for one op. Each chunk counts once:
+ *   spread   a complete copy survived
+ *   redone   a partial sum with the dead member's data was discarded, at least in
+ *            part
+ *   kept     a partial sum is continued
+ *   fresh    there were only the inputs */
 struct gw_ring_chunks {
     uint64_t epoch; /* of the ring; 0: none */
     uint64_t op;

@@ -68,8 +68,9 @@ enum gw_task_kind {
  * default. */
 struct gw_task_config {
     enum gw_task_kind kind;
-    /* A file. lr, linear, net: LibSVM; word2vec: text; deepwalk: edges; ctr:
-     * clicks; mf: ratings, or NULL for synthetic ones; otherwise NULL. */
+    /* A file of LibSVM rows (lr, linear, net), text (word2vec), edges
+     * (deepwalk), clicks (ctr) or ratings (mf, NULL for synthetic ones);
+     * otherwise NULL. */
     const char *train;
     /* A file of the same form, or NULL; NULL for word2vec and tasks without a
      * file. */
@@ -184,11 +185,11 @@ struct gw_unit_place {
  * otherwise rows. */
 struct gw_unit_sums {
     uint64_t rows, samples;
-    /* Log loss; half the squared error; cartpole: the objective of the agent,
-     * the mean over the steps of an episode. */
+    /* Log loss, or half the squared error. cartpole: the objective of the
+     * agent, the mean over the steps of an episode. */
     double loss;
-    /* lr: rows with the right answer; word2vec, deepwalk: pairs whose word
-     * scores above all its negatives; cartpole: steps. */
+    /* Rows with the right answer (lr), pairs whose word scores above all its
+     * negatives (word2vec, deepwalk), steps (cartpole). */
     uint64_t right;
     /* cartpole: the parts of the loss, sums over steps */
     double policy_loss, value_loss, entropy;
