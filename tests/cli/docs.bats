@@ -37,17 +37,54 @@ compile_and_run() {
     done
 }
 
-@test "what lib/README.md names to read is there" {
+@test "the walk of lib/README.md: its files have the functions, in at most 2500 lines" {
+    # FILE WORD... for each item: the words in backquotes
     # shellcheck disable=SC2016 # the backquotes are Markdown
-    sed -n 's/^| `\([^`]*\)` |.*| \(.*\) |$/\1 \2/p' "$ROOT/lib/README.md" \
-        >reading
-    [ "$(wc -l <reading)" -gt 10 ]
-    while read -r file functions; do
-        for function in $(echo "$functions" | tr -d ',`'); do
-            grep -q "\<$function(" "$ROOT/$file" ||
-                { echo "$file has no $function"; return 1; }
+    awk '/^[0-9]+\. `/ || /^$/ { if (line) print line; line = ""; item = !/^$/ }
+        item { n = split($0, part, "`"); for (i = 2; i <= n; i += 2) line = line " " part[i] }
+        ' "$ROOT/lib/README.md" >walk.txt
+    [ "$(wc -l <walk.txt)" -ge 12 ]
+    total=0
+    while read -r file words; do
+        [ -f "$ROOT/$file" ] || { echo "no $file"; return 1; }
+        [ "$words" ] || { echo "$file: no function"; return 1; }
+        total=$((total + $(wc -l <"$ROOT/$file")))
+        for word in $words; do
+            grep -q "\<$word(" "$ROOT/$file" ||
+                { echo "$file has no $word"; return 1; }
         done
-    done <reading
+    done <walk.txt
+    [ "$total" -le 2500 ] || { echo "$total lines"; return 1; }
+}
+
+@test "the map of lib/README.md has every folder, and no others" {
+    # shellcheck disable=SC2016 # the backquotes are Markdown
+    sed -n 's/^| `\([a-z]*\/[a-z/]*\)` |.*/\1/p' "$ROOT/lib/README.md" | sort >mapped
+    (cd "$ROOT" && find lib/ cmd/ -name '*.[ch]' | sed 's|/[^/]*$||' |
+        sed -n -e '/^lib\/include/d' -e 's|^\(lib/[a-z]*\)$|\1|p' \
+            -e 's|^\(lib/[a-z]*/[a-z]*\).*|\1|p' -e 's|^\(cmd/[a-z]*\).*|\1|p') |
+        sort -u >folders
+    diff folders mapped
+    # Each folder of a tool is in its row.
+    (cd "$ROOT" && printf '%s\n' cmd/*/*/) >deeper
+    [ "$(wc -l <deeper)" -gt 20 ]
+    awk -F / 'FNR == NR { split($0, cell, "|"); row[$2] = cell[2]; next }
+        !index(row[$2], "`" $3 "`") { print "no row names " $0; bad = 1 }
+        END { exit bad }' <(sed -n 's/^| `\(cmd[^`]*\)`/\1\//p' "$ROOT/lib/README.md") deeper
+}
+
+@test "what lib/README.md says of adding is there" {
+    sed -n '/^## Where to add/,/^## /p' "$ROOT/lib/README.md" >adding
+    # shellcheck disable=SC2016 # the backquotes are Markdown
+    grep -o '`[a-z]*/[a-z_/]*\.[ch]`' adding | tr -d '\`' >files
+    [ "$(wc -l <files)" -ge 4 ]
+    while read -r file; do
+        [ -f "$ROOT/$file" ] || { echo "no $file"; return 1; }
+    done <files
+    for word in GW__ALGOS GW__SCHEDULES GW_EVENTS gw__wire_ops gw__wire_open; do
+        grep -q "$word" adding
+        grep -rqw "$word" "$ROOT/lib" --include='*.[ch]' || { echo "no $word"; return 1; }
+    done
 }
 
 @test "make help names every target, and the READMEs no others" {
