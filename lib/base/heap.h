@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one heap of gradwire, as text: a file that keeps events in order says
- * what a slot is and includes this. The earliest slot is slots[0]. Each node
- * has four children: half the levels of a binary heap, and they lie side by
- * side.
+ * The one heap of gradwire, as text: a file that keeps events in order defines
+ * its slot and includes this. The earliest slot is slots[0]. Each node has four
+ * children: half the levels of a binary heap, and siblings share a cache line.
  *
  *   HEAP_SLOT             the type of a slot; slots move, so it is small
  *   HEAP_EARLIER(a, b)    whether *a comes before *b; no branches is best
  *   HEAP_MOVED(slots, at, places)
- *                         a slot is now at slots[at]; for items that know
- *                         their place, to be moved or taken out (optional)
+ *                         a slot is now at slots[at] (optional; for items
+ *                         that must be found again, to move or remove them)
  *
  * The array, its growth and `places` are the caller's:
  *
@@ -28,7 +27,7 @@
 
 enum { HEAP_ARITY = 4 };
 
-/* The one of two that is earlier, without a branch, which nobody could predict.
+/* The earlier one of two, without a branch, which no processor could predict.
  */
 static inline size_t heap_earlier(const HEAP_SLOT *slots, size_t a, size_t b)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Algorithms that run without a plan (traffic_bulk.c) against the same ones
- * chunk by chunk (traffic.c): two ways to find out what waits for what, and two
- * ways to share links, on clusters where nothing is even. And what only the
- * first can: a hundred thousand ranks.
+ * Algorithms that run without a plan (traffic_algo.c) against the same ones
+ * chunk by chunk (traffic_plan.c): two ways to find the waits, on clusters with
+ * uneven links. And algorithms of a hundred thousand ranks, by formula.
  */
 #include "traffic_run.h"
 
-#include <sim/traffic/traffic_bulk.h>
+#include <sim/traffic/traffic.h>
 
 #include <check.h>
 #include <math.h>
@@ -52,7 +51,7 @@ static void expect_count(const struct gw_algo *algo, unsigned ranks,
     struct gw_algo_args args = {.ranks = ranks};
     struct gw_error why;
     uint64_t counted, runs = UINT64_MAX;
-    ck_assert(!gw__bulk_check(algo, &args, runs, &counted, &why));
+    ck_assert(!gw__traffic_check(algo, &args, runs, &counted, &why));
     ck_assert_msg(counted == messages, "%s: %lu messages counted, %lu sent",
                   algo->name, (unsigned long)counted, (unsigned long)messages);
 }
@@ -141,13 +140,13 @@ END_TEST
 /* As where there are too many chunks for a table. */
 START_TEST(so_it_does_by_lists_of_pieces)
 {
-    uint64_t table = gw__bulk_cells_max;
+    uint64_t table = gw__traffic_cells_max;
     struct gw_topology *t = traffic_topology(uneven[_i]);
-    gw__bulk_cells_max = 0;
+    gw__traffic_cells_max = 0;
     expect_all_same(t, 24, 3000, 1);
     expect_all_same(t, 13, 40000, 2.5);
     expect_all_same(t, 22, 7000, 1);
-    gw__bulk_cells_max = table;
+    gw__traffic_cells_max = table;
     gw_topology_destroy(&t);
 }
 END_TEST

@@ -23,17 +23,18 @@
  * hangs together, and sorted anew. Links that carry nothing belong to no class,
  * so what has been told apart comes together again.
  *
- * Where nothing is alike every message is a bundle, and this is what
- * traffic_share.c does, which deals flow by flow; tests hold one against the
- * other. Colours are sums of 64-bit hashes: that two unlike ones agree is not
- * excluded, but will not happen (2^-64 a pair).
+ * Where nothing is alike every message is a bundle of its own. Colours are sums
+ * of 64-bit hashes: that two unlike ones agree is not excluded, but will not
+ * happen (2^-64 a pair).
  */
 #ifndef GW__SIM_TRAFFIC_CLASSES_H
 #define GW__SIM_TRAFFIC_CLASSES_H
 
-#include "traffic.h"
+#include "sim/topology/topology_parts.h"
 
 #define GW__NOTHING UINT32_MAX
+/* No virtual time is later: 53 days. */
+#define GW__PS_MAX (UINT64_C(1) << 62)
 
 /* Messages of a bundle that end together and then need as long to arrive. */
 struct gw__group {
@@ -71,12 +72,14 @@ struct gw__class {
     uint32_t first_use, next;
     uint32_t mark;
     bool touched;
+    bool has_closed; /* some of its bundles keep their rates in this round */
 };
 
 /* Each message of the bundle uses `times` links of the class. */
 struct gw__use {
     uint32_t bundle, class;
     uint32_t times;
+    double messages;        /* a link of the class, in this round */
     uint32_t before, after; /* of the class */
     uint32_t next;          /* of the bundle, or unused */
 };
@@ -91,6 +94,19 @@ struct gw__class_link {
 struct gw__vector {
     void *items;
     size_t count, room;
+};
+
+struct gw__heap_slot {
+    uint64_t time_ps;
+    uint32_t thing;
+};
+
+/* Things that happen, ordered by time and then by number; each is in here at
+ * most once. */
+struct gw__heap {
+    struct gw__heap_slot *slots;
+    uint32_t *place; /* of each thing: in `slots`, counted from 1; 0: nowhere */
+    uint32_t count;
 };
 
 struct gw__class_message {
@@ -134,7 +150,7 @@ void gw__classes_fini(struct gw__classes *c);
 
 /* The message begins now. It has bytes and a way with a limit. */
 void gw__classes_join(struct gw__classes *c, uint32_t message);
-/* Deals the rates anew after joins and ends. */
+/* New rates, after joins and ends. */
 void gw__classes_deal(struct gw__classes *c);
 /* When the next messages end, or UINT64_MAX; and the next of the bundles in
  * which they do so now, or GW__NOTHING. */
@@ -144,6 +160,13 @@ uint32_t gw__classes_pop(struct gw__classes *c);
  * group a call, and the caller frees group->messages. */
 bool gw__classes_end(struct gw__classes *c, uint32_t bundle,
                      struct gw__group *group);
+
+/* ---- traffic_due.c ---- */
+
+/* Puts it in, or moves it. */
+void gw__heap_put(struct gw__heap *heap, uint32_t thing, uint64_t time_ps);
+/* The next thing, taken out; the heap is not empty. */
+uint32_t gw__heap_pop(struct gw__heap *heap);
 
 /* ---- between traffic_classes.c, _bundles.c, _fill.c and _colours.c ---- */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Max-min shares over classes and bundles: the filling up of traffic_share.c, a
- * class in the place of a link and a bundle in the place of a flow. See
- * traffic_classes.h.
+ * Max-min shares over classes and bundles, found by filling up: the class whose
+ * room, divided among its messages, is least settles their rates; these are
+ * taken from the other classes on their ways; and so on with the room that is
+ * left. See traffic_classes.h.
  *
  * Shares are max-min fair exactly when each bundle has a bottleneck: a class
  * without room in which nobody gets more than it does (Bertsekas, Gallager:
@@ -25,14 +26,6 @@ static const double NEAR = 1 + 1e-9;
 static const double SAME = 1e-12;
 /* So often the open ones are made more; then all that hang together are. */
 enum { WIDENINGS = 8 };
-
-/* How many of the bundle's messages a link of the class carries. */
-static double messages_a_link(const struct gw__classes *c,
-                              const struct gw__use *use)
-{
-    return (double)gw__bundle_at(c, use->bundle)->messages * use->times /
-           gw__class_at(c, use->class)->link_count;
-}
 
 /* ---- who hangs together ---- */
 
@@ -88,15 +81,20 @@ static void measure_room(struct gw__classes *c)
         class->room = class->rate;
         class->open = 0;
         class->share = HUGE_VAL;
+        class->has_closed = false;
         for (uint32_t u = class->first_use; u != GW__NOTHING;
              u = gw__use_at(c, u)->after) {
-            const struct gw__use *use = gw__use_at(c, u);
+            struct gw__use *use = gw__use_at(c, u);
             const struct gw__bundle *bundle = gw__bundle_at(c, use->bundle);
-            double messages = messages_a_link(c, use);
-            if (is_open_bundle(c, bundle))
-                class->open += messages;
-            else
-                class->room -= messages * bundle->rate;
+            use->messages = (double)(int64_t)bundle->messages * use->times;
+            if (class->link_count > 1)
+                use->messages /= class->link_count;
+            if (is_open_bundle(c, bundle)) {
+                class->open += use->messages;
+            } else {
+                class->room -= use->messages * bundle->rate;
+                class->has_closed = true;
+            }
         }
     }
     for (size_t i = 0; i < c->near_b.count; i++)
@@ -146,9 +144,8 @@ static void settle(struct gw__classes *c, uint32_t number, uint32_t bottleneck,
          u = gw__use_at(c, u)->next) {
         const struct gw__use *use = gw__use_at(c, u);
         struct gw__class *class = gw__class_at(c, use->class);
-        double messages = messages_a_link(c, use);
-        class->room -= messages * share;
-        class->open -= messages;
+        class->room -= use->messages * share;
+        class->open -= use->messages;
     }
 }
 
@@ -224,7 +221,7 @@ static void open_felt(struct gw__classes *c, uint32_t number)
     const struct gw__class *class = gw__class_at(c, number);
     const double slack = NEAR - 1;
     bool full = class->room <= 4 * slack * class->rate;
-    double highest = highest_rate(c, class);
+    double highest = full ? highest_rate(c, class) : 0;
     for (uint32_t u = class->first_use; u != GW__NOTHING;
          u = gw__use_at(c, u)->after) {
         uint32_t of = gw__use_at(c, u)->bundle;
@@ -251,8 +248,11 @@ static void deal_from(struct gw__classes *c, uint32_t number)
         measure_room(c);
         fill_up(c);
         size_t count = c->near_c.count;
-        for (size_t i = 0; i < count; i++)
-            open_felt(c, ((uint32_t *)c->near_c.items)[i]);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t near = ((uint32_t *)c->near_c.items)[i];
+            if (gw__class_at(c, near)->has_closed)
+                open_felt(c, near);
+        }
         if (opened < c->near_b.count)
             open_from(c, times < WIDENINGS ? count : 0, times >= WIDENINGS);
     }

@@ -56,13 +56,13 @@ static void emit(const struct gw__traffic *f, enum gw_event_kind kind,
 static void emit_transfer(const struct gw__traffic *f, enum gw_event_kind kind,
                           uint32_t transfer)
 {
-    const struct gw_transfer *x = &f->plan->transfers[transfer];
+    const struct gw_transfer *x = &f->of_plan.plan->transfers[transfer];
     bool sends = kind == GW_EV_SEND;
     struct gw_event rest = {
-        .bytes = f->chunk_bytes[x->chunk],
+        .bytes = f->of_plan.chunk_bytes[x->chunk],
         .value = sends ? 1 : x->action,
         .peer = sends ? x->dst : x->src,
-        .step = f->index.step[transfer],
+        .step = f->of_plan.index.step[transfer],
         .chunk = x->chunk,
     };
     emit(f, kind, sends ? x->src : x->dst, &rest);
@@ -73,10 +73,10 @@ static void emit_op(const struct gw__traffic *f, enum gw_event_kind kind,
 {
     bool begins = kind == GW_EV_OP_BEGIN;
     struct gw_event rest = {
-        .bytes = begins && f->plan->collective != GW_BARRIER
+        .bytes = begins && f->of_plan.plan->collective != GW_BARRIER
                      ? f->job->count * f->job->elem_bytes
                      : 0,
-        .value = begins ? (int64_t)f->plan->collective : 0,
+        .value = begins ? (int64_t)f->of_plan.plan->collective : 0,
         .peer = GW_NONE,
         .step = GW_NONE,
         .chunk = GW_NONE,
@@ -86,61 +86,62 @@ static void emit_op(const struct gw__traffic *f, enum gw_event_kind kind,
 
 void gw__result_begin(struct gw__traffic *f)
 {
-    for (unsigned rank = 0; rank < f->plan->ranks; rank++)
+    for (unsigned rank = 0; rank < f->of_plan.plan->ranks; rank++)
         emit_op(f, GW_EV_OP_BEGIN, rank);
-    for (unsigned rank = 0; rank < f->plan->ranks; rank++)
-        if (f->unfinished[rank] == 0)
+    for (unsigned rank = 0; rank < f->of_plan.plan->ranks; rank++)
+        if (f->of_plan.unfinished[rank] == 0)
             emit_op(f, GW_EV_OP_END, rank);
 }
 
 void gw__result_done(struct gw__traffic *f, uint32_t rank)
 {
-    if (--f->unfinished[rank] > 0)
-        return;
-    f->result->rank_us[rank] = us_of(f->now_ps);
-    emit_op(f, GW_EV_OP_END, rank);
+    if (--f->of_plan.unfinished[rank] == 0)
+        emit_op(f, GW_EV_OP_END, rank);
 }
 
-void gw__result_send(struct gw__traffic *f, uint32_t number)
+void gw__result_send(struct gw__traffic *f, uint32_t message)
 {
-    const struct gw__traffic_message *message = &f->messages[number];
-    const struct gw__traffic_stream *flow = &f->flows[message->flow];
-    f->result->messages++;
-    f->result->bytes += message->bytes;
-    for (uint32_t i = 0; i < flow->way_count; i++)
-        f->result->link_bytes[f->ways[flow->way + i].link] += message->bytes;
-    if (!f->job->events)
-        return;
-    const uint32_t *begin = &f->carried.begin[number];
+    const struct gw__buckets *carried = &f->of_plan.carried;
+    const uint32_t *begin = &carried->begin[message];
     for (uint32_t i = begin[0]; i < begin[1]; i++)
-        emit_transfer(f, GW_EV_SEND, f->carried.item[i]);
+        emit_transfer(f, GW_EV_SEND, carried->item[i]);
 }
 
 void gw__result_apply(struct gw__traffic *f, uint32_t version)
 {
-    const struct gw__buckets *writers = &f->versions.writers;
+    const struct gw__buckets *writers = &f->of_plan.versions.writers;
     const uint32_t *begin = &writers->begin[version];
     for (uint32_t i = begin[0]; i < begin[1]; i++) {
-        f->messages[f->message_of[writers->item[i]]].end_ps = f->now_ps;
-        if (f->job->events)
-            emit_transfer(f, GW_EV_APPLY, writers->item[i]);
+        uint32_t message = f->of_plan.message_of[writers->item[i]];
+        gw__message_at(f, message)->end_ps = f->now_ps;
+        emit_transfer(f, GW_EV_APPLY, writers->item[i]);
     }
+    gw__result_done(f, gw__extra_at(f, version)->rank);
 }
 
 /* ---- at the end ---- */
 
-static void walk_back(const struct gw__traffic *f,
-                      struct gw_topology_result *result)
+static unsigned step_of(const struct gw__traffic *f, uint32_t message)
 {
-    for (uint32_t m = f->last;
-         m != GW__NO_MESSAGE && result->hops < GW_HOPS_MAX;
-         m = f->messages[m].cause) {
-        const struct gw__traffic_message *message = &f->messages[m];
-        const struct gw__traffic_stream *flow = &f->flows[message->flow];
+    const uint32_t *begin = f->step_begin.items;
+    size_t low = 0, high = f->step_begin.count;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        *(begin[middle] <= message ? &low : &high) = middle;
+    }
+    return (unsigned)low + 1;
+}
+
+static void walk_back(struct gw__traffic *f)
+{
+    struct gw_topology_result *result = f->result;
+    for (uint32_t m = f->last; m != GW__NOTHING && result->hops < GW_HOPS_MAX;
+         m = gw__message_at(f, m)->cause) {
+        const struct gw__traffic_message *message = gw__message_at(f, m);
         result->hop[result->hops++] = (struct gw_topology_hop){
-            .step = message->step + 1,
-            .src = flow->src,
-            .dst = flow->dst,
+            .step = step_of(f, m),
+            .src = message->src,
+            .dst = message->dst,
             .bytes = message->bytes,
             .begin_us = us_of(message->begin_ps),
             .end_us = us_of(message->end_ps),
@@ -148,8 +149,8 @@ static void walk_back(const struct gw__traffic *f,
     }
 }
 
-void gw__result_uplinks(const struct gw_topology *topology,
-                        struct gw_topology_result *result)
+static void count_uplinks(const struct gw_topology *topology,
+                          struct gw_topology_result *result)
 {
     for (unsigned i = 0; i < result->links; i++) {
         struct gw_topology_link link;
@@ -164,10 +165,10 @@ void gw__result_uplinks(const struct gw_topology *topology,
 
 void gw__result_end(struct gw__traffic *f)
 {
-    f->result->time_us = us_of(f->now_ps);
-    f->result->rounds = f->plan->steps;
-    gw__result_uplinks(f->topology, f->result);
-    walk_back(f, f->result);
+    f->result->time_us = us_of(f->last_ps);
+    f->result->rounds = f->steps;
+    count_uplinks(f->topology, f->result);
+    walk_back(f);
 }
 
 double gw_topology_use(const struct gw_topology *topology,

@@ -21,13 +21,13 @@
  * then, in every algorithm here but those of one chunk, in which two ranks may
  * exchange it in one step. These ask (`kept`).
  */
-#include "traffic_bulk.h"
+#include "traffic.h"
 
 #include <stdlib.h>
 
 enum { RANK_PIECES_MAX = 256 };
 
-uint64_t gw__bulk_cells_max = 1 << 26;
+uint64_t gw__traffic_cells_max = 1 << 26;
 
 static const uint32_t WAS_READ = UINT32_C(1) << 31;
 
@@ -43,8 +43,8 @@ struct write {
     bool adds;
 };
 
-struct gw__bulk_seen {
-    struct gw__bulk *f;
+struct gw__traffic_seen {
+    struct gw__traffic *f;
     unsigned ranks, chunks;
     bool moves;       /* by chunks */
     uint32_t *cells;  /* or, if `moves`, message + 1 of each chunk */
@@ -55,21 +55,22 @@ struct gw__bulk_seen {
     uint32_t first_extra; /* of this step */
 };
 
-enum gw_err gw__bulk_seen_new(struct gw__bulk *f, unsigned chunks,
-                              struct gw__bulk_seen **seen, struct gw_error *why)
+enum gw_err gw__traffic_seen_new(struct gw__traffic *f, unsigned chunks,
+                                 struct gw__traffic_seen **seen,
+                                 struct gw_error *why)
 {
-    struct gw__bulk_seen *s = calloc(1, sizeof *s);
+    struct gw__traffic_seen *s = calloc(1, sizeof *s);
     *seen = s;
     if (!s)
         return gw_fail(why, GW_ENOMEM, "a simulation");
-    *s = (struct gw__bulk_seen){.f = f,
-                                .ranks = f->job->args->ranks,
-                                .chunks = chunks,
-                                .moves =
-                                    f->job->algo->collective == GW_ALLTOALL};
+    *s = (struct gw__traffic_seen){.f = f,
+                                   .ranks = f->job->args->ranks,
+                                   .chunks = chunks,
+                                   .moves =
+                                       f->job->algo->collective == GW_ALLTOALL};
     uint64_t cells = (uint64_t)s->ranks * chunks;
     bool room;
-    if (s->moves || chunks == 1 || cells <= gw__bulk_cells_max) {
+    if (s->moves || chunks == 1 || cells <= gw__traffic_cells_max) {
         s->cells = calloc(s->moves ? chunks : cells, sizeof *s->cells);
         room = s->cells != NULL;
     } else {
@@ -88,9 +89,9 @@ enum gw_err gw__bulk_seen_new(struct gw__bulk *f, unsigned chunks,
                 : gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", s->ranks);
 }
 
-void gw__bulk_seen_destroy(struct gw__bulk_seen **seen)
+void gw__traffic_seen_destroy(struct gw__traffic_seen **seen)
 {
-    struct gw__bulk_seen *s = *seen;
+    struct gw__traffic_seen *s = *seen;
     if (!s)
         return;
     free(s->cells);
@@ -102,7 +103,7 @@ void gw__bulk_seen_destroy(struct gw__bulk_seen **seen)
     *seen = NULL;
 }
 
-uint64_t gw__bulk_seen_room(const struct gw__bulk_seen *seen)
+uint64_t gw__traffic_seen_room(const struct gw__traffic_seen *seen)
 {
     return seen->newest ? (uint64_t)RANK_PIECES_MAX * seen->ranks : UINT64_MAX;
 }
@@ -110,19 +111,20 @@ uint64_t gw__bulk_seen_room(const struct gw__bulk_seen *seen)
 /* ---- reading ---- */
 
 /* The message waits for the value, once. */
-static bool read_value(struct gw__bulk *f, uint32_t value, uint32_t message)
+static bool read_value(struct gw__traffic *f, uint32_t value, uint32_t message)
 {
-    uint32_t number = gw__bulk_number(value);
-    uint32_t *mark = gw__bulk_kind(value) == GW__BULK_OWN
+    uint32_t number = gw__traffic_number(value);
+    uint32_t *mark = gw__traffic_kind(value) == GW__TRAFFIC_OWN
                          ? &gw__message_at(f, number)->cause
                          : &gw__extra_at(f, number)->cause;
     if (*mark == message)
         return true;
     *mark = message;
-    return gw__bulk_wait(f, value, gw__bulk_code(GW__BULK_MESSAGE, message));
+    return gw__traffic_wait(f, value,
+                            gw__traffic_code(GW__TRAFFIC_MESSAGE, message));
 }
 
-static bool read_cells(struct gw__bulk_seen *s, uint32_t message,
+static bool read_cells(struct gw__traffic_seen *s, uint32_t message,
                        const struct gw__run *run)
 {
     uint32_t *row = s->cells + (size_t)run->src * s->chunks, last = 0;
@@ -138,24 +140,25 @@ static bool read_cells(struct gw__bulk_seen *s, uint32_t message,
     return true;
 }
 
-static bool read_moved(struct gw__bulk_seen *s, uint32_t message,
+static bool read_moved(struct gw__traffic_seen *s, uint32_t message,
                        const struct gw__run *run)
 {
     for (unsigned i = 0; i < run->count; i++) {
         uint32_t by = s->cells[run->chunk + i * run->stride];
         if (by > 0 && gw__message_at(s->f, by - 1)->dst == run->src &&
-            !read_value(s->f, gw__bulk_code(GW__BULK_OWN, by - 1), message))
+            !read_value(s->f, gw__traffic_code(GW__TRAFFIC_OWN, by - 1),
+                        message))
             return false;
     }
     return true;
 }
 
-static struct piece *piece_at(const struct gw__bulk_seen *s, uint32_t i)
+static struct piece *piece_at(const struct gw__traffic_seen *s, uint32_t i)
 {
     return (struct piece *)s->pieces.items + i;
 }
 
-static bool read_pieces(struct gw__bulk_seen *s, uint32_t message,
+static bool read_pieces(struct gw__traffic_seen *s, uint32_t message,
                         const struct gw__run *run)
 {
     const struct gw__steps wanted =
@@ -174,7 +177,7 @@ static bool read_pieces(struct gw__bulk_seen *s, uint32_t message,
 }
 
 /* The message is one of those that the rank's next value waits for. */
-static bool note_reader(struct gw__bulk_seen *s, uint32_t message,
+static bool note_reader(struct gw__traffic_seen *s, uint32_t message,
                         unsigned rank)
 {
     struct gw__vector *kept = &s->f->kept;
@@ -189,8 +192,8 @@ static bool note_reader(struct gw__bulk_seen *s, uint32_t message,
     return true;
 }
 
-bool gw__bulk_seen_read(struct gw__bulk_seen *s, uint32_t message,
-                        const struct gw__run *run)
+bool gw__traffic_seen_read(struct gw__traffic_seen *s, uint32_t message,
+                           const struct gw__run *run)
 {
     if (s->readers && !note_reader(s, message, run->src))
         return false;
@@ -201,10 +204,10 @@ bool gw__bulk_seen_read(struct gw__bulk_seen *s, uint32_t message,
 
 /* ---- writing ---- */
 
-bool gw__bulk_seen_write(struct gw__bulk_seen *s, uint32_t message,
-                         const struct gw__run *run)
+bool gw__traffic_seen_write(struct gw__traffic_seen *s, uint32_t message,
+                            const struct gw__run *run)
 {
-    struct gw__bulk *f = s->f;
+    struct gw__traffic *f = s->f;
     if (s->moves) {
         for (unsigned i = 0; i < run->count; i++)
             s->cells[run->chunk + i * run->stride] = message + 1;
@@ -218,7 +221,7 @@ bool gw__bulk_seen_write(struct gw__bulk_seen *s, uint32_t message,
             *adds = 0;
         }
         if (run->action == GW_ADD)
-            ((uint64_t *)f->adds.items)[message] += gw__bulk_bytes(f, run);
+            ((uint64_t *)f->adds.items)[message] += gw__traffic_bytes(f, run);
     }
     struct write *write = gw__vector_push(&s->writes, sizeof *write);
     if (!write)
@@ -228,69 +231,72 @@ bool gw__bulk_seen_write(struct gw__bulk_seen *s, uint32_t message,
     return true;
 }
 
-static bool is_of_step(const struct gw__bulk_seen *s, uint32_t value,
+static bool is_of_step(const struct gw__traffic_seen *s, uint32_t value,
                        uint32_t first)
 {
-    uint32_t number = gw__bulk_number(value);
-    return gw__bulk_kind(value) == GW__BULK_OWN ? number >= first
-                                                : number >= s->first_extra;
+    uint32_t number = gw__traffic_number(value);
+    return gw__traffic_kind(value) == GW__TRAFFIC_OWN
+               ? number >= first
+               : number >= s->first_extra;
 }
 
 /* The run goes into an extra value. */
-static bool go_into(struct gw__bulk_seen *s, uint32_t extra, uint32_t message,
-                    uint64_t adds)
+static bool go_into(struct gw__traffic_seen *s, uint32_t extra,
+                    uint32_t message, uint64_t adds)
 {
-    struct gw__bulk *f = s->f;
+    struct gw__traffic *f = s->f;
     if (adds > 0) {
         ((uint64_t *)f->adds.items)[message] -= adds;
-        gw__extra_at(f, gw__bulk_number(extra))->adds += adds;
+        gw__extra_at(f, gw__traffic_number(extra))->adds += adds;
     }
-    return gw__bulk_wait(f, gw__bulk_code(GW__BULK_OWN, message), extra);
+    return gw__traffic_wait(f, gw__traffic_code(GW__TRAFFIC_OWN, message),
+                            extra);
 }
 
 /* Several messages of this step go into one value, of which `value` is what it
  * was before `write` came; returns the extra one, or 0: memory is short. */
-static uint32_t join(struct gw__bulk_seen *s, uint32_t value,
+static uint32_t join(struct gw__traffic_seen *s, uint32_t value,
                      const struct write *write, uint64_t bytes)
 {
-    struct gw__bulk *f = s->f;
+    struct gw__traffic *f = s->f;
     uint64_t adds = write->adds && f->adds.count > 0 ? bytes : 0;
-    if (gw__bulk_kind(value) == GW__BULK_OWN) {
-        struct gw__bulk_extra *extra =
+    if (gw__traffic_kind(value) == GW__TRAFFIC_OWN) {
+        struct gw__traffic_extra *extra =
             gw__vector_push(&f->extras, sizeof *extra);
         if (!extra)
             return 0;
-        *extra = (struct gw__bulk_extra){
+        *extra = (struct gw__traffic_extra){
             .waiters = GW__NOTHING,
             .cause = GW__NOTHING,
             .rank = gw__message_at(f, write->message)->dst};
-        uint32_t own = gw__bulk_number(value);
-        value = gw__bulk_code(GW__BULK_EXTRA, (uint32_t)f->extras.count - 1);
+        uint32_t own = gw__traffic_number(value);
+        value =
+            gw__traffic_code(GW__TRAFFIC_EXTRA, (uint32_t)f->extras.count - 1);
         if (!go_into(s, value, own, adds))
             return 0;
     }
     return go_into(s, value, write->message, adds) ? value : 0;
 }
 
-static bool write_cells(struct gw__bulk_seen *s, const struct write *write,
+static bool write_cells(struct gw__traffic_seen *s, const struct write *write,
                         uint32_t first)
 {
-    struct gw__bulk *f = s->f;
+    struct gw__traffic *f = s->f;
     unsigned dst = gw__message_at(f, write->message)->dst;
     uint32_t *row = s->cells + (size_t)dst * s->chunks, last = 0;
-    uint32_t own = gw__bulk_code(GW__BULK_OWN, write->message);
+    uint32_t own = gw__traffic_code(GW__TRAFFIC_OWN, write->message);
     for (unsigned i = 0; i < write->count; i++) {
         struct gw__run one = {
             .chunk = write->chunk + i * write->stride, .stride = 1, .count = 1};
         uint32_t *cell = &row[one.chunk], value = *cell & ~WAS_READ;
         if (value != 0 && value != own && is_of_step(s, value, first)) {
-            *cell = join(s, value, write, gw__bulk_bytes(f, &one));
+            *cell = join(s, value, write, gw__traffic_bytes(f, &one));
             if (*cell == 0)
                 return false;
             continue;
         }
         if (*cell == value && value != 0 && value != own && value != last &&
-            !gw__bulk_wait(f, value, own))
+            !gw__traffic_wait(f, value, own))
             return false;
         last = value;
         *cell = own;
@@ -300,33 +306,34 @@ static bool write_cells(struct gw__bulk_seen *s, const struct write *write,
 
 /* The value `own`, or the extra one that this step makes of several, goes where
  * that of the piece is; *value receives it. */
-static bool write_over(struct gw__bulk_seen *s, struct piece *piece,
+static bool write_over(struct gw__traffic_seen *s, struct piece *piece,
                        const struct write *write, uint32_t first,
                        uint32_t *value)
 {
-    struct gw__bulk *f = s->f;
-    uint32_t own = gw__bulk_code(GW__BULK_OWN, write->message);
+    struct gw__traffic *f = s->f;
+    uint32_t own = gw__traffic_code(GW__TRAFFIC_OWN, write->message);
     uint32_t there = piece->value;
     if (!is_of_step(s, there, first))
-        return gw__bulk_wait(f, there, own);
+        return gw__traffic_wait(f, there, own);
     if (there == *value)
         return true;
     if (*value != own) /* three that do not all meet */
-        return gw__bulk_wait(f, there, *value);
+        return gw__traffic_wait(f, there, *value);
     struct gw__run run = {
         .chunk = write->chunk, .stride = write->stride, .count = write->count};
-    *value = join(s, there, write, gw__bulk_bytes(f, &run));
+    *value = join(s, there, write, gw__traffic_bytes(f, &run));
     piece->value = *value;
     return *value != 0;
 }
 
 /* It waits for the pieces that it comes over, also if they have been read: of a
  * piece perhaps only a part was. */
-static bool write_piece(struct gw__bulk_seen *s, const struct write *write,
+static bool write_piece(struct gw__traffic_seen *s, const struct write *write,
                         uint32_t first)
 {
     unsigned dst = gw__message_at(s->f, write->message)->dst;
-    uint32_t own = gw__bulk_code(GW__BULK_OWN, write->message), value = own;
+    uint32_t own = gw__traffic_code(GW__TRAFFIC_OWN, write->message),
+             value = own;
     const struct gw__steps chunks =
         gw__steps_of(write->chunk, write->stride, write->count);
     for (uint32_t i = s->newest[dst]; i != GW__NOTHING;
@@ -350,29 +357,29 @@ static bool write_piece(struct gw__bulk_seen *s, const struct write *write,
 
 /* One chunk: the value that has come to the rank waits for all who read the one
  * before. */
-static void keep(struct gw__bulk_seen *s, unsigned rank)
+static bool keep(struct gw__traffic_seen *s, unsigned rank)
 {
-    struct gw__bulk *f = s->f;
+    struct gw__traffic *f = s->f;
     uint32_t *kept = f->kept.items, value = s->cells[rank], next;
     for (uint32_t m = s->readers[rank]; m != GW__NOTHING; m = next) {
         next = kept[m];
-        kept[m] = value;
-        if (gw__bulk_kind(value) == GW__BULK_OWN)
-            gw__message_at(f, gw__bulk_number(value))->needs++;
-        else
-            gw__extra_at(f, gw__bulk_number(value))->needs++;
+        kept[m] = GW__NOTHING;
+        if (!gw__traffic_wait(f, gw__traffic_code(GW__TRAFFIC_LEFT, m), value))
+            return false;
     }
     s->readers[rank] = GW__NOTHING;
+    return true;
 }
 
-bool gw__bulk_seen_step(struct gw__bulk_seen *s, uint32_t first)
+bool gw__traffic_seen_step(struct gw__traffic_seen *s, uint32_t first)
 {
     const struct write *writes = s->writes.items;
     for (size_t i = 0; i < s->writes.count; i++)
         if (!(s->cells ? write_cells : write_piece)(s, &writes[i], first))
             return false;
     for (size_t i = 0; i < s->writes.count && s->readers; i++)
-        keep(s, gw__message_at(s->f, writes[i].message)->dst);
+        if (!keep(s, gw__message_at(s->f, writes[i].message)->dst))
+            return false;
     s->writes.count = 0;
     s->first_extra = (uint32_t)s->f->extras.count;
     return true;

@@ -3,27 +3,28 @@
  * What happens next, by moments: where thousands of ranks do the same,
  * thousands of things happen at one time, and only the times are in a heap.
  */
-#include "traffic_bulk.h"
+#include "traffic.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAP_SLOT          struct gw__bulk_turn
+#define HEAP_SLOT          struct gw__traffic_due
 #define HEAP_EARLIER(a, b) ((a)->time_ps < (b)->time_ps) /* all differ */
 #include "base/heap.h"
 
-static struct gw__bulk_moment *at(const struct gw__bulk_queue *q, uint32_t i)
+static struct gw__traffic_moment *at(const struct gw__traffic_queue *q,
+                                     uint32_t i)
 {
-    return (struct gw__bulk_moment *)q->moments.items + i;
+    return (struct gw__traffic_moment *)q->moments.items + i;
 }
 
-static uint32_t *place_of(const struct gw__bulk_queue *q, uint64_t time_ps)
+static uint32_t *place_of(const struct gw__traffic_queue *q, uint64_t time_ps)
 {
     uint64_t hash = time_ps * UINT64_C(0x9e3779b97f4a7c15);
     return &q->hashed[(size_t)(hash >> 32) & (q->hashed_room - 1)];
 }
 
-static uint32_t find(const struct gw__bulk_queue *q, uint64_t time_ps)
+static uint32_t find(const struct gw__traffic_queue *q, uint64_t time_ps)
 {
     if (q->hashed_room == 0)
         return GW__NOTHING;
@@ -33,7 +34,7 @@ static uint32_t find(const struct gw__bulk_queue *q, uint64_t time_ps)
     return i;
 }
 
-static bool widen(struct gw__bulk_queue *q)
+static bool widen(struct gw__traffic_queue *q)
 {
     size_t room = q->hashed_room ? 2 * q->hashed_room : 1024;
     uint32_t *wider = malloc(room * sizeof *wider);
@@ -43,7 +44,7 @@ static bool widen(struct gw__bulk_queue *q)
     free(q->hashed);
     q->hashed = wider;
     q->hashed_room = room;
-    const struct gw__bulk_turn *heap = q->heap.items;
+    const struct gw__traffic_due *heap = q->heap.items;
     for (size_t i = 0; i < q->heap.count; i++) {
         uint32_t *place = place_of(q, heap[i].time_ps);
         at(q, heap[i].number)->next = *place;
@@ -52,25 +53,25 @@ static bool widen(struct gw__bulk_queue *q)
     return true;
 }
 
-static bool push_heap(struct gw__bulk_queue *q, uint32_t number)
+static bool push_heap(struct gw__traffic_queue *q, uint32_t number)
 {
-    struct gw__bulk_turn turn = {at(q, number)->time_ps, number};
-    if (!gw__vector_push(&q->heap, sizeof turn))
+    struct gw__traffic_due due = {at(q, number)->time_ps, number};
+    if (!gw__vector_push(&q->heap, sizeof due))
         return false;
-    heap_fill(q->heap.items, q->heap.count, q->heap.count - 1, turn, NULL);
+    heap_fill(q->heap.items, q->heap.count, q->heap.count - 1, due, NULL);
     return true;
 }
 
-static uint32_t pop_heap(struct gw__bulk_queue *q)
+static uint32_t pop_heap(struct gw__traffic_queue *q)
 {
-    struct gw__bulk_turn *heap = q->heap.items;
+    struct gw__traffic_due *heap = q->heap.items;
     uint32_t first = heap[0].number;
     q->heap.count--;
     heap_fill(heap, q->heap.count, 0, heap[q->heap.count], NULL);
     return first;
 }
 
-static uint32_t new_moment(struct gw__bulk_queue *q, uint64_t time_ps)
+static uint32_t new_moment(struct gw__traffic_queue *q, uint64_t time_ps)
 {
     if (q->heap.count >= q->hashed_room && !widen(q))
         return GW__NOTHING;
@@ -79,11 +80,11 @@ static uint32_t new_moment(struct gw__bulk_queue *q, uint64_t time_ps)
         number = q->unused;
         q->unused = at(q, number)->next;
     } else {
-        struct gw__bulk_moment *made =
+        struct gw__traffic_moment *made =
             gw__vector_push(&q->moments, sizeof *made);
         if (!made)
             return GW__NOTHING;
-        *made = (struct gw__bulk_moment){0};
+        *made = (struct gw__traffic_moment){0};
     }
     uint32_t *place = place_of(q, time_ps);
     at(q, number)->time_ps = time_ps;
@@ -92,8 +93,8 @@ static uint32_t new_moment(struct gw__bulk_queue *q, uint64_t time_ps)
     return push_heap(q, number) ? number : GW__NOTHING;
 }
 
-bool gw__bulk_queue_put(struct gw__bulk_queue *q, uint64_t time_ps,
-                        uint32_t code)
+bool gw__traffic_queue_put(struct gw__traffic_queue *q, uint64_t time_ps,
+                           uint32_t code)
 {
     uint32_t number = q->last;
     if (q->heap.count == 0 || at(q, number)->time_ps != time_ps) {
@@ -110,16 +111,17 @@ bool gw__bulk_queue_put(struct gw__bulk_queue *q, uint64_t time_ps,
     return place != NULL;
 }
 
-uint64_t gw__bulk_queue_next(const struct gw__bulk_queue *q)
+uint64_t gw__traffic_queue_next(const struct gw__traffic_queue *q)
 {
-    const struct gw__bulk_turn *heap = q->heap.items;
+    const struct gw__traffic_due *heap = q->heap.items;
     return q->heap.count > 0 ? heap[0].time_ps : UINT64_MAX;
 }
 
-void gw__bulk_queue_pop(struct gw__bulk_queue *q, struct gw__vector *codes)
+void gw__traffic_queue_pop(struct gw__traffic_queue *q,
+                           struct gw__vector *codes)
 {
     uint32_t number = pop_heap(q);
-    struct gw__bulk_moment *moment = at(q, number);
+    struct gw__traffic_moment *moment = at(q, number);
     uint32_t *place = place_of(q, moment->time_ps);
     while (*place != number)
         place = &at(q, *place)->next;
@@ -134,7 +136,7 @@ void gw__bulk_queue_pop(struct gw__bulk_queue *q, struct gw__vector *codes)
     q->unused = number;
 }
 
-void gw__bulk_queue_fini(struct gw__bulk_queue *q)
+void gw__traffic_queue_fini(struct gw__traffic_queue *q)
 {
     for (uint32_t i = 0; i < q->moments.count; i++)
         free(at(q, i)->codes.items);

@@ -5,9 +5,9 @@
  *
  * A rank that turns from one receiver to another and back within a step begins a
  * message each time here, where the build would go on with the first; no
- * algorithm of ours does so (test_traffic_bulk.c).
+ * algorithm of ours does so (test_traffic.c).
  */
-#include "traffic_bulk.h"
+#include "traffic.h"
 
 #include <stdlib.h>
 
@@ -29,12 +29,13 @@ static bool take(void *context, const struct gw__run *run)
     bool same = last->step == run->step + 1 && last->dst == run->dst;
     *last = (struct last){run->step + 1, run->dst};
     c->messages += !same;
-    return ++c->runs <= c->runs_max && c->messages <= GW__BULK_MESSAGES_MAX;
+    return ++c->runs <= c->runs_max && c->messages <= GW__TRAFFIC_MESSAGES_MAX;
 }
 
-enum gw_err gw__bulk_check(const struct gw_algo *algo,
-                           const struct gw_algo_args *args, uint64_t runs_max,
-                           uint64_t *messages, struct gw_error *why)
+enum gw_err gw__traffic_check(const struct gw_algo *algo,
+                              const struct gw_algo_args *args,
+                              uint64_t runs_max, uint64_t *messages,
+                              struct gw_error *why)
 {
     struct count count = {.runs_max = runs_max};
     const struct gw__run_sink sink = {.context = &count, .take = take};
@@ -50,10 +51,10 @@ enum gw_err gw__bulk_check(const struct gw_algo *algo,
                       "%s %s of %u ranks moves too many pieces: so many ranks "
                       "are for logarithmic algorithms",
                       name, algo->name, args->ranks);
-    else if (count.messages > GW__BULK_MESSAGES_MAX)
+    else if (count.messages > GW__TRAFFIC_MESSAGES_MAX)
         err = gw_fail(why, GW_EINVAL,
                       "%s %s of %u ranks sends more than %d messages", name,
-                      algo->name, args->ranks, GW__BULK_MESSAGES_MAX);
+                      algo->name, args->ranks, GW__TRAFFIC_MESSAGES_MAX);
     *messages = count.messages;
     return err;
 }

@@ -4,7 +4,7 @@
  * sends to another in a step is one message, and messages of a pair of ranks
  * follow each other. Nothing else of the runs is kept.
  */
-#include "traffic_bulk.h"
+#include "traffic.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -30,8 +30,8 @@ struct recent {
 };
 
 struct builder {
-    struct gw__bulk *f;
-    struct gw__bulk_seen *seen;
+    struct gw__traffic *f;
+    struct gw__traffic_seen *seen;
     unsigned ranks, step;
     struct pairs pairs;
     struct recent *recent;
@@ -39,21 +39,31 @@ struct builder {
 
 /* ---- waits ---- */
 
-static uint32_t *waiters_of(struct gw__bulk *f, uint32_t value)
+static uint32_t *waiters_of(struct gw__traffic *f, uint32_t value)
 {
-    uint32_t number = gw__bulk_number(value);
-    return gw__bulk_kind(value) == GW__BULK_OWN
-               ? &gw__message_at(f, number)->waiters
-               : &gw__extra_at(f, number)->waiters;
+    uint32_t number = gw__traffic_number(value);
+    if (gw__traffic_kind(value) == GW__TRAFFIC_OWN)
+        return &gw__message_at(f, number)->waiters;
+    if (gw__traffic_kind(value) == GW__TRAFFIC_EXTRA)
+        return &gw__extra_at(f, number)->waiters;
+    while (f->kept.count <= number) {
+        uint32_t *next = gw__vector_push(&f->kept, sizeof *next);
+        if (!next)
+            return NULL;
+        *next = GW__NOTHING;
+    }
+    return (uint32_t *)f->kept.items + number;
 }
 
-bool gw__bulk_wait(struct gw__bulk *f, uint32_t value, uint32_t code)
+bool gw__traffic_wait(struct gw__traffic *f, uint32_t value, uint32_t code)
 {
-    uint32_t *list = waiters_of(f, value), number = gw__bulk_number(code);
-    struct gw__bulk_message *m = gw__message_at(f, number);
-    if (gw__bulk_kind(code) == GW__BULK_EXTRA) {
+    uint32_t *list = waiters_of(f, value), number = gw__traffic_number(code);
+    if (!list || f->edges.count >= gw__traffic_number(UINT32_MAX))
+        return false;
+    struct gw__traffic_message *m = gw__message_at(f, number);
+    if (gw__traffic_kind(code) == GW__TRAFFIC_EXTRA) {
         gw__extra_at(f, number)->needs++;
-    } else if (gw__bulk_kind(code) == GW__BULK_OWN) {
+    } else if (gw__traffic_kind(code) == GW__TRAFFIC_OWN) {
         m->needs++;
     } else {
         m->waits++;
@@ -63,11 +73,11 @@ bool gw__bulk_wait(struct gw__bulk *f, uint32_t value, uint32_t code)
             return true;
         }
     }
-    struct gw__bulk_edge *edge = gw__vector_push(&f->edges, sizeof *edge);
+    struct gw__traffic_edge *edge = gw__vector_push(&f->edges, sizeof *edge);
     if (!edge)
         return false;
-    *edge = (struct gw__bulk_edge){code, *list};
-    *list = gw__bulk_code(GW__BULK_EDGE, (uint32_t)f->edges.count - 1);
+    *edge = (struct gw__traffic_edge){code, *list};
+    *list = gw__traffic_code(GW__TRAFFIC_EDGE, (uint32_t)f->edges.count - 1);
     return true;
 }
 
@@ -116,29 +126,27 @@ static uint32_t *last_of(struct builder *b, unsigned src, unsigned dst)
 
 /* ---- messages ---- */
 
-static uint32_t step_first(const struct gw__bulk *f)
+static uint32_t step_first(const struct gw__traffic *f)
 {
     const uint32_t *begin = f->step_begin.items;
     return begin[f->step_begin.count - 1];
 }
 
-static bool new_message(struct builder *b, const struct gw__run *run,
-                        uint32_t *last)
+bool gw__traffic_new_message(struct gw__traffic *f, uint32_t src, uint32_t dst,
+                             uint32_t *last)
 {
-    struct gw__bulk *f = b->f;
     uint32_t number = (uint32_t)f->messages.count, before = *last;
-    assert(number < GW__BULK_MESSAGES_MAX); /* gw__bulk_check */
-    struct gw__bulk_message *m = gw__vector_push(&f->messages, sizeof *m);
+    struct gw__traffic_message *m = gw__vector_push(&f->messages, sizeof *m);
     if (!m)
         return false;
-    *m = (struct gw__bulk_message){.src = run->src,
-                                   .dst = run->dst,
-                                   .next = GW__NOTHING,
-                                   .cause = GW__NOTHING,
-                                   .waits = before > 0,
-                                   .next_waiter = GW__UNLINKED,
-                                   .needs = 1,
-                                   .waiters = GW__NOTHING};
+    *m = (struct gw__traffic_message){.src = src,
+                                      .dst = dst,
+                                      .next = GW__NOTHING,
+                                      .cause = GW__NOTHING,
+                                      .waits = before > 0,
+                                      .next_waiter = GW__UNLINKED,
+                                      .needs = 1,
+                                      .waiters = GW__NOTHING};
     if (before > 0)
         gw__message_at(f, before - 1)->next = number;
     *last = number + 1;
@@ -156,7 +164,8 @@ static bool message_of(struct builder *b, const struct gw__run *run,
         return true;
     }
     uint32_t *last = last_of(b, run->src, run->dst);
-    if (!last || (*last <= first && !new_message(b, run, last)))
+    if (!last || (*last <= first &&
+                  !gw__traffic_new_message(b->f, run->src, run->dst, last)))
         return false;
     *recent = (struct recent){run->dst, *last};
     *message = *last - 1;
@@ -171,10 +180,10 @@ static uint64_t below(const struct gw__run *run, unsigned part, unsigned end)
 }
 
 /* ... of a run that stays within a block. */
-static uint64_t bytes_of_levels(const struct gw__bulk *f,
+static uint64_t bytes_of_levels(const struct gw__traffic *f,
                                 const struct gw__run *run, unsigned part)
 {
-    const struct gw__bulk_level *levels = f->levels.items;
+    const struct gw__traffic_level *levels = f->levels.items;
     uint64_t bytes = 0, before = 0;
     for (size_t i = 0; i < f->levels.count; i++) {
         uint64_t here = below(run, part, levels[i].end);
@@ -184,7 +193,8 @@ static uint64_t bytes_of_levels(const struct gw__bulk *f,
     return bytes;
 }
 
-uint64_t gw__bulk_bytes(const struct gw__bulk *f, const struct gw__run *run)
+uint64_t gw__traffic_bytes(const struct gw__traffic *f,
+                           const struct gw__run *run)
 {
     const uint64_t *begin = f->part_begin;
     uint64_t bytes = 0;
@@ -204,8 +214,9 @@ uint64_t gw__bulk_bytes(const struct gw__bulk *f, const struct gw__run *run)
 
 static bool begin_step(struct builder *b, unsigned step)
 {
-    struct gw__bulk *f = b->f;
-    if (f->step_begin.count > 0 && !gw__bulk_seen_step(b->seen, step_first(f)))
+    struct gw__traffic *f = b->f;
+    if (f->step_begin.count > 0 &&
+        !gw__traffic_seen_step(b->seen, step_first(f)))
         return false;
     uint32_t *first = gw__vector_push(&f->step_begin, sizeof *first);
     if (!first)
@@ -224,23 +235,24 @@ static bool take(void *context, const struct gw__run *run)
         return false;
     if (!message_of(b, run, &message))
         return false;
-    gw__message_at(b->f, message)->bytes += gw__bulk_bytes(b->f, run);
-    return gw__bulk_seen_read(b->seen, message, run) &&
-           gw__bulk_seen_write(b->seen, message, run);
+    assert(message < GW__TRAFFIC_MESSAGES_MAX); /* gw__traffic_check */
+    gw__message_at(b->f, message)->bytes += gw__traffic_bytes(b->f, run);
+    return gw__traffic_seen_read(b->seen, message, run) &&
+           gw__traffic_seen_write(b->seen, message, run);
 }
 
 /* ---- all of it ---- */
 
-static bool add_to_levels(struct gw__bulk *f, unsigned part, uint64_t bytes)
+static bool add_to_levels(struct gw__traffic *f, unsigned part, uint64_t bytes)
 {
-    struct gw__bulk_level *level = f->levels.items;
+    struct gw__traffic_level *level = f->levels.items;
     if (part > 0 && level[f->levels.count - 1].bytes == bytes) {
         level[f->levels.count - 1].end = part + 1;
         return true;
     }
     level = gw__vector_push(&f->levels, sizeof *level);
     if (level)
-        *level = (struct gw__bulk_level){part + 1, bytes};
+        *level = (struct gw__traffic_level){part + 1, bytes};
     return level != NULL;
 }
 
@@ -251,7 +263,7 @@ static bool make_parts(struct builder *b, unsigned chunks)
     struct gw_plan shape = {.collective = job->algo->collective,
                             .ranks = b->ranks,
                             .chunks = chunks};
-    struct gw__bulk *f = b->f;
+    struct gw__traffic *f = b->f;
     f->parts = gw_plan_segments(&shape);
     f->part_begin = calloc((size_t)f->parts + 1, sizeof *f->part_begin);
     for (unsigned i = 0; f->part_begin && i < f->parts; i++) {
@@ -276,22 +288,22 @@ static enum gw_err prepare(struct builder *b, unsigned chunks,
     b->recent = calloc(b->ranks, sizeof *b->recent);
     if (!make_parts(b, chunks) || !b->recent || (dense && !b->pairs.dense))
         return gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", b->ranks);
-    return gw__bulk_seen_new(b->f, chunks, &b->seen, why);
+    return gw__traffic_seen_new(b->f, chunks, &b->seen, why);
 }
 
 static enum gw_err emit(struct builder *b, struct gw_error *why)
 {
-    struct gw__bulk *f = b->f;
+    struct gw__traffic *f = b->f;
     const struct gw__run_sink sink = {.context = b, .take = take};
     enum gw_err err =
         gw__algo_stream(f->job->algo, f->job->args, &sink, &f->steps, why);
     if (!err && f->step_begin.count > 0 &&
-        !gw__bulk_seen_step(b->seen, step_first(f)))
+        !gw__traffic_seen_step(b->seen, step_first(f)))
         err = gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", b->ranks);
     return err;
 }
 
-enum gw_err gw__bulk_build(struct gw__bulk *f, struct gw_error *why)
+enum gw_err gw__traffic_of_algo(struct gw__traffic *f, struct gw_error *why)
 {
     const struct gw_algo_args *args = f->job->args;
     struct builder b = {.f = f, .ranks = args->ranks};
@@ -307,11 +319,11 @@ enum gw_err gw__bulk_build(struct gw__bulk *f, struct gw_error *why)
     uint64_t messages;
     enum gw_err err = prepare(&b, chunks, why);
     if (!err)
-        err = gw__bulk_check(f->job->algo, args, gw__bulk_seen_room(b.seen),
-                             &messages, why);
+        err = gw__traffic_check(f->job->algo, args,
+                                gw__traffic_seen_room(b.seen), &messages, why);
     if (!err)
         err = emit(&b, why);
-    gw__bulk_seen_destroy(&b.seen);
+    gw__traffic_seen_destroy(&b.seen);
     free(b.pairs.dense);
     free(b.pairs.table);
     free(b.recent);

@@ -5,7 +5,7 @@
  * is asked some hundred million times for a hundred thousand ranks; nearly
  * always one stride is a multiple of the other, and then a remainder tells.
  */
-#include "traffic_bulk.h"
+#include "traffic.h"
 
 #include <assert.h>
 
