@@ -43,18 +43,18 @@ enum { GW_ACTORS_MAX = 1024, GW_ACTORS_QUEUE_MAX = 4096 };
 struct gw_unrolled {
     size_t count;            /* steps */
     double reward, discount; /* of each step */
-    /* The value V of each observation; count + 1 entries: the last one after
-     * the last step, 0 at the end of an episode. */
+    /* The value V of each observation; count + 1 entries: the last one
+     * after the last step, 0 at the end of an episode. */
     const double *values;
-    /* The probability of each action under the learner's policy, divided by
-     * that under the actor's policy. */
+    /* The probability of each action under the learner's policy, divided
+     * by that under the actor's policy. */
     const double *ratios;
 };
 
 /* A policy for targets: the plug-in kind "targets" (gradwire/plugin.h). */
 struct gw_targets {
-    /* Computes `count` targets for the values, and as many advantages of the
-     * actions. */
+    /* Computes `count` targets for the values, and as many advantages of
+     * the actions. */
     void (*judge)(const struct gw_unrolled *unrolled, double *targets,
                   double *advantages);
 };
@@ -141,8 +141,8 @@ GW_API void gw_actors_stop(struct gw_actors *actors,
 struct gw_actor_life {
     const struct gw_actors_config *config; /* the same as the learner's */
     unsigned number;                       /* 0 to config->actors - 1 */
-    /* NULL, or called before each trajectory with the version of its policy:
-     * the number of updates before it. */
+    /* NULL, or called before each trajectory with the version of its
+     * policy: the number of updates before it. */
     void (*begins)(void *context, uint64_t version);
     void *context;
 };

@@ -170,7 +170,7 @@ struct gw_call {
     const size_t *recv_counts, *recv_displs;
     const char *algo;         /* NULL: the first one of gw_choose */
     unsigned segments, group; /* of the algorithm; 0: its default */
-    /* A plan to run instead. The caller keeps it until the call is done. */
+    /* A plan to run instead; the caller keeps it until the call is done. */
     const struct gw_plan *plan;
 };
 
@@ -290,7 +290,7 @@ enum { GW_FIGURES_MAX = 40 };
 /* The measured costs of a wire; gradwire-rules(5) describes the file. */
 struct gw_wire_costs {
     struct gw_cost_model model; /* a message of the wire */
-    double sync_us;             /* shm: entry to and exit from a window pass */
+    double sync_us;             /* shm: begin and end of a window pass */
     double memory_us_per_byte;  /* one core, read or write, from memory */
     double cached_us_per_byte;  /* the same from the caches */
     double cores;               /* that share the work */
@@ -432,8 +432,8 @@ struct gw_fold {
     size_t count;
     enum gw_dtype type;
     enum gw_redop op;
-    /* avg: above 1 the result is divided by it, once; otherwise avg adds like
-     * sum. */
+    /* avg: above 1 the result is divided by it, once; otherwise avg adds
+     * like sum. */
     unsigned scale_ranks;
     bool stream; /* store past the caches */
 };

@@ -22,7 +22,7 @@ enum {
     GW_PS_ANY = 255,
     GW_PS_NAME_MAX = 24,       /* with the final 0 */
     GW_PS_WIDTH_MAX = 1 << 20, /* floats per row */
-    GW_PS_STALENESS_MAX = 64 /* the last entry of the histogram has all above */
+    GW_PS_STALENESS_MAX = 64   /* last entry of the histogram, and above */
 };
 
 /* The updaters: how a pushed row g changes a row w. t is the number of updates of
@@ -52,7 +52,7 @@ struct gw_ps_table_config {
      * contiguous ranges; 0: sparse. */
     uint32_t dense;
     float rate, momentum, beta1, beta2, epsilon, beta, l1, l2;
-    float init_range; /* new rows are uniform in [-r, r], by key and seed */
+    float init_range; /* r: new rows are uniform in [-r, r], by key, seed */
     uint32_t reserved;
     uint64_t init_seed;
 };

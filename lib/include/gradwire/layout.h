@@ -56,7 +56,7 @@ enum gw_operator_kind {
     GW_OP_MAXPOOL, /* the largest of each window of each channel */
     GW_OP_FLATTEN, /* an image as features */
     GW_OP_ADD,     /* adds an earlier operator's output: residual branch */
-    GW_OP_SOFTMAX  /* cross entropy of the softmax: the loss; the last one */
+    GW_OP_SOFTMAX  /* cross entropy of the softmax, the loss; last */
 };
 
 /* The split of an operator along the tensor axis. */
@@ -183,8 +183,8 @@ enum gw_data_mode {
     /* The optimiser's state is sharded: gradients are reduce-scattered,
      * parameters all-gathered. */
     GW_DATA_ZERO1,
-    /* All are sharded (FSDP, ZeRO-3): parameters are all-gathered before each
-     * forward and each backward of an operator and dropped after it;
+    /* All are sharded (FSDP, ZeRO-3): parameters are all-gathered before
+     * each forward and each backward of an operator and dropped after it;
      * gradients are reduce-scattered once per step. */
     GW_DATA_SHARDED
 };
@@ -200,8 +200,9 @@ GW_API GW_MUST_CHECK enum gw_err gw_data_mode_parse(const char *name,
 struct gw_layout_options {
     struct gw_mesh mesh;
     enum gw_data_mode mode;
-    /* zero1, sharded: the number of ranks along the data axis that share one
-     * copy; the groups are replicas of each other (HSDP). 0: all ranks. */
+    /* zero1, sharded: the number of ranks along the data axis that share
+     * one copy; the groups are replicas of each other (HSDP). 0: all
+     * ranks. */
     unsigned shard_group;
     unsigned batch;  /* rows per step, all ranks together */
     unsigned micros; /* micro-batches per step; 0: 1 */
@@ -216,16 +217,16 @@ struct gw_conversion {
     bool needed;
     enum gw_sharding from, to;
     enum gw_collective collective;
-    /* Sent by a rank per micro-batch: 2(T-1)/T S for all-reduce, (T-1)/T S for
-     * the others, where S is the bytes of the whole tensor (all-to-all: of the
-     * rank's part, which is S/T). */
+    /* Sent by a rank per micro-batch: 2(T-1)/T S for all-reduce, (T-1)/T S
+     * for the others, where S is the bytes of the whole tensor
+     * (all-to-all: of the rank's part, which is S/T). */
     uint64_t bytes;
 };
 
 /* The placement of one operator. */
 struct gw_placed {
-    unsigned index; /* in the network */
-    unsigned piece; /* virtual stage: chunk * P + stage (gradwire/pipe.h) */
+    unsigned index;                     /* in the network */
+    unsigned piece;                     /* virtual stage: chunk * P + stage */
     enum gw_split split;                /* never AUTO */
     enum gw_sharding in, out;           /* forward: of input and output */
     enum gw_sharding grad_out, grad_in; /* backward: likewise */
@@ -237,9 +238,9 @@ struct gw_placed {
     /* Weight gradients are summands along T, too: the padded array is
      * all-reduced there once per step. */
     bool weights_partial;
-    /* forward: before the operator. backward: of its input's gradient, after
-     * it (never for the first operator, whose input needs no gradient).
-     * Between stages the sender converts before it sends. */
+    /* forward: before the operator. backward: of its input's gradient,
+     * after it (never for the first operator, whose input needs no
+     * gradient). Between stages the sender converts before it sends. */
     struct gw_conversion forward, backward;
 };
 
@@ -290,11 +291,11 @@ struct gw_layout_price {
     uint64_t tensor_forward_bytes, tensor_backward_bytes; /* conversions */
     uint64_t tensor_weight_bytes; /* gradients of weights shared by T */
     uint64_t data_bytes;          /* gradients and parameters along D */
-    uint64_t pipe_bytes;          /* activations and gradients between stages */
+    uint64_t pipe_bytes;          /* activations, gradients between stages */
     unsigned tensor_collectives;  /* per micro-batch: forward, backward */
     uint64_t parameter_bytes;     /* held between steps */
-    /* sharded: of the blocks; during its computation an operator's gradient is
-     * whole. */
+    /* sharded: of the blocks; during its computation an operator's
+     * gradient is whole. */
     uint64_t gradient_bytes;
     uint64_t optimiser_bytes;
     uint64_t gathered_bytes; /* the largest gather */

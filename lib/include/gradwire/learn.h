@@ -47,8 +47,8 @@ struct gw_dataset {
     uint32_t *label;
     unsigned class_count;
     double *classes; /* distinct labels, ascending */
-    /* The labels as numbers, for regression; then `label` and `classes` are
-     * NULL. With classes it is NULL. */
+    /* The labels as numbers, for regression; then `label` and `classes`
+     * are NULL. With classes it is NULL. */
     double *target;
     unsigned index_base; /* of the file: 0 or 1 */
 };

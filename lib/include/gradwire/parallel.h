@@ -59,8 +59,8 @@ struct gw_parallel_config {
     /* Of the all-reduces; NULL: one that sends no more than the formula,
      * 2(p-1)/p of the bytes. */
     const char *algo;
-    /* NULL: none. STEP of each rank, LOSS of the first, and the events of the
-     * pipeline. */
+    /* NULL: none. STEP of each rank, LOSS of the first, and the events of
+     * the pipeline. */
     struct gw_sink *events;
     double predicted_us; /* of a step, for the events; or 0 */
 };
@@ -82,8 +82,8 @@ struct gw_parallel_report {
     double loss;    /* mean over the batch, the same on all ranks */
     uint64_t right; /* rows whose largest score is that of their class */
     double step_us;
-    /* Communication along D: from the begin of the first bucket to the end of
-     * the last one, and earlier gathers of parameters. */
+    /* Communication along D: from the begin of the first bucket to the end
+     * of the last one, and earlier gathers of parameters. */
     double comm_us;
     double exposed_us; /* part of it without computation */
 };

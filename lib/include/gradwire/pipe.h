@@ -67,8 +67,8 @@ enum {
 struct gw_schedule {
     char name[40]; /* "1f1b", or of a file */
     unsigned stages, micros, chunks;
-    /* The largest number of activations (of one micro-batch and one piece) on
-     * a stage at once, memory= of a file; 0: any number. */
+    /* The largest number of activations (of one micro-batch and one piece)
+     * on a stage at once, memory= of a file; 0: any number. */
     unsigned activations_max;
     size_t pass_count;
     size_t *begin; /* stages + 1 entries */
@@ -147,13 +147,13 @@ GW_API unsigned gw_schedule_peak(const struct gw_schedule *schedule,
 struct gw_pipe_costs {
     double forward_us, input_us, weight_us;
     const double *forward_each_us, *input_each_us, *weight_each_us;
-    /* From the end of a pass to the arrival of its message at the next stage;
-     * overlaps with computation. */
+    /* From the end of a pass to the arrival of its message at the next
+     * stage; overlaps with computation. */
     double message_us;
     double us_per_byte;        /* in addition, per byte of a message */
     uint64_t activation_bytes; /* of a message, in either direction */
-    /* The time of a message, by the virtual stage that sends it, instead of
-     * message_us and us_per_byte; or NULL. */
+    /* The time of a message, by the virtual stage that sends it, instead
+     * of message_us and us_per_byte; or NULL. */
     const double *activation_each_us, *gradient_each_us;
 };
 
@@ -189,7 +189,7 @@ struct gw_pass_time {
 
 /* The totals of a stage. */
 struct gw_stage_total {
-    double busy_us, wait_us; /* wait: before its first and between passes */
+    double busy_us, wait_us; /* wait: before and between passes */
     double rest_us; /* after its last pass, until the end of the step */
     unsigned peak_activations;
     uint32_t waits_most_for; /* stage, or GW_NONE */
@@ -204,8 +204,8 @@ struct gw_timeline {
     double time_us;               /* of the step */
     double ideal_us;              /* work of the busiest stage */
     double bubble_us;             /* time_us - ideal_us */
-    /* Mean idle share of the stages; equals bubble_us / time_us when all have
-     * the same work. */
+    /* Mean idle share of the stages; equals bubble_us / time_us when all
+     * have the same work. */
     double bubble_of_total;
     double bubble_of_ideal;
     unsigned peak_activations;
@@ -273,8 +273,8 @@ struct gw_stage_work {
     enum gw_err (*backward)(void *context, unsigned chunk, unsigned micro,
                             enum gw_pass_kind kind, const float *grad_out,
                             float *grad_in, struct gw_error *why);
-    /* The elements of a gradient, if they differ from the activation's (with
-     * another layout along a tensor axis); NULL: as `elements`. */
+    /* The elements of a gradient, if they differ from the activation's
+     * (with another layout along a tensor axis); NULL: as `elements`. */
     size_t (*gradient_elements)(void *context, unsigned after, unsigned micro);
 };
 
@@ -326,7 +326,7 @@ struct gw_synthetic {
     bool spin;
     double forward_us, input_us, weight_us; /* per micro-batch */
     size_t message_elements;
-    /* Internal; initially 0, and late_ns 0 at the beginning of each step. */
+    /* Internal; initially 0. late_ns is 0 at the beginning of a step. */
     uint64_t late_ns;
     unsigned spin_rounds;
 };

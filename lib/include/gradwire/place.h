@@ -69,15 +69,15 @@ struct gw_place_origin {
 
 /* A place. */
 struct gw_place {
-    /* The source of the rank. GW_PLACE_NOBODY: none, the process is rank 0 of
-     * 1. */
+    /* The source of the rank. GW_PLACE_NOBODY: none, the process is rank 0
+     * of 1. */
     enum gw_place_source source;
     unsigned seen; /* bit 1 << source: it has a rank or a size */
     unsigned rank, size;
     unsigned local_rank, local_size; /* on this host; size 0: not known */
     /* A ZeroMQ endpoint; "": none. */
     char rendezvous[GW_PLACE_TEXT_BYTES];
-    /* The same for all ranks of the job, and unique to it; "": not known. */
+    /* The same for all ranks of the job, and unique; "": not known. */
     char job[GW_PLACE_TEXT_BYTES];
     unsigned restarts;       /* number of earlier starts of the job */
     uint64_t incarnation[2]; /* of this process; 0 0: not drawn yet */

@@ -29,8 +29,9 @@ struct gw_placement_server {
     unsigned primaries;    /* number of replicas that are primary */
     double weight;         /* of all these slots */
     double primary_weight; /* of the slots of which it is primary */
-    /* The number of its replicas of slots that the other servers of this slot
-     * have too: it would inherit them if one of these servers died. */
+    /* The number of its replicas of slots that the other servers of
+     * this slot have too: it would inherit them if one of these servers
+     * died. */
     unsigned shared;
     bool has; /* has the slot at present: no copy is needed */
 };
@@ -52,7 +53,8 @@ struct gw_placement_question {
 
 /* A placement policy. */
 struct gw_placement {
-    /* Returns an index below server_count. Depends only on the question. */
+    /* Returns an index below server_count, which depends only on the
+     * question. */
     unsigned (*choose)(const struct gw_placement_question *question);
 };
 

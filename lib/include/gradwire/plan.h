@@ -89,8 +89,8 @@ struct gw_plan {
     unsigned ranks;
     unsigned chunks;
     unsigned root; /* of rooted collectives; otherwise 0 */
-    /* The largest number of peers that a rank may send to, and receive from,
-     * in one step; 0: no limit. */
+    /* The largest number of peers that a rank may send to, and receive
+     * from, in one step; 0: no limit. */
     unsigned ports;
     unsigned steps;
     size_t transfer_count;
@@ -182,8 +182,8 @@ enum gw_fault {
     GW_FAULT_DOUBLE,     /* `+` of sets that share a rank */
     GW_FAULT_INCOMPLETE, /* a final value is missing or incomplete */
     GW_FAULT_PORTS,      /* more peers in a step than ports= allows */
-    /* Two transfers of a step replace one chunk, or one replaces and another
-     * adds. */
+    /* Two transfers of a step replace one chunk, or one replaces and
+     * another adds. */
     GW_FAULT_CONFLICT,
     GW_FAULT_DEADLOCK, /* a cycle of waits */
     GW_FAULT_SHAPE     /* chunks or an action do not fit the collective */
@@ -313,11 +313,11 @@ struct gw_algo {
     bool (*valid)(unsigned ranks);
     void (*emit)(struct gw_builder *, const struct gw_algo_args *);
     unsigned (*chunks)(const struct gw_algo_args *); /* of the plan */
-    /* Every value sent is an input or a finished sum, so that windows can run
-     * it in one pass. Not used for an added algorithm. */
+    /* Every value sent is an input or a finished sum, so that windows can
+     * run it in one pass. Not used for an added algorithm. */
     bool direct;
-    /* For comparison only: gw_choose puts it after all others, whatever its
-     * predicted time. */
+    /* For comparison only: gw_choose puts it after all others, whatever
+     * its predicted time. */
     bool baseline;
 };
 

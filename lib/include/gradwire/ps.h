@@ -94,22 +94,24 @@ struct gw_ps_config {
     /* Experiments: each turns one idea off. */
     bool no_key_cache; /* each request contains its key list */
     bool no_place;     /* shm: values are copied, never read in place */
-    /* Each slot of a push or pull is a separate message. Without it all slots
-     * of a server, and small requests of one call, are one message. */
+    /* Each slot of a push or pull is a separate message. Without it all
+     * slots of a server, and small requests of one call, are one
+     * message. */
     bool no_bundle;
     bool ask_routes; /* ask the controllers before each push and pull */
-    /* Filters of pushes (not with the updater assign). Values that they hold
-     * back are sent when the client closes, or with a push of no keys. */
+    /* Filters of pushes (not with the updater assign). Values that they
+     * hold back are sent when the client closes, or with a push of no
+     * keys. */
     bool half; /* values are sent as f16 */
     /* 0 < share < 1: only this share of a push, the values of largest
      * magnitude, is sent. The rest is added to the next push of the key
      * (error feedback). 0: all. */
     float top_share;
-    /* Rows whose max |value| is below this are held back in the same way; 0:
-     * none. */
+    /* Rows whose max |value| is below this are held back in the same way;
+     * 0: none. */
     float significant;
-    /* Experiments from the start: link profiles per node [GW_PS_NODES], as by
-     * gw_ps_link (NULL: none), and a pace, as by gw_ps_pace. */
+    /* Experiments from the start: link profiles per node [GW_PS_NODES], as
+     * by gw_ps_link (NULL: none), and a pace, as by gw_ps_pace. */
     const struct gw_ps_link *links;
     uint64_t pace_ns;
 };
@@ -184,10 +186,10 @@ struct gw_ps_plan {
     /* Batches per epoch; 0: no plan, a round has one part for each worker
      * that has requested one. */
     uint64_t batches;
-    uint32_t parts;   /* at most 64; 0: number of workers at its beginning */
+    uint32_t parts;   /* at most 64; 0: number of workers at first */
     uint32_t workers; /* at least; 0: 1 */
-    /* The plan ends after the first epoch whose mean (gw_ps_report) is below
-     * `until`. */
+    /* The plan ends after the first epoch whose mean (gw_ps_report) is
+     * below `until`. */
     bool has_until;
     double until;
 };
@@ -259,9 +261,9 @@ struct gw_ps_counts {
     uint64_t bytes_gathered;
     uint64_t retries, refusals, key_lists_sent, key_lists_cached;
     uint64_t rows_held_back;          /* by filters */
-    uint64_t waited_ns;               /* in gw_ps_next, for other workers */
-    uint64_t messages_sent;           /* on the data path, a bundle is one */
-    uint64_t messages_saved;          /* additional messages with no_bundle */
+    uint64_t waited_ns;               /* in gw_ps_next */
+    uint64_t messages_sent;           /* of data; a bundle is one */
+    uint64_t messages_saved;          /* by bundles */
     uint64_t routes_asked, routes_ns; /* with ask_routes: count, time */
 };
 /* Reads the counters of a client. */
@@ -285,22 +287,23 @@ struct gw_ps_server_config {
     uint64_t seed;
     struct gw_sink *events; /* used under a lock; NULL: none */
     const char *restore;    /* directory of a snapshot; NULL: none */
-    /* Threads that apply and gather rows: at most 64, default 1. Large pushes
-     * and pulls are split; the result has the bits of one thread. */
+    /* Threads that apply and gather rows: at most 64, default 1. Large
+     * pushes and pulls are split; the result has the bits of one
+     * thread. */
     unsigned threads;
     /* With 2 threads or more (otherwise GW_EINVAL): pushes outside of work
-     * items are applied several at a time, on the same rows, without locks.
-     * This is for tables with add, sgd or adagrad, in slots of one replica.
-     * Each float is read and written as a whole, in no order with others. If
-     * two pushes change the same float at the same time, one may be lost
-     * there, though both are acknowledged, so sums may be too small. A pull
-     * may see some floats of a push that is not acknowledged yet. All other
-     * pushes, and work items, are applied as without it. */
+     * items are applied several at a time, on the same rows, without
+     * locks. This is for tables with add, sgd or adagrad, in slots of one
+     * replica. Each float is read and written as a whole, in no order with
+     * others. If two pushes change the same float at the same time, one
+     * may be lost there, though both are acknowledged, so sums may be too
+     * small. A pull may see some floats of a push that is not acknowledged
+     * yet. All other pushes, and work items, are applied as without it. */
     bool hogwild;
-    bool ack_primary;           /* acknowledge before the secondaries have it */
+    bool ack_primary;           /* acknowledge before secondaries have it */
     bool no_dedupe, no_fencing; /* experiments: show the failures */
-    /* Small messages of one turn to the same node are sent one by one, not as
-     * a bundle. */
+    /* Small messages of one turn to the same node are sent one by one, not
+     * as a bundle. */
     bool no_bundle;
     /* GW_PS_CALLBACK: changes `row` (width floats, then its own
      * `state_floats`) by `gradient`. Called from the server's threads. */
@@ -309,8 +312,9 @@ struct gw_ps_server_config {
                    unsigned width);
     unsigned state_floats;
     void (*on_status)(void *context); /* called when the status changes */
-    /* Experiments from the start: link profiles per node [GW_PS_NODES], as by
-     * gw_ps_server_link (NULL: none), and a pace, as by gw_ps_server_pace. */
+    /* Experiments from the start: link profiles per node [GW_PS_NODES], as
+     * by gw_ps_server_link (NULL: none), and a pace, as by
+     * gw_ps_server_pace. */
     const struct gw_ps_link *links;
     uint64_t pace_ns;
     /* Called after each round of a clock on this server; NULL: none. */

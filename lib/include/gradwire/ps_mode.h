@@ -54,8 +54,8 @@ struct gw_straggler_round {
      * parts do not belong to rounds, in the order of completion. */
     const double *arrivals;
     /* [workers]: the duration of each worker's newest work item, from its
-     * grant until it was done; or the time of the current one so far, if that
-     * is longer. */
+     * grant until it was done; or the time of the current one so far, if
+     * that is longer. */
     const double *units;
     /* [workers]: the moving mean of these durations: each time the mean
      * changes by an eighth of the difference to the new value. */
@@ -65,10 +65,10 @@ struct gw_straggler_round {
 
 /* A straggler policy. */
 struct gw_straggler {
-    /* Returns the next mode: the same one, another K or S, or another kind;
-     * `drop` stays as it is. It must be pure: the result depends only on the
-     * argument. An invalid result (kofn:0, or more than the parts) is refused
-     * with an error message, and the mode stays. */
+    /* Returns the next mode: the same one, another K or S, or another
+     * kind; `drop` stays as it is. It must be pure: the result depends
+     * only on the argument. An invalid result (kofn:0, or more than the
+     * parts) is refused with an error message, and the mode stays. */
     struct gw_ps_mode (*choose)(const struct gw_straggler_round *round);
 };
 

@@ -51,21 +51,21 @@ enum {
 
 /* The configuration of a reducer. */
 struct gw_reducer_config {
-    /* In the order of the forward pass, the same on all ranks; copied. If the
-     * tensors of a bucket are adjacent in memory, in this order, they are
-     * reduced in place; otherwise each is copied into the bucket and back.
-     * Memory of gw_alloc is the fastest on the shm wire. */
+    /* In the order of the forward pass, the same on all ranks; copied. If
+     * the tensors of a bucket are adjacent in memory, in this order, they
+     * are reduced in place; otherwise each is copied into the bucket and
+     * back. Memory of gw_alloc is the fastest on the shm wire. */
     const struct gw_reducer_tensor *tensors;
     unsigned tensor_count; /* > 0 */
     enum gw_dtype type;    /* of all tensors */
-    enum gw_redop op;      /* GW_SUM, or GW_AVG for the mean over the ranks */
-    /* The sizes at which a bucket is closed: by the first tensor with which it
-     * has at least that many bytes; 0: the default above. The first bucket,
-     * which has the last tensors, is small, so that sending starts early. It
-     * is never larger than the others. */
+    enum gw_redop op;      /* GW_SUM, or GW_AVG for the mean over ranks */
+    /* The sizes at which a bucket is closed: by the first tensor with
+     * which it has at least that many bytes; 0: the default above. The
+     * first bucket, which has the last tensors, is small, so that sending
+     * starts early. It is never larger than the others. */
     size_t bucket_bytes, first_bucket_bytes;
-    /* Of the all-reduces. NULL: the fastest of those in which no rank sends
-     * more than 2(p-1)/p of the bytes. */
+    /* Of the all-reduces. NULL: the fastest of those in which no rank
+     * sends more than 2(p-1)/p of the bytes. */
     const char *algo;
 };
 

@@ -59,9 +59,9 @@ struct gw_ring_result {
     enum gw_dtype type;
     enum gw_redop redop;
     uint64_t contributors; /* a set of nodes */
-    /* The members at the beginning of the op, by their places: `place` i of a
-     * turn is origin[i]. Places follow seniority, whatever the order of the
-     * ring is. */
+    /* The members at the beginning of the op, by their places: `place` i
+     * of a turn is origin[i]. Places follow seniority, whatever the order
+     * of the ring is. */
     unsigned origin_count;
     unsigned origin[GW_RING_NODES];
 };
@@ -73,8 +73,8 @@ struct gw_ring_config {
      * "tcp://host:*". */
     const char *endpoint;
     uint64_t token; /* of the run; the same for all members */
-    /* Distinguishes this process, by its upper 40 bits, from others that have
-     * had its node number; 0: a random number. */
+    /* Distinguishes this process, by its upper 40 bits, from others that
+     * have had its node number; 0: a random number. */
     uint64_t process;
     unsigned controller_count;
     unsigned controllers[GW_RING_CONTROLLERS]; /* their nodes */
@@ -88,29 +88,29 @@ struct gw_ring_config {
     struct gw_sink *events;   /* used under a lock; NULL: none */
     unsigned join_timeout_ms; /* limit of gw_ring_join; 0: no limit */
     /* The bounds of the number of members; 0: no bound. With fewer than
-     * `min_size` gw_ring_begin waits for joiners, from the second op on after
-     * a loss; a ring of `max_size` admits no joiner. All members must have the
-     * same bounds. */
+     * `min_size` gw_ring_begin waits for joiners, from the second op on
+     * after a loss; a ring of `max_size` admits no joiner. All members
+     * must have the same bounds. */
     unsigned min_size, max_size;
     /* Limit of the wait for joiners when they are too few, and for
      * controllers; 0: no limit. */
     unsigned patience_ms;
-    /* Experiments from the start: link profiles per node [GW_RING_NODES], as
-     * by gw_ring_rule (NULL: none), and a pace, as by gw_ring_pace. */
+    /* Experiments from the start: link profiles per node [GW_RING_NODES],
+     * as by gw_ring_rule (NULL: none), and a pace, as by gw_ring_pace. */
     const struct gw_ring_link *links;
     uint64_t pace_ns;
-    /* A suspicion policy; must outlive the ring. NULL: the built-in one. */
+    /* A suspicion policy, which must outlive the ring. NULL: built-in. */
     const struct gw_suspicion *suspicion;
 
-    /* The state. Only `apply` may change it, by a result. It is called in the
-     * order of ops: in gw_ring_allreduce, and in gw_ring_join for results that
-     * a joiner copies. */
+    /* The state. Only `apply` may change it, by a result. It is called in
+     * the order of ops: in gw_ring_allreduce, and in gw_ring_join for
+     * results that a joiner copies. */
     void *context;
     void *state;
     size_t state_bytes;
     void (*apply)(void *context, const struct gw_ring_result *result);
-    /* Called when the status changes, in the library's thread. It must be fast
-     * and may only call gw_ring_status. NULL: none. */
+    /* Called when the status changes, in the library's thread. It must be
+     * fast and may only call gw_ring_status. NULL: none. */
     void (*on_status)(void *context);
 };
 
@@ -157,8 +157,8 @@ struct gw_ring_turn {
     uint64_t op;
     uint64_t epoch;
     /* The members that take part, as far as is known. Joiners may still be
-     * added at the end; dead members will be missing from the contributors of
-     * the result. */
+     * added at the end; dead members will be missing from the contributors
+     * of the result. */
     unsigned origin_count;
     unsigned origin[GW_RING_NODES];
     unsigned place; /* of this member */
@@ -248,13 +248,13 @@ struct gw_ring_status {
     struct gw_ring_chunks chunks[GW_RING_CHUNKS]; /* newest plans first */
     uint64_t recoveries;
     struct gw_ring_times last;
-    /* By the contributor sets: contributions of surviving members that are in
-     * no result; and contributions that were refused since they would count
-     * twice. */
+    /* By the contributor sets: contributions of surviving members that are
+     * in no result; and contributions that were refused since they would
+     * count twice. */
     uint64_t lost, doubled;
     uint64_t joined_stall_ns; /* delay of a step by the last admission */
-    /* Chained over op, contributors and result. Of a result above 64 KiB 64
-     * cache lines count, others in each op. */
+    /* Chained over op, contributors and result. Of a result above 64 KiB
+     * 64 cache lines count, others in each op. */
     uint64_t digest;
     char text[200]; /* the last problem, or "" */
 };

@@ -44,7 +44,7 @@ enum {
     GW_HOSTS_MAX = 131072, /* the same limit for ranks */
     GW_RACKS_MAX = 4096,
     GW_WAY_MAX = 512,         /* links of a path */
-    GW_TOPOLOGY_NAME_MAX = 32 /* bytes of a host's or rack's name, 0 included */
+    GW_TOPOLOGY_NAME_MAX = 32 /* bytes of a name with its final 0 */
 };
 
 struct gw_topology;
@@ -77,8 +77,9 @@ enum gw_rank_order {
     GW_ORDER_FILE,        /* the order of the file; without one, racks */
     GW_ORDER_RACKS,       /* host after host, rack after rack */
     GW_ORDER_INTERLEAVED, /* racks in turn, in a rack its hosts in turn */
-    /* The cheapest ring that was found: each link costs its latency and the
-     * time of 1 MiB. As racks with more than 512 ranks, or out of memory. */
+    /* The cheapest ring that was found: each link costs its latency and
+     * the time of 1 MiB. As racks with more than 512 ranks, or out of
+     * memory. */
     GW_ORDER_RING
 };
 /* Returns the name of an order: "file", "racks", "interleaved", "ring". */
@@ -114,7 +115,7 @@ enum gw_topology_kind {
     GW_LINK_NIC,
     GW_LINK_INNER,  /* inside a host */
     GW_LINK_UPLINK, /* of a rack */
-    /* Between switches: of a torus, of the pods of a fat tree, of a graph. */
+    /* Between switches: of a torus, the pods of a fat tree, a graph. */
     GW_LINK_TRUNK
 };
 
@@ -122,11 +123,11 @@ enum gw_topology_kind {
 struct gw_topology_link {
     enum gw_topology_kind kind;
     bool out; /* away from the host; false for an inner link */
-    /* The number of the host or rack, from 0. Of a trunk: the host or pod at
-     * its beginning or end; in a graph the node. */
+    /* The number of the host or rack, from 0. Of a trunk: the host or pod
+     * at its beginning or end; in a graph the node. */
     unsigned owner;
-    /* The name of its kind in the file of a graph, such as "pcie"; otherwise
-     * NULL. It belongs to the topology. */
+    /* The name of its kind in the file of a graph, such as "pcie";
+     * otherwise NULL. It belongs to the topology. */
     const char *word;
     uint64_t rate;       /* bytes per second; 0: no limit */
     uint64_t latency_ns; /* from one end to the other */
@@ -181,8 +182,8 @@ struct gw_topology_job {
     double message_us;         /* alpha: time of the sender per message */
     double reduce_us_per_byte; /* gamma: per byte reduced */
     struct gw_sink *events;    /* owned by the caller; NULL: none */
-    /* With `plan` NULL: an algorithm whose transfers are not stored. Then up
-     * to 131072 ranks and 41943040 messages are possible, a message is
+    /* With `plan` NULL: an algorithm whose transfers are not stored. Then
+     * up to 131072 ranks and 41943040 messages are possible, a message is
      * received as a whole, and there are no events. */
     const struct gw_algo *algo;
     const struct gw_algo_args *args;

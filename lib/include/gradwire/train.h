@@ -72,15 +72,16 @@ struct gw_task_config {
      * (deepwalk), clicks (ctr) or ratings (mf, NULL for synthetic ones);
      * otherwise NULL. */
     const char *train;
-    /* A file of the same form, or NULL; NULL for word2vec and tasks without a
-     * file. */
+    /* A file of the same form, or NULL; NULL for word2vec and tasks
+     * without a file. */
     const char *test;
     const char *network; /* net: gradwire-network(5); otherwise NULL */
-    /* lr, linear: rows stay in the file, and each work item reads its own. A
-     * file that is larger than the memory limit is always read so. */
+    /* lr, linear: rows stay in the file, and each work item reads its own.
+     * A file that is larger than the memory limit is always read so. */
     bool on_demand;
-    /* linear, when `train` is a folder: a stream of rows, which arrive once
-     * and in order; rows per epoch, and features from 1 to `features`. */
+    /* linear, when `train` is a folder: a stream of rows, which arrive
+     * once and in order; rows per epoch, and features from 1 to
+     * `features`. */
     struct {
         uint32_t features;
         size_t rows;
@@ -89,10 +90,10 @@ struct gw_task_config {
     uint64_t epochs; /* planned; word2vec's rate falls to 0 until then */
     size_t batch;    /* rows per batch; 0: all */
     unsigned group;  /* of the tables */
-    /* The updater. word2vec pushes steps, made with its `rate`, and supports
-     * only GW_PS_ADD. The others support any updater that applies a gradient,
-     * mf not FTRL, which would begin and stay at 0. `l2` of mf is per rating,
-     * in the gradient. */
+    /* The updater. word2vec pushes steps, made with its `rate`, and
+     * supports only GW_PS_ADD. The others support any updater that applies
+     * a gradient, mf not FTRL, which would begin and stay at 0. `l2` of mf
+     * is per rating, in the gradient. */
     enum gw_ps_updater updater;
     float rate, momentum, beta1, beta2, epsilon, beta, l1, l2;
     struct {
@@ -104,9 +105,9 @@ struct gw_task_config {
         uint32_t dimension, window, negatives;
         uint64_t min_count; /* rarer words are left out */
         double subsample;   /* word2vec.c's -sample; 0: none */
-        /* The negatives of each thousand words of the text come from a pool
-         * of this size that is drawn first, which reduces pulls and pushes;
-         * 0: from all words, as in word2vec.c. */
+        /* The negatives of each thousand words of the text come from a
+         * pool of this size that is drawn first, which reduces pulls and
+         * pushes; 0: from all words, as in word2vec.c. */
         uint32_t pool;
         /* deepwalk: walks from each node, and the nodes of each. */
         uint32_t walks, length;
@@ -188,8 +189,8 @@ struct gw_unit_sums {
     /* Log loss, or half the squared error. cartpole: the objective of the
      * agent, the mean over the steps of an episode. */
     double loss;
-    /* Rows with the right answer (lr), pairs whose word scores above all its
-     * negatives (word2vec, deepwalk), steps (cartpole). */
+    /* Rows with the right answer (lr), pairs whose word scores above all
+     * its negatives (word2vec, deepwalk), steps (cartpole). */
     uint64_t right;
     /* cartpole: the parts of the loss, sums over steps */
     double policy_loss, value_loss, entropy;

@@ -28,7 +28,8 @@ struct gw_comm_config {
     size_t slice_bytes;  /* default: the choice of the wire */
     unsigned lanes;      /* ZeroMQ sockets per peer; default: the wire's */
     /* tcp: the address to bind; default loopback. verbs: an address, a
-     * network interface or an RDMA device; default the first active one. */
+     * network interface or an RDMA device; default the first active
+     * one. */
     const char *interface;
     /* A file with the public and the secret key of CURVE, the same for all
      * ranks and readable only by its owner; default none. */
