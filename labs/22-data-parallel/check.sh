@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Holds the learner's formulas against trainings, prices and virtual times, with
-# numbers that depend on the seed; then trains with the learner's plan.
+# Compares the learner's formulas with trainings, prices and virtual times, with
+# numbers that depend on the seed. Then trains with the learner's plan.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -21,7 +21,7 @@ rows=$LAB_OUT/rows
 awk -v rows=256 -v features="$F" -v seed="$SEED" \
     -f "${LAB%/*}/12-layouts/rows.awk" >"$rows"
 
-# formula NAME: what costs.txt has for it.
+# formula NAME: evaluates its formula in costs.txt.
 formula() {
     line=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/costs.txt" | tail -n 1)
     printf '    %-24s %s\n' "$1 =" "$line"
@@ -35,7 +35,7 @@ trained() {
     tell "$1" bytes_per_step train_loss
 }
 
-# timed NAME WHAT...: A is what a message takes, 10 us of it on its way.
+# timed NAME PLAN...: a message takes A us, 10 us of them on its way.
 timed() {
     name=$1
     shift

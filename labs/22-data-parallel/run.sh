@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Trains the same model with five all-reduces: bytes per step as counted, the
-# loss, and the virtual time of a larger gradient. Then gradients in buckets.
+# Trains the same model with five all-reduces, and prints the counted bytes per step
+# and the loss. Simulates a larger gradient. Then reduces gradients in buckets.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -17,7 +17,7 @@ trained() {
     tell "$1" bytes_per_step train_loss steps
 }
 
-# moved NAME ALGORITHM: a larger gradient, counted and in virtual time.
+# moved NAME ALGORITHM: prices and simulates a larger gradient.
 moved() {
     measure "$1" collrun price allreduce --algo "$2" -n "$P" -b "$S"
     tell "$1" rounds rank_bytes rank_received
@@ -26,8 +26,8 @@ moved() {
     tell "$1_sim" time_us
 }
 
-say "The same model and rows on $P ranks, by five algorithms. bytes_per_step is" \
-    "what all ranks together sent:"
+say "The same model and rows on $P ranks, by five algorithms. bytes_per_step is the" \
+    "bytes of all ranks together:"
 trained main main_replica
 trained tree reduce_broadcast
 trained parts partitioned
@@ -37,8 +37,8 @@ note main_total "$(value main.bytes_per_step)"
 note ring_total "$(value ring.bytes_per_step)"
 reckon gradient 'ring.bytes_per_step/2/(P-1)'
 
-say "A gradient of $S: what the busiest rank sends and receives, and how long it" \
-    "takes on a rack of 1 GiB/s."
+say "A gradient of $S: the bytes that the busiest rank sends and receives, and the" \
+    "time on a rack of 1 GiB/s:"
 moved main_big main_replica
 moved tree_big reduce_broadcast
 moved parts_big partitioned
@@ -49,8 +49,7 @@ note main_time "$(value main_big_sim.time_us)"
 note ring_time "$(value ring_big_sim.time_us)"
 note parts_time "$(value parts_big_sim.time_us)"
 
-say "Buckets: ddp.c reduces gradients while it computes those of the layers in" \
-    "front of them."
+say "Buckets: ddp.c reduces gradients while it computes those of earlier layers:"
 make_program ddp "${LAB%/*}/programs/ddp.c"
 show collrun exec -n 2 "$LAB_OUT/ddp" 20 16384 >"$LAB_OUT/ddp.said"
 cat "$LAB_OUT/ddp.said"

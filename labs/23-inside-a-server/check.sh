@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Simulates a ring with the learner's order, and the learner's layout of each job;
-# what the best layout takes is found by trying all. Sizes depend on the seed.
+# Simulates a ring with the learner's order, and the learner's layout of each job.
+# Finds the time of the best layout by trying all. Sizes depend on the seed.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -11,12 +11,12 @@ servers=${LAB%/*}/topologies/infiniband.topo
 servers=${servers#"$PWD"/}
 net=${LAB#"$PWD"/}/block.net
 
-# All that a topology says except the order, in one form.
+# Prints a topology without its order, in one form.
 cluster_of() {
     sed 's/#.*//' "$1" | awk '$1 != "order" && NF { $1 = $1; print }'
 }
 
-# timed MESH ROWS: "model 12.3", "data 23.4", "held 1234".
+# timed MESH ROWS: prints lines such as "model 12.3", "data 23.4", "held 1234".
 timed() {
     run_tool pipebench layout "$net" --mesh "$1" --batch "$2" --tflops 0 \
         --topo "$servers" -o csv 2>/dev/null | awk -F, '
@@ -28,7 +28,7 @@ timed() {
         $1 == "held" && $2 == "whole" { print "held", $at["model_bytes"] }'
 }
 
-# least ROWS ROOM: of the fastest layout that fits.
+# least ROWS ROOM: prints the time of the fastest layout that fits.
 least() {
     for mesh in 16x1 8x2 4x4 2x8 1x16; do
         timed "$mesh" "$1" | awk -v room="$2" '$1 != "held" {
@@ -42,7 +42,7 @@ least() {
 judged() {
     job=$(awk -v job="$1" '$1 == job { print $2, $3 }' "$LAB_DIR/jobs.txt" |
         tail -n 1)
-    say "$1, batches of $2 rows, $3 bytes: ${job:-there is no such line}"
+    say "$1, batches of $2 rows, $3 bytes: ${job:-no line in jobs.txt}"
     timed "${job% *}" "$2" >"$LAB_OUT/$1.timed"
     note "$1.us" "$(awk -v order="${job#* }" '$1 == order { print $2 }' \
         "$LAB_OUT/$1.timed")"

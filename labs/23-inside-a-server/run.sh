@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# A ring all-reduce inside a server in two orders, with and without direct links;
-# then a network on two servers, in both orders of the mesh. All in virtual time.
+# Simulates a ring all-reduce inside a server in two orders, with and without direct
+# links. Then simulates a network on two servers, in both orders of the mesh.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"
@@ -20,7 +20,7 @@ ring() {
     tell "$name" qpi_buffers pcie_buffers direct_buffers time_us
 }
 
-# step NAME ROWS: computing takes no time, so what is left is communication.
+# step NAME ROWS: times the communication of a step; computing takes no time.
 step() {
     measure_by kind,what "$1" pipebench layout "$net" --mesh 2x8 --tflops 0 \
         --batch "$2" --topo "$topologies/infiniband.topo"
@@ -28,8 +28,8 @@ step() {
         step.data.data_us step.whole.model_us step.whole.data_us
 }
 
-say "A ring all-reduce of $S in a server of $P. Of each kind of links the busiest," \
-    "as a multiple of the buffer:"
+say "A ring all-reduce of $S in a server of $P. For each kind of link, the bytes on" \
+    "the busiest one as a multiple of the buffer:"
 ring file --order racks
 ring best --order ring
 ring poor --order ring --without direct
@@ -38,8 +38,8 @@ note ring_file "$(value file.time_us)"
 note ring_direct "$(value best.time_us)"
 reckon without 'poor.time_us/best.time_us'
 
-say "A network on two servers, all of its slices in one server (model) or all of" \
-    "its copies of a slice (data), with 4096 rows and with 512:"
+say "A network on two servers, with 4096 rows and with 512. All slices of a copy are" \
+    "in one server (model), or all copies of a slice are (data):"
 step large 4096
 step small 512
 reckon inside 'large.step.tensor.model_us/K'
