@@ -244,9 +244,9 @@ FNR == 1 {
     file = FILENAME
     skip = commented = blank = 0
     here = before = ""
-    kind = file ~ /^man/ ? "man" : file ~ /^README/ ? "readme" : \
-        file ~ /^lib\/include/ ? "headers" : file ~ /^tests/ ? "tests" : \
-        file ~ /^labs.*(md|txt|conf|facts)$/ ? "labs" : "comments"
+    kind = file ~ /^man/ ? "man" : file ~ /^lib\/include/ ? "headers" : \
+        file ~ /^labs.*(md|txt|conf|facts)$/ ? "labs" : file ~ /README/ ? "readme" : \
+        file ~ /^tests/ ? "tests" : "comments"
 }
 file ~ /\.[1-8]$/ { manual(); next }
 file ~ /\.md$/ { markdown(); next }
