@@ -18,16 +18,20 @@ static const struct command *const commands[] = {
 
 static const struct tool collrun = {
     .name = "collrun",
-    .summary = "collective communication as plans: see, check, price, run them",
+    .summary =
+        "collective communication as plans: show, verify, price and run them",
     .commands = commands,
     .question = &placed_options.explain,
     .answer = &command_exec,
     .examples = "collrun list allreduce                 the algorithms\n"
-                "collrun plan allreduce --algo ring     who sends what, when\n"
-                "collrun price allreduce -n 8 -b 1M     what each would cost\n"
+                "collrun plan allreduce --algo ring     the transfers of each "
+                "step\n"
+                "collrun price allreduce -n 8 -b 1M     the cost of each "
+                "algorithm\n"
                 "collrun run allreduce --algo ring --watch\n"
                 "collrun bench allreduce -n 4 -b 1K -e 64M -f 4\n"
-                "collrun exec -n 4 ./program          ranks of your own\n",
+                "collrun exec -n 4 ./program            ranks of a program of "
+                "your own\n",
 };
 
 int main(int argc, char **argv)

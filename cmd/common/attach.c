@@ -37,7 +37,7 @@ static enum gw_err check_user(int fd, const char *run, struct gw_error *why)
     if (peer.uid == geteuid())
         return GW_OK;
     return gw_fail(why, GW_EUNREACH,
-                   "run %s belongs to another user (%u): only that user may "
+                   "run %s belongs to another user (%u); only its owner may "
                    "attach to it",
                    run, (unsigned)peer.uid);
 }
@@ -69,7 +69,7 @@ enum gw_err attach_knock(const char *run, const char *endpoint,
 enum gw_err attach_ended(const char *run, struct gw_error *why)
 {
     return gw_fail(why, GW_EUNREACH,
-                   "run %s has ended; start one by: ringctl up 4", run);
+                   "run %s has ended; start a run with: ringctl up 4", run);
 }
 
 bool attach_dead(const struct attach *attach)
@@ -137,7 +137,8 @@ static enum gw_err greet(struct attach *attach, struct gw_error *why)
     json_int_t pid = json_integer_value(json_object_get(data, "pid"));
     if (!events || pid <= 0) {
         json_decref(answer);
-        return gw_fail(why, GW_EDATA, "run %s: what answers is no supervisor",
+        return gw_fail(why, GW_EDATA,
+                       "run %s: the process that answered is not a supervisor",
                        attach->run);
     }
     snprintf(attach->endpoint, sizeof attach->endpoint, "%s", events);
@@ -205,7 +206,7 @@ static enum gw_err send_request(struct attach *attach, json_t *request,
     json_object_set_new(request, "id", json_integer(++attach->asked));
     char *text = json_dumps(request, JSON_COMPACT);
     if (!text)
-        return gw_fail(why, GW_EINVAL, "the request is no JSON");
+        return gw_fail(why, GW_EINVAL, "the request is not valid JSON");
     int sent = zmq_send(attach->asks, text, strlen(text), ZMQ_DONTWAIT);
     free(text);
     return sent < 0 ? gw_fail(why, GW_EUNREACH, "run %s: %s", attach->run,
@@ -260,7 +261,7 @@ static enum gw_err await(struct attach *attach, uint64_t deadline_ns,
             return gw_fail(why, GW_EINTR, "interrupted");
         if (gw_now_ns() >= deadline_ns)
             return gw_fail(why, GW_ETIMEOUT,
-                           "the supervisor of run %s does not answer",
+                           "run %s: the supervisor does not answer",
                            attach->run);
         zmq_poll(items, attach->pidfd >= 0 ? 2 : 1,
                  attach_ms(deadline_ns, LOOK_MS));

@@ -12,7 +12,7 @@ static enum gw_err one_rack(unsigned hosts, struct gw_topology **topology,
 {
     char text[128];
     if (hosts > GW_HOSTS_MAX)
-        return gw_fail(why, GW_EINVAL, "a rack has at most %d hosts, not %u",
+        return gw_fail(why, GW_EINVAL, "one rack has at most %d hosts, not %u",
                        GW_HOSTS_MAX, hosts);
     snprintf(text, sizeof text,
              "topology rack\nnic rate=1G latency=5us\nrack r: h[0-%u]\n",

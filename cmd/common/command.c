@@ -75,11 +75,11 @@ static enum gw_err unknown_option(const struct item *item, struct gw_error *why)
             suggestion_offer(&near, dashed);
         }
     bool unnamed = command_unnamed(the_command);
-    return gw_fail(
-        why, GW_EINVAL, "%s%s no option %s%s (\"%s --help\" lists them)",
-        unnamed ? "there is" : the_command->name, unnamed ? "" : " has",
-        item->typed, suggestion_text(&near, hint),
-        command_typed(the_command, words));
+    return gw_fail(why, GW_EINVAL,
+                   "%s%sunknown option %s%s (\"%s --help\" lists the options)",
+                   unnamed ? "" : the_command->name, unnamed ? "" : ": ",
+                   item->typed, suggestion_text(&near, hint),
+                   command_typed(the_command, words));
 }
 
 static enum gw_err take(const struct item *item, struct gw_error *why)
@@ -88,7 +88,7 @@ static enum gw_err take(const struct item *item, struct gw_error *why)
     case ITEM_UNKNOWN:
         return unknown_option(item, why);
     case ITEM_NO_VALUE:
-        return gw_fail(why, GW_EINVAL, "%s wants a value: %s %s", item->typed,
+        return gw_fail(why, GW_EINVAL, "%s needs a value: %s %s", item->typed,
                        item->typed, item->spec->value);
     case ITEM_UNWANTED:
         return gw_fail(why, GW_EINVAL, "%s takes no value", item->typed);
@@ -103,10 +103,10 @@ static enum gw_err check_operands(unsigned count, char **operands,
     const struct command *c = the_command;
     char words[96];
     if (count > c->operands_max)
-        return gw_fail(why, GW_EINVAL, "%s: \"%.60s\" is one operand too many",
+        return gw_fail(why, GW_EINVAL, "%s: unexpected operand \"%.60s\"",
                        c->name, operands[c->operands_max]);
     if (count < c->operands_min && !asked.question)
-        return gw_fail(why, GW_EINVAL, "%s: something is missing: %s %s",
+        return gw_fail(why, GW_EINVAL, "%s: missing operand; usage: %s %s",
                        c->name, command_typed(c, words), c->operands);
     return GW_OK;
 }
@@ -154,7 +154,8 @@ static int run_command(int count, char **list)
 static int nothing_to_do(int count)
 {
     if (count > 0)
-        return complain_with(GW_EINVAL, "say what to do; \"%s help\" tells",
+        return complain_with(GW_EINVAL,
+                             "no command given; \"%s help\" lists the commands",
                              the_tool->name);
     help_tool(stdout, false);
     return 0;

@@ -43,7 +43,8 @@ enum gw_err faults_parse(const char *text, const struct fault_words *words,
             return gw_fail(why, GW_EINVAL, "--fail %s: the last %s is %u", item,
                            words->step, steps - 1);
         if (faults->count == FAULTS_MAX)
-            return gw_fail(why, GW_EINVAL, "--fail takes %d failures at most",
+            return gw_fail(why, GW_EINVAL,
+                           "--fail: too many failures; use at most %d",
                            FAULTS_MAX);
         faults->faults[faults->count++] = fault;
     }

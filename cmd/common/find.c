@@ -99,13 +99,13 @@ static enum gw_err unknown(const char *name, struct gw_error *why)
     const struct command *command;
     for (const struct absent *a = the_tool->absent; a && a->name; a++)
         if (strcmp(a->name, name) == 0)
-            return gw_fail(why, GW_EINVAL, "there is no %s: %s", name,
+            return gw_fail(why, GW_EINVAL, "unknown command %s: %s", name,
                            a->instead);
     suggestion_begin(&near, name);
     for (unsigned i = 0; (command = command_at(i)); i++)
         suggestion_offer(&near, command->name);
     list_all(valid, sizeof valid);
-    return gw_fail(why, GW_EINVAL, "no command \"%.60s\"%s (commands: %s)",
+    return gw_fail(why, GW_EINVAL, "unknown command \"%.60s\"%s (commands: %s)",
                    name, suggestion_text(&near, hint), valid);
 }
 
@@ -120,7 +120,8 @@ enum gw_err command_find(const char *name, const struct command **command,
                          ? list_beginning(name, several, sizeof several)
                          : 0;
     if (count > 1)
-        return gw_fail(why, GW_EINVAL, "ambiguous: %s: %s", name, several);
+        return gw_fail(why, GW_EINVAL, "ambiguous command %s: %s", name,
+                       several);
     if (count == 0)
         return unknown(name, why);
     *command = find(name, false);

@@ -56,8 +56,7 @@ static void put_words(FILE *file, const char *text, int column, int indent,
     fputc('\n', file);
 }
 
-static void describe_option(FILE *file, const struct option_spec *spec,
-                            bool in_full)
+static void describe_option(FILE *file, const struct option_spec *spec)
 {
     enum { NAME_COLUMNS = 22, TEXT_COLUMN = 26, NARROW = 60, INDENT = 8 };
     char letter[8] = "    ", left[96], value[64], text[512];
@@ -67,9 +66,10 @@ static void describe_option(FILE *file, const struct option_spec *spec,
     snprintf(left, sizeof left, "%s--%s%s%s", letter, spec->name,
              spec->value ? " " : "", spec->value ? spec->value : "");
     option_default(spec, value);
-    bool tells = in_full && *value && !strstr(spec->help, "(default");
+    bool append = *value && !strstr(spec->help, "efault");
     snprintf(text, sizeof text, "%s%s%s%s", spec->help,
-             tells ? " (default " : "", tells ? value : "", tells ? ")" : "");
+             append ? " Default: " : "", append ? value : "",
+             append ? "." : "");
     int column = INDENT;
     if (room < NARROW)
         fprintf(file, "  %s\n%*s", left, INDENT, "");
@@ -78,27 +78,31 @@ static void describe_option(FILE *file, const struct option_spec *spec,
     put_words(file, text, column, room < NARROW ? INDENT : TEXT_COLUMN, room);
 }
 
-static void describe_options(FILE *file, const struct option_spec *specs,
-                             bool in_full)
+static void describe_options(FILE *file, const struct option_spec *specs)
 {
     for (; specs && specs->name; specs++)
-        describe_option(file, specs, in_full);
+        describe_option(file, specs);
 }
 
 static void describe_common(FILE *file)
 {
     heading(file, "Common options");
-    describe_options(file, the_tool->options, true);
-    describe_options(file, common_specs, true);
+    describe_options(file, the_tool->options);
+    describe_options(file, common_specs);
 }
 
 static void end_help(FILE *file)
 {
     heading(file, "Exit status");
-    indented(file, "0 right, 1 wrong result or lost peer, 2 inconclusive, "
-                   "64 usage,\n65 bad input, 69 unreachable, 70 internal, "
-                   "124 timed out, 130 interrupted");
-    fprintf(file, "\nmanual: man %s\n", the_tool->name);
+    indented(file, "0 success, 1 wrong result or lost peer, 2 inconclusive, "
+                   "64 usage,\n"
+                   "65 bad input, 69 unavailable, 70 internal error, 124 "
+                   "timed out,\n"
+                   "130 interrupted");
+    fprintf(file,
+            "\n"
+            "Manual: man %s\n",
+            the_tool->name);
 }
 
 void help_command(FILE *file, const struct command *command, bool in_full)
@@ -116,14 +120,14 @@ void help_command(FILE *file, const struct command *command, bool in_full)
     }
     if (command->options && command->options->name) {
         heading(file, "Options");
-        describe_options(file, command->options, in_full);
+        describe_options(file, command->options);
     }
     if (in_full) {
         describe_common(file);
         if (command_unnamed(command))
             end_help(file);
     } else {
-        fprintf(file, "\n\"%s --help\" says more.\n", typed);
+        fprintf(file, "\n\"%s --help\" shows more.\n", typed);
     }
 }
 
@@ -145,7 +149,7 @@ static void name_commands(FILE *file)
             column = fprintf(file, "\n ");
         column += fprintf(file, " %s", command->name);
     }
-    fprintf(file, "\n\"%s help COMMAND\" says more, \"%s --help\" all of it.\n",
+    fprintf(file, "\n\"%s help COMMAND\" explains one, \"%s --help\" all.\n",
             the_tool->name, the_tool->name);
 }
 
@@ -156,7 +160,7 @@ void help_tool(FILE *file, bool in_full)
     heading(file, "Examples");
     indented(file, the_tool->examples);
     if (!in_full && the_tool->only)
-        fprintf(file, "\n\"%s --help\" says more.\n", the_tool->name);
+        fprintf(file, "\n\"%s --help\" shows more.\n", the_tool->name);
     else if (!in_full)
         name_commands(file);
     if (!in_full)
@@ -165,7 +169,7 @@ void help_tool(FILE *file, bool in_full)
     list_commands(file);
     if (the_tool->shell) {
         heading(file, "Without a command");
-        describe_options(file, the_tool->shell->options, true);
+        describe_options(file, the_tool->shell->options);
     }
     describe_common(file);
     end_help(file);
@@ -190,7 +194,7 @@ static int help_run(int operand_count, char **operands)
 const struct command command_help = {
     .name = "help",
     .operands = "[COMMAND]",
-    .help = "say more about a command",
+    .help = "explain a command",
     .operands_max = 1,
     .run = help_run,
 };

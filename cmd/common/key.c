@@ -24,7 +24,9 @@ static enum gw_err write_key(const char *path, struct gw_error *why)
         return gw_fail(why, GW_ENOTSUP, "libzmq was built without CURVE");
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)
-        return gw_fail(why, GW_EINVAL, "%s is there already", path);
+        return gw_fail(why, GW_EINVAL,
+                       "%s already exists; remove it or use another name",
+                       path);
     if (fd < 0)
         return gw_fail_errno(why, "%s", path);
     int printed = dprintf(fd, "%s\n%s\n", public_key, secret_key);

@@ -14,8 +14,8 @@ extern const char *key_given;
 /* clang-format off */
 #define KEY_OPTION                                                             \
     {"key", 0, OPTION_TEXT, &key_given, "FILE",                                \
-     "that all processes have: encrypted, and only between who has it "        \
-     "(default: $GRADWIRE_KEY)",                                               \
+     "Key file; connections are encrypted, and only holders of the key are "   \
+     "accepted. Default: $GRADWIRE_KEY.",                                      \
      NULL}
 /* clang-format on */
 /* The file that --key has named, else $GRADWIRE_KEY, else NULL: no key. */

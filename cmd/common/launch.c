@@ -362,8 +362,10 @@ enum gw_err launch_run(const struct launch *launch, struct gw_error *why)
     enum { RANKS_MAX = 1024 };
     struct supervisor s;
     if (launch->ranks == 0 || launch->ranks > RANKS_MAX)
-        return gw_fail(why, GW_EINVAL, "1 to %d ranks fit here, not %u",
-                       RANKS_MAX, launch->ranks);
+        return gw_fail(
+            why, GW_EINVAL,
+            "the number of ranks must be from 1 to %d on this host, not %u",
+            RANKS_MAX, launch->ranks);
     assert(launch->rank_main || launch->program);
     fflush(NULL); /* else each child holds a copy of what is not written yet */
     if (launch->placed)

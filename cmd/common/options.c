@@ -21,28 +21,27 @@ struct asked asked;
 
 const struct option_spec common_specs[] = {
     {"output", 'o', OPTION_CHOICE, &common.output, "FORMAT",
-     "form of what is printed: table, json, jsonl, csv",
-     "table|json|jsonl|csv"},
+     "Output format: table, json, jsonl or csv.", "table|json|jsonl|csv"},
     {"seed", 0, OPTION_SEED, &common.seed, "N",
-     "of all random numbers; \"random\" draws one", "random"},
+     "Seed of all random numbers; \"random\" draws one.", "random"},
     {"timeout", 0, OPTION_DURATION, &common.timeout_ns, "TIME",
-     "give up after so long without progress (500ms, 5s)", NULL},
+     "Give up after TIME without progress, such as 500ms or 5s.", NULL},
     {"color", 0, OPTION_CHOICE, &common.color, "WHEN",
-     "colour: auto, always, never", "auto|always|never"},
+     "Colour: auto, always or never.", "auto|always|never"},
     {"verbose", 'v', OPTION_FLAG, &common.verbose, NULL,
-     "all columns, and more said on the way", NULL},
+     "Show all columns and more messages.", NULL},
     {"help", 'h', OPTION_FLAG, &asked.help_long, NULL,
-     "help in full; -h: in short", NULL},
+     "Show this help with examples and defaults; -h shows a short form.", NULL},
     {"version", 0, OPTION_FLAG, &asked.version, NULL,
-     "versions of the tool and of libzmq", NULL},
+     "Show the versions of the tool and of libzmq.", NULL},
     {0},
 };
 
 static enum gw_err not_a(const char *typed, const char *wanted,
                          const char *text, struct gw_error *why)
 {
-    return gw_fail(why, GW_EINVAL, "%s wants %s, not \"%.60s\"", typed, wanted,
-                   text);
+    return gw_fail(why, GW_EINVAL, "%s must be %s, not \"%.60s\"", typed,
+                   wanted, text);
 }
 
 static enum gw_err assign_unsigned(unsigned *target, const char *typed,
@@ -63,7 +62,7 @@ static enum gw_err assign_count(unsigned *target, const char *typed,
     unsigned number = 0;
     enum gw_err err = assign_unsigned(&number, typed, text, why);
     if (!err && number == 0)
-        return gw_fail(why, GW_EINVAL, "%s is at least 1", typed);
+        return gw_fail(why, GW_EINVAL, "%s must be at least 1", typed);
     if (!err)
         *target = number;
     return err;
@@ -130,8 +129,8 @@ static enum gw_err assign_choice(const struct option_spec *spec,
         }
         suggestion_offer(&near, word);
     }
-    return gw_fail(why, GW_EINVAL, "%s is one of %s, not \"%.60s\"%s", typed,
-                   spec->choices, text, suggestion_text(&near, hint));
+    return gw_fail(why, GW_EINVAL, "%s must be one of %s, not \"%.60s\"%s",
+                   typed, spec->choices, text, suggestion_text(&near, hint));
 }
 
 enum gw_err option_assign(const struct option_spec *spec, const char *typed,
@@ -159,7 +158,7 @@ enum gw_err option_assign(const struct option_spec *spec, const char *typed,
     case OPTION_SEED:
         return assign_seed(spec->target, typed, text, why);
     }
-    return gw_fail(why, GW_EINTERNAL, "%s is of no kind", typed);
+    return gw_fail(why, GW_EINTERNAL, "%s has an unknown kind of value", typed);
 }
 
 static void format_duration(uint64_t ns, char out[64])

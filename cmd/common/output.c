@@ -50,7 +50,8 @@ enum gw_err output_begin(const char *title, const char *format,
     *output = NULL;
     const struct output_format *chosen = format_find(format);
     if (!chosen)
-        return gw_fail(why, GW_EINVAL, "no output format \"%.60s\"", format);
+        return gw_fail(why, GW_EINVAL, "unknown output format \"%.60s\"",
+                       format);
     struct output *o = calloc(1, sizeof *o + field_count * sizeof *fields);
     if (!o)
         return gw_fail(why, GW_ENOMEM, "output of %u fields", field_count);

@@ -41,7 +41,7 @@ static void list_seen(const struct gw_place *place, char text[128])
 static const char *mode_of(const struct gw_place *place)
 {
     if (!place->source)
-        return "alone: ranks are started here";
+        return "--alone: ranks are started here";
     return place->max_size > 0 ? "elastic" : "static";
 }
 
@@ -57,7 +57,8 @@ static void explain_interface(struct output *output, struct placed *placed)
     bool option = placed_options.interface != NULL;
     bool said = option || getenv("GW_INTERFACE");
     bool known = !configure(placed, &wire, &why) && placed->config.interface;
-    const char *how = said ? "what it names" : "the way to the rendezvous";
+    const char *how = said ? "the interface that it names"
+                           : "the interface that leads to the rendezvous";
     if (why.code)
         how = why.text;
     else if (!known)
@@ -154,8 +155,8 @@ static enum gw_err join(struct placed *placed, unsigned *ranks,
         leave_it_to_rank_0();
     if (other)
         return gw_fail(why, GW_EINVAL,
-                       "--ranks says %u, and %s has started %u (--alone: start "
-                       "ranks here)",
+                       "--ranks %u: %s started %u ranks; omit --ranks, or add "
+                       "--alone to start ranks here",
                        *ranks, gw_place_source_name(place->source),
                        place->size);
     *ranks = place->size;

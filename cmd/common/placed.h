@@ -28,14 +28,15 @@ extern struct placed_options placed_options;
 /* clang-format off */
 #define PLACED_OPTIONS                                                         \
     {"alone", 0, OPTION_FLAG, &placed_options.alone, NULL,                     \
-     "start ranks here, even under mpirun, srun and their like", NULL},        \
+     "Start ranks here, even under mpirun, srun or another launcher.", NULL},  \
     {"explain-env", 0, OPTION_FLAG, &placed_options.explain, NULL,             \
-     "print what the environment says of ranks, and end", NULL},               \
+     "Print the rank information of the environment, then exit.", NULL},       \
     KEY_OPTION,                                                                \
     {"insecure", 0, OPTION_FLAG, &placed_options.insecure, NULL,               \
-     "between hosts: without a key; verbs: not encrypted", NULL},              \
+     "Allow connections between hosts without a key, and verbs without "       \
+     "encryption.", NULL},                                                     \
     {"interface", 0, OPTION_TEXT, &placed_options.interface, "ADDRESS",        \
-     "between hosts: by which the others reach this one", NULL}
+     "Address or interface of this host for ranks on other hosts.", NULL}
 /* clang-format on */
 
 /* The value of --ranks before it is said. */

@@ -65,7 +65,7 @@ static enum gw_err write_one(const struct recorder *r, const char *path,
     bool failed = ferror(file) != 0;
     failed = fclose(file) != 0 || failed;
     if (!err && failed)
-        err = gw_fail_errno(why, "writing %.200s", path);
+        err = gw_fail_errno(why, "write to %.200s", path);
     return err;
 }
 
@@ -79,7 +79,8 @@ enum gw_err recorder_write(struct recorder *r, struct gw_error *why)
     if (!err)
         err = write_one(r, r->metrics, gw_sink_prometheus, why);
     if (!err && r->lost > 0)
-        err = gw_fail(why, GW_ENOMEM, "%llu events found no room",
+        err = gw_fail(why, GW_ENOMEM,
+                      "%llu events were lost because the recorder was full",
                       (unsigned long long)r->lost);
     return err;
 }

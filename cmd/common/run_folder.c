@@ -77,8 +77,11 @@ static enum gw_err make_private(int fd, const char *path, struct gw_error *why)
     if (fstat(fd, &info) != 0)
         return gw_fail_errno(why, "%s", path);
     if (info.st_uid != geteuid())
-        return gw_fail(why, GW_EINVAL, "%s belongs to another user (%u)", path,
-                       (unsigned)info.st_uid);
+        return gw_fail(why, GW_EINVAL,
+                       "%s belongs to another user (%u); set "
+                       "GRADWIRE_RUNS to a directory of your "
+                       "own",
+                       path, (unsigned)info.st_uid);
     if ((info.st_mode & 077) && fchmod(fd, 0700) != 0)
         return gw_fail_errno(why, "%s", path);
     return GW_OK;
@@ -107,7 +110,8 @@ static enum gw_err take(struct run_folder *folder, const char *runs,
     }
     enum gw_err err = make_private(fd, folder->path, why);
     if (!err && !is_a_runs(fd))
-        err = gw_fail(why, GW_EINVAL, "%s is no run's directory", folder->path);
+        err = gw_fail(why, GW_EINVAL, "%s is not the directory of a run",
+                      folder->path);
     if (err) {
         close(fd);
         return err;
@@ -130,7 +134,9 @@ static enum gw_err take_any(struct run_folder *folder, const char *runs,
         if (code != GW_PENDING)
             return code;
     }
-    return gw_fail(why, GW_ENOSPC, "all names of runs in %s are taken", runs);
+    return gw_fail(
+        why, GW_ENOSPC,
+        "all run names in %s are in use; end a run or set GRADWIRE_RUNS", runs);
 }
 
 enum gw_err run_folder_open(struct run_folder *folder, const char *name,
@@ -146,8 +152,8 @@ enum gw_err run_folder_open(struct run_folder *folder, const char *name,
     enum gw_err code = take(folder, runs, name, false, why);
     if (code == GW_PENDING)
         return gw_fail(why, GW_EINVAL,
-                       "there is a run %s already; take another name, or see "
-                       "whose it is: ringctl status --run %s",
+                       "a run %s already exists; use another name, or see its "
+                       "owner with: ringctl status --run %s",
                        name, name);
     return code;
 }

@@ -23,8 +23,8 @@ enum gw_err run_name_check(const char *name, struct gw_error *why)
         strcmp(name, "latest") != 0)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "\"%.40s\" is no name for a run: small letters, digits and "
-                   "-, fewer than %d",
+                   "\"%.40s\" is not a valid run name; use fewer than %d "
+                   "small letters, digits and -",
                    name, RUN_NAME_MAX);
 }
 

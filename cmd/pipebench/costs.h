@@ -22,24 +22,26 @@ struct cost_options {
 /* Entries of a command's option table, for a static `struct cost_options`. */
 #define COST_OPTIONS(options)                                                  \
     {"forward", 0, OPTION_TEXT, &(options).forward, "TIME[,...]",              \
-     "a micro-batch forward through a stage, or one a stage (default 1ms)",    \
+     "Time of the forward of a micro-batch; one value, or one per stage. "     \
+     "Default: 1ms.",                                                          \
      NULL},                                                                    \
     {"backward", 0, OPTION_TEXT, &(options).backward, "TIME[,...]",            \
-     "backward, half of it for the input, half for the weights (default 2ms)", \
+     "Time of the backward; half for the input, half for the weights. "        \
+     "Default: 2ms.",                                                          \
      NULL},                                                                    \
     {"input", 0, OPTION_TEXT, &(options).input, "TIME[,...]",                  \
-     "backward for the input only, instead of --backward", NULL},              \
+     "Time of the backward for the input; replaces --backward.", NULL},        \
     {"weight", 0, OPTION_TEXT, &(options).weight, "TIME[,...]",                \
-     "backward for the weights only, instead of --backward", NULL},            \
+     "Time of the backward for the weights; replaces --backward.", NULL},      \
     {"message", 0, OPTION_DURATION, &(options).message_ns, "TIME",             \
-     "until a message is with the next stage; overlaps with work (default 0)", \
+     "Time of a message to the next stage; overlaps with work. Default: 0.",   \
      NULL},                                                                    \
     {"bytes", 'b', OPTION_BYTES, &(options).bytes, "SIZE",                     \
-     "of a message, forward or back (default 0)", NULL},                       \
+     "Bytes of a message, forward or backward. Default: 0.", NULL},            \
     {"bandwidth", 0, OPTION_BYTES, &(options).bandwidth, "SIZE",               \
-     "bytes a second that a message travels at (default: any number)", NULL},  \
+     "Bytes per second of a link. Default: no limit.", NULL},                  \
     {"slow", 0, OPTION_TEXT, &(options).slow, "STAGE:FACTOR[,...]",            \
-     "a stage that takes so many times as long", NULL}
+     "Make a stage slower by this factor.", NULL}
 /* clang-format on */
 
 struct costs {

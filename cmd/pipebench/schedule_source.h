@@ -32,14 +32,15 @@ enum { STAGES_DEFAULT = 4, MICROS_DEFAULT = 8 };
  * that begins as SCHEDULE_NOT_GIVEN. */
 #define SCHEDULE_SHAPE_OPTIONS(source)                                         \
     {"stages", 'n', OPTION_UNSIGNED, &(source).stages, "P",                    \
-     "stages of the pipeline, a process each (default 4)", NULL},              \
+     "Stages of the pipeline, one process each. Default: 4.", NULL},           \
     {"micro", 'm', OPTION_UNSIGNED, &(source).micros, "M",                     \
-     "micro-batches a step (default 8)", NULL},                                \
+     "Micro-batches per step. Default: 8.", NULL},                             \
     {"chunks", 0, OPTION_UNSIGNED, &(source).chunks, "V",                      \
-     "interleaved: pieces of the network a stage has (default 2)", NULL}
+     "Chunks of the network per stage, for interleaved. Default: 2.", NULL}
 #define SCHEDULE_SOURCE_OPTIONS(source)                                        \
     {"schedule", 's', OPTION_TEXT, &(source).name, "NAME",                     \
-     "gpipe, 1f1b (the default), interleaved or zb-h1", SCHEDULE_WORDS},       \
+     "Schedule: gpipe, 1f1b, interleaved or zb-h1. Default: 1f1b.",            \
+     SCHEDULE_WORDS},                                                          \
     SCHEDULE_SHAPE_OPTIONS(source)
 /* clang-format on */
 

@@ -31,20 +31,22 @@ struct size_options {
  * begins as SIZE_DEFAULTS. */
 #define SIZE_OPTIONS(options)                                                  \
     {"stages", 'n', OPTION_UNSIGNED, &(options).stages, "P",                   \
-     "stages of the pipeline, a process each", NULL},                          \
+     "Stages of the pipeline, one process each.", NULL},                       \
     {"batch", 'B', OPTION_UNSIGNED, &(options).batch, "SAMPLES",               \
-     "samples a step, of all micro-batches together", NULL},                   \
+     "Samples per step, of all micro-batches together.", NULL},                \
     {"work", 0, OPTION_TEXT, &(options).work, "HOW:FIXED+SAMPLE",              \
-     "what a micro-batch takes on a stage, forward and backward: a fixed time "\
-     "and one for each sample; HOW is sleep or spin", NULL},                   \
+     "Time of a micro-batch on a stage, forward and backward: a fixed time "   \
+     "and a time per sample. HOW is sleep or spin.", NULL},                    \
     {"steps", 0, OPTION_UNSIGNED, &(options).steps, "N",                       \
-     "steps to measure of each size; the fastest counts", NULL},                \
-    {"wire", 'w', OPTION_CHOICE, &(options).wire, "WIRE", "transport",         \
+     "Steps to measure per size; the fastest counts.", NULL},                  \
+    {"wire", 'w', OPTION_CHOICE, &(options).wire, "WIRE",                      \
+     "Transport.",                                                             \
      "shm|ipc|tcp"},                                                           \
     {"bytes", 'b', OPTION_BYTES, &(options).sample_bytes, "SIZE",              \
-     "of a sample in a message, forward or back (default 0)", NULL},           \
+     "Bytes of a sample in a message, forward or backward. Default: 0.",       \
+     NULL},                                                                    \
     {"sim", 0, OPTION_FLAG, &(options).simulate, NULL,                         \
-     "simulate the steps instead of running them", NULL}
+     "Simulate the steps instead of running them.", NULL}
 /* clang-format on */
 
 struct size_bench {

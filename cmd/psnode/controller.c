@@ -24,23 +24,28 @@ static bool accept_loss;
 
 static const struct option_spec options[] = {
     {"index", 'i', OPTION_UNSIGNED, &index_given, "I",
-     "which of the peers this is, from 0", NULL},
+     "Index of this controller in --peers, from 0.", NULL},
     {"peers", 'p', OPTION_TEXT, &join_given.controllers, "ENDPOINT,...",
-     "where all controllers listen; the same list for each", NULL},
+     "Endpoints of all controllers, the same list for each.", NULL},
     {"raft", 0, OPTION_TEXT, &raft_given, "HOST:PORT,...",
-     "of their log (default: the ports behind those of --peers)", NULL},
-    {"dir", 'd', OPTION_TEXT, &directory, "DIR",
-     "of this one's log; made if it is not there", NULL},
-    {"accept-loss", 0, OPTION_FLAG, &accept_loss, NULL,
-     "start though the log is damaged, with what is before the damage", NULL},
-    {"servers", 's', OPTION_UNSIGNED, &servers, "S",
-     "that are awaited before slots are placed", NULL},
-    {"replicas", 'R', OPTION_UNSIGNED, &replicas, "R",
-     "of each slot (default: 3, or as many as servers)", NULL},
-    {"slots", 0, OPTION_UNSIGNED, &slots, "N", "that keys are spread over",
+     "Endpoints of the controllers' logs. Default: the ports after those of "
+     "--peers.",
      NULL},
+    {"dir", 'd', OPTION_TEXT, &directory, "DIR",
+     "Directory of this controller's log; it is created if it does not exist.",
+     NULL},
+    {"accept-loss", 0, OPTION_FLAG, &accept_loss, NULL,
+     "Start with a damaged log, from the part before the damage.", NULL},
+    {"servers", 's', OPTION_UNSIGNED, &servers, "S",
+     "Servers that must join before slots are placed.", NULL},
+    {"replicas", 'R', OPTION_UNSIGNED, &replicas, "R",
+     "Replicas per slot. Default: 3, or the number of servers if it is "
+     "smaller.",
+     NULL},
+    {"slots", 0, OPTION_UNSIGNED, &slots, "N",
+     "Slots into which the keys are divided.", NULL},
     {"ring", 0, OPTION_UNSIGNED, &ring, "N",
-     "members that an elastic ring begins with (default: no ring)", NULL},
+     "Members with which an elastic ring starts. Default: no ring.", NULL},
     JOIN_SECRET_SPECS,
     {0},
 };
@@ -63,11 +68,13 @@ static enum gw_err derive_raft(const char *endpoint, bool alone, char *out,
     unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
     if (!*host || port == 0 || port >= 65535 || *end)
         return gw_fail(why, GW_EINVAL,
-                       "--peers: tcp://host:port, not \"%.60s\"", endpoint);
+                       "--peers: each endpoint must be tcp://host:port, not "
+                       "\"%.60s\"",
+                       endpoint);
     if (!alone && *host == '[' && !key_file())
         return gw_fail(why, GW_EINVAL,
-                       "without a key the controllers' log goes over IPv4, "
-                       "and %.60s is none: say where with --raft",
+                       "without a key the controllers' log needs IPv4 "
+                       "addresses, and %.60s is not one; set them with --raft",
                        host);
     snprintf(out, JOIN_ENDPOINT_MAX, "%.90s:%lu", alone ? "127.0.0.1" : host,
              port + 1);
@@ -103,9 +110,9 @@ static enum gw_err split_raft(const struct join *join, struct addresses *a,
     }
     return count == join->controller_count && !*at
                ? GW_OK
-               : gw_fail(
-                     why, GW_EINVAL,
-                     "--raft and --peers name other numbers of controllers");
+               : gw_fail(why, GW_EINVAL,
+                         "--raft and --peers must name the same number of "
+                         "controllers");
 }
 
 static enum gw_err find_addresses(const struct join *join, struct addresses *a,
@@ -133,8 +140,8 @@ static enum gw_err keep(struct controllers *controllers, struct gw_error *why)
         if (seen.leader != leader && common.verbose)
             fprintf(stderr, "controller %d leads\n", seen.leader);
         leader = seen.leader;
-        progress("%u servers, %u workers, %u of %u slots are served, %u in the "
-                 "ring",
+        progress("%u servers, %u workers, %u of %u slots served, %u members in "
+                 "the ring",
                  seen.servers, seen.workers, seen.placed, seen.slots,
                  seen.ring);
         controllers_admit(controllers);
@@ -147,13 +154,16 @@ static enum gw_err keep(struct controllers *controllers, struct gw_error *why)
 static enum gw_err check(const struct join *join, struct gw_error *why)
 {
     if (index_given >= join->controller_count)
-        return gw_fail(why, GW_EINVAL, "--index: %u is not among %u peers",
+        return gw_fail(why, GW_EINVAL,
+                       "--index %u: must be less than the number of peers, %u",
                        index_given, join->controller_count);
     if (!directory)
-        return gw_fail(why, GW_EINVAL, "--dir: where is the log to be kept?");
+        return gw_fail(why, GW_EINVAL,
+                       "--dir is missing; name the directory of the log");
     if (replicas == 0)
         replicas = servers < REPLICAS_DEFAULT ? servers : REPLICAS_DEFAULT;
-    return servers ? GW_OK : gw_fail(why, GW_EINVAL, "--servers is at least 1");
+    return servers ? GW_OK
+                   : gw_fail(why, GW_EINVAL, "--servers must be at least 1");
 }
 
 static int run(int operand_count, char **operands)
@@ -197,7 +207,7 @@ static int run(int operand_count, char **operands)
 const struct command command_controller = {
     .name = "controller",
     .operands = NULL,
-    .help = "be a controller of a cluster, until SIGTERM",
+    .help = "run a controller of a cluster until SIGTERM",
     .examples = "psnode controller --index 0 --peers tcp://127.0.0.1:7100 "
                 "--dir c0\n",
     .options = options,

@@ -57,8 +57,8 @@ static void on_abort(int number)
     if (getpid() != owner)
         return;
     int bytes = snprintf(line, sizeof line,
-                         "psnode: a library has ended this process: out of "
-                         "memory or of threads; %s %s\n",
+                         "psnode: a library has aborted this process: out of "
+                         "memory or threads; %s %s\n",
                          owned, remove_owned() ? "was removed" : "remains");
     ssize_t written = write(STDERR_FILENO, line, (size_t)bytes);
     (void)written;

@@ -35,7 +35,7 @@ static enum gw_err parse_token(struct join *join, struct gw_error *why)
     if (digits > 0 && digits <= 16 && !*end)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "--token is a number of up to 16 digits to the base 16");
+                   "--token must be a number of up to 16 hexadecimal digits");
 }
 
 static enum gw_err parse_controllers(struct join *join, struct gw_error *why)
@@ -49,8 +49,8 @@ static enum gw_err parse_controllers(struct join *join, struct gw_error *why)
     }
     if (!list || !*list)
         return gw_fail(why, GW_EINVAL,
-                       "where are the controllers? --join tcp://host:port "
-                       "(a controller: --peers)");
+                       "no controllers given; use --join tcp://host:port (on "
+                       "a controller --peers)");
     if (gw__controllers_read(list, &read, why))
         return why->code;
     join->controller_count = read.count;
@@ -89,7 +89,7 @@ enum gw_err join_parse(struct join *join, struct gw_error *why)
     if (parse_token(join, why) || parse_controllers(join, why))
         return why->code;
     if (join_given.node != GW_PS_ANY && join_given.node >= OBSERVER_NODES - 4)
-        return gw_fail(why, GW_EINVAL, "--node is from 0 to %d, not %u",
+        return gw_fail(why, GW_EINVAL, "--node must be from 0 to %d, not %u",
                        OBSERVER_NODES - 5, join_given.node);
     if (choose_listen(join, why))
         return why->code;

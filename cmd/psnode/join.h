@@ -26,25 +26,28 @@ extern struct join_given join_given;
 /* clang-format off */
 #define JOIN_SECRET_SPECS                                                      \
     {"cluster", 0, OPTION_TEXT, &join_given.name, "NAME",                      \
-     "processes of other clusters are not heard (default: gradwire)", NULL},   \
+     "Name of the cluster; processes of other clusters are ignored. Default: " \
+     "gradwire.", NULL},                                                       \
     {"token", 0, OPTION_TEXT, &join_given.token, "HEX",                        \
-     "the same as a number of 16 digits, instead of --cluster", NULL},         \
+     "Cluster as a number of 16 hexadecimal digits, instead of --cluster.",    \
+     NULL},                                                                    \
     KEY_OPTION,                                                                \
     {"insecure", 0, OPTION_FLAG, &join_given.insecure, NULL,                   \
-     "outside of loopback without a key", NULL}
+     "Allow addresses other than loopback without a key.", NULL}
 #define JOIN_SPECS                                                             \
     {"join", 'j', OPTION_TEXT, &join_given.controllers, "ENDPOINT,...",        \
-     "the controllers, all of them, in the order of their --peers", NULL},     \
+     "All controllers, in the order of their --peers.", NULL},                 \
     {"listen", 'l', OPTION_TEXT, &join_given.listen, "ENDPOINT",               \
-     "where this process is to be reached (default: where one goes from here "  \
-     "to the controllers)", NULL},                                              \
+     "Address of this process. Default: the address of the interface that "    \
+     "leads to the controllers.", NULL},                                       \
     {"wire", 'w', OPTION_CHOICE, &join_given.wire, "WIRE",                     \
-     "of the rows: shm and ipc only where all are on one host",                \
+     "Transport of the rows; shm and ipc need all processes on one host.",     \
      "shm|ipc|tcp"},                                                           \
     {"interface", 0, OPTION_TEXT, &join_given.interface, "ADDRESS",            \
-     "tcp: of the rows (default: that of --listen)", NULL},                    \
+     "Address or interface of the rows with tcp. Default: that of --listen.",  \
+     NULL},                                                                    \
     {"node", 0, OPTION_UNSIGNED, &join_given.node, "N",                        \
-     "number in the cluster (default: the controllers choose)", NULL},         \
+     "Node number in the cluster. Default: chosen by the controllers.", NULL}, \
     JOIN_SECRET_SPECS
 /* clang-format on */
 

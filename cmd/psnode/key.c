@@ -9,7 +9,7 @@
 const struct command command_key = {
     .name = "key",
     .operands = "FILE",
-    .help = "make a key for a cluster, for its --key",
+    .help = "create the key of a cluster, for --key",
     .examples = "psnode key lab.key\n",
     .operands_min = 1,
     .operands_max = 1,

@@ -34,7 +34,8 @@ static const struct command *const commands[] = {
 static const struct tool psnode = {
     .name = "psnode",
     .summary =
-        "the parameter server: train on one, measure one, be part of one",
+        "parameter servers: train with them, measure them, run the nodes of a "
+        "cluster",
     .commands = commands,
     .examples = "psnode train lr a9a --servers 3 --workers 4 --mode ssp:2\n"
                 "psnode train word2vec text8 --baseline\n"

@@ -15,7 +15,7 @@ static enum gw_err find(const char *path, char *whole, struct gw_error *why)
     struct stat there;
     enum gw_err code = train_whole_path(path, whole, PATH_MAX, why);
     if (!code && (stat(whole, &there) != 0 || !S_ISDIR(there.st_mode)))
-        code = gw_fail(why, GW_EDATA, "%s: there is no such directory", path);
+        code = gw_fail(why, GW_EDATA, "%s: no such directory", path);
     return code;
 }
 
@@ -30,7 +30,9 @@ static int run(int operand_count, char **operands)
                             &why))
         return complain(&why);
     if (wishes.compare || wishes.sweep)
-        return complain_with(GW_EINVAL, "--compare and --sweep begin anew");
+        return complain_with(GW_EINVAL, "--compare and --sweep always start "
+                                        "from the beginning and cannot be "
+                                        "used with a snapshot");
     job.run.restore = whole;
     return train_once(&job, &wishes);
 }
@@ -38,7 +40,7 @@ static int run(int operand_count, char **operands)
 const struct command command_restore = {
     .name = "restore",
     .operands = "DIR MODEL [NET] [DATA]",
-    .help = "go on with a training from its snapshot",
+    .help = "continue a training from its snapshot",
     .examples = "psnode restore half-way lr a9a --servers 2 --workers 4\n",
     .options = train_option_specs,
     .operands_min = 2,

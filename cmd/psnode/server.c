@@ -19,11 +19,11 @@ static struct gw_plugin *policy; /* NULL: none */
 static const struct option_spec options[] = {
     JOIN_SPECS,
     {"restore", 0, OPTION_TEXT, &restore, "DIR",
-     "begin from a snapshot; the same for all servers", NULL},
+     "Start from a snapshot, the same for all servers.", NULL},
     {"straggler", 0, OPTION_TEXT, &straggler, "FILE.so",
-     "a plug-in that chooses K or S; the same for all servers", NULL},
+     "Plug-in that chooses K or S, the same for all servers.", NULL},
     {"set", 0, OPTION_TEXT, &settings_given, "NAME=VALUE,...",
-     "threads, hogwild, ack and such", NULL},
+     "Settings of the server: threads, hogwild, ack and others.", NULL},
     {0},
 };
 
@@ -85,7 +85,8 @@ static void leave(struct gw_ps_server *server)
     struct gw_error why;
     enum gw_err code = gw_ps_server_leave(server, &why);
     if (code)
-        fprintf(stderr, "psnode: it ends without handing over: %s\n", why.text);
+        fprintf(stderr, "psnode: the server ends without a handover: %s\n",
+                why.text);
 }
 
 static enum gw_err live(const struct join *join, struct gw_error *why)
@@ -102,7 +103,7 @@ static enum gw_err live(const struct join *join, struct gw_error *why)
             leave(server);
         gw_ps_server_destroy(&server);
         if (code == GW_ECLOSED && !interrupted) {
-            fprintf(stderr, "psnode: %s; it comes back\n", why->text);
+            fprintf(stderr, "psnode: %s; rejoining\n", why->text);
             code = GW_OK;
         }
     }
@@ -127,7 +128,7 @@ static int run(int operand_count, char **operands)
 const struct command command_server = {
     .name = "server",
     .operands = NULL,
-    .help = "be a server of a cluster, until SIGTERM",
+    .help = "run a server of a cluster until SIGTERM",
     .examples = "psnode server --join tcp://127.0.0.1:7100\n"
                 "psnode server -j tcp://10.0.0.1:7100 -l tcp://10.0.0.2:* "
                 "--key lab.key\n",

@@ -17,7 +17,7 @@ static void tell(const char *directory)
     const union value values[] = {{.text = directory}};
     struct gw_error why;
     if (train_is_table())
-        printf("%s is written\n", directory);
+        printf("snapshot %s written\n", directory);
     else if (output_record("psnode snapshot", common.output, fields, values, 1,
                            NULL, false, &why))
         complain(&why);
@@ -38,7 +38,7 @@ static int run(int operand_count, char **operands)
 const struct command command_snapshot = {
     .name = "snapshot",
     .operands = "[RUN] DIR",
-    .help = "save what the servers of a run hold; it goes on",
+    .help = "save the state of the servers of a running run",
     .examples = "psnode snapshot half-way\n"
                 "psnode snapshot otter /tmp/half-way\n",
     .operands_min = 1,

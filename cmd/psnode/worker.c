@@ -211,7 +211,7 @@ static enum gw_err work(struct ps_worker *w, const struct join *join,
     do {
         code = live(w, join, &tale, why);
         if (code == GW_ECLOSED)
-            fprintf(stderr, "psnode: %s; it comes back\n", why->text);
+            fprintf(stderr, "psnode: %s; rejoining\n", why->text);
     } while (code == GW_ECLOSED && !interrupted);
     progress("%s", "");
     put_row(&tale, w->task);
@@ -257,7 +257,7 @@ static int run(int operand_count, char **operands)
 const struct command command_worker = {
     .name = "worker",
     .operands = "train MODEL [NET] [DATA]",
-    .help = "be a worker of a cluster, until the training is done",
+    .help = "run a worker of a cluster until the training is complete",
     .examples = "psnode worker --join tcp://127.0.0.1:7100 train lr a9a "
                 "--workers 2\n",
     .options = worker_option_specs,

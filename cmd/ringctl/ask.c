@@ -72,7 +72,8 @@ enum gw_err ask_data(const char *verb, json_t **data, struct gw_error *why)
     if (json_is_object(*data))
         return GW_OK;
     json_decref(*data);
-    return gw_fail(why, GW_EINTERNAL, "the answer to %s has no data", verb);
+    return gw_fail(why, GW_EINTERNAL, "the answer to %s contains no data",
+                   verb);
 }
 
 int ask_and_print_status(int (*print)(const json_t *status))

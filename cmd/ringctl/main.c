@@ -35,8 +35,8 @@ static const struct command *const commands[] = {
 /* clang-format on */
 
 static const struct absent absent[] = {
-    {"sleep", "use wait COND, which goes on as soon as it can"},
-    {"start", "up starts a run, restart a node, train the work"},
+    {"sleep", "use wait COND, which returns as soon as the condition holds"},
+    {"start", "use up to start a run, restart for a node, train for the work"},
     {"partition", "use cut 0,1|2,3"},
     {"list", "use ls for the runs, status for the nodes"},
     {0},
@@ -45,12 +45,12 @@ static const struct absent absent[] = {
 static const struct tool ringctl = {
     .name = "ringctl",
     .summary =
-        "start a ring or parameter servers, break them, watch them go on",
+        "start a ring or parameter servers, inject faults, watch the recovery",
     .commands = commands,
     .shell = &command_shell,
     .options = session_options,
     .absent = absent,
-    .examples = "ringctl                       a shell, if on a terminal\n"
+    .examples = "ringctl                       a shell, on a terminal\n"
                 "ringctl up 4 train lr heart_scale\n"
                 "ringctl kill 2; ringctl wait 'epoch>=2'; ringctl status\n"
                 "ringctl -c 'up 3; kill 1; wait alive==2; ring'\n"

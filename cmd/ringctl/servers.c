@@ -60,7 +60,7 @@ static void note_progress(struct output *output, const json_t *status)
     snprintf(text, sizeof text,
              "%s, step %" PRId64 ", %" PRId64 " of %" PRId64 " units, %" PRId64
              " dropped, %" PRId64 " redone, %" PRId64
-             " parts left out with a dead worker",
+             " parts dropped with a dead worker",
              text_of(clock, "mode", "?"), integer_of(status, "step", 0),
              integer_of(clock, "units", 0), integer_of(clock, "expected", 0),
              integer_of(clock, "dropped", 0), integer_of(clock, "redone", 0),

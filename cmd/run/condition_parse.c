@@ -86,7 +86,7 @@ static enum gw_err unknown_name(struct parser *p, const char *name)
                                  i ? ", " : "", condition_name(i));
     }
     return gw_fail(p->why, GW_EINVAL,
-                   "column %zu: there is no \"%s\"%s (names: %s)", p->at + 1,
+                   "column %zu: unknown name \"%s\"%s (names: %s)", p->at + 1,
                    name, suggestion_text(&near, hint), all);
 }
 
@@ -144,7 +144,7 @@ static enum gw_err parse_test(struct parser *p)
         return p->why->code;
     term.comparison = parse_comparison(p);
     if (term.comparison == IS_TRUE && p->text[p->at] == '=')
-        return expected(p, "== (equality has two signs)");
+        return expected(p, "== (two equal signs)");
     if (term.comparison != IS_TRUE && parse_number(p, &term.number))
         return p->why->code;
     return add(p, &term);
@@ -164,7 +164,8 @@ static enum gw_err parse_not(struct parser *p)
     enum gw_err code;
     if (++p->depth > DEPTH_MAX)
         return gw_fail(p->why, GW_EINVAL,
-                       "column %zu: the condition is too deep", p->at + 1);
+                       "column %zu: the condition is nested too deeply",
+                       p->at + 1);
     if (take(p, "!")) {
         code = parse_not(p);
         struct term term = {.kind = TERM_NOT, .left = p->condition->count - 1};

@@ -22,7 +22,8 @@ static enum gw_err parse_time(const char *text, json_int_t *value,
         return why ? why->code : GW_EINVAL;
     uint64_t us = (ns + 500) / 1000;
     if (us > UINT32_MAX)
-        return gw_fail(why, GW_EINVAL, "%s is more than an hour", text);
+        return gw_fail(why, GW_EINVAL,
+                       "%s is more than one hour; use at most 1h", text);
     *value = (json_int_t)us;
     return GW_OK;
 }
@@ -38,8 +39,8 @@ static enum gw_err parse_rate(const char *text, json_int_t *value,
              text);
     if (gw_parse_bytes(number, &bytes, why))
         return gw_fail(why, GW_EINVAL,
-                       "\"%.40s\" is no rate: write bytes a second, such as "
-                       "100M; 0: no limit",
+                       "\"%.40s\" is not a rate; use bytes per second, such "
+                       "as 100M; 0 means no limit",
                        text);
     *value = (json_int_t)bytes;
     return GW_OK;
@@ -55,7 +56,8 @@ static enum gw_err parse_share(const char *text, json_int_t *value,
     if (end == text || (*end && strcmp(end, "%") != 0) || !(percent >= 0) ||
         percent > 100)
         return gw_fail(why, GW_EINVAL,
-                       "\"%.40s\" is no share: write 1%% or 0.01", text);
+                       "\"%.40s\" is not a share; use for example 1%% or 0.01",
+                       text);
     *value = (json_int_t)llround(percent * 1e4);
     return GW_OK;
 }
@@ -91,8 +93,8 @@ static enum gw_err unknown(const char *name, struct gw_error *why)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         suggestion_offer(&near, known[i].name);
     return gw_fail(why, GW_EINVAL,
-                   "a link has no \"%.40s\"%s (delay TIME, jitter TIME, rate "
-                   "SIZE, loss PERCENT, down, up, clear)",
+                   "unknown property \"%.40s\" of a link%s (delay TIME, "
+                   "jitter TIME, rate SIZE, loss PERCENT, down, up, clear)",
                    name, suggestion_text(&near, hint));
 }
 
@@ -114,7 +116,7 @@ static enum gw_err take(int count, char *const *words, json_t *fields,
     if (!word)
         return unknown(words[0], why);
     if (*used > count)
-        return gw_fail(why, GW_EINVAL, "%s wants a value", words[0]);
+        return gw_fail(why, GW_EINVAL, "%s needs a value", words[0]);
     if (word->parse && word->parse(words[1], &value, why))
         return gw_wrap(why, GW_EINVAL, "%s", words[0]);
     if (!word->field)
@@ -167,6 +169,6 @@ void link_words_print(const json_t *rule, char *out, size_t room)
         snprintf(out + used, room - used, "loss %.4g%%, ", (double)loss / 1e4);
     used = strlen(out);
     bool down = integer_of(rule, "down", 0) != 0;
-    const char *end = down ? "down" : used ? "up" : "as it is";
+    const char *end = down ? "down" : used ? "up" : "no emulation";
     snprintf(out + used, room - used, "%s", end);
 }

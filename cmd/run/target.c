@@ -52,7 +52,7 @@ enum gw_err target_parse(const char *text, struct target *target,
     if (parse_number(text + letter, &target->node))
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "\"%.40s\" is no node: write 2, s0 for a server, c1 for a "
+                   "\"%.40s\" is not a node; use 2, s0 for a server, c1 for a "
                    "controller, w2 for a worker, or leader",
                    text);
 }
@@ -80,15 +80,15 @@ enum gw_err target_parse_words(int count, char *const *words,
         return target_parse(words[0], target, why);
     if (role == ROLES)
         return gw_fail(why, GW_EINVAL,
-                       "\"%.40s\" is no role: worker, server or controller",
+                       "\"%.40s\" is not a role; use worker, server or "
+                       "controller",
                        words[0]);
     if (count == 1)
-        return gw_fail(why, GW_EINVAL, "which %s? Its number is missing",
-                       words[0]);
+        return gw_fail(why, GW_EINVAL, "%s: missing node number", words[0]);
     target->role = role;
     if (parse_number(words[1], &target->node))
         return GW_OK;
-    return gw_fail(why, GW_EINVAL, "%s: \"%.40s\" is no number", words[0],
+    return gw_fail(why, GW_EINVAL, "%s: \"%.40s\" is not a number", words[0],
                    words[1]);
 }
 
@@ -109,7 +109,8 @@ static enum gw_err parse_side(const char *text, const char *end,
         unsigned count = cut->sides[side].count;
         struct target *target = &cut->sides[side].targets[count];
         if (count == SIDE_MAX)
-            return gw_fail(why, GW_EINVAL, "a side has more than %d nodes",
+            return gw_fail(why, GW_EINVAL,
+                           "cut: too many nodes on a side; use at most %d",
                            SIDE_MAX);
         if (target_parse(name, target, why))
             return why ? why->code : GW_EINVAL;
@@ -132,7 +133,7 @@ enum gw_err cut_parse(int count, char *const *words, struct cut *cut,
     if (!*left || bar == left || !*right || (bar && count > 1) ||
         strchr(right, '|'))
         return gw_fail(why, GW_EINVAL,
-                       "a cut has two sides: 0,1|2,3 (in quotes for sh) or "
+                       "cut needs two sides: 0,1|2,3 (in quotes for sh) or "
                        "0,1 2,3");
     const char *left_end = bar ? bar : left + strlen(left);
     enum gw_err code = parse_side(left, left_end, cut, 0, why);

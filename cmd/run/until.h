@@ -21,7 +21,9 @@
 #define UNTIL_OPTION(text)                                                     \
     {                                                                          \
         "until", 0, OPTION_TEXT, &(text), "COND",                              \
-            "end after an epoch whose mean loss meets it: loss<NUMBER", NULL   \
+            "End after the first epoch whose mean loss meets COND, "           \
+            "loss<NUMBER.",                                                    \
+            NULL                                                               \
     }
 
 /* `text` NULL: no rule. GW_EINVAL: with the column, or what it must be. */

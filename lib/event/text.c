@@ -57,7 +57,7 @@ static void of_recovery(const struct gw_event *e, char *out, size_t room)
     if (e->kind == GW_EV_DECISION)
         snprintf(out, room, "op %" PRIu32 ": %s", e->op,
                  e->value == 0 ? "forward (the lost contribution counts)"
-                               : "exclude (it is done without the lost)");
+                               : "exclude (completed without the lost member)");
     else
         snprintf(out, room,
                  "op %" PRIu32 ": chunk %" PRIu32 " at node %" PRIu32 " is %s",
@@ -66,7 +66,7 @@ static void of_recovery(const struct gw_event *e, char *out, size_t room)
 
 static void of_servers(const struct gw_event *e, char *out, size_t room)
 {
-    static const char *const roles[] = {"is nothing to", "is the primary of",
+    static const char *const roles[] = {"no longer has", "is the primary of",
                                         "is in sync with", "learns"};
     static const char *const accesses[] = {"pulls from", "pushes to",
                                            "pushes to and pulls from"};
@@ -77,7 +77,7 @@ static void of_servers(const struct gw_event *e, char *out, size_t room)
                  e->rank, WORD(accesses, e->value), e->peer, e->chunk, e->op);
     else if (e->kind == GW_EV_REPLY)
         snprintf(out, room,
-                 "node %" PRIu32 " has the answer of %" PRIu32
+                 "node %" PRIu32 " received the reply of %" PRIu32
                  " to message %" PRIu32 "%s%s",
                  e->rank, e->peer, e->op, e->value ? ": " : "",
                  e->value ? gw_err_text((enum gw_err)e->value) : "");
@@ -105,12 +105,12 @@ static void of_pipeline(const struct gw_event *e, char *out, size_t room)
         snprintf(
             out, room,
             "node %" PRIu32 " is stage %" PRIu32 " of %" PRIu32 ": %" PRIu32
-            " micro-batches, pieces %" PRIu32 ", a step should take %.3f ms",
+            " micro-batches, chunks %" PRIu32 ", predicted step time %.3f ms",
             e->rank, e->peer, e->step, e->op, e->chunk, (double)e->value / 1e6);
         return;
     }
     used = snprintf(out, room,
-                    "node %" PRIu32 " %s %c%" PRIu32 ", piece %" PRIu32
+                    "node %" PRIu32 " %s %c%" PRIu32 ", chunk %" PRIu32
                     ", step %" PRIu32,
                     e->rank, e->kind == GW_EV_PASS_BEGIN ? "begins" : "ends",
                     letter, e->op, e->chunk, e->step);
@@ -146,8 +146,7 @@ static void of_controllers(const struct gw_event *e, char *out, size_t room)
     else if (e->kind == GW_EV_LEASE && e->value)
         snprintf(out, room, "node %" PRIu32 " has a lease", e->peer);
     else if (e->kind == GW_EV_LEASE)
-        snprintf(out, room, "node %" PRIu32 " has no lease any longer",
-                 e->peer);
+        snprintf(out, room, "node %" PRIu32 " has no lease any more", e->peer);
     else if (e->peer == GW_NONE)
         snprintf(out, room, "slot %" PRIu32 " has no primary", e->chunk);
     else
@@ -168,12 +167,12 @@ void gw_event_text(const struct gw_event *e, char *out, size_t room)
         moved(e, "sends to", out, room);
         return;
     case GW_EV_APPLY:
-        moved(e, e->value == 1 ? "adds from" : "takes from", out, room);
+        moved(e, e->value == 1 ? "adds from" : "receives from", out, room);
         return;
     case GW_EV_WAIT:
         snprintf(out, room,
-                 "node %" PRIu32 " waits for %" PRIu32 " since %.1f ms",
-                 e->rank, e->peer, (double)e->value / 1e6);
+                 "node %" PRIu32 " waits for %" PRIu32 " for %.1f ms", e->rank,
+                 e->peer, (double)e->value / 1e6);
         return;
     case GW_EV_LOST:
         snprintf(out, room, "node %" PRIu32 " has lost %" PRIu32, e->rank,
@@ -187,10 +186,10 @@ void gw_event_text(const struct gw_event *e, char *out, size_t room)
         return;
     case GW_EV_FAILURE:
         if (e->rank == GW_NONE)
-            snprintf(out, room, "the supervisor misses %" PRIu32 ": %s",
+            snprintf(out, room, "the supervisor suspects %" PRIu32 ": %s",
                      e->peer, evidence(e->value));
         else
-            snprintf(out, room, "node %" PRIu32 " misses %" PRIu32 ": %s",
+            snprintf(out, room, "node %" PRIu32 " suspects %" PRIu32 ": %s",
                      e->rank, e->peer, evidence(e->value));
         return;
     case GW_EV_MEMBER:

@@ -254,7 +254,7 @@ enum gw_err gw__algo_stream(const struct gw_algo *algo,
     *steps = 0;
     if (args->ranks == 0 || args->ranks > GW__STREAM_RANKS_MAX ||
         !algo->valid(args->ranks))
-        return gw_fail(why, GW_EINVAL, "%s %s does not serve %u ranks",
+        return gw_fail(why, GW_EINVAL, "%s %s does not support %u ranks",
                        gw_collective_name(algo->collective), algo->name,
                        args->ranks);
     if (args->root >= args->ranks)

@@ -145,7 +145,7 @@ every_algorithm() {
     run -64 bench allreduce --algo rign
     [[ $output = *rign* ]]
     run -64 bench allgather --algo neighbor -n 5
-    [[ $output = *"does not serve 5 ranks"* ]]
+    [[ $output = *"does not support 5 ranks"* ]]
     run -64 bench allreduce --redop band
     run -64 bench allreduce -n 0
     run -64 bench broadcast -n 2 --root 2
@@ -169,7 +169,7 @@ every_algorithm() {
     run -1 bench allreduce -a "$PLANS/wrong-double.plan" -n 3
     [[ $output = *"step 2: 1>2 c0 would count rank 0 twice"* ]]
     run -64 bench allreduce -a ring.plan
-    [[ $output = *"ring.plan is broadcast, not allreduce"* ]]
+    [[ $output = *"ring.plan is a plan for broadcast, not for allreduce"* ]]
     run -64 bench ring.plan --root 1
     run -64 bench ring.plan --algo binomial
 }

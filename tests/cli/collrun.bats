@@ -62,7 +62,7 @@ json() {
     [ "$output" = "$long" ]
     [ "${#short}" -lt "${#long}" ]
     [[ $long = *Examples:* ]]
-    [[ $long = *"(default 1M)"* ]]
+    [[ $long = *"Default: 1M."* ]]
 }
 
 @test "--version tells collrun's and libzmq's" {
@@ -114,7 +114,7 @@ json() {
 @test "none is no number of ranks, segments or ranks a rack" {
     for option in --ranks --segments --group; do
         run -64 collrun plan allreduce --algo ring $option 0
-        [ "$output" = "collrun: $option is at least 1" ]
+        [ "$output" = "collrun: $option must be at least 1" ]
     done
 }
 
@@ -214,7 +214,7 @@ EOF
     run -64 collrun plan allreduce -n 6
     [[ $output = *ring*swing*"--algo NAME"* ]]
     run -64 collrun plan allgather --algo recursive_doubling -n 6
-    [[ $output = *"does not serve 6 ranks"* ]]
+    [[ $output = *"does not support 6 ranks"* ]]
     run -64 collrun plan ring.plan --algo ring
 }
 
@@ -316,7 +316,7 @@ EOF
 @test "price --why explains the choice" {
     run -0 collrun price allreduce -n 8 -b 64 --wire tcp --why
     [[ $output = *"over tcp a message costs"* ]]
-    [[ $output = *"a call of 64 among 8 ranks takes"* ]]
+    [[ $output = *"a call of 64 among 8 ranks uses"* ]]
     [[ $output = *"# sizes: "* ]]
 }
 

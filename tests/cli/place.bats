@@ -134,7 +134,7 @@ run_under() {
     run mpi mpich 2 "$COLLRUN" bench allreduce -n 3
     echo "$output"
     [ "$status" -eq 64 ]
-    [ "$(grep -c -- '--ranks says 3, and PMI has started 2' <<<"$output")" -eq 1 ]
+    [ "$(grep -c -- '--ranks 3: PMI started 2 ranks' <<<"$output")" -eq 1 ]
 }
 
 # wait_for FILE PATTERN
@@ -175,7 +175,7 @@ start_two() {
     ends "$zero"
     cat 0.err 1.err
     [ "$status" -eq 75 ]
-    grep -q 'rank 1 (pid [0-9]* on .*) is gone' 0.err
+    grep -q 'rank 1 (pid [0-9]* on .*) ended without a result' 0.err
     grep -q 'rank 1 (pid [0-9]*) was killed by signal 9' 1.err
     [ ! -s 1.out ]
 }
@@ -303,7 +303,7 @@ nobody_in() {
         'echo $$ >pid.$GW_RANK; test $GW_RANK != 1 || exit 7; sleep 600 & wait'
     echo "$output"
     [ "$status" -eq 7 ]
-    [[ $output = *"rank 1 (pid "*") left with status 7"* ]]
+    [[ $output = *"rank 1 (pid "*") exited with status 7"* ]]
     # shellcheck disable=SC2016
     run "$COLLRUN" exec -n 2 sh -c 'test $GW_RANK != 0 || kill -9 $$; sleep 600'
     [ "$status" -eq 137 ]

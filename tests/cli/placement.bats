@@ -212,7 +212,7 @@ refused() {
         --placement mine.so
     mine 'return 0;'
     printf '1\n1\n' >weights
-    refused 65 "weights: 2 weights, and the run has 8 slots" \
+    refused 65 "weights: 2 weights, but the run has 8 slots" \
         --placement mine.so --weights weights
     printf '1\nheavy\n' >weights
     refused 65 "weights:2: a weight is a number" \

@@ -189,9 +189,9 @@ log2() {
 @test "what is no plug-in, or of another collective" {
     mine "$STAR"
     run -64 collrun verify allgather --algo mine.so
-    [[ $output = *"mine.so is allreduce, not allgather"* ]]
+    [[ $output = *"mine.so: the plug-in is for allreduce, not for allgather"* ]]
     run -64 collrun verify mine.so
-    [[ $output = *"say allreduce --algo mine.so"* ]]
+    [[ $output = *"for example: allreduce --algo mine.so"* ]]
     run -65 collrun verify allreduce --algo none.so
     [[ $output = *"none.so: no such file"* ]]
     run -65 collrun verify allreduce --algo mine.c
@@ -217,5 +217,5 @@ log2() {
     sed -i "s/ranks > 0/ranks > 99/" mine.c
     compile mine.c mine.so
     run -64 collrun verify allreduce --algo mine.so --all
-    [[ $output = *"mine serves no number of ranks up to 64"* ]]
+    [[ $output = *"mine: no number of ranks up to 64 is supported"* ]]
 }

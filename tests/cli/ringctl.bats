@@ -60,16 +60,16 @@ json() {
 
 @test "up and sim refuse numbers that cannot be" {
     run -64 ringctl up --workers 0 --servers 2
-    [[ $output = *"--workers is at least 1"* ]]
+    [[ $output = *"--workers must be at least 1"* ]]
     run -64 ringctl up 2 --servers 2 --replicas 3
-    [[ $output = *"3 replicas need as many servers"* ]]
+    [[ $output = *"--replicas 3: only 2 servers; use at most that many"* ]]
     run -64 ringctl sim ring -n 0
-    [[ $output = *"is at least 1"* ]]
+    [[ $output = *"must be at least 1"* ]]
 }
 
 @test "a typo gets a suggestion, the valid words, and status 64" {
     run -64 ringctl klil 2
-    [[ $output = *'no command "klil"; did you mean "kill"? (commands: up, down'* ]]
+    [[ $output = *'unknown command "klil"; did you mean "kill"? (commands: up, down'* ]]
     run -64 ringctl kill 2 --rnu x
     [[ $output = *'did you mean "--run"?'* ]]
     run -64 ringctl up 4 --wire smh
@@ -80,7 +80,7 @@ json() {
 
 @test "no byte of what is typed reaches the terminal as a command to it" {
     run -64 "$BUILD/ringctl" < <(printf '\033[31mfoo')
-    [[ $output = *'no command "\x1b[31mfoo"'* ]]
+    [[ $output = *'unknown command "\x1b[31mfoo"'* ]]
     for words in $'\e[2J' $'kill \e[2J' $'wait \x9b31m' $'help \e]0;x\a' \
         $'up 2 --name \e[2J' $'up 2 train lr \e[2J' $'kill 2 --r\eu x' $'-o \e[m ls'; do
         # shellcheck disable=SC2086
@@ -95,30 +95,30 @@ json() {
 
 @test "verbs may be cut short, when it is clear which is meant" {
     run -64 ringctl pa 1
-    [[ $output = *"ambiguous: pa: pace, pause"* ]]
+    [[ $output = *"ambiguous command pa: pace, pause"* ]]
     run -64 ringctl re 1
-    [[ $output = *"ambiguous: re: record, replay, restart, resume"* ]]
+    [[ $output = *"ambiguous command re: record, replay, restart, resume"* ]]
     run -69 ringctl sta
-    [[ $output = *"there is no run in runs; start one by: ringctl up 4"* ]]
+    [[ $output = *"no run found in runs; start one with: ringctl up 4"* ]]
 }
 
 @test "sleep is missing, and says so" {
     run -64 ringctl sleep 3
-    [[ $output = *"there is no sleep: use wait COND"* ]]
+    [[ $output = *"unknown command sleep: use wait COND"* ]]
     run -64 ringctl help sleep
     [[ $output = *"use wait COND"* ]]
 }
 
 @test "bad operands name what would be good" {
     run -64 ringctl kill
-    [[ $output = *"something is missing"* ]]
+    [[ $output = *"missing operand"* ]]
     run -64 ringctl kill x
-    [[ $output = *'"x" is no node: write 2, s0 for a server, c1'* ]]
+    [[ $output = *'"x" is not a node; use 2, s0 for a server, c1'* ]]
     run -64 ringctl up 0
     run -64 ringctl up 4 --controllers 2
-    [[ $output = *"--controllers is 1, 3 or 5"* ]]
+    [[ $output = *"--controllers must be 1, 3 or 5"* ]]
     run -64 ringctl up 4 dance
-    [[ $output = *"neither a number of nodes nor train nor ops"* ]]
+    [[ $output = *"must be a number of nodes, train or ops"* ]]
     run -64 ringctl link 0 1 dealy 5ms
     [[ $output = *'did you mean "delay"?'* ]]
     run -64 ringctl link 1 1 down
@@ -129,12 +129,12 @@ json() {
     run -64 ringctl pace slowly
     [[ $output = *"a time or off"* ]]
     run -64 ringctl chaos --rate often
-    [[ $output = *"--rate wants faults a second"* ]]
+    [[ $output = *"--rate must be faults per second"* ]]
 }
 
 @test "a slip in a condition is told with its column, run or no run" {
     run -64 ringctl wait 'alive==4 && stpe>3'
-    [[ $output = *'column 13: there is no "stpe"; did you mean "step"?'* ]]
+    [[ $output = *'column 13: unknown name "stpe"; did you mean "step"?'* ]]
     run -64 ringctl expect 'alive=4'
     [[ $output = *'column 6: expected =='* ]]
     run -64 ringctl wait alive == 4 '&&'
@@ -154,14 +154,14 @@ json() {
 @test "a script stops at the first failure, and says where" {
     printf '# begin\nls -o csv\nls -o csv; kill 2\nls -o csv\n' >two.ring
     run -69 --separate-stderr ringctl two.ring
-    [[ $stderr = "ringctl: two.ring:3: there is no run"* ]]
+    [[ $stderr = "ringctl: two.ring:3: no run found"* ]]
     [ "$(grep -c '^run' <<<"$output")" -eq 2 ]
     run -69 --separate-stderr ringctl -k two.ring
     [ "$(grep -c '^run' <<<"$output")" -eq 3 ]
     run -69 ringctl -c 'ls; kill 2; ls'
-    [[ $output = *"ringctl: kill 2: there is no run"* ]]
+    [[ $output = *"ringctl: kill 2: no run found"* ]]
     run -69 "$BUILD/ringctl" <two.ring
-    [[ $output = *"standard input:3: there is no run"* ]]
+    [[ $output = *"standard input:3: no run found"* ]]
     printf 'source two.ring\n' >one.ring
     run -69 ringctl one.ring
     [ "$(grep -c 'two.ring:3:' <<<"$output")" -eq 1 ]
@@ -171,7 +171,7 @@ json() {
 @test "a script that does not parse or is not there: 65" {
     printf 'ls\nkill "2\n' >open.ring
     run -65 ringctl open.ring
-    [[ $output = *"open.ring:2: a quote is open"* ]]
+    [[ $output = *"open.ring:2: unterminated quote"* ]]
     run -65 ringctl ./missing.ring
     [[ $output = *"missing.ring: No such file"* ]]
     mkdir folder.ring
@@ -179,10 +179,10 @@ json() {
     [[ $output = *"folder.ring: Is a directory"* ]]
     printf 'source deep.ring\n' >deep.ring
     run -65 ringctl deep.ring
-    [[ $output = *"16 deep"* ]]
+    [[ $output = *"at most 16 levels"* ]]
     head -c 64 /dev/zero >binary.ring
     run -65 ringctl binary.ring
-    [[ $output = *"is no script"* ]]
+    [[ $output = *"is not a script"* ]]
 }
 
 @test "quit ends a script with status 0; options hold for one line" {
@@ -285,7 +285,7 @@ json() {
     run -69 setpriv --reuid 65534 --clear-groups env GRADWIRE_RUNS="$theirs" \
         "$theirs/ringctl" --run hare ring </dev/null 3>&-
     rm -r "$theirs"
-    [[ $output = *"run hare belongs to another user (0): only that user may attach to it"* ]]
+    [[ $output = *"run hare belongs to another user (0); only its owner may attach to it"* ]]
 }
 
 @test "errors name the state" {
@@ -302,7 +302,7 @@ json() {
     [[ $output = *"cannot kill 0: it is the last member"* ]]
     run -64 ringctl up 2 --run "$(ringctl status -o json | json run)"
     run -69 ringctl status --run nobody
-    [[ $output = *"there is no run nobody in runs"* ]]
+    [[ $output = *"unknown run nobody in runs"* ]]
 }
 
 @test "the run of an op that loses a node, and gets one more" {
@@ -317,7 +317,7 @@ expect lost==0 && doubled==0
 status -o json
 END
     run -0 --separate-stderr ringctl --timeout 60s kill.ring
-    [[ $stderr = *"is down (up --keep keeps it)"* ]]
+    [[ $stderr = *"has been ended (up --keep keeps it)"* ]]
     [ "$(json alive <<<"${lines[-1]}")" = 4 ]
     [ "$(json status <<<"${lines[-1]}")" = 0 ]
     [ "$(json lost <<<"${lines[-1]}")" = 0 ]
@@ -350,15 +350,15 @@ order numbers
 expect lost==0 && doubled==0
 END
     run -0 --separate-stderr ringctl --timeout 60s order.ring
-    [[ $output = *"by numbers: epoch 5, ring 0 1 2 3, which crosses racks 2 times"* ]]
-    [[ $output = *"by list: epoch 6, ring 0 2 1 3, which crosses racks 4 times"* ]]
-    [[ $output = *"by racks: epoch 7, ring 0 1 2 3, which crosses racks 2 times"* ]]
+    [[ $output = *"by numbers: epoch 5, ring 0 1 2 3, with 2 rack crossings"* ]]
+    [[ $output = *"by list: epoch 6, ring 0 2 1 3, with 4 rack crossings"* ]]
+    [[ $output = *"by racks: epoch 7, ring 0 1 2 3, with 2 rack crossings"* ]]
     [[ $output = *"# ring: 0 > 4 > 1 > 2 > 3 > 0"*"# rack_crossings: 4"* ]]
-    [[ $output = *"by numbers: epoch 9, ring 0 1 2 3 4, which crosses racks 2 times"* ]]
+    [[ $output = *"by numbers: epoch 9, ring 0 1 2 3 4, with 2 rack crossings"* ]]
     run -64 ringctl -c 'up 2; order racks'
-    [[ $output = *"the run has no racks: give it a topology first (topo FILE)"* ]]
+    [[ $output = *"the run has no racks; give it a topology first (topo FILE)"* ]]
     run -64 ringctl -c 'up 2; order 1,1'
-    [[ $output = *"node 1 is named twice"* ]]
+    [[ $output = *"node 1 is listed twice"* ]]
 }
 
 # What the others held when a node hung is told once; into `told`. On a busy
@@ -408,7 +408,7 @@ cut_short() {
         awk -F : '{ sum += $2 } END { print sum }')
     [ "$read" -eq $((4 * $(wc -c <rows))) ]
     run -64 ringctl up 2 train lr rows --set rate=1
-    [[ $output = *"a ring has the setting on-demand"* ]]
+    [[ $output = *"a ring has only the setting on-demand"* ]]
 }
 
 @test "--until: a ring ends after the epoch that meets it" {
@@ -425,7 +425,7 @@ cut_short() {
 @test "a failed expectation is 1, a wait that gives up 124; the run goes down" {
     run -1 --separate-stderr ringctl -c 'up 2; expect alive==3'
     [[ $stderr = *"expect alive==3: "*"alive is 2"* ]]
-    [[ $stderr = *"is down"* ]]
+    [[ $stderr = *"has been ended"* ]]
     run -124 ringctl -c 'up 2; wait alive==3 --timeout 300ms'
     run -124 ringctl -c 'up 3 ops; kill 1; wait alive==3 --timeout 300ms'
     [[ $output = *'node 1 is dead (killed by signal 9 (Killed))'* ]]
@@ -455,7 +455,7 @@ cut_short() {
     [ "$(stat -c %a lab.key)" = 600 ]
     cp lab.key before
     run -64 ringctl keygen lab.key
-    [[ $output = *"lab.key is there already"* ]]
+    [[ $output = *"lab.key already exists"* ]]
     cmp lab.key before
     ringctl -c "up 3 ops --bytes 64K --wire tcp --key lab.key --name behind
         kill 1; wait 'op>=20 && epoch==2'; expect 'lost==0 && doubled==0'"
@@ -479,7 +479,7 @@ cut_short() {
 @test "links: what is said changes, the rest stays, restarts find it" {
     ringctl up 3 >/dev/null 2>&1
     run -0 ringctl link 0 1
-    [ "$output" = "link 0>1: as it is" ]
+    [ "$output" = "link 0>1: no emulation" ]
     ringctl link 0 1 delay 2ms
     run -0 ringctl link 0 1 rate 100M -o json
     [ "$(json delay_us <<<"$output")" = 2000 ]
@@ -488,7 +488,7 @@ cut_short() {
     run -0 ringctl link 2 1
     [ "$output" = "link 2>1: delay 1ms, up" ]
     ringctl link 1 2 clear
-    [ "$(ringctl link 1 2)" = "link 1>2: as it is" ]
+    [ "$(ringctl link 1 2)" = "link 1>2: no emulation" ]
     ringctl kill 1
     ringctl restart 1
     ringctl wait alive==3
@@ -611,7 +611,7 @@ END
     $tmux send-keys -t t C-c
     $tmux send-keys -t t "wait alive==9" Enter
     # Ctrl-C drops what the terminal still holds: the line must be read first.
-    sees "waiting until alive==9"
+    sees "waiting for alive==9"
     until_true 60 interrupts
     # What is typed before the prompt is back may be lost.
     # shellcheck disable=SC2317

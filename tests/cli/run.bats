@@ -77,7 +77,7 @@ EOT
     COLUMNS=40 collrun run allreduce --algo ring -n 9 --watch >out
     sed '/^op /,$d' out >drawn
     [ "$(wc -L <drawn)" -le 40 ]
-    grep -q 'more chunks than fit 40 columns' drawn
+    grep -q 'more chunks do not fit in 40 columns' drawn
 }
 
 @test "counted on the wire is what the plan says" {
@@ -133,7 +133,7 @@ values() {
     [[ $output = *"at most 64 numbers per rank, not 256"* ]]
     run -64 collrun run allreduce -n 4 --values -d bf16
     run -64 collrun run allreduce -n 4 --values --redop prod
-    [[ $output = *"an integer type for prod, not f32"* ]]
+    [[ $output = *"--values with prod needs an integer type, not f32"* ]]
     run -0 collrun run allreduce -n 4 --values --redop prod -d i32
     [[ $output = *"0 1 16 81"* ]]
 }

@@ -159,7 +159,7 @@ field() {
         -o json >out
     [ "$(json ranks <out)" = 3 ]
     run -64 collrun sim broadcast -a "$LABS/plans/ring-allreduce.plan" -t "$RACKS"
-    [[ $output = *"is allreduce, not broadcast"* ]]
+    [[ $output = *"is a plan for allreduce, not for broadcast"* ]]
     run -1 collrun sim "$LABS/plans/wrong-double.plan"
     [[ $output = *"1>2 c0 would count rank 0 twice"* ]]
 }
@@ -277,9 +277,9 @@ times() {
 
 @test "--wire is about calls of the library, and one machine" {
     run -64 collrun sim allreduce -w shm --topo "$RACKS"
-    [[ $output == *"--wire is instead of --topo"* ]]
+    [[ $output == *"--wire simulates this machine; remove --topo"* ]]
     run -64 collrun sim "$LABS/plans/ring-allreduce.plan" -w shm -n 4
-    [[ $output == *"see collrun list"* ]]
+    [[ $output == *"(collrun list)"* ]]
     run -64 collrun sim allreduce -w shm -n 100
     [[ $output == *"at most 64 ranks"* ]]
 }
@@ -335,13 +335,13 @@ times() {
     ringctl add
     [ "$(ringctl link 3 0)" = "link 3>0: delay 10us, rate 1G/s, up" ]
     run -64 ringctl topo tiny.topo
-    [[ $output = *"tiny.topo has 2 ranks, and the run has 4 nodes" ]]
+    [[ $output = *"tiny.topo has 2 ranks, but the run has 4 nodes" ]]
     [ "$(ringctl link 3 0)" = "link 3>0: delay 10us, rate 1G/s, up" ]
 }
 
 @test "up --topo with a bad file starts nothing" {
     run -64 ringctl up 3 --topo tiny.topo
-    [[ $output = *"tiny.topo has 2 ranks, and the run has 3 nodes" ]]
+    [[ $output = *"tiny.topo has 2 ranks, but the run has 3 nodes" ]]
     printf 'topology bad\nrack a: x y\nnic z rate=1\n' >bad.topo
     run -65 ringctl up 2 --topo bad.topo
     [[ $output = *"bad.topo:3:5: no rack above has a host \`z\`" ]]

@@ -130,7 +130,7 @@ setup_file() {
 
 @test "sim: what cannot be is refused, with the place" {
     run -64 "$R" sim wing
-    [[ $output == *'no world "wing"; there is ring'* ]]
+    [[ $output == *'unknown world "wing"; use ring'* ]]
     run -64 "$R" sim ring -n 99
     run -64 "$R" sim ring --without gravity
     [[ $output == *epoch-check* ]]

@@ -27,7 +27,7 @@ fits() {
     on_terminal "$1" "$2"
     [ -s "$BATS_TEST_TMPDIR/shown" ]
     awk -v columns="$1" 'length > columns { exit 1 }' "$BATS_TEST_TMPDIR/shown"
-    grep -q '^# no room for: ' "$BATS_TEST_TMPDIR/shown"
+    grep -q '^# not shown: ' "$BATS_TEST_TMPDIR/shown"
 }
 
 @test "wide tables fit 80 columns, and say what is left out" {

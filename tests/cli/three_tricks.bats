@@ -133,7 +133,7 @@ hogwild() {
     run -64 psnode bench push -k 100 --set hogwild=1
     [[ $output = *"2 to 64 threads, not 1"* ]]
     run -64 psnode bench push -k 100 -s 2 -R 2 --set hogwild=1,threads=2
-    [[ $output = *"hogwild is for --replicas 1, not 2"* ]]
+    [[ $output = *"hogwild needs --replicas 1, not 2"* ]]
 }
 
 @test "a training with hogwild keeps its mode" {
@@ -141,5 +141,5 @@ hogwild() {
         --set threads=2,hogwild=1 train mf --epochs 100000; mode bsp' \
         </dev/null 3>&-
     echo "$output"
-    [[ $output = *"mode bsp: hogwild is for mode asp, not bsp"* ]]
+    [[ $output = *"mode bsp: hogwild needs mode asp, not bsp"* ]]
 }

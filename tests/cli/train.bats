@@ -160,7 +160,7 @@ refused() {
     [ "$(member bytes_per_update)" = "$(member bytes_per_update_formula)" ]
     refused 1 "would count rank 0 twice" lr "$work/rows" --algo "$plans/wrong-double.plan"
     printf 'broadcast ranks=2 chunks=1\nstep 0>1 c0 =\n' >"$work/b.plan"
-    refused 64 "training needs an allreduce" lr "$work/rows" --algo "$work/b.plan"
+    refused 64 "training needs one for allreduce" lr "$work/rows" --algo "$work/b.plan"
 }
 
 @test "the seed decides the order, and nothing else does" {
@@ -248,16 +248,16 @@ refused() {
 
 @test "wrong usage: status 64" {
     refused 64 "there are lr and softmax" svm "$work/rows"
-    refused 64 "--lr is above 0" lr "$work/rows" --lr 0
+    refused 64 "--lr must be greater than 0" lr "$work/rows" --lr 0
     refused 64 "--momentum" lr "$work/rows" --momentum 1
-    refused 64 "--ranks is at least 1" lr "$work/rows" -n 0
-    refused 64 "--batch is at least 1" lr "$work/rows" --batch 0
-    refused 64 "no algorithm" lr "$work/rows" --algo rings
-    refused 64 "on what? Name a file" lr
-    refused 64 "--set is for cartpole and net" lr "$work/rows" --set hidden=4
+    refused 64 "--ranks must be at least 1" lr "$work/rows" -n 0
+    refused 64 "--batch must be at least 1" lr "$work/rows" --batch 0
+    refused 64 "unknown algorithm" lr "$work/rows" --algo rings
+    refused 64 "missing operand; name a file" lr
+    refused 64 "--set is only for cartpole and net" lr "$work/rows" --set hidden=4
     refused 64 "cartpole makes its own data" cartpole "$work/rows"
-    refused 64 "not for it" cartpole --schedule constant
-    refused 64 "has no window" cartpole --set window=3
+    refused 64 "remove --schedule" cartpole --schedule constant
+    refused 64 "has no setting window" cartpole --set window=3
 }
 
 @test "an agent's weights are the same bits for any ranks, wire, algorithm" {
@@ -301,7 +301,7 @@ text() {
     [ -n "$(ls "$XDG_CACHE_HOME"/gradwire/rows)" ]
     train lr "$work/own" -n 2 -E 4 --on-demand --until 'loss<9'
     [[ $output == *"# data_bytes_formula: $bytes: $bytes of all rows, 1 epochs"* ]]
-    refused 64 "--on-demand is for lr and softmax" cartpole --on-demand
+    refused 64 "--on-demand is only for lr and softmax" cartpole --on-demand
 }
 
 @test "a file larger than what a process may read trains on demand" {

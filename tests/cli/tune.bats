@@ -108,7 +108,7 @@ tune_a_rule() {
     grep -q '"op":"broadcast"' bench.jsonl
     run ! grep -q "\"op\":\"broadcast\",\"algo\":\"$rule\"" bench.jsonl
     run -0 "$COLLRUN" price broadcast -w ipc -n 4 -b 64 --why
-    [[ $output = *"takes $rule, by rule of ${date:0:10}: at 64 measured "*"of $slow"* ]]
+    [[ $output = *"uses $rule by rule of ${date:0:10}: at 64 it took "*"for $slow"* ]]
     run -0 "$COLLRUN" price broadcast -w ipc -n 4 -b 1K --why
     [[ $output != *"by rule"* ]]
     # measured again, it is what a call chooses
@@ -147,7 +147,7 @@ tune_a_rule() {
     [ "$(grep -c '^broadcast,4,64,' out.csv)" -eq \
         "$("$COLLRUN" list broadcast -o csv | sed 1d | wc -l)" ]
     tune broadcast --dry-run >out.txt
-    grep -q '^# among_4: regret .* prediction off by ' out.txt
+    grep -q '^# among_4: regret .* prediction error ' out.txt
     run -64 tune broadcast --by moon
 }
 

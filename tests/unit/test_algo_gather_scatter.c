@@ -130,7 +130,7 @@ START_TEST(refuses_ranks_that_it_does_not_serve)
         gw_plan_make(GW_ALLGATHER, "recursive_doubling", &args, &plan, &why),
         GW_EINVAL);
     ck_assert_str_eq(why.text,
-                     "allgather recursive_doubling does not serve 6 ranks");
+                     "allgather recursive_doubling does not support 6 ranks");
     ck_assert_ptr_null(plan);
     args.ranks = 5;
     ck_assert_int_eq(gw_plan_make(GW_ALLGATHER, "neighbor", &args, &plan, &why),

@@ -184,7 +184,7 @@ START_TEST(verbs_that_change_something_are_refused)
     json_t *answer = ask(attach, "kill");
     ck_assert_int_eq(integer(answer, "code"), GW_ENOTSUP);
     ck_assert_str_eq(text(answer, "text"),
-                     "run demo is only looked at: it belongs to pipebench run");
+                     "run demo is read-only here: it belongs to pipebench run");
     json_decref(answer);
     ck_assert_int_eq(
         attach_ask(attach, json_object(), 10 * SECOND, &answer, &why), GW_OK);
@@ -280,7 +280,7 @@ START_TEST(names_are_checked)
     open_named("demo");
     options.name = "demo";
     ck_assert_int_eq(announce_open(&options, &other, &why), GW_EINVAL);
-    ck_assert_ptr_nonnull(strstr(why.text, "there is a run demo already"));
+    ck_assert_ptr_nonnull(strstr(why.text, "a run demo already exists"));
     ck_assert_ptr_nonnull(strstr(why.text, "ringctl status --run demo"));
     ck_assert_ptr_null(other);
 }
@@ -365,7 +365,7 @@ START_TEST(the_run_ends_with_the_tool)
     attach_close(&attach);
     json_t *summary = file_of("demo", "summary.json");
     ck_assert_str_eq(text(summary, "error"),
-                     "pipebench run ended without a word");
+                     "pipebench run ended without a message");
     ck_assert_str_eq(text(summary, "schedule"), "1f1b");
     json_decref(summary);
     close(ready[0]);

@@ -167,13 +167,13 @@ START_TEST(what_is_refused)
     refused("allreduse", "did you mean");
     bench.algo = "rign";
     refused("allreduce", "rign");
-    refused("all", "no collective of 4 ranks has an algorithm \"rign\"");
+    refused("all", "no collective has an algorithm \"rign\" for so many ranks");
     bench.algo = "neighbor";
     bench.ranks = 5;
-    refused("allgather", "allgather neighbor does not serve 5 ranks");
+    refused("allgather", "allgather neighbor does not support 5 ranks");
     bench.algo = "auto";
     bench.op = GW_BAND;
-    refused("allreduce", "band cannot reduce f32");
+    refused("allreduce", "the reduction band does not support the type f32");
 }
 END_TEST
 

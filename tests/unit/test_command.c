@@ -148,43 +148,46 @@ END_TEST
 
 START_TEST(bad_values_say_what_is_wanted)
 {
-    expect_error("paint a -n x", 64, "-n wants a whole number, not \"x\"");
-    expect_error("paint a -n -1", 64, "-n wants a whole number, not \"-1\"");
-    expect_error("paint a -n 4294967296", 64, "-n wants a whole number");
-    expect_error("paint a --layers= ", 64, "--layers wants a whole number");
+    expect_error("paint a -n x", 64, "-n must be a whole number, not \"x\"");
+    expect_error("paint a -n -1", 64, "-n must be a whole number, not \"-1\"");
+    expect_error("paint a -n 4294967296", 64, "-n must be a whole number");
+    expect_error("paint a --layers= ", 64, "--layers must be a whole number");
     expect_error("paint a --area 1Q", 64,
-                 "--area wants a size such as 64, 1K, 4M, not \"1Q\"");
-    expect_error("paint a --drying soon", 64, "--drying wants a time such as");
-    expect_error("paint a --gloss nan", 64, "--gloss wants a number");
-    expect_error("paint a --gloss 1x", 64, "--gloss wants a number");
-    expect_error("paint a --seed -1", 64, "--seed wants a whole number or");
-    expect_error("paint a -n", 64, "-n wants a value: -n N");
+                 "--area must be a size such as 64, 1K, 4M, not \"1Q\"");
+    expect_error("paint a --drying soon", 64,
+                 "--drying must be a time such as");
+    expect_error("paint a --gloss nan", 64, "--gloss must be a number");
+    expect_error("paint a --gloss 1x", 64, "--gloss must be a number");
+    expect_error("paint a --seed -1", 64, "--seed must be a whole number or");
+    expect_error("paint a -n", 64, "-n needs a value: -n N");
     expect_error("paint a --primer=yes", 64, "--primer takes no value");
-    expect_error("paint a --brush rollre", 64,
-                 "--brush is one of flat|round|roller, not \"rollre\"; did you "
-                 "mean \"roller\"?");
+    expect_error(
+        "paint a --brush rollre", 64,
+        "--brush must be one of flat|round|roller, not \"rollre\"; did you "
+        "mean \"roller\"?");
 }
 END_TEST
 
 START_TEST(typos_get_a_suggestion)
 {
-    expect_error("piant a", 64,
-                 "no command \"piant\"; did you mean \"paint\"? (commands: "
-                 "paint, fall, help, completion)");
-    expect_error("zzz", 64, "no command \"zzz\" (commands: paint");
+    expect_error(
+        "piant a", 64,
+        "unknown command \"piant\"; did you mean \"paint\"? (commands: "
+        "paint, fall, help, completion)");
+    expect_error("zzz", 64, "unknown command \"zzz\" (commands: paint");
     expect_error("paint a --layres 3", 64,
-                 "paint has no option --layres; did you mean \"--layers\"?");
+                 "paint: unknown option --layres; did you mean \"--layers\"?");
     expect_error("paint a --outptu json", 64, "did you mean \"--output\"?");
-    expect_error("paint a -q", 64, "paint has no option -q (");
+    expect_error("paint a -q", 64, "paint: unknown option -q (");
 }
 END_TEST
 
 START_TEST(operands_are_counted)
 {
     expect_error("paint", 64,
-                 "paint: something is missing: tester paint WALL|primed...");
-    expect_error("paint a b c d", 64, "\"d\" is one operand too many");
-    expect_error("-v", 64, "say what to do");
+                 "paint: missing operand; usage: tester paint WALL|primed...");
+    expect_error("paint a b c d", 64, "paint: unexpected operand \"d\"");
+    expect_error("-v", 64, "no command given");
 }
 END_TEST
 
@@ -226,9 +229,9 @@ START_TEST(help_in_two_lengths)
     ck_assert_ptr_nonnull(strstr(brief.out, "-n, --layers N"));
     ck_assert_ptr_null(strstr(brief.out, "Examples"));
     ck_assert_str_eq(full.out, same.out);
-    ck_assert_ptr_nonnull(strstr(full.out, "coats (default 2)"));
-    ck_assert_ptr_nonnull(strstr(full.out, "how much (default 4K)"));
-    ck_assert_ptr_nonnull(strstr(full.out, "how shiny (default 0.5)"));
+    ck_assert_ptr_nonnull(strstr(full.out, "coats Default: 2."));
+    ck_assert_ptr_nonnull(strstr(full.out, "how much Default: 4K."));
+    ck_assert_ptr_nonnull(strstr(full.out, "how shiny Default: 0.5."));
     ck_assert_ptr_nonnull(strstr(full.out, "--timeout TIME"));
     expect_error("help piant", 64, "did you mean \"paint\"?");
 }
@@ -254,7 +257,8 @@ START_TEST(completion_knows_the_table)
     ck_assert_ptr_nonnull(strstr(r.out, "'--brush[with what]:KIND:(flat "));
     r = tool_run(&tester, "completion fish");
     ck_assert_ptr_nonnull(strstr(r.out, "-l brush -x -a 'flat round"));
-    expect_error("completion ksh", 64, "bash, zsh or fish, not \"ksh\"");
+    expect_error("completion ksh", 64,
+                 "unknown shell \"ksh\"; use bash, zsh or fish");
 }
 END_TEST
 

@@ -60,11 +60,12 @@ END_TEST
 
 START_TEST(no_words_give_help)
 {
-    expect("", 0, "Examples:\n  bell -n 3\n\n\"bell --help\" says more.\n", "");
+    expect("", 0, "Examples:\n  bell -n 3\n\n\"bell --help\" shows more.\n",
+           "");
     expect("-h", 0, "Usage: bell [OPTION]... [-|twice]\n", "");
-    expect("--help", 0, "how often (default 1)", "");
-    expect("--help", 0, "manual: man bell", "");
-    expect("help", 0, "how often (default 1)", "");
+    expect("--help", 0, "how often Default: 1.", "");
+    expect("--help", 0, "Manual: man bell", "");
+    expect("help", 0, "how often Default: 1.", "");
     expect("--version", 0, "bell ", "");
 }
 END_TEST
@@ -72,9 +73,9 @@ END_TEST
 START_TEST(errors_name_the_tool_once)
 {
     expect("--tims 3", 64, "",
-           "bell: there is no option --tims; did you mean \"--times\"? "
-           "(\"bell --help\" lists them)\n");
-    expect("a b", 64, "", "bell: \"b\" is one operand too many");
+           "bell: unknown option --tims; did you mean \"--times\"? "
+           "(\"bell --help\" lists the options)\n");
+    expect("a b", 64, "", "bell: unexpected operand \"b\"");
     expect("-n x -o json", 64, "{\"schema\":\"bell\",", "whole number");
 }
 END_TEST

@@ -93,27 +93,27 @@ START_TEST(commands_may_be_cut_short)
     expect("paint", 0, "[- 2 here - table]", "");
     expect("pai wall", 0, "[wall 2", "");
     expect("pau", 0, "[-", "");
-    expect("pa", 64, "", "painter: ambiguous: pa: paint, pause\n");
-    expect("p wall", 64, "", "ambiguous: p: paint, pause");
+    expect("pa", 64, "", "painter: ambiguous command pa: paint, pause\n");
+    expect("p wall", 64, "", "ambiguous command p: paint, pause");
     expect("paimt", 64, "", "did you mean \"paint\"?");
     expect("help pai", 0, "Usage: painter paint", "");
-    expect("help pa", 64, "", "ambiguous: pa: paint, pause");
+    expect("help pa", 64, "", "ambiguous command pa: paint, pause");
 }
 END_TEST
 
 START_TEST(absent_words_are_answered)
 {
-    expect("sleep 3", 64, "", "painter: there is no sleep: use pause\n");
-    expect("help sleep", 64, "", "there is no sleep: use pause");
+    expect("sleep 3", 64, "", "painter: unknown command sleep: use pause\n");
+    expect("help sleep", 64, "", "unknown command sleep: use pause");
     expect("./x,sleep", 64, "", "script:1: ");
 }
 END_TEST
 
 START_TEST(what_looks_like_a_file_is_one)
 {
-    expect("./paint", 64, "", "script:1: no command \"./paint\"");
-    expect("a.ring", 64, "", "script:1: no command \"a.ring\"");
-    expect("-", 64, "", "script:1: no command \"-\"");
+    expect("./paint", 64, "", "script:1: unknown command \"./paint\"");
+    expect("a.ring", 64, "", "script:1: unknown command \"a.ring\"");
+    expect("-", 64, "", "script:1: unknown command \"-\"");
 }
 END_TEST
 
@@ -151,7 +151,7 @@ END_TEST
 START_TEST(numbers_below_zero_are_operands)
 {
     expect("paint -1", 0, "[-1 2", "");
-    expect("paint -x", 64, "", "paint has no option -x");
+    expect("paint -x", 64, "", "paint: unknown option -x");
 }
 END_TEST
 

@@ -116,7 +116,7 @@ START_TEST(slips_are_told_with_their_column)
         {"", "column 1: expected a name such as alive or epoch, but the "
              "condition ends here"},
         {"   ", "column 4: expected a name"},
-        {"alive=4", "column 6: expected == (equality has two signs)"},
+        {"alive=4", "column 6: expected == (two equal signs)"},
         {"alive==", "column 8: expected a number, but the condition ends"},
         {"alive==four", "column 8: expected a number, not \"four\""},
         {"alive==0x4", "column 8: expected a number, not \"0x4\""},
@@ -130,11 +130,11 @@ START_TEST(slips_are_told_with_their_column)
         {"alive==4)", "column 9: expected \"&&\""},
         {"4==alive", "column 1: expected a name such as alive or epoch, not "
                      "\"4\""},
-        {"alvie==4", "column 1: there is no \"alvie\"; did you mean "
+        {"alvie==4", "column 1: unknown name \"alvie\"; did you mean "
                      "\"alive\"? (names: alive, epoch, data_epoch"},
-        {"alive==4 && stpe>3", "column 13: there is no \"stpe\"; did you mean "
+        {"alive==4 && stpe>3", "column 13: unknown name \"stpe\"; did you mean "
                                "\"step\"?"},
-        {"xyz==4", "column 1: there is no \"xyz\" (names:"},
+        {"xyz==4", "column 1: unknown name \"xyz\" (names:"},
         {"alive = = 4", "column 7: expected =="},
         {"alive => 4", "column 7: expected =="},
     };

@@ -237,7 +237,7 @@ START_TEST(leaving_without_a_result_is_an_error)
 {
     struct heard heard = {0};
     ck_assert_int_eq(launch(leave_one, &heard), GW_ELOST);
-    ck_assert_ptr_nonnull(strstr(why.text, "left with status 3 and no result"));
+    ck_assert_ptr_nonnull(strstr(why.text, "status 3 without a result"));
 }
 END_TEST
 

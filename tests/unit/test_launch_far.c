@@ -137,8 +137,9 @@ END_TEST
 START_TEST(an_interface_is_an_address)
 {
     ck_assert_int_eq(far_listen("eth0", &address, &house, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text,
-                     "the interface is named by its address, not \"eth0\"");
+    ck_assert_str_eq(
+        why.text,
+        "\"eth0\" is not an address; name the interface by its address");
 }
 END_TEST
 

@@ -124,7 +124,7 @@ START_TEST(nonsense_is_refused)
     refuses(FRAME_LIFE, 1);
     refuses(FRAME_LIFE + 1, 0);
     refuses(FRAME_RESULT, 3);
-    ck_assert_str_eq(why.text, "no frame has kind 3 and 3 bytes");
+    ck_assert_str_eq(why.text, "invalid frame: kind 3, 3 bytes");
 }
 END_TEST
 
@@ -212,7 +212,7 @@ START_TEST(the_first_dead_is_named_the_others_counted)
                                dead(3, KILLED, 2)};
     expect(endings, 3, GW_ELOST,
            "rank 1 (pid 2) was killed by signal 11 (Segmentation fault); "
-           "2 more died");
+           "2 more failed");
 }
 END_TEST
 
@@ -220,7 +220,7 @@ START_TEST(leaving_without_a_result_is_death)
 {
     struct ending endings[] = {well(), dead(42, EXIT_3, 1)};
     expect(endings, 2, GW_ELOST,
-           "rank 1 (pid 42) left with status 3 and no result");
+           "rank 1 (pid 42) exited with status 3 without a result");
 }
 END_TEST
 
@@ -250,7 +250,7 @@ START_TEST(one_that_never_leaves_is_named)
 {
     struct ending endings[] = {well(), shot()};
     expect(endings, 2, GW_EINTERNAL,
-           "rank 1 (pid 100) did not come to its end: internal error");
+           "rank 1 (pid 100) did not finish: internal error");
 }
 END_TEST
 
@@ -262,12 +262,12 @@ START_TEST(the_silent_are_named_as_the_dead_are)
         dead(12, KILLED, 2),
     };
     expect(endings, 3, GW_ELOST,
-           "rank 1 (pid 4711) gave no sign of life for 700 ms (stopped or "
-           "hanging); 1 more died; rank 0: rank 0 waits for rank 1");
+           "rank 1 (pid 4711) did not respond for 700 ms (stopped or "
+           "hanging); 1 more failed; rank 0: rank 0 waits for rank 1");
     endings[1].shot = true; /* once more, with all others */
     endings[2] = shot();
     expect(endings, 3, GW_ELOST,
-           "rank 1 (pid 4711) gave no sign of life for 700 ms (stopped or "
+           "rank 1 (pid 4711) did not respond for 700 ms (stopped or "
            "hanging); rank 0: rank 0 waits for rank 1");
 }
 END_TEST
@@ -279,13 +279,13 @@ START_TEST(ranks_have_the_commands_name)
     ck_assert_str_eq(why.text, "stage 0: no number");
     endings[1] = silent(7, 300, 1);
     ck_assert_int_eq(verdict_of(endings, 2, "stage", &why), GW_ELOST);
-    ck_assert_str_eq(why.text, "stage 1 (pid 7) gave no sign of life for 300 "
+    ck_assert_str_eq(why.text, "stage 1 (pid 7) did not respond for 300 "
                                "ms (stopped or hanging); stage 0: no number");
     endings[1] = shot();
     endings[0] = well();
     ck_assert_int_eq(verdict_of(endings, 2, "stage", &why), GW_EINTERNAL);
-    ck_assert_str_eq(
-        why.text, "stage 1 (pid 100) did not come to its end: internal error");
+    ck_assert_str_eq(why.text,
+                     "stage 1 (pid 100) did not finish: internal error");
 }
 END_TEST
 

@@ -60,7 +60,7 @@ START_TEST(a_stopped_rank_is_ended_and_named)
     ck_assert_int_eq(launch_run(&launch, &why), GW_ELOST);
     memcpy(&pid, heard.last[1], sizeof pid);
     snprintf(expected, sizeof expected,
-             "stage 1 (pid %d) gave no sign of life for 400 ms", (int)pid);
+             "stage 1 (pid %d) did not respond for 400 ms", (int)pid);
     ck_assert_msg(strncmp(why.text, expected, strlen(expected)) == 0,
                   "\"%s\" does not begin with \"%s\"", why.text, expected);
 }
@@ -138,7 +138,7 @@ START_TEST(who_hangs_is_ended_in_the_end)
     struct launch launch = silent_launch(&heard, say_no_more);
     launch.silence_ms = 100;
     ck_assert_int_eq(launch_run(&launch, &why), GW_ELOST);
-    ck_assert_msg(strstr(why.text, "gave no sign of life for 800 ms"), "%s",
+    ck_assert_msg(strstr(why.text, "did not respond for 800 ms"), "%s",
                   why.text);
 }
 END_TEST

@@ -333,7 +333,7 @@ START_TEST(an_unknown_format_is_refused)
     struct gw_error why;
     ck_assert_int_eq(output_begin("t", "xml", fields, 5, &output, &why),
                      GW_EINVAL);
-    ck_assert_str_eq(why.text, "no output format \"xml\"");
+    ck_assert_str_eq(why.text, "unknown output format \"xml\"");
 }
 END_TEST
 

@@ -99,7 +99,7 @@ START_TEST(named_columns_go_in_their_order)
     ck_assert_str_eq(table_on(39, "table", "op bytes", false),
                      " rank   time us  bytes  right\n"
                      "    3      1.50     64  true\n"
-                     "# no room for: op (-v or -o jsonl shows\n"
+                     "# not shown: op (-v or -o jsonl shows\n"
                      "#   them)\n");
 }
 END_TEST
@@ -110,13 +110,13 @@ START_TEST(then_columns_from_the_right)
     ck_assert_str_eq(table_on(20, "table", "op", true),
                      "rank  time us  bytes\n"
                      "   3     1.50     64\n"
-                     "# no room for: op,\n"
+                     "# not shown: op,\n"
                      "#   right (-v or -o\n"
                      "#   jsonl shows\n#   them)\n");
     ck_assert_str_eq(table_on(10, "table", NULL, true),
                      "rank\n"
                      "   3\n"
-                     "# no room for:\n#   op,\n#   time_us,\n#   bytes,\n"
+                     "# not shown:\n#   op,\n#   time_us,\n#   bytes,\n"
                      "#   right\n#   (-v or\n#   -o\n#   jsonl\n#   shows\n"
                      "#   them)\n");
 }

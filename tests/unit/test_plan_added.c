@@ -212,7 +212,7 @@ START_TEST(broken_rules_are_errors)
                "allreduce star of 4 ranks: step 0: 5 is no action");
     algo = star();
     algo.valid = even;
-    make_fails(algo, 3, GW_EINVAL, "allreduce star does not serve 3 ranks");
+    make_fails(algo, 3, GW_EINVAL, "allreduce star does not support 3 ranks");
 }
 END_TEST
 

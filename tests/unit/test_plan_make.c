@@ -77,9 +77,9 @@ END_TEST
 START_TEST(shape_out_of_range)
 {
     refused(GW_REDUCE, "chain", (struct gw_algo_args){.ranks = 0},
-            "reduce chain does not serve 0 ranks");
+            "reduce chain does not support 0 ranks");
     refused(GW_REDUCE, "chain", (struct gw_algo_args){.ranks = 16385},
-            "reduce chain does not serve 16385 ranks");
+            "reduce chain does not support 16385 ranks");
     refused(GW_SCATTER, "linear", (struct gw_algo_args){.ranks = 4, .root = 4},
             "root 4 is not among 4 ranks");
     refused(GW_BROADCAST, "chain",

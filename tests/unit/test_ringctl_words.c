@@ -67,14 +67,15 @@ START_TEST(what_is_no_node_is_told)
     static const struct {
         const char *text, *said;
     } cases[] = {
-        {"x", "\"x\" is no node: write 2, s0 for a server"},
-        {"2x", "\"2x\" is no node"},
-        {"-1", "\"-1\" is no node"},
-        {"c", "\"c\" is no node"},
-        {"99999999999999999999", "is no node"},
-        {"server", "which server? Its number is missing"},
-        {"server x", "server: \"x\" is no number"},
-        {"nurse 2", "\"nurse\" is no role: worker, server or controller"},
+        {"x", "\"x\" is not a node; use 2, s0 for a server"},
+        {"2x", "\"2x\" is not a node"},
+        {"-1", "\"-1\" is not a node"},
+        {"c", "\"c\" is not a node"},
+        {"99999999999999999999", "is not a node"},
+        {"server", "server: missing node number"},
+        {"server x", "server: \"x\" is not a number"},
+        {"nurse 2",
+         "\"nurse\" is not a role; use worker, server or controller"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char buffer[256], *words[16];
@@ -111,11 +112,11 @@ START_TEST(bad_cuts_are_told)
     static const struct {
         const char *text, *said;
     } cases[] = {
-        {"0,1", "a cut has two sides"},    {"0|", "a cut has two sides"},
-        {"|0", "a cut has two sides"},     {"0|1 2", "a cut has two sides"},
+        {"0,1", "cut needs two sides"},    {"0|", "cut needs two sides"},
+        {"|0", "cut needs two sides"},     {"0|1 2", "cut needs two sides"},
         {"0,1|1,2", "1 is on both sides"}, {"c0 leader,c0", "c0 is on both"},
-        {"0,x|1", "\"x\" is no node"},     {"0,,1|2", "\"\" is no node"},
-        {"0|1|2", "a cut has two sides"},
+        {"0,x|1", "\"x\" is not a node"},  {"0,,1|2", "\"\" is not a node"},
+        {"0|1|2", "cut needs two sides"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char buffer[256], *words[16];
@@ -139,7 +140,7 @@ START_TEST(a_side_has_a_limit)
     strcat(text, "|2");
     char *words[] = {text};
     ck_assert_int_eq(cut_parse(1, words, &cut, &why), GW_EINVAL);
-    ck_assert_ptr_nonnull(strstr(why.text, "more than 64"));
+    ck_assert_ptr_nonnull(strstr(why.text, "at most 64"));
 }
 END_TEST
 
@@ -170,13 +171,13 @@ START_TEST(rules_of_links)
     expect_rule("rate 1K/s", "{\"rate\": 1024}", "rate 1K/s, up");
     expect_rule("loss 0.001", "{\"loss_ppm\": 1000}", "loss 0.1%, up");
     expect_rule("down", "{\"down\": true}", "down");
-    expect_rule("up", "{\"down\": false}", "as it is");
+    expect_rule("up", "{\"down\": false}", "no emulation");
     expect_rule("delay 1ms down", "{\"delay_us\": 1000, \"down\": true}",
                 "delay 1ms, down");
     expect_rule("clear",
                 "{\"delay_us\": 0, \"jitter_us\": 0, \"rate\": 0, "
                 "\"loss_ppm\": 0, \"down\": false}",
-                "as it is");
+                "no emulation");
 }
 END_TEST
 
@@ -185,16 +186,17 @@ START_TEST(bad_rules_are_told)
     static const struct {
         const char *text, *said;
     } cases[] = {
-        {"dealy 5ms", "a link has no \"dealy\"; did you mean \"delay\"?"},
-        {"delay", "delay wants a value"},
+        {"dealy 5ms",
+         "unknown property \"dealy\" of a link; did you mean \"delay\"?"},
+        {"delay", "delay needs a value"},
         {"delay soon", "delay: \"soon\" is no duration"},
-        {"delay 2h", "delay: 2h is more than an hour"},
-        {"rate fast", "rate: \"fast\" is no rate"},
-        {"loss 101%", "loss: \"101%\" is no share"},
-        {"loss 2", "loss: \"2\" is no share"},
-        {"loss -1%", "loss: \"-1%\" is no share"},
-        {"loss x", "loss: \"x\" is no share"},
-        {"down sideways", "a link has no \"sideways\""},
+        {"delay 2h", "delay: 2h is more than one hour"},
+        {"rate fast", "rate: \"fast\" is not a rate"},
+        {"loss 101%", "loss: \"101%\" is not a share"},
+        {"loss 2", "loss: \"2\" is not a share"},
+        {"loss -1%", "loss: \"-1%\" is not a share"},
+        {"loss x", "loss: \"x\" is not a share"},
+        {"down sideways", "unknown property \"sideways\" of a link"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char buffer[256], *words[16];
@@ -231,7 +233,7 @@ START_TEST(events_of_rings_have_sentences)
          "node 2 is dead"},
         {{.kind = GW_EV_EPOCH, .epoch = 3, .value = 4}, "epoch 3: 4 members"},
         {{.kind = GW_EV_FAILURE, .rank = 1, .peer = 2, .value = GW_BY_RESET},
-         "node 1 misses 2: its connection was reset"},
+         "node 1 suspects 2: its connection was reset"},
         {{.kind = GW_EV_APPLY,
           .rank = 1,
           .peer = 0,
@@ -260,15 +262,15 @@ START_TEST(events_of_pipelines_have_sentences)
           .op = 16,
           .chunk = 1,
           .value = 95000000},
-         "node 5 is stage 2 of 4: 16 micro-batches, pieces 1, a step should "
-         "take 95.000 ms"},
+         "node 5 is stage 2 of 4: 16 micro-batches, chunks 1, predicted step "
+         "time 95.000 ms"},
         {{.kind = GW_EV_PASS_BEGIN,
           .rank = 5,
           .peer = 1,
           .op = 3,
           .step = 7,
           .value = GW_FORWARD},
-         "node 5 begins F3, piece 0, step 7, waited for stage 1"},
+         "node 5 begins F3, chunk 0, step 7, waited for stage 1"},
         {{.kind = GW_EV_PASS_END,
           .rank = 5,
           .peer = GW_NONE,
@@ -276,9 +278,9 @@ START_TEST(events_of_pipelines_have_sentences)
           .step = 7,
           .value = GW_BACKWARD_WEIGHT,
           .bytes = 2},
-         "node 5 ends W3, piece 0, step 7, holds 2"},
+         "node 5 ends W3, chunk 0, step 7, holds 2"},
         {{.kind = GW_EV_PASS_END, .value = 77},
-         "node 0 ends ?0, piece 0, "
+         "node 0 ends ?0, chunk 0, "
          "step 0, holds 0"},
     };
     expect_sentences(cases, sizeof cases / sizeof *cases);
@@ -311,13 +313,13 @@ START_TEST(events_of_servers_have_sentences)
           .value = 1},
          "node 1 pushes to 33: slot 5, message 7"},
         {{.kind = GW_EV_REPLY, .rank = 1, .peer = 33, .op = 7},
-         "node 1 has the answer of 33 to message 7"},
+         "node 1 received the reply of 33 to message 7"},
         {{.kind = GW_EV_LEADER, .rank = 62, .value = 4},
          "controller 1 leads in term 4"},
         {{.kind = GW_EV_VOTE, .rank = 61, .peer = 62, .value = 4},
          "controller 2 votes for controller 1 in term 4"},
         {{.kind = GW_EV_LEASE, .rank = 62, .peer = 33},
-         "node 33 has no lease any longer"},
+         "node 33 has no lease any more"},
         {{.kind = GW_EV_ROUTE, .peer = GW_NONE, .chunk = 5},
          "slot 5 has no primary"},
     };

@@ -74,21 +74,21 @@ START_TEST(slips_are_told)
     static const struct {
         const char *model, *text, *said;
     } slips[] = {
-        {"lr", "rte=1", "there is no setting \"rte\"; did you mean \"rate\"?"},
-        {"lr", "rank=1", "the model lr has no rank"},
-        {NULL, "rate=1", "rate is for a model, and there is none"},
-        {"lr", "rate", "a setting is written name=value, not \"rate\""},
-        {"lr", "=1", "a setting is written name=value, not \"=1\""},
-        {"lr", "rate=", "a setting is written name=value, not \"rate=\""},
-        {"lr", "rate=fast", "rate is to be a number of at least 0"},
-        {"lr", "rate=-1", "rate is to be a number of at least 0"},
-        {"lr", "rate=nan", "rate is to be a number of at least 0"},
-        {"lr", "batch=1.5", "batch is to be a whole number"},
-        {"lr", "batch=-1", "batch is to be a whole number"},
-        {"mf", "rank=4294967296", "rank is to be a whole number"},
-        {"lr", "half=yes", "half is to be 0 or 1, not \"yes\""},
-        {"lr", "ack=none", "ack is to be all or primary, not \"none\""},
-        {"lr", "updater=callback", "updater is to be add, sgd,"},
+        {"lr", "rte=1", "unknown setting \"rte\"; did you mean \"rate\"?"},
+        {"lr", "rank=1", "the model lr has no setting rank"},
+        {NULL, "rate=1", "rate is a setting of models; name a model first"},
+        {"lr", "rate", "a setting must be name=value, not \"rate\""},
+        {"lr", "=1", "a setting must be name=value, not \"=1\""},
+        {"lr", "rate=", "a setting must be name=value, not \"rate=\""},
+        {"lr", "rate=fast", "rate must be a number of at least 0"},
+        {"lr", "rate=-1", "rate must be a number of at least 0"},
+        {"lr", "rate=nan", "rate must be a number of at least 0"},
+        {"lr", "batch=1.5", "batch must be a whole number"},
+        {"lr", "batch=-1", "batch must be a whole number"},
+        {"mf", "rank=4294967296", "rank must be a whole number"},
+        {"lr", "half=yes", "half must be 0 or 1, not \"yes\""},
+        {"lr", "ack=none", "ack must be all or primary, not \"none\""},
+        {"lr", "updater=callback", "updater must be add, sgd,"},
         {"forest", "", "\"forest\" is no model"},
     };
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
@@ -152,7 +152,7 @@ START_TEST(hogwild_is_refused_where_it_cannot_act)
     static const struct {
         const char *model, *mode, *settings, *text; /* NULL: it can */
     } cases[] = {
-        {"mf", "asp", "hogwild=1", "hogwild wants 2 to 64 threads, not 1"},
+        {"mf", "asp", "hogwild=1", "hogwild needs 2 to 64 threads, not 1"},
         {"mf", "asp", "hogwild=1 threads=65", "2 to 64 threads, not 65"},
         {"mf", NULL, "hogwild=1 threads=2", "mode asp, not bsp"},
         {"mf", "ssp:3", "hogwild=1 threads=2", "mode asp, not ssp:3"},
@@ -190,27 +190,30 @@ START_TEST(orders_that_cannot_be)
     struct work_options work = training("mf");
     work.mode = "kofn:5";
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "kofn:5 wants more than the 4 parts of a batch");
+    ck_assert_str_eq(why.text, "kofn:5 needs more parts than the 4 of a batch");
     work.mode = NULL;
     work.parts = 65;
     work.mode = NULL;
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "a batch has 1 to 64 parts, not 65");
+    ck_assert_str_eq(
+        why.text,
+        "the number of parts of a batch must be from 1 to 64, not 65");
     work = training("lr");
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "train lr on what? Name a file");
+    ck_assert_str_eq(why.text, "train lr: missing operand; name a file");
     work.file = "/there/is/no/such";
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EDATA);
     work = training("drift");
     work.file = "rows";
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "drift makes its own data");
+    ck_assert_str_eq(why.text, "drift makes its own data; remove the file");
     work = training("mf");
     work.epochs = 0;
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
     work.kind = WORK_OPS;
     ck_assert_int_eq(work_order_make(&run, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "ops are for rings; parameter servers train");
+    ck_assert_str_eq(why.text,
+                     "ops are only for rings; parameter servers train a model");
 }
 END_TEST
 

@@ -118,29 +118,30 @@ START_TEST(options_that_cannot_be)
     } cases[] = {
         {{.ranks = 1}, NULL},
         {{.ranks = RUN_RANKS_MAX, .controllers = 5, .wire = "ipc"}, NULL},
-        {{.ranks = 0}, "a run has 1 to 48 nodes, not 0"},
-        {{.ranks = 49}, "a run has 1 to 48 nodes, not 49"},
+        {{.ranks = 0}, "the number of nodes must be from 1 to 48, not 0"},
+        {{.ranks = 49}, "the number of nodes must be from 1 to 48, not 49"},
         {{.ranks = 2, .controllers = 2},
-         "a run has 1, 3 or 5 controllers, not 2"},
+         "the number of controllers must be 1, 3 or 5, not 2"},
         {{.ranks = 2, .controllers = 7},
-         "a run has 1, 3 or 5 controllers, not 7"},
+         "the number of controllers must be 1, 3 or 5, not 7"},
         {{.ranks = 2, .wire = "smoke"},
-         "there is no wire smoke (shm, ipc, tcp)"},
+         "unknown wire smoke; use shm, ipc or tcp"},
         {{.ranks = 4, .servers = 3, .replicas = 3, .controllers = 3}, NULL},
         {{.ranks = 32, .servers = 24, .slots = 64}, NULL},
-        {{.ranks = 2, .servers = 25}, "a run has at most 24 servers, not 25"},
+        {{.ranks = 2, .servers = 25},
+         "the number of servers must be at most 24, not 25"},
         {{.ranks = 33, .servers = 1},
-         "a run with servers has 1 to 32 workers, not 33"},
+         "the number of workers must be from 1 to 32, not 33"},
         {{.ranks = 1, .servers = 6, .replicas = 6},
-         "a slot has at most 5 replicas, not 6"},
+         "the number of replicas must be at most 5, not 6"},
         {{.ranks = 1, .servers = 1, .slots = 65},
-         "there are at most 64 slots, not 65"},
+         "the number of slots must be at most 64, not 65"},
         {{.ranks = 2, .replicas = 3},
          "a ring has no replicas, slots, snapshots, modes, parts and "
-         "policies; a run with servers has"},
+         "policies; only a run with --servers has them"},
         {{.ranks = 2, .name = "../x"},
-         "\"../x\" is no name for a run: small letters, digits and -, fewer "
-         "than 32"},
+         "\"../x\" is not a valid run name; use fewer than 32 small letters, "
+         "digits and -"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gw_error why = {.code = GW_OK};
@@ -162,16 +163,18 @@ START_TEST(work_that_cannot_be)
     work.kind = WORK_OPS;
     work.bytes = 7;
     ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "ops are of 8 bytes to 1G, not 7");
+    ck_assert_str_eq(why.text,
+                     "the size of ops must be from 8 bytes to 1G, not 7");
     work.kind = WORK_TRAIN;
     ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EINVAL);
     work.model = "lr";
     work.file = "/there/is/no/such";
     ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EDATA);
-    ck_assert_str_eq(why.text, "/there/is/no/such: there is no such file");
+    ck_assert_str_eq(why.text, "/there/is/no/such: no such file");
     work.rate = 0;
     ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "the learning rate is above 0, not 0");
+    ck_assert_str_eq(why.text,
+                     "the learning rate must be greater than 0, not 0");
     work.rate = 1;
     work.momentum = 1;
     ck_assert_int_eq(work_order_make(&ring, &work, 1, &order, &why), GW_EINVAL);

@@ -339,7 +339,7 @@ START_TEST(what_is_too_much_is_refused)
          "allgather ring of 16384 ranks moves too many pieces: so many ranks "
          "are for logarithmic algorithms"},
         {GW_ALLGATHER, "recursive_doubling", 12,
-         "allgather recursive_doubling does not serve 12 ranks"},
+         "allgather recursive_doubling does not support 12 ranks"},
         {GW_BROADCAST, "binomial", 100001,
          "the plan is for 100001 ranks, and topology t has 100000"},
     };

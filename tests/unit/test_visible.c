@@ -18,7 +18,7 @@ static void expect(const char *text, const char *seen)
 START_TEST(what_can_be_looked_at_stays)
 {
     expect("", "");
-    expect("no command \"x\"", "no command \"x\"");
+    expect("unknown command \"x\"", "unknown command \"x\"");
     expect("na\xc3\xafve \xe2\x9f\xb3 \xf0\x9f\x90\x87",
            "na\xc3\xafve \xe2\x9f\xb3 \xf0\x9f\x90\x87");
     expect("a\\x1b", "a\\x1b");

@@ -139,7 +139,8 @@ START_TEST(a_step_waits_for_its_last_transfer)
     watch_event(&watch, &second);
     ck_assert_uint_eq(watch.step, 0);
     ck_assert_int_eq(watch_end(&watch, &why), GW_EWRONG);
-    ck_assert_str_eq(why.text, "no rank told of 1 transfers of step 1");
+    ck_assert_str_eq(why.text,
+                     "1 transfers of step 1 were not reported by any rank");
     finish();
 }
 END_TEST
@@ -158,7 +159,7 @@ START_TEST(surprises_are_told)
     watch_event(&watch, &other);
     ck_assert_int_eq(watch_end(&watch, &why), GW_EWRONG);
     ck_assert_str_eq(why.text,
-                     "3 events tell of transfers that the plan has not");
+                     "3 events describe transfers that are not in the plan");
     finish();
 }
 END_TEST
@@ -219,7 +220,7 @@ START_TEST(wide_matrices_are_cut)
     fflush(file);
     ck_assert_uint_le(longest_line(drawn), 80);
     ck_assert_ptr_nonnull(strstr(drawn, "(12 more ranks)\n"));
-    ck_assert_ptr_nonnull(strstr(drawn, "(49 more chunks than fit 80 "
+    ck_assert_ptr_nonnull(strstr(drawn, "(49 more chunks do not fit in 80 "
                                         "columns)\n"));
     ck_assert_ptr_nonnull(strstr(drawn, "   ...\n"));
     finish();

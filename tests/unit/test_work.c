@@ -368,7 +368,7 @@ START_TEST(wrong_sums_name_the_node)
     sums[7] += 16;
     ck_assert_int_eq(work_judge(crew.works[0], &result, &why), GW_EWRONG);
     ck_assert_str_eq(why.text, "op 0, element 0: node 2 counts 1 times, and "
-                               "is no contributor");
+                               "is not a contributor");
     crew_close(&crew);
 }
 END_TEST

@@ -79,8 +79,8 @@ growing() {
     # shellcheck disable=SC2154 # set by run --separate-stderr
     [ "$stderr" = "ringctl: run tv is only looked at: it belongs to pipebench run" ]
     [[ $(ctl status) = *"# state: running, pipebench run, pid $pid"* ]]
-    [[ $(ctl status) = *"4 stages, 8 micro-batches, a step should take "* ]]
-    [ "$(ctl down --all)" = "down: none was up" ]
+    [[ $(ctl status) = *"4 stages, 8 micro-batches, predicted step time "* ]]
+    [ "$(ctl down --all)" = "down: no run was up" ]
 
     kill -INT "$pid"
     until_true shows '\[END\]$'
@@ -107,7 +107,7 @@ pictures_grow() {
     grep -q '\[END\]$' end
     wait "$pid" || true
     pid=
-    [[ $(ctl status) = *"# error: pipebench run ended without a word"* ]]
+    [[ $(ctl status) = *"# error: pipebench run ended without a message"* ]]
 }
 
 @test "recordings of a run and of a simulation show the same page" {

@@ -129,9 +129,9 @@ json() {
     run -64 --separate-stderr ringtop nowhere.jsonl
     [[ $stderr = *"a recording is played by --from FILE"* ]]
     GRADWIRE_RUNS=$PWD/runs run -69 --separate-stderr ringtop nowhere
-    [[ $stderr = "ringtop: there is no run nowhere"* ]]
+    [[ $stderr = "ringtop: unknown run nowhere"* ]]
     GRADWIRE_RUNS=$PWD/runs run -69 --separate-stderr ringtop --ascii
-    [[ $stderr = "ringtop: there is no run"* ]]
+    [[ $stderr = "ringtop: no run found"* ]]
     run -64 --separate-stderr ringtop - --size 80
     [[ $stderr = *"--size wants columns and rows such as 80x24"* ]]
 }
@@ -245,7 +245,7 @@ json() {
     run -0 ringtop help
     [[ $output = *Examples:*"ringtop tiger --read-only"* ]]
     run -64 --separate-stderr ringtop --form x
-    [[ $stderr = *'there is no option --form; did you mean "--from"?'* ]]
+    [[ $stderr = *'unknown option --form; did you mean "--from"?'* ]]
 }
 
 # ---- the terminal ----

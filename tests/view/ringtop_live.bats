@@ -131,14 +131,14 @@ has_named_ops() {
     terminal_is_restored status=0
     run -69 --separate-stderr "$RINGTOP" --run tv
     # shellcheck disable=SC2154 # set by run --separate-stderr
-    [ "$stderr" = "ringtop: run tv has ended; start one by: ringctl up 4" ]
+    [ "$stderr" = "ringtop: run tv has ended; start a run with: ringctl up 4" ]
     [ -z "$output" ]
 }
 
 @test "no run at all: a sentence, and status 69" {
     run -69 --separate-stderr "$RINGTOP"
     echo "$stderr"
-    [[ $stderr = "ringtop: there is no run"* ]]
+    [[ $stderr = "ringtop: no run found"* ]]
     run -69 --separate-stderr "$RINGTOP" --run nobody -o json
     [[ $stderr = "ringtop: "*nobody* ]]
     run -64 --separate-stderr "$RINGTOP" --run tv --from x

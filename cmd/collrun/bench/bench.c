@@ -39,49 +39,53 @@ static const struct placed *placed;
 /* clang-format off */
 static const struct option_spec options[] = {
     {"algo", 'a', OPTION_TEXT, &bench.algo, "NAME",
-     "algorithm, all that serve so many ranks, or what the library chooses",
+     "Algorithm; all measures each that serves N ranks, auto lets the library "
+     "choose.",
      "auto|all|" PLAN_ALGO_WORDS},
     {"wire", 'w', OPTION_CHOICE, &bench.wire, "WIRE",
-     "transport (default shm)", "shm|ipc|tcp|verbs"},
+     "Transport. Default: shm.", "shm|ipc|tcp|verbs"},
     {"ranks", 'n', OPTION_UNSIGNED, &bench.ranks, "N",
-     "processes (default 4, or those of mpirun and its like)", NULL},
-    {"begin", 'b', OPTION_BYTES, &bench.bytes_min, "BYTES", "smallest size",
+     "Processes. Default: 4, or as many as mpirun or another launcher started.",
      NULL},
-    {"end", 'e', OPTION_BYTES, &bench.bytes_max, "BYTES", "largest size", NULL},
+    {"begin", 'b', OPTION_BYTES, &bench.bytes_min, "BYTES", "Smallest size.",
+     NULL},
+    {"end", 'e', OPTION_BYTES, &bench.bytes_max, "BYTES",
+     "Largest size.", NULL},
     {"factor", 'f', OPTION_UNSIGNED, &bench.factor, "F",
-     "from one size to the next", NULL},
+     "Factor from one size to the next.", NULL},
     {"sizes", 0, OPTION_TEXT, &sizes_text, "BYTES,...",
-     "these sizes instead", NULL},
+     "Measure exactly these sizes, in this order.", NULL},
     {"seconds", 's', OPTION_DURATION, &bench.seconds_ns, "TIME",
-     "to time each size", NULL},
+     "Time to measure each size.", NULL},
     {"sample", 0, OPTION_DURATION, &bench.sample_ns, "TIME",
-     "of calls that are timed as one, for p50 and p99", NULL},
+     "Length of a sample for p50 and p99: the calls of a sample are timed "
+     "together.", NULL},
     {"iters", 'i', OPTION_UNSIGNED, &bench.iterations, "N",
-     "time exactly N calls instead", NULL},
+     "Time exactly N calls per size.", NULL},
     {"warmup", 0, OPTION_UNSIGNED, &bench.warmup, "N",
-     "calls before timing, at least", NULL},
+     "Calls before timing starts, at least.", NULL},
     {"check", 'c', OPTION_UNSIGNED, &bench.checks, "N",
-     "more checked runs of each size than the one", NULL},
-    {"dtype", 'd', OPTION_CHOICE, &type_name, "TYPE", "type of the elements",
+     "Additional checked runs per size. One run is always checked.", NULL},
+    {"dtype", 'd', OPTION_CHOICE, &type_name, "TYPE", "Element type.",
      "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
-    {"redop", 0, OPTION_CHOICE, &op_name, "OP", "reduction",
+    {"redop", 0, OPTION_CHOICE, &op_name, "OP", "Reduction.",
      "sum|prod|min|max|avg|land|lor|band|bor"},
     {"root", 'r', OPTION_UNSIGNED, &bench.root, "RANK",
-     "root of broadcast, reduce, gather, scatter", NULL},
+     "Root rank of broadcast, reduce, gather and scatter.", NULL},
     {"in-place", 0, OPTION_FLAG, &bench.in_place, NULL,
-     "the input lies in the output buffer", NULL},
+     "Use the output buffer as the input.", NULL},
     {"malloc", 0, OPTION_FLAG, &bench.malloc, NULL,
-     "buffers from malloc instead of shared memory", NULL},
+     "Allocate buffers with malloc instead of shared memory.", NULL},
     {"no-windows", 0, OPTION_FLAG, &no_windows, NULL,
-     "shm: messages only, as on the other wires", NULL},
+     "With shm, send messages only, as on the other wires.", NULL},
     {"slice", 0, OPTION_BYTES, &slice_bytes, "BYTES",
-     "bytes of a slice (default: the wire's own)", NULL},
+     "Bytes per slice. Default: chosen by the wire.", NULL},
     {"lanes", 0, OPTION_UNSIGNED, &lanes, "N",
-     "ipc, tcp: sockets a peer (default: the wire's own)", NULL},
+     "Sockets per peer with ipc and tcp. Default: chosen by the wire.", NULL},
     {"no-pin", 0, OPTION_FLAG, &no_pin, NULL,
-     "let the scheduler choose the CPU of each rank", NULL},
+     "Let the scheduler choose the CPU of each rank.", NULL},
     {"why", 0, OPTION_FLAG, &why_chosen, NULL,
-     "tell what each algorithm was predicted to take", NULL},
+     "Print the predicted time of each algorithm.", NULL},
     PLACED_OPTIONS,
     {0},
 };
@@ -170,10 +174,13 @@ static enum gw_err read_sizes(struct gw_error *why)
     while (rest) {
         size_t length = strcspn(rest, ",");
         if (bench.size_count == BENCH_SIZES_MAX)
-            return gw_fail(why, GW_EINVAL, "--sizes: at most %d",
+            return gw_fail(why, GW_EINVAL,
+                           "--sizes: too many sizes; use at most %d",
                            BENCH_SIZES_MAX);
         if (length >= sizeof word)
-            return gw_fail(why, GW_EINVAL, "--sizes: \"%.40s\" is no size",
+            return gw_fail(why, GW_EINVAL,
+                           "--sizes: \"%.40s\" is not a size; use for example "
+                           "64, 1K or 4M",
                            rest);
         memcpy(word, rest, length);
         word[length] = '\0';
@@ -181,7 +188,8 @@ static enum gw_err read_sizes(struct gw_error *why)
         if (gw_parse_bytes(word, size, why))
             return gw_wrap(why, GW_EINVAL, "--sizes");
         if (*size == 0)
-            return gw_fail(why, GW_EINVAL, "--sizes are at least 1");
+            return gw_fail(why, GW_EINVAL,
+                           "--sizes: each size must be at least 1");
         rest = rest[length] ? rest + length + 1 : NULL;
     }
     return GW_OK;
@@ -191,15 +199,16 @@ static enum gw_err check_options(struct gw_error *why)
 {
     bool one_size = bench.bytes_min == bench.bytes_max;
     if (bench.ranks == 0)
-        return gw_fail(why, GW_EINVAL, "--ranks: at least one");
+        return gw_fail(why, GW_EINVAL, "--ranks must be at least 1");
     if (bench.root >= bench.ranks)
-        return gw_fail(why, GW_EINVAL, "--root: %u is not among %u ranks",
+        return gw_fail(why, GW_EINVAL,
+                       "--root %u: must be less than the number of ranks, %u",
                        bench.root, bench.ranks);
     if (bench.bytes_min == 0 || bench.bytes_min > bench.bytes_max)
         return gw_fail(why, GW_EINVAL,
-                       "--begin is at least 1 and at most --end");
+                       "--begin must be at least 1 and at most --end");
     if (bench.factor < 2 && !one_size)
-        return gw_fail(why, GW_EINVAL, "--factor: at least 2");
+        return gw_fail(why, GW_EINVAL, "--factor must be at least 2");
     if (one_size)
         bench.factor = 2;
     if (read_sizes(why))
@@ -214,10 +223,11 @@ static int measure_wire(void)
     struct gw_error why = {.code = GW_OK};
     if (bench.size_count > 0)
         return complain_with(GW_EINVAL,
-                             "wire takes --begin and --end, not --sizes");
+                             "wire: --sizes is not supported; use --begin and "
+                             "--end");
     if (placed)
         return complain_with(GW_EINVAL,
-                             "wire measures two ranks of its own: --alone");
+                             "wire measures two ranks of its own; add --alone");
     const struct launch plain = plain_launch();
     return bench_wire(&bench, &plain, &why) ? complain(&why) : 0;
 }
@@ -251,8 +261,8 @@ static int run(int operand_count, char **operands)
     if (!err)
         err = bench_list(&bench, operands[0], &why);
     if (!err && why_chosen && strcmp(operands[0], "all") == 0)
-        err =
-            gw_fail(&why, GW_EINVAL, "--why explains one collective, not all");
+        err = gw_fail(&why, GW_EINVAL,
+                      "--why explains one collective; name one instead of all");
     int status = err ? complain(&why) : measure();
     free(bench.cases);
     return status;
@@ -261,7 +271,7 @@ static int run(int operand_count, char **operands)
 const struct command command_bench = {
     .name = "bench",
     .operands = "OP|all|FILE.plan|wire",
-    .help = "time a collective, or a wire, and check every result",
+    .help = "time a collective or a wire, and check every result",
     .examples = "collrun bench allreduce -n 4 -b 1K -e 64M -f 4\n"
                 "collrun bench allreduce --algo all --wire tcp -b 1M -e 1M\n"
                 "collrun bench mine.plan --wire tcp -b 1M -e 1M\n"

@@ -57,7 +57,8 @@ static enum gw_err predict(const struct bench *b, struct bench_case *item,
     size_t count = gw_choose(b->wire, item->collective, b->ranks, item->count,
                              elem_bytes, candidates, CANDIDATES_MAX);
     if (count == 0 && !algo)
-        return gw_fail(why, GW_ENOMEM, "predicting %zu elements", item->count);
+        return gw_fail(why, GW_ENOMEM, "prediction for %zu elements",
+                       item->count);
     count = count < CANDIDATES_MAX ? count : CANDIDATES_MAX;
     item->algo = algo ? algo : candidates[0].algo;
     item->predicted_us = (double)NAN;
@@ -134,15 +135,16 @@ static enum gw_err check_redop(const struct bench *b,
 {
     if (!gw_collective_reduces(collective) || gw_redop_allowed(b->op, b->type))
         return GW_OK;
-    return gw_fail(why, GW_EINVAL, "%s cannot reduce %s", gw_redop_name(b->op),
-                   gw_dtype_name(b->type));
+    return gw_fail(why, GW_EINVAL,
+                   "the reduction %s does not support the type %s",
+                   gw_redop_name(b->op), gw_dtype_name(b->type));
 }
 
 static enum gw_err list_algo(struct bench *b, const struct gw_algo *algo,
                              struct gw_error *why)
 {
     if (!algo->valid(b->ranks))
-        return gw_fail(why, GW_EINVAL, "%s %s does not serve %u ranks",
+        return gw_fail(why, GW_EINVAL, "%s %s does not support %u ranks",
                        gw_collective_name(algo->collective), algo->name,
                        b->ranks);
     const struct gw_algo_args args = {.ranks = b->ranks, .root = b->root};
@@ -161,13 +163,12 @@ static enum gw_err list_file(struct bench *b, const char *path,
     if (plan_file(path, b->ranks, &algo, &b->root, why))
         return why->code;
     if (collective && algo->collective != *collective)
-        return gw_fail(why, GW_EINVAL, "%.100s is %s, not %s", path,
-                       gw_collective_name(algo->collective),
+        return gw_fail(why, GW_EINVAL, "%.100s is a plan for %s, not for %s",
+                       path, gw_collective_name(algo->collective),
                        gw_collective_name(*collective));
     if (root != 0 && root != b->root)
-        return gw_fail(why, GW_EINVAL,
-                       "--root: the root of %.100s is %u, not %u", path,
-                       b->root, root);
+        return gw_fail(why, GW_EINVAL, "--root: %.100s has root %u, not %u",
+                       path, b->root, root);
     if (check_redop(b, algo->collective, why))
         return why->code;
     return list_algo(b, algo, why);
@@ -215,7 +216,8 @@ static enum gw_err list_every(struct bench *b, struct gw_error *why)
     }
     if (b->case_count == 0)
         return gw_fail(why, GW_EINVAL,
-                       "no collective of %u ranks has an algorithm \"%s\"",
+                       "--ranks %u: no collective has an algorithm \"%s\" for "
+                       "so many ranks",
                        b->ranks, b->algo);
     return GW_OK;
 }
@@ -233,8 +235,8 @@ enum gw_err bench_list(struct bench *b, const char *operand,
         return why->code;
     if (is_file && strcmp(b->algo, "auto") != 0)
         return gw_fail(why, GW_EINVAL,
-                       "%.100s says its own algorithm; --algo is for "
-                       "collectives",
+                       "%.100s defines its own algorithm; use --algo only "
+                       "with a collective",
                        operand);
     return is_file ? list_file(b, operand, NULL, why)
                    : list_one(b, collective, why);

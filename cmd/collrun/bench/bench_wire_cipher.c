@@ -65,14 +65,15 @@ enum gw_err bench_wire_cipher(size_t bytes, double *us, struct gw_error *why)
                                     : 1};
     enum gw_err err = GW_OK;
     if (!c.plain || !c.sealed)
-        err = gw_fail(why, GW_ENOMEM, "%zu bytes to seal", bytes);
+        err = gw_fail(why, GW_ENOMEM, "%zu bytes to encrypt", bytes);
     else if (sodium_init() < 0)
-        err = gw_fail(why, GW_ENOTSUP, "libsodium cannot be used");
+        err = gw_fail(why, GW_ENOTSUP, "libsodium failed to initialise");
     if (!err) {
         randombytes_buf(c.secret, sizeof c.secret);
         randombytes_buf(c.nonce, sizeof c.nonce);
         if (!time_rounds(&c, us))
-            err = gw_fail(why, GW_EWRONG, "what was sealed cannot be opened");
+            err = gw_fail(why, GW_EWRONG,
+                          "decryption of an encrypted message failed");
     }
     free(c.plain);
     free(c.sealed);

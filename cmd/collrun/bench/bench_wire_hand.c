@@ -87,7 +87,7 @@ enum gw_err bench_wire_hand_over(double *us, struct gw_error *why)
         good = time_thread(context, socket, samples);
     }
     enum gw_err err =
-        good ? GW_OK : gw_fail_errno(why, "timing libzmq's hand-over");
+        good ? GW_OK : gw_fail_errno(why, "measuring libzmq's hand-over");
     if (socket)
         zmq_close(socket);
     if (context)

@@ -159,7 +159,7 @@ static enum gw_err compare(struct wire_rank *r)
         for (size_t i = m == 0; i < r->bytes; i++)
             if (message(r, m)[i] != byte_of(m, i))
                 return gw_fail(r->why, GW_EWRONG,
-                               "byte %zu of a message of %zu is wrong", i,
+                               "byte %zu of a message of %zu bytes is wrong", i,
                                r->bytes);
     return GW_OK;
 }

@@ -81,7 +81,8 @@ enum gw_err bench_wire_raw_receive(int socket, void *data, size_t bytes,
     while (bytes > 0) {
         ssize_t done = recv(socket, to, bytes, MSG_WAITALL);
         if (done == 0)
-            return gw_fail(why, GW_ELOST, "raw socket: the peer is gone");
+            return gw_fail(why, GW_ELOST,
+                           "raw socket: the peer closed the connection");
         if (done < 0 && errno != EINTR)
             return failed("receive", why);
         if (done > 0) {

@@ -22,11 +22,11 @@ static const char *wire = "all";
 static bool dry_run;
 
 static const struct option_spec options[] = {
-    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport",
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport.",
      "shm|ipc|tcp|verbs|all"},
     {"ranks", 'n', OPTION_TEXT, &ranks_text, "N,N...",
-     "processes, each in turn", NULL},
-    {"dry-run", 0, OPTION_FLAG, &dry_run, NULL, "measure, but store nothing",
+     "Processes. Each number is measured in turn.", NULL},
+    {"dry-run", 0, OPTION_FLAG, &dry_run, NULL, "Measure, but store nothing.",
      NULL},
     {0},
 };
@@ -126,7 +126,8 @@ static enum gw_err calibrate_wires(struct output *output, struct gw_error *why)
     enum gw_err err = GW_OK;
     const char *const *list = gw_wire_list();
     if (strcmp(wire, "verbs") == 0 && !has(list, wire))
-        return gw_fail(why, GW_ENOTSUP, "this build has no verbs wire");
+        return gw_fail(why, GW_ENOTSUP,
+                       "verbs: this build does not include the verbs wire");
     for (size_t i = 0; list[i] && !err; i++)
         for (unsigned r = 0; r < ranks_count && !err; r++)
             if (all || strcmp(list[i], wire) == 0) {
@@ -156,7 +157,8 @@ static int run(int operand_count, char **operands)
 const struct command command_calibrate = {
     .name = "calibrate",
     .operands = NULL,
-    .help = "measure what each wire costs, for predictions and choices",
+    .help = "measure the costs of each wire, for predictions and the choice "
+            "of algorithms",
     .examples = "collrun calibrate\n"
                 "collrun calibrate --wire tcp -n 2,4 --dry-run -o json\n",
     .options = options,

@@ -176,8 +176,8 @@ static int run(int operand_count, char **operands)
         return complain(&why);
     if (is_file)
         return complain_with(GW_EINVAL,
-                             "list takes a collective, types, "
-                             "redops or wires; \"%.60s\" is a file",
+                             "list: \"%.60s\" is a file; use a collective, "
+                             "types, redops or wires",
                              operands[0]);
     return list_algos(collective);
 }
@@ -185,7 +185,7 @@ static int run(int operand_count, char **operands)
 const struct command command_list = {
     .name = "list",
     .operands = "[OP|types|redops|wires]",
-    .help = "list the algorithms: ranks they serve, formula, source",
+    .help = "list the algorithms with ranks, formula and source",
     .examples = "collrun list\n"
                 "collrun list allreduce\n"
                 "collrun list types\n",

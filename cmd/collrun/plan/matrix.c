@@ -135,7 +135,7 @@ static void draw_rest(const struct frame *f)
     if (ranks > 0)
         fprintf(f->file, "(%u more ranks)\n", ranks);
     if (chunks > 0)
-        fprintf(f->file, "(%u more chunks than fit %u columns)\n", chunks,
+        fprintf(f->file, "(%u more chunks do not fit in %u columns)\n", chunks,
                 f->width);
 }
 

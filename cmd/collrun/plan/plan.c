@@ -19,7 +19,7 @@ static bool draw;
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"draw", 0, OPTION_FLAG, &draw, NULL,
-     "a table of what each rank sends in each step", NULL},
+     "Print a table of the chunks that each rank sends in each step.", NULL},
     {0},
 };
 
@@ -79,7 +79,7 @@ static int run(int operand_count, char **operands)
 const struct command command_plan = {
     .name = "plan",
     .operands = "OP|FILE.plan",
-    .help = "print a plan: who sends which chunk to whom in each step",
+    .help = "print a plan: sender, receiver and chunk of each transfer",
     .examples = "collrun plan allreduce --algo ring -n 4\n"
                 "collrun plan allreduce --algo ring -n 4 --draw\n"
                 "collrun plan broadcast --algo binomial -n 8 -o json\n",

@@ -76,7 +76,7 @@ enum gw_err plan_draw(const struct gw_plan *plan, struct gw_error *why)
     struct output *output;
     if (plan->steps > STEPS_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "%u steps are too many to draw (at most %d)",
+                       "--draw: %u steps are too many; the maximum is %d",
                        plan->steps, STEPS_MAX);
     for (unsigned s = 0; s < plan->steps; s++) {
         snprintf(names[s], sizeof names[s], "step%u", s + 1);

@@ -29,7 +29,8 @@ static enum gw_err open_new(const char *path, struct gw_error *why)
 {
     struct open_plugin *next = &opened[opened_count];
     if (opened_count == PLUGINS_MAX)
-        return gw_fail(why, GW_EINVAL, "%.200s: at most %d plug-ins", path,
+        return gw_fail(why, GW_EINVAL,
+                       "%.200s: too many plug-ins; use at most %d", path,
                        PLUGINS_MAX);
     enum gw_err err = gw_plugin_open(path, GW_PLUGIN_PLAN, &next->plugin, why);
     if (err)

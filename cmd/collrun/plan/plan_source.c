@@ -43,8 +43,8 @@ static enum gw_err neither(const char *operand, struct gw_error *why)
                  name);
     }
     return gw_fail(why, GW_EINVAL,
-                   "\"%.60s\" is neither a collective nor a file%s "
-                   "(collectives: %s)",
+                   "\"%.60s\" is neither a collective nor a file%s; the "
+                   "collectives are %s",
                    operand, suggestion_text(&near, hint), valid);
 }
 
@@ -69,8 +69,8 @@ static enum gw_err algo_of_plugin(enum gw_collective collective,
         return why->code;
     if ((*algo)->collective == collective)
         return GW_OK;
-    return gw_fail(why, GW_EINVAL, "%.200s is %s, not %s", path,
-                   gw_collective_name((*algo)->collective),
+    return gw_fail(why, GW_EINVAL, "%.200s: the plug-in is for %s, not for %s",
+                   path, gw_collective_name((*algo)->collective),
                    gw_collective_name(collective));
 }
 
@@ -91,7 +91,7 @@ static enum gw_err unknown_algo(enum gw_collective collective, const char *name,
                  list[i]->name);
     }
     return gw_fail(why, GW_EINVAL,
-                   "%s has no algorithm \"%.60s\"%s (it has %s)",
+                   "%s: unknown algorithm \"%.60s\"%s; the algorithms are %s",
                    gw_collective_name(collective), name,
                    suggestion_text(&near, hint), valid);
 }
@@ -119,7 +119,8 @@ static enum gw_err which_algo(enum gw_collective collective, unsigned ranks,
                  list[i]->name);
     }
     return gw_fail(why, GW_EINVAL,
-                   "which algorithm? %s of %u ranks has %s: say --algo NAME",
+                   "%s of %u ranks has several algorithms (%s); add --algo "
+                   "NAME",
                    gw_collective_name(collective), ranks, valid);
 }
 
@@ -128,13 +129,14 @@ static enum gw_err load(const char *path, const struct plan_source *source,
 {
     if (source->algo || source->root || source->segments || source->group)
         return gw_fail(why, GW_EINVAL,
-                       "%.100s says its own algorithm and root; --algo, "
-                       "--root, --segments and --group are for collectives",
+                       "%.100s defines its own algorithm and root; use "
+                       "--algo, --root, --segments and --group only with a "
+                       "collective",
                        path);
     if (plan_names_plugin(path))
         return gw_fail(why, GW_EINVAL,
-                       "%.100s is a plug-in: say allreduce --algo %.100s, or "
-                       "whatever its collective is",
+                       "%.100s is a plug-in; name its collective, for "
+                       "example: allreduce --algo %.100s",
                        path, path);
     enum gw_err err = gw_plan_load(path, source->ranks, plan, why);
     /* A text for any number of ranks wants to be told one. */
@@ -154,7 +156,7 @@ static enum gw_err load_as(enum gw_collective collective,
     enum gw_err err = load(source->algo, &from, plan, why);
     if (!*plan || (*plan)->collective == collective)
         return err;
-    gw_fail(why, GW_EINVAL, "%.100s is %s, not %s", source->algo,
+    gw_fail(why, GW_EINVAL, "%.100s is a plan for %s, not for %s", source->algo,
             gw_collective_name((*plan)->collective),
             gw_collective_name(collective));
     gw_plan_destroy(plan);

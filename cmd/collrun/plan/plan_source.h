@@ -29,15 +29,18 @@ enum { PLAN_RANKS_DEFAULT = 4 };
 /* Entries of a command's option table, for a static `struct plan_source`. */
 #define PLAN_SOURCE_OPTIONS(source)                                            \
     {"algo", 'a', OPTION_TEXT, &(source).algo, "NAME",                         \
-     "algorithm of OP (collrun list OP), or ./mine.so", PLAN_ALGO_WORDS},                    \
+     "Algorithm of OP (see collrun list OP), or a plug-in such as ./mine.so.", \
+     PLAN_ALGO_WORDS},                                                         \
     {"ranks", 'n', OPTION_COUNT, &(source).ranks, "N",                         \
-     "ranks (default 4, or what FILE says)", NULL},                            \
+     "Ranks. Default: 4, or the number in FILE.", NULL},                       \
     {"root", 'r', OPTION_UNSIGNED, &(source).root, "RANK",                     \
-     "root of broadcast, reduce, gather, scatter (default 0)", NULL},          \
+     "Root rank of broadcast, reduce, gather and scatter. Default: 0.", NULL}, \
     {"segments", 0, OPTION_COUNT, &(source).segments, "K",                     \
-     "pipeline depth (default the algorithm's own)", NULL},                    \
+     "Segments of a pipelined algorithm. Default: chosen by the algorithm.",   \
+     NULL},                                                                    \
     {"group", 0, OPTION_COUNT, &(source).group, "G",                           \
-     "ranks in a rack, for hierarchical (default its own)", NULL}
+     "Ranks per rack, for hierarchical. Default: chosen by the algorithm.",    \
+     NULL}
 /* clang-format on */
 
 /* Reads a first operand. A collective may be written with or without dashes

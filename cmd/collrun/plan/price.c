@@ -25,13 +25,13 @@ static bool why_asked;
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"bytes", 'b', OPTION_BYTES, &bytes, "SIZE",
-     "a rank's buffer, all blocks of it (64, 1K, 4M)", NULL},
-    {"dtype", 'd', OPTION_CHOICE, &dtype, "TYPE", "type of the elements",
+     "Size of a rank's whole buffer with all its blocks (64, 1K, 4M).", NULL},
+    {"dtype", 'd', OPTION_CHOICE, &dtype, "TYPE", "Element type.",
      "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
-    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "whose costs to take",
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Wire whose costs are used.",
      "shm|ipc|tcp|verbs"},
     {"why", 0, OPTION_FLAG, &why_asked, NULL,
-     "explain which algorithm a call would choose", NULL},
+     "Explain in sentences which algorithm a call would choose.", NULL},
     {0},
 };
 

@@ -41,7 +41,8 @@ static void explain_costs(struct output *output,
              costs.model.beta_us_per_byte * 1024,
              costs.model.gamma_us_per_byte * 1024,
              measured ? "measured by collrun calibrate"
-                      : "built in; collrun calibrate measures them here");
+                      : "built in; run collrun calibrate to measure this "
+                        "machine");
     output_note_text(output, "costs", text);
 }
 
@@ -94,7 +95,7 @@ static void explain_rule(struct output *output, const char *call,
                          const struct gw_candidate *first)
 {
     char text[320], size[16];
-    int used = snprintf(text, sizeof text, "%s takes %s, by rule", call,
+    int used = snprintf(text, sizeof text, "%s uses %s by rule", call,
                         rule->algo->name);
     if (*rule->date)
         used += snprintf(text + used, sizeof text - (size_t)used, " of %.10s",
@@ -102,7 +103,7 @@ static void explain_rule(struct output *output, const char *call,
     gw_format_bytes(rule->bytes, size);
     if (rule->us > 0 && rule->instead_us > 0 && rule->instead)
         used += snprintf(text + used, sizeof text - (size_t)used,
-                         ": at %s measured %.2f us, against %.2f us of %s",
+                         ": at %s it took %.2f us, against %.2f us for %s",
                          size, rule->us, rule->instead_us, rule->instead->name);
     snprintf(text + used, sizeof text - (size_t)used, " (%.2f us predicted)",
              first->predicted_us);
@@ -113,7 +114,7 @@ static void explain_prediction(struct output *output, const char *call,
                                const struct gw_candidate *best, size_t found)
 {
     char text[320];
-    int used = snprintf(text, sizeof text, "%s takes %s: %.2f us predicted",
+    int used = snprintf(text, sizeof text, "%s uses %s: %.2f us predicted",
                         call, best[0].algo->name, best[0].predicted_us);
     if (found > 1)
         snprintf(text + used, sizeof text - (size_t)used,

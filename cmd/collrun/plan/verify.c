@@ -21,11 +21,13 @@ static unsigned ranks_max = 64, link_chunks = 1;
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"all", 0, OPTION_FLAG, &all, NULL,
-     "all ranks that an algorithm serves; without OP, of every one", NULL},
+     "Verify each number of ranks that an algorithm serves; without OP, all "
+     "algorithms.",
+     NULL},
     {"max-ranks", 0, OPTION_UNSIGNED, &ranks_max, "N",
-     "with --all: up to so many ranks", NULL},
+     "With --all, verify up to N ranks.", NULL},
     {"buffers", 0, OPTION_UNSIGNED, &link_chunks, "K",
-     "room for K chunks a link, when looking for deadlock", NULL},
+     "Chunks that each link can buffer, for the deadlock check.", NULL},
     {0},
 };
 
@@ -168,7 +170,8 @@ static enum gw_err choose(const char *operand, struct verify_which *which,
         return why->code;
     if (is_file)
         return gw_fail(why, GW_EINVAL,
-                       "--all is for algorithms, and \"%.60s\" is a file",
+                       "--all verifies algorithms, but \"%.60s\" is a file; "
+                       "verify it without --all",
                        operand);
     while (which->count > 0 && which->algos[0]->collective != collective)
         which->algos++, which->count--;
@@ -193,15 +196,16 @@ static int run_all(int operand_count, char **operands)
     which.algos = gw_algo_list(&which.count);
     if (operand_count > 1)
         return complain_with(GW_EINVAL,
-                             "--all takes one operand, and \"%.60s\" is "
-                             "another",
+                             "--all takes one operand; remove \"%.60s\"",
                              operands[1]);
     if (operand_count == 0 && source.algo)
-        return complain_with(GW_EINVAL, "--algo is of which collective?");
+        return complain_with(
+            GW_EINVAL,
+            "--algo needs a collective; name one, for example allreduce");
     if (source.ranks || source.root || source.segments || source.group)
         return complain_with(GW_EINVAL,
-                             "--all has all ranks, roots, segments and groups; "
-                             "its limit is --max-ranks");
+                             "--all covers all ranks, roots, segments and "
+                             "groups; limit it with --max-ranks");
     if (operand_count == 1 && choose(operands[0], &which, &one, &why))
         return complain(&why);
     return verify_all(&which);
@@ -213,14 +217,14 @@ static int run(int operand_count, char **operands)
         return run_all(operand_count, operands);
     if (operand_count == 0)
         return complain_with(GW_EINVAL,
-                             "verify wants FILE.plan, a collective or --all");
+                             "name a FILE.plan or a collective, or use --all");
     return verify_operands(operand_count, operands);
 }
 
 const struct command command_verify = {
     .name = "verify",
     .operands = "OP|FILE.plan...",
-    .help = "prove that plans are right, or show where they are wrong",
+    .help = "prove that plans are correct, or show where they are wrong",
     .examples = "collrun verify mine.plan\n"
                 "collrun verify allreduce --algo swing -n 6\n"
                 "collrun verify allreduce --algo ./mine.so --all\n"

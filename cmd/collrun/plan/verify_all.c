@@ -112,13 +112,13 @@ static enum gw_err verify_pairs(struct sweep *sweep, struct gw_error *why)
         started++;
     sweep->running = started;
     while (sweep->running > 0) {
-        progress("verify: %u ranks and fewer left", sweep->next_ranks);
+        progress("verify: %u ranks and fewer remain", sweep->next_ranks);
         pthread_cond_wait(&sweep->moved, &sweep->mutex);
     }
     pthread_mutex_unlock(&sweep->mutex);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-    return started ? GW_OK : gw_fail(why, GW_ESYS, "no thread to be had");
+    return started ? GW_OK : gw_fail(why, GW_ESYS, "cannot start a thread");
 }
 
 static void sum_row(struct output *output, const struct gw_algo *algo,
@@ -171,9 +171,9 @@ static int report(const struct sweep *sweep, double seconds)
     struct gw_error why;
     struct output *output;
     if (!proved_any(sweep) && !sweep->trouble.error.code && !interrupted)
-        return complain_with(GW_EINVAL, "%s serves no number of ranks up to %u",
-                             sweep->which->algos[0]->name,
-                             sweep->which->ranks_max);
+        return complain_with(
+            GW_EINVAL, "%s: no number of ranks up to %u is supported",
+            sweep->which->algos[0]->name, sweep->which->ranks_max);
     if (sweep->trouble.wrong)
         (void)verify_complain(sweep->trouble.command, &sweep->trouble.verdict);
     if (sweep->trouble.error.code)
@@ -200,7 +200,8 @@ int verify_all(const struct verify_which *which)
         .next_ranks = which->ranks_max,
     };
     if (which->ranks_max == 0 || which->ranks_max > GW_RANKS_MAX)
-        return complain_with(GW_EINVAL, "--max-ranks is 1 to %d, not %u",
+        return complain_with(GW_EINVAL,
+                             "--max-ranks must be from 1 to %d, not %u",
                              GW_RANKS_MAX, which->ranks_max);
     sweep.sums = calloc(which->count, sizeof *sweep.sums);
     if (!sweep.sums)

@@ -23,11 +23,12 @@ static bool no_pin;
 
 static const struct option_spec options[] = {
     {"ranks", 'n', OPTION_UNSIGNED, &ranks, "N",
-     "processes (default 4, or those of mpirun and its like)", NULL},
-    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport (default shm)",
+     "Processes. Default: 4, or as many as mpirun or another launcher started.",
+     NULL},
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport. Default: shm.",
      "shm|ipc|tcp|verbs"},
     {"no-pin", 0, OPTION_FLAG, &no_pin, NULL,
-     "let the scheduler choose the CPU of each rank", NULL},
+     "Let the scheduler choose the CPU of each rank.", NULL},
     PLACED_OPTIONS,
     {0},
 };
@@ -86,7 +87,8 @@ static int run(int operand_count, char **operands)
     if (err)
         return err == GW_PENDING ? 0 : complain(&why);
     if (operand_count == 0)
-        return complain_with(GW_EINVAL, "exec: which program?");
+        return complain_with(
+            GW_EINVAL, "exec: missing PROGRAM; name the program to start");
     if (placed)
         return become(placed, operands);
     const struct launch launch = {
@@ -106,7 +108,7 @@ static int run(int operand_count, char **operands)
 const struct command command_exec = {
     .name = "exec",
     .operands = "PROGRAM [ARG...]",
-    .help = "start a program as ranks that gw_comm_from_env joins",
+    .help = "start a program as ranks, which gw_comm_from_env joins",
     .examples = "collrun exec -n 4 ./hello\n"
                 "collrun exec -n 2 --wire tcp ./mine --its-own option\n"
                 "mpirun -n 4 collrun exec ./hello\n",

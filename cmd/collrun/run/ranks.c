@@ -25,11 +25,14 @@ enum gw_err ranks_parse(const char *text, unsigned least, unsigned *ranks,
     for (*count = 0; isdigit((unsigned char)*rest); rest = end + 1) {
         unsigned long one = strtoul(rest, &end, 10);
         if (one < least || one > RANKS_MOST)
-            return gw_fail(why, GW_EINVAL, "--ranks: %u to %d, not %.60s",
-                           least, RANKS_MOST, rest);
+            return gw_fail(
+                why, GW_EINVAL,
+                "--ranks: each number must be from %u to %d, not %.60s", least,
+                RANKS_MOST, rest);
         if (!is_there(ranks, *count, one)) {
             if (*count == room)
-                return gw_fail(why, GW_EINVAL, "--ranks: at most %u numbers",
+                return gw_fail(why, GW_EINVAL,
+                               "--ranks: too many numbers; use at most %u",
                                room);
             ranks[(*count)++] = (unsigned)one;
         }
@@ -39,7 +42,7 @@ enum gw_err ranks_parse(const char *text, unsigned least, unsigned *ranks,
             break;
     }
     return gw_fail(why, GW_EINVAL,
-                   "--ranks wants numbers with commas between, as 2,4,8, not "
-                   "\"%.60s\"",
+                   "--ranks must be numbers separated by commas, such as "
+                   "2,4,8, not \"%.60s\"",
                    text);
 }

@@ -33,28 +33,29 @@ static const struct placed *placed;
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"bytes", 'b', OPTION_BYTES, &bytes, "BYTES",
-     "size of the message (default 64K; --values: a number for each rank)",
+     "Size of the buffer. Default: 64K; with --values, one number per rank.",
      NULL},
-    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "transport (default shm)",
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport. Default: shm.",
      "shm|ipc|tcp|verbs"},
     {"watch", 0, OPTION_FLAG, &watching, NULL,
-     "draw who has contributed to what, after every step", NULL},
+     "After each step, draw which ranks have contributed to each chunk.", NULL},
     {"values", 0, OPTION_FLAG, &values, NULL,
-     "count 0, 1, 2, ... in the buffers, and print each rank's numbers", NULL},
+     "Fill the buffers with 0, 1, 2, ... and print the numbers of each rank.",
+     NULL},
     {"events", 0, OPTION_TEXT, &recorder.jsonl, "FILE.jsonl",
-     "write the ranks' events", NULL},
+     "Write the events of all ranks to FILE.", NULL},
     {"trace", 0, OPTION_TEXT, &recorder.trace, "FILE.json",
-     "write a Chrome trace, for Perfetto", NULL},
+     "Write a Chrome trace for Perfetto to FILE.", NULL},
     {"metrics", 0, OPTION_TEXT, &recorder.metrics, "FILE.prom",
-     "write counters as Prometheus text", NULL},
-    {"dtype", 'd', OPTION_CHOICE, &type_name, "TYPE", "type of the elements",
+     "Write counters as Prometheus text to FILE.", NULL},
+    {"dtype", 'd', OPTION_CHOICE, &type_name, "TYPE", "Element type.",
      "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
-    {"redop", 0, OPTION_CHOICE, &op_name, "OP", "reduction",
+    {"redop", 0, OPTION_CHOICE, &op_name, "OP", "Reduction.",
      "sum|prod|min|max|avg|land|lor|band|bor"},
     {"in-place", 0, OPTION_FLAG, &in_place, NULL,
-     "the input lies in the output buffer", NULL},
+     "Use the output buffer as the input.", NULL},
     {"slice", 0, OPTION_BYTES, &slice_bytes, "BYTES",
-     "bytes of a slice (default: the wire's own)", NULL},
+     "Bytes per slice. Default: chosen by the wire.", NULL},
     PLACED_OPTIONS,
     {0},
 };
@@ -223,7 +224,8 @@ static enum gw_err check_options(struct pattern *pattern, struct gw_error *why)
         gw_redop_parse(op_name, &pattern->op, why))
         return why->code;
     if (!gw_redop_allowed(pattern->op, pattern->type))
-        return gw_fail(why, GW_EINVAL, "%s cannot reduce %s", op_name,
+        return gw_fail(why, GW_EINVAL,
+                       "the reduction %s does not support the type %s", op_name,
                        type_name);
     return GW_OK;
 }
@@ -275,7 +277,7 @@ static int run(int operand_count, char **operands)
 const struct command command_run = {
     .name = "run",
     .operands = "OP|FILE.plan",
-    .help = "run a plan once on real data, and check all that it did",
+    .help = "run a plan once on real data and check the result and the traffic",
     .examples = "collrun run allreduce --algo ring -n 3 --watch\n"
                 "collrun run mine.plan --watch\n"
                 "collrun run allreduce --algo ring -n 4 --values\n"

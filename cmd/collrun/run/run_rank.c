@@ -29,7 +29,7 @@ static void tell_miscount(struct run_rank *r, const char *verb, unsigned peer,
         return;
     snprintf(r->report->miscount, sizeof r->report->miscount,
              "rank %u %s rank %u %" PRIu64 " messages of %" PRIu64
-             " bytes, where the plan says %" PRIu64 " of %" PRIu64,
+             " bytes, but the plan has %" PRIu64 " of %" PRIu64,
              r->rank, verb, peer, messages, bytes, planned, planned_bytes);
 }
 

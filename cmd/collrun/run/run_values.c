@@ -23,17 +23,17 @@ enum gw_err run_values_check(const struct pattern *p, struct gw_error *why)
     size_t count = p->count * (whole ? p->ranks : 1);
     if (count > RUN_VALUES_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "--values prints at most %d numbers per rank, not %zu: "
+                       "--values prints at most %d numbers per rank, not %zu; "
                        "use a smaller --bytes",
                        RUN_VALUES_MAX, count);
     if (p->type == GW_F16 || p->type == GW_BF16)
         return gw_fail(why, GW_EINVAL,
                        "--values needs a type that holds its sums exactly, "
-                       "not %s: f32, f64 or an integer type",
+                       "not %s; use f32, f64 or an integer type",
                        gw_dtype_name(p->type));
     if (p->op == GW_PROD && element_is_float(p->type))
         return gw_fail(why, GW_EINVAL,
-                       "--values needs an integer type for prod, not %s",
+                       "--values with prod needs an integer type, not %s",
                        gw_dtype_name(p->type));
     return GW_OK;
 }

@@ -73,12 +73,12 @@ enum gw_err watch_end(const struct watch *w, struct gw_error *why)
 {
     if (w->surprises > 0)
         return gw_fail(why, GW_EWRONG,
-                       "%llu events tell of transfers that the plan has not",
+                       "%llu events describe transfers that are not in the "
+                       "plan",
                        (unsigned long long)w->surprises);
     if (w->step < w->plan->steps)
         return gw_fail(why, GW_EWRONG,
-                       "no rank told of %zu transfers of step "
-                       "%u",
+                       "%zu transfers of step %u were not reported by any rank",
                        w->missing[w->step], w->step + 1);
     return GW_OK;
 }

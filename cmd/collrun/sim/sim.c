@@ -32,28 +32,33 @@ static bool links_asked, routes_asked;
 static const struct option_spec options[] = {
     PLAN_SOURCE_OPTIONS(source),
     {"topo", 't', OPTION_TEXT, &topo, "FILE",
-     "the cluster; or torus:8x8, fat-tree:k=8 (default one rack)", NULL},
+     "Topology file of the cluster, or torus:8x8, fat-tree:k=8. Default: one "
+     "rack.",
+     NULL},
     {"wire", 'w', OPTION_CHOICE, &machine.wire, "WIRE",
-     "this machine instead, as it was calibrated", "shm|ipc|tcp"},
+     "Simulate this machine with its calibrated costs instead of a cluster.",
+     "shm|ipc|tcp"},
     {"order", 0, OPTION_CHOICE, &order_word, "ORDER",
-     "which ranks are where (default the file's; all: several)",
+     "Placement of the ranks. Default: that of the file; with all algorithms, "
+     "several.",
      "racks|interleaved|ring|file|all"},
     {"without", 0, OPTION_TEXT, &without, "KIND",
-     "each row again without this kind of links, as in servers", NULL},
+     "Add each row again without the links of this kind, such as direct.",
+     NULL},
     {"bytes", 'b', OPTION_BYTES, &bytes, "SIZE",
-     "a rank's buffer, all blocks of it (64, 1K, 4M)", NULL},
-    {"dtype", 'd', OPTION_CHOICE, &dtype, "TYPE", "type of the elements",
+     "Size of a rank's whole buffer with all its blocks (64, 1K, 4M).", NULL},
+    {"dtype", 'd', OPTION_CHOICE, &dtype, "TYPE", "Element type.",
      "i8|i16|i32|i64|u8|u16|u32|u64|f16|bf16|f32|f64"},
     {"alpha", 0, OPTION_DURATION, &alpha_ns, "TIME",
-     "what a message costs its sender", NULL},
+     "Cost of a message for its sender.", NULL},
     {"reduce", 0, OPTION_BYTES, &reduce_rate, "SIZE",
-     "bytes a second that a rank reduces (0: no limit)", NULL},
+     "Bytes per second that a rank reduces. 0: no limit. Default: 0.", NULL},
     {"links", 0, OPTION_FLAG, &links_asked, NULL,
-     "a row for each uplink (with -v: each link)", NULL},
+     "Print one row per uplink; with -v, one row per link.", NULL},
     {"routes", 0, OPTION_FLAG, &routes_asked, NULL,
-     "only the routes between the ranks, a row each", NULL},
+     "Print only the routes, one row per pair of ranks.", NULL},
     {"events", 0, OPTION_TEXT, &events, "FILE.jsonl",
-     "write the run's events, for ringtop", NULL},
+     "Write the events of the run to FILE, for ringtop.", NULL},
     {0},
 };
 
@@ -78,8 +83,8 @@ static enum gw_err load_topology(const char *operand,
     machine.ranks = source.ranks ? source.ranks : PLAN_RANKS_DEFAULT;
     if (machine.wire && (topo || source.segments || source.group))
         return gw_fail(why, GW_EINVAL,
-                       "--wire is instead of --topo, and the library's own "
-                       "segments and groups are meant");
+                       "--wire simulates this machine; remove --topo, "
+                       "--segments and --group");
     if (machine.wire)
         return sim_machine_topology(&machine, topology, why);
     unsigned ranks = topo           ? 0
@@ -283,8 +288,8 @@ static enum gw_err add_named_file(struct sim_table *table,
 {
     enum gw_err err = add_file(table, source.algo, why);
     if (!err && table->collective != collective)
-        return gw_fail(why, GW_EINVAL, "%.100s is %s, not %s", source.algo,
-                       gw_collective_name(table->collective),
+        return gw_fail(why, GW_EINVAL, "%.100s is a plan for %s, not for %s",
+                       source.algo, gw_collective_name(table->collective),
                        gw_collective_name(collective));
     return err;
 }
@@ -298,7 +303,7 @@ static enum gw_err add_orders(struct sim_table *table, struct gw_error *why)
     enum gw_err err = GW_OK;
     if (events && (all || count > 1 || without))
         return gw_fail(why, GW_EINVAL,
-                       "--events records one run: say --algo NAME%s%s",
+                       "--events records one run; use --algo NAME%s%s",
                        count > 1 && order_word ? " and one --order" : "",
                        without ? ", without --without" : "");
     for (unsigned i = 0; i < count && !err && !interrupted; i++)
@@ -382,7 +387,7 @@ static int run(int operand_count, char **operands)
 const struct command command_sim = {
     .name = "sim",
     .operands = "OP|FILE.plan",
-    .help = "run plans on a cluster's topology in virtual time",
+    .help = "simulate plans on the topology of a cluster in virtual time",
     .examples =
         "collrun sim allreduce --topo racks.topo -b 16M\n"
         "collrun sim allreduce --topo racks.topo -a ring --order interleaved\n"

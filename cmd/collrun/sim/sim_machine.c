@@ -42,7 +42,8 @@ enum gw_err sim_machine_topology(const struct sim_machine *machine,
 {
     struct gw_topology_job job;
     if (machine->ranks > SIM_MACHINE_RANKS_MAX)
-        return gw_fail(why, GW_EINVAL, "--wire is for at most %d ranks, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "--wire simulates at most %d ranks, not %u",
                        SIM_MACHINE_RANKS_MAX, machine->ranks);
     return set_costs(machine, 1, topology, &job, why);
 }
@@ -74,8 +75,8 @@ static enum gw_err predict(const struct sim_machine *machine, const char *algo,
             return GW_OK;
         }
     return gw_fail(why, GW_EINVAL,
-                   "--wire knows what calls of the library take, and %.100s is "
-                   "none: see collrun list",
+                   "--wire needs an algorithm of the library (collrun list), "
+                   "not %.100s",
                    algo);
 }
 

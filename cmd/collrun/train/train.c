@@ -40,39 +40,41 @@ static struct options {
 
 static const struct option_spec specs[] = {
     {"test", 't', OPTION_TEXT, &options.test, "FILE",
-     "rows to judge the finished model by", NULL},
+     "Test rows for the finished model.", NULL},
     {"ranks", 'n', OPTION_UNSIGNED, &options.ranks, "N",
-     "processes that share each batch (default 4, or those of mpirun and its "
-     "like)",
+     "Processes that share each batch. Default: 4, or as many as mpirun or "
+     "another launcher started.",
      NULL},
     {"algo", 'a', OPTION_TEXT, &options.algo, "NAME",
-     "all-reduce algorithm (see collrun list allreduce), FILE.plan, or auto",
+     "All-reduce algorithm (see collrun list allreduce), FILE.plan, or auto.",
      NULL},
     {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE",
-     "shm, ipc or tcp (default shm)", "shm|ipc|tcp"},
+     "Transport: shm, ipc or tcp. Default: shm.", "shm|ipc|tcp"},
     {"batch", 'b', OPTION_UNSIGNED, &options.batch, "ROWS",
-     "rows a step, of all ranks together (default: 64; cartpole: 16)", NULL},
+     "Rows per step, of all ranks together. Default: 64; cartpole: 16.", NULL},
     {"full-batch", 0, OPTION_FLAG, &options.full_batch, NULL,
-     "all rows in each step", NULL},
+     "Use all rows in each step.", NULL},
     {"epochs", 'E', OPTION_UNSIGNED, &options.epochs, "N",
-     "times that each row is seen (default: 20; cartpole: 5; net: 10)", NULL},
+     "Passes over the data. Default: 20; cartpole: 5; net: 10.", NULL},
     {"lr", 0, OPTION_REAL, &options.rate, "RATE",
-     "learning rate (default: 0.5; cartpole and net: 0.05)", NULL},
+     "Learning rate. Default: 0.5; cartpole and net: 0.05.", NULL},
     {"schedule", 0, OPTION_CHOICE, &options.schedule, "HOW",
-     "the rate falls to 0 along a cosine, or is constant", "cosine|constant"},
+     "Course of the learning rate: cosine falls to 0, constant keeps it.",
+     "cosine|constant"},
     {"momentum", 0, OPTION_REAL, &options.momentum, "M",
-     "share of the last step's velocity that is kept", NULL},
+     "Share of the last step's velocity that is kept.", NULL},
     {"l2", 0, OPTION_REAL, &options.l2, "L",
-     "weight decay: the loss has L/2 times the squared weights", NULL},
+     "Weight decay: L/2 times the squared weights is added to the loss.", NULL},
     {"scale", 0, OPTION_CHOICE, &options.scale, "HOW",
-     "max: divide all values by the largest; none: as they are", "max|none"},
+     "Scaling: max divides all values by the largest, none keeps them.",
+     "max|none"},
     {"on-demand", 0, OPTION_FLAG, &options.on_demand, NULL,
-     "rows stay in the file; each rank reads its own", NULL},
+     "Keep the rows in the file; each rank reads its own.", NULL},
     {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
-     "cartpole and net: numbers of the model", NULL},
+     "Settings of the model, for cartpole and net.", NULL},
     {"init", 0, OPTION_CHOICE, &options.init, "HOW",
-     "first weights: same: each rank makes them from the seed; broadcast: "
-     "rank 0 makes them and sends them",
+     "First weights: same makes them on each rank from the seed, broadcast "
+     "sends those of rank 0.",
      "same|broadcast"},
     UNTIL_OPTION(options.until),
     PLACED_OPTIONS,
@@ -83,20 +85,23 @@ static enum gw_err check_options(struct gw_error *why)
 {
     const struct options *o = &options;
     if (o->settings)
-        return gw_fail(why, GW_EINVAL, "--set is for cartpole and net");
+        return gw_fail(why, GW_EINVAL, "--set is only for cartpole and net");
     if (o->ranks == 0)
-        return gw_fail(why, GW_EINVAL, "--ranks is at least 1");
+        return gw_fail(why, GW_EINVAL, "--ranks must be at least 1");
     if (o->batch == 0)
-        return gw_fail(why, GW_EINVAL, "--batch is at least 1");
+        return gw_fail(why, GW_EINVAL, "--batch must be at least 1");
     if (o->epochs == 0)
-        return gw_fail(why, GW_EINVAL, "--epochs is at least 1");
+        return gw_fail(why, GW_EINVAL, "--epochs must be at least 1");
     if (o->rate <= 0)
-        return gw_fail(why, GW_EINVAL, "--lr is above 0, not %g", o->rate);
+        return gw_fail(why, GW_EINVAL, "--lr must be greater than 0, not %g",
+                       o->rate);
     if (o->l2 < 0)
-        return gw_fail(why, GW_EINVAL, "--l2 is at least 0, not %g", o->l2);
+        return gw_fail(why, GW_EINVAL, "--l2 must be at least 0, not %g",
+                       o->l2);
     if (o->momentum < 0 || o->momentum >= 1)
         return gw_fail(why, GW_EINVAL,
-                       "--momentum is from 0 to below 1, not %g", o->momentum);
+                       "--momentum must be at least 0 and less than 1, not %g",
+                       o->momentum);
     return GW_OK;
 }
 
@@ -241,14 +246,14 @@ static int train_dense(int count, char **operands, const struct placed *placed)
     char text[512];
     if (count == 1 &&
         (o->test || o->full_batch || strcmp(o->scale, "max") != 0))
-        return complain_with(GW_EINVAL,
-                             "cartpole plays, and has no rows: --test, "
-                             "--full-batch and --scale are not for it");
+        return complain_with(GW_EINVAL, "cartpole has no rows; remove --test, "
+                                        "--full-batch and --scale");
     if (o->on_demand)
-        return complain_with(GW_EINVAL, "--on-demand is for lr and softmax");
+        return complain_with(GW_EINVAL,
+                             "--on-demand is only for lr and softmax");
     if (strcmp(o->schedule, "cosine") != 0)
         return complain_with(GW_EINVAL,
-                             "%s keeps its rate: --schedule is not for it",
+                             "%s keeps its learning rate; remove --schedule",
                              operands[0]);
     gather(text, sizeof text);
     const struct task_options task = {.model = operands[0],
@@ -288,13 +293,14 @@ static int run_model(int count, char **operands, const struct placed *placed)
     int wanted = wanted_by(operands[0]);
     if (count > wanted)
         return complain_with(GW_EINVAL,
-                             wanted == 1 ? "%.40s makes its own data"
-                                         : "train %.40s on one file",
+                             wanted == 1
+                                 ? "%.40s makes its own data; remove the file"
+                                 : "train %.40s takes one file",
                              operands[0]);
     if (count < wanted)
-        return complain_with(GW_EINVAL, "train %.40s on what? Name a %s",
-                             operands[0],
-                             wanted == 2 ? "file" : "network and a file");
+        return complain_with(
+            GW_EINVAL, "train %.40s: missing operand; name a %s", operands[0],
+            wanted == 2 ? "file" : "network and a file");
     return wanted == 2 ? train_rows(operands[0], operands[1], placed)
                        : train_dense(count, operands, placed);
 }
@@ -316,7 +322,7 @@ static int run(int operand_count, char **operands)
 const struct command command_train = {
     .name = "train",
     .operands = "lr DATA | softmax DATA | net NET DATA | cartpole",
-    .help = "train a model on LibSVM data, the gradients all-reduced",
+    .help = "train a model on LibSVM data with all-reduced gradients",
     .examples =
         "collrun train lr heart_scale -n 4 --algo ring\n"
         "collrun train lr heart_scale -n 4 --algo mine.plan\n"

@@ -20,7 +20,8 @@ static enum gw_err find(const char *name, unsigned ranks,
         return why->code;
     if ((*algo)->collective == GW_ALLREDUCE)
         return GW_OK;
-    return gw_fail(why, GW_EINVAL, "%.100s is %s; training needs an allreduce",
+    return gw_fail(why, GW_EINVAL,
+                   "%.100s is a plan for %s; training needs one for allreduce",
                    name, gw_collective_name((*algo)->collective));
 }
 

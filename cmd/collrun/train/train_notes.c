@@ -38,13 +38,13 @@ static void say_data(const struct training *t, struct output *o)
     if (t->ignored > 0)
         train_say(
             o, "ignored",
-            "%zu entries of the test rows, whose features the training rows "
-            "do not have",
+            "%zu entries of the test rows, because their features are not in "
+            "the training rows",
             t->ignored);
     train_say(
         o, "scale", "%g%s", (double)t->train->factor,
         t->train->factor < 1 || t->train->factor > 1
-            ? ": all values are multiplied by it, so that the largest is 1"
+            ? ": all values are multiplied by it, so the largest becomes 1"
             : "");
 }
 

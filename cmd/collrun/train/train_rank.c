@@ -157,8 +157,9 @@ enum gw_err train_rank(struct gw_comm *comm, struct reporter *report,
         code = train_evaluate(&w, why);
     /* The engine may have asked one rank only; all must say the same. */
     if (!code && w.stopped && w.training->placed)
-        code = gw_fail(why, GW_EINTR, "told to end; stopped after step %llu",
-                       (unsigned long long)w.steps);
+        code =
+            gw_fail(why, GW_EINTR, "training ended by a signal after step %llu",
+                    (unsigned long long)w.steps);
     worker_fini(&w);
     return code;
 }

@@ -150,7 +150,7 @@ static void say_bytes(const struct training *t, struct output *o)
 {
     const struct gw_algo *algo =
         t->algo ? gw_algo_find(GW_ALLREDUCE, t->algo) : NULL;
-    const char *formula = algo ? algo->formula : "nothing is sent";
+    const char *formula = algo ? algo->formula : "no communication";
     train_say(o, "bytes_per_step", "%.0f, sent by all ranks together",
               bytes_per_step(t->results));
     train_say(o, "bytes_per_step_formula", "%llu: %s, p = %u, n = %zu",
@@ -168,8 +168,7 @@ static void put_data(const struct training *t, struct output *o)
     uint64_t bytes = gw__row_source_bytes(t->train);
     if (train_is_table()) {
         train_say(o, "data_bytes_read",
-                  "%" PRIu64 " of rows, %" PRIu64
-                  " by the rank that has read most",
+                  "%" PRIu64 " of rows, %" PRIu64 " by the rank that read most",
                   r->data_bytes, r->data_bytes_most);
         train_say(o, "data_bytes_formula",
                   "%" PRIu64 ": %" PRIu64 " of all rows, %u epochs",

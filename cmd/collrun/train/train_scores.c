@@ -16,8 +16,8 @@ enum gw_err train_check_equal(struct worker *w, struct gw_error *why)
         code = train_add_up(w, &digest, &largest, 1, GW_U64, GW_MAX, why);
     if (!code && least != largest)
         return gw_fail(why, GW_EWRONG,
-                       "after %llu steps the ranks' parameters differ "
-                       "(digest %016llx here, others have %016llx)",
+                       "the ranks' parameters differ after %llu steps: digest "
+                       "%016llx here, %016llx on others",
                        (unsigned long long)w->steps, (unsigned long long)digest,
                        (unsigned long long)(digest == least ? largest : least));
     return code;

@@ -59,7 +59,7 @@ enum gw_err train_diverged(const struct worker *w, unsigned epoch, double loss,
 {
     return gw_fail(why, GW_EWRONG,
                    "training diverges: the loss is %g in epoch %u, step %llu; "
-                   "try --lr below %g, or another --scale",
+                   "use --lr below %g or another --scale",
                    loss, epoch + 1, (unsigned long long)w->steps + 1,
                    w->training->rate);
 }

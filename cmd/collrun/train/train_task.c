@@ -170,8 +170,8 @@ static enum gw_err load(struct task_training *t, struct gw_error *why)
     const struct gw_ps_table_config *table = gw_task_tables(t->task, &count);
     if (count > 1)
         return gw_fail(why, GW_EINVAL,
-                       "%s: its embedding is sparse, and ranks would add up "
-                       "all of it; psnode train has servers for that",
+                       "%s: embeddings are not supported, because ranks would "
+                       "all-reduce the whole table; use psnode train",
                        t->options.network);
     t->floats = (size_t)table->width * table->dense;
     return GW_OK;

@@ -123,7 +123,7 @@ static enum gw_err update(struct learner *p, uint64_t epoch, uint64_t batch,
         p->sums[i] += (double)p->all[floats + i];
     if (!isfinite(p->sums[TASK_LOSS]))
         return gw_fail(why, GW_EWRONG,
-                       "training diverges after %llu updates; try a lower rate",
+                       "training diverges after %llu updates; use a lower --lr",
                        (unsigned long long)p->updates);
     p->stopped = p->sums[TASK_STOP] > 0;
     p->updates++;
@@ -183,7 +183,7 @@ static enum gw_err judge(struct learner *p, struct gw_error *why)
         code = add_up(p, &report.digest, &least, 1, GW_U64, GW_MIN, why);
     if (!code && least != report.digest)
         return gw_fail(why, GW_EWRONG,
-                       "after %llu updates the ranks' parameters differ",
+                       "the ranks' parameters differ after %llu updates",
                        (unsigned long long)p->updates);
     if (code || p->rank != 0)
         return code;
@@ -244,7 +244,8 @@ enum gw_err task_rank(struct gw_comm *comm, struct reporter *report,
         code = learn(&learner, why);
     /* The engine may have asked one rank only; all must say the same. */
     if (!code && learner.stopped && learner.training->options.placed)
-        code = gw_fail(why, GW_EINTR, "told to end; stopped after update %llu",
+        code = gw_fail(why, GW_EINTR,
+                       "training ended by a signal after update %llu",
                        (unsigned long long)learner.updates);
     learner_fini(&learner);
     return code;

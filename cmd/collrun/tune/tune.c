@@ -37,27 +37,31 @@ static bool dry_run, quick;
 
 /* clang-format off */
 static const struct option_spec options[] = {
-    {"wire", 'w', OPTION_CHOICE, &tune.wire, "WIRE", "transport",
+    {"wire", 'w', OPTION_CHOICE, &tune.wire, "WIRE", "Transport.",
      "shm|ipc|tcp|verbs"},
     KEY_OPTION,
-    {"ranks", 'n', OPTION_TEXT, &ranks_text, "N,N...", "processes, each in turn",
+    {"ranks", 'n', OPTION_TEXT, &ranks_text, "N,N...",
+     "Processes. Each number is measured in turn.",
      NULL},
-    {"begin", 'b', OPTION_BYTES, &tune.bytes_min, "BYTES", "smallest size",
+    {"begin", 'b', OPTION_BYTES, &tune.bytes_min, "BYTES", "Smallest size.",
      NULL},
-    {"end", 'e', OPTION_BYTES, &tune.bytes_max, "BYTES", "largest size", NULL},
+    {"end", 'e', OPTION_BYTES, &tune.bytes_max, "BYTES", "Largest size.", NULL},
     {"factor", 'f', OPTION_UNSIGNED, &tune.factor, "F",
-     "from one size to the next", NULL},
+     "Factor from one size to the next.", NULL},
     {"seconds", 's', OPTION_DURATION, &tune.seconds_ns, "TIME",
-     "to time each size, all its algorithms together", NULL},
+     "Time to measure each size, all its algorithms together.", NULL},
     {"calibrate", 0, OPTION_FLAG, &tune.calibrate, NULL,
-     "find prices meanwhile, and store them, too", NULL},
+     "Also find the prices of calibrate during the run, and store them.", NULL},
     {"all", 0, OPTION_FLAG, &tune.all, NULL,
-     "also the algorithms that are predicted to be hopeless", NULL},
-    {"by", 0, OPTION_CHOICE, &tune.by, "WHAT", "what has a row of its own",
+     "Also measure the algorithms with the longest predicted times.", NULL},
+    {"by", 0, OPTION_CHOICE, &tune.by, "WHAT",
+     "Rows of the output: one per size, per algorithm and size, or per number "
+     "of ranks.",
      "size|algo|ranks"},
     {"quick", 0, OPTION_FLAG, &quick, NULL,
-     "sizes 16 times apart, 20 ms each, unless told otherwise", NULL},
-    {"dry-run", 0, OPTION_FLAG, &dry_run, NULL, "measure, but store nothing",
+     "Use sizes 16 times apart and 20 ms per size, unless --factor and "
+     "--seconds are set.", NULL},
+    {"dry-run", 0, OPTION_FLAG, &dry_run, NULL, "Measure, but store nothing.",
      NULL},
     {0},
 };
@@ -225,8 +229,7 @@ static enum gw_err read_operands(int count, char **operands,
             return why->code;
         if (is_file)
             return gw_fail(why, GW_EINVAL,
-                           "tune is about collectives, not %.100s",
-                           operands[i]);
+                           "tune: \"%.100s\" is not a collective", operands[i]);
         tune.collectives[collective] = true;
     }
     return GW_OK;
@@ -240,9 +243,9 @@ static enum gw_err check_options(struct gw_error *why)
         tune.seconds_ns = quick ? 20000000 : 200000000;
     if (tune.bytes_min == 0 || tune.bytes_min > tune.bytes_max)
         return gw_fail(why, GW_EINVAL,
-                       "--begin is at least 1 and at most --end");
+                       "--begin must be at least 1 and at most --end");
     if (tune.factor < 2)
-        return gw_fail(why, GW_EINVAL, "--factor: at least 2");
+        return gw_fail(why, GW_EINVAL, "--factor must be at least 2");
     return ranks_parse(ranks_text, 2, tune.ranks, TUNE_RANKS_MAX,
                        &tune.ranks_count, why);
 }
@@ -264,7 +267,7 @@ static int run(int operand_count, char **operands)
 const struct command command_tune = {
     .name = "tune",
     .operands = "[OP...]",
-    .help = "measure which algorithm is the fastest, store it as rules",
+    .help = "measure which algorithm is the fastest, and store rules",
     .examples = "collrun tune\n"
                 "collrun tune allreduce --wire tcp -n 2,4 -b 1K -e 1M\n"
                 "collrun tune allreduce allgather -n 4 --dry-run -o jsonl\n",

@@ -174,9 +174,9 @@ static void ranks_note(struct tune *tune, unsigned r,
     snprintf(names[r], sizeof names[r], "among_%u", tune->ranks[r]);
     snprintf(
         text, sizeof text,
-        "regret %.1f %% in the median, %.1f %% at worst (%s); by rules "
-        "%.1f and %.1f %%, noise %.1f %%; prediction off by %.0f %% in the "
-        "median, %.0f %% in 1 of 20, %.0f %% at worst (%s)",
+        "regret %.1f %% (median), %.1f %% (worst, %s); with rules %.1f and "
+        "%.1f %%; noise %.1f %%; prediction error %.0f %% (median), %.0f %% "
+        "(95th percentile), %.0f %% (worst, %s)",
         100 * sum->regret.median, 100 * sum->regret.worst,
         cell_of(&sum->regret, regret), 100 * sum->ruled.median,
         100 * sum->ruled.worst, 100 * sum->noise.median,

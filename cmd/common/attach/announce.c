@@ -47,7 +47,7 @@ static enum gw_err await_ready(int fd, struct announce *a, struct gw_error *why)
     while (got < 0 && errno == EINTR);
     if (got != sizeof ready)
         return gw_fail(why, GW_EINTERNAL,
-                       "the process that announces the run ended at once");
+                       "the process that announces the run ended immediately");
     if (ready.why.code)
         return gw_fail(why, ready.why.code, "%s", ready.why.text);
     memcpy(a->name, ready.name, sizeof a->name);
@@ -74,8 +74,9 @@ static enum gw_err start(const struct announce_options *options,
         announce_live(&birth);
     }
     close(ready[1]);
-    enum gw_err code = a->pid < 0 ? gw_fail_errno(why, "announcing the run")
-                                  : await_ready(ready[0], a, why);
+    enum gw_err code = a->pid < 0
+                           ? gw_fail_errno(why, "announcement of the run")
+                           : await_ready(ready[0], a, why);
     close(ready[0]);
     return code;
 }
@@ -100,7 +101,7 @@ enum gw_err announce_open(const struct announce_options *options,
         return code;
     struct announce *a = calloc(1, sizeof *a);
     if (!a)
-        return gw_fail(why, GW_ENOMEM, "announcing the run");
+        return gw_fail(why, GW_ENOMEM, "announcement of the run");
     a->ends[0] = a->ends[1] = -1;
     a->pid = -1;
     code = start(options, a, why);

@@ -196,9 +196,9 @@ static json_t *answer(const struct process *p, const json_t *request)
                          "data", announced_json(&p->announced, "running"));
     return json_pack(
         "{s:i, s:o}", "code", verb ? GW_ENOTSUP : GW_EINVAL, "text",
-        verb ? json_sprintf("run %s is only looked at: it belongs to %s",
+        verb ? json_sprintf("run %s is read-only here: it belongs to %s",
                             p->folder.name, p->announced.tool)
-             : json_string("a request is a JSON object with a verb"));
+             : json_string("a request must be a JSON object with a verb"));
 }
 
 static void serve(struct process *p)
@@ -245,10 +245,10 @@ static void write_summary(struct process *p)
     double seconds = (double)(gw_now_ns() - p->began_ns) * 1e-9;
     json_object_set_new(summary, "began", json_integer(p->began_s));
     json_object_set_new(summary, "seconds", json_real(seconds));
-    json_object_set_new(
-        summary, "error",
-        p->summary ? json_null()
-                   : json_sprintf("%s ended without a word", p->options->tool));
+    json_object_set_new(summary, "error",
+                        p->summary ? json_null()
+                                   : json_sprintf("%s ended without a message",
+                                                  p->options->tool));
     if (p->summary)
         json_object_update(summary, p->summary);
     if (run_folder_write_json(&p->folder, "summary.json", summary, &why))

@@ -29,7 +29,7 @@ enum gw_err attach_listen(struct attach *attach, bool chunks,
     int fd = -1;
     size_t size = sizeof fd;
     if (attach->events)
-        return gw_fail(why, GW_EINVAL, "it listens already");
+        return gw_fail(why, GW_EINVAL, "the event stream is already open");
     attach->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (attach->epoll < 0)
         return gw_fail_errno(why, "epoll");
@@ -99,7 +99,7 @@ enum gw_err attach_event(struct attach *attach, uint64_t deadline_ns,
         {.fd = attach->pidfd, .events = ZMQ_POLLIN},
     };
     if (!attach->events)
-        return gw_fail(why, GW_EINVAL, "nobody listens");
+        return gw_fail(why, GW_EINVAL, "the event stream is not open");
     for (;;) {
         if (take(attach, event))
             return GW_OK;

@@ -28,7 +28,7 @@ static enum gw_err latest(const char *folder, char out[NAME_MAX + 1],
     ssize_t bytes = readlink(link, out, NAME_MAX);
     if (bytes <= 0)
         return gw_fail(why, GW_EUNREACH,
-                       "there is no run in %s; start one by: ringctl up 4",
+                       "no run found in %s; start one with: ringctl up 4",
                        folder);
     out[bytes] = 0;
     return GW_OK;
@@ -47,13 +47,14 @@ enum gw_err attach_directory(const char *name, char *out, size_t room,
         name = newest;
     }
     if (!*name || *name == '.' || strchr(name, '/'))
-        return gw_fail(why, GW_EUNREACH, "\"%.64s\" is no name of a run", name);
+        return gw_fail(why, GW_EUNREACH,
+                       "\"%.64s\" is not a valid name of a run", name);
     int length = snprintf(out, room, "%s/%s", folder, name);
     if (length < 0 || (size_t)length >= room)
         return gw_fail(why, GW_EINVAL, "the name of the run is too long");
     if (stat(out, &status) != 0 || !S_ISDIR(status.st_mode))
         return gw_fail(why, GW_EUNREACH,
-                       "there is no run %.64s in %s; ringctl ls lists them",
+                       "unknown run %.64s in %s; ringctl ls lists the runs",
                        name, folder);
     return GW_OK;
 }

@@ -96,8 +96,8 @@ static int run(int operand_count, char **operands)
             return 0;
         }
     return complain_with(GW_EINVAL,
-                         "completion is for bash, zsh or fish, "
-                         "not \"%.60s\"",
+                         "completion: unknown shell \"%.60s\"; use bash, zsh "
+                         "or fish",
                          operands[0]);
 }
 

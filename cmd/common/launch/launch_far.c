@@ -87,7 +87,8 @@ enum gw_err far_listen(const char *interface, struct far_address *address,
     socklen_t bytes = spell(address, &to);
     if (bytes == 0)
         return gw_fail(why, GW_EINVAL,
-                       "the interface is named by its address, not \"%.60s\"",
+                       "\"%.60s\" is not an address; name the interface by "
+                       "its address",
                        interface);
     *fd =
         socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -109,7 +110,7 @@ enum gw_err far_connect(const struct far_address *address, unsigned rank,
     *fd = bytes ? socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
     if (*fd < 0 || connect(*fd, &to.any, bytes) != 0 ||
         send(*fd, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) {
-        gw_fail_errno(why, "the supervisor of rank 0 cannot be reached");
+        gw_fail_errno(why, "cannot connect to the supervisor of rank 0");
         if (*fd >= 0)
             close(*fd);
         return why->code;

@@ -134,7 +134,7 @@ enum gw_err frames_next(struct frames *frames, struct frame *frame,
     const unsigned char *at = frames->buffer + frames->begin;
     memcpy(&head, at, sizeof head);
     if (!head_is_sane(&head))
-        return gw_fail(why, GW_EDATA, "no frame has kind %u and %u bytes",
+        return gw_fail(why, GW_EDATA, "invalid frame: kind %u, %u bytes",
                        head.kind, head.bytes);
     if (held < sizeof head + head.bytes)
         return GW_PENDING;

@@ -155,8 +155,8 @@ enum gw_err reporter_live(struct reporter *report, unsigned silence_ms,
     if (silence_ms == 0)
         return GW_OK;
     report->silence_ms = silence_ms;
-    enum gw_err err =
-        gw__thread_start(&report->life, live, report, "signs of life", why);
+    enum gw_err err = gw__thread_start(&report->life, live, report,
+                                       "the heartbeat thread", why);
     if (err)
         report->silence_ms = 0;
     return err;

@@ -53,7 +53,7 @@ static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
     const struct gw_comm_config *config = &placed->config;
     if (launch->ranks != config->size)
         return gw_fail(why, GW_EINVAL,
-                       "this takes %u ranks, and %s has started %u",
+                       "the command needs %u ranks, but %s started %u",
                        launch->ranks, placed->engine, config->size);
     if (config->rendezvous)
         snprintf(s->rendezvous, sizeof s->rendezvous, "%s", config->rendezvous);

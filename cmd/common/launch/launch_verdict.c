@@ -60,17 +60,16 @@ static void obituary(const struct ending *ending, char *text, size_t bytes)
 {
     int status = ending->status;
     if (ending->host[0])
-        snprintf(text, bytes, "is gone, without a result");
+        snprintf(text, bytes, "ended without a result");
     else if (ending->silent_ms > 0)
-        snprintf(text, bytes,
-                 "gave no sign of life for %u ms (stopped or hanging)",
+        snprintf(text, bytes, "did not respond for %u ms (stopped or hanging)",
                  ending->silent_ms);
     else if (WIFSIGNALED(status))
         snprintf(text, bytes, "was killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
-        snprintf(text, bytes, "left with status %d%s", WEXITSTATUS(status),
-                 ending->told || ending->program ? "" : " and no result");
+        snprintf(text, bytes, "exited with status %d%s", WEXITSTATUS(status),
+                 ending->told || ending->program ? "" : " without a result");
 }
 
 /* "; 2 more died" and one survivor's own words. */
@@ -87,7 +86,7 @@ static enum gw_err tell_death(const struct ending *endings, unsigned ranks,
     for (unsigned i = 0; i < ranks; i++)
         others += i != dead && died(&endings[i]);
     if (others > 0)
-        snprintf(more, sizeof more, "; %u more died", others);
+        snprintf(more, sizeof more, "; %u more failed", others);
     unsigned witness = first_failed(endings, ranks, true);
     if (witness == ranks)
         witness = first_failed(endings, ranks, false);
@@ -111,8 +110,7 @@ enum gw_err verdict_of(const struct ending *endings, unsigned ranks,
                        endings[rank].result.text);
     for (unsigned i = 0; i < ranks; i++)
         if (endings[i].shot)
-            return gw_fail(why, GW_EINTERNAL,
-                           "%s %u (pid %d) did not come to its end", name, i,
-                           (int)endings[i].pid);
+            return gw_fail(why, GW_EINTERNAL, "%s %u (pid %d) did not finish",
+                           name, i, (int)endings[i].pid);
     return GW_OK;
 }

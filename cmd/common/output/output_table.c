@@ -169,7 +169,7 @@ static void put_left_out(const struct output *output)
     if (*output_left_out(output, names, sizeof names) == 0)
         return;
     snprintf(text, sizeof text, "%s (-v or -o jsonl shows them)", names);
-    put_note(output->file, output_room(output), "no room for", text);
+    put_note(output->file, output_room(output), "not shown", text);
 }
 
 static void tail(struct output *output, const struct gw_error *error,

@@ -36,37 +36,37 @@ static struct options {
 };
 
 static const struct option_spec specs[] = {
-    {"actors", 'n', OPTION_UNSIGNED, &options.actors, "N", "that play", NULL},
+    {"actors", 'n', OPTION_UNSIGNED, &options.actors, "N", "Actors.", NULL},
     {"queue", 'q', OPTION_UNSIGNED, &options.queue, "Q",
-     "trajectories that wait for the learner, at most", NULL},
+     "Trajectories that can wait for the learner, at most.", NULL},
     {"batch", 'b', OPTION_UNSIGNED, &options.batch, "B",
-     "trajectories of an update", NULL},
-    {"updates", 'u', OPTION_UNSIGNED, &options.updates, "U",
-     "until the learner has made so many", NULL},
-    {"every", 'e', OPTION_UNSIGNED, &options.every, "E",
-     "updates of a row of the table", NULL},
-    {"max-lag", 0, OPTION_UNSIGNED, &options.max_lag, "L",
-     "throw away what is older (default: learn from all)", NULL},
-    {"no-correction", 0, OPTION_FLAG, &options.plain, NULL,
-     "what goes wrong: learn as if there were no lag", NULL},
-    {"targets", 0, OPTION_TEXT, &options.targets, "FILE.so",
-     "a plug-in that judges trajectories, in place of V-trace", NULL},
-    {"step", 0, OPTION_DURATION, &options.step_ns, "TIME",
-     "an actor's step takes so long", NULL},
-    {"update", 0, OPTION_DURATION, &options.update_ns, "TIME",
-     "an update takes the learner so long", NULL},
-    {"jitter", 0, OPTION_REAL, &options.jitter, "J",
-     "share of an actor's time that is exponential", NULL},
-    {"processes", 0, OPTION_FLAG, &options.processes, NULL,
-     "each actor is a process, and times are by the clock", NULL},
-    {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE",
-     "--processes: shm (default), ipc or tcp", "shm|ipc|tcp"},
-    {"fail", 0, OPTION_TEXT, &options.fail, "ACTOR@UPDATE:HOW[,...]",
-     "--processes: the actor is killed after so many updates, or stopped "
-     "(kill, stop)",
+     "Trajectories per update.", NULL},
+    {"updates", 'u', OPTION_UNSIGNED, &options.updates, "U", "Updates to make.",
      NULL},
+    {"every", 'e', OPTION_UNSIGNED, &options.every, "E",
+     "Updates per row of the table.", NULL},
+    {"max-lag", 0, OPTION_UNSIGNED, &options.max_lag, "L",
+     "Discard trajectories with a larger lag. Default: learn from all.", NULL},
+    {"no-correction", 0, OPTION_FLAG, &options.plain, NULL,
+     "Learn without the correction of the policy lag, to show its effect.",
+     NULL},
+    {"targets", 0, OPTION_TEXT, &options.targets, "FILE.so",
+     "Plug-in that computes the targets of trajectories instead of V-trace.",
+     NULL},
+    {"step", 0, OPTION_DURATION, &options.step_ns, "TIME",
+     "Duration of an actor's step.", NULL},
+    {"update", 0, OPTION_DURATION, &options.update_ns, "TIME",
+     "Duration of an update of the learner.", NULL},
+    {"jitter", 0, OPTION_REAL, &options.jitter, "J",
+     "Share of an actor's time that is exponentially distributed.", NULL},
+    {"processes", 0, OPTION_FLAG, &options.processes, NULL,
+     "Run each actor as a process, in real time.", NULL},
+    {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE",
+     "Transport of --processes: shm, ipc or tcp. Default: shm.", "shm|ipc|tcp"},
+    {"fail", 0, OPTION_TEXT, &options.fail, "ACTOR@UPDATE:HOW[,...]",
+     "With --processes: kill or stop this actor after UPDATE updates.", NULL},
     {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
-     "numbers of the model (default: " SETTINGS ")", NULL},
+     "Settings of the model. Default: " SETTINGS ")", NULL},
     {0},
 };
 
@@ -77,13 +77,13 @@ static enum gw_err configure_processes(struct actors_job *job,
     if (!o->processes && (o->wire || o->fail))
         return gw_fail(
             why, GW_EINVAL,
-            "--wire and --fail need --processes: virtual actors send "
-            "nothing and do not fail");
+            "--wire and --fail need --processes, because virtual actors send "
+            "no messages and cannot fail");
     if (!o->processes)
         return GW_OK;
     if (o->actors > ACTORS_PROCESSES_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "--actors %u: at most %d of them can be processes",
+                       "--actors %u: too many processes; use at most %d",
                        o->actors, ACTORS_PROCESSES_MAX);
     job->wire = o->wire ? o->wire : "shm";
     return o->fail
@@ -100,7 +100,8 @@ static enum gw_err configure(struct actors_job *job, struct gw_error *why)
     snprintf(text, sizeof text, "%s %.400s", SETTINGS,
              o->settings ? o->settings : "");
     if (o->updates == 0 || o->every == 0)
-        return gw_fail(why, GW_EINVAL, "--updates and --every are at least 1");
+        return gw_fail(why, GW_EINVAL,
+                       "--updates and --every must be at least 1");
     enum gw_err code = settings_parse("cartpole", text, &settings, why);
     job->config = (struct gw_actors_config){
         .task = settings.task,
@@ -188,7 +189,8 @@ static int run(int operand_count, char **operands)
     (void)operand_count;
     if (strcmp(operands[0], "cartpole") != 0)
         return complain_with(GW_EINVAL,
-                             "actors play cartpole; \"%.40s\" is no play",
+                             "actors: unknown environment \"%.40s\"; use "
+                             "cartpole",
                              operands[0]);
     if (options.targets)
         code =
@@ -203,8 +205,8 @@ static int run(int operand_count, char **operands)
 const struct command command_actors = {
     .name = "actors",
     .operands = "cartpole",
-    .help = "actors and a learner apart, in virtual time or as processes: "
-            "policy lag",
+    .help = "run actors and a learner, in virtual time or as processes, and "
+            "measure the policy lag",
     .examples = "psnode actors cartpole --actors 16 --queue 4\n"
                 "psnode actors cartpole --queue 56 --no-correction\n"
                 "psnode actors cartpole --processes --fail 3@500:kill\n",

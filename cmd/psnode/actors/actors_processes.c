@@ -145,7 +145,7 @@ static void put_end(struct processes *p, const struct actors_totals *virtual)
     actors_put_totals(o, p->job, &p->totals);
     if (p->job->faults.count == 0)
         train_fact(o, "lag_virtual", actors_lag(virtual),
-                   "%.2f in virtual time, %.1f updates a second",
+                   "%.2f in virtual time, %.1f updates per second",
                    actors_lag(virtual),
                    (double)virtual->updates / ((double)virtual->time_ns / 1e9));
     output_note_integer(o, "actors_lost", p->totals.lost);

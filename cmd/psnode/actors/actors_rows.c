@@ -114,7 +114,7 @@ void actors_put_totals(struct output *o, const struct actors_job *job,
     output_note_integer(o, "total_episodes", (int64_t)t->episodes);
     output_note_integer(o, "total_steps", (int64_t)t->steps);
     train_fact(o, "updates_per_s", updates / seconds,
-               "%.1f in %s time; the learner could make %.1f",
+               "%.1f in %s time; the learner alone could make %.1f",
                updates / seconds, job->wire ? "real" : "virtual",
                updates / (t->busy_ns / 1e9));
     train_fact(o, "total_busy", busy, "%.3f of the learner's time", busy);

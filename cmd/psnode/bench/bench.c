@@ -31,30 +31,30 @@ static bool no_key_cache;
 static const char *settings_given = "";
 
 static const struct option_spec options[] = {
-    {"keys", 'k', OPTION_BYTES, &keys, "N", "rows of a request", NULL},
-    {"floats", 'f', OPTION_BYTES, &floats, "W", "floats of a row", NULL},
-    {"servers", 's', OPTION_UNSIGNED, &bench.servers, "S", "processes", NULL},
-    {"workers", 'n', OPTION_UNSIGNED, &bench.workers, "K", "processes", NULL},
-    {"replicas", 'R', OPTION_UNSIGNED, &bench.replicas, "R", "of each row",
-     NULL},
-    {"wire", 'w', OPTION_CHOICE, &bench.wire, "WIRE", "transport",
+    {"keys", 'k', OPTION_BYTES, &keys, "N", "Rows per request.", NULL},
+    {"floats", 'f', OPTION_BYTES, &floats, "W", "Floats per row.", NULL},
+    {"servers", 's', OPTION_UNSIGNED, &bench.servers, "S", "Servers.", NULL},
+    {"workers", 'n', OPTION_UNSIGNED, &bench.workers, "K", "Workers.", NULL},
+    {"replicas", 'R', OPTION_UNSIGNED, &bench.replicas, "R",
+     "Replicas of each row.", NULL},
+    {"wire", 'w', OPTION_CHOICE, &bench.wire, "WIRE", "Transport.",
      "shm|ipc|tcp"},
     {"zipf", 0, OPTION_FLAG, &bench.zipf, NULL,
-     "other keys with each request, few of them popular", NULL},
+     "Use different keys in each request, few of them popular.", NULL},
     {"unsorted", 0, OPTION_FLAG, &bench.unsorted, NULL,
-     "keys do not ascend in a request", NULL},
+     "Do not sort the keys of a request.", NULL},
     {"no-key-cache", 0, OPTION_FLAG, &no_key_cache, NULL,
-     "key lists travel with every request", NULL},
+     "Send the key list with every request.", NULL},
     {"depth", 'd', OPTION_UNSIGNED, &bench.depth, "D",
-     "requests of a worker under way at once", NULL},
+     "Requests in flight per worker.", NULL},
     {"seconds", 0, OPTION_DURATION, &bench.seconds_ns, "TIME",
-     "to repeat requests for", NULL},
+     "Duration of the measurement.", NULL},
     {"rounds", 0, OPTION_UNSIGNED, &bench.rounds, "N",
-     "make exactly N requests instead", NULL},
+     "Make exactly N requests instead.", NULL},
     {"warmup", 0, OPTION_UNSIGNED, &bench.warmup, "N",
-     "requests before timing, at least", NULL},
+     "Requests before the measurement, at least.", NULL},
     {"set", 0, OPTION_TEXT, &settings_given, "NAME=VALUE,...",
-     "switches of workers and servers, as of train", NULL},
+     "Switches of workers and servers, as for train.", NULL},
     {0},
 };
 
@@ -170,7 +170,7 @@ static enum gw_err print_rows(struct output *output,
     print_row(output, "all", &all);
     free(all.samples_us);
     return all.wrong ? gw_fail(why, GW_EWRONG,
-                               "%llu floats are not the sum of what was pushed",
+                               "%llu floats differ from the sum of all pushes",
                                (unsigned long long)all.wrong)
                      : GW_OK;
 }
@@ -182,8 +182,8 @@ static enum gw_err between(const char *name, uint64_t value, uint64_t least,
 {
     if (value >= least && value <= most)
         return GW_OK;
-    return gw_fail(why, GW_EINVAL, "--%s is from %llu to %llu, not %llu", name,
-                   (unsigned long long)least, (unsigned long long)most,
+    return gw_fail(why, GW_EINVAL, "--%s must be from %llu to %llu, not %llu",
+                   name, (unsigned long long)least, (unsigned long long)most,
                    (unsigned long long)value);
 }
 
@@ -198,8 +198,9 @@ static enum gw_err check_options(struct gw_error *why)
         between("depth", bench.depth, 1, 64, why))
         return GW_EINVAL;
     if (bench.replicas > bench.servers)
-        return gw_fail(why, GW_EINVAL, "%u replicas need as many servers",
-                       bench.replicas);
+        return gw_fail(why, GW_EINVAL,
+                       "--replicas %u: only %u servers; use at most that many",
+                       bench.replicas, bench.servers);
     bench.keys = (unsigned)keys;
     bench.floats = (unsigned)floats;
     bench.seed = common.seed;
@@ -209,8 +210,8 @@ static enum gw_err check_options(struct gw_error *why)
         return GW_EINVAL;
     if (bench.settings.server.hogwild && bench.replicas > 1)
         return gw_fail(why, GW_EINVAL,
-                       "hogwild is for --replicas 1, not %u: replicas apply "
-                       "the same in the same order",
+                       "hogwild needs --replicas 1, not %u, because replicas "
+                       "must apply updates in the same order",
                        bench.replicas);
     if (no_key_cache)
         bench.settings.worker.no_key_cache = true;
@@ -227,7 +228,9 @@ static enum gw_err choose_op(const char *name, struct gw_error *why)
             return GW_OK;
         }
     return gw_fail(why, GW_EINVAL,
-                   "bench push, pull or pushpull, not \"%.40s\"", name);
+                   "bench: unknown operation \"%.40s\"; use push, pull or "
+                   "pushpull",
+                   name);
 }
 
 static int run(int operand_count, char **operands)
@@ -262,7 +265,7 @@ static int run(int operand_count, char **operands)
 const struct command command_bench = {
     .name = "bench",
     .operands = "push|pull|pushpull",
-    .help = "how fast servers take and give rows, checked",
+    .help = "measure how fast servers handle rows, and check the result",
     .examples = "psnode bench push --keys 1M --wire ipc\n"
                 "psnode bench pull -k 1000 -f 10000 -n 2 -s 2\n"
                 "psnode bench pushpull -k 100 -f 16 --zipf -o jsonl\n",

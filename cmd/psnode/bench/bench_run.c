@@ -153,7 +153,7 @@ static enum gw_err judge_end(const struct stage *stage, unsigned i, int status,
     if (said->code)
         return gw_fail(why, said->code, "%s: %.400s", name, said->text);
     if (WEXITSTATUS(status) != 0)
-        return gw_fail(why, GW_ESYS, "%s ended with status %d", name,
+        return gw_fail(why, GW_ESYS, "%s exited with status %d", name,
                        WEXITSTATUS(status));
     return GW_OK;
 }
@@ -258,8 +258,9 @@ static enum gw_err await_placed(struct stage *stage, struct gw_error *why)
         if (seen.slots && seen.placed == seen.slots)
             return GW_OK;
         if (gw_now_ns() > until_ns)
-            return gw_fail(why, GW_ETIMEOUT, "%u of %u servers are there",
-                           seen.servers, stage->bench->servers);
+            return gw_fail(why, GW_ETIMEOUT,
+                           "only %u of %u servers have joined", seen.servers,
+                           stage->bench->servers);
         controllers_wait(stage->controllers, LOOK_MS);
     }
 }
@@ -276,7 +277,7 @@ static enum gw_err await_workers(struct stage *stage, struct gw_error *why)
             code = gw_fail(why, GW_EINTR, "interrupted");
         if (!code && common.timeout_ns &&
             gw_now_ns() - began_ns > common.timeout_ns)
-            code = gw_fail(why, GW_ETIMEOUT, "%u workers have not ended",
+            code = gw_fail(why, GW_ETIMEOUT, "%u workers have not finished",
                            alive(stage, stage->bench->servers));
         nap();
     }

@@ -26,37 +26,39 @@ static uint64_t pull_ns, push_ns;
 static double target = (double)NAN;
 
 static const struct option_spec options[] = {
-    {"workers", 'n', OPTION_UNSIGNED, &workers, "W", "that are not there",
+    {"workers", 'n', OPTION_UNSIGNED, &workers, "W", "Simulated workers.",
      NULL},
     {"mode", 'm', OPTION_TEXT, &modes, "MODE,...",
-     "bsp, ssp:S, asp, kofn:K; a row each", "bsp|ssp:2|asp|kofn:3"},
+     "Modes to simulate: bsp, ssp:S, asp, kofn:K; one row each.",
+     "bsp|ssp:2|asp|kofn:3"},
     {"parts", 'p', OPTION_UNSIGNED, &parts, "P",
-     "of a batch (default: as many as workers)", NULL},
-    {"rounds", 0, OPTION_UNSIGNED, &rounds, "R", "batches", NULL},
+     "Parts of a batch. Default: the number of workers.", NULL},
+    {"rounds", 0, OPTION_UNSIGNED, &rounds, "R", "Batches to simulate.", NULL},
     {"compute", 0, OPTION_TEXT, &compute, "LAW",
-     "of compute times: fixed:1s, uniform:1s,2s, exp:1s, normal:1s,100ms, "
-     "pareto:500ms,2.5",
+     "Distribution of compute times: fixed:1s, uniform:1s,2s, exp:1s, "
+     "normal:1s,100ms, pareto:500ms,2.5.",
      NULL},
     {"slow", 0, OPTION_TEXT, &slow, "WORKER:TIMES,...",
-     "so many times as slow: 0:3, 0-3:2, 1:8@100s-300s", NULL},
-    {"pull", 0, OPTION_DURATION, &pull_ns, "TIME", "that a pull takes", NULL},
-    {"push", 0, OPTION_DURATION, &push_ns, "TIME", "that a push takes", NULL},
+     "Slow workers and their factors: 0:3, 0-3:2, 1:8@100s-300s.", NULL},
+    {"pull", 0, OPTION_DURATION, &pull_ns, "TIME", "Duration of a pull.", NULL},
+    {"push", 0, OPTION_DURATION, &push_ns, "TIME", "Duration of a push.", NULL},
     {"late", 0, OPTION_CHOICE, &late, "WHAT",
-     "a worker does whose round has closed: finish its unit, or give-up",
+     "Action of a worker whose round has closed: finish its unit, or give-up.",
      "finish|give-up"},
     {"straggler", 0, OPTION_TEXT, &straggler, "FILE.so",
-     "a plug-in that chooses K or S after each round", NULL},
+     "Plug-in that chooses K or S after each round.", NULL},
     {"by", 0, OPTION_CHOICE, &by_name, "WHAT",
-     "rows: a mode; of each a worker, a staleness, a look at the loss",
+     "Rows of the output: modes; or workers, stalenesses or samples of the "
+     "loss of each mode.",
      "mode|worker|staleness|time"},
-    {"test", 't', OPTION_TEXT, &test, "FILE", "a model: rows to judge it by",
-     NULL},
+    {"test", 't', OPTION_TEXT, &test, "FILE",
+     "Test rows for the loss of a model.", NULL},
     {"batch", 'b', OPTION_UNSIGNED, &batch, "ROWS",
-     "a model: samples of a batch, in all parts", NULL},
+     "Samples of a batch of a model, in all parts.", NULL},
     {"set", 0, OPTION_TEXT, &set_text, "NAME=VALUE,...",
-     "a model: its numbers, as of train", NULL},
+     "Settings of a model, as for train.", NULL},
     {"target", 0, OPTION_REAL, &target, "LOSS",
-     "a model: tell when it was there", NULL},
+     "Report the time when a model reaches this loss.", NULL},
     {0},
 };
 
@@ -171,10 +173,11 @@ static enum gw_err read_modes(struct simulation *s, struct gw_error *why)
             return GW_EINVAL;
         if (next.mode.kind == GW_PS_KOFN && next.mode.bound > parts)
             return gw_fail(why, GW_EINVAL,
-                           "%s wants more than the %u parts of a batch",
+                           "%s needs more parts than the %u of a batch",
                            next.name, parts);
         if (s->mode_count == MODES_MAX)
-            return gw_fail(why, GW_EINVAL, "--mode: 1 to %d modes", MODES_MAX);
+            return gw_fail(why, GW_EINVAL,
+                           "--mode: too many modes; use at most %d", MODES_MAX);
         s->modes[s->mode_count++] = next;
     }
     return GW_OK;
@@ -184,13 +187,13 @@ static enum gw_err check(struct simulation *s, struct gw_error *why)
 {
     parts = parts ? parts : workers;
     if (workers < 1 || workers > GW_PS_NODES)
-        return gw_fail(why, GW_EINVAL, "--workers is from 1 to %d, not %u",
+        return gw_fail(why, GW_EINVAL, "--workers must be from 1 to %d, not %u",
                        GW_PS_NODES, workers);
     if (parts > GW_PS_NODES)
-        return gw_fail(why, GW_EINVAL, "--parts is from 1 to %d, not %u",
+        return gw_fail(why, GW_EINVAL, "--parts must be from 1 to %d, not %u",
                        GW_PS_NODES, parts);
     if (rounds < 1)
-        return gw_fail(why, GW_EINVAL, "--rounds is at least 1");
+        return gw_fail(why, GW_EINVAL, "--rounds must be at least 1");
     return read_modes(s, why);
 }
 
@@ -203,14 +206,12 @@ static enum gw_err load_model(struct simulation *s, int count, char **operands,
     if (count == 0 &&
         (set_text || test || !isnan(target) || s->by == SIM_BY_TIME))
         return gw_fail(why, GW_EINVAL,
-                       "--set, --test, --target and --by time want a model");
+                       "--set, --test, --target and --by time need a model");
     if (count == 0)
         return GW_OK;
     if (strcmp(operands[0], "word2vec") == 0 ||
         strcmp(operands[0], "deepwalk") == 0)
-        return gw_fail(why, GW_EINVAL,
-                       "%s has no loss to look at; lr, "
-                       "mf and drift have",
+        return gw_fail(why, GW_EINVAL, "%s has no loss; use lr, mf or drift",
                        operands[0]);
     job.run = (struct run_options){.ranks = workers,
                                    .controllers = 1,
@@ -281,7 +282,8 @@ static int run(int operand_count, char **operands)
 const struct command command_sim = {
     .name = "sim",
     .operands = "[lr DATA | mf | drift]",
-    .help = "stragglers and modes in virtual time, by the servers' own clock",
+    .help = "simulate stragglers and modes in virtual time, with the servers' "
+            "own clock",
     .examples = "psnode sim -n 16 --mode bsp,ssp:2,asp,kofn:14 --slow 0:3\n"
                 "psnode sim -n 18 --mode kofn:16 --late give-up\n"
                 "psnode sim drift -n 8 --mode bsp,asp --rounds 400 --target "

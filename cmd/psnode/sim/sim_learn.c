@@ -84,7 +84,7 @@ enum gw_err sim_learn_new(const struct gw_task *task, unsigned parts,
     struct sim_learn *made = calloc(1, sizeof *made);
     *learn = made;
     if (!made)
-        return gw_fail(why, GW_ENOMEM, "no memory to learn");
+        return gw_fail(why, GW_ENOMEM, "no memory for the model");
     made->task = task;
     made->tables = gw_task_tables(task, &made->table_count);
     made->each = rounds * parts / points;
@@ -168,7 +168,7 @@ enum gw_err sim_learn_granted(struct sim_learn *learn, unsigned worker,
         return GW_OK;
     return gw_fail(why, GW_EWRONG,
                    "training diverges in step %llu: the loss of worker %u is "
-                   "%g; try a lower rate",
+                   "%g; use a lower rate",
                    (unsigned long long)work->batch + 1, worker, sums.loss);
 }
 

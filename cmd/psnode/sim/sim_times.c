@@ -50,13 +50,17 @@ static enum gw_err check_law(const char *text, const struct sim_time *time,
                              struct gw_error *why)
 {
     if (time->law == SIM_UNIFORM && time->b < time->a_ns)
-        return gw_fail(why, GW_EINVAL, "\"%.60s\": the most is below the least",
-                       text);
+        return gw_fail(
+            why, GW_EINVAL,
+            "\"%.60s\": the maximum must not be less than the minimum", text);
     if (time->law == SIM_PARETO && !(time->b > 1))
         return gw_fail(why, GW_EINVAL,
-                       "\"%.60s\": a shape of at most 1 has no mean", text);
+                       "\"%.60s\": the shape must be greater than 1, "
+                       "otherwise the mean is infinite",
+                       text);
     if (!(time->a_ns > 0))
-        return gw_fail(why, GW_EINVAL, "\"%.60s\": no time at all", text);
+        return gw_fail(why, GW_EINVAL,
+                       "\"%.60s\": the time must be greater than 0", text);
     return GW_OK;
 }
 
@@ -65,7 +69,7 @@ static enum gw_err parse_numbers(const char *text, char *first,
 {
     char *second = strchr(first, ',');
     if ((second != NULL) != (laws[time->law].numbers == 2))
-        return gw_fail(why, GW_EINVAL, "\"%.60s\": write %s", text,
+        return gw_fail(why, GW_EINVAL, "\"%.60s\": use the form %s", text,
                        laws[time->law].form);
     if (second)
         *second++ = 0;
@@ -74,7 +78,7 @@ static enum gw_err parse_numbers(const char *text, char *first,
     if (second && time->law != SIM_PARETO && parse_ns(second, &time->b, why))
         return GW_EINVAL;
     if (second && time->law == SIM_PARETO && !parse_real(second, &time->b))
-        return gw_fail(why, GW_EINVAL, "\"%.60s\": the shape is a number",
+        return gw_fail(why, GW_EINVAL, "\"%.60s\": the shape must be a number",
                        text);
     return check_law(text, time, why);
 }
@@ -94,9 +98,9 @@ enum gw_err sim_time_parse(const char *text, struct sim_time *time,
         return parse_numbers(text, copy + length + 1, time, why);
     }
     return gw_fail(why, GW_EINVAL,
-                   "\"%.40s\" is no law of times; there are fixed:TIME, "
-                   "uniform:LEAST,MOST, exp:MEAN, normal:MEAN,DEVIATION and "
-                   "pareto:LEAST,SHAPE",
+                   "\"%.40s\": unknown distribution; use fixed:TIME, "
+                   "uniform:MIN,MAX, exp:MEAN, normal:MEAN,DEVIATION or "
+                   "pareto:MIN,SHAPE",
                    text);
 }
 
@@ -105,8 +109,8 @@ enum gw_err sim_time_parse(const char *text, struct sim_time *time,
 static enum gw_err odd_slow(const char *one, struct gw_error *why)
 {
     return gw_fail(why, GW_EINVAL,
-                   "--slow: WORKER:TIMES, FIRST-LAST:TIMES or either with "
-                   "@FROM-UNTIL behind it, not \"%.60s\"",
+                   "--slow must be WORKER:FACTOR or FIRST-LAST:FACTOR, "
+                   "optionally with @FROM-UNTIL, not \"%.60s\"",
                    one);
 }
 
@@ -157,7 +161,8 @@ enum gw_err sim_slow_parse(const char *text, unsigned workers,
     times->slow_count = 0;
     while (items_next(&text, one, sizeof one)) {
         if (times->slow_count == SIM_SLOW_MAX)
-            return gw_fail(why, GW_EINVAL, "--slow: at most %d of them",
+            return gw_fail(why, GW_EINVAL,
+                           "--slow: too many entries; use at most %d",
                            SIM_SLOW_MAX);
         if (parse_one(one, workers, &times->slow[times->slow_count++], why))
             return GW_EINVAL;

@@ -95,8 +95,8 @@ int train_once(struct train_job *job, const struct train_wishes *wishes)
                          .snapshot = job->run.work.snapshot};
     if ((wishes->baseline || wishes->labels) && !t.words)
         return complain_with(GW_EINVAL,
-                             "--baseline and --labels are for word2vec and "
-                             "deepwalk");
+                             "--baseline and --labels are only for word2vec "
+                             "and deepwalk");
     enum gw_err code = train_stream_begin(&why);
     if (!code)
         code = train(&t, wishes->reference, &why);
@@ -130,7 +130,7 @@ const struct command command_train = {
     .operands = "lr DATA | linear DATA | net NET DATA | word2vec TEXT | "
                 "deepwalk EDGES | mf [RATINGS] | ctr CLICKS | "
                 "drift [-] | cartpole",
-    .help = "train a model on a cluster that is started for it",
+    .help = "start a cluster, train a model on it, and end it",
     .examples =
         "psnode train lr a9a --servers 3 --workers 4 --replicas 3 --mode bsp\n"
         "psnode train mf --mode ssp:2 --set rank=8,rate=0.05 --reference\n"

@@ -184,8 +184,8 @@ static void put_notes(struct output *output, struct lane *lanes)
         double rate = rate_of(lane);
         name_note(lane, 0, "rate");
         train_fact(output, lane->notes[0], rate / bsp,
-                   "%.2f of bsp, %.2f in theory: %.1f updates a second, %lld "
-                   "dropped, staleness %lld, %.0f %% of the time waited",
+                   "%.2f of bsp, %.2f predicted: %.1f updates per second, "
+                   "%lld dropped, staleness %lld, %.0f %% of the time waiting",
                    rate / bsp, lane->theory, rate, (long long)lane->dropped,
                    (long long)lane->staleness, 100 * lane->waited);
         if (train_is_table())

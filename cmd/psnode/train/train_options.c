@@ -31,73 +31,80 @@ static bool reference, baseline;
 
 /* clang-format off */
 #define WORK_SPECS                                                             \
-    {"mode", 'm', OPTION_TEXT, &mode, "MODE", "bsp, ssp:S, asp or kofn:K; with +drop a dead worker's share is left out",     \
-     "bsp|ssp:2|asp|kofn:3|bsp+drop"},                                                  \
+    {"mode", 'm', OPTION_TEXT, &mode, "MODE",                                  \
+     "Mode: bsp, ssp:S, asp or kofn:K; +drop leaves out the parts of a dead "  \
+     "worker.",                                                                \
+     "bsp|ssp:2|asp|kofn:3|bsp+drop"},                                         \
     {"parts", 'p', OPTION_UNSIGNED, &parts, "P",                               \
-     "of a batch (default: as many as workers when it begins)", NULL},                        \
+     "Parts of a batch. Default: the number of workers when the batch starts.", \
+     NULL},                                                                    \
     {"test", 't', OPTION_TEXT, &test, "FILE",                                  \
-     "rows to judge the finished model by", NULL},                             \
+     "Test rows for the finished model.", NULL},                               \
     {"epochs", 'E', OPTION_UNSIGNED, &epochs, "N",                             \
-     "times that all samples are seen (default: the model's)", NULL},          \
-    {"batch", 'b', OPTION_COUNT, &batch, "ROWS",                            \
-     "samples of a batch, in all parts (default: the model's)", NULL},         \
+     "Passes over the data. Default: depends on the model.", NULL},            \
+    {"batch", 'b', OPTION_COUNT, &batch, "ROWS",                               \
+     "Samples of a batch, in all parts. Default: depends on the model.",       \
+     NULL},                                                                    \
     UNTIL_OPTION(until),                                                       \
     {"set", 0, OPTION_TEXT, &set_text, "NAME=VALUE,...",                       \
-     "numbers of the model, switches of workers and servers", NULL}
+     "Settings of the model, and switches of workers and servers.", NULL}
 
 const struct option_spec train_option_specs[] = {
-    {"servers", 's', OPTION_UNSIGNED, &servers, "S", "processes", NULL},
-    {"workers", 'n', OPTION_UNSIGNED, &workers, "W", "processes", NULL},
+    {"servers", 's', OPTION_UNSIGNED, &servers, "S", "Servers.", NULL},
+    {"workers", 'n', OPTION_UNSIGNED, &workers, "W", "Workers.", NULL},
     {"replicas", 'R', OPTION_UNSIGNED, &replicas, "R",
-     "of each slot (default: 3, or as many as servers)", NULL},
+     "Replicas per slot. Default: 3, or the number of servers if it is "
+     "smaller.", NULL},
     {"controllers", 'C', OPTION_UNSIGNED, &controllers, "1|3|5",
-     "1 lives in the supervisor, 3 and 5 are processes", "1|3|5"},
+     "Controllers: 1 runs in the supervisor, 3 and 5 are processes.", "1|3|5"},
     {"slots", 0, OPTION_COUNT, &slots, "N",
-     "that keys are spread over (default: 64)", NULL},
+     "Slots into which the keys are divided. Default: 64.", NULL},
     {"placement", 0, OPTION_TEXT, &placement, "count|load|FILE.so",
-     "slots are spread by count, by measured load, or by a plug-in",
+     "Placement of the slots: by count, by measured load, or by a plug-in.",
      "count|load"},
     {"weights", 0, OPTION_TEXT, &slot_weights, "FILE",
-     "for a plug-in: a number a slot (default: all weigh the same)", NULL},
-    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
+     "Weights for a placement plug-in, one number per slot. Default: equal "
+     "weights.", NULL},
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport: shm, ipc or tcp.",
      "shm|ipc|tcp"},
     KEY_OPTION,
     WORK_SPECS,
     {"name", 0, OPTION_TEXT, &name, "NAME",
-     "of the run (default: a word that is free)", NULL},
+     "Name of the run. Default: an unused word.", NULL},
     {"snapshot", 0, OPTION_TEXT, &snapshot, "DIR",
-     "written when the training is done", NULL},
+     "Write a snapshot to DIR when the training is complete.", NULL},
     {"restore", 0, OPTION_TEXT, &restore, "DIR",
-     "go on from a snapshot", NULL},
+     "Continue from the snapshot in DIR.", NULL},
     {"straggler", 0, OPTION_TEXT, &straggler, "FILE.so",
-     "a plug-in that chooses K or S after each round", NULL},
+     "Plug-in that chooses K or S after each round.", NULL},
     {"reference", 0, OPTION_FLAG, &reference, NULL,
-     "train in one process as well, and compare", NULL},
+     "Also train in a single process, and compare.", NULL},
     {"baseline", 0, OPTION_FLAG, &baseline, NULL,
-     "word2vec: time Hogwild in one process as well", NULL},
+     "word2vec: also measure Hogwild in a single process.", NULL},
     {"labels", 0, OPTION_TEXT, &labels, "FILE",
-     "word2vec, deepwalk: do vectors tell these classes apart?", NULL},
+     "word2vec, deepwalk: measure how well the vectors separate these classes.",
+     NULL},
     {"compute", 0, OPTION_DURATION, &compute_ns, "TIME",
-     "workers sleep so long in each unit", NULL},
+     "Workers sleep for TIME in each unit.", NULL},
     {"slow", 0, OPTION_TEXT, &slow_text, "WORKER=TIME,...",
-     "these workers sleep so long in each unit", NULL},
+     "These workers sleep for TIME in each unit.", NULL},
     {"compare", 0, OPTION_CHOICE, &compare, "modes",
-     "all modes in turn, with one worker that is slower", "modes"},
+     "Train in all modes in turn, with one slower worker.", "modes"},
     {"times", 0, OPTION_REAL, &times, "S",
-     "--compare: so many times slower is the last worker", NULL},
+     "--compare: factor by which the last worker is slower.", NULL},
     {"seconds", 0, OPTION_DURATION, &limit_ns, "TIME",
-     "--compare: each mode runs no longer", NULL},
+     "--compare: maximum duration of each mode.", NULL},
     {"sweep", 0, OPTION_CHOICE, &sweep, "ssp",
-     "S = 0, 1, 2, 4, 8, 16 in turn, with random delays", "ssp"},
+     "Train with S = 0, 1, 2, 4, 8, 16 in turn, with random delays.", "ssp"},
     {"target", 0, OPTION_REAL, &target, "LOSS",
-     "--sweep: count the epochs until this loss", NULL},
+     "--sweep: count the epochs until this loss.", NULL},
     {0},
 };
 
 const struct option_spec worker_option_specs[] = {
     JOIN_SPECS,
     {"workers", 'n', OPTION_UNSIGNED, &workers, "W",
-     "that begin together", NULL},
+     "Workers at the start.", NULL},
     WORK_SPECS,
     {0},
 };
@@ -115,8 +122,8 @@ static enum gw_err parse_slow_one(const char *text, size_t length,
     unsigned long worker = strtoul(one, &end, 10);
     if (!isdigit((unsigned char)*one) || *end != '=' || worker >= workers)
         return gw_fail(why, GW_EINVAL,
-                       "--slow: WORKER=TIME with a worker from 0 to %u, not "
-                       "\"%.40s\"",
+                       "--slow must be WORKER=TIME with a worker from 0 to "
+                       "%u, not \"%.40s\"",
                        workers - 1, one);
     return gw_parse_duration(end + 1, &delays->ns[worker], why);
 }
@@ -143,21 +150,24 @@ static enum gw_err check(struct gw_error *why)
 {
     struct gw_ps_mode parsed;
     if (servers < 1 || servers > RUN_SERVERS_MAX)
-        return gw_fail(why, GW_EINVAL, "--servers is from 1 to %d, not %u",
+        return gw_fail(why, GW_EINVAL, "--servers must be from 1 to %d, not %u",
                        RUN_SERVERS_MAX, servers);
     if (workers < 1 || workers > RUN_WORKERS_MAX)
-        return gw_fail(why, GW_EINVAL, "--workers is from 1 to %d, not %u",
+        return gw_fail(why, GW_EINVAL, "--workers must be from 1 to %d, not %u",
                        RUN_WORKERS_MAX, workers);
     if (replicas > servers)
-        return gw_fail(why, GW_EINVAL, "%u replicas need as many servers",
-                       replicas);
+        return gw_fail(why, GW_EINVAL,
+                       "--replicas %u: only %u servers; use at most that many",
+                       replicas, servers);
     if (controllers != 1 && controllers != 3 && controllers != 5)
-        return gw_fail(why, GW_EINVAL, "--controllers is 1, 3 or 5, not %u",
-                       controllers);
+        return gw_fail(why, GW_EINVAL,
+                       "--controllers must be 1, 3 or 5, not %u", controllers);
     if (compare && sweep)
-        return gw_fail(why, GW_EINVAL, "--compare or --sweep, not both");
+        return gw_fail(why, GW_EINVAL,
+                       "use either --compare or --sweep, not both");
     if (!(times >= 1))
-        return gw_fail(why, GW_EINVAL, "--times is at least 1, not %g", times);
+        return gw_fail(why, GW_EINVAL, "--times must be at least 1, not %g",
+                       times);
     return gw_ps_mode_parse(mode, &parsed, why);
 }
 
@@ -211,13 +221,13 @@ static enum gw_err open_stream(struct work_options *work,
 {
     if (strcmp(work->model, gw_task_name(GW_TASK_LINEAR)) != 0)
         return gw_fail(why, GW_EINVAL,
-                       "standard input is a stream, for linear and drift, "
-                       "not for %s",
+                       "%s cannot read a stream from standard input; only "
+                       "linear and drift can",
                        work->model);
     if (wishes->compare || wishes->sweep || wishes->reference || restore)
         return gw_fail(why, GW_EINVAL,
-                       "a stream comes once: --compare, --sweep, --reference "
-                       "and --restore need a file");
+                       "a stream can be read only once; use a file with "
+                       "--compare, --sweep, --reference and --restore");
     return train_stream_open(&work->file, why);
 }
 

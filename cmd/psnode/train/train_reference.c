@@ -42,8 +42,8 @@ static enum gw_err learn_batch(const struct train_reference *r,
         return GW_OK;
     return gw_fail(
         why, GW_EWRONG,
-        "the reference diverges in step %llu, in epoch %llu: the "
-        "loss is %g; try a lower rate",
+        "the reference diverges in step %llu, in epoch %llu: the loss is %g; "
+        "use a lower rate",
         (unsigned long long)(epoch * gw_task_batches(r->task) + batch + 1),
         (unsigned long long)epoch + 1, sums.loss);
 }

@@ -263,7 +263,7 @@ static void put_reference(const struct train_report *r, const json_t *result)
                      strcmp(digest, text_of(result, "digest", "")) == 0 ? "yes"
                                                                         : "no");
     train_fact(r->output, "max_difference", r->worst,
-               "%.3g relative, of the epochs' losses", r->worst);
+               "%.3g relative, of the losses of the epochs", r->worst);
     number(r->output, "reference_seconds", 3, reference->seconds);
 }
 

@@ -89,7 +89,7 @@ enum gw_err train_whole_path(const char *path, char *out, size_t room,
     int used = snprintf(out, room, "%s%s%s", here, *here ? "/" : "", path);
     return used > 0 && (size_t)used < room
                ? GW_OK
-               : gw_fail(why, GW_EINVAL, "%.40s...: too long", path);
+               : gw_fail(why, GW_EINVAL, "the path %.40s... is too long", path);
 }
 
 static enum gw_err start(struct follow *f, struct train_job *job,
@@ -140,13 +140,13 @@ static enum gw_err look(struct follow *f, bool *done, struct gw_error *why)
     if (json_is_true(json_object_get(result, "diverged")))
         code = gw_fail(why, GW_EWRONG,
                        "training diverges after step %d, in epoch %d: a loss "
-                       "or a gradient is NaN or infinite; try a lower rate",
+                       "or a gradient is NaN or infinite; use a lower rate",
                        (int)integer_of(result, "steps", 0),
                        (int)integer_of(result, "data_epochs", 0) + 1);
     else if (json_object_get(result, "unsaved"))
         code = gw_fail(why, GW_ESYS, "%s", text_of(result, "unsaved", ""));
     else if (ended && !*done && !enough)
-        code = gw_fail(why, GW_EINTR, "the run was ended by somebody else");
+        code = gw_fail(why, GW_EINTR, "the run was ended by another process");
     *done = *done || enough;
     json_decref(status);
     return code;
@@ -180,7 +180,8 @@ static enum gw_err tell_timeout(struct follow *f, struct gw_error *why)
         return code;
     const json_t *clock = json_object_get(status, "clocks");
     tell_trouble(status, trouble, sizeof trouble);
-    gw_fail(why, GW_ETIMEOUT, "not done in time: batch %d of %d in epoch %d%s",
+    gw_fail(why, GW_ETIMEOUT,
+            "training not complete in time: batch %d of %d in epoch %d%s",
             (int)integer_of(clock, "batch", 0),
             (int)integer_of(clock, "batches", 0),
             (int)integer_of(clock, "data_epoch", 0), trouble);

@@ -44,7 +44,7 @@ static void put_bytes(struct output *o, const json_t *status)
     };
     int64_t sent = train_sum(status, "worker", "bytes_sent");
     train_fact(o, "bytes_sent", (double)sent,
-               "%" PRId64 " by workers, and %" PRId64 " came back", sent,
+               "%" PRId64 " by workers, and %" PRId64 " in replies", sent,
                train_sum(status, "worker", "bytes_received"));
     for (size_t i = 0; i < sizeof names / sizeof *names && !train_is_table();
          i++)
@@ -87,8 +87,7 @@ static void put_data(struct output *o, const json_t *status)
     if (!sum)
         return;
     train_fact(o, "data_bytes_read", (double)sum,
-               "%" PRId64 " of rows, %" PRId64
-               " by the worker that has read most",
+               "%" PRId64 " of rows, %" PRId64 " by the worker that read most",
                sum, most);
     if (!train_is_table())
         output_note_integer(o, "data_bytes_most", most);

@@ -131,7 +131,8 @@ static enum gw_err put_classes(const struct gw_embedding *embedding,
     double share = (double)right / (double)asked;
     output_note_integer(output, "labelled", (int64_t)asked);
     train_fact(output, "class_accuracy", share,
-               "%.4f: %zu of %zu nearest to the mean of their class's others",
+               "%.4f: %zu of %zu vectors are nearest to the mean of their "
+               "class",
                share, right, asked);
     return GW_OK;
 }
@@ -192,8 +193,8 @@ static enum gw_err put_baseline(const struct model *model, unsigned threads,
                       (double)total_ns * 1e9;
         output_note_integer(output, "hogwild_threads", threads);
         train_fact(output, "hogwild_words_per_s", rate,
-                   "%.0f in one process: the servers have %.2f of it", rate,
-                   words_per_s / rate);
+                   "%.0f in a single process; the servers reach %.2f of it",
+                   rate, words_per_s / rate);
         output_note_real(output, "hogwild_loss",
                          gw_task_judge(model->task, &sums).loss);
     }

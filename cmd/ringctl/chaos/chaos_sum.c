@@ -47,7 +47,7 @@ static enum gw_err await_more(struct gw_error *why)
                              "timeout_ns", (json_int_t)GOES_ON_NS);
     code = ask(wait, GOES_ON_NS + ask_timeout_ns(), &answer, why);
     json_decref(answer);
-    return code ? gw_wrap(why, code, "the work does not go on") : GW_OK;
+    return code ? gw_wrap(why, code, "the work does not continue") : GW_OK;
 }
 
 /* "kill: 3, pause: 2" */

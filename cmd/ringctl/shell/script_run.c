@@ -49,8 +49,7 @@ static int run_placed(const struct script_command *command,
 
 static int complain_open(const struct script_options *o, unsigned line)
 {
-    return complain_with(GW_EDATA, "%s:%u: a quote is open to the end", o->name,
-                         line);
+    return complain_with(GW_EDATA, "%s:%u: unterminated quote", o->name, line);
 }
 
 static bool goes_on(int status, const struct script_options *o)
@@ -127,7 +126,7 @@ static char *read_file(FILE *file, const char *path, struct gw_error *why)
     if (failed)
         gw_fail(why, GW_EDATA, "%s: %s", path, strerror(errno));
     else
-        gw_fail(why, GW_EDATA, "%s is no script", path);
+        gw_fail(why, GW_EDATA, "%s is not a script", path);
     return NULL;
 }
 
@@ -150,8 +149,10 @@ int script_run_file(const char *path, bool keep_going)
     if (strcmp(path, "-") == 0)
         return script_run_input(keep_going);
     if (depth == DEPTH_MAX)
-        return complain_with(GW_EDATA, "%s: scripts are %d deep in scripts",
-                             path, DEPTH_MAX);
+        return complain_with(
+            GW_EDATA,
+            "%s: scripts are nested too deeply; at most %d levels are possible",
+            path, DEPTH_MAX);
     char *text = load(path, &why);
     if (!text)
         return complain(&why);

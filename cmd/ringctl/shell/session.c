@@ -32,7 +32,7 @@ static volatile int owned_count;
 
 const struct option_spec session_options[] = {
     {"run", 0, OPTION_TEXT, &wanted, "RUN",
-     "the run that is meant (default $GRADWIRE_RUN or the newest)", NULL},
+     "Run to use. Default: $GRADWIRE_RUN, or the newest run.", NULL},
     {0},
 };
 
@@ -141,7 +141,8 @@ static void take_down(struct owned *o)
         return;
     }
     json_decref(answer);
-    fprintf(stderr, "ringctl: run %s is down (up --keep keeps it)\n", o->run);
+    fprintf(stderr, "ringctl: run %s has been ended (up --keep keeps it)\n",
+            o->run);
 }
 
 void session_end(void)

@@ -16,9 +16,9 @@ static bool keep_going;
 
 static const struct option_spec options[] = {
     {"command", 'c', OPTION_TEXT, &text, "COMMANDS",
-     "run these, with \";\" between them", NULL},
+     "Run these commands, separated by \";\".", NULL},
     {"keep-going", 'k', OPTION_FLAG, &keep_going, NULL,
-     "in a script: go on after a command that failed", NULL},
+     "In a script, continue after a command that fails.", NULL},
     {0},
 };
 
@@ -33,7 +33,7 @@ static int run(int operand_count, char **operands)
 {
     int status;
     if (text && operand_count)
-        return complain_with(GW_EINVAL, "either -c or a file, not both");
+        return complain_with(GW_EINVAL, "use either -c or a file, not both");
     session_begin();
     if (text)
         status = run_text();

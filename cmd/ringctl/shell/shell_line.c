@@ -173,7 +173,7 @@ int shell_interact(void)
     shell_complete_begin();
     shell_history_begin();
     printf("ringctl %s: \"help\" lists the verbs, Tab completes, Ctrl-D "
-           "leaves; \"up 4\" starts a ring.\n",
+           "exits; \"up 4\" starts a ring.\n",
            GW_VERSION);
     converse();
     shell_history_end();

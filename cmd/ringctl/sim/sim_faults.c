@@ -22,7 +22,8 @@ static enum gw_err read_file(const char *path, struct sim_faults *faults,
     bool bad = ferror(file) || faults->bytes == TEXT_MAX;
     fclose(file);
     return bad ? gw_fail(why, GW_EDATA,
-                         "%.200s: no fault schedule of less than %d bytes",
+                         "%.200s: the fault schedule must be a file of less "
+                         "than %d bytes",
                          path, TEXT_MAX)
                : GW_OK;
 }

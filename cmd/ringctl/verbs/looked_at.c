@@ -53,7 +53,7 @@ static void note_pipeline(struct output *output, const json_t *status)
         integer_of(pipeline, "micros", 0));
     if (ns > 0 && used > 0 && (size_t)used < sizeof text)
         snprintf(text + used, sizeof text - (size_t)used,
-                 ", a step should take %.3f ms", (double)ns * 1e-6);
+                 ", predicted step time %.3f ms", (double)ns * 1e-6);
     output_note_text(output, "pipeline", text);
 }
 

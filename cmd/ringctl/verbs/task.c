@@ -30,16 +30,19 @@ static enum gw_err check_numbers(const struct work_options *w,
     if (until_parse(w->until, &until, why))
         return GW_EINVAL;
     if (w->epochs == 0)
-        return gw_fail(why, GW_EINVAL, "--epochs is at least 1");
+        return gw_fail(why, GW_EINVAL, "--epochs must be at least 1");
     if (w->batch == 0)
-        return gw_fail(why, GW_EINVAL, "--batch is at least 1");
+        return gw_fail(why, GW_EINVAL, "--batch must be at least 1");
     if (w->rate <= 0)
-        return gw_fail(why, GW_EINVAL, "--lr is above 0, not %g", w->rate);
+        return gw_fail(why, GW_EINVAL, "--lr must be greater than 0, not %g",
+                       w->rate);
     if (w->momentum < 0 || w->momentum >= 1)
         return gw_fail(why, GW_EINVAL,
-                       "--momentum is from 0 to below 1, not %g", w->momentum);
+                       "--momentum must be at least 0 and less than 1, not %g",
+                       w->momentum);
     if (w->l2 < 0)
-        return gw_fail(why, GW_EINVAL, "--l2 is at least 0, not %g", w->l2);
+        return gw_fail(why, GW_EINVAL, "--l2 must be at least 0, not %g",
+                       w->l2);
     return w->mode ? gw_ps_mode_parse(w->mode, &mode, why) : GW_OK;
 }
 
@@ -51,17 +54,19 @@ enum gw_err task_parse(enum task_for whom, int count, char *const *words,
     if (count > 0 && strcmp(words[0], "ops") == 0) {
         work->kind = WORK_OPS;
         if (count > 1)
-            return gw_fail(why, GW_EINVAL, "ops takes no \"%.40s\"", words[1]);
-        return work->bytes ? GW_OK
-                           : gw_fail(why, GW_EINVAL, "--bytes is at least 1");
+            return gw_fail(why, GW_EINVAL, "ops: unexpected operand \"%.40s\"",
+                           words[1]);
+        return work->bytes
+                   ? GW_OK
+                   : gw_fail(why, GW_EINVAL, "--bytes must be at least 1");
     }
     struct gw_task_config config;
     enum gw_model_kind kind;
     work->kind = WORK_TRAIN;
     if (count == 0)
         return gw_fail(why, GW_EINVAL,
-                       "train what? Write a model and a file: lr heart_scale; "
-                       "or ops");
+                       "train: missing operand; name a model and a file, such "
+                       "as lr heart_scale, or ops");
     if (whom == TASK_FOR_SERVERS ||
         (whom == TASK_FOR_EITHER &&
          !gw_task_defaults(words[0], &config, NULL))) {
@@ -72,7 +77,7 @@ enum gw_err task_parse(enum task_for whom, int count, char *const *words,
     if (gw_model_parse(words[0], &kind, why))
         return GW_EINVAL;
     if (count != 2)
-        return gw_fail(why, GW_EINVAL, "train %s on what? Name a file",
+        return gw_fail(why, GW_EINVAL, "train %s: missing operand; name a file",
                        words[0]);
     work->model = words[0];
     work->file = words[1];

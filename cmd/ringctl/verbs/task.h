@@ -20,30 +20,34 @@ extern unsigned task_count;
 /* clang-format off */
 #define TASK_SPECS                                                             \
     {"test", 't', OPTION_TEXT, &task_given.test, "FILE",                       \
-     "rows to judge the finished model by", NULL},                             \
+     "Test rows for the finished model.", NULL},                               \
     {"epochs", 'E', OPTION_UNSIGNED, &task_given.epochs, "N",                  \
-     "times that each row is seen (a ring: 20)", NULL},                        \
+     "Passes over the data. Default for a ring: 20.", NULL},                   \
     {"batch", 'b', OPTION_UNSIGNED, &task_given.batch, "ROWS",                 \
-     "ring: rows of a member in a step (32); servers: of all", NULL},          \
+     "Rows per step: per member of a ring (default 32), of all workers of "    \
+     "servers.", NULL},                                                        \
     {"lr", 0, OPTION_REAL, &task_given.rate, "RATE",                           \
-     "learning rate (a ring: 0.5)", NULL},                                     \
+     "Learning rate. Default for a ring: 0.5.", NULL},                         \
     {"momentum", 0, OPTION_REAL, &task_given.momentum, "M",                    \
-     "share of the last step's velocity that is kept (a ring: 0.9)", NULL},    \
+     "Share of the last step's velocity that is kept. Default for a ring: "    \
+     "0.9.", NULL},                                                            \
     {"l2", 0, OPTION_REAL, &task_given.l2, "L",                                \
-     "weight decay (a ring: 1e-4)", NULL},                                     \
+     "Weight decay. Default for a ring: 1e-4.", NULL},                         \
     {"mode", 0, OPTION_TEXT, &task_given.mode, "MODE",                         \
-     "servers: bsp, ssp:S, asp or kofn:K (bsp), each with +drop or not", NULL},                        \
+     "Servers: bsp, ssp:S, asp or kofn:K, each optionally with +drop. "        \
+     "Default: bsp.", NULL},                                                   \
     {"parts", 0, OPTION_UNSIGNED, &task_given.parts, "P",                      \
-     "servers: of a batch; 0: one a worker", NULL},                            \
+     "Servers: parts of a batch; 0: one per worker.", NULL},                   \
     {"set", 0, OPTION_TEXT, &task_given.settings, "NAME=VALUE,...",            \
-     "servers: more of the model, and switches; a ring: on-demand", NULL},                        \
+     "Servers: further settings of the model and switches; ring: on-demand.",  \
+     NULL},                                                                    \
     UNTIL_OPTION(task_given.until),                                            \
     {"snapshot", 0, OPTION_TEXT, &task_given.snapshot, "DIR",                  \
-     "servers: written when the training is done", NULL},                      \
+     "Servers: write a snapshot to DIR when the training is complete.", NULL}, \
     {"bytes", 0, OPTION_BYTES, &task_given.bytes, "SIZE",                      \
-     "ops: of each all-reduce", NULL},                                         \
+     "ops: bytes of each all-reduce.", NULL},                                  \
     {"count", 0, OPTION_UNSIGNED, &task_count, "K",                            \
-     "ops: how many; 0: until the run ends", NULL}
+     "ops: number of all-reduces; 0: until the run ends.", NULL}
 /* clang-format on */
 
 /* For whom: for what both can be. */

@@ -17,10 +17,10 @@ static const char *role_text = "worker";
 static unsigned rank = UINT_MAX;
 
 static const struct option_spec options[] = {
-    {"role", 0, OPTION_CHOICE, &role_text, "ROLE", "what they are to be",
+    {"role", 0, OPTION_CHOICE, &role_text, "ROLE", "Role of the new nodes.",
      "worker|server|controller"},
     {"rank", 0, OPTION_UNSIGNED, &rank, "R",
-     "Rank of the first in the ring. Default: by number.", NULL},
+     "Rank of the first new node in the ring. Default: by node number.", NULL},
     {0},
 };
 
@@ -33,8 +33,10 @@ static int run(int operand_count, char **operands)
     if (operand_count && isdigit((unsigned char)*operands[0]))
         count = strtoul(operands[0], &end, 10);
     if (operand_count && (!end || *end || count < 1 || count > ADD_MAX))
-        return complain_with(GW_EINVAL, "add: how many? 1 to %d, not \"%.40s\"",
-                             ADD_MAX, operands[0]);
+        return complain_with(
+            GW_EINVAL,
+            "add: the number of nodes must be from 1 to %d, not \"%.40s\"",
+            ADD_MAX, operands[0]);
     json_t *request = json_pack("{sssssi}", "verb", "add", "role", role_text,
                                 "count", (int)count);
     if (rank != UINT_MAX)
@@ -45,11 +47,11 @@ static int run(int operand_count, char **operands)
 const struct command command_add = {
     .name = "add",
     .operands = "[K]",
-    .help = "add K nodes (one, if not said)",
+    .help = "add K nodes; default 1",
     .examples = "ringctl add\n"
                 "ringctl add 2\n"
                 "ringctl add --rank 1         between ranks 0 and 1\n"
-                "ringctl add --role server   takes its share of the slots\n",
+                "ringctl add --role server    gets its share of the slots\n",
     .options = options,
     .operands_max = 1,
     .run = run,

@@ -33,10 +33,10 @@ static int replicas; /* wanted of each slot; 0: there are no servers */
 static const struct option_spec options[] = {
     {"rate", 0, OPTION_TEXT, &rate_text, "N/s",
      "Faults per second, on average. Default: 0.2/s.", NULL},
-    {"for", 0, OPTION_DURATION, &for_ns, "TIME", "How long. Default: 1m.",
+    {"for", 0, OPTION_DURATION, &for_ns, "TIME", "Duration. Default: 1m.",
      NULL},
     {"faults", 0, OPTION_TEXT, &faults_word, "FILE",
-     "A fault schedule instead, as of sim.", NULL},
+     "Use this fault schedule, as for sim, instead of random faults.", NULL},
     {0},
 };
 
@@ -58,7 +58,7 @@ static enum gw_err parse_rate(double *rate, struct gw_error *why)
     if (end == rate_text || (*end && strcmp(end, "/s") != 0) || !(*rate > 0) ||
         *rate > 1000)
         return gw_fail(why, GW_EINVAL,
-                       "--rate wants faults a second, such as 0.2/s, not "
+                       "--rate must be faults per second, such as 0.2/s, not "
                        "\"%.40s\"",
                        rate_text);
     return GW_OK;
@@ -116,7 +116,7 @@ static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
     json_decref(status);
     if (count < CHAOS_FLOOR)
         return gw_fail(why, GW_EINVAL,
-                       "chaos wants %d members at least; there are %u",
+                       "chaos needs at least %d members; the run has %u",
                        CHAOS_FLOOR, count);
     return GW_OK;
 }
@@ -375,7 +375,8 @@ static enum gw_err blow(void *context, enum chaos_kind kind, const char *node,
     enum gw_err code =
         request ? ask(request, ask_timeout_ns(), &answer, why)
                 : gw_fail(why, GW_ENOTSUP,
-                          "no wire of a run delivers a message twice");
+                          "chaos: dup is not supported, because the transport "
+                          "of a run never delivers a message twice");
     code = report(given->output, at_s, kind, node, code,
                   code ? why->text : text_of(answer, "text", ""));
     json_decref(answer);
@@ -409,8 +410,8 @@ static int run(int operand_count, char **operands)
     (void)operands;
     if (faults_word && (rate_text || for_ns))
         return complain_with(GW_EINVAL,
-                             "chaos: --rate and --for are for random faults; a "
-                             "schedule has its own times");
+                             "chaos: --rate and --for cannot be used with "
+                             "--faults, because a schedule has its own times");
     if (!for_ns)
         for_ns = FOR_DEFAULT_NS;
     if (output_begin("ringctl chaos", common.output, fields, FIELDS, &output,
@@ -428,8 +429,8 @@ static int run(int operand_count, char **operands)
 
 const struct command command_chaos = {
     .name = "chaos",
-    .help = "faults at random, in a sequence that --seed gives again, or as "
-            "scheduled",
+    .help = "inject random faults, in a sequence that --seed repeats, or "
+            "those of a schedule",
     .examples = "ringctl chaos --seed 7 --rate 0.2/s --for 10m\n"
                 "ringctl chaos --faults 'at 1s crash 2 for 500ms'\n",
     .options = options,

@@ -91,7 +91,8 @@ static int run(int operand_count, char **operands)
 
 const struct command command_clocks = {
     .name = "clocks",
-    .help = "the workers: clock, unit, waiting; and the staleness of pulls",
+    .help = "print the workers: clock, unit, waiting time, and the staleness "
+            "of pulls",
     .examples = "ringctl clocks\n"
                 "ringctl clocks -o json\n",
     .run = run,

@@ -72,7 +72,8 @@ static int run(int operand_count, char **operands)
 
 const struct command command_controllers = {
     .name = "controllers",
-    .help = "the controllers: terms, logs, hellos heard, leases given",
+    .help =
+        "print the controllers: terms, logs, received hellos, granted leases",
     .examples = "ringctl controllers\n"
                 "ringctl kill leader; ringctl controllers\n",
     .run = run,

@@ -29,8 +29,8 @@ static int run_cut(int operand_count, char **operands)
 const struct command command_cut = {
     .name = "cut",
     .operands = "NODE,NODE...|NODE,NODE...",
-    .help = "part the nodes: nothing gets from one side to the other",
-    .examples = "ringctl cut '0,1|2,3'        quotes are for sh alone\n"
+    .help = "separate the nodes: no message passes between the sides",
+    .examples = "ringctl cut '0,1|2,3'        only sh needs the quotes\n"
                 "ringctl cut 0,1 2,3,c0       c0 is a controller\n"
                 "ringctl heal\n",
     .operands_min = 1,
@@ -47,7 +47,7 @@ static int run_heal(int operand_count, char **operands)
 
 const struct command command_heal = {
     .name = "heal",
-    .help = "take all cuts away",
+    .help = "remove all cuts",
     .examples = "ringctl heal\n",
     .run = run_heal,
 };

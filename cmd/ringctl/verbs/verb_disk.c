@@ -18,8 +18,8 @@ static int run_disk(int operand_count, char **operands)
     const char *how = operands[operand_count - 1];
     bool full = strcmp(how, "full") == 0;
     if (!full && strcmp(how, "free") != 0)
-        return complain_with(GW_EINVAL, "a disk is full or free, not \"%.40s\"",
-                             how);
+        return complain_with(GW_EINVAL,
+                             "disk must be full or free, not \"%.40s\"", how);
     if (target_parse_words(operand_count - 1, operands, &target, &why))
         return complain(&why);
     json_t *request = target_request("disk", target);
@@ -30,9 +30,9 @@ static int run_disk(int operand_count, char **operands)
 const struct command command_disk = {
     .name = "disk",
     .operands = "[controller] NODE|leader full|free",
-    .help = "let a controller's disk be full: it writes nothing more",
+    .help = "fill the disk of a controller: its next write fails",
     .examples = "ringctl disk c1 full\n"
-                "ringctl restart controller 1     with room on its disk\n",
+                "ringctl restart controller 1     with space on its disk\n",
     .operands_min = 2,
     .operands_max = 3,
     .run = run_disk,
@@ -48,7 +48,9 @@ static int run_drift(int operand_count, char **operands)
     double rate = off ? 1 : strtod(text, &end);
     if (!off && (end == text || *end || !isfinite(rate)))
         return complain_with(GW_EINVAL,
-                             "a rate such as 0.9, or off, not \"%.40s\"", text);
+                             "the rate must be a number such as 0.9, or off, "
+                             "not \"%.40s\"",
+                             text);
     if (target_parse_words(operand_count - 1, operands, &target, &why))
         return complain(&why);
     json_t *request = target_request("drift", target);
@@ -59,11 +61,10 @@ static int run_drift(int operand_count, char **operands)
 const struct command command_drift = {
     .name = "drift",
     .operands = "[worker|server|controller] NODE RATE|off",
-    .help = "let a node's clock run at so many seconds a second",
-    .examples =
-        "ringctl drift 2 0.5          it counts half a second a second\n"
-        "ringctl drift leader 1.2\n"
-        "ringctl drift 2 off\n",
+    .help = "set the rate of a node's clock, in seconds per second",
+    .examples = "ringctl drift 2 0.5          half a second per second\n"
+                "ringctl drift leader 1.2\n"
+                "ringctl drift 2 off\n",
     .operands_min = 2,
     .operands_max = 3,
     .run = run_drift,

@@ -13,7 +13,7 @@
 static bool all;
 
 static const struct option_spec options[] = {
-    {"all", 0, OPTION_FLAG, &all, NULL, "every run of this folder", NULL},
+    {"all", 0, OPTION_FLAG, &all, NULL, "End all runs of the folder.", NULL},
     {0},
 };
 
@@ -53,7 +53,7 @@ static int take_all_down(void)
             continue;
         enum gw_err code = take_down(attach, &answer, &why);
         if (code == GW_ENOTSUP) {
-            progress("run %s stays: %s", runs.names[i], why.text);
+            progress("run %s is left running: %s", runs.names[i], why.text);
         } else if (code) {
             status = complain(&why);
         } else {
@@ -67,7 +67,7 @@ static int take_all_down(void)
     }
     runs_fini(&runs);
     if (!*text)
-        snprintf(text, sizeof text, " none was up");
+        snprintf(text, sizeof text, " no run was up");
     json_t *answer =
         json_pack("{sos{sO}}", "text", json_sprintf("down:%s", text), "data",
                   "runs", gone);
@@ -86,7 +86,7 @@ static int run(int operand_count, char **operands)
     (void)operands;
     if (all)
         return take_all_down();
-    progress("taking it down");
+    progress("ending the run");
     if (session_attach(&attach, &why) || take_down(attach, &answer, &why))
         return complain(&why);
     int status = tell_answer("down", answer);
@@ -96,7 +96,7 @@ static int run(int operand_count, char **operands)
 
 const struct command command_down = {
     .name = "down",
-    .help = "end the run and all its processes; its directory stays",
+    .help = "end the run and all its processes; keep its directory",
     .examples = "ringctl down\n"
                 "ringctl down --run tiger\n"
                 "ringctl down --all\n",

@@ -19,15 +19,16 @@ static const char *trace;
 static unsigned last;
 
 static const struct option_spec options[] = {
-    {"follow", 'f', OPTION_FLAG, &follow, NULL, "what comes from now on", NULL},
+    {"follow", 'f', OPTION_FLAG, &follow, NULL,
+     "Print new events until the run ends.", NULL},
     {"chunks", 'c', OPTION_FLAG, &chunks, NULL,
-     "those of every chunk, too (with --follow)", NULL},
+     "Also print the events of each chunk (with --follow).", NULL},
     {"for", 0, OPTION_DURATION, &for_ns, "TIME",
-     "end after so long (with --follow)", NULL},
-    {"last", 'n', OPTION_UNSIGNED, &last, "N", "the last N of a recording",
-     NULL},
+     "End after TIME (with --follow).", NULL},
+    {"last", 'n', OPTION_UNSIGNED, &last, "N",
+     "Print only the last N events of a recording.", NULL},
     {"trace", 0, OPTION_TEXT, &trace, "FILE.json",
-     "write a Chrome trace, for Perfetto, and print nothing", NULL},
+     "Write a Chrome trace for Perfetto, and print nothing.", NULL},
     {0},
 };
 
@@ -52,8 +53,8 @@ static enum gw_err printer_begin(struct printer *p, struct gw_error *why)
     if (strcmp(common.output, "table") == 0)
         return GW_OK;
     return gw_fail(why, GW_ENOTSUP,
-                   "events come as text or, with -o jsonl, as a JSON object a "
-                   "line");
+                   "events: -o json and csv are not supported; use text or -o "
+                   "jsonl");
 }
 
 /* The file is complete, or *why says what is the matter. */
@@ -155,8 +156,9 @@ static enum gw_err print_recorded(struct printer *printer, struct gw_error *why)
     FILE *file = fopen(path, "re");
     if (!file && errno == ENOENT)
         return gw_fail(why, GW_EUNREACH,
-                       "nothing is recorded of this run: ringctl record begins "
-                       "that, ringctl events --follow shows what comes");
+                       "no recording of this run; start one with: ringctl "
+                       "record, or print new events with: ringctl events "
+                       "--follow");
     if (!file)
         return gw_fail_errno(why, "%s", path);
     enum gw_err code = print_lines(printer, file, path, why);
@@ -186,7 +188,7 @@ static int run(int operand_count, char **operands)
 
 const struct command command_events = {
     .name = "events",
-    .help = "the events that were recorded, or with --follow those that come",
+    .help = "print the recorded events, or new ones with --follow",
     .examples = "ringctl events --follow\n"
                 "ringctl events --follow --chunks --for 2s -o jsonl\n"
                 "ringctl events --last 20\n"

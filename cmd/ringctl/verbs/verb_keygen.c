@@ -9,7 +9,7 @@
 const struct command command_keygen = {
     .name = "keygen",
     .operands = "FILE",
-    .help = "make a key for a cluster: for --key, or $GRADWIRE_KEY",
+    .help = "create the key of a cluster, for --key or $GRADWIRE_KEY",
     .examples =
         "ringctl keygen lab.key; ringctl up 4 --wire tcp --key lab.key\n",
     .operands_min = 1,

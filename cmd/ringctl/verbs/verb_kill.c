@@ -75,19 +75,19 @@ static int run_drain(int operand_count, char **operands)
         .run = run_##word,                                                     \
     }
 
-NODE_COMMAND(kill, "end a node's process at once (SIGKILL)",
+NODE_COMMAND(kill, "kill a node's process (SIGKILL)",
              "ringctl kill 2\n"
-             "ringctl kill leader         whichever controller leads\n"
+             "ringctl kill leader         the controller that leads\n"
              "ringctl kill controller 1   or c1\n"
              "ringctl kill server 0       or s0\n");
-NODE_COMMAND(stop, "let a node leave politely: after the op under way",
+NODE_COMMAND(stop, "stop a node in order: after the current op",
              "ringctl stop 2\n");
 NODE_COMMAND(pause,
-             "freeze a node's process (SIGSTOP): a hang, seen from others",
+             "freeze a node's process (SIGSTOP), a hang for the other nodes",
              "ringctl pause 2\n"
              "ringctl resume 2\n");
-NODE_COMMAND(resume, "let a paused node go on (SIGCONT)", "ringctl resume 2\n");
-NODE_COMMAND(restart, "start a node that has ended anew, or end and start one",
+NODE_COMMAND(resume, "continue a paused node (SIGCONT)", "ringctl resume 2\n");
+NODE_COMMAND(restart, "start a node that has ended; end it first if it runs",
              "ringctl restart 2\n");
-NODE_COMMAND(drain, "let a node hand over what it holds, then leave",
+NODE_COMMAND(drain, "let a node hand over its slots, then leave",
              "ringctl drain 2\n");

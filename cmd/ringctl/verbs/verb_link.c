@@ -17,7 +17,8 @@
 static bool both;
 
 static const struct option_spec options[] = {
-    {"both", 'b', OPTION_FLAG, &both, NULL, "the way back, too", NULL},
+    {"both", 'b', OPTION_FLAG, &both, NULL,
+     "Also set the link in the other direction.", NULL},
     {0},
 };
 
@@ -97,10 +98,11 @@ static int run(int operand_count, char **operands)
             return complain(&why);
     if (ends[0].node == TARGET_LEADER || ends[1].node == TARGET_LEADER)
         return complain_with(GW_EINVAL,
-                             "link: which controller? Links have names such as "
-                             "c0; who leads changes");
+                             "link: name a controller, such as c0; leader is "
+                             "not possible because the leader changes");
     if (ends[0].role == ends[1].role && ends[0].node == ends[1].node)
-        return complain_with(GW_EINVAL, "link: %s has no link to itself",
+        return complain_with(GW_EINVAL,
+                             "link: %s has no link to itself; name two nodes",
                              operands[0]);
     if (operand_count == 2)
         return show(ends, operands);
@@ -117,12 +119,13 @@ const struct command command_link = {
     .name = "link",
     .operands = "FROM TO [delay TIME] [jitter TIME] [rate SIZE] [loss PERCENT] "
                 "[down|up|clear]",
-    .help = "set what a link does: delay, jitter, rate, loss, down",
+    .help = "set or print the properties of a link: delay, jitter, rate, loss, "
+            "down",
     .examples = "ringctl link 0 1 delay 5ms jitter 1ms\n"
                 "ringctl link 0 1 rate 100M loss 1% --both\n"
                 "ringctl link s0 w1 loss 5%        a server and a worker\n"
                 "ringctl link 0 1 clear\n"
-                "ringctl link 0 1              what it does now\n",
+                "ringctl link 0 1              prints the properties\n",
     .options = options,
     .operands_min = 2,
     .operands_max = 12,

@@ -73,7 +73,7 @@ static int run(int operand_count, char **operands)
     for (unsigned i = 0; i < runs.count && !interrupted; i++)
         print_row(output, runs.names[i]);
     if (runs.count == 0 && strcmp(common.output, "table") == 0)
-        fprintf(stderr, "no runs yet: ringctl up 4 starts one\n");
+        fprintf(stderr, "no runs yet; start one with: ringctl up 4\n");
     runs_fini(&runs);
     output_end(&output, NULL, interrupted != 0);
     return interrupted ? gw_err_exit(GW_EINTR) : 0;
@@ -81,7 +81,7 @@ static int run(int operand_count, char **operands)
 
 const struct command command_ls = {
     .name = "ls",
-    .help = "list the runs: those that live, and those that have ended",
+    .help = "list the runs: the running ones and those that have ended",
     .examples = "ringctl ls\n",
     .run = run,
 };

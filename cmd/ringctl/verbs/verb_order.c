@@ -35,8 +35,8 @@ static int run(int operand_count, char **operands)
         if (!list) {
             json_decref(request);
             return complain_with(GW_EINVAL,
-                                 "order: nodes are numbers with commas between "
-                                 "them, as in 0,2,1,3, not \"%.40s\"",
+                                 "order must be node numbers separated by "
+                                 "commas, such as 0,2,1,3, not \"%.40s\"",
                                  word);
         }
         json_object_set_new(request, "list", list);
@@ -49,9 +49,10 @@ static int run(int operand_count, char **operands)
 const struct command command_order = {
     .name = "order",
     .operands = "[numbers|racks|NODE,NODE...]",
-    .help = "order of the ring, and how often it crosses racks",
+    .help = "print or set the order of the ring, and count its crossings "
+            "between racks",
     .examples = "ringctl order\n"
-                "ringctl order racks          of the topology of the run\n"
+                "ringctl order racks          of the run's topology\n"
                 "ringctl order 0,2,1,3        then the others by number\n",
     .operands_max = 1,
     .run = run,

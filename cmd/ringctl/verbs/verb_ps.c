@@ -57,7 +57,8 @@ static int run(int operand_count, char **operands)
 
 const struct command command_ps = {
     .name = "ps",
-    .help = "the parameter servers: slots, rows, pushes and pulls of each",
+    .help =
+        "print the parameter servers: slots, rows, pushes and pulls of each",
     .examples = "ringctl ps\n"
                 "ringctl ps -v\n",
     .run = run,

@@ -34,7 +34,7 @@ static int run_record(int operand_count, char **operands)
 const struct command command_record = {
     .name = "record",
     .operands = "[FILE|off]",
-    .help = "write all events into FILE, or the run's directory",
+    .help = "record all events in FILE, or in the run's directory",
     .examples = "ringctl record\n"
                 "ringctl record kill.jsonl\n"
                 "ringctl record off\n",
@@ -46,7 +46,7 @@ static double speed;
 
 static const struct option_spec replay_options[] = {
     {"speed", 0, OPTION_REAL, &speed, "X",
-     "1 is as recorded; 0: slow enough to last 20 s", NULL},
+     "Speed. 1: as recorded; 0: slow enough for 20 s.", NULL},
     {0},
 };
 
@@ -76,7 +76,7 @@ static int run_replay(int operand_count, char **operands)
 const struct command command_replay = {
     .name = "replay",
     .operands = "FILE|RUN",
-    .help = "show a recording in the live view",
+    .help = "play a recording in the live view",
     .examples = "ringctl replay kill.jsonl\n"
                 "ringctl replay tiger --speed 0.01\n",
     .options = replay_options,

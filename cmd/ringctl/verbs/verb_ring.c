@@ -108,7 +108,7 @@ static int run(int operand_count, char **operands)
 
 const struct command command_ring = {
     .name = "ring",
-    .help = "the ring: who passes to whom, over what link",
+    .help = "print the ring: the successor of each node, and the links",
     .examples = "ringctl ring\n",
     .run = run,
 };

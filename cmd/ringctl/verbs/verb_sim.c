@@ -31,44 +31,56 @@ static bool each, shrinks, keeps_going;
 
 static const struct option_spec options[] = {
     {"nodes", 'n', OPTION_COUNT, &request.nodes, "N",
-     "members of the ring (default: as the seed has it); workers, 2", NULL},
+     "Members of the ring, or workers. Default: drawn from the seed for a "
+     "ring, 2 workers.",
+     NULL},
     {"servers", 's', OPTION_COUNT, &request.servers, "S",
-     "parameter servers, 1 to 6 (default 3)", NULL},
+     "Parameter servers, 1 to 6. Default: 3.", NULL},
     {"replicas", 0, OPTION_COUNT, &request.replicas, "R",
-     "of each slot (default 3, or as many as there are servers)", NULL},
+     "Replicas per slot. Default: 3, or the number of servers if it is "
+     "smaller.",
+     NULL},
     {"controllers", 0, OPTION_COUNT, &request.controllers, "C",
-     "1, 3 or 5 (default 3)", NULL},
+     "Controllers: 1, 3 or 5. Default: 3.", NULL},
     {"placement", 0, OPTION_CHOICE, &request.placement, "HOW",
-     "servers: some keys are hot, and slots are spread by count or by load",
+     "Servers: placement of the slots, by count or by load; some keys are hot.",
      "count|load"},
     {"ack", 0, OPTION_CHOICE, &ack, "WHO",
-     "a push is acknowledged when they have it", "all|primary"},
+     "Replicas that must have a push before it is acknowledged.",
+     "all|primary"},
     {"seeds", 0, OPTION_TEXT, &seeds_text, "A..B",
-     "all of these, up to the first that violates a rule", NULL},
+     "Run the seeds A to B, up to the first that violates a rule.", NULL},
     {"faults", 0, OPTION_TEXT, &faults_word, "FILE|FAULTS",
-     "these and nothing else: \"at 30ms crash 2; at 1s restart 2\", none",
+     "Inject only these faults, such as \"at 30ms crash 2; at 1s restart 2\", "
+     "or none.",
      NULL},
     {"raft", 0, OPTION_FLAG, &request.raft, NULL,
-     "Controllers have libraft's log, not an oracle.", NULL},
+     "Use the log of libraft for the controllers instead of an oracle.", NULL},
     {"for", 0, OPTION_DURATION, &request.for_ns, "TIME",
-     "virtual time (with --faults)", NULL},
+     "Virtual time to simulate (with --faults).", NULL},
     {"silent", 0, OPTION_FLAG, &request.silent, NULL,
-     "nobody is told when a process ends: only its silence tells", NULL},
+     "Do not report the end of a process: only its silence shows it.", NULL},
     {"unordered", 0, OPTION_FLAG, &request.unordered, NULL,
-     "ring: a late message is overtaken (with --faults)", NULL},
+     "Ring: let messages overtake a delayed message (with --faults).", NULL},
     {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
-     "members suspect by this plug-in", NULL},
+     "Use this plug-in for suspicion in the ring.", NULL},
     {"without", 0, OPTION_TEXT, &request.without, "RULE",
-     "leave out a rule: epoch-check; dedupe, lease, fencing", NULL},
+     "Leave out a rule: epoch-check (ring); dedupe, lease or fencing "
+     "(servers).",
+     NULL},
     {"keep-going", 'k', OPTION_FLAG, &keeps_going, NULL,
-     "all seeds, also after one that violates a rule", NULL},
-    {"each", 0, OPTION_FLAG, &each, NULL, "a row for each seed", NULL},
+     "Run all seeds, even after one that violates a rule.", NULL},
+    {"each", 0, OPTION_FLAG, &each, NULL, "Print one row per seed.", NULL},
     {"events", 0, OPTION_TEXT, &events, "FILE.jsonl",
-     "write the events of the last seed, for ringtop", NULL},
+     "Write the events of the last seed to FILE, for ringtop.", NULL},
     {"schedule", 0, OPTION_TEXT, &schedule, "FILE",
-     "write the faults of the last seed, for --faults (-: stdout)", NULL},
+     "Write the faults of the last seed to FILE, for --faults. -: standard "
+     "output.",
+     NULL},
     {"shrink", 0, OPTION_FLAG, &shrinks, NULL,
-     "of a violation, the few faults that matter (with --schedule)", NULL},
+     "After a violation, reduce the schedule to the faults that matter (with "
+     "--schedule).",
+     NULL},
     {0},
 };
 
@@ -133,7 +145,7 @@ static enum gw_err find_world(const char *name, const struct world_kind **kind,
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
                  worlds[i]->name);
     }
-    return gw_fail(why, GW_EINVAL, "no world \"%.40s\"; there is %s", name,
+    return gw_fail(why, GW_EINVAL, "unknown world \"%.40s\"; use %s", name,
                    known);
 }
 
@@ -141,12 +153,12 @@ static enum gw_err read_seeds(struct seeds *seeds, struct gw_error *why)
 {
     seeds->first = seeds->last = common.seed;
     if (seeds_text && !seeds_parse(seeds_text, seeds))
-        return gw_fail(why, GW_EINVAL, "--seeds wants A..B, not \"%.40s\"",
+        return gw_fail(why, GW_EINVAL, "--seeds must be A..B, not \"%.40s\"",
                        seeds_text);
     if (!seeds_text && each)
-        return gw_fail(why, GW_EINVAL, "--each wants --seeds A..B");
+        return gw_fail(why, GW_EINVAL, "--each needs --seeds A..B");
     if (shrinks && !schedule)
-        return gw_fail(why, GW_EINVAL, "--shrink wants --schedule FILE");
+        return gw_fail(why, GW_EINVAL, "--shrink needs --schedule FILE");
     return GW_OK;
 }
 
@@ -290,7 +302,7 @@ static enum gw_err tell_events(struct job *job, struct gw_error *why)
     }
     bool failed = ferror(file) != 0;
     failed = (!out && fclose(file) != 0) || failed;
-    return failed && !err ? gw_fail_errno(why, "writing %.200s", events) : err;
+    return failed && !err ? gw_fail_errno(why, "write to %.200s", events) : err;
 }
 
 static enum gw_err tell_schedule(struct job *job, struct gw_error *why)
@@ -374,7 +386,8 @@ static int run(int operand_count, char **operands)
 const struct command command_sim = {
     .name = "sim",
     .operands = "ring|servers",
-    .help = "a cluster in virtual time: the same machines, hostile networks",
+    .help = "simulate a cluster in virtual time, on an unreliable network, "
+            "with faults",
     .examples =
         "ringctl sim ring -n 5 --seed 7\n"
         "ringctl sim ring --seeds 1..200\n"

@@ -64,7 +64,7 @@ static int run(int operand_count, char **operands)
 
 const struct command command_slots = {
     .name = "slots",
-    .help = "where each slot is: primary, replicas in sync, learner, term",
+    .help = "print the slots: primary, replicas in sync, learner, term",
     .examples = "ringctl slots\n",
     .run = run,
 };

@@ -17,7 +17,7 @@ static int ask_with_time(json_t *request, const char *text)
     uint64_t ns = 0;
     if (strcmp(text, "off") != 0 && gw_parse_duration(text, &ns, &why)) {
         json_decref(request);
-        gw_wrap(&why, why.code, "a time or off");
+        gw_wrap(&why, why.code, "the value must be a time or off");
         return complain(&why);
     }
     json_object_set_new(request, "ns", json_integer((json_int_t)ns));
@@ -37,7 +37,7 @@ static int run_slow(int operand_count, char **operands)
 const struct command command_slow = {
     .name = "slow",
     .operands = "[worker|server] NODE TIME|off",
-    .help = "make a node take so much longer for a step; a server: a message",
+    .help = "slow a node down by TIME per step; a server, per message",
     .examples = "ringctl slow 2 20ms\n"
                 "ringctl slow 2 off\n",
     .operands_min = 2,
@@ -54,7 +54,7 @@ static int run_pace(int operand_count, char **operands)
 const struct command command_pace = {
     .name = "pace",
     .operands = "TIME|off",
-    .help = "slow motion: every chunk takes so long",
+    .help = "slow motion: delay each chunk by TIME",
     .examples = "ringctl pace 200ms\n"
                 "ringctl pace off\n",
     .operands_min = 1,

@@ -30,7 +30,7 @@ static int run(int operand_count, char **operands)
 const struct command command_snapshot = {
     .name = "snapshot",
     .operands = "DIR",
-    .help = "parameter servers write what they hold; up --restore DIR reads it",
+    .help = "write a snapshot of the parameter servers, for up --restore DIR",
     .examples = "ringctl snapshot here\n"
                 "ringctl up --servers 2 --restore here train lr heart_scale\n",
     .operands_min = 1,
@@ -52,7 +52,7 @@ static int run_mode(int operand_count, char **operands)
 const struct command command_mode = {
     .name = "mode",
     .operands = "bsp|ssp:S|asp|kofn:K[+drop]",
-    .help = "parameter servers: whom a worker waits for, from the next unit on",
+    .help = "set the mode of the parameter servers from the next unit on",
     .examples = "ringctl mode ssp:2\n",
     .operands_min = 1,
     .operands_max = 1,

@@ -13,7 +13,7 @@ static bool keep_going;
 
 static const struct option_spec options[] = {
     {"keep-going", 'k', OPTION_FLAG, &keep_going, NULL,
-     "go on after a command that failed", NULL},
+     "Continue after a command that fails.", NULL},
     {0},
 };
 
@@ -37,7 +37,7 @@ static int run_source(int operand_count, char **operands)
 const struct command command_source = {
     .name = "source",
     .operands = "FILE",
-    .help = "run the commands of a file, to the first that fails",
+    .help = "run the commands of a file, up to the first that fails",
     .examples = "ringctl source demo.ring\n",
     .options = options,
     .operands_min = 1,
@@ -55,12 +55,12 @@ static int run_quit(int operand_count, char **operands)
 
 const struct command command_quit = {
     .name = "quit",
-    .help = "leave the shell or end the script; so does Ctrl-D",
+    .help = "exit the shell or end the script, like Ctrl-D",
     .run = run_quit,
 };
 
 const struct command command_exit = {
     .name = "exit",
-    .help = "the same as quit",
+    .help = "same as quit",
     .run = run_quit,
 };

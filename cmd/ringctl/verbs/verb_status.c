@@ -184,7 +184,7 @@ static void print_fate(const json_t *r, char *out, size_t room)
         snprintf(out, room, "op %" PRId64 " %s", integer_of(r, "op", 0), fate);
     else
         snprintf(out, room, "%s",
-                 isnan(real_of(r, "decided_ms")) ? "undecided yet"
+                 isnan(real_of(r, "decided_ms")) ? "not decided yet"
                                                  : "between two ops");
 }
 
@@ -305,7 +305,7 @@ static int run(int operand_count, char **operands)
 
 const struct command command_status = {
     .name = "status",
-    .help = "what the run is doing: state, ring, every node, recoveries",
+    .help = "print the state of the run: ring, nodes, progress, recoveries",
     .examples = "ringctl status\n"
                 "ringctl status -o json\n",
     .run = run,

@@ -19,7 +19,7 @@ static int run(int operand_count, char **operands)
 const struct command command_topo = {
     .name = "topo",
     .operands = "FILE",
-    .help = "links get the delays and rates of a topology",
+    .help = "set the delays and rates of the links from a topology",
     .examples = "ringctl topo racks.topo\n"
                 "ringctl up 8 --topo racks.topo\n",
     .operands_min = 1,

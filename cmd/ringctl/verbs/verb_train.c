@@ -43,7 +43,7 @@ static int run(int operand_count, char **operands)
 const struct command command_train = {
     .name = "train",
     .operands = "MODEL [NET] [DATA] | ops",
-    .help = "give an idle run a model to train, or a ring ops to run",
+    .help = "train a model with an idle run, or run ops on a ring",
     .examples = "ringctl train lr heart_scale --epochs 20\n"
                 "ringctl train mf --mode ssp:2       parameter servers\n"
                 "ringctl train ops --bytes 1M --count 100\n",

@@ -29,34 +29,42 @@ static bool keep;
 
 static const struct option_spec options[] = {
     {"name", 0, OPTION_TEXT, &name, "NAME",
-     "of the run (default: --run, else a word that is free)", NULL},
+     "Name of the run. Default: that of --run, or an unused word.", NULL},
     {"controllers", 0, OPTION_UNSIGNED, &controllers, "1|3|5",
-     "1 lives in the supervisor, 3 and 5 are processes", "1|3|5"},
+     "Controllers: 1 runs in the supervisor, 3 and 5 are processes. Default: "
+     "1.",
+     "1|3|5"},
     {"servers", 0, OPTION_COUNT, &servers, "S",
-     "parameter servers instead of a ring", NULL},
+     "Parameter servers, instead of a ring.", NULL},
     {"workers", 0, OPTION_COUNT, &workers, "W",
-     "the same as N, beside --servers", NULL},
+     "Workers: same as N, for use with --servers.", NULL},
     {"replicas", 0, OPTION_COUNT, &replicas, "R",
-     "servers: of each slot (3, or as many as there are)", NULL},
-    {"slots", 0, OPTION_COUNT, &slots, "K", "servers: how many (64)", NULL},
+     "Servers: replicas per slot. Default: 3, or the number of servers if it "
+     "is smaller.",
+     NULL},
+    {"slots", 0, OPTION_COUNT, &slots, "K",
+     "Servers: number of slots. Default: 64.", NULL},
     {"restore", 0, OPTION_TEXT, &restore, "DIR",
-     "servers: begin from a snapshot", NULL},
+     "Servers: start from the snapshot in DIR.", NULL},
     {"placement", 0, OPTION_TEXT, &placement, "count|load|FILE.so",
-     "servers: slots are spread by count, by measured load, or by a plug-in",
+     "Servers: placement of the slots, by count, by measured load, or by a "
+     "plug-in.",
      "count|load"},
     {"weights", 0, OPTION_TEXT, &slot_weights, "FILE",
-     "for a plug-in: a number a slot (default: all weigh the same)", NULL},
+     "Weights for a placement plug-in, one number per slot. Default: equal "
+     "weights.",
+     NULL},
     {"topo", 0, OPTION_TEXT, &topo, "FILE",
-     "links have the delays and rates of this topology", NULL},
+     "Set the delays and rates of the links from this topology.", NULL},
     {"suspicion", 0, OPTION_TEXT, &suspicion, "FILE.so",
-     "members of the ring suspect by this plug-in", NULL},
-    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "shm, ipc or tcp",
+     "Use this plug-in for suspicion in the ring.", NULL},
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport: shm, ipc or tcp.",
      "shm|ipc|tcp"},
     KEY_OPTION,
     {"pace", 0, OPTION_DURATION, &pace_ns, "TIME",
-     "slow motion from the beginning", NULL},
+     "Delay each chunk by TIME (slow motion).", NULL},
     {"keep", 0, OPTION_FLAG, &keep, NULL,
-     "the run outlives the script or shell", NULL},
+     "Keep the run when the script or shell ends.", NULL},
     TASK_SPECS,
     {0},
 };
@@ -67,8 +75,10 @@ static enum gw_err parse_ranks(const char *word, unsigned *ranks,
     char *end;
     unsigned long count = strtoul(word, &end, 10);
     if (*end || count < 1 || count > RUN_RANKS_MAX)
-        return gw_fail(why, GW_EINVAL, "up: 1 to %d nodes, not \"%.40s\"",
-                       RUN_RANKS_MAX, word);
+        return gw_fail(
+            why, GW_EINVAL,
+            "up: the number of nodes must be from 1 to %d, not \"%.40s\"",
+            RUN_RANKS_MAX, word);
     *ranks = (unsigned)count;
     return GW_OK;
 }
@@ -90,8 +100,7 @@ static enum gw_err parse(int count, char **words, struct run_options *run,
     bool trains = strcmp(words[0], "train") == 0;
     if (!trains && strcmp(words[0], "ops") != 0)
         return gw_fail(why, GW_EINVAL,
-                       "up: \"%.40s\" is neither a number of nodes nor train "
-                       "nor ops",
+                       "up: \"%.40s\" must be a number of nodes, train or ops",
                        words[0]);
     return task_parse(whom, count - trains, words + trains, &run->work, why);
 }
@@ -190,16 +199,19 @@ static int run(int operand_count, char **operands)
                               .suspicion = suspicion ? policy : NULL,
                               .work = work_defaults};
     if (controllers != 1 && controllers != 3 && controllers != 5)
-        return complain_with(GW_EINVAL, "--controllers is 1, 3 or 5, not %u",
-                             controllers);
+        return complain_with(
+            GW_EINVAL, "--controllers must be 1, 3 or 5, not %u", controllers);
     if (parse(operand_count, operands, &run, &why))
         return complain(&why);
     if (workers && run.ranks != workers)
-        return complain_with(GW_EINVAL, "up: %u workers, or --workers %u?",
-                             run.ranks, workers);
+        return complain_with(
+            GW_EINVAL,
+            "up: %u workers and --workers %u conflict; use one of them",
+            run.ranks, workers);
     if (servers && replicas > servers)
-        return complain_with(GW_EINVAL, "%u replicas need as many servers",
-                             replicas);
+        return complain_with(
+            GW_EINVAL, "--replicas %u: only %u servers; use at most that many",
+            replicas, servers);
     progress("starting %u nodes", run.ranks + run.servers);
     if (supervisor_start(&run, &why))
         return complain(&why);
@@ -208,15 +220,16 @@ static int run(int operand_count, char **operands)
     fflush(stdout);
     if (!session_lasts() && !status)
         fprintf(stderr,
-                "It goes on in the background: ringctl status, ringtop, "
-                "ringctl down\n");
+                "The run continues in the background; see ringctl status, "
+                "ringtop, ringctl down.\n");
     return status;
 }
 
 const struct command command_up = {
     .name = "up",
     .operands = "[N] [train MODEL [NET] [DATA] | ops]",
-    .help = "start a ring of N nodes (4), or parameter servers and N workers",
+    .help = "start a ring of N nodes (default 4), or parameter servers and N "
+            "workers",
     .examples = "ringctl up 4\n"
                 "ringctl up 4 train lr heart_scale --epochs 50\n"
                 "ringctl up 3 ops --bytes 64K --pace 200ms --controllers 3\n"

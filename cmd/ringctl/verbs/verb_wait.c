@@ -35,7 +35,7 @@ static json_t *condition_request(const char *verb, int count, char **words,
     condition_destroy(&condition);
     json_t *request = json_pack("{ssss}", "verb", verb, "condition", text);
     if (!request)
-        *status = complain_with(GW_EINVAL, "the condition is no UTF-8");
+        *status = complain_with(GW_EINVAL, "the condition is not valid UTF-8");
     return request;
 }
 
@@ -62,7 +62,7 @@ static int run_wait(int operand_count, char **operands)
     if (!request)
         return status;
     const char *text = json_string_value(json_object_get(request, "condition"));
-    progress("waiting until %s (Ctrl-C ends the wait, not the run)", text);
+    progress("waiting for %s (Ctrl-C ends the wait, not the run)", text);
     json_object_set_new(request, "timeout_ns",
                         json_integer((json_int_t)common.timeout_ns));
     status = wait_for(request, text);
@@ -73,7 +73,8 @@ static int run_wait(int operand_count, char **operands)
 const struct command command_wait = {
     .name = "wait",
     .operands = "COND",
-    .help = "wait until a condition holds; --timeout TIME gives up with 124",
+    .help = "wait until a condition holds; after --timeout TIME fail with "
+            "status 124",
     .examples = "ringctl wait 'epoch>=2 && alive==4' --timeout 30s\n"
                 "ringctl wait done\n",
     .operands_min = 1,

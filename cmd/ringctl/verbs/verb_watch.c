@@ -19,10 +19,11 @@ static uint64_t for_ns, every_ns = 1000000000;
 static bool plain;
 
 static const struct option_spec options[] = {
-    {"for", 0, OPTION_DURATION, &for_ns, "TIME", "end after so long", NULL},
+    {"for", 0, OPTION_DURATION, &for_ns, "TIME", "End after TIME.", NULL},
     {"every", 0, OPTION_DURATION, &every_ns, "TIME",
-     "plain lines: how often to say how far it is", NULL},
-    {"plain", 0, OPTION_FLAG, &plain, NULL, "lines, also on a terminal", NULL},
+     "Plain lines: interval between progress lines.", NULL},
+    {"plain", 0, OPTION_FLAG, &plain, NULL, "Print lines, even on a terminal.",
+     NULL},
     {0},
 };
 
@@ -116,10 +117,11 @@ static int run(int operand_count, char **operands)
     (void)operand_count;
     (void)operands;
     if (every_ns == 0)
-        return complain_with(GW_EINVAL, "--every is above 0");
+        return complain_with(GW_EINVAL, "--every must be greater than 0");
     if (strcmp(common.output, "table") != 0)
-        return complain_with(GW_ENOTSUP, "watch is for people; programs take "
-                                         "events --follow -o jsonl");
+        return complain_with(
+            GW_ENOTSUP,
+            "watch prints text only; programs use events --follow -o jsonl");
     if (plain || for_ns || !on_terminal())
         return watch_lines();
     if (session_attach(&attach, &why))
@@ -131,7 +133,8 @@ static int run(int operand_count, char **operands)
 
 const struct command command_watch = {
     .name = "watch",
-    .help = "the live view (ringtop); without a terminal a line a change",
+    .help =
+        "show the live view (ringtop); without a terminal, one line per change",
     .examples = "ringctl watch\n"
                 "ringctl watch --for 5s\n",
     .options = options,

@@ -87,6 +87,6 @@ int view_run(char *const *words)
     int number = WTERMSIG(state); /* INT or TERM: before it could catch it */
     if (number == SIGINT || number == SIGTERM)
         return complain_with(GW_EINTR, "interrupted");
-    return complain_with(GW_EINTERNAL, "ringtop was ended by signal %d (%s)",
+    return complain_with(GW_EINTERNAL, "ringtop was killed by signal %d (%s)",
                          number, strsignal(number));
 }

@@ -35,7 +35,7 @@ enum gw_err node_begin(struct node *node, const struct node_beginning *how,
     struct orders *orders = malloc(sizeof *orders);
     enum gw_err code = GW_OK;
     if (!orders)
-        return gw_fail(why, GW_ENOMEM, "no memory for orders");
+        return gw_fail(why, GW_ENOMEM, "no memory for the orders");
     for (;;) {
         code = how->prepare ? how->prepare(node, why) : GW_OK;
         if (code)

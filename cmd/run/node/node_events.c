@@ -68,7 +68,7 @@ enum gw_err outbox_new(int wake_fd, struct outbox **out, struct gw_error *why)
 {
     struct outbox *outbox = calloc(1, sizeof *outbox);
     if (!outbox)
-        return gw_fail(why, GW_ENOMEM, "no memory for events");
+        return gw_fail(why, GW_ENOMEM, "no memory for the events");
     outbox->sink = (struct gw_sink){emit, close_sink};
     outbox->wake_fd = wake_fd;
     pthread_mutex_init(&outbox->lock, NULL);

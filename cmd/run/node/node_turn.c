@@ -270,7 +270,7 @@ static enum gw_err verdict(struct node *node, struct gw_error *why)
     enum gw_err code = gw_ring_check(node->ring, why);
     return code ? code
                 : gw_fail(why, GW_EWRONG,
-                          "after step %llu the members' states differed",
+                          "after step %llu the states of the members differ",
                           (unsigned long long)head->step);
 }
 

@@ -76,7 +76,7 @@ static enum gw_err prepare(struct ps_worker *w, size_t *keys,
     enum gw_err code = gw_unit_prepare(w->unit, &place, why);
     while (code == GW_PENDING) { /* rows of a stream that have not come */
         if (node_wants_to_leave(w->node))
-            return gw_fail(why, GW_EINTR, "told to leave");
+            return gw_fail(why, GW_EINTR, "asked to leave");
         node_nap(w->node, STREAM_NAP_NS);
         code = gw_unit_prepare(w->unit, &place, why);
     }

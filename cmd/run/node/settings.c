@@ -49,78 +49,90 @@ static const struct setting {
     size_t offset;
     const char *help;
 } table[] = {
-    {"epochs", SET_U64, ALL, TASK(epochs), "times that all samples are seen"},
-    {"batch", SET_SIZE, ALL, TASK(batch), "samples of a batch, in all parts"},
+    {"epochs", SET_U64, ALL, TASK(epochs), "Passes over the data."},
+    {"batch", SET_SIZE, ALL, TASK(batch), "Samples of a batch, in all parts."},
     {"updater", SET_UPDATER, ALL, TASK(updater),
-     "add, sgd, momentum, adagrad, adam, ftrl"},
-    {"rate", SET_FLOAT, ALL, TASK(rate), "learning rate; alpha of ftrl"},
-    {"momentum", SET_FLOAT, ALL, TASK(momentum), "of updater momentum"},
-    {"beta1", SET_FLOAT, ALL, TASK(beta1), "of adam"},
-    {"beta2", SET_FLOAT, ALL, TASK(beta2), "of adam"},
-    {"epsilon", SET_FLOAT, ALL, TASK(epsilon), "of adagrad and adam"},
-    {"beta", SET_FLOAT, ALL, TASK(beta), "of ftrl"},
-    {"l1", SET_FLOAT, ALL, TASK(l1), "of ftrl"},
-    {"l2", SET_FLOAT, ALL, TASK(l2), "weight decay"},
+     "add, sgd, momentum, adagrad, adam or ftrl"},
+    {"rate", SET_FLOAT, ALL, TASK(rate), "Learning rate; alpha of ftrl."},
+    {"momentum", SET_FLOAT, ALL, TASK(momentum),
+     "Momentum of the optimiser momentum."},
+    {"beta1", SET_FLOAT, ALL, TASK(beta1),
+     "Decay of the first moment of adam."},
+    {"beta2", SET_FLOAT, ALL, TASK(beta2),
+     "Decay of the second moment of adam."},
+    {"epsilon", SET_FLOAT, ALL, TASK(epsilon), "Epsilon of adagrad and adam."},
+    {"beta", SET_FLOAT, ALL, TASK(beta), "Beta of ftrl."},
+    {"l1", SET_FLOAT, ALL, TASK(l1), "L1 regularisation of ftrl."},
+    {"l2", SET_FLOAT, ALL, TASK(l2), "Weight decay."},
     {"on-demand", SET_SWITCH, LR | LINEAR, TASK(on_demand),
-     "rows stay in the file; each unit reads its own"},
-    {"users", SET_U32, MF, TASK(mf.users), "rows of the ratings"},
-    {"items", SET_U32, MF, TASK(mf.items), "columns of the ratings"},
+     "Keep the rows in the file; each unit reads its own."},
+    {"users", SET_U32, MF, TASK(mf.users), "Rows of the rating matrix."},
+    {"items", SET_U32, MF, TASK(mf.items), "Columns of the rating matrix."},
     {"rank", SET_U32, MF | CTR, TASK(mf.rank),
-     "of the truth, and what is learnt"},
-    {"ratings", SET_SIZE, MF, TASK(mf.ratings), "that are known"},
-    {"noise", SET_DOUBLE, MF, TASK(mf.noise), "standard deviation"},
-    {"noise", SET_DOUBLE, DRIFT, TASK(drift.noise), "standard deviation"},
-    {"dimension", SET_U32, WORDS, TASK(words.dimension), "of a vector"},
-    {"window", SET_U32, WORDS, TASK(words.window), "words on each side"},
+     "Rank of the true and of the learned matrix."},
+    {"ratings", SET_SIZE, MF, TASK(mf.ratings), "Number of known ratings."},
+    {"noise", SET_DOUBLE, MF, TASK(mf.noise),
+     "Standard deviation of the noise."},
+    {"noise", SET_DOUBLE, DRIFT, TASK(drift.noise),
+     "Standard deviation of the noise."},
+    {"dimension", SET_U32, WORDS, TASK(words.dimension), "Length of a vector."},
+    {"window", SET_U32, WORDS, TASK(words.window), "Words on each side."},
     {"negatives", SET_U32, WORDS, TASK(words.negatives),
-     "words drawn against each"},
+     "Negative samples per word."},
     {"min-count", SET_U64, WORD2VEC, TASK(words.min_count),
-     "rarer words are left out"},
+     "Minimum number of occurrences of a word."},
     {"subsample", SET_DOUBLE, WORDS, TASK(words.subsample),
-     "of frequent words; 0: none"},
-    {"walks", SET_U32, DEEPWALK, TASK(words.walks), "that begin at each node"},
-    {"length", SET_U32, DEEPWALK, TASK(words.length), "nodes of a walk"},
-    {"features", SET_U32, LINEAR, TASK(stream.features), "of a stream's rows"},
-    {"rows", SET_SIZE, LINEAR, TASK(stream.rows), "of a stream, in an epoch"},
-    {"features", SET_U32, DRIFT, TASK(drift.features), "of a row"},
-    {"rows", SET_SIZE, DRIFT, TASK(drift.rows), "of an epoch"},
+     "Subsampling of frequent words. 0: none."},
+    {"walks", SET_U32, DEEPWALK, TASK(words.walks),
+     "Walks that begin at each node."},
+    {"length", SET_U32, DEEPWALK, TASK(words.length), "Nodes of a walk."},
+    {"features", SET_U32, LINEAR, TASK(stream.features),
+     "Features of a stream's rows."},
+    {"rows", SET_SIZE, LINEAR, TASK(stream.rows),
+     "Rows of a stream per epoch."},
+    {"features", SET_U32, DRIFT, TASK(drift.features), "Features of a row."},
+    {"rows", SET_SIZE, DRIFT, TASK(drift.rows), "Rows of an epoch."},
     {"period", SET_DOUBLE, DRIFT, TASK(drift.period),
-     "rows after which the truth is as before"},
-    {"hidden", SET_U32, CARTPOLE, TASK(cartpole.hidden), "units of the agent"},
-    {"episodes", SET_SIZE, CARTPOLE, TASK(cartpole.episodes), "of an epoch"},
+     "Rows after which the truth repeats."},
+    {"hidden", SET_U32, CARTPOLE, TASK(cartpole.hidden),
+     "Hidden units of the agent."},
+    {"episodes", SET_SIZE, CARTPOLE, TASK(cartpole.episodes),
+     "Episodes of an epoch."},
     {"limit", SET_U32, CARTPOLE, TASK(cartpole.limit),
-     "steps of an episode, at most"},
+     "Maximum number of steps of an episode."},
     {"unroll", SET_U32, CARTPOLE, TASK(cartpole.unroll),
-     "n of n-step returns; steps of a trajectory"},
+     "Steps of an n-step return or of a trajectory."},
     {"discount", SET_DOUBLE, CARTPOLE, TASK(cartpole.discount),
-     "of rewards, a step"},
+     "Discount of rewards per step."},
     {"value-weight", SET_DOUBLE, CARTPOLE, TASK(cartpole.value_weight),
-     "of the value loss"},
+     "Weight of the value loss."},
     {"entropy-weight", SET_DOUBLE, CARTPOLE, TASK(cartpole.entropy_weight),
-     "of the entropy, which is rewarded"},
-    {"scale", SET_SWITCH, NET, TASK(net.scale), "divide values by the largest"},
-    {"half", SET_SWITCH, ANY, WORKER(half), "values travel as f16"},
+     "Weight of the entropy bonus."},
+    {"scale", SET_SWITCH, NET, TASK(net.scale),
+     "Divide all values by the largest."},
+    {"half", SET_SWITCH, ANY, WORKER(half), "Send values as f16."},
     {"top-share", SET_FLOAT, ANY, WORKER(top_share),
-     "only so much of a push travels at once"},
+     "Send only this share of a push immediately."},
     {"significant", SET_FLOAT, ANY, WORKER(significant),
-     "smaller changes of a row wait"},
+     "Delay smaller changes of a row."},
     {"no-key-cache", SET_SWITCH, ANY, WORKER(no_key_cache),
-     "key lists travel with every request"},
+     "Send the key list with every request."},
     {"no-place", SET_SWITCH, ANY, WORKER(no_place),
-     "shm: values are copied, never read in place"},
+     "With shm, copy values and never read them in place."},
     {"no-bundle", SET_SWITCH, ANY, WORKER(no_bundle),
-     "one message per slot of a request, not per server"},
+     "Send one message per slot of a request instead of one per server."},
     {"ask-routes", SET_SWITCH, ANY, WORKER(ask_routes),
-     "controllers are asked before each access"},
+     "Request the routes from the controllers before each access."},
     {"threads", SET_U32, ANY, SERVER(threads),
-     "of a server, that apply; with hogwild of a worker"},
+     "Threads of a server that apply pushes; with hogwild also of a worker."},
     {"hogwild", SET_SWITCH, ANY, SERVER(hogwild),
-     "threads write without locks"},
-    {"ack", SET_ACK, ANY, SERVER(ack_primary), "all or primary"},
+     "Let threads write without locks."},
+    {"ack", SET_ACK, ANY, SERVER(ack_primary),
+     "Replicas that acknowledge a push: all or primary."},
     {"no-dedupe", SET_SWITCH, ANY, SERVER(no_dedupe),
-     "what goes wrong: repeated pushes count again"},
+     "Count repeated pushes again, to show the resulting fault."},
     {"no-fencing", SET_SWITCH, ANY, SERVER(no_fencing),
-     "what goes wrong: replaced primaries serve on"},
+     "Let replaced primaries serve on, to show the resulting fault."},
 };
 enum { SETTINGS = sizeof table / sizeof *table };
 
@@ -139,8 +151,8 @@ const char *settings_help(unsigned i)
 static enum gw_err odd(const char *name, const char *wanted, const char *value,
                        struct gw_error *why)
 {
-    return gw_fail(why, GW_EINVAL, "%s is to be %s, not \"%.40s\"", name,
-                   wanted, value);
+    return gw_fail(why, GW_EINVAL, "%s must be %s, not \"%.40s\"", name, wanted,
+                   value);
 }
 
 static enum gw_err set_whole(const struct setting *s, const char *value,
@@ -219,7 +231,8 @@ static enum gw_err set(const struct setting *s, const char *value,
     case SET_ACK:
         return set_word(s, value, "all", "primary", at, why);
     }
-    return gw_fail(why, GW_EINTERNAL, "%s is of no kind", s->name);
+    return gw_fail(why, GW_EINTERNAL, "%s has an unknown kind of value",
+                   s->name);
 }
 
 /* ---- names ---- */
@@ -243,11 +256,12 @@ static enum gw_err find(const char *model, const struct settings *settings,
         suggestion_offer(&near, table[i].name);
     }
     if (other && !model)
-        return gw_fail(why, GW_EINVAL, "%s is for a model, and there is none",
-                       name);
+        return gw_fail(why, GW_EINVAL,
+                       "%s is a setting of models; name a model first", name);
     if (other)
-        return gw_fail(why, GW_EINVAL, "the model %s has no %s", model, name);
-    return gw_fail(why, GW_EINVAL, "there is no setting \"%s\"%s", name,
+        return gw_fail(why, GW_EINVAL, "the model %s has no setting %s", model,
+                       name);
+    return gw_fail(why, GW_EINVAL, "unknown setting \"%s\"%s", name,
                    suggestion_text(&near, hint));
 }
 
@@ -278,8 +292,7 @@ enum gw_err settings_parse(const char *model, const char *text,
         snprintf(pair, sizeof pair, "%.*s", (int)length, text);
         if (length >= sizeof pair || !split(pair, &value))
             return gw_fail(why, GW_EINVAL,
-                           "a setting is written name=value, not \"%.40s\"",
-                           pair);
+                           "a setting must be name=value, not \"%.40s\"", pair);
         if (find(model, settings, pair, &setting, why) ||
             set(setting, value, settings, why))
             return GW_EINVAL;
@@ -296,6 +309,6 @@ enum gw_err settings_check_hogwild(const struct settings *settings,
     unsigned threads = settings->server.threads;
     if (!settings->server.hogwild || (threads >= LEAST && threads <= MOST))
         return GW_OK;
-    return gw_fail(why, GW_EINVAL, "hogwild wants %d to %d threads, not %u",
+    return gw_fail(why, GW_EINVAL, "hogwild needs %d to %d threads, not %u",
                    LEAST, MOST, threads ? threads : 1);
 }

@@ -21,7 +21,8 @@ enum gw_err work_ops_load(struct work *work, struct gw_error *why)
     work->type = GW_I64;
     work->count = work->order.bytes / sizeof(int64_t);
     if (work->count == 0)
-        return gw_fail(why, GW_EINVAL, "ops: at least %zu bytes each",
+        return gw_fail(why, GW_EINVAL,
+                       "ops: the size must be at least %zu bytes",
                        sizeof(int64_t));
     work->mine = gw_alloc(work->count * sizeof(int64_t), why);
     return work->mine ? GW_OK : GW_ENOMEM;
@@ -59,7 +60,7 @@ static enum gw_err blame(struct work *work, const struct gw_ring_result *result,
                    "op %llu, element %zu: node %u counts %u times, and %s",
                    (unsigned long long)result->op, element, wrong, times,
                    result->contributors >> wrong & 1 ? "is a contributor"
-                                                     : "is no contributor");
+                                                     : "is not a contributor");
 }
 
 enum gw_err work_judge(struct work *work, const struct gw_ring_result *result,

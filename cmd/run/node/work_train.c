@@ -118,7 +118,7 @@ enum gw_err work_train_load(struct work *work, uint64_t seed,
         return code;
     size_t batches = gw_order_batches(&work->rows);
     if (batches >= GW_NONE)
-        return gw_fail(why, GW_EINVAL, "%zu batches an epoch are too many",
+        return gw_fail(why, GW_EINVAL, "%zu batches per epoch are too many",
                        batches);
     gw_order_shuffle(&work->rows, work->shuffled);
     work->state_bytes =

@@ -29,8 +29,8 @@ static enum gw_err parse_line(const char *file, unsigned line, char *text,
         *weight >= 0)
         return GW_OK;
     return gw_fail(why, GW_EDATA,
-                   "%.200s:%u: a weight is a number that is not below 0", file,
-                   line);
+                   "%.200s:%u: each weight must be a number of at least 0",
+                   file, line);
 }
 
 static enum gw_err read_lines(const char *file, FILE *in, unsigned slots,
@@ -52,10 +52,13 @@ static enum gw_err read_lines(const char *file, FILE *in, unsigned slots,
     }
     if (count != slots)
         return gw_fail(why, GW_EDATA,
-                       "%.200s: %u weights, and the run has %u slots", file,
+                       "%.200s: %u weights, but the run has %u slots", file,
                        count, slots);
-    return sum > 0 ? GW_OK
-                   : gw_fail(why, GW_EDATA, "%.200s: all weights are 0", file);
+    return sum > 0
+               ? GW_OK
+               : gw_fail(why, GW_EDATA,
+                         "%.200s: at least one weight must be greater than 0",
+                         file);
 }
 
 static enum gw_err read_weights(const char *file, unsigned slots,
@@ -84,14 +87,15 @@ enum gw_err policy_open(const char *placement, const char *weights,
         why = &own;
     if (weights && (by_load || by_count))
         return gw_fail(why, GW_EINVAL,
-                       "weights of slots are for a placement that is a "
-                       "plug-in: name one");
+                       "--weights needs a placement plug-in; name one with "
+                       "--placement");
     if (by_load || by_count)
         return GW_OK;
     enum gw_err code =
         gw_plugin_open(placement, GW_PLUGIN_PLACEMENT, &policy->plugin, why);
     if (!code && !policy->plugin->placement->choose)
-        code = gw_fail(why, GW_EDATA, "%.200s: it chooses nothing", placement);
+        code = gw_fail(why, GW_EDATA, "%.200s: the plug-in chooses nothing",
+                       placement);
     if (!code && weights)
         code = read_weights(weights, slots, policy->weight, why);
     if (code)

@@ -41,7 +41,7 @@ static enum gw_err hear_starter(struct run *run, struct gw_error *why)
     ssize_t bytes = recv(run->starter, text, sizeof text, 0);
     json_t *json = bytes > 0 ? json_loadb(text, (size_t)bytes, 0, NULL) : NULL;
     if (!json)
-        return gw_fail(why, GW_EINTERNAL, "a run begins with its options");
+        return gw_fail(why, GW_EINTERNAL, "missing options of the run");
     enum gw_err code = options_decode(json, &run->room, &run->options, why);
     json_decref(json);
     return code ? code : options_check(&run->options, why);
@@ -209,7 +209,8 @@ static void explain_forming(struct run *run)
     char trouble[SENTENCE_MAX], control[200];
     status_trouble(run, trouble);
     control_text(run, control);
-    gw_fail(&run->failed, GW_ETIMEOUT, "the %s did not form in %d s: %s%s%s",
+    gw_fail(&run->failed, GW_ETIMEOUT,
+            "the %s did not form within %d s: %s%s%s",
             has_servers(run) ? "crew" : "ring", (int)(FORM_NS / 1000000000),
             trouble, *control ? "; " : "", control);
 }
@@ -382,7 +383,7 @@ int supervisor_main(int argc, char **argv)
         answer_starter(
             &run, why.code ? &why
                            : &(struct gw_error){.code = GW_EINTR,
-                                                .text = "it was told to end"});
+                                                .text = "it was asked to end"});
     return gw_err_exit(why.code);
 }
 

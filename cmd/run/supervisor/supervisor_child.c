@@ -358,7 +358,7 @@ static void tell_end(struct run *run, struct child *child, int status)
     else if (WEXITSTATUS(status) == EXEC_FAILED && !child->noted)
         snprintf(child->text, room, "the program could not be started");
     else
-        snprintf(child->text, room, "ended with status %d",
+        snprintf(child->text, room, "exited with status %d",
                  WEXITSTATUS(status));
     if (!run->formed && !run->ending && !run->failed.code)
         gw_fail(&run->failed, GW_ELOST, "%s: %s", name, child->text);

@@ -191,7 +191,7 @@ static void look_for_loss(struct run *run, const struct gw__news *before)
         return;
     run->control->empty_ns = gw_now_ns();
     run->states_lost++;
-    fprintf(stderr, "epoch %llu: " STATE_LOST "; it begins anew\n",
+    fprintf(stderr, "epoch %llu: " STATE_LOST "; it is being restarted\n",
             (unsigned long long)run->news.view.epoch);
 }
 

@@ -119,14 +119,14 @@ static void answer_begin(const struct request *request)
         json_string_value(json_object_get(request->json, "file"));
     struct gw_error why;
     if (run->recording)
-        refuse(request, GW_EINVAL, "%.300s is being recorded already",
+        refuse(request, GW_EINVAL, "a recording to %.300s is already running",
                run->recording->path);
     else if (record_begin(run, path, &why))
         refuse(request, why.code, "%s", why.text);
     else
         serve_answer(run, &request->asker, GW_OK,
                      json_pack("{s:s}", "file", run->recording->path),
-                     "recording into %.300s was begun, epoch %llu",
+                     "recording to %.300s started, epoch %llu",
                      run->recording->path,
                      (unsigned long long)run->news.view.epoch);
 }
@@ -138,7 +138,7 @@ static void answer_end(const struct request *request)
     uint64_t count;
     char path[PATH_MAX + 16];
     if (!run->recording) {
-        refuse(request, GW_EINVAL, "nothing is being recorded");
+        refuse(request, GW_EINVAL, "no recording is running");
         return;
     }
     snprintf(path, sizeof path, "%s", run->recording->path);
@@ -148,7 +148,7 @@ static void answer_end(const struct request *request)
         serve_answer(
             run, &request->asker, GW_OK,
             json_pack("{s:s, s:I}", "file", path, "events", (json_int_t)count),
-            "%llu events were recorded in %.300s, epoch %llu",
+            "%llu events recorded in %.300s, epoch %llu",
             (unsigned long long)count, path,
             (unsigned long long)run->news.view.epoch);
 }
@@ -158,7 +158,7 @@ void verb_record(const struct request *request)
     enum event_level before = events_level(request->run);
     const json_t *on = json_object_get(request->json, "on");
     if (on && !json_is_boolean(on))
-        refuse(request, GW_EINVAL, "\"on\" is true or false");
+        refuse(request, GW_EINVAL, "\"on\" must be true or false");
     else if (on && json_is_false(on))
         answer_end(request);
     else

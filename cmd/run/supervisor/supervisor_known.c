@@ -81,8 +81,8 @@ static void write_down(struct run *run, struct child *child, uint64_t now)
     write_own(file);
     fclose(file);
     fprintf(stderr,
-            "%s is not a member after %.3g s: what all processes know "
-            "is in %s\n",
+            "%s is not a member after %.3g s: the state of all processes is "
+            "in %s\n",
             name, (double)(now - child->joins_ns) / 1e9, child->known_in);
     children_order(run); /* to tell what they know */
 }

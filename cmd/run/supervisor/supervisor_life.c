@@ -28,7 +28,7 @@ static struct child *controller_named(struct run *run, json_int_t number,
     if (number == -1) {
         number = control_leader(run);
         if (number < 0) {
-            gw_fail(why, GW_EINVAL, "no controller leads: %u of %u %s there",
+            gw_fail(why, GW_EINVAL, "no controller leads: %u of %u %s alive",
                     controllers_alive(run), controllers_all(run),
                     controllers_alive(run) == 1 ? "is" : "are");
             return NULL;
@@ -73,7 +73,7 @@ struct child *child_named(struct run *run, const json_t *name,
     const json_t *node =
         json_is_object(name) ? json_object_get(name, "node") : name;
     if (!json_is_integer(node)) {
-        gw_fail(why, GW_EINVAL, "which node? \"node\" is its number");
+        gw_fail(why, GW_EINVAL, "no node given; \"node\" must be its number");
         return NULL;
     }
     if (!role || strcmp(role, "worker") == 0)
@@ -99,8 +99,8 @@ static struct child *living(const struct request *request)
     child_name(child, name);
     if (child->role == GW__CONTROLLER && request->run->controller_count == 0)
         refuse(request, GW_ENOTSUP,
-               "%s lives in the supervisor; a run that was started with "
-               "--controllers 3 has processes of them",
+               "%s runs in the supervisor; only a run with --controllers 3 or "
+               "5 has controller processes",
                name);
     else if (child->awaits)
         refuse(request, GW_EINVAL, "%s is being restarted", name);
@@ -304,14 +304,16 @@ static bool may_add(const struct request *request, const char *role)
     if (!role || strcmp(role, "worker") == 0)
         return true;
     if (controller)
-        refuse(request, GW_ENOTSUP,
-               "the number of controllers is fixed when a run begins");
+        refuse(
+            request, GW_ENOTSUP,
+            "the number of controllers cannot change while a run is running");
     else if (server)
         refuse(request, GW_ENOTSUP,
-               "a ring has workers and controllers only; up --servers starts "
-               "servers");
+               "a ring has only workers and controllers; start servers with: "
+               "up --servers");
     else
-        refuse(request, GW_EINVAL, "there is no role %.20s", role);
+        refuse(request, GW_EINVAL,
+               "unknown role %.20s; use worker, server or controller", role);
     return false;
 }
 
@@ -340,13 +342,15 @@ void verb_add(const struct request *request)
     if (!may_add(request, role))
         return;
     if (count < 1 || count > ADD_MAX) {
-        refuse(request, GW_EINVAL, "add 1 to %d nodes", ADD_MAX);
+        refuse(request, GW_EINVAL,
+               "add: the number of nodes must be from 1 to %d", ADD_MAX);
         return;
     }
     bool server = role && strcmp(role, "server") == 0;
     const json_t *rank = json_object_get(request->json, "rank");
     if (rank && has_servers(run)) {
-        refuse(request, GW_ENOTSUP, "add: only members of a ring have a rank");
+        refuse(request, GW_ENOTSUP,
+               "add: --rank is only for members of a ring");
         return;
     }
     struct child *children = server ? run->servers : run->workers;
@@ -358,7 +362,8 @@ void verb_add(const struct request *request)
     for (json_int_t i = 0; i < count && !why.code; i++) {
         struct child *child = next_child(run, children, most);
         if (!child)
-            gw_fail(&why, GW_EINVAL, "there is room for %u %ss", most, what);
+            gw_fail(&why, GW_EINVAL, "there is space for only %u more %ss",
+                    most, what);
         else if (!start_at(run, child, rank, i, &why))
             json_array_append_new(nodes, json_integer(child->number));
     }
@@ -374,20 +379,21 @@ void verb_slow(const struct request *request)
     if (!child)
         return;
     if (child->role == GW__CONTROLLER) {
-        refuse(request, GW_ENOTSUP, "a controller does not compute");
+        refuse(request, GW_ENOTSUP,
+               "a controller does not compute; name a worker or server");
         return;
     }
     if (!request_ns(request, &child->slow_ns))
         return;
     child_order(request->run, child);
     if (child->slow_ns)
-        snprintf(what, sizeof what, "slowed by %g ms a %s",
+        snprintf(what, sizeof what, "slowed by %g ms per %s",
                  (double)child->slow_ns / 1e6,
                  child->role == GW__SERVER ? "message"
                  : child->crew             ? "unit"
                                            : "step");
     else
-        snprintf(what, sizeof what, "made as fast as before");
+        snprintf(what, sizeof what, "set to full speed");
     done(request, child, what);
 }
 
@@ -402,7 +408,7 @@ void verb_disk(const struct request *request)
     if (!child)
         return;
     if (child->role != GW__CONTROLLER) {
-        refuse(request, GW_ENOTSUP, "only controllers write to a disk");
+        refuse(request, GW_ENOTSUP, "disk: only controllers write to a disk");
         return;
     }
     bool full = json_is_true(json_object_get(request->json, "full"));
@@ -418,7 +424,7 @@ void verb_disk(const struct request *request)
                (int)child->pid, strerror(errno));
     else
         done(request, child,
-             full ? "given a full disk" : "given room to write");
+             full ? "given a full disk" : "given a disk with space");
 }
 
 void verb_drift(const struct request *request)
@@ -429,13 +435,14 @@ void verb_drift(const struct request *request)
     if (!child)
         return;
     if (!(rate >= GW__CLOCK_RATE_MIN && rate <= GW__CLOCK_RATE_MAX)) {
-        refuse(request, GW_EINVAL, "a clock runs at %g to %g seconds a second",
+        refuse(request, GW_EINVAL,
+               "the rate of a clock must be from %g to %g seconds per second",
                GW__CLOCK_RATE_MIN, GW__CLOCK_RATE_MAX);
         return;
     }
     child->clock_rate = rate;
     touched(child);
     child_order(request->run, child);
-    snprintf(what, sizeof what, "given a clock of %g seconds a second", rate);
+    snprintf(what, sizeof what, "given a clock of %g seconds per second", rate);
     done(request, child, what);
 }

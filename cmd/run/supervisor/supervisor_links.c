@@ -24,7 +24,7 @@ static enum gw_err get(const json_t *request, const char *name, json_int_t most,
     if (!json_is_integer(given) || json_integer_value(given) < 0 ||
         json_integer_value(given) > most)
         return gw_fail(why, GW_EINVAL,
-                       "\"%s\" is a whole number from 0 to %lld", name,
+                       "\"%s\" must be a whole number from 0 to %lld", name,
                        (long long)most);
     *value = json_integer_value(given);
     return GW_OK;
@@ -42,7 +42,7 @@ enum gw_err link_change(struct gw_ring_link *link, const json_t *request,
         get(request, "loss_ppm", MILLION, &loss, why))
         return GW_EINVAL;
     if (down && !json_is_boolean(down))
-        return gw_fail(why, GW_EINVAL, "\"down\" is true or false");
+        return gw_fail(why, GW_EINVAL, "\"down\" must be true or false");
     link->delay_us = (uint32_t)delay;
     link->jitter_us = (uint32_t)jitter;
     link->rate = (uint64_t)rate;

@@ -49,8 +49,8 @@ void verb_link(const struct request *request)
     children_order(run);
     json_t *data = link_json(there);
     link_words_print(data, rule, sizeof rule);
-    snprintf(text, sizeof text, "the link %s%s%s was set: %s",
-             child_short(from, a), both ? "<>" : ">", child_short(to, b), rule);
+    snprintf(text, sizeof text, "link %s%s%s set: %s", child_short(from, a),
+             both ? "<>" : ">", child_short(to, b), rule);
     answer(request, data, text);
 }
 
@@ -62,7 +62,7 @@ static enum gw_err read_side(struct run *run, const json_t *list,
     size_t i;
     json_t *name;
     if (json_array_size(list) == 0)
-        return gw_fail(why, GW_EINVAL, "a cut has two sides: left and right");
+        return gw_fail(why, GW_EINVAL, "cut needs two sides: left and right");
     json_array_foreach(list, i, name)
     {
         const struct child *child = child_named(run, name, why);
@@ -132,7 +132,7 @@ void verb_cut(const struct request *request)
         return;
     }
     if (left & right) {
-        refuse(request, GW_EINVAL, "a node cannot stand on both sides");
+        refuse(request, GW_EINVAL, "cut: a node cannot be on both sides");
         return;
     }
     place_controllers(run, &left, &right);
@@ -141,7 +141,7 @@ void verb_cut(const struct request *request)
     children_order(run);
     describe(run, left, a, sizeof a);
     describe(run, right, b, sizeof b);
-    snprintf(text, sizeof text, "%s were cut off from %s", a, b);
+    snprintf(text, sizeof text, "%s cut off from %s", a, b);
     answer(request, NULL, text);
 }
 
@@ -154,7 +154,7 @@ void verb_heal(const struct request *request)
         snprintf(text, sizeof text, "%u link%s healed", healed,
                  healed == 1 ? " was" : "s were");
     else
-        snprintf(text, sizeof text, "nothing was cut");
+        snprintf(text, sizeof text, "no cut to heal");
     answer(request, NULL, text);
 }
 
@@ -167,9 +167,9 @@ void verb_pace(const struct request *request)
         return;
     children_order(request->run);
     if (request->run->pace_ns)
-        snprintf(text, sizeof text, "the pace was set to %g ms a chunk",
+        snprintf(text, sizeof text, "the pace is %g ms per chunk",
                  (double)request->run->pace_ns / 1e6);
     else
-        snprintf(text, sizeof text, "slow motion was ended");
+        snprintf(text, sizeof text, "slow motion ended");
     answer(request, NULL, text);
 }

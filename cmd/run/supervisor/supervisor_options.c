@@ -76,7 +76,7 @@ json_t *options_encode(const struct run_options *options)
 static enum gw_err odd(const char *name, const char *wanted,
                        struct gw_error *why)
 {
-    return gw_fail(why, GW_EINVAL, "\"%s\" is to be %s", name, wanted);
+    return gw_fail(why, GW_EINVAL, "\"%s\" must be %s", name, wanted);
 }
 
 static enum gw_err get_text(const json_t *json, const char *name, char *room,
@@ -242,19 +242,22 @@ static enum gw_err check_servers(const struct run_options *options,
 {
     if (options->suspicion)
         return gw_fail(why, GW_EINVAL,
-                       "a suspicion is for rings, not for servers");
+                       "--suspicion is only for rings, not for servers");
     if (options->servers > RUN_SERVERS_MAX)
-        return gw_fail(why, GW_EINVAL, "a run has at most %d servers, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "the number of servers must be at most %d, not %u",
                        RUN_SERVERS_MAX, options->servers);
     if (options->ranks < 1 || options->ranks > RUN_WORKERS_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "a run with servers has 1 to %d workers, not %u",
+                       "the number of workers must be from 1 to %d, not %u",
                        RUN_WORKERS_MAX, options->ranks);
     if (options->replicas > GW_PS_REPLICAS_MAX)
-        return gw_fail(why, GW_EINVAL, "a slot has at most %d replicas, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "the number of replicas must be at most %d, not %u",
                        GW_PS_REPLICAS_MAX, options->replicas);
     if (options->slots > GW_PS_SLOTS_MAX)
-        return gw_fail(why, GW_EINVAL, "there are at most %d slots, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "the number of slots must be at most %d, not %u",
                        GW_PS_SLOTS_MAX, options->slots);
     return check_placement(options, why);
 }
@@ -265,14 +268,16 @@ static enum gw_err check_members(const struct run_options *options,
     if (options->servers)
         return check_servers(options, why);
     if (options->ranks < 1 || options->ranks > RUN_RANKS_MAX)
-        return gw_fail(why, GW_EINVAL, "a run has 1 to %d nodes, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "the number of nodes must be from 1 to %d, not %u",
                        RUN_RANKS_MAX, options->ranks);
     if (options->replicas || options->slots || options->restore ||
         options->straggler || options->placement || options->slot_weights ||
         options->work.mode || options->work.parts || options->work.snapshot)
-        return gw_fail(why, GW_EINVAL,
-                       "a ring has no replicas, slots, snapshots, modes, "
-                       "parts and policies; a run with servers has");
+        return gw_fail(
+            why, GW_EINVAL,
+            "a ring has no replicas, slots, snapshots, modes, "
+            "parts and policies; only a run with --servers has them");
     return GW_OK;
 }
 
@@ -285,9 +290,10 @@ enum gw_err options_check(const struct run_options *options,
         return code;
     if (c > RUN_CONTROLLERS_MAX || (c != 0 && c % 2 == 0))
         return gw_fail(why, GW_EINVAL,
-                       "a run has 1, 3 or 5 controllers, not %u", c);
+                       "the number of controllers must be 1, 3 or 5, not %u",
+                       c);
     if (options->wire && !is_wire(options->wire))
-        return gw_fail(why, GW_EINVAL, "there is no wire %s (shm, ipc, tcp)",
+        return gw_fail(why, GW_EINVAL, "unknown wire %s; use shm, ipc or tcp",
                        options->wire);
     return options->name ? run_name_check(options->name, why) : GW_OK;
 }

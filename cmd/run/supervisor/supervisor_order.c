@@ -28,19 +28,22 @@ static enum gw_err check_training(const struct work_options *work,
     enum gw_model_kind kind;
     if (!work->model || !work->file)
         return gw_fail(why, GW_EINVAL,
-                       "training wants a model and a file of rows");
+                       "train: name a model and a file of rows");
     enum gw_err code = gw_model_parse(work->model, &kind, why);
     if (code)
         return code;
     if (work->epochs == 0 || work->batch == 0)
-        return gw_fail(why, GW_EINVAL, "epochs and batch are at least 1");
+        return gw_fail(why, GW_EINVAL, "epochs and batch must be at least 1");
     if (!(work->rate > 0) || !isfinite(work->rate))
-        return gw_fail(why, GW_EINVAL, "the learning rate is above 0, not %g",
+        return gw_fail(why, GW_EINVAL,
+                       "the learning rate must be greater than 0, not %g",
                        work->rate);
     if (!(work->l2 >= 0) || !isfinite(work->l2))
-        return gw_fail(why, GW_EINVAL, "l2 is at least 0, not %g", work->l2);
+        return gw_fail(why, GW_EINVAL, "l2 must be at least 0, not %g",
+                       work->l2);
     if (!(work->momentum >= 0 && work->momentum < 1))
-        return gw_fail(why, GW_EINVAL, "momentum is from 0 to below 1, not %g",
+        return gw_fail(why, GW_EINVAL,
+                       "momentum must be at least 0 and less than 1, not %g",
                        work->momentum);
     return GW_OK;
 }
@@ -53,8 +56,8 @@ static enum gw_err take_settings(const char *text, struct work_order *order,
     if (!text || order->on_demand || strcmp(text, "on-demand=0") == 0)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "a ring has the setting on-demand, which is 0 or 1, and no "
-                   "other; a run with servers has more");
+                   "a ring has only the setting on-demand, which must be 0 or "
+                   "1");
 }
 
 static enum gw_err check_ops(const struct work_options *work,
@@ -62,7 +65,8 @@ static enum gw_err check_ops(const struct work_options *work,
 {
     enum { MOST = 1 << 30 };
     if (work->bytes < sizeof(int64_t) || work->bytes > MOST)
-        return gw_fail(why, GW_EINVAL, "ops are of 8 bytes to 1G, not %llu",
+        return gw_fail(why, GW_EINVAL,
+                       "the size of ops must be from 8 bytes to 1G, not %llu",
                        (unsigned long long)work->bytes);
     return GW_OK;
 }
@@ -139,13 +143,15 @@ static enum gw_err order_parts(const struct run_options *run,
     order->parts = work->parts;
     unsigned least = work->parts ? work->parts : run->ranks;
     if (order->parts > GW_PS_NODES)
-        return gw_fail(why, GW_EINVAL, "a batch has 1 to %d parts, not %u",
-                       GW_PS_NODES, order->parts);
+        return gw_fail(
+            why, GW_EINVAL,
+            "the number of parts of a batch must be from 1 to %d, not %u",
+            GW_PS_NODES, order->parts);
     if (gw_ps_mode_parse(work->mode ? work->mode : "bsp", &order->mode, why))
         return GW_EINVAL;
     if (order->mode.kind == GW_PS_KOFN && order->mode.bound > least)
         return gw_fail(why, GW_EINVAL,
-                       "kofn:%u wants more than the %u parts of a batch",
+                       "kofn:%u needs more parts than the %u of a batch",
                        order->mode.bound, least);
     return GW_OK;
 }
@@ -161,13 +167,13 @@ static enum gw_err check_hogwild(const struct settings *settings,
         return GW_OK;
     if (!gw_task_shares_rows(settings->task.kind))
         return gw_fail(why, GW_EINVAL,
-                       "hogwild: %s has no rows that threads share; lr, "
-                       "linear, mf, ctr and word2vec have",
+                       "hogwild: %s has no rows that threads share; use lr, "
+                       "linear, mf, ctr or word2vec",
                        gw_task_name(settings->task.kind));
     if (mode->kind != GW_PS_ASP)
         return gw_fail(why, GW_EINVAL,
-                       "hogwild is for mode asp, not %s: updates that threads "
-                       "overwrite are lost",
+                       "hogwild needs mode asp, not %s, because updates that "
+                       "threads overwrite are lost",
                        gw_ps_mode_print(mode, name, sizeof name));
     return GW_OK;
 }
@@ -186,13 +192,14 @@ static enum gw_err check_files(const char *name, unsigned files,
 {
     const struct gw__task_model *model = gw__task_model(name);
     if (files < model->files_min)
-        return gw_fail(why, GW_EINVAL, "train %s on what? Name a %s", name,
+        return gw_fail(why, GW_EINVAL, "train %s: missing operand; name a %s",
+                       name,
                        model->files_min == 1 ? "file" : "network and a file");
     if (files <= model->files_max)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   model->files_max ? "%s learns from one file"
-                                    : "%s makes its own data",
+                   model->files_max ? "%s takes one file"
+                                    : "%s makes its own data; remove the file",
                    name);
 }
 
@@ -219,9 +226,10 @@ static enum gw_err order_servers(const struct run_options *run,
     const char *model = work->kind == WORK_TRAIN ? work->model : NULL;
     if (work->kind == WORK_OPS)
         return gw_fail(why, GW_EINVAL,
-                       "ops are for rings; parameter servers train");
+                       "ops are only for rings; parameter servers train a "
+                       "model");
     if (work->kind == WORK_TRAIN && !model)
-        return gw_fail(why, GW_EINVAL, "training wants a model");
+        return gw_fail(why, GW_EINVAL, "train: name a model");
     enum gw_err code = gather(work, order->settings, why);
     if (!code)
         code = settings_parse(model, order->settings, &settings, why);
@@ -231,14 +239,14 @@ static enum gw_err order_servers(const struct run_options *run,
         return code;
     order->epochs = (unsigned)settings.task.epochs;
     if (settings.task.epochs == 0 || settings.task.epochs > INT32_MAX)
-        return gw_fail(why, GW_EINVAL, "epochs is from 1 to 2147483647");
+        return gw_fail(why, GW_EINVAL, "epochs must be from 1 to 2147483647");
     code = check_files(model, (work->network ? 1U : 0) + (work->file ? 1U : 0),
                        why);
     if (!code)
         code = order_parts(run, work, order, why);
     if (!code && settings.server.hogwild && run->straggler)
         code = gw_fail(why, GW_EINVAL,
-                       "hogwild is for mode asp, which --straggler changes");
+                       "hogwild needs mode asp, which --straggler changes");
     return code ? code : check_hogwild(&settings, &order->mode, why);
 }
 
@@ -258,7 +266,7 @@ static enum gw_err find_file(const char *name, char out[FILE_MAX],
         if (realpath(path, out))
             return GW_OK;
     }
-    return gw_fail(why, GW_EDATA, "%.200s: there is no such file%s", name,
+    return gw_fail(why, GW_EDATA, "%.200s: no such file%s", name,
                    data && *data && *name != '/' ? ", nor in $GRADWIRE_DATA"
                                                  : "");
 }

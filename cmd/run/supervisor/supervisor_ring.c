@@ -99,7 +99,7 @@ void ring_answer_order(struct run *run, const struct asker *asker)
     int count = crossings(run);
     ring_status(run, data);
     if (count >= 0)
-        snprintf(racks, sizeof racks, ", which crosses racks %d time%s", count,
+        snprintf(racks, sizeof racks, ", with %d rack crossing%s", count,
                  count == 1 ? "" : "s");
     serve_answer(run, asker, GW_OK, data, "order by %s%s: %s%s",
                  names[run->order.by], ring_is_ordered(run) ? "" : " (not yet)",
@@ -118,7 +118,7 @@ static bool read_list(const json_t *json, struct gw__order *list,
         if (!json_is_integer(item) || node < 0 || node >= RUN_RANKS_MAX ||
             is_named(list, (unsigned)node)) {
             gw_fail(why, GW_EINVAL,
-                    "order: node %lld is named twice, or is not from 0 to %d",
+                    "order: node %lld is listed twice or is not from 0 to %d",
                     (long long)node, RUN_RANKS_MAX - 1);
             return false;
         }
@@ -142,14 +142,16 @@ static bool read_order(const struct run *run, const json_t *json,
             order->by = (enum ring_order_by)i;
     if (by && strcmp(by, names[order->by]) != 0) {
         gw_fail(why, GW_EINVAL,
-                "order: numbers, racks or a list of nodes, not \"%.40s\"", by);
+                "order must be numbers, racks or a list of nodes, not "
+                "\"%.40s\"",
+                by);
         return false;
     }
     if (order->by != ORDER_RACKS || *run->topology)
         return true;
     gw_fail(
         why, GW_EINVAL,
-        "order: the run has no racks: give it a topology first (topo FILE)");
+        "order: the run has no racks; give it a topology first (topo FILE)");
     return false;
 }
 
@@ -161,7 +163,7 @@ void verb_order(const struct request *request)
     if (has_servers(run)) {
         refuse(
             request, GW_ENOTSUP,
-            "order: only a ring has one, and this run has parameter servers");
+            "order: this run has parameter servers; only a ring has an order");
         return;
     }
     if (!read_order(run, request->json, &order, &why)) {

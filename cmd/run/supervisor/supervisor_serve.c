@@ -38,7 +38,7 @@ bool request_ns(const struct request *request, uint64_t *ns)
     if (told)
         *ns = (uint64_t)json_integer_value(value);
     else
-        refuse(request, GW_EINVAL, "\"ns\" is a time in nanoseconds");
+        refuse(request, GW_EINVAL, "\"ns\" must be a time in nanoseconds");
     return told;
 }
 
@@ -78,15 +78,16 @@ void serve_request(struct run *run, const struct asker *asker,
     struct request request = {.run = run, .json = json, .asker = *asker};
     request.verb = json_string_value(json_object_get(json, "verb"));
     if (!request.verb) {
-        refuse(&request, GW_EINVAL, "a request is a JSON object with a verb");
+        refuse(&request, GW_EINVAL,
+               "a request must be a JSON object with a verb");
         return;
     }
     verb_function *verb = verb_find(request.verb);
     if (run->ending)
         refuse(&request, GW_ECLOSED, "run %s is ending", run->folder.name);
     else if (!verb)
-        refuse(&request, GW_EINVAL, "the supervisor knows no verb \"%.40s\"",
-               request.verb);
+        refuse(&request, GW_EINVAL,
+               "the supervisor does not know the verb \"%.40s\"", request.verb);
     else if (awaits_leader(run, json))
         later_lead(&request);
     else

@@ -107,10 +107,10 @@ static enum gw_err await(int fd, char *answer, size_t room,
         return gw_fail(why, GW_EINTR, "interrupted");
     if (bytes <= 0 && late)
         return gw_fail(why, GW_ETIMEOUT,
-                       "the supervisor has not answered in %d s", WAIT_S);
+                       "the supervisor did not answer within %d s", WAIT_S);
     if (bytes <= 0)
         return gw_fail(why, GW_EUNREACH,
-                       "the supervisor ended before the run had begun");
+                       "the supervisor ended before the run started");
     answer[bytes] = 0;
     return GW_OK;
 }
@@ -124,7 +124,7 @@ static enum gw_err read_answer(const char *text, struct run_options *options,
     json_int_t pid = json_integer_value(json_object_get(json, "pid"));
     int code = (int)json_integer_value(json_object_get(json, "code"));
     if (!run || !said || pid <= 0)
-        gw_fail(why, GW_EINTERNAL, "the supervisor's answer is unreadable");
+        gw_fail(why, GW_EINTERNAL, "the supervisor's answer cannot be read");
     else if (code)
         gw_fail(why, (enum gw_err)code, "%s", said);
     else
@@ -144,7 +144,7 @@ static enum gw_err start(struct run_options *options, int fd, int its_fd,
     enum gw_err code = GW_OK;
     json_decref(json);
     if (!text)
-        return gw_fail(why, GW_EINVAL, "the options are no text");
+        return gw_fail(why, GW_EINVAL, "the options cannot be encoded as text");
     if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
         code = gw_fail_errno(why, "the supervisor's options");
     free(text);

@@ -225,7 +225,7 @@ const char *status_trouble(const struct run *run, char out[SENTENCE_MAX])
                 ring->waits_for, ring->op, child->note.phase);
     }
     if (used == 0 && run->states_lost > 0)
-        snprintf(out, SENTENCE_MAX, STATE_LOST "; it has begun anew");
+        snprintf(out, SENTENCE_MAX, STATE_LOST "; it has been restarted");
     return out;
 }
 
@@ -442,7 +442,7 @@ json_t *status_json(struct run *run)
     if (run->failed.code)
         text = run->failed.text;
     else if (!*text && run->states_lost > 0)
-        text = STATE_LOST "; it has begun anew";
+        text = STATE_LOST "; it has been restarted";
     json_object_set_new(status, "text", json_string_nocheck(text));
     events_status(run, status);
     return status;

@@ -80,7 +80,7 @@ static enum gw_err lay(struct run *run, const struct gw_topology *topology,
     unsigned count = nodes_of(run, nodes), ranks = gw_topology_ranks(topology);
     if (ranks < needed)
         return gw_fail(why, GW_EINVAL,
-                       "%.200s has %u rank%s, and the run has %u nodes", file,
+                       "%.200s has %u rank%s, but the run has %u nodes", file,
                        ranks, ranks == 1 ? "" : "s", needed);
     count = count < ranks ? count : ranks;
     laid->nodes = needed;
@@ -144,7 +144,7 @@ void verb_topo(const struct request *request)
     const char *file =
         json_string_value(json_object_get(request->json, "file"));
     if (!file) {
-        refuse(request, GW_EINVAL, "topo wants a file");
+        refuse(request, GW_EINVAL, "topo: missing operand; name a file");
         return;
     }
     if (load(run, file, &laid, &why)) {

@@ -30,7 +30,7 @@ enum gw_err work_try(const struct run *run, const struct work_order *order,
     for (unsigned n = ORACLE_NODES; n < RUN_RANKS_MAX && !code; n++)
         if (order->kind == WORK_OPS && run->workers[n].known)
             code = gw_fail(why, GW_EINVAL,
-                           "ops prove themselves for nodes 0 to %d",
+                           "ops can be verified only for nodes 0 to %d",
                            ORACLE_NODES - 1);
     return code;
 }
@@ -44,14 +44,15 @@ static bool is_busy(const struct request *request)
         return false;
     if (has_servers(run)) {
         refuse(request, GW_EINVAL,
-               "these servers have their work: one training a run");
+               "these servers already have work; a run with servers trains "
+               "once");
         return true;
     }
     if (now.of[COND_done] > 0)
         return false;
     refuse(request, GW_EINVAL,
-           "the ring is at work already: step %.0f of %s; it takes new work "
-           "when that is done",
+           "the ring is already working: step %.0f of %s; it accepts new work "
+           "when this is complete",
            now.of[COND_step],
            run->work.kind == WORK_OPS ? "ops" : run->work.model);
     return true;
@@ -84,9 +85,9 @@ void verb_train(const struct request *request)
     if (!code && order.kind == WORK_NONE)
         code = gw_fail(&why, GW_EINVAL,
                        has_servers(run)
-                           ? "train what? lr, linear, mf, ctr, "
+                           ? "train: unknown model; use lr, linear, mf, ctr, "
                              "word2vec, deepwalk, drift, cartpole or net"
-                           : "train what? lr, softmax or ops");
+                           : "train: unknown model; use lr, softmax or ops");
     if (!code)
         code = work_try(run, &order, &why);
     if (code) {
@@ -98,7 +99,7 @@ void verb_train(const struct request *request)
     children_order(run);
     const char *file = strrchr(order.file, '/');
     serve_answer(run, &request->asker, GW_OK, NULL,
-                 "work was given: %s%s%.200s, epoch %llu",
+                 "work started: %s%s%.200s, epoch %llu",
                  order.kind == WORK_OPS ? "ops" : order.model,
                  file ? " on " : "", file ? file + 1 : "",
                  (unsigned long long)run->news.view.epoch);
@@ -113,8 +114,8 @@ static void send(const struct request *request,
     if (run->errand.order.id != run->errand.ended)
         refuse(request, GW_EINVAL,
                run->errand.order.kind == ERRAND_MODE
-                   ? "the mode is being changed already"
-                   : "a snapshot is being written already");
+                   ? "a change of the mode is already in progress"
+                   : "a snapshot is already in progress");
     else
         later_errand(request, crew_ask(run, order));
 }
@@ -126,12 +127,13 @@ void verb_snapshot(const struct request *request)
         json_string_value(json_object_get(request->json, "directory"));
     if (!has_servers(request->run)) {
         refuse(request, GW_ENOTSUP,
-               "a ring has no snapshots: its state is on every member");
+               "a ring has no snapshots, because each member has its whole "
+               "state");
         return;
     }
     if (!directory || *directory != '/' || strlen(directory) >= FILE_MAX) {
         refuse(request, GW_EINVAL,
-               "\"directory\" is the whole path of a directory");
+               "\"directory\" must be the absolute path of a directory");
         return;
     }
     snprintf(order.directory, sizeof order.directory, "%s", directory);
@@ -145,12 +147,14 @@ void verb_mode(const struct request *request)
         json_string_value(json_object_get(request->json, "mode"));
     struct gw_error why;
     if (!has_servers(request->run))
-        refuse(request, GW_ENOTSUP, "a ring has no mode: all wait for all");
+        refuse(request, GW_ENOTSUP,
+               "a ring has no mode, because all members wait for all others");
     else if (request->run->work.kind == WORK_NONE)
         refuse(request, GW_EINVAL, "there is no work whose mode could change");
     else if (!mode)
         refuse(request, GW_EINVAL,
-               "\"mode\" is bsp, ssp:S, asp or kofn:K, and +drop");
+               "\"mode\" must be bsp, ssp:S, asp or kofn:K, optionally with "
+               "+drop");
     else if (gw_ps_mode_parse(mode, &order.mode, &why) ||
              work_check_mode(&request->run->work, &order.mode, &why))
         refuse(request, why.code, "%s", why.text);

@@ -37,7 +37,7 @@ static struct condition *read_condition(const struct request *request,
     struct gw_error why;
     *text = json_string_value(json_object_get(request->json, "condition"));
     if (!*text)
-        refuse(request, GW_EINVAL, "%s wants a condition", request->verb);
+        refuse(request, GW_EINVAL, "%s: missing condition", request->verb);
     else if (condition_parse(*text, &condition, &why))
         refuse(request, why.code, "%s", why.text);
     return condition;

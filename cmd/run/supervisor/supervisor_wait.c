@@ -30,7 +30,9 @@ static void add(const struct request *request, struct later *later)
         return;
     }
     forget(later);
-    refuse(request, GW_ENOMEM, "%d requests wait already", LATER_MAX);
+    refuse(request, GW_ENOMEM,
+           "%d requests are already waiting; the maximum is reached",
+           LATER_MAX);
 }
 
 void later_wait(const struct request *request, struct condition *condition,
@@ -149,11 +151,11 @@ static void explain_change(const struct run *run, const struct child *child,
     char name[32];
     child_name(child, name);
     if (child->pid > 0 && child->note.text[0] && child->leaving)
-        snprintf(out, room, "not yet: %s", child->note.text);
+        snprintf(out, room, "not complete: %s", child->note.text);
     else if (child->pid > 0 && !child->awaits && child->crew)
-        snprintf(out, room, "it has not ended yet");
+        snprintf(out, room, "the node has not ended yet");
     else if (child->pid > 0 && !child->awaits)
-        snprintf(out, room, "it has not ended yet: it is in op %llu",
+        snprintf(out, room, "the node has not ended yet: it is in op %llu",
                  (unsigned long long)child->note.ring.op);
     else
         explain_epoch(run, out, room);
@@ -194,7 +196,7 @@ static void answer_controller(struct run *run, const struct later *later)
 {
     unsigned alive = controllers_alive(run);
     serve_answer(run, &later->asker, GW_OK, NULL,
-                 "%s: %u of %u controllers %s there, epoch %llu", later->text,
+                 "%s: %u of %u controllers %s alive, epoch %llu", later->text,
                  alive, run->controller_count, alive == 1 ? "is" : "are",
                  (unsigned long long)run->news.view.epoch);
 }
@@ -247,7 +249,7 @@ static void answer_errand(struct run *run, const struct later *later)
                      epoch);
     else
         serve_answer(run, &later->asker, GW_OK, NULL,
-                     "a snapshot was written into %.300s, epoch %llu",
+                     "snapshot written to %.300s, epoch %llu",
                      errand->order.directory, epoch);
 }
 
@@ -258,9 +260,8 @@ static bool look_errand(struct run *run, const struct later *later, bool late)
         answer_errand(run, later);
     else if (late)
         serve_answer(run, &later->asker, GW_ETIMEOUT, NULL, "%s",
-                     run->scribe
-                         ? "not yet: the worker that is to see to it is busy"
-                         : "not yet: there is no worker to see to it");
+                     run->scribe ? "not complete: the worker in charge is busy"
+                                 : "not complete: no worker can do it");
     return ended || late;
 }
 
@@ -270,8 +271,8 @@ static bool look_leads(struct run *run, const struct later *later, bool late)
     if (!late || control_leader(run) >= 0)
         return false;
     serve_answer(run, &later->asker, GW_ETIMEOUT, NULL,
-                 "%.40s: waited %.3g s for a controller to lead; %u of %u are "
-                 "there, but none is elected",
+                 "%.40s: no controller leads after %.3g s; %u of %u are "
+                 "alive, but none has been elected",
                  later->text, (double)(gw_now_ns() - later->began_ns) / 1e9,
                  controllers_alive(run), controllers_all(run));
     return true;

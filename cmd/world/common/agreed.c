@@ -108,7 +108,7 @@ static void restore(struct controller *c)
             : gw__registry_restore(gw__service_registry(c->service),
                                    a->snapshot, bytes, &why);
     if (err)
-        gw__sim_fail(a->sim, "a snapshot of %zu bytes: %s", bytes,
+        gw__sim_fail(a->sim, "snapshot of %zu bytes: %s", bytes,
                      gw_err_name(err));
     a->replicas[c->node].applied = a->count;
 }
@@ -233,8 +233,8 @@ void agreed_committed(struct agreed *a, unsigned node, size_t index,
     if (index > a->count || entry->bytes != bytes ||
         memcmp(entry->data, data, bytes) != 0)
         gw__sim_fail(a->sim,
-                     "controller %u has committed another entry %zu than "
-                     "others",
+                     "controller %u has committed an entry %zu that differs "
+                     "from that of others",
                      node - a->first, index);
 }
 

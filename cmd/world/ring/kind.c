@@ -50,20 +50,21 @@ static enum gw_err check(const struct world_request *request,
 {
     const char *rule = request->without;
     if (request->nodes == 1 || request->nodes > MEMBERS_MOST)
-        return gw_fail(why, GW_EINVAL, "a ring has 2 to %d members, not %u",
-                       MEMBERS_MOST, request->nodes);
+        return gw_fail(why, GW_EINVAL,
+                       "a ring must have 2 to %d members, not %u", MEMBERS_MOST,
+                       request->nodes);
     if (request->servers || request->replicas || request->controllers ||
         request->ack_primary || request->placement)
         return gw_fail(
             why, GW_EINVAL,
             "a ring has no servers, replicas, placements or acknowledgements, "
-            "and as many controllers as it needs");
+            "and determines its number of controllers");
     if (rule && request->raft && strcmp(rule, "disk") == 0)
         return GW_OK;
     if (rule && strcmp(rule, world_ring.rules) != 0)
         return gw_fail(why, GW_EINVAL,
-                       "a ring cannot do without \"%.40s\"; the rule that can "
-                       "be left out is %s, or with --raft disk",
+                       "unknown rule \"%.40s\" of a ring; use %s, or with "
+                       "--raft disk",
                        rule, world_ring.rules);
     return GW_OK;
 }

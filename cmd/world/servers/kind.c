@@ -53,9 +53,8 @@ static enum gw_err read_rules(const char *rules, struct farm_asked *asked,
             i++;
         if (i == 3)
             return gw_fail(why, GW_EINVAL,
-                           "servers cannot do without \"%.40s\"; the rules "
-                           "that can be left out are %s",
-                           at, world_servers.rules);
+                           "unknown rule \"%.40s\" of servers; use %s", at,
+                           world_servers.rules);
         *known[i].flag = true;
         at += length + (at[length] == ',');
     }
@@ -98,17 +97,17 @@ static enum gw_err read(const struct world_request *request,
     asked->replicas = or_else(request->replicas, most < 3 ? most : 3);
     if (asked->workers > FARM_WORKERS || asked->servers > FARM_SERVERS)
         return gw_fail(why, GW_EINVAL,
-                       "there are at most %d workers and %d servers, not %u "
-                       "and %u",
+                       "at most %d workers and %d servers are possible, not "
+                       "%u and %u",
                        FARM_WORKERS, FARM_SERVERS, asked->workers,
                        asked->servers);
     if (asked->replicas > most)
         return gw_fail(why, GW_EINVAL,
-                       "%u servers keep at most %u replicas, not %u",
+                       "%u servers can have at most %u replicas, not %u",
                        asked->servers, most, asked->replicas);
     if (asked->controllers % 2 == 0 || asked->controllers > FARM_CONTROLLERS)
         return gw_fail(why, GW_EINVAL,
-                       "there are 1, 3 or 5 controllers, not %u",
+                       "the number of controllers must be 1, 3 or 5, not %u",
                        asked->controllers);
     return read_rules(request->without, asked, why);
 }
@@ -127,7 +126,7 @@ static enum gw_err open_farm(const struct world_request *request, void **world,
     struct farm *f;
     if (request->suspicion)
         return gw_fail(why, GW_EINVAL,
-                       "a suspicion is for rings, not for servers");
+                       "--suspicion is only for rings, not for servers");
     f = calloc(1, sizeof *f);
     if (!f)
         return gw_fail(why, GW_ENOMEM, "servers");

@@ -144,7 +144,7 @@ enum gw_err gw_plan_make(enum gw_collective collective, const char *name,
         return no_such(collective, name, why);
     if (args->ranks == 0 || args->ranks > GW_RANKS_MAX ||
         !algo->valid(args->ranks))
-        return gw_fail(why, GW_EINVAL, "%s %s does not serve %u ranks",
+        return gw_fail(why, GW_EINVAL, "%s %s does not support %u ranks",
                        gw_collective_name(collective), name, args->ranks);
     struct gw_builder *builder;
     enum gw_err err = gw_builder_new(
