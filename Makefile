@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# gradwire: one Makefile; sources are found by folder, objects go to $(B).
-# What is missing on this machine is installed first, by .ci/deps.
+# gradwire: one Makefile. It finds sources by folder and writes objects to $(B).
+# .ci/deps first installs missing packages.
 
 VERSION := 0.1.0
 SOVERSION := 1
@@ -29,11 +29,11 @@ CFLAGS += $(CSTD) $(WARN) $(OPT) -fvisibility=hidden -fPIC -pthread $(SAN)
 # Plug-ins call the library of the tool that opens them.
 LDFLAGS += $(SAN) -Wl,--as-needed -rdynamic
 
-# ---- what this machine has ----
+# ---- installed libraries ----
 
-# What is missing is installed first. $(B)/config.mk has the libraries that are
-# there then; make reads it and begins again when it has changed, so that an
-# optional library that comes later is built in.
+# Missing packages are installed first. $(B)/config.mk then lists the libraries.
+# make starts again when that list has changed, so that an optional library that
+# is installed later is used.
 need = $(if $(filter $(2),$(MAKECMDGOALS)),$(1))
 ifneq ($(filter-out clean format help uninstall,$(or $(MAKECMDGOALS),all)),)
 include $(B)/config.mk
@@ -45,8 +45,8 @@ $(B)/config.mk: always
 	@mkdir -p $(B)
 	@config=$$(.ci/config) && { echo "$$config" | cmp -s - $@ || echo "$$config" >$@; }
 
-# A stamp holds the words of a command: what depends on it is made again when
-# they change.
+# A stamp holds the words of a command. Its dependents are built again when they
+# change.
 define STAMP
 $(B)/$(1).stamp: always
 	@mkdir -p $(B); echo '$(2)' | cmp -s - $$@ || echo '$(2)' >$$@
@@ -58,8 +58,7 @@ $(eval $(call STAMP,link,$(CC) $(LDFLAGS) $(TOOL_LIBS) $(UNIT_LIBS)))
 
 # ---- sources ----
 
-# Of the verbs wire either all files or the one that stands for them, and so of
-# sealing.
+# The verbs wire has either all files or one replacement, and so has sealing.
 VERBS_NONE := lib/wire/verbs/verbs_none.c
 VERBS_SRC := $(filter-out $(VERBS_NONE),$(wildcard lib/wire/verbs/verbs_*.c))
 LIB_SRC := $(sort $(filter-out $(if $(VERBS_PC),$(VERBS_NONE),$(VERBS_SRC)) \
@@ -78,11 +77,11 @@ FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fu
 LIB_A := $(B)/libgradwire.a
 LIB_SO := $(B)/libgradwire.so.$(SOVERSION).0.0
 
-# One short line a command; V=1 shows them whole.
+# One short line per command. V=1 prints whole commands.
 say = $(if $(V),,@echo "  $(1)  $(2)"; )
 
-# What starts with "#: " is what help prints.
-#: all               the library and the tools, in build/ (B=DIR: elsewhere)
+# `make help` prints the lines that start with "#: ".
+#: all               build the library and the tools in build/ (B=DIR: in DIR)
 all: $(LIB_A) $(LIB_SO) $(TOOLS:%=$(B)/%)
 
 $(B)/%.o: %.c $(B)/compile.stamp
@@ -96,7 +95,7 @@ $(filter $(B)/lib/learn/%,$(LIB_OBJ)): $(B)/blas.stamp
 	@rm -f $@
 	$(call say,ar,$@)$(AR) rcs $@ $(filter %.o,$^)
 
-# Folders are prerequisites, so that what is deleted leaves the archive too.
+# Folders are prerequisites, so that deleted files leave the archive too.
 $(LIB_A): $(LIB_OBJ) $(sort $(dir $(LIB_SRC)))
 
 # Programs depend on $(B)/link.stamp, too.
@@ -107,8 +106,8 @@ $(LIB_SO): $(LIB_OBJ) $(B)/link.stamp $(sort $(dir $(LIB_SRC)))
 	@ln -sf $(@F) $(B)/libgradwire.so
 
 # A tool is its main.o and an archive of the rest, which the unit tests use too.
-# cmd/run has no main: it is what those tools share that start runs. cmd/world
-# has the simulated clusters, a folder each.
+# cmd/run has no main: the tools that start runs share it. cmd/world has one
+# folder per simulated cluster.
 define PART
 $(B)/$(1).a: $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c $(1)/*/*.c))) \
 	$(1) $(wildcard $(1)/*/)
@@ -140,7 +139,7 @@ $(SIMS): $(B)/link.stamp
 	@mkdir -p $(@D)
 	$(link) $(LIB_LIBS)
 
-# What tests/fault/kills.sh runs.
+# The program of tests/fault/kills.sh.
 $(B)/kills: $(B)/tests/fault/kills.o $(COMMON_OBJ) $(LIB_A) $(B)/link.stamp
 	$(link) $(TOOL_LIBS)
 
@@ -170,10 +169,9 @@ $(FUZZERS): $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(B)/cmd/ringctl.a $(B)/cmd/ru
 	@mkdir -p $(@D)
 	$(link) -fsanitize=fuzzer $(TOOL_LIBS)
 
-# All tests are commands that .ci/tests runs side by side. Those named here take
-# longest in a new tree, so they begin first. Several hosts, as network
-# namespaces, and the engines that sites have are targets of their own:
-# check-net, check-slurm, check-k8s.
+# All tests are commands that .ci/tests runs in parallel. Those named here take
+# longest in a new tree, so they begin first. check-net, check-slurm and check-k8s
+# test several hosts, in network namespaces, and the engines of clusters.
 RUN_TESTS = B=$(B) CC="$(CC)" SAN="$(SAN)" COLLRUN=$(abspath $(B))/collrun CK_DEFAULT_TIMEOUT=60 .ci/tests
 SIM_RING = $(B)/sim/ring --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,5000))
 SIM_RAFT = $(B)/sim/ring --raft --seeds 1..$(or $(SEEDS),$(if $(SLOW),20000,1000))
@@ -193,10 +191,10 @@ REAL_SUITES = announce coll_kill launch launch_silence ring ring_death ring_join
 TSAN = TSAN_OPTIONS="suppressions=tests/tsan.supp ignore_noninstrumented_modules=1"
 
 #:
-#: check             all tests of one machine, some minutes (SEEDS=N schedules)
+#: check             run all tests of one machine, some minutes (SEEDS=N schedules)
 check: all $(SIMS) $(B)/pskills $(B)/unit
 	$(TEST)
-#: check-all         and those that take long: proofs, the model, every lab
+#: check-all         check, and the long tests: proofs, the model, every lab
 check-all: export SLOW = 1
 check-all: all $(SIMS) $(B)/pskills $(B)/unit
 	$(B)/collrun verify --all --max-ranks 256
@@ -204,76 +202,76 @@ check-all: all $(SIMS) $(B)/pskills $(B)/unit
 	tests/spin/check.sh $(B)
 	B=$(B) tests/cli/lab_walk.sh -n 20
 # BUSY loops per core; N runs of each.
-#: check-busy        the tests beside BUSY=2 busy loops per core
-#: check-repeat      the tests of real processes N=20 times, in a table
+#: check-busy        check with BUSY=2 busy loops per core
+#: check-repeat      run the tests of real processes N=20 times, print a table
 check-busy: all $(SIMS) $(B)/pskills $(B)/unit
 	@CK_TIMEOUT_MULTIPLIER=5 tests/busy.sh $(or $(BUSY),2) $(MAKE) --no-print-directory check
 check-repeat: all $(B)/pskills $(B)/unit
 	@printf '%s\n' $(REAL_BATS) $(REAL_SUITES:%='$(B)/unit %') | $(RUN_TESTS) -n $(or $(N),20)
-#: check-model       Spin: flush, decision and commit, with crashes and a join
+#: check-model       check the Spin model: flush, decision, commit, crashes, a join
 check-model:
 	@tests/spin/check.sh $(B)
-# Chaos on real processes, of CHAOS_FOR each; every failpoint.
+# Chaos on real processes, each for CHAOS_FOR; every failpoint.
 .PHONY: check-chaos check-entered check-failpoints check-calm check-memory check-rejoin sim-night
-#: check-entered     source files that a call, a push and a death enter, by coverage
+#: check-entered     count the source files that a call, a push and a death enter
 check-entered:
 	@$(MAKE) --no-print-directory B=$(B)/coverage SAN=--coverage OPT=-O0 $(B)/coverage/entered
 	@tests/tools/entered.sh $(B)/coverage
-#: check-chaos       ringctl chaos on rings and servers (CHAOS_FOR=1m each)
+#: check-chaos       run ringctl chaos on rings and servers (CHAOS_FOR=1m each)
 check-chaos: all
 	@B=$(B) tests/fault/chaos.sh
-#: check-rejoin      N=20 pauses until declared dead, then resumed: all come back
+#: check-rejoin      pause a member until it is declared dead, N=20 times; it rejoins
 check-rejoin: all
 	@B=$(B) tests/fault/rejoin.sh $(N)
-#: check-failpoints  a crash at every step of the protocols, at each rank
+#: check-failpoints  crash at every step of the protocols, on each rank
 check-failpoints: all $(B)/failpoints $(B)/pskills
 	@B=$(B) tests/fault/failpoints.sh
-#: check-calm        members declared dead in error on a busy machine (CALM="-t 3600")
+#: check-calm        count members declared dead in error (CALM="-t 3600")
 check-calm: all $(B)/kills
 	@B=$(B) tests/fault/calm.sh $(CALM)
-# A night of seeds: tests/sim/night.sh. Because of run-asan's, make does not hand
-# on the SEEDS of the environment.
-#: sim-night         a million schedules of the simulator, with the rate
+# A night of seeds: tests/sim/night.sh. make does not pass on the SEEDS of the
+# environment, because run-asan sets its own.
+#: sim-night         simulate a million schedules
 sim-night: $(SIMS)
 	@SEEDS=$(SEEDS) tests/sim/night.sh $(B)
-#: check-memory      every allocation of the tools' commands fails, one by one
+#: check-memory      fail each allocation of the tools' commands, one by one
 check-memory: all
 	@MEMORY_STRIDE=1 B=$(B) CC="$(CC)" bats tests/fault/memory.bats
-#: check-deb         Debian packages: built, judged by lintian, installed
+#: check-deb         build the Debian packages, run lintian, install them
 check-deb:
 	@tests/debian/check.sh
-#: check-bare        make demo and make check on a machine that has nothing
+#: check-bare        make demo and make check in a minimal Debian
 check-bare:
 	@tests/debian/bare.sh
-#: check-portable    other compilers, users, locales, limits (VARIANTS=...)
+#: check-portable    test other compilers, users, locales, limits (VARIANTS=...)
 check-portable: all $(SIMS) $(B)/unit
 	@tests/portable.sh $(B) $(VARIANTS)
-#: check-verbs       RDMA: soft-RoCE and iWARP in virtual machines
-# Where RDMA's libraries have come just now, make has to look again.
+#: check-verbs       test RDMA in virtual machines: soft-RoCE and iWARP
+# If RDMA's libraries have just been installed, make must start again.
 check-verbs:
 	+@if .ci/deps verbs; then $(MAKE) --no-print-directory $(B)/unit $(B)/collrun && \
 		tests/verbs/check.sh $(B); \
 	else echo "check-verbs: skipped, not all that it needs can be had here"; fi
-#: check-arm64       base, plan, event and the NEON kernels, under qemu-user
+#: check-arm64       test base, plan, event and the NEON kernels under qemu-user
 check-arm64:
 	@tests/arm64/check.sh $(B)
-# What cannot be had here, the tests say, and skip.
-#: check-mpi         ranks under mpirun of Open MPI and of MPICH
+# These tests skip, with a reason, if a package is missing.
+#: check-mpi         run ranks under mpirun of Open MPI and of MPICH
 check-mpi: all
 	@.ci/deps check mpi || true
 	@B=$(B) CC="$(CC)" bats tests/cli/place.bats
-#: check-net         hosts as network namespaces: cuts, dead hosts, slow racks
-#: check-slurm       a Slurm of its own, on such hosts
-#: check-k8s         the manifests of Kubernetes, by their schema
+#: check-net         test hosts in network namespaces: cuts, dead hosts, slow racks
+#: check-slurm       test under Slurm on such hosts
+#: check-k8s         check the manifests for Kubernetes against its schema
 check-net check-slurm check-k8s: check-%: all
 	@.ci/deps net $* || true
 	@B=$(B) CC="$(CC)" bats tests/$*
 
-# Optimised less, compilers warn of more that is none.
+# With less optimisation compilers print false warnings.
 SANITIZED = +@$(MAKE) --no-print-directory OPT="-O1 -g -Wno-error" B=$(B)/$@ run-$@
 #:
-#: asan tsan         the tests under sanitizers
-#: fuzz              every fuzzer, for FUZZ_SECONDS=20 each, FUZZ_JOBS=1 at a time
+#: asan tsan         run the tests with sanitizers
+#: fuzz              run each fuzzer for FUZZ_SECONDS=20, FUZZ_JOBS=1 at a time
 asan:
 	$(SANITIZED) SAN="-fsanitize=address,undefined -fno-sanitize-recover=all"
 tsan:
@@ -283,7 +281,7 @@ fuzz:
 run-asan: SEEDS ?= 2000
 run-asan: all $(SIMS) $(B)/pskills $(B)/unit
 	$(TEST)
-#: sim               rings and servers in the simulator (SEEDS=N schedules)
+#: sim               simulate rings and servers (SEEDS=N schedules)
 sim: $(SIMS)
 	$(SIM_RING)
 	$(SIM_RAFT)
@@ -293,7 +291,7 @@ run-tsan: $(B)/unit
 run-fuzz: $(FUZZERS)
 	@.ci/fuzz $(FUZZ_SECONDS) $(FUZZ_JOBS) $(FUZZERS)
 
-# What gradwire is measured beside.
+# The programs with which gradwire is compared.
 PEERS := $(addprefix $(B)/bench/,openmpi mpich gloo shm_ideal limits)
 $(PEERS): tests/bench/peers/peer.h
 	@mkdir -p $(@D)
@@ -307,14 +305,14 @@ $(B)/bench/gloo: PEER_LIBS = -lgloo -lpthread
 $(B)/bench/shm_ideal $(B)/bench/limits: $(B)/bench/%: tests/bench/peers/%.c
 $(B)/bench/shm_ideal $(B)/bench/limits: PEER_CC = gcc -march=native
 
-# The whole table, or GROUPS of it; then a dozen rows that show what became
-# slower than it was, and how they are written down anew.
+# The whole table, or GROUPS of it. Then a dozen rows that show a loss of speed, and
+# the command that records their present speed as the limit.
 BENCH_FILES = BENCH_JSON=$(or $(BENCH_JSON),$(B)/bench.jsonl) \
 	BENCH_SVG=$(or $(BENCH_SVG),$(B)/bench.svg)
 QUICK = ROUNDS=$(or $(ROUNDS),13) tests/bench/run.sh -b -r tests/bench/quick.expected
 #:
-#: bench             beside Open MPI, MPICH and Gloo (GROUPS=... of the table)
-#: bench-quick       what has become slower? bench-quick-record: it may be so
+#: bench             compare with Open MPI, MPICH and Gloo (GROUPS=... of rows)
+#: bench-quick       fail if a row is 30 % slower; bench-quick-record sets the limit
 bench: all $(BENCHES) $(PEERS)
 	@$(BENCH_FILES) tests/bench/run.sh $(B) $(GROUPS)
 bench-quick: all $(BENCHES) $(PEERS)
@@ -324,16 +322,16 @@ bench-quick-record: all $(BENCHES) $(PEERS)
 
 # Very many ranks, in virtual time: seconds and memory.
 .PHONY: bench-scale
-#: bench-scale       very many ranks, in virtual time
+#: bench-scale       time the simulator with very many ranks
 bench-scale: $(B)/collrun $(B)/bench/used
 	@tests/bench/scale.sh $(B) $(OPS)
 
-# The simulator of plans beside SimGrid, where that is installed.
+# The simulator of plans and SimGrid, if that is installed.
 $(B)/bench/simgrid: tests/bench/peers/simgrid.cc $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,cc,$@)g++ -std=c++17 -O2 -Wall -Wextra $(SAN) -Ilib/include -o $@ $^ -lsimgrid $(LIB_LIBS)
 .PHONY: check-simgrid
-#: check-simgrid     what collrun sim predicts, beside SimGrid
+#: check-simgrid     compare the predictions of collrun sim with SimGrid's
 check-simgrid:
 	@if pkg-config --exists simgrid; then \
 		$(MAKE) --no-print-directory B=$(B) $(B)/bench/simgrid && $(B)/bench/simgrid; \
@@ -342,16 +340,16 @@ check-simgrid:
 # ---- style and demonstration ----
 
 #:
-#: lint format       what a program can judge of the sources; their layout
+#: lint format       check the sources, format the C files
 lint:
 	@.ci/lint
 	+@$(MAKE) --no-print-directory CC=clang B=$(B)/clang all $(B)/clang/unit
 format:
 	find cmd lib labs tests -name '*.[ch]' -o -name '*.cc' | xargs clang-format -i
-#: demo              a ring that breaks and goes on, in a minute
+#: demo              show a ring that breaks and goes on, in a minute
 demo: $(B)/ringctl $(B)/ringtop
 	@RINGCTL=$(B)/ringctl RINGTOP=$(B)/ringtop labs/demo.sh
-#: picture           man/ringtop.svg, anew
+#: picture           record man/ringtop.svg again
 picture: $(B)/ringctl $(B)/ringtop
 	@RINGCTL=$(B)/ringctl RINGTOP=$(B)/ringtop labs/picture.sh man/ringtop.svg
 
@@ -381,7 +379,7 @@ $(B)/completion/%: $(B)/%
 	@mkdir -p $(@D)
 	$< completion bash >$@
 
-#: install uninstall in PREFIX=/usr/local (DESTDIR=... before it)
+#: install uninstall install in PREFIX=/usr/local (under DESTDIR), or remove
 install: all $(B)/gradwire.pc $(TOOLS:%=$(B)/completion/%)
 	@$(foreach f,$(INSTALLED),install -D -m $(call field,3,$(f)) $(call field,1,$(f)) \
 		$(DESTDIR)$(call field,2,$(f)) &&) true
@@ -392,9 +390,9 @@ uninstall:
 	-@cd $(DESTDIR)$(PREFIX) && rmdir include/gradwire share/gradwire/plans share/gradwire/plugins share/gradwire/nets \
 		share/gradwire/topologies share/gradwire
 
-#: deps              installs what building wants, on Debian and its kin
+#: deps              install the packages that the build needs, on Debian or Ubuntu
 deps:
-#: clean help        removes build/; prints this
+#: clean help        remove build/; print this list
 clean:
 	rm -rf $(B)
 help:

@@ -47,7 +47,7 @@ static uint64_t nodes_of(const struct gw__view *view, uint64_t ranks)
     return nodes;
 }
 
-/* What this member said of itself stays; all else is to be heard anew. */
+/* Keeps this member's own reports; all others must be received again. */
 static void forget(struct gw__detector *d, uint64_t now_ns)
 {
     struct gw__known self = d->known[d->self];
@@ -96,7 +96,7 @@ void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
     gw__suspect_certain(d);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static bool same_place(const struct gw__standing *a,
                        const struct gw__standing *b)

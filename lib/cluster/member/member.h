@@ -46,7 +46,7 @@
 
 enum { GW__BLOB_MAX = 2048 };
 
-/* What START brings. `node` may be GW__NODE_ANY. */
+/* The data of START. `node` may be GW__NODE_ANY. */
 struct gw__member_config {
     unsigned node;
     enum gw__role role;
@@ -78,9 +78,9 @@ enum gw__member_request_kind {
      * `from_op`: admit all joiners that are ready, and put the ring into this
      * order. It does not begin the op before this has ended: in VIEW, FREEZE or
      * REFUSED. `ring_epoch`: of the view in which it has found that it may; the
-     * machine may know of another by now. */
+     * machine may already know of another. */
     GW__ASK_ADMIT,
-    /* What it holds, frozen, after FREEZE. */
+    /* The frozen holdings, after FREEZE. */
     GW__ASK_REPORT,
     /* Its end of the data wire of a ring epoch. */
     GW__ASK_ADDRESS,
@@ -88,9 +88,9 @@ enum gw__member_request_kind {
     /* The controllers' news, also when it may have the newest: HEARD follows
      * when the leader has answered. */
     GW__ASK_NEWS,
-    /* `who` has ended, that is certain. (DIED does the same.) */
+    /* The process has ended for certain. (DIED does the same.) */
     GW__ASK_LOST,
-    /* The connection to `who` has ended, which is no proof: it may have gone on
+    /* The connection has ended, which is not a proof: it may have gone on
      * to another view of which this member has yet to hear. */
     GW__ASK_RESET,
     /* For the detector. */
