@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The demonstration behind `make demo`: a ring of four trains a model on real
-# data, first undisturbed, then in slow motion while one member is killed in the
-# middle of an all-reduce and another one joins. On a terminal the live view
-# shows it; elsewhere plain lines tell it. In the end the loss must be the same
-# within 1 %, and no sample skipped or used twice. Each command is shown, so that
-# it can be typed again. $RINGCTL and $RINGTOP are the programs, those in build/
-# by default.
+# The demonstration of `make demo`: a ring of four trains a model on real data,
+# first undisturbed, then in slow motion while one member is killed in the middle
+# of an all-reduce and another one joins. On a terminal it runs in the live view;
+# otherwise it prints lines. At the end the loss must be the same within 1 %, and
+# no sample may be skipped or used twice. Each command is shown, so that it can be
+# typed again. $RINGCTL and $RINGTOP are the programs; by default those in build/.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -75,7 +74,7 @@ value() {
 }
 
 say "Four processes train a model on 270 patients. Each computes the gradient" \
-    "of its rows; a ring all-reduce adds the gradients up. Nobody disturbs them."
+    "of its rows, and a ring all-reduce adds the gradients. Nothing disturbs them."
 printf '$ ringctl %s\n' "up 4 --name calm $train" "wait done" "status"
 start calm
 "$ringctl" --run calm wait 'done' --timeout 60s
@@ -93,14 +92,14 @@ wait done
 expect lost==0 && doubled==0
 END
 say "Now the same in slow motion. Node 2 is killed in the middle of an" \
-    "all-reduce; the others find out, agree on what becomes of the sum that" \
-    "was under way, and go on. Then a node joins and copies the state."
+    "all-reduce. The others detect that, decide whether to complete the sum or" \
+    "to repeat it, and go on. Then a node joins and copies the state."
 printf '$ ringctl %s\n' "up 4 --name stormy $train --pace 5ms"
 sed 's/^/$ ringctl /' "$work/story"
 echo
 start stormy --pace 5ms
 
-# The story ends the run, and with it whoever watches.
+# The script ends the run, and with it the live view.
 tell() {
     status=0
     "$ringctl" --run stormy --timeout 120s "$work/story" || status=$?
@@ -135,5 +134,5 @@ awk -v calm="$calm" -v stormy="$stormy" 'BEGIN {
     echo "demo: the losses differ by more than 1 %" >&2
     exit 1
 }
-say "Next: build/ringctl is a shell, \"help\" tells its verbs; in a second" \
-    "terminal build/ringtop shows the run. man -l man/ringctl.1 has the rest."
+say "Next: build/ringctl is a shell; \"help\" lists its verbs. In a second terminal" \
+    "build/ringtop shows the run. man -l man/ringctl.1 describes everything."
