@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
  * Separate actors and a learner, as in IMPALA (Espeholt et al. 2018). An actor
- * plays a trajectory with the newest parameters at its beginning. A bounded queue
- * holds the finished trajectories. The learner takes `batch` of them for each
- * update. The learner continues while a trajectory is played and waits, so it
- * learns from trajectories of an older policy:
+ * plays a trajectory with the newest parameters at its beginning. A bounded
+ * queue holds the finished trajectories. The learner takes `batch` of them for
+ * each update. The learner continues while a trajectory is played and waits, so
+ * it learns from trajectories of an older policy:
  *
  *     policy lag = updates between the parameters with which a trajectory was
  *                  played and the update that learns from it
  *
  * Each update increases the lag of all pending trajectories by one. Each actor
- * has one trajectory in progress or finished, the others are in the queue. So, as
- * in Little's law (1961), for any durations,
+ * has one trajectory in progress or finished, the others are in the queue. So,
+ * as in Little's law (1961), for any durations,
  *
  *     mean lag = (actors + mean length of the queue at such times) / batch
  *
- * This is (actors + queue) / batch if the learner is slower than all actors, and
- * only slightly more than actors / batch if it waits for them.
+ * This is (actors + queue) / batch if the learner is slower than all actors,
+ * and only slightly more than actors / batch if it waits for them.
  *
- * gw_actors_new: time is virtual; a step takes an actor a given time, and so does
- * an update of the learner. Cart and pole (gradwire/train.h), parameters and
- * gradients are real, and follow from the seed.
+ * gw_actors_new: time is virtual; a step takes an actor a given time, and so
+ * does an update of the learner. Cart and pole (gradwire/train.h), parameters
+ * and gradients are real, and follow from the seed.
  *
  * gw_actors_serve: each actor is a process, and so is the learner. Steps and
  * updates take real time, policies and trajectories are messages. Queue, update
@@ -80,8 +80,8 @@ struct gw_actors_config {
     bool plain; /* all ratios are 1, as without lag */
 };
 
-/* Sets defaults: eight actors, a queue of eight, one trajectory per update, and a
- * learner that is slower than the actors. */
+/* Sets defaults: eight actors, a queue of eight, one trajectory per update, and
+ * a learner that is slower than the actors. */
 GW_API void gw_actors_defaults(struct gw_actors_config *config);
 
 /* The record of a number of updates. */
@@ -104,8 +104,8 @@ struct gw_actors_report {
 
 struct gw_actors;
 
-/* Creates virtual actors and a learner; gw_actors_destroy frees them. GW_EINVAL:
- * the configuration is invalid; *actors is NULL. */
+/* Creates virtual actors and a learner; gw_actors_destroy frees them.
+ * GW_EINVAL: the configuration is invalid; *actors is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_actors_new(const struct gw_actors_config *config, struct gw_actors **actors,
               struct gw_error *why);
@@ -124,10 +124,10 @@ GW_API uint64_t gw_actors_digest(const struct gw_actors *actors);
 /* ---- actors as processes ---- */
 
 /* Creates the learner's side. comms[i] is a communicator of two, in which the
- * learner is rank 0 and actor i rank 1. They belong to the caller, but the threads
- * of the learner use them until gw_actors_stop or gw_actors_destroy. A lost actor
- * loses its current trajectory; the others continue. The functions above are for
- * one thread. */
+ * learner is rank 0 and actor i rank 1. They belong to the caller, but the
+ * threads of the learner use them until gw_actors_stop or gw_actors_destroy. A
+ * lost actor loses its current trajectory; the others continue. The functions
+ * above are for one thread. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_actors_serve(const struct gw_actors_config *config, struct gw_comm **comms,
                 struct gw_actors **actors, struct gw_error *why);
@@ -146,8 +146,8 @@ struct gw_actor_life {
     void (*begins)(void *context, uint64_t version);
     void *context;
 };
-/* Runs an actor: plays until the learner stops it. On failure it returns the error
- * of the communicator. */
+/* Runs an actor: plays until the learner stops it. On failure it returns the
+ * error of the communicator. */
 GW_API GW_MUST_CHECK enum gw_err gw_actor_run(const struct gw_actor_life *life,
                                               struct gw_comm *comm,
                                               struct gw_error *why);

@@ -73,8 +73,8 @@ GW_API int gw_err_exit(enum gw_err code);
 
 /* Reports a failure: sets *why (if not NULL) to `code` and the formatted
  * sentence, and returns `code`. A code that names the cause (GW_ENOMEM,
- * GW_EINTR...) adds its text at the end: "a stage: out of memory". Sentences are
- * cut at 511 bytes. */
+ * GW_EINTR...) adds its text at the end: "a stage: out of memory". Sentences
+ * are cut at 511 bytes. */
 GW_API enum gw_err gw_fail(struct gw_error *why, enum gw_err code,
                            const char *format, ...) GW_PRINTF(3, 4);
 /* Reports a failed system call, as gw_fail does. The code follows errno:
@@ -88,8 +88,8 @@ GW_API enum gw_err gw_wrap(struct gw_error *why, enum gw_err code,
                            const char *format, ...) GW_PRINTF(3, 4);
 
 /* A function that receives notices: sentences about events outside of any call,
- * such as a refused connection without the cluster's key. Each event is reported
- * once, from any thread of the library. The function must not call the
+ * such as a refused connection without the cluster's key. Each event is
+ * reported once, from any thread of the library. The function must not call the
  * library. */
 typedef void gw_notice(void *context, const char *sentence);
 /* Sets the receiver of all notices of this process. NULL, the default, drops
@@ -119,8 +119,9 @@ GW_API double gw_rng_unit(struct gw_rng *rng);
  * more; *bytes is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_parse_bytes(const char *text, uint64_t *bytes, struct gw_error *why);
-/* Reads a duration into nanoseconds: "5us", "20ms", "1.5s", "2m", "1h". A number
- * without a unit is in seconds. Errors as in gw_parse_bytes; *ns is unchanged. */
+/* Reads a duration into nanoseconds: "5us", "20ms", "1.5s", "2m", "1h". A
+ * number without a unit is in seconds. Errors as in gw_parse_bytes; *ns is
+ * unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_parse_duration(const char *text, uint64_t *ns, struct gw_error *why);
 /* Writes a size in the form of gw_parse_bytes: "512", "1K", "1.5M". It is exact

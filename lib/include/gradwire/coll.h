@@ -4,9 +4,10 @@
  * one wire. All its ranks start the same calls in the same order.
  *
  * A call that differs between ranks, a lost peer or a timeout is an error on
- * every rank, at most one second later. The sentence names the rank, the op, the
- * chunk and the peer that it waits for. After an error the communicator refuses
- * further calls. Input buffers are never written, except with GW_IN_PLACE.
+ * every rank, at most one second later. The sentence names the rank, the op,
+ * the chunk and the peer that it waits for. After an error the communicator
+ * refuses further calls. Input buffers are never written, except with
+ * GW_IN_PLACE.
  *
  * A communicator is used by one thread at a time. Progress is made inside the
  * calls; libzmq's own threads move bytes in between.
@@ -75,8 +76,7 @@ GW_API const char *gw_redop_name(enum gw_redop op);
 /* Finds the type of a name. GW_EINVAL: an unknown name; *type is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_dtype_parse(const char *name, enum gw_dtype *type, struct gw_error *why);
-/* Finds the reduction of a name. GW_EINVAL: an unknown name; *op is
- * unchanged. */
+/* Finds the reduction of a name. GW_EINVAL: unknown; *op is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_redop_parse(const char *name, enum gw_redop *op, struct gw_error *why);
 /* Returns whether the type allows the reduction: false for land, lor, band and
@@ -95,8 +95,8 @@ GW_API GW_MUST_CHECK enum gw_err
 gw_comm_create(const struct gw_comm_config *config, struct gw_comm **comm,
                struct gw_error *why);
 /* Splits a communicator; a collective call. Ranks with the same `color` form a
- * new communicator, ordered by `key`, then by rank. A rank with a negative color
- * takes part and receives NULL. The caller frees *sub with gw_comm_destroy. */
+ * new communicator, ordered by `key`, then by rank. A rank with a negative
+ * color takes part and receives NULL. gw_comm_destroy frees *sub. */
 GW_API GW_MUST_CHECK enum gw_err gw_comm_split(struct gw_comm *comm, int color,
                                                int key, struct gw_comm **sub,
                                                struct gw_error *why);
@@ -118,18 +118,18 @@ GW_API void gw_comm_abort(struct gw_comm *comm, enum gw_err code,
                           const char *sentence);
 
 /* Makes two communicators progress together: while a call waits on one of them,
- * calls in progress on the other advance too, and an error of one is an error of
- * both. It is needed when one thread has several communicators, in which ranks
- * wait for each other in different orders. Either may be destroyed first.
+ * calls in progress on the other advance too, and an error of one is an error
+ * of both. It is needed when one thread has several communicators, in which
+ * ranks wait for each other in different orders. Either may be destroyed first.
  * GW_EINVAL: `other` is `comm`, or one of them already has 8 others. */
 GW_API GW_MUST_CHECK enum gw_err gw_comm_beside(struct gw_comm *comm,
                                                 struct gw_comm *other);
 
-/* The traffic between this rank and one peer, which gw_plan_price_rank predicts.
- * Slices are counted when the wire accepts or delivers them. In windows of
- * shared memory the rank that loads or stores counts the bytes that it has
- * moved; its peer is passive and counts the same transfer by the plan. So for
- * each transfer either bytes_sent at its source or bytes_received at its
+/* The traffic between this rank and one peer, which gw_plan_price_rank
+ * predicts. Slices are counted when the wire accepts or delivers them. In
+ * windows of shared memory the rank that loads or stores counts the bytes that
+ * it has moved; its peer is passive and counts the same transfer by the plan.
+ * So for each transfer either bytes_sent at its source or bytes_received at its
  * destination is measured, and the two are equal. Windows have no messages:
  * those counts come from the plan. */
 struct gw_counters {
@@ -139,19 +139,18 @@ struct gw_counters {
 /* Reads the counters for one peer. */
 GW_API void gw_comm_counters(const struct gw_comm *comm, unsigned peer,
                              struct gw_counters *counters);
-/* Sets the counters for all peers to 0. */
+/* Sets all counters to 0. */
 GW_API void gw_comm_counters_reset(struct gw_comm *comm);
 
 /* ---- calls ---- */
 
-/* As `in`: the input is already in its place in `out`. gradwire-coll(3) has a
- * table of the places. */
+/* As `in`: the input is already in `out`; gradwire-coll(3) has the places. */
 #define GW_IN_PLACE ((const void *)-1)
 
 /* One collective call. `count` is in elements: of the whole buffer for
  * broadcast, reduce and all-reduce; of one block for gather, scatter,
- * all-gather, reduce-scatter and all-to-all. In a broadcast the root's data is in
- * `in` (in `out` with GW_IN_PLACE), and `in` of the other ranks is ignored.
+ * all-gather, reduce-scatter and all-to-all. In a broadcast the root's data is
+ * in `in` (in `out` with GW_IN_PLACE), and `in` of the other ranks is ignored.
  *
  * The v-variants: `counts` and `displs` hold one entry per rank, in elements.
  * They are the same on every rank for gatherv, scatterv and allgatherv. For
@@ -189,16 +188,15 @@ GW_API GW_MUST_CHECK enum gw_err gw_start(struct gw_comm *comm,
 GW_API GW_MUST_CHECK enum gw_err gw_test(struct gw_request **request);
 /* Waits until a call is done. Results as in gw_test, without GW_PENDING. */
 GW_API GW_MUST_CHECK enum gw_err gw_wait(struct gw_request **request);
-/* Waits for `count` calls and returns the first error; NULL entries are
- * skipped. */
+/* Waits for `count` calls, without NULL entries; returns the first error. */
 GW_API GW_MUST_CHECK enum gw_err gw_wait_all(size_t count,
                                              struct gw_request **requests);
 /* Runs a call: gw_start and gw_wait. */
 GW_API GW_MUST_CHECK enum gw_err gw_run(struct gw_comm *comm,
                                         const struct gw_call *call);
 
-/* ---- collectives: each runs one call by gw_run; struct gw_call describes the
- * arguments, gradwire-coll(3) the sizes of the buffers ---- */
+/* Each of these functions runs one collective by gw_run; struct gw_call
+ * describes the arguments, gradwire-coll(3) the sizes of the buffers. */
 
 /* Copies `count` elements of the root to all ranks. */
 GW_API GW_MUST_CHECK enum gw_err gw_broadcast(struct gw_comm *comm,
@@ -258,14 +256,10 @@ gw_alltoallv(struct gw_comm *comm, const void *in, const size_t *counts,
              const size_t *displs, void *out, const size_t *recv_counts,
              const size_t *recv_displs, enum gw_dtype type);
 
-/* ---- point to point ---- */
+/* ---- point to point: a send is matched by the peer's next receive from this
+ * rank, with equal counts and types, in order with the collectives ---- */
 
-/* A send is matched by the peer's next receive from this rank. Counts and types
- * must agree. Sends and receives are ordered with the collectives of the
- * communicator. */
-
-/* Starts a send of `count` elements to `peer`; *request is for gw_test and
- * gw_wait. `data` must not change until it is done. */
+/* Starts a send of `count` elements, which must not change until it is done. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_send_start(struct gw_comm *comm, const void *data, size_t count,
               enum gw_dtype type, unsigned peer, struct gw_request **request);
@@ -310,26 +304,25 @@ GW_API const char *gw_figure_name(unsigned figure, const char **what);
  * otherwise built-in ones. *measured is true for those of the file. */
 GW_API void gw_costs(const char *wire, struct gw_wire_costs *costs,
                      bool *measured);
-/* Reads the costs as gw_costs does, with the coefficients for `ranks` ranks: the
- * measured ones, or an estimate from the nearest measured numbers of ranks. */
+/* Reads the costs as gw_costs does, with the coefficients for `ranks` ranks:
+ * the measured ones, or an estimate from the nearest numbers of ranks. */
 GW_API void gw_costs_among(const char *wire, unsigned ranks,
                            struct gw_wire_costs *costs, bool *measured);
 /* Measures the costs of the communicator's wire; a collective call. It measures
- * alpha, beta, gamma and the memory bandwidth, then runs all algorithms at a few
- * sizes and fits the coefficients to their times. All ranks receive the same
- * costs. */
+ * alpha, beta, gamma and the memory bandwidth, then runs all algorithms at a
+ * few sizes and fits the coefficients to their times. All ranks receive the
+ * same costs. */
 GW_API GW_MUST_CHECK enum gw_err gw_calibrate(struct gw_comm *comm,
                                               struct gw_wire_costs *costs);
 /* A calibration in parts, for a program that measures something else in
- * between under the same conditions. The functions begin, round and end are
- * collective calls. */
+ * between. The functions begin, round and end are collective calls. */
 struct gw_calibration;
 /* Starts a calibration: measures alpha, beta, gamma and the memory bandwidth.
  * The caller frees it with gw_calibration_destroy, also after a failure. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_calibration_begin(struct gw_comm *comm, struct gw_calibration **calibration);
-/* Runs all algorithms once at a few sizes, smallest first: as a whole (part 0 of
- * 1), or one of `parts` parts. The first 25 rounds count. */
+/* Runs all algorithms once at a few sizes, smallest first: as a whole (part 0
+ * of 1), or one of `parts` parts. The first 25 rounds count. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_calibration_round(struct gw_calibration *calibration, unsigned part,
                      unsigned parts);
@@ -339,8 +332,7 @@ gw_calibration_end(struct gw_calibration *calibration,
                    struct gw_wire_costs *costs);
 /* Frees a calibration; NULL is allowed. */
 GW_API void gw_calibration_destroy(struct gw_calibration **calibration);
-/* Writes the costs of `wire` to the calibration file. Coefficients for other
- * numbers of ranks stay. */
+/* Writes the costs of `wire` to the file; those of other ranks stay. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_costs_store(const char *wire, const struct gw_wire_costs *costs,
                struct gw_error *why);
@@ -358,9 +350,9 @@ GW_API size_t gw_choose(const char *wire, enum gw_collective collective,
                         unsigned ranks, size_t count, size_t elem_bytes,
                         struct gw_candidate *out, size_t capacity);
 
-/* Predicts the time of `algo` in microseconds under other costs, which are those
- * for `ranks` ranks. Negative: the algorithm is not valid for the call, or out of
- * memory. */
+/* Predicts the time of `algo` in microseconds under other costs, which are
+ * those for `ranks` ranks. Negative: the algorithm is not valid for the call,
+ * or out of memory. */
 GW_API double gw_predict_us(const char *wire, const struct gw_wire_costs *costs,
                             const struct gw_algo *algo, unsigned ranks,
                             size_t count, size_t elem_bytes);
@@ -378,9 +370,9 @@ GW_API size_t gw_bill(const char *wire, const struct gw_algo *algo,
                       struct gw_bill_line *lines);
 
 /* A rule of the calibration file, written by `collrun tune`: for a whole buffer
- * of `from_bytes` to `to_bytes` bytes per rank (all its blocks; 0 for a barrier)
- * `algo` is faster than `instead`, the algorithm with the shortest predicted
- * time. */
+ * of `from_bytes` to `to_bytes` bytes per rank (all its blocks; 0 for a
+ * barrier) `algo` is faster than `instead`, the algorithm with the shortest
+ * predicted time. */
 struct gw_rule {
     enum gw_collective collective;
     unsigned ranks;
@@ -405,9 +397,9 @@ struct gw_tuning {
 GW_API bool gw_rule_find(const char *wire, enum gw_collective collective,
                          unsigned ranks, size_t count, size_t elem_bytes,
                          struct gw_rule *rule);
-/* Writes rules of `wire` to the calibration file. They replace its rules for the
- * same collectives, ranks and sizes. A rule without `algo` only removes those.
- * On failure the file is unchanged. */
+/* Writes rules of `wire` to the calibration file. They replace its rules for
+ * the same collectives, ranks and sizes. A rule without `algo` only removes
+ * those. On failure the file is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_rules_store(const char *wire, const struct gw_tuning *tuning,
                const struct gw_rule *rules, size_t count, struct gw_error *why);
@@ -441,14 +433,14 @@ struct gw_fold {
  * `dest_count` arrays. All reductions of the data path use it. With one source
  * it copies.
  *
- * The result has the same bits on every CPU: f16 and bf16 are reduced in f32 and
- * rounded once. A NaN result (except of a copy) is always the same quiet NaN.
- * min and max of floats are NaN if either is, and -0 < +0. Nothing happens if
- * the type does not allow the reduction, or with too many sources or
+ * The result has the same bits on every CPU: f16 and bf16 are reduced in f32
+ * and rounded once. A NaN result (except of a copy) is always the same quiet
+ * NaN. min and max of floats are NaN if either is, and -0 < +0. Nothing happens
+ * if the type does not allow the reduction, or with too many sources or
  * destinations. */
 GW_API void gw_fold(const struct gw_fold *fold);
-/* Returns the instruction set of gw_fold on this CPU: "avx512", "avx2", "neon" or
- * "scalar". $GRADWIRE_CPU forces a lower one. */
+/* Returns the instruction set of gw_fold on this CPU: "avx512", "avx2", "neon"
+ * or "scalar". $GRADWIRE_CPU forces a lower one. */
 GW_API const char *gw_fold_isa(void);
 
 #ifdef __cplusplus

@@ -25,8 +25,8 @@ enum {
     GW_PS_STALENESS_MAX = 64   /* last entry of the histogram, and above */
 };
 
-/* The updaters: how a pushed row g changes a row w. t is the number of updates of
- * the row. */
+/* The updaters: how a pushed row g changes a row w. t is the number of updates
+ * of the row. */
 enum gw_ps_updater {
     GW_PS_ADD,      /* w += g */
     GW_PS_ASSIGN,   /* w = g */

@@ -69,36 +69,37 @@ enum gw_membership {
     GW_MEMBER_DEAD    /* declared dead */
 };
 
-/* An event: 64 bytes. A field that does not apply is GW_NONE. The fields mean, by
- * kind:
- *   SEND, APPLY        a transfer of `chunk`. SEND is emitted when its first slice
- *                      leaves, with the sender as `rank`; APPLY when its last
- *                      slice has been applied, with the receiver as `rank`.
- *   FAILURE            `rank` suspects `peer`.
- *   MEMBER             `rank` is the member. A member that is alive in a ring
- *                      has its rank in `step`. When the order of the ring changes,
- *                      each member is reported so, in the order of ranks.
- *   DECISION, RECOVERY about `op`; RECOVERY about the copy of `chunk` at `rank`.
- *   REQUEST, REPLY     worker `rank` and server `peer`: message `op` about the
- *                      slots from `chunk` on.
- *   SLOT               server `rank` and slot `chunk`. A primary is reported as
- *                      primary when it begins to serve.
- *   CLOCK              worker `rank`, its clock `step`, and its work item: data
- *                      epoch `epoch`, batch `op`, part `chunk`, granted when the
- *                      worker was `value` clocks ahead of the slowest.
- *   STAGE              emitted once before the first step: `rank` is stage `peer`
- *                      of `step` stages, each with `chunk` pieces of the network;
- *                      a step has `op` micro-batches.
- *   PASS_BEGIN and     micro-batch `op` and piece `chunk` in training step `step`.
- *   PASS_END           `peer` is the stage that the pass waited for last, or
- *                      GW_NONE; `bytes` of PASS_END are the activations that are
- *                      held after it.
- *   LEADER to ROUTE    `rank` is the controller's node: 63 is controller 0, 62
- *                      controller 1. `peer` is the candidate of a VOTE, the
- *                      server of a LEASE, and in a ROUTE the primary of slot
- *                      `chunk`, or GW_NONE. A LEASE is emitted when a server gains
- *                      or loses its lease, not at each renewal. Only the leader
- *                      emits LEASE and ROUTE.
+/* An event: 64 bytes. A field that does not apply is GW_NONE. By kind:
+ *   SEND, APPLY      a transfer of `chunk`. SEND is emitted when its first
+ *                    slice leaves, with the sender as `rank`; APPLY when its
+ *                    last slice has been applied, with the receiver as `rank`.
+ *   FAILURE          `rank` suspects `peer`.
+ *   MEMBER           `rank` is the member. A member that is alive in a ring
+ *                    has its rank in `step`. When the order of the ring
+ *                    changes, each member is reported so, in the order of
+ *                    ranks.
+ *   DECISION         about `op`.
+ *   RECOVERY         about `op`, and the copy of `chunk` at `rank`.
+ *   REQUEST, REPLY   worker `rank` and server `peer`: message `op` about the
+ *                    slots from `chunk` on.
+ *   SLOT             server `rank` and slot `chunk`. A primary is reported as
+ *                    primary when it begins to serve.
+ *   CLOCK            worker `rank`, its clock `step`, and its work item: data
+ *                    epoch `epoch`, batch `op`, part `chunk`, granted when the
+ *                    worker was `value` clocks ahead of the slowest.
+ *   STAGE            emitted once before the first step: `rank` is stage
+ *                    `peer` of `step` stages, each with `chunk` pieces of the
+ *                    network; a step has `op` micro-batches.
+ *   PASS_BEGIN, _END micro-batch `op`, piece `chunk` and training step `step`.
+ *                    `peer` is the stage that the pass waited for last, or
+ *                    GW_NONE; `bytes` of PASS_END are the activations held
+ *                    after it.
+ *   LEADER to ROUTE  `rank` is the controller's node: 63 is controller 0, 62
+ *                    controller 1. `peer` is the candidate of a VOTE, the
+ *                    server of a LEASE, and in a ROUTE the primary of slot
+ *                    `chunk`, or GW_NONE. A LEASE is emitted when a server
+ *                    gains or loses its lease, not at each renewal. Only the
+ *                    leader emits LEASE and ROUTE.
  *
  * In a ring whose members change, and with parameter servers, `rank` and `peer`
  * are node numbers: ranks change with the epoch, nodes keep their numbers. */
@@ -117,8 +118,8 @@ struct gw_event {
 };
 
 /* A sink: the destination of records from one thread. `emit` receives a record,
- * `close` frees the sink. A FILE or descriptor that the sink writes to stays open
- * and belongs to the caller; ferror() reports a failed write. */
+ * `close` frees the sink. A FILE or descriptor that the sink writes to stays
+ * open and belongs to the caller; ferror() reports a failed write. */
 struct gw_sink {
     void (*emit)(struct gw_sink *sink, const struct gw_event *event);
     void (*close)(struct gw_sink *sink);
@@ -133,10 +134,10 @@ GW_API void gw_event_text(const struct gw_event *event, char *out, size_t room);
  * result of an op: not a step, a chunk or a message. */
 GW_API bool gw_event_is_change(const struct gw_event *event);
 
-/* Creates a sink that writes one JSON object per line. It flushes at `close` and
- * after each `flush_every` records; 0: only at `close`. Fields that do not apply
- * are left out. The caller closes each sink with gw_sink_close. GW_ENOMEM: *sink
- * is NULL. */
+/* Creates a sink that writes one JSON object per line. It flushes at `close`
+ * and after each `flush_every` records; 0: only at `close`. Fields that do not
+ * apply are left out. The caller closes each sink with gw_sink_close.
+ * GW_ENOMEM: *sink is NULL. */
 GW_API GW_MUST_CHECK enum gw_err gw_sink_jsonl(FILE *file, unsigned flush_every,
                                                struct gw_sink **sink,
                                                struct gw_error *why);
@@ -159,9 +160,10 @@ gw_sink_chrome(FILE *file, struct gw_sink **sink, struct gw_error *why);
  * the counts as Prometheus text at `close`. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_sink_prometheus(FILE *file, struct gw_sink **sink, struct gw_error *why);
-/* Creates a sink that writes raw records of 64 bytes to a file descriptor, such as
- * a pipe to the supervisor. A full pipe makes `emit` wait. When the reader has
- * closed the pipe, records are dropped; the process should ignore SIGPIPE. */
+/* Creates a sink that writes raw records of 64 bytes to a file descriptor, such
+ * as a pipe to the supervisor. A full pipe makes `emit` wait. When the reader
+ * has closed the pipe, records are dropped; the process should ignore
+ * SIGPIPE. */
 GW_API GW_MUST_CHECK enum gw_err gw_sink_fd(int fd, struct gw_sink **sink,
                                             struct gw_error *why);
 /* Creates a sink that passes each record to all of `sinks` and closes them at

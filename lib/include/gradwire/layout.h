@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layout of a network on a mesh of ranks. A network is a chain of operators,
- * some of which add the output of an earlier one. A mesh has three axes,
- * D x T x P:
+ * The layout of a network on a mesh of ranks. A network is a chain of
+ * operators, some of which add the output of an earlier one. A mesh has three
+ * axes, D x T x P:
  *
  *   data    D   each rank has its share of the rows of a batch; parameters and
  *               optimiser state are replicated or sharded along it
@@ -15,8 +15,8 @@
  * Along the tensor axis an activation (and its gradient) has one of four
  * shardings, enum gw_sharding. An operator needs one for its input and yields
  * one. If the input of an operator needs another sharding than the preceding
- * operator yields, a collective that converts it is inserted; likewise backward,
- * for the gradients. One table has all conversions:
+ * operator yields, a collective that converts it is inserted; likewise
+ * backward, for the gradients. One table has all conversions:
  *
  *     from \ to   replicated   by row          by feature
  *     replicated  -            slice           slice
@@ -76,8 +76,8 @@ enum {
     GW_WIDTH_MAX = 1 << 20 /* features of a tensor */
 };
 
-/* A row as an image: feature (channel * height + y) * width + x. channels 0: the
- * row is not an image. */
+/* A row as an image: feature (channel * height + y) * width + x. channels 0:
+ * the row is not an image. */
 struct gw_image {
     unsigned channels, height, width;
 };
@@ -111,18 +111,18 @@ struct gw_network {
 GW_API const char *gw_operator_name(enum gw_operator_kind kind);
 /* Returns the name of a split: "auto", "none", "columns". */
 GW_API const char *gw_split_name(enum gw_split split);
-/* Returns the number of parameters of the whole operator: weights and, for dense
- * and conv, biases. */
+/* Returns the number of parameters of the whole operator: weights and, for
+ * dense and conv, biases. */
 GW_API size_t gw_operator_parameters(const struct gw_operator *op);
 
-/* Returns the multiplications per row of a forward pass; each of the two gradients
- * needs the same number. Element-wise operators need none. */
+/* Returns the multiplications per row of a forward pass; each of the two
+ * gradients needs the same number. Element-wise operators need none. */
 GW_API uint64_t gw_operator_work(const struct gw_operator *op);
 
 /* Parses the text form (gradwire-network(5)). The caller frees *network with
- * gw_network_destroy. GW_EDATA: an unknown word, a network without a loss at its
- * end, a loss or an embedding in its middle, or a width beyond the limit. The
- * sentence begins with "NAME:LINE:COLUMN: ", and *network is NULL. */
+ * gw_network_destroy. GW_EDATA: an unknown word, a network without a loss at
+ * its end, a loss or an embedding in its middle, or a width beyond the limit.
+ * The sentence begins with "NAME:LINE:COLUMN: ", and *network is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_network_parse(const char *text, size_t bytes, const char *name,
                  struct gw_network **network, struct gw_error *why);
@@ -147,8 +147,8 @@ struct gw_mesh {
     unsigned data, tensor, pipe;
 };
 
-/* Reads a mesh: "2x2x1"; "4" is 4x1x1. GW_EINVAL: another form; the sentence shows
- * the right one, and *mesh is unchanged. */
+/* Reads a mesh: "2x2x1"; "4" is 4x1x1. GW_EINVAL: another form; the sentence
+ * shows the right one, and *mesh is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_mesh_parse(const char *text, struct gw_mesh *mesh, struct gw_error *why);
 /* Returns the number of ranks of a mesh. */
@@ -211,8 +211,8 @@ struct gw_layout_options {
     unsigned optimiser_words;
 };
 
-/* A change of sharding. `needed` false: the shardings are equal. `collective` is
- * GW_COLLECTIVES for a slice, which moves no data. */
+/* A change of sharding. `needed` false: the shardings are equal. `collective`
+ * is GW_COLLECTIVES for a slice, which moves no data. */
 struct gw_conversion {
     bool needed;
     enum gw_sharding from, to;
@@ -255,16 +255,16 @@ struct gw_layout {
     unsigned *piece_begin; /* pieces + 1 entries: operators of a piece */
 };
 
-/* Makes a layout: divides the network into pieces, splits the operators and inserts
- * the conversions. With T = 1 every split is NONE. AUTO becomes:
+/* Makes a layout: divides the network into pieces, splits the operators and
+ * inserts the conversions. With T = 1 every split is NONE. AUTO becomes:
  *   by BATCH             if the input is by row; otherwise
- *   dense, embedding     by columns if the input is replicated or partial, by rows
- *                        if it is by feature
+ *   dense, embedding     by columns if the input is replicated or partial, by
+ *                        rows if it is by feature
  *   element-wise         the sharding of the input (COLUMNS: by feature)
  *   add                  the sharding of its source
  *   softmax              NONE
  *   conv                 as dense, by channel
- * Pieces begin at the `stage` lines (there must be pieces - 1 of them; one piece
+ * Pieces begin at the `stage` lines (there must be pieces - 1; one piece
  * needs none and ignores them). Without such lines the largest piece has as few
  * multiplications as possible. No cut separates an add from its source.
  *
@@ -272,12 +272,12 @@ struct gw_layout {
  * The network must outlive the layout. The caller frees *layout with
  * gw_layout_destroy.
  *
- * GW_EINVAL, with the operator and its line. The network has fewer operators than
- * pieces. A width or the channels of an image do not divide by T. An add's source is
- * partial, or a cut separates them. The batch does not divide by D x micros (x T,
- * with rows split by batch), or a shard group does not divide D. An operator does
- * not support its split, or its input does not fit the output of the preceding one.
- * On failure *layout is NULL. */
+ * GW_EINVAL, with the operator and its line. The network has fewer operators
+ * than pieces. A width or the channels of an image do not divide by T. An add's
+ * source is partial, or a cut separates them. The batch does not divide by D x
+ * micros (x T, with rows split by batch), or a shard group does not divide D.
+ * An operator does not support its split, or its input does not fit the output
+ * of the preceding one. On failure *layout is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_layout_new(const struct gw_network *network,
               const struct gw_layout_options *options,
@@ -285,8 +285,8 @@ gw_layout_new(const struct gw_network *network,
 /* Frees a layout and sets the pointer to NULL. */
 GW_API void gw_layout_destroy(struct gw_layout **layout);
 
-/* The traffic of one step and the memory of a rank, by formula; bytes are those that
- * the rank sends, of f32. Ranks of one stage are alike. */
+/* The traffic of one step and the memory of a rank, by formula; bytes are those
+ * that the rank sends, of f32. Ranks of one stage are alike. */
 struct gw_layout_price {
     uint64_t tensor_forward_bytes, tensor_backward_bytes; /* conversions */
     uint64_t tensor_weight_bytes; /* gradients of weights shared by T */
@@ -304,17 +304,17 @@ struct gw_layout_price {
 GW_API void gw_layout_price(const struct gw_layout *layout, unsigned stage,
                             struct gw_layout_price *price);
 
-/* Returns the bytes that a rank keeps of one micro-batch between its forward and its
- * backward pass through a piece: converted inputs, outputs, and their
+/* Returns the bytes that a rank keeps of one micro-batch between its forward
+ * and its backward pass through a piece: converted inputs, outputs, and their
  * gradients. */
 GW_API uint64_t gw_layout_activation_bytes(const struct gw_layout *layout,
                                            unsigned piece);
 
-/* Returns the block size of an operator's parameters on a rank (parameters_local),
- * as one flat array that is divided along the data axis: the elements on each of
- * shard_group ranks. The array is padded with zeros to a multiple of D x T, in
- * every mode, so that all blocks are equal; replicated, the block is the whole
- * array. */
+/* Returns the block size of an operator's parameters on a rank
+ * (parameters_local), as one flat array that is divided along the data axis:
+ * the elements on each of shard_group ranks. The array is padded with zeros to
+ * a multiple of D x T, in every mode, so that all blocks are equal; replicated,
+ * the block is the whole array. */
 GW_API size_t gw_layout_block(const struct gw_layout *layout,
                               size_t parameters);
 
@@ -323,8 +323,8 @@ GW_API size_t gw_layout_block(const struct gw_layout *layout,
 struct gw_topology; /* gradwire/topology.h */
 struct gw_schedule; /* gradwire/pipe.h */
 
-/* The order of a mesh's ranks on a topology. A run has a third order, gw_mesh_rank;
- * with one stage it is GW_MESH_MODEL. */
+/* The order of a mesh's ranks on a topology. A run has a third order,
+ * gw_mesh_rank; with one stage it is GW_MESH_MODEL. */
 enum gw_mesh_order {
     GW_MESH_MODEL, /* (d P + p) T + t: all slices of one model together */
     GW_MESH_DATA   /* (p T + t) D + d: all copies of one slice together */
@@ -336,8 +336,8 @@ GW_API unsigned gw_mesh_position(const struct gw_mesh *mesh,
                                  enum gw_mesh_order order, unsigned d,
                                  unsigned t, unsigned p);
 
-/* Returns the largest number of bytes of activations on a rank of `stage` at once,
- * in a step of this schedule, which has the layout's stages, micros and
+/* Returns the largest number of bytes of activations on a rank of `stage` at
+ * once, in a step of this schedule, which has the layout's stages, micros and
  * chunks. */
 GW_API uint64_t gw_layout_peak_bytes(const struct gw_layout *layout,
                                      const struct gw_schedule *schedule,
@@ -386,12 +386,12 @@ struct gw_layout_time {
     uint64_t *link_bytes; /* of each link of the topology, per step */
 };
 
-/* A timer simulates layouts on a topology, whose first ranks are those of the mesh.
- * It remembers each simulated collective, so that many layouts take little more
- * time than one. */
+/* A timer simulates layouts on a topology, whose first ranks are those of the
+ * mesh. It remembers each simulated collective, so that many layouts take
+ * little more time than one. */
 struct gw_layout_timer;
-/* Creates a timer; gw_layout_timer_destroy frees it. The topology must outlive it
- * and keep its order. GW_EINVAL: negative costs. */
+/* Creates a timer; gw_layout_timer_destroy frees it. The topology must outlive
+ * it and keep its order. GW_EINVAL: negative costs. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_layout_timer_new(const struct gw_topology *topology,
                     const struct gw_layout_costs *costs,
@@ -403,18 +403,18 @@ GW_API void gw_layout_timer_destroy(struct gw_layout_timer **timer);
  *
  *   a collective   gw_topology_simulate: by a ring or by the algorithm with the
  *                  fewest rounds (all-to-all: pairwise or Bruck), whichever is
- *                  faster; those of a stage's ranks run at the same time and share
- *                  links
+ *                  faster; those of a stage's ranks run at the same time and
+ *                  share links
  *   a pass         forward, gradient of the input and gradient of the weights
  *                  take one multiplication per weight and row, and their
  *                  collectives along T (and gathers along D)
  *   the passes     gw_pipe_simulate; messages between stages overlap with work
- *   the end        after all passes, the reductions and gathers once per step, of
- *                  all stages at the same time: as a run without overlap
+ *   the end        after all passes, the reductions and gathers once per step,
+ *                  of all stages at the same time: as a run without overlap
  *
  * The collectives of different stages slow each other down only at the end. The
- * caller frees *time with gw_layout_time_destroy. GW_EINVAL: the topology has fewer
- * ranks than the mesh, or the schedule is not the layout's. */
+ * caller frees *time with gw_layout_time_destroy. GW_EINVAL: the topology has
+ * fewer ranks than the mesh, or the schedule is not the layout's. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_layout_simulate(struct gw_layout_timer *timer,
                    const struct gw_layout *layout,

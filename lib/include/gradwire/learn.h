@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models and data readers for training: pure computation on the rows of one rank.
- * The caller adds the sums up over the ranks. So the mathematics is tested
- * without a wire, and any wire can be used.
+ * Models and data readers for training: pure computation on the rows of one
+ * rank. The caller adds the sums up over the ranks. So the mathematics is
+ * tested without a wire, and any wire can be used.
  *
  * One step of data-parallel training, with the same batches for any P:
  *
@@ -12,8 +12,8 @@
  *     all-reduce (sum) of gradient, loss           gradwire-coll(3)
  *     gw_model_step(model, sums, rows in the batch)
  *
- * These objects belong to one thread, but several threads may read the same data
- * set.
+ * These objects belong to one thread, but several threads may read the same
+ * data set.
  */
 #ifndef GRADWIRE_LEARN_H
 #define GRADWIRE_LEARN_H
@@ -57,16 +57,16 @@ struct gw_dataset {
  * 1. A test set is read with the base of its training set. */
 enum gw_index_base { GW_BASE_AUTO = -1, GW_BASE_0 = 0, GW_BASE_1 = 1 };
 
-/* Reads LibSVM text for classification: "LABEL INDEX:VALUE INDEX:VALUE ...", one
- * row per line. Labels are any numbers. Indices need not ascend, but each may
- * occur only once in a row. "qid:N" after the label is ignored. "#" begins a
- * comment. Blank lines and CR LF are allowed. The file is read in blocks, so it
- * may be a pipe. The caller frees *data with gw_dataset_destroy.
+/* Reads LibSVM text for classification: "LABEL INDEX:VALUE INDEX:VALUE ...",
+ * one row per line. Labels are any numbers. Indices need not ascend, but each
+ * may occur only once in a row. "qid:N" after the label is ignored. "#" begins
+ * a comment. Blank lines and CR LF are allowed. The file is read in blocks, so
+ * it may be a pipe. The caller frees *data with gw_dataset_destroy.
  *
- * GW_EDATA: the text is wrong, and the sentence begins with "NAME:LINE:COLUMN: "
- * (both from 1, columns in bytes); or the file has no row or more than
- * GW_CLASSES_MAX labels, or cannot be opened or read. GW_EINTR: a signal arrived
- * while it waited for a pipe. On failure *data is NULL. */
+ * GW_EDATA: the text is wrong, and the sentence begins with "NAME:LINE:COLUMN:
+ * " (both from 1, columns in bytes); or the file has no row or more than
+ * GW_CLASSES_MAX labels, or cannot be opened or read. GW_EINTR: a signal
+ * arrived while it waited for a pipe. On failure *data is NULL. */
 GW_API GW_MUST_CHECK enum gw_err gw_libsvm_load(const char *path,
                                                 enum gw_index_base base,
                                                 struct gw_dataset **data,
@@ -106,9 +106,9 @@ enum gw_model_kind {
     GW_MODEL_SOFTMAX /* multinomial: one score per class */
 };
 
-/* A linear model: scores z = W x + b, log loss. Parameters are dense: the weights
- * of feature j are parameters[j * outputs ... + outputs), the biases come last.
- * For lr a positive score means class 1. */
+/* A linear model: scores z = W x + b, log loss. Parameters are dense: the
+ * weights of feature j are parameters[j * outputs ... + outputs), the biases
+ * come last. For lr a positive score means class 1. */
 struct gw_model {
     enum gw_model_kind kind;
     size_t features;
@@ -125,10 +125,10 @@ GW_API GW_MUST_CHECK enum gw_err gw_model_parse(const char *name,
                                                 enum gw_model_kind *kind,
                                                 struct gw_error *why);
 
-/* Creates a model for a data set, with all parameters 0. The caller frees it with
- * gw_model_destroy. GW_EDATA: the labels do not fit the kind (lr needs two,
- * softmax at least two). GW_EINVAL: more than GW_PARAMETERS_MAX parameters. On
- * failure *model is NULL. */
+/* Creates a model for a data set, with all parameters 0. The caller frees it
+ * with gw_model_destroy. GW_EDATA: the labels do not fit the kind (lr needs
+ * two, softmax at least two). GW_EINVAL: more than GW_PARAMETERS_MAX
+ * parameters. On failure *model is NULL. */
 GW_API GW_MUST_CHECK enum gw_err gw_model_new(enum gw_model_kind kind,
                                               const struct gw_dataset *data,
                                               struct gw_model **model,
@@ -140,9 +140,9 @@ GW_API uint64_t gw_model_digest(const struct gw_model *model);
 /* Returns the sum of the squared weights, without the biases. */
 GW_API double gw_model_norm2(const struct gw_model *model);
 
-/* Sums over some rows, which the caller adds up over the ranks. They are kept in
- * f64, so that the number of shares changes the result only by the rounding of
- * f32. */
+/* Sums over some rows, which the caller adds up over the ranks. They are kept
+ * in f64, so that the number of shares changes the result only by the rounding
+ * of f32. */
 struct gw_sums {
     double *gradient; /* of the loss: parameter_count entries */
     double *scores;   /* working memory: one entry per output */
@@ -209,8 +209,8 @@ GW_API void gw_order_shuffle(struct gw_order *order, unsigned epoch);
 GW_API size_t gw_order_batches(const struct gw_order *order);
 /* Returns the number of rows of batch b. */
 GW_API size_t gw_order_batch_rows(const struct gw_order *order, size_t b);
-/* Returns the rows of batch b for `rank`, and their number in *row_count: one of
- * `ranks` contiguous shares, which differ by at most one row. */
+/* Returns the rows of batch b for `rank`, and their number in *row_count: one
+ * of `ranks` contiguous shares, which differ by at most one row. */
 GW_API const uint32_t *gw_order_share(const struct gw_order *order, size_t b,
                                       unsigned rank, unsigned ranks,
                                       size_t *row_count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Pipeline parallelism. A network is split into stages, a mini-batch into
- * micro-batches. A schedule lists the passes of each stage in order. It is data,
- * like a plan: made by an algorithm or read from a file, checked, priced,
+ * micro-batches. A schedule lists the passes of each stage in order. It is
+ * data, like a plan: made by an algorithm or read from a file, checked, priced,
  * simulated, run, and watched.
  *
  *   F  forward of a micro-batch through the stage
@@ -10,14 +10,15 @@
  *   I  backward for the input only, which the preceding stage waits for
  *   W  backward for the weights only, which no stage waits for
  *
- * A micro-batch has one F, and one B or one I and one W, on each of the `chunks`
- * pieces of the network on a stage. Piece c of stage s is virtual stage
- * c * stages + s of stages * chunks in all (Narayanan et al. 2021, interleaved):
- * activations go from virtual stage k to k + 1, gradients back.
+ * A micro-batch has one F, and one B or one I and one W, on each of the
+ * `chunks` pieces of the network on a stage. Piece c of stage s is virtual
+ * stage c * stages + s of stages * chunks in all (Narayanan et al. 2021,
+ * interleaved): activations go from virtual stage k to k + 1, gradients back.
  *
- * p stages, m micro-batches, F and b = I + W the times of a whole stage: gpipe and
- * 1f1b take (m + p - 1)(F + b). The bubble is the idle time of a stage. There are
- * two conventions: a share of the ideal time m (F + b), and a share of the total.
+ * p stages, m micro-batches, F and b = I + W the times of a whole stage: gpipe
+ * and 1f1b take (m + p - 1)(F + b). The bubble is the idle time of a stage.
+ * There are two conventions: a share of the ideal time m (F + b), and a share
+ * of the total.
  */
 #ifndef GRADWIRE_PIPE_H
 #define GRADWIRE_PIPE_H
@@ -63,7 +64,8 @@ enum {
     GW_PASSES_MAX = 1 << 24
 };
 
-/* A schedule. Stage s runs passes[begin[s] .. begin[s + 1]), one after another. */
+/* A schedule. Stage s runs passes[begin[s] .. begin[s + 1]), one after
+ * another. */
 struct gw_schedule {
     char name[40]; /* "1f1b", or of a file */
     unsigned stages, micros, chunks;
@@ -101,18 +103,18 @@ GW_API const struct gw_schedule_kind *const *gw_schedule_kinds(void);
 /* Finds a built-in schedule by its name. NULL: an unknown name. */
 GW_API const struct gw_schedule_kind *gw_schedule_find(const char *name);
 
-/* Makes the schedule `name`. `chunks` is 1, or more for interleaved (0: 2 there, 1
- * for the others). The caller frees *schedule. GW_EINVAL: an unknown schedule, a
- * number beyond the limits, or chunks that it does not support; *schedule is
- * NULL. */
+/* Makes the schedule `name`. `chunks` is 1, or more for interleaved (0: 2
+ * there, 1 for the others). The caller frees *schedule. GW_EINVAL: an unknown
+ * schedule, a number beyond the limits, or chunks that it does not support;
+ * *schedule is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_schedule_make(const char *name, unsigned stages, unsigned micros,
                  unsigned chunks, struct gw_schedule **schedule,
                  struct gw_error *why);
 
-/* Parses the text form (gradwire-schedule(5)). gw_schedule_check checks whether the
- * schedule can run. GW_EDATA: the text is wrong, and the sentence begins with
- * "NAME:LINE:COLUMN: "; *schedule is NULL. */
+/* Parses the text form (gradwire-schedule(5)). gw_schedule_check checks whether
+ * the schedule can run. GW_EDATA: the text is wrong, and the sentence begins
+ * with "NAME:LINE:COLUMN: "; *schedule is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_schedule_parse(const char *text, size_t bytes, const char *name,
                   struct gw_schedule **schedule, struct gw_error *why);
@@ -127,23 +129,25 @@ gw_schedule_print(const struct gw_schedule *schedule, FILE *file,
                   struct gw_error *why);
 
 /* Checks a schedule. Every pass occurs once, and there is no other. A piece's
- * backward comes after its forward, W after I. There is no cycle of waits between
- * stages. No stage holds more activations than allowed. GW_EPLAN: it is wrong; the
- * sentence names stage and pass, and for a cycle all stages in it. */
+ * backward comes after its forward, W after I. There is no cycle of waits
+ * between stages. No stage holds more activations than allowed. GW_EPLAN: it is
+ * wrong; the sentence names stage and pass, and for a cycle all stages in
+ * it. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_schedule_check(const struct gw_schedule *schedule, struct gw_error *why);
 
-/* Returns the largest number of activations that `stage` holds at once, each of one
- * micro-batch and one piece: one more after each F, one fewer after each B or W. It
- * follows from the order alone, so a run and a simulation agree on it. */
+/* Returns the largest number of activations that `stage` holds at once, each of
+ * one micro-batch and one piece: one more after each F, one fewer after each B
+ * or W. It follows from the order alone, so a run and a simulation agree on
+ * it. */
 GW_API unsigned gw_schedule_peak(const struct gw_schedule *schedule,
                                  unsigned stage);
 
 /* ---- price and simulation ---- */
 
-/* The costs of passes and messages. Times of passes are for one micro-batch through
- * one virtual stage, in microseconds: arrays of stages * chunks entries, or NULL
- * for the single value. A B takes input_us + weight_us. */
+/* The costs of passes and messages. Times of passes are for one micro-batch
+ * through one virtual stage, in microseconds: arrays of stages * chunks
+ * entries, or NULL for the single value. A B takes input_us + weight_us. */
 struct gw_pipe_costs {
     double forward_us, input_us, weight_us;
     const double *forward_each_us, *input_each_us, *weight_each_us;
@@ -171,9 +175,9 @@ struct gw_pipe_price {
 };
 
 /* Computes the price by the closed formulas of the built-in schedules (in their
- * source files, with the peaks), as if messages took no time. The formulas hold for
- * any number of stages and micro-batches. GW_EINVAL: a schedule from a file, or
- * costs that differ between stages. */
+ * source files, with the peaks), as if messages took no time. The formulas hold
+ * for any number of stages and micro-batches. GW_EINVAL: a schedule from a
+ * file, or costs that differ between stages. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_pipe_price(const char *name, unsigned stages, unsigned micros,
               unsigned chunks, const struct gw_pipe_costs *costs,
@@ -212,9 +216,9 @@ struct gw_timeline {
     uint64_t messages, bytes;
 };
 
-/* Simulates one step in virtual time. `schedule` must have been checked. The caller
- * frees *timeline with gw_timeline_destroy. GW_EPLAN: the schedule is wrong and
- * deadlocks. */
+/* Simulates one step in virtual time. `schedule` must have been checked. The
+ * caller frees *timeline with gw_timeline_destroy. GW_EPLAN: the schedule is
+ * wrong and deadlocks. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_pipe_simulate(const struct gw_schedule *schedule,
                  const struct gw_pipe_costs *costs,
@@ -224,8 +228,8 @@ gw_pipe_simulate(const struct gw_schedule *schedule,
 GW_API GW_MUST_CHECK enum gw_err
 gw_timeline_new(const struct gw_schedule *schedule,
                 struct gw_timeline **timeline, struct gw_error *why);
-/* Computes all fields except begin, end, ready and waited_for of the passes, and
- * the bytes. */
+/* Computes all fields except begin, end, ready and waited_for of the passes,
+ * and the bytes. */
 GW_API void gw_timeline_settle(struct gw_timeline *timeline,
                                const struct gw_schedule *schedule);
 /* Frees a timeline and sets the pointer to NULL. */
@@ -234,8 +238,8 @@ GW_API void gw_timeline_destroy(struct gw_timeline **timeline);
 /* ---- micro-batch size ---- */
 
 /* The costs of a micro-batch of s samples on a stage (forward and backward):
- * `fixed_us + sample_us * s`. A step over `batch` samples takes T(s) = (batch/s +
- * p - 1)(fixed + sample s). The minimum is at s = sqrt(fixed batch / (sample
+ * `fixed_us + sample_us * s`. A step over `batch` samples takes T(s) = (batch/s
+ * + p - 1)(fixed + sample s). The minimum is at s = sqrt(fixed batch / (sample
  * (p-1))), where T is (sqrt(sample batch) + sqrt((p-1) fixed))^2. */
 struct gw_pipe_fit {
     double fixed_us, sample_us;
@@ -243,9 +247,10 @@ struct gw_pipe_fit {
     double best_us;
 };
 
-/* Computes the costs from the times of two steps with different micro-batch sizes
- * that divide `batch`. GW_EINVAL: the sizes are equal or do not divide it.
- * GW_EWRONG: only negative costs fit the times; the sentence names the cost. */
+/* Computes the costs from the times of two steps with different micro-batch
+ * sizes that divide `batch`. GW_EINVAL: the sizes are equal or do not divide
+ * it. GW_EWRONG: only negative costs fit the times; the sentence names the
+ * cost. */
 GW_API GW_MUST_CHECK enum gw_err gw_pipe_fit(unsigned stages, unsigned batch,
                                              const unsigned sizes[2],
                                              const double times_us[2],
@@ -257,13 +262,13 @@ GW_API double gw_pipe_fit_us(const struct gw_pipe_fit *fit, unsigned stages,
 
 /* ---- running ---- */
 
-/* The computation of a stage. Activations and gradients are f32. `elements` returns
- * the number of elements of a message between virtual stage `after` and after + 1
- * (in both directions). `in` is NULL on the first virtual stage, `out` on the last;
- * likewise grad_out is NULL on the last (which computes the loss), grad_in on the
- * first. Buffers belong to the runner: `in` is unchanged until the micro-batch's B
- * or W on that piece has returned, grad_out until its W has returned. A function
- * that the schedule does not use may be NULL. */
+/* The computation of a stage. Activations and gradients are f32. `elements`
+ * returns the number of elements of a message between virtual stage `after` and
+ * after + 1 (in both directions). `in` is NULL on the first virtual stage,
+ * `out` on the last; likewise grad_out is NULL on the last (which computes the
+ * loss), grad_in on the first. Buffers belong to the runner: `in` is unchanged
+ * until the micro-batch's B or W on that piece has returned, grad_out until its
+ * W has returned. A function that the schedule does not use may be NULL. */
 struct gw_stage_work {
     size_t (*elements)(void *context, unsigned after, unsigned micro);
     enum gw_err (*forward)(void *context, unsigned chunk, unsigned micro,
@@ -293,35 +298,35 @@ struct gw_pipe_config {
 
 struct gw_pipe;
 
-/* Creates one stage. Receives are posted in the order in which the peers send, so
- * that messages move while the stage computes; sends do not wait for the receiver
- * either. Data for which a link has no room moves only between passes: for large
- * messages let the communicator's slices be a quarter of a message. The caller
- * frees *pipe with gw_pipe_destroy. GW_EINVAL: the communicator has no such
- * ranks. */
+/* Creates one stage. Receives are posted in the order in which the peers send,
+ * so that messages move while the stage computes; sends do not wait for the
+ * receiver either. Data for which a link has no room moves only between passes:
+ * for large messages let the communicator's slices be a quarter of a message.
+ * The caller frees *pipe with gw_pipe_destroy. GW_EINVAL: the communicator has
+ * no such ranks. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_pipe_new(const struct gw_pipe_config *config, struct gw_pipe **pipe,
             struct gw_error *why);
 /* Frees a stage and sets the pointer to NULL. */
 GW_API void gw_pipe_destroy(struct gw_pipe **pipe);
-/* Runs the schedule once, as training step `step`. When it returns, all messages of
- * this stage have been sent and received. GW_ELOST and others: the error of a peer;
- * the sentence names the pass: "stage 1, step 7, F3: ...". */
+/* Runs the schedule once, as training step `step`. When it returns, all
+ * messages of this stage have been sent and received. GW_ELOST and others: the
+ * error of a peer; the sentence names the pass: "stage 1, step 7, F3: ...". */
 GW_API GW_MUST_CHECK enum gw_err
 gw_pipe_step(struct gw_pipe *pipe, unsigned step, struct gw_error *why);
-/* Returns the times of this stage's passes in the last step, in the order of its
- * passes, in microseconds since *zero_ns, the beginning of the step here by
+/* Returns the times of this stage's passes in the last step, in the order of
+ * its passes, in microseconds since *zero_ns, the beginning of the step here by
  * gw_now_ns. They are valid until the next step. */
 GW_API const struct gw_pass_time *gw_pipe_times(const struct gw_pipe *pipe,
                                                 uint64_t *zero_ns);
-/* Returns the largest number of activations at once in the last step, counted as
- * they were stored and dropped. */
+/* Returns the largest number of activations at once in the last step, counted
+ * as they were stored and dropped. */
 GW_API unsigned gw_pipe_peak(const struct gw_pipe *pipe);
 
-/* The context of synthetic work, which takes time and computes nothing: it sleeps
- * (for more stages than cores; a late wake-up shortens the next pass) or spins
- * (and shows the real cost of a busy core). Times are for one micro-batch through
- * one piece. Each stage has its own. */
+/* The context of synthetic work, which takes time and computes nothing: it
+ * sleeps (for more stages than cores; a late wake-up shortens the next pass) or
+ * spins (and shows the real cost of a busy core). Times are for one micro-batch
+ * through one piece. Each stage has its own. */
 struct gw_synthetic {
     bool spin;
     double forward_us, input_us, weight_us; /* per micro-batch */

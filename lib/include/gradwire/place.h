@@ -6,8 +6,8 @@
  *
  * Reading a place is a pure function of the environment, so that a launcher's
  * environment can be tried and tested without the launcher. Only gw_place_here
- * uses more: the launcher's own channel, when the environment has no address for
- * the rendezvous. gw_comm_from_env opens connections.
+ * uses more: the launcher's own channel, when the environment has no address
+ * for the rendezvous. gw_comm_from_env opens connections.
  */
 #ifndef GRADWIRE_PLACE_H
 #define GRADWIRE_PLACE_H
@@ -60,8 +60,8 @@ enum gw_place_field {
 
 enum { GW_PLACE_TEXT_BYTES = 256 };
 
-/* The origin of one field. `how` is the variable ("OMPI_COMM_WORLD_RANK") or the
- * rule ("first host of SLURM_STEP_NODELIST, port of the job id"). */
+/* The origin of one field. `how` is the variable ("OMPI_COMM_WORLD_RANK") or
+ * the rule ("first host of SLURM_STEP_NODELIST, port of the job id"). */
 struct gw_place_origin {
     enum gw_place_source source; /* GW_PLACE_NOBODY: field not known */
     char how[96];
@@ -106,8 +106,8 @@ GW_API void gw_place_value(const struct gw_place *place,
  * Slurm job takes precedence over the step that started it. Slurm counts only
  * inside a step, not in a batch script or an allocation.
  *
- * GW_EINVAL: a source is incomplete, and the sentence names the missing variable
- * ("RANK is 2, but WORLD_SIZE is not set"), or a value is invalid
+ * GW_EINVAL: a source is incomplete, and the sentence names the missing
+ * variable ("RANK is 2, but WORLD_SIZE is not set"), or a value is invalid
  * ("OMPI_COMM_WORLD_RANK is \"x\", not a number"). A missing rank is not an
  * error: the source is then GW_PLACE_NOBODY. Nor is a missing rendezvous; see
  * gw_place_here. */
@@ -118,8 +118,8 @@ GW_API GW_MUST_CHECK enum gw_err gw_place_read(const char *const *environment,
 /* Reads the place of this process: gw_place_read of its environment, with a
  * random incarnation. The environment of MPICH's hydra has no name of the job:
  * there the function requests it from the process manager over PMI_FD, and
- * between hosts also the address that rank 0 has stored there. So all ranks must
- * call it, once per process, before MPI_Init. It is not needed with
+ * between hosts also the address that rank 0 has stored there. So all ranks
+ * must call it, once per process, before MPI_Init. It is not needed with
  * GW_RENDEZVOUS. GW_EINVAL: as in gw_place_read. GW_ESYS: the process manager
  * does not answer. GW_EUNREACH: rank 0 has several addresses; GW_INTERFACE
  * selects one. */
@@ -134,9 +134,9 @@ GW_API bool gw_place_one_host(const struct gw_place *place);
  * the wire is "shm". Between hosts it is "tcp", bound to the address from which
  * the rendezvous is reached; it is written to `interface` (also for "verbs", to
  * select the device). The pointers in *config then point into `place` and
- * `interface`, which must outlive gw_comm_create. GW_EINVAL: several ranks and no
- * rendezvous. GW_EUNREACH: no interface leads to the rendezvous; the sentence
- * lists the interfaces. */
+ * `interface`, which must outlive gw_comm_create. GW_EINVAL: several ranks and
+ * no rendezvous. GW_EUNREACH: no interface leads to the rendezvous; the
+ * sentence lists the interfaces. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_place_config(const struct gw_place *place, struct gw_comm_config *config,
                 char interface[GW_PLACE_TEXT_BYTES], struct gw_error *why);

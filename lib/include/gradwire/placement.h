@@ -5,9 +5,9 @@
  * picks one of the candidates. Replica 0 becomes the primary, which serves the
  * slot.
  *
- * A policy advises. Its choices become an entry of the controllers' log, so that
- * all controllers act on the same choices, without the policy. It is called
- * again when the servers change. The registry ensures safety
+ * A policy advises. Its choices become an entry of the controllers' log, so
+ * that all controllers act on the same choices, without the policy. It is
+ * called again when the servers change. The registry ensures safety
  * (lib/cluster/routes/route.h): it replaces a missing replica at once, whatever
  * the policy chose, and removes a replica only after another one has all its
  * data.
@@ -21,8 +21,8 @@
 extern "C" {
 #endif
 
-/* A server that can receive the replica, and the replicas that it has received in
- * this round, in which all slots are placed again. */
+/* A server that can receive the replica, and the replicas that it has received
+ * in this round, in which all slots are placed again. */
 struct gw_placement_server {
     unsigned node;         /* its number; may be used as its rack */
     unsigned slots;        /* number of its replicas */

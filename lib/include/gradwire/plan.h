@@ -54,8 +54,8 @@ gw_collective_parse(const char *name, enum gw_collective *collective,
 /* Returns whether a collective reduces: true for reduce, all-reduce and
  * reduce-scatter. */
 GW_API bool gw_collective_reduces(enum gw_collective collective);
-/* Returns whether a collective has a root: true for broadcast, reduce, gather and
- * scatter. */
+/* Returns whether a collective has a root: true for broadcast, reduce, gather
+ * and scatter. */
 GW_API bool gw_collective_rooted(enum gw_collective collective);
 
 /* The action of a receiver. */
@@ -80,9 +80,9 @@ enum {
     GW_TRANSFERS_MAX = 1 << 26
 };
 
-/* A plan. Step s owns transfers[step_begin[s] .. step_begin[s+1]). Within a step
- * a rank's transfers to one peer are sent in this order; several chunks to one
- * peer in one step are one message. */
+/* A plan. Step s owns transfers[step_begin[s] .. step_begin[s+1]). Within a
+ * step a rank's transfers to one peer are sent in this order; several chunks to
+ * one peer in one step are one message. */
 struct gw_plan {
     char algo[40];
     enum gw_collective collective;
@@ -100,8 +100,8 @@ struct gw_plan {
 
 /* Frees a plan and sets the pointer to NULL. */
 GW_API void gw_plan_destroy(struct gw_plan **plan);
-/* Returns a hash of collective, shape and every transfer, without the name. It is
- * the same for equal plans. */
+/* Returns a hash of collective, shape and every transfer, without the name. It
+ * is the same for equal plans. */
 GW_API uint64_t gw_plan_hash(const struct gw_plan *plan);
 
 /* ---- building ---- */
@@ -109,8 +109,8 @@ GW_API uint64_t gw_plan_hash(const struct gw_plan *plan);
 /* A builder makes a plan by appending. It keeps its first error, which
  * gw_builder_finish returns, so that algorithms need not check each call. */
 struct gw_builder;
-/* Creates a builder; gw_builder_finish or gw_builder_destroy frees it. GW_EINVAL:
- * ranks, chunks or root out of range; *builder is NULL. */
+/* Creates a builder; gw_builder_finish or gw_builder_destroy frees it.
+ * GW_EINVAL: ranks, chunks or root out of range; *builder is NULL. */
 GW_API GW_MUST_CHECK enum gw_err gw_builder_new(enum gw_collective collective,
                                                 unsigned ranks, unsigned chunks,
                                                 unsigned root,
@@ -164,8 +164,8 @@ GW_API GW_MUST_CHECK enum gw_err gw_plan_parse(const char *text, size_t bytes,
                                                const char *name, unsigned ranks,
                                                struct gw_plan **plan,
                                                struct gw_error *why);
-/* Reads a plan from a file, as gw_plan_parse. GW_EDATA also if the file cannot be
- * read. */
+/* Reads a plan from a file, as gw_plan_parse. GW_EDATA also if the file cannot
+ * be read. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_load(const char *path, unsigned ranks,
                                               struct gw_plan **plan,
                                               struct gw_error *why);
@@ -202,11 +202,11 @@ struct gw_verdict {
 /* Returns the name of a fault. */
 GW_API const char *gw_fault_name(enum gw_fault fault);
 
-/* Verifies a plan by symbolic execution: it computes the contributor set of each
- * (rank, chunk). Then it checks for deadlocks twice: with rendezvous (a chunk of
- * several slices, room for one slice per link) and with bounded buffers (room for
- * `link_chunks` chunks per link, 0 means 1). GW_EPLAN: the plan is wrong, and
- * *verdict has the fault. GW_ENOMEM. */
+/* Verifies a plan by symbolic execution: it computes the contributor set of
+ * each (rank, chunk). Then it checks for deadlocks twice: with rendezvous (a
+ * chunk of several slices, room for one slice per link) and with bounded
+ * buffers (room for `link_chunks` chunks per link, 0 means 1). GW_EPLAN: the
+ * plan is wrong, and *verdict has the fault. GW_ENOMEM. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_verify(const struct gw_plan *plan,
                                                 unsigned link_chunks,
                                                 struct gw_verdict *verdict,
@@ -214,15 +214,15 @@ GW_API GW_MUST_CHECK enum gw_err gw_plan_verify(const struct gw_plan *plan,
 
 /* ---- watching ---- */
 
-/* A trace: the contributor sets of every (rank, chunk), which change along a plan
- * transfer by transfer. All transfers of a step read the values from before the
- * step; gw_plan_trace_count and gw_plan_trace_has show the values after the last
- * transfer. Without a reduction a set has one member, the owner. The plan must
- * outlive the trace. */
+/* A trace: the contributor sets of every (rank, chunk), which change along a
+ * plan transfer by transfer. All transfers of a step read the values from
+ * before the step; gw_plan_trace_count and gw_plan_trace_has show the values
+ * after the last transfer. Without a reduction a set has one member, the owner.
+ * The plan must outlive the trace. */
 struct gw_plan_trace;
 /* Creates a trace; the caller frees it with gw_plan_trace_destroy. GW_ENOMEM:
- * also when the matrix would need more than a gigabyte. GW_EINVAL: the chunks of
- * the plan do not fit its collective. */
+ * also when the matrix would need more than a gigabyte. GW_EINVAL: the chunks
+ * of the plan do not fit its collective. */
 GW_API GW_MUST_CHECK enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
                                                    struct gw_plan_trace **trace,
                                                    struct gw_error *why);
@@ -235,14 +235,15 @@ gw_plan_trace_next(struct gw_plan_trace *trace);
 /* Applies the rest of the current step, or the next step. Returns its number,
  * from 1, or 0 after the last. */
 GW_API unsigned gw_plan_trace_step(struct gw_plan_trace *trace);
-/* Returns the number of contributors to the value of `chunk` at `rank`: from 0 (no
- * value) to gw_plan_trace_full. */
+/* Returns the number of contributors to the value of `chunk` at `rank`: from 0
+ * (no value) to gw_plan_trace_full. */
 GW_API unsigned gw_plan_trace_count(const struct gw_plan_trace *trace,
                                     unsigned rank, unsigned chunk);
 /* Returns the number of contributors to a final value: ranks, or 1 without a
  * reduction. */
 GW_API unsigned gw_plan_trace_full(const struct gw_plan_trace *trace);
-/* Returns whether the value of `chunk` at `rank` contains `contributor`'s data. */
+/* Returns whether the value of `chunk` at `rank` contains `contributor`'s
+ * data. */
 GW_API bool gw_plan_trace_has(const struct gw_plan_trace *trace, unsigned rank,
                               unsigned chunk, unsigned contributor);
 
@@ -270,10 +271,10 @@ struct gw_price {
     double bound_us;     /* lower bound of the collective, same model */
 };
 
-/* Computes the price of a plan for `count` elements of a block, or of the buffer
- * (see the top of this file). A barrier moves no bytes, whatever `count` is.
- * GW_EINVAL: elements of 0 or more than 64 bytes, or a count whose bytes do not
- * fit 64 bits. */
+/* Computes the price of a plan for `count` elements of a block, or of the
+ * buffer (see the top of this file). A barrier moves no bytes, whatever `count`
+ * is. GW_EINVAL: elements of 0 or more than 64 bytes, or a count whose bytes do
+ * not fit 64 bits. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_plan_price(const struct gw_plan *plan, size_t count, size_t elem_bytes,
               const struct gw_cost_model *model, struct gw_price *price,
@@ -321,21 +322,21 @@ struct gw_algo {
     bool baseline;
 };
 
-/* Returns the algorithms of the library, ordered by collective, and their number
- * in *count. */
+/* Returns the algorithms of the library, ordered by collective, and their
+ * number in *count. */
 GW_API const struct gw_algo *const *gw_algo_list(size_t *count);
 /* Finds an algorithm of the library, or an added one, by its name. NULL: an
  * unknown name. */
 GW_API const struct gw_algo *gw_algo_find(enum gw_collective collective,
                                           const char *name);
 /* Adds an algorithm to those that gw_algo_find, gw_plan_make and gw_call.algo
- * find by name. The library never chooses it by itself. It is not copied: it must
- * stay in place until gw_algo_remove. All ranks of a run must add the same
+ * find by name. The library never chooses it by itself. It is not copied: it
+ * must stay in place until gw_algo_remove. All ranks of a run must add the same
  * algorithms in the same order (for instance before they fork), while no other
- * thread looks up names. GW_EINVAL: the name is already used for this collective,
- * or is not 1 to 39 of a-z, 0-9 and _, or a function is NULL. GW_ENOMEM: 16 have
- * been added. `summary`, `formula` and `source` may be NULL. A communicator
- * verifies its plans before it runs them. */
+ * thread looks up names. GW_EINVAL: the name is already used for this
+ * collective, or is not 1 to 39 of a-z, 0-9 and _, or a function is NULL.
+ * GW_ENOMEM: 16 have been added. `summary`, `formula` and `source` may be NULL.
+ * A communicator verifies its plans before it runs them. */
 GW_API GW_MUST_CHECK enum gw_err gw_algo_add(const struct gw_algo *algo,
                                              struct gw_error *why);
 /* Removes an added algorithm; any other one is ignored. No communicator may be

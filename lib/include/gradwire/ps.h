@@ -14,16 +14,17 @@
  *     gw_ps_close(&ps);
  *
  * Slots. A key belongs to one of `slots` slots, by hash (sparse tables) or by
- * range (dense tables). Each slot has a primary, which serves it, and secondaries
- * with the same data. A push counts exactly once, whatever dies, hangs, moves or
- * is sent again. It is acknowledged when all replicas in sync have it.
+ * range (dense tables). Each slot has a primary, which serves it, and
+ * secondaries with the same data. A push counts exactly once, whatever dies,
+ * hangs, moves or is sent again. It is acknowledged when all replicas in sync
+ * have it.
  *
- * Work items and clocks. Tables belong to a group, and a group has one clock, one
- * mode and one plan of work. gw_ps_next reports that the last work item is done
- * and requests the next one. The pushes of a work item are kept pending and
- * applied as a whole, on all servers alike, when the clock closes it. If the
- * worker dies before, they are dropped, and another worker receives the work
- * item. The mode defines when work items are closed and granted:
+ * Work items and clocks. Tables belong to a group, and a group has one clock,
+ * one mode and one plan of work. gw_ps_next reports that the last work item is
+ * done and requests the next one. The pushes of a work item are kept pending
+ * and applied as a whole, on all servers alike, when the clock closes it. If
+ * the worker dies before, they are dropped, and another worker receives the
+ * work item. The mode defines when work items are closed and granted:
  *
  *     bsp      a round closes when all its parts are done; they are added in
  *              the order of parts, so for a given number of parts the result
@@ -31,13 +32,12 @@
  *              after any death
  *     kofn:K   a round closes when K parts are done; later ones of that round
  *              are dropped and counted
- *     ssp:S    a work item closes when it is done; a worker may be S clocks ahead
- *              of the slowest
+ *     ssp:S    a work item closes when done; a worker may be S clocks ahead
  *     asp      a work item closes when it is done; no worker waits
  *
- * A pull in a work item sees all that was closed when the work item was granted.
- * Pushes outside of work items (before the first gw_ps_next, or in a group
- * without one) are applied at once, one by one.
+ * A pull in a work item sees all that was closed when the work item was
+ * granted. Pushes outside of work items (before the first gw_ps_next, or in a
+ * group without one) are applied at once, one by one.
  *
  * A gw_ps belongs to one thread; several may be used at the same time.
  */
@@ -118,19 +118,19 @@ struct gw_ps_config {
 
 /* Connects a client: registers with the controllers and returns when every slot
  * can be reached. The caller frees *ps with gw_ps_close. GW_ETIMEOUT: no
- * controller answered, or there are no servers; the sentence names the cause. On
- * failure *ps is NULL. */
+ * controller answered, or there are no servers; the sentence names the cause.
+ * On failure *ps is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ps_connect(const struct gw_ps_config *config, struct gw_ps **ps,
               struct gw_error *why);
-/* Closes a client in an orderly way: held-back values are sent, and an unfinished
- * work item returns to the pool. Buffers of requests in progress belong to the
- * caller again. NULL is allowed. */
+/* Closes a client in an orderly way: held-back values are sent, and an
+ * unfinished work item returns to the pool. Buffers of requests in progress
+ * belong to the caller again. NULL is allowed. */
 GW_API void gw_ps_close(struct gw_ps **ps);
 /* Closes a client without notice, as if the process had died. */
 GW_API void gw_ps_abandon(struct gw_ps **ps);
-/* Makes all current and later waits return GW_EINTR. Any thread or signal handler
- * may call it. */
+/* Makes all current and later waits return GW_EINTR. Any thread or signal
+ * handler may call it. */
 GW_API void gw_ps_interrupt(struct gw_ps *ps);
 /* Returns the node number of this client. */
 GW_API unsigned gw_ps_node(const struct gw_ps *ps);
@@ -150,12 +150,12 @@ GW_API GW_MUST_CHECK enum gw_err gw_ps_find(struct gw_ps *ps, const char *name,
 
 /* Pushes `count` rows of the table's width, values[i * width ...], for the keys
  * keys[i]; the table's updater applies them. The keys of one push are distinct
- * (otherwise GW_EINVAL from the servers).
- * With `handle` NULL it returns when the push is acknowledged; otherwise at once,
- * and keys and values belong to the library until gw_ps_wait. Values in gw_alloc
- * memory are read in place (shm). GW_ENUMERIC: a NaN or an infinity; nothing of
- * the push was applied, and it is counted. GW_ETIMEOUT: the sentence names the
- * servers that did not answer. GW_ECLOSED: this worker was declared dead. */
+ * (otherwise GW_EINVAL from the servers). With `handle` NULL it returns when
+ * the push is acknowledged; otherwise at once, and keys and values belong to
+ * the library until gw_ps_wait. Values in gw_alloc memory are read in place
+ * (shm). GW_ENUMERIC: a NaN or an infinity; nothing of the push was applied,
+ * and it is counted. GW_ETIMEOUT: the sentence names the servers that did not
+ * answer. GW_ECLOSED: this worker was declared dead. */
 GW_API GW_MUST_CHECK enum gw_err gw_ps_push(struct gw_ps *ps, unsigned table,
                                             const uint64_t *keys, size_t count,
                                             const float *values,
@@ -178,9 +178,9 @@ gw_ps_wait(struct gw_ps *ps, struct gw_ps_handle *handle, struct gw_error *why);
 
 /* ---- work items ---- */
 
-/* The work of a group: `epochs` times `batches` batches, each in `parts` parts (of
- * which a round of bsp and kofn consists). The first work item is granted when
- * `workers` workers have requested one. The servers know only the numbers. */
+/* The work of a group: `epochs` times `batches` batches, each in `parts` parts
+ * (of which a round of bsp and kofn consists). The first work item is granted
+ * when `workers` workers have requested one. Servers know only the numbers. */
 struct gw_ps_plan {
     uint64_t epochs; /* 0: without end */
     /* Batches per epoch; 0: no plan, a round has one part for each worker
@@ -205,8 +205,8 @@ struct gw_ps_work {
     uint64_t waited_ns;
 };
 
-/* Sets mode and plan of a group. The first call counts; the same plan may be set
- * again, with any number of workers. GW_EMISMATCH: the group has another plan. */
+/* Sets mode and plan of a group. The first call counts; the same plan may be
+ * set again, with any number of workers. GW_EMISMATCH: it has another plan. */
 GW_API GW_MUST_CHECK enum gw_err gw_ps_plan(struct gw_ps *ps, unsigned group,
                                             const struct gw_ps_mode *mode,
                                             const struct gw_ps_plan *plan,
@@ -215,10 +215,10 @@ GW_API GW_MUST_CHECK enum gw_err gw_ps_plan(struct gw_ps *ps, unsigned group,
 GW_API GW_MUST_CHECK enum gw_err gw_ps_mode(struct gw_ps *ps, unsigned group,
                                             const struct gw_ps_mode *mode,
                                             struct gw_error *why);
-/* Reports the result of the current work item, for the plan's `until`: a sum (of
- * losses) and its weight (samples). It is sent with the next gw_ps_next, and
- * counts if the work item does. GW_EINVAL: a number that is not finite, or a
- * weight below 0. */
+/* Reports the result of the current work item, for the plan's `until`: a sum
+ * (of losses) and its weight (samples). It is sent with the next gw_ps_next,
+ * and counts if the work item does. GW_EINVAL: a number that is not finite, or
+ * a weight below 0. */
 GW_API GW_MUST_CHECK enum gw_err gw_ps_report(struct gw_ps *ps, unsigned group,
                                               double sum, double weight,
                                               struct gw_error *why);
@@ -227,26 +227,26 @@ GW_API GW_MUST_CHECK enum gw_err gw_ps_report(struct gw_ps *ps, unsigned group,
 GW_API GW_MUST_CHECK enum gw_err gw_ps_next(struct gw_ps *ps, unsigned group,
                                             struct gw_ps_work *work,
                                             struct gw_error *why);
-/* Waits until `count` workers have called it with this number. A number is used
- * once. */
+/* Waits until `count` workers have called it with this number, used once. */
 GW_API GW_MUST_CHECK enum gw_err gw_ps_barrier(struct gw_ps *ps,
                                                uint64_t number, unsigned count,
                                                struct gw_error *why);
 /* Writes a snapshot: each server writes its slots, as a consistent cut, into
- * `directory` on its host, while pushes continue. gradwire-snapshot(5) describes
- * the format. A mark in one group's clock divides the snapshot from later pushes:
- * the group of this worker's work item, otherwise group 0. For that group it is a
- * cut between two round commits. Of other groups, and of pushes outside of work
- * items, each slot writes its state when the mark arrives. */
+ * `directory` on its host, while pushes continue. gradwire-snapshot(5)
+ * describes the format. A mark in one group's clock divides the snapshot from
+ * later pushes: the group of this worker's work item, otherwise group 0. For
+ * that group it is a cut between two round commits. Of other groups, and of
+ * pushes outside of work items, each slot writes its state when the mark
+ * arrives. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ps_snapshot(struct gw_ps *ps, const char *directory, struct gw_error *why);
 
-/* Sets the link profile from node `from` to this client. Any thread may call it,
- * one at a time. */
+/* Sets the link profile from node `from` to this client. Any thread may call
+ * it, one at a time. */
 GW_API void gw_ps_link(struct gw_ps *ps, unsigned from,
                        const struct gw_ps_link *link);
-/* Sets the slow motion: every message takes `ns` nanoseconds; 0: off. Threads as
- * for gw_ps_link. */
+/* Sets the slow motion: every message takes `ns` nanoseconds; 0: off. Threads
+ * as for gw_ps_link. */
 GW_API void gw_ps_pace(struct gw_ps *ps, uint64_t ns);
 
 /* The counters of a client. */
@@ -380,9 +380,9 @@ struct gw_ps_server_status {
     char text[200]; /* a problem; "": none */
 };
 
-/* Starts a server: registers it and serves in threads of its own. GW_EINVAL: the
- * configuration is wrong; GW_EDATA: the snapshot is wrong. On failure *server is
- * NULL. */
+/* Starts a server: registers it and serves in threads of its own. GW_EINVAL:
+ * the configuration is wrong; GW_EDATA: the snapshot is wrong. On failure
+ * *server is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ps_server_start(const struct gw_ps_server_config *config,
                    struct gw_ps_server **server, struct gw_error *why);
@@ -421,9 +421,9 @@ struct gw_ps_local_config {
     const struct gw_ps_server_config *server;
 };
 
-/* Starts one controller and the servers, in threads of this process, and returns
- * when all slots are placed. The controller's log is in a directory of its own
- * under $TMPDIR until gw_ps_local_stop. */
+/* Starts one controller and the servers, in threads of this process, and
+ * returns when all slots are placed. The controller's log is in a directory of
+ * its own under $TMPDIR until gw_ps_local_stop. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ps_local_start(const struct gw_ps_local_config *config,
                   struct gw_ps_local **local, struct gw_error *why);
@@ -438,7 +438,7 @@ GW_API void gw_ps_local_client(struct gw_ps_local *local,
 GW_API GW_MUST_CHECK enum gw_err gw_ps_local_add(struct gw_ps_local *local,
                                                  unsigned *number,
                                                  struct gw_error *why);
-/* Ends server `number` without notice to its peers; the controllers learn it. */
+/* Ends server `number` without notice to its peers; controllers learn it. */
 GW_API void gw_ps_local_kill(struct gw_ps_local *local, unsigned number);
 /* Returns the server of that number; NULL: it does not exist or has ended. */
 GW_API struct gw_ps_server *gw_ps_local_server(struct gw_ps_local *local,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Modes of a parameter server (ps.h): they define when a round closes and how far
- * ahead workers may be. Policies can change the mode after each round.
+ * Modes of a parameter server (ps.h): they define when a round closes and how
+ * far ahead workers may be. Policies can change the mode after each round.
  */
 #ifndef GRADWIRE_PS_MODE_H
 #define GRADWIRE_PS_MODE_H

@@ -5,8 +5,8 @@
  *
  * The ring is a replicated state machine. Its log is the results of its ops.
  * Every member applies them in order to its own state (parameters, the
- * optimiser's memory, counters, a pool of data shards), by the same function, so
- * that all states are equal after equal ops. So a member is one loop:
+ * optimiser's memory, counters, a pool of data shards), by the same function,
+ * so that all states are equal after equal ops. So a member is one loop:
  *
  *     gw_ring_join(&config, &ring, &why);          copies the state, if needed
  *     while (!done(state)) {
@@ -16,19 +16,19 @@
  *     }
  *     gw_ring_leave(ring, &why);
  *
- * gradwire-protocol(7) describes the reaction to a death: the survivors agree for
- * each op whether the dead member's contribution counts (FORWARD) or not
+ * gradwire-protocol(7) describes the reaction to a death: the survivors agree
+ * for each op whether the dead member's contribution counts (FORWARD) or not
  * (EXCLUDE). All of them return the same bits, and the result lists its
  * contributors.
  *
  * A joiner copies the state and the newest results from a member in the
  * background, and is then admitted between two ops. A member that was declared
- * dead while it was paused or cut off receives GW_ECLOSED. Its state is invalid;
- * it destroys the ring and joins again.
+ * dead while it was paused or cut off receives GW_ECLOSED. Its state is
+ * invalid; it destroys the ring and joins again.
  *
- * Members are numbered by node, below 64; a set of nodes is a 64-bit mask. A ring
- * belongs to one thread. A second thread, the library's own, sends heartbeats and
- * reports and connects to peers while the first computes.
+ * Members are numbered by node, below 64; a set of nodes is a 64-bit mask. A
+ * ring belongs to one thread. A second thread, the library's own, sends
+ * heartbeats and reports and connects to peers while the first computes.
  */
 #ifndef GRADWIRE_RING_H
 #define GRADWIRE_RING_H
@@ -114,41 +114,41 @@ struct gw_ring_config {
     void (*on_status)(void *context);
 };
 
-/* Joins the ring: registers, copies the state if the ring is already running, and
- * waits for the admission. The first members wait until the supervisor of the run
- * admits them together. While it waits *ring is already set, for
+/* Joins the ring: registers, copies the state if the ring is already running,
+ * and waits for the admission. The first members wait until the supervisor of
+ * the run admits them together. While it waits *ring is already set, for
  * gw_ring_interrupt and gw_ring_status; NULL after a failure. GW_ETIMEOUT,
  * GW_EINTR. GW_EINVAL: the ring has `max_size` members. GW_EUNREACH: no
- * controllers for `patience_ms`. GW_ECLOSED: all members with the state are dead;
- * a process that joins again begins a new ring with the initial state. */
+ * controllers for `patience_ms`. GW_ECLOSED: all members with the state are
+ * dead; a process that joins again begins a new ring with the initial state. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_join(const struct gw_ring_config *config, struct gw_ring **ring,
              struct gw_error *why);
-/* Joins the ring of a cluster of hosts that the environment names, as elastic jobs
- * do: GW_CONTROLLERS=tcp://HOST:PORT,... (of `psnode controller --ring`) and
- * GW_CLUSTER, its --cluster. The controllers choose the node. This process listens
- * at the address that leads to them, or at that of GW_INTERFACE. GRADWIRE_KEY,
- * GW_INSECURE and GW_WIRE as for gw_comm_from_env. Of *config it uses wire,
- * slices, key, timeout and the fields of the state. The bounds are GW_MIN_SIZE,
- * GW_MAX_SIZE and GW_PATIENCE (a duration, default 10m), where *config has none.
- * Errors of gw_ring_join and gw_place_here. */
+/* Joins the ring of a cluster of hosts that the environment names, as elastic
+ * jobs do: GW_CONTROLLERS=tcp://HOST:PORT,... (of `psnode controller --ring`)
+ * and GW_CLUSTER, its --cluster. The controllers choose the node. This process
+ * listens at the address that leads to them, or at that of GW_INTERFACE.
+ * GRADWIRE_KEY, GW_INSECURE and GW_WIRE as for gw_comm_from_env. Of *config it
+ * uses wire, slices, key, timeout and the fields of the state. The bounds are
+ * GW_MIN_SIZE, GW_MAX_SIZE and GW_PATIENCE (a duration, default 10m), where
+ * *config has none. Errors of gw_ring_join and gw_place_here. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_from_env(const struct gw_ring_config *config, struct gw_ring **ring,
                  struct gw_error *why);
-/* Leaves the ring without notice, as if the process had died, and frees it. NULL
- * is allowed. */
+/* Leaves the ring without notice, as if the process had died, and frees it.
+ * NULL is allowed. */
 GW_API void gw_ring_destroy(struct gw_ring **ring);
 /* Leaves the ring permanently, between ops. Its contributions count. GW_EINVAL:
  * it is the last member. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_leave(struct gw_ring *ring,
                                                struct gw_error *why);
-/* Makes all current and later waits return GW_EINTR. Any thread or signal handler
- * may call it. */
+/* Makes all current and later waits return GW_EINTR. Any thread or signal
+ * handler may call it. */
 GW_API void gw_ring_interrupt(struct gw_ring *ring);
 
-/* Sets a new address or size of the state, which there is the state after the last
- * result. It may be called in `apply` or between ops, by all members after the
- * same op. A joiner whose state has another size than its ring's receives
+/* Sets a new address or size of the state, which there is the state after the
+ * last result. It may be called in `apply` or between ops, by all members after
+ * the same op. A joiner whose state has another size than its ring's receives
  * GW_EMISMATCH from gw_ring_join. */
 GW_API void gw_ring_state(struct gw_ring *ring, void *state, size_t bytes);
 
@@ -180,19 +180,19 @@ struct gw_ring_call {
     enum gw_redop op;
     unsigned tag; /* for `apply` */
 };
-/* Runs the current op (or the next one); all members must make the same call. It
- * returns when the op is complete here and applied. GW_ECLOSED: this process is
- * not a member any more; the sentence has the reason. GW_EINTR; GW_EMISMATCH:
- * members made different calls. */
+/* Runs the current op (or the next one); all members must make the same call.
+ * It returns when the op is complete here and applied. GW_ECLOSED: this process
+ * is not a member any more; the sentence has the reason. GW_EINTR;
+ * GW_EMISMATCH: members made different calls. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_allreduce(struct gw_ring *ring, const struct gw_ring_call *call,
                   struct gw_ring_result *result, struct gw_error *why);
 
 /* Runs any collective among the members of the current view. `call.root` is a
- * place in it (gw_ring_begin), which equals the rank while the order of the ring
- * is unchanged. The collective is confirmed by an op of its own before it
- * returns. If the view changes in between it is repeated from the inputs, so they
- * must not overlap `out`. Blocks are by rank of the view in which it was
+ * place in it (gw_ring_begin), which equals the rank while the order of the
+ * ring is unchanged. The collective is confirmed by an op of its own before it
+ * returns. If the view changes in between it is repeated from the inputs, so
+ * they must not overlap `out`. Blocks are by rank of the view in which it was
  * confirmed; *result has these ranks (origin: node by rank). GW_ELOST: the root
  * is dead. The result is not applied to the state. So no joiner is admitted
  * between a collective and the next all-reduce, since the state is a joiner's
@@ -215,8 +215,8 @@ struct gw_ring_times {
 
 /* The chunks in a recovery plan for one op. Each chunk counts once:
  *   spread   a complete copy survived
- *   redone   a partial sum with the dead member's data was discarded, at least in
- *            part
+ *   redone   a partial sum with the dead member's data was discarded, at least
+ *            in part
  *   kept     a partial sum is continued
  *   fresh    there were only the inputs */
 struct gw_ring_chunks {
@@ -260,9 +260,9 @@ struct gw_ring_status {
 };
 /* Reads the status of a member. Any thread may call it. */
 GW_API void gw_ring_status(struct gw_ring *ring, struct gw_ring_status *status);
-/* Checks that the states of all members are equal, by an op of its own, in which
- * each member contributes its digest and a hash of its whole state. GW_EWRONG:
- * the sentence names the nodes that differ from most. */
+/* Checks that the states of all members are equal, by an op of its own, in
+ * which each member contributes its digest and a hash of its whole state.
+ * GW_EWRONG: the sentence names the nodes that differ from most. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_check(struct gw_ring *ring,
                                                struct gw_error *why);
 
@@ -283,11 +283,12 @@ GW_API void gw_ring_pace(struct gw_ring *ring, uint64_t ns);
 
 /* ---- order ---- */
 
-/* Requests an order of the ring: these nodes first, in this order, then the others
- * in their current order. It also applies to later joiners, which otherwise come
- * last. The member that admits joiners applies it between two ops, so all members
- * should request the same order. `count` 0: any order. Any thread may call it.
- * GW_EINVAL: a node occurs twice, or is not below GW_RING_NODES. */
+/* Requests an order of the ring: these nodes first, in this order, then the
+ * others in their current order. It also applies to later joiners, which
+ * otherwise come last. The member that admits joiners applies it between two
+ * ops, so all members should request the same order. `count` 0: any order. Any
+ * thread may call it. GW_EINVAL: a node occurs twice, or is not below
+ * GW_RING_NODES. */
 GW_API GW_MUST_CHECK enum gw_err gw_ring_order(struct gw_ring *ring,
                                                const unsigned *nodes,
                                                unsigned count,
@@ -295,12 +296,12 @@ GW_API GW_MUST_CHECK enum gw_err gw_ring_order(struct gw_ring *ring,
 
 /* ---- data shards ---- */
 
-/* A pool of data shards that is part of the state. A shard is leased for one op.
- * Place i of an op has the i-th shard that is not done in this data epoch. The
- * shards of the contributors are done, the others return to the pool, so each
- * shard is used exactly once per epoch, whichever members die or join. `uses`
- * counts the uses for a check. It is flat memory of gw_shards_bytes(count) bytes
- * inside the state. */
+/* A pool of data shards that is part of the state. A shard is leased for one
+ * op. Place i of an op has the i-th shard that is not done in this data epoch.
+ * The shards of the contributors are done, the others return to the pool, so
+ * each shard is used exactly once per epoch, whichever members die or join.
+ * `uses` counts the uses for a check. It is flat memory of
+ * gw_shards_bytes(count) bytes inside the state. */
 struct gw_shards {
     uint32_t count, done;
     uint64_t epoch;
@@ -316,8 +317,8 @@ GW_API void gw_shards_init(struct gw_shards *shards, uint32_t count);
 /* Returns the shard of place `place`; GW_NONE: fewer shards are left in this
  * epoch. */
 GW_API uint32_t gw_shards_of(const struct gw_shards *shards, unsigned place);
-/* Marks the shards of the contributors as done, after an op in which every place
- * used its shard. When all are done the next epoch begins. */
+/* Marks the shards of the contributors as done, after an op in which every
+ * place used its shard. When all are done the next epoch begins. */
 GW_API void gw_shards_settle(struct gw_shards *shards,
                              const struct gw_ring_result *result);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Suspicion policies: they decide when a silent member is suspected. Members send
- * heartbeats; up to three other members observe each. An observer reports its
- * suspicion, and two observers suffice to declare a member dead. The built-in
- * policy is phi-accrual (Hayashibara, Defago, Yared, Katayama, SRDS 2004); a
- * plug-in of kind GW_PLUGIN_SUSPICION replaces it (gradwire/plugin.h,
+ * Suspicion policies: they decide when a silent member is suspected. Members
+ * send heartbeats; up to three other members observe each. An observer reports
+ * its suspicion, and two observers suffice to declare a member dead. The
+ * built-in policy is phi-accrual (Hayashibara, Defago, Yared, Katayama, SRDS
+ * 2004); a plug-in of kind GW_PLUGIN_SUSPICION replaces it (gradwire/plugin.h,
  * gradwire-plugin(7)).
  */
 #ifndef GRADWIRE_SUSPICION_H

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cluster as data: hosts in racks, the rates and latencies of their links, and
- * the host of each rank. The same file is used for simulations (below) and for
- * the emulated links of a real run (ringctl(1)).
+ * A cluster as data: hosts in racks, the rates and latencies of their links,
+ * and the host of each rank. The same file is used for simulations (below) and
+ * for the emulated links of a real run (ringctl(1)).
  *
  *     rank --- host --nic--> rack switch --uplink--> spine
  *
- * A host has a NIC, a rack an uplink. Each is two independent links: `out` (away
- * from the host, towards the spine) and `in`. Ranks of one host use its inner
- * link. A link has a rate and a latency, the time from one end to the other. The
- * path between two ranks is
+ * A host has a NIC, a rack an uplink. Each is two independent links: `out`
+ * (away from the host, towards the spine) and `in`. Ranks of one host use its
+ * inner link. A link has a rate and a latency, the time from one end to the
+ * other. The path between two ranks is
  *
  *     on one host       its inner link
  *     in one rack       nic out, nic in
@@ -51,9 +51,9 @@ struct gw_topology;
 
 /* ---- text form (gradwire-topology(5)) ---- */
 
-/* Parses the text of a topology, which is not trusted. The caller frees *topology
- * with gw_topology_destroy. GW_EDATA: the text is wrong, and the sentence begins
- * with "NAME:LINE:COLUMN: "; *topology is NULL. */
+/* Parses the text of a topology, which is not trusted. The caller frees
+ * *topology with gw_topology_destroy. GW_EDATA: the text is wrong, and the
+ * sentence begins with "NAME:LINE:COLUMN: "; *topology is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_topology_parse(const char *text, size_t bytes, const char *name,
                   struct gw_topology **topology, struct gw_error *why);
@@ -87,8 +87,8 @@ GW_API const char *gw_rank_order_name(enum gw_rank_order order);
 /* Assigns the ranks to hosts. A new topology has GW_ORDER_FILE. */
 GW_API void gw_topology_order(struct gw_topology *topology,
                               enum gw_rank_order order);
-/* Returns the order that GW_ORDER_FILE means: itself if the file lists the hosts
- * one by one. */
+/* Returns the order that GW_ORDER_FILE means: itself if the file lists the
+ * hosts one by one. */
 GW_API enum gw_rank_order gw_topology_said(const struct gw_topology *topology);
 
 /* Returns the name of the topology. */
@@ -151,8 +151,8 @@ GW_API void gw_topology_link_name(const struct gw_topology *topology,
  * after the last one. */
 GW_API const char *gw_topology_link_word(const struct gw_topology *topology,
                                          unsigned index);
-/* Computes all routes without the links of one kind; NULL: with all links. Links
- * keep their numbers. Afterwards an order by ring must be assigned again.
+/* Computes all routes without the links of one kind; NULL: with all links.
+ * Links keep their numbers. Afterwards an order by ring must be assigned again.
  * GW_EINVAL: an unknown kind, or two hosts would have no route; nothing is
  * changed. GW_ENOMEM: the topology can only be destroyed. */
 GW_API GW_MUST_CHECK enum gw_err
@@ -189,8 +189,8 @@ struct gw_topology_job {
     const struct gw_algo_args *args;
 };
 
-/* A message on the critical path: from the time when the data that it waited for
- * was complete until it had been received at `dst`. */
+/* A message on the critical path: from the time when the data that it waited
+ * for was complete until it had been received at `dst`. */
 struct gw_topology_hop {
     unsigned step; /* from 1 */
     unsigned src, dst;
@@ -219,14 +219,14 @@ struct gw_topology_result {
     unsigned rounds; /* steps of the plan */
 };
 
-/* Simulates the run, message by message. A message is all that one rank sends to
- * another in one step:
+/* Simulates the run, message by message. A message is all that one rank sends
+ * to another in one step:
  *
  *   leave   when the values that it carries are complete at its sender and the
  *           preceding message to the same rank has left: data dependencies, no
  *           lock-step
  *   alpha   it takes its sender `message_us`, one message after another; of
- *           messages that are ready at the same time, the first in the plan first
+ *           messages that are ready together, the first in the plan first
  *   bytes   then its bytes share every link of their path with all other
  *           messages, max-min fair
  *   arrive  the latency of the path after its last byte has left
@@ -234,19 +234,19 @@ struct gw_topology_result {
  *           value has left; a rank reduces one value at a time
  *
  * The same job gives the same result, to the bit. The events are those of a run
- * (SEND, APPLY, OP_BEGIN, OP_END), in order of virtual time from 0. Time is kept
- * in picoseconds. The caller frees *result with gw_topology_result_destroy.
- * GW_EINVAL: more ranks than the topology has, elements that gw_plan_price
- * refuses, negative costs, or a run of more than 53 days; GW_ENOMEM. On failure
- * *result is NULL. */
+ * (SEND, APPLY, OP_BEGIN, OP_END), in order of virtual time from 0. Time is
+ * kept in picoseconds. The caller frees *result with
+ * gw_topology_result_destroy. GW_EINVAL: more ranks than the topology has,
+ * elements that gw_plan_price refuses, negative costs, or a run of more than 53
+ * days; GW_ENOMEM. On failure *result is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_topology_simulate(const struct gw_topology *topology,
                      const struct gw_topology_job *job,
                      struct gw_topology_result **result, struct gw_error *why);
 /* Frees a result and sets the pointer to NULL. */
 GW_API void gw_topology_result_destroy(struct gw_topology_result **result);
-/* Returns the utilisation of a link: the bytes that it carried as a share of its
- * capacity in that time; 0 for links without a limit. */
+/* Returns the utilisation of a link: the bytes that it carried as a share of
+ * its capacity in that time; 0 for links without a limit. */
 GW_API double gw_topology_use(const struct gw_topology *topology,
                               const struct gw_topology_result *result,
                               unsigned link);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Training tasks whose parameters are stored elsewhere: rows of tables under
- * 64-bit keys, as on a parameter server (gradwire/ps.h). Pure computation: a task
- * names the rows that it needs, receives them, and returns their updates.
+ * 64-bit keys, as on a parameter server (gradwire/ps.h). Pure computation: a
+ * task names the rows that it needs, receives them, and returns their updates.
  *
  *     gw_task_defaults("lr", &config, &why);
  *     config.train = "a9a.train.libsvm";
@@ -16,14 +16,14 @@
  *     gw_task_evaluate(task, GW_TASK_TEST, epochs, &fetch, &score, &why)
  *
  * Batches have the same samples for any number of workers, and the parts of a
- * batch divide its samples. A mean is divided by the rows of the whole batch, so
- * parts add up, and the servers need no knowledge of it. Random numbers follow
- * from the seed and the number of the sample.
+ * batch divide its samples. A mean is divided by the rows of the whole batch,
+ * so parts add up, and the servers need no knowledge of it. Random numbers
+ * follow from the seed and the number of the sample.
  *
  *     lr        sparse binary logistic regression; table "w"
  *     linear    sparse regression by least squares; "w"
- *     mf        matrix factorisation of ratings, synthetic or from a file; "user"
- *               and "item"
+ *     mf        matrix factorisation of ratings, synthetic or from a file;
+ *               "user" and "item"
  *     ctr       the same for clicks from a file, as a logistic model
  *     word2vec  skip-gram with negative sampling on a text; "in" and "out";
  *               good with parts of 500 to 2000 words, up to 8 of them
@@ -130,15 +130,15 @@ struct gw_task_config {
     } net;
 };
 
-/* Returns the name of a kind: "lr", "linear", "mf", "ctr", "word2vec", "deepwalk",
- * "drift", "cartpole", "net". */
+/* Returns the name of a kind: "lr", "linear", "mf", "ctr", "word2vec",
+ * "deepwalk", "drift", "cartpole", "net". */
 GW_API const char *gw_task_name(enum gw_task_kind kind);
 /* Sets good defaults for the model of that name. GW_EINVAL: an unknown name. */
 GW_API GW_MUST_CHECK enum gw_err gw_task_defaults(const char *name,
                                                   struct gw_task_config *config,
                                                   struct gw_error *why);
-/* Sets another updater, and a suitable rate for it. GW_EINVAL: the model does not
- * support it; *config is unchanged. */
+/* Sets another updater, and a suitable rate for it. GW_EINVAL: the model does
+ * not support it; *config is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_choose_updater(struct gw_task_config *config,
                        enum gw_ps_updater updater, struct gw_error *why);
@@ -147,9 +147,9 @@ struct gw_task;
 
 /* Creates a task: reads or generates the data. The configuration is copied; its
  * strings are not needed later. The caller frees *task with gw_task_destroy.
- * GW_EDATA: a file cannot be read or is wrong (the sentence names it), there are
- * not two labels, or no word is left. GW_EINVAL: the configuration is invalid. On
- * failure *task is NULL. */
+ * GW_EDATA: a file cannot be read or is wrong (the sentence names it), there
+ * are not two labels, or no word is left. GW_EINVAL: the configuration is
+ * invalid. On failure *task is NULL. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_new(const struct gw_task_config *config, struct gw_task **task,
             struct gw_error *why);
@@ -158,17 +158,18 @@ GW_API void gw_task_destroy(struct gw_task **task);
 
 /* Returns the configuration of a task, with train, test and network NULL. */
 GW_API const struct gw_task_config *gw_task_config(const struct gw_task *task);
-/* Returns the tables of a task and their number in *count. A table's number below
- * is its index in this array. */
+/* Returns the tables of a task and their number in *count. A table's number
+ * below is its index in this array. */
 GW_API const struct gw_ps_table_config *
 gw_task_tables(const struct gw_task *task, unsigned *count);
-/* Returns the samples per epoch: rows of the file, ratings, words of the text. */
+/* Returns the samples per epoch: rows of the file, ratings, words of the
+ * text. */
 GW_API size_t gw_task_rows(const struct gw_task *task);
 /* Returns the number of batches per epoch. */
 GW_API size_t gw_task_batches(const struct gw_task *task);
-/* Returns the bytes of training rows that this process has read from the file so
- * far: the whole file, or the rows of its work items; a new index does not count.
- * 0 for all models except lr and linear. */
+/* Returns the bytes of training rows that this process has read from the file
+ * so far: the whole file, or the rows of its work items; a new index does not
+ * count. 0 for all models except lr and linear. */
 GW_API uint64_t gw_task_bytes_read(const struct gw_task *task);
 /* Returns the number of samples of a batch. */
 GW_API size_t gw_task_batch_rows(const struct gw_task *task, size_t batch);
@@ -208,15 +209,15 @@ GW_API GW_MUST_CHECK enum gw_err gw_unit_new(const struct gw_task *task,
 /* Frees it and sets the pointer to NULL. */
 GW_API void gw_unit_destroy(struct gw_unit **unit);
 
-/* Returns whether several threads may write the rows of such a task without locks:
- * true for lr, linear, mf, ctr and word2vec. */
+/* Returns whether several threads may write the rows of such a task without
+ * locks: true for lr, linear, mf, ctr and word2vec. */
 GW_API bool gw_task_shares_rows(enum gw_task_kind kind);
-/* Sets the number of threads, including the caller's, that share the samples of a
- * work item, from the next gw_unit_prepare on. They write the same rows without
- * locks, as the threads of a worker in Project Adam: the gradients, or for
- * word2vec the rows themselves. An update may be lost; the sums count the lost
- * ones. 1: only the caller. GW_ENOTSUP: threads cannot share the rows of this
- * task. GW_EINVAL: 0, or more than 64. */
+/* Sets the number of threads, including the caller's, that share the samples of
+ * a work item, from the next gw_unit_prepare on. They write the same rows
+ * without locks, as the threads of a worker in Project Adam: the gradients, or
+ * for word2vec the rows themselves. An update may be lost; the sums count the
+ * lost ones. 1: only the caller. GW_ENOTSUP: threads cannot share the rows of
+ * this task. GW_EINVAL: 0, or more than 64. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_unit_threads(struct gw_unit *unit, unsigned threads, struct gw_error *why);
 
@@ -230,11 +231,11 @@ gw_unit_prepare(struct gw_unit *unit, const struct gw_unit_place *place,
  * batch has fewer rows than parts. */
 GW_API const uint64_t *gw_unit_keys(const struct gw_unit *unit, unsigned table,
                                     size_t *count);
-/* Computes the gradients and sums of a work item. rows[table] has the pulled rows
- * of its keys, one after another. gradients[table], of the same size, receives the
- * values to push; with `gradients` NULL only the sums are computed. The memory
- * belongs to the caller. It may be called again with other rows: the result
- * depends only on them. */
+/* Computes the gradients and sums of a work item. rows[table] has the pulled
+ * rows of its keys, one after another. gradients[table], of the same size,
+ * receives the values to push; with `gradients` NULL only the sums are
+ * computed. The memory belongs to the caller. It may be called again with other
+ * rows: the result depends only on them. */
 GW_API void gw_unit_compute(struct gw_unit *unit, const float *const *rows,
                             float *const *gradients, struct gw_unit_sums *sums);
 /* Adds sums: sums += more. */
@@ -262,18 +263,18 @@ struct gw_task_score {
 
 /* Returns the name of a task's measure of quality: "accuracy" (lr, net, ctr),
  * "rmse" (linear, mf, drift), "first" (word2vec, deepwalk: the share of pairs
- * whose word scores above all its negatives), "return" (cartpole: the mean number
- * of steps of an episode). */
+ * whose word scores above all its negatives), "return" (cartpole: the mean
+ * number of steps of an episode). */
 GW_API const char *gw_task_quality(const struct gw_task *task);
 /* Computes loss and quality from the sums of work items. */
 GW_API struct gw_task_score gw_task_judge(const struct gw_task *task,
                                           const struct gw_unit_sums *sums);
 /* Evaluates parameters on a whole set, in chunks. For drift, an endless stream,
- * the training set is the last thousand rows of the epoch before `epochs`, and the
- * test set the thousand after it; for cartpole likewise a hundred episodes.
- * word2vec's training set is the text, always with the same pairs and negatives.
- * GW_ENOTSUP: there is no test set (lr, linear and net without a file, word2vec
- * and deepwalk). It also returns the errors of `fetch`. */
+ * the training set is the last thousand rows of the epoch before `epochs`, and
+ * the test set the thousand after it; for cartpole likewise a hundred episodes.
+ * word2vec's training set is the text, always with the same pairs and
+ * negatives. GW_ENOTSUP: there is no test set (lr, linear and net without a
+ * file, word2vec and deepwalk). It also returns the errors of `fetch`. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
                  uint64_t epochs, const struct gw_fetch *fetch,
@@ -283,8 +284,8 @@ gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
 
 /* The reference for a run over servers: the same tables and updaters in plain
  * memory. Pushes of a batch are added up, in f32 and in the order of their
- * arrival; gw_local_step then updates each row once. If the parts of a batch are
- * pushed in order, servers under bsp compute the same, bit by bit. */
+ * arrival; gw_local_step then updates each row once. If the parts of a batch
+ * are pushed in order, servers under bsp compute the same, bit by bit. */
 struct gw_local;
 
 /* Creates the tables; gw_local_destroy frees them. */
@@ -293,8 +294,8 @@ gw_local_new(const struct gw_ps_table_config *tables, unsigned count,
              struct gw_local **local, struct gw_error *why);
 /* Frees the tables and sets the pointer to NULL. */
 GW_API void gw_local_destroy(struct gw_local **local);
-/* Copies the rows of `keys`. A row that was never updated has its initial value.
- * Several threads may call it while no thread pushes or steps. */
+/* Copies the rows of `keys`. A row that was never updated has its initial
+ * value. Several threads may call it while no thread pushes or steps. */
 GW_API void gw_local_pull(const struct gw_local *local, unsigned table,
                           const uint64_t *keys, size_t count, float *rows);
 /* Adds rows to the sums of the batch. The keys of one push are distinct.
@@ -315,8 +316,8 @@ GW_API struct gw_fetch gw_local_fetch(struct gw_local *local);
 GW_API size_t gw_local_rows(const struct gw_local *local, unsigned table);
 /* Returns a hash of the tables, the same for equal bits. */
 GW_API uint64_t gw_local_digest(const struct gw_local *local);
-/* Runs a whole batch of the unit's task in `parts` parts: pull, compute and push
- * of each, then the step. *sums receives the sums of the batch. */
+/* Runs a whole batch of the unit's task in `parts` parts: pull, compute and
+ * push of each, then the step. *sums receives the sums of the batch. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_local_batch(struct gw_local *local, struct gw_unit *unit, uint64_t epoch,
                uint64_t batch, unsigned parts, struct gw_unit_sums *sums,
@@ -324,11 +325,13 @@ gw_local_batch(struct gw_local *local, struct gw_unit *unit, uint64_t epoch,
 
 /* ---- words ---- */
 
-/* Returns the size of the vocabulary of a word2vec task, or the number of nodes of
- * a deepwalk task. A word's number is its key in both tables. Words are ordered by
- * frequency, the most frequent first; nodes by their number of edges. */
+/* Returns the size of the vocabulary of a word2vec task, or the number of nodes
+ * of a deepwalk task. A word's number is its key in both tables. Words are
+ * ordered by frequency, the most frequent first; nodes by their number of
+ * edges. */
 GW_API size_t gw_words_count(const struct gw_task *task);
-/* Returns the letters of a word, without a final 0, and their number in *bytes. */
+/* Returns the letters of a word, without a final 0, and their number in
+ * *bytes. */
 GW_API const char *gw_words_word(const struct gw_task *task, size_t number,
                                  size_t *bytes);
 /* Returns the number of occurrences of a word. */
@@ -357,13 +360,14 @@ struct gw_neighbour {
 };
 
 /* Finds the `*count` words nearest to `word`, nearest first, without `word`
- * itself. *count is reduced if there are fewer. GW_EDATA: as in gw_words_find. */
+ * itself. *count is reduced if there are fewer. GW_EDATA: as in
+ * gw_words_find. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_embedding_nearest(const struct gw_embedding *words, const char *word,
                      struct gw_neighbour *nearest, size_t *count,
                      struct gw_error *why);
-/* Answers the questions "A B C D" of Mikolov et al. 2013: is D the word nearest to
- * B - A + C, except these three? It ignores lines that begin with ':' and
+/* Answers the questions "A B C D" of Mikolov et al. 2013: is D the word nearest
+ * to B - A + C, except these three? It ignores lines that begin with ':' and
  * questions with a word that the text does not have, and reads upper case as
  * lower case. GW_EDATA: the file cannot be read, or a line does not have four
  * words. */
@@ -371,17 +375,18 @@ GW_API GW_MUST_CHECK enum gw_err
 gw_embedding_analogies(const struct gw_embedding *words, const char *path,
                        size_t *asked, size_t *right, struct gw_error *why);
 
-/* Measures how well the vectors separate classes. A file has lines "WORD CLASS",
- * empty lines, and comments that begin with '#'. Each word is assigned to the
- * class whose other words have the nearest mean: *right of the *asked known words
- * are assigned correctly. GW_EDATA: the file cannot be read, or a line does not
- * have two words. */
+/* Measures how well the vectors separate classes. A file has lines "WORD
+ * CLASS", empty lines, and comments that begin with '#'. Each word is assigned
+ * to the class whose other words have the nearest mean: *right of the *asked
+ * known words are assigned correctly. GW_EDATA: the file cannot be read, or a
+ * line does not have two words. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_embedding_classes(const struct gw_embedding *words, const char *path,
                      size_t *asked, size_t *right, struct gw_error *why);
 
 /* The baseline for a parameter server: the same word2vec in one process, whose
- * threads change one memory without locks (Niu et al. 2011, as in word2vec.c). */
+ * threads change one memory without locks (Niu et al. 2011, as in
+ * word2vec.c). */
 struct gw_hogwild;
 
 /* Creates the baseline for a word2vec task; gw_hogwild_destroy frees it. */

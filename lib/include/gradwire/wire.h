@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* The configuration of a rank for gw_comm_create (gradwire/coll.h). A field that
- * is 0 or NULL means its default. */
+/* The configuration of a rank for gw_comm_create (gradwire/coll.h). A field
+ * that is 0 or NULL means its default. */
 struct gw_comm_config {
     unsigned rank; /* of this process, from 0 */
     unsigned size; /* number of ranks */
