@@ -125,7 +125,6 @@ struct gw__classes {
     /* What message `number` is. */
     struct gw__class_message (*look)(const void *context, uint32_t number);
     const void *context;
-    uint64_t *link_bytes; /* grows as messages begin */
     uint64_t *latency_ps; /* of each link */
     struct gw__class_link *links;
     unsigned link_count;
