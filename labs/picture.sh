@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# picture.sh FILE.svg: the moving picture of README. A ring of four in slow
-# motion; node 2 is killed in mid-op, another one joins. It is recorded, and the
-# recording is filmed. $RINGCTL and $RINGTOP are the programs, those in build/ by
-# default.
+# picture.sh FILE.svg: makes the moving picture of README. A ring of four runs in
+# slow motion; node 2 is killed during an op, and another one joins. The run is
+# recorded, and the recording becomes the picture. $RINGCTL and $RINGTOP are the
+# programs; by default those in build/.
 set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)

@@ -5,20 +5,20 @@
 #
 #     labs/data/get.sh a9a|mushrooms|optdigits|text8 [DIR]
 #
-# A file that is in DIR already stays. $GRADWIRE_DATA, when set, is a folder to
-# copy from; else the files come from where they are published. Whatever the
-# way, the SHA-256 of the result is checked before it gets its name.
+# A file that is already in DIR stays. If $GRADWIRE_DATA is set, files are copied
+# from that folder; otherwise they are fetched from their publishers. In both cases
+# the SHA-256 of the result is checked before it gets its name.
 #
-# What is changed on the way, so that the rows are the published ones and the
+# The files are changed as follows, so that the rows are the published ones and the
 # bytes are always the same:
-#   a9a        blanks at the ends of lines go; so does the last newline of the
-#              training rows. (Census income, prepared by the LibSVM authors;
+#   a9a        without blanks at the ends of lines and without the last newline of
+#              the training rows. (Census income, prepared by the LibSVM authors;
 #              both parts count features from 1.)
-#   mushrooms  nothing. (UCI Mushroom, one-hot, as split by the XGBoost authors.)
+#   mushrooms  unchanged. (UCI Mushroom, one-hot, as split by the XGBoost authors.)
 #   optdigits  from comma-separated values: the label, which is the last column,
 #              comes first, and pixels that are 0 are left out.
-#   text8      the first 549,570 words, in one line. Its checksum is that of the
-#              words, one a line: where lines end is no part of the data.
+#   text8      the first 549,570 words, in one line. The checksum is of the words,
+#              one per line: line ends are not part of the data.
 set -eu
 
 fail() {
@@ -80,7 +80,7 @@ words() {
 
 # ---- checking and fetching ----
 
-# What is checked of a file: its bytes, or its words.
+# The checksum of a file: of its bytes, or of its words.
 digest() {
     if [ "$2" = words ]; then
         tr ' ' '\n' <"$1" | tr -s '\n'

@@ -22,7 +22,7 @@ static unsigned beside(const struct gw_placement_question *q, unsigned node)
     return count;
 }
 
-/* What it carries already: a primary answers requests, the others follow it. */
+/* The present load: a primary answers requests, the others follow it. */
 static double carries(const struct gw_placement_question *q,
                       const struct gw_placement_server *server)
 {

@@ -47,8 +47,8 @@ static void send_all(struct gw_builder *b, const struct shape *s, unsigned src,
         gw_builder_add(b, src, dst, chunk, action);
 }
 
-/* One round of the trees: who is `far` behind gives to its parent, or gets from
- * it what the parent has. */
+/* One round of the trees: a rank at distance `far` sends to its parent, or
+ * receives from it. */
 static void tree_round(struct gw_builder *b, const struct shape *s,
                        unsigned far, enum gw_action action)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data parallelism as PyTorch's DistributedDataParallel has it, by hand: each
- * rank has a copy of the network and its share of the batch. While the backward
- * pass goes on, the gradients of the layers that are through travel already, in
- * buckets; then all ranks take the same step on the same mean.
+ * Data parallelism by hand, as in PyTorch's DistributedDataParallel: each rank
+ * has a copy of the network and its share of the batch. During the backward pass
+ * the gradients of finished layers already travel, in buckets. Then all ranks
+ * take the same step on the same mean.
  *
  *     cc -o ddp ddp.c -lgradwire -lm
  *     collrun exec -n 4 ./ddp [STEPS [BUCKET_BYTES]]    or   mpirun -n 4 ./ddp
@@ -149,7 +149,7 @@ static enum gw_err compute(struct network *net, const float (*rows)[2],
     return err;
 }
 
-/* What the ranks did not hide of their communication, in all steps. */
+/* Sums of all steps. exposed_us: communication that no computation hid. */
 struct totals {
     double loss, comm_us, exposed_us;
 };

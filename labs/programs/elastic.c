@@ -34,7 +34,7 @@ static void on_signal(int number)
         gw_ring_interrupt(ring);
 }
 
-/* What all members have in common, and joiners copy. */
+/* The common state of all members; joiners copy it. */
 struct state {
     uint64_t ops, members; /* contributions, of all ops together */
 };
@@ -111,7 +111,7 @@ static enum gw_err live(uint64_t ops, struct gw_error *why)
         report(ended ? "leaves" : "done", &state);
     else
         fprintf(stderr, "elastic: %s\n", why->text);
-    /* The last one has nobody to tell. */
+    /* The last member has no other to notify. */
     struct gw_error alone;
     if (!err && gw_ring_leave(ring, &alone) != GW_OK)
         fprintf(stderr, "elastic: %s\n", alone.text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Logistic regression as MapReduce would do it, to be held beside `psnode train
- * lr` on the same file. Each iteration is a job:
+ * Logistic regression as MapReduce would do it. Compare it with `psnode train lr`
+ * on the same file. Each iteration is a job:
  *
  *     map      each rank reads its split of the file again, computes the
  *              gradient of its rows, and combines it to one pair (feature,
@@ -13,10 +13,10 @@
  *     cc -O2 -o mapreduce mapreduce.c -lgradwire -lm
  *     collrun exec -n 4 ./mapreduce DATA [ITERATIONS [RATE]]
  *
- * DATA is LibSVM text with indices from 1; labels above 0 are one class. Why
- * this does not fit: two barriers and a pass over the data for one update, and
- * the whole model to every rank, where parameter servers make an update for
- * each batch and workers pull the weights that their rows need.
+ * DATA is LibSVM text with indices from 1; labels above 0 are one class.
+ * MapReduce does not suit this: each update takes two barriers and a pass over
+ * the data, and every rank gets the whole model. Parameter servers make one
+ * update per batch, and workers pull only the weights that their rows need.
  */
 #include <gradwire/gradwire.h>
 #include <gradwire/learn.h>
@@ -61,7 +61,7 @@ static enum gw_err read_split(struct job *job, struct gw_dataset **rows,
     char *line = NULL, *text = NULL;
     size_t room = 0, used = 0;
     rewind(file);
-    if (first > 0) { /* what begins before belongs to the rank before */
+    if (first > 0) { /* the rank before reads a row that began there */
         fseek(file, first - 1, SEEK_SET);
         for (int c = 0; c != '\n' && c != EOF;)
             c = fgetc(file);

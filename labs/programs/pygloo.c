@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The example of pygloo, Gloo's face in Python, in C. Processes that know a
- * store and how many they are, and nothing else, become ranks: the store hands
- * out their numbers, and the address where rank 0 waits. Then they call the
- * primitives.
+ * The example of pygloo, Gloo's interface for Python, in C. The processes know
+ * only a store and their count, and become ranks: the store hands out their
+ * numbers and the address where rank 0 waits. Then they call the primitives.
  *
  *     cc -o pygloo pygloo.c -lgradwire
  *     collrun exec -n 2 ./pygloo STORE 2      or, in two terminals,
  *     ./pygloo STORE 2
  *
- * STORE is a folder, as in Gloo's FileStore; a key is a file in it. What it
- * takes is two operations: `add`, which no two processes do at once, and `get`,
- * which waits for a `set`. Redis has them, too (INCR, SET, GET), and so has
- * Kubernetes' etcd.
+ * STORE is a folder, as in Gloo's FileStore, and a key is a file in it. A store
+ * needs two operations: `add`, which is atomic, and `get`, which waits for a
+ * `set`. Redis has them as well (INCR, SET, GET), and so has Kubernetes' etcd.
  */
 #include <gradwire/gradwire.h>
 
@@ -38,8 +36,8 @@ static void key_path(const struct store *store, const char *key, char path[400])
     snprintf(path, 400, "%.300s/%.80s", store->folder, key);
 }
 
-/* The first of key.0, key.1, ... that nobody has made before: of all the
- * processes that ask, each gets another one. */
+/* The first of key.0, key.1, ... that no process has made before: each caller
+ * gets another one. */
 static enum gw_err store_add(const struct store *store, const char *key,
                              unsigned limit, unsigned *number,
                              struct gw_error *why)
@@ -62,7 +60,7 @@ static enum gw_err store_add(const struct store *store, const char *key,
                    store->folder, limit);
 }
 
-/* Written aside, then renamed: who reads it finds all of it. */
+/* Writes a new file and renames it, so that readers find a whole value. */
 static enum gw_err store_set(const struct store *store, const char *key,
                              const char *value, struct gw_error *why)
 {
@@ -78,7 +76,7 @@ static enum gw_err store_set(const struct store *store, const char *key,
     return GW_OK;
 }
 
-/* Waits until somebody has set it. */
+/* Waits until another process has set it. */
 static enum gw_err store_get(const struct store *store, const char *key,
                              char value[VALUE_BYTES], struct gw_error *why)
 {
