@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034,SC2154 # names are shared with labs/lab
 #
-# Checks what the learner has built: check.sh of the lab tries it with the real
-# tools, facts says what must hold. Needs learner.sh.
+# Checks the learner's files: check.sh of the lab tries them with the real tools,
+# and `facts` has the conditions that must hold. Needs learner.sh.
 
-# check_once SEED [BRIEF]: the verdict is the status.
+# check_once SEED [BRIEF]: returns the verdict as its status.
 check_once() {
     SEED=$1
     out=$record/check
@@ -18,7 +18,7 @@ check_once() {
     verdict=0
     awk -v commands="$out/commands" -v brief="${2:-}" -v colour="$colour" \
         -f "$LAB_LIB/text.awk" -f "$LAB_LIB/verdicts.awk" "$out/verdicts" \
-        >"$out/told" || verdict=$?
+        >"$out/verdict.txt" || verdict=$?
     keep_best
     return "$verdict"
 }
@@ -43,14 +43,14 @@ check() {
     seeds=
     seed=$(conf "$LAB" seed)
     while [ $# != 0 ]; do
-        [ $# -ge 2 ] || fail 64 "check takes -n SEEDS or --seed SEED"
+        [ $# -ge 2 ] || fail 64 "check: use -n SEEDS or --seed SEED"
         case $2 in
-        '' | *[!0-9]* | 0) fail 64 "\"$2\" is not a number of $1" ;;
+        '' | *[!0-9]* | 0) fail 64 "check: $1 $2: must be a number of at least 1" ;;
         esac
         case $1 in
         -n) seeds=$2 ;;
         --seed) seed=$2 ;;
-        *) fail 64 "check has no option $1" ;;
+        *) fail 64 "check: unknown option $1; use -n SEEDS or --seed SEED" ;;
         esac
         shift 2
     done
@@ -62,9 +62,9 @@ check() {
     code=0
     check_once "$seed" || code=$?
     [ "$code" != 65 ] || exit 65
-    cat "$record/check/told"
+    cat "$record/check/verdict.txt"
     if [ "$code" = 0 ]; then
-        echo "Lab $number is done. What it does not show: Limits in" \
+        echo "Lab $number is done. Its limits: section Limits in" \
             "$(near "$(page)")"
     else
         echo "Stuck? $me hint $number"
@@ -72,13 +72,13 @@ check() {
     exit "$code"
 }
 
-# Each seed is an experiment of its own; the worst verdict is the whole's.
+# Checks with each seed; the worst verdict is the result.
 check_seeds() {
     worst=0 failing='' first=
     for seed in $(seq "$1"); do
         code=0
         check_once "$seed" brief || code=$?
-        printf 'seed %-4s %s\n' "$seed" "$(tail -n 1 "$record/check/told")"
+        printf 'seed %-4s %s\n' "$seed" "$(tail -n 1 "$record/check/verdict.txt")"
         if [ "$code" != 0 ]; then
             failing="$failing $seed"
             first=${first:-$seed}
@@ -98,12 +98,12 @@ check_seeds() {
     exit "$worst"
 }
 
-# The learner's files as they are now.
+# Prints checksums of the learner's files.
 state_of_files() {
     find "$LAB_DIR" -path "$record" -prune -o -type f -exec cksum {} + | sort
 }
 
-# watch: checks again whenever a file is saved, until Ctrl-C.
+# watch: checks each time a file is saved, until Ctrl-C.
 watch() {
     need_start
     before=
@@ -112,7 +112,7 @@ watch() {
         if [ "$now" != "$before" ]; then
             before=$now
             ("$labs/lab" check "$number") || true
-            printf '\nWaiting for %s to change; Ctrl-C ends this.\n' "$LAB_DIR"
+            printf '\nWaiting for a change in %s; press Ctrl-C to end.\n' "$LAB_DIR"
         fi
         sleep 1
     done

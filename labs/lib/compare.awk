@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 #
-# After a run: predicted, measured, the formula's value, and the gap. Needs
-# text.awk and expr.awk before it:
+# After a run: prints prediction, measurement, the formula's value, and the gap.
+# Needs text.awk and expr.awk before it:
 #
 #   awk -v values=FILE -v predicted=FILE -v scores=FILE [-v colour=1] ... QUESTIONS
 #
-# QUESTIONS is what questions.awk prints. The file `scores` receives "ID PREDICTED
-# MEASURED FORMULA RIGHT" a line. Status 1: what was measured is not what the
-# formula says; 2: something was not measured.
+# QUESTIONS is the output of questions.awk. The file `scores` receives lines "ID
+# PREDICTED MEASURED FORMULA RIGHT". Status 1: a measurement does not agree with its
+# formula; 2: a measurement is missing.
 
 function distance(a, b) { return a > b ? a - b : b - a }
 
-# How far a prediction is off, for people.
+# The error of a prediction, as text.
 function gap(guess, real) {
     if (distance(guess, real) <= 1e-9 * distance(real, 0))
         return "none"
@@ -48,20 +48,20 @@ BEGIN {
     }
     if (!(id in value)) {
         printf "%-20s %14s %14s %14s\n", id, shown(guess[id]), "-", shown(theory)
-        wrap("It was not measured: the run was cut short.", 4)
+        wrap("It was not measured, because the run ended early.", 4)
         status = 2
         next
     }
     real = number(value[id])
     right = near(guess[id], real, $4)
-    # Padded before it is painted: colours have no width.
+    # Padded before it gets its colour: colours have no width.
     cell = sprintf("%12s", gap(guess[id], real))
     printf "%-20s %14s %14s %14s %s\n", id, shown(guess[id]), shown(real), \
         shown(theory), painted(cell, right ? "PASS" : "")
     wrap($5, 4)
     wrap($7, 4)
     if (!near(real, theory, $4)) {
-        wrap(painted("What was measured is not what the formula says.", "FAIL"), 4)
+        wrap(painted("The measurement does not agree with the formula.", "FAIL"), 4)
         if (!status)
             status = 1
     }

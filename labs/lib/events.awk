@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 #
-# Counts the events of a recording, which are JSON lines that have no strings but
-# words: how many of each kind, and their bytes; of all ranks, of each, and of the
-# rank that has most.
+# Counts the events of a recording, JSON lines whose strings are words: the number of
+# each kind and their bytes; of all ranks, of each rank, and of the rank with the
+# most.
 #
 #   awk -v name=NAME [-v op=OP] -f events.awk FILE
 #   awk -v name=NAME -v op=largest -f events.awk FILE FILE
 #
-# The largest op is the one that sends the most bytes; it takes a look at the
-# whole file to know it.
+# The largest op is the one that sends the most bytes; to find it, the file is read
+# twice.
 
 function field(key,    text) {
     if (!match($0, "\"" key "\":\"?[^,\"}]*"))

@@ -4,10 +4,9 @@
 #
 # A formula has numbers (with K, M, G for powers of 1024), names, + - * / % ^,
 # brackets, and the functions ceil, floor, log2, min and max. A name is a
-# parameter of lab.conf or something that was measured; it is looked up in
-# value[], which load() fills from lines "NAME VALUE". What is wrong with a
-# formula is in `fault` afterwards, and `missing` is the name that nobody
-# measured, if that is it.
+# parameter of lab.conf or a measurement; it is looked up in value[], which load()
+# fills from lines "NAME VALUE". Afterwards `fault` has the mistake of a formula,
+# and `missing` the name without a value, if that is the mistake.
 #
 # Recursive descent: each function takes its part away from the front of `rest`.
 
@@ -21,7 +20,7 @@ function load(file,    line, name) {
     close(file)
 }
 
-# A number as people type it: "1.5M" is 1572864. Elsewhere 0, and a fault.
+# The value of a number such as "1.5M", which is 1572864. Otherwise 0 and a fault.
 function number(text,    unit) {
     if (text !~ /^-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?[KMG]?$/) {
         fault = "\"" text "\" is not a number"
@@ -39,13 +38,13 @@ function evaluate(text,    result) {
     result = sum()
     gsub(/^[ \t]+/, "", rest)
     if (rest != "" && fault == "")
-        fault = "\"" rest "\" is more than a formula"
+        fault = "unexpected \"" rest "\" after the formula"
     if (fault == "" && !(result > -1e300 && result < 1e300))
-        fault = "that comes to no number"
+        fault = "the result is not a number"
     return fault == "" ? result : 0
 }
 
-# Whether `rest` begins with what the pattern says; that is taken, and `taken`.
+# If `rest` begins with the pattern, removes that from it and sets `taken`.
 function take(pattern) {
     sub(/^[ \t]+/, "", rest)
     if (fault != "" || !match(rest, "^(" pattern ")"))
@@ -101,14 +100,14 @@ function atom(    name, result) {
     if (!take("[A-Za-z_][A-Za-z0-9_.]*")) {
         if (fault == "")
             fault = rest == "" ? "something is missing at the end" : \
-                "\"" rest "\" is no formula"
+                "\"" rest "\" is not a formula"
         return 0
     }
     name = taken
     if (take("[(]"))
         return call(name)
     if (!(name in value)) {
-        fault = name " is not known"
+        fault = "unknown name " name
         missing = name
         return 0
     }
@@ -131,11 +130,11 @@ function call(name,    first, second) {
         return first < second ? first : second
     if (name == "max")
         return first > second ? first : second
-    fault = name "() is no function"
+    fault = "unknown function " name "()"
     return 0
 }
 
-# Of whole numbers that arithmetic has left a hair away, these numbers.
+# Rounds numbers within 1e-9 of a whole number to that number first.
 function floor(x,    near, whole) {
     near = x < 0 ? int(x - 0.5) : int(x + 0.5)
     if (x - near < 1e-9 && near - x < 1e-9)
@@ -144,7 +143,7 @@ function floor(x,    near, whole) {
     return whole > x ? whole - 1 : whole
 }
 
-# As people read it: no exponent where there need be none.
+# A number as text, without an exponent if possible.
 function shown(x) {
     if (x == int(x) && x < 1e15 && x > -1e15)
         return sprintf("%.0f", x)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Judges facts by what was measured. Needs expr.awk before it:
+# Judges facts by measurements. Needs expr.awk before it:
 #
 #   awk -v values=FILE -f expr.awk -f facts.awk facts
 #
@@ -13,17 +13,17 @@
 # eq         is the formula's (up to 1 in a thousand million)
 # le, ge     is at most, at least the formula's
 # within     is near it: within NAME FORMULA 10% "..."
-# zero       is 0 (there is no formula)
-# order      has these words in this order, others may stand between:
+# zero       is 0 (without a formula)
+# order      has these words in this order, with any others between them:
 #            order NAME kill suspect resume "..."
 #
-# A * in NAME stands for anything: the fact holds if it does for every value that
-# is called so. What was not measured makes a fact UNKNOWN.
+# A * in NAME matches anything: the fact must hold for every matching value. A
+# missing measurement makes a fact UNKNOWN.
 #
-# For each fact a line comes out, with tabs between verdict, points, part, name,
-# expected, got, text, and where to look.
+# Prints one line per fact, with tabs between verdict, points, part, name, expected,
+# got, text, and where to look.
 
-# The values that NAME means, in order of their names; how many there are.
+# Finds the values that NAME matches, sorted by name. Returns their number.
 function find(name,    pattern, n, i, other) {
     split("", names)
     if (name in value) {
@@ -146,10 +146,10 @@ BEGIN { load(values) }
     fact = $0
     look = ""
     if (split(fact, piece, "\"") != 3)
-        bad("a fact has one text in quotes")
+        bad("a fact must have one text in quotes")
     text = piece[2]
     if (split(piece[3], word, " ") != 2 || word[1] !~ /^[0-9]+pt$/)
-        bad("after its text a fact has points, as 2pt, and a part")
+        bad("after its text a fact must have points, such as 2pt, and a part")
     points = word[1] + 0
     part = word[2]
     verb = $1
@@ -158,9 +158,9 @@ BEGIN { load(values) }
     sub(/^[^ \t]+[ \t]+[^ \t]+[ \t]*/, "", formula)
     sub(/[ \t]+$/, "", formula)
     if (verb !~ /^(eq|le|ge|within|zero|order)$/)
-        bad("\"" verb "\" is no verb: eq, le, ge, within, zero or order")
+        bad("unknown verb \"" verb "\"; use eq, le, ge, within, zero or order")
     if ((formula == "") != (verb == "zero"))
-        bad(verb == "zero" ? "zero has no formula" : verb " lacks a formula")
+        bad(verb == "zero" ? "zero has no formula" : verb " must have a formula")
 }
 
 END {

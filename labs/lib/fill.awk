@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Fills lines of text up to the width of a terminal; a line that is indented stays
-# as it is. Needs text.awk before it.
+# Fills lines of text up to the width of a terminal; an indented line stays
+# unchanged. Needs text.awk before it.
 
 function flush() {
     if (text != "")

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: MIT
 #
-# Turns the tools' JSON lines into lines "NAME VALUE", the only thing that facts
-# and predictions look at:
+# Turns the tools' JSON lines into lines "NAME VALUE", the input of facts and
+# predictions:
 #
 #   awk -v name=ring -f json.awk ring.jsonl
 #
 #   {"rounds":6,"nodes":[{"node":0}]}   ring.rounds 6
 #                                       ring.nodes.0.node 0
 #
-# true is 1, false is 0, and null is not said. With -v by=algo (several fields
-# have commas between them) the values of these fields are part of the names, so
-# that rows of a table do not cover each other: sim.ring.rounds. Of lines with the
-# same names the later wins. Where a line says "partial":true it was cut short,
-# and only its status counts.
+# true is 1, false is 0, and null is omitted. With -v by=algo (separate several
+# fields by commas) the values of these fields are part of the names, so the rows of
+# a table keep different names: sim.ring.rounds. Of equal names the last wins. In a
+# line with "partial":true, which ended early, only the status counts.
 
 function add(key, text) {
     keys[++found] = key
@@ -43,7 +42,7 @@ function next_is(character) {
     return 1
 }
 
-# Takes one value; what it holds is called `path` and, inside, path.key.
+# Parses one value. Its name is `path`; its members are path.key.
 function take(path,    key, i, first) {
     if (next_is("{")) {
         while (rest != "" && !next_is("}")) {

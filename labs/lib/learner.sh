@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034,SC2154 # names are shared with labs/lab
 #
-# Which lab, and what belongs to the learner. A learner has a folder ($LAB_WORK,
-# ./lab-work by default) with a folder for each lab that was started: 01/ holds
-# the files of the exercise, which are the learner's, and 01/record/, which is the
-# driver's:
+# Finds the lab and the learner's files. A learner has a folder ($LAB_WORK,
+# ./lab-work by default) with a folder for each lab that was started. 01/ has the
+# files of the exercise, which belong to the learner, and 01/record/, which belongs
+# to the driver:
 #
-#   log          a line for everything that was typed: time, verb
+#   log          one line per command: time, verb
 #   predictions  ID VALUE TIME
-#   run/         what the run wrote; run/values has what it measured
-#   scores       ID PREDICTED MEASURED FORMULA RIGHT, once the run is through
-#   check/       what the last check wrote
+#   run/         output of the run; run/values has the measurements
+#   scores       ID PREDICTED MEASURED FORMULA RIGHT, after a complete run
+#   check/       output of the last check
 #   best         the verdicts of the best check, as facts.awk prints them
-#   hints        how many were shown
+#   hints        one line per hint shown
 #   busy         the process that works here now
 #
-# What matters is written beside and then renamed, so that an interruption leaves
-# the old or the new. Needs $labs, $root and fail().
+# Important files are written under another name and renamed, so an interruption
+# leaves the old or the new one. Needs $labs, $root and fail().
 
 # find_lab WORD: 1, 01, 01-collectives or collectives.
 find_lab() {
@@ -35,7 +35,7 @@ find_lab() {
             ;;
         esac
     done
-    fail 64 "there is no lab \"$1\"; \"$me list\" names those that there are"
+    fail 64 "unknown lab \"$1\"; \"$me list\" lists the labs"
 }
 
 number_of() {
@@ -47,7 +47,7 @@ conf() {
     sed -n "s/^$2=//p" "$1/lab.conf"
 }
 
-# chinese: whether the learner reads Chinese, as the locale of messages says.
+# chinese: whether the locale of messages is Chinese.
 chinese() {
     case ${LC_ALL:-${LC_MESSAGES:-${LANG:-}}} in
     zh*) [ -e "$LAB/README.zh.md" ] ;;
@@ -64,7 +64,7 @@ page() {
     fi
 }
 
-# That it is there in the other one, too.
+# Prints a note about the page in the other language.
 other_page() {
     if chinese; then
         echo " (in English: README.md)"
@@ -73,7 +73,7 @@ other_page() {
     fi
 }
 
-# The parameters are what lab.conf spells in capitals.
+# The parameters are the keys of lab.conf in capitals.
 parameters() {
     sed -n 's/^\([A-Z][A-Z0-9_]*\)=/\1 /p' "$LAB/lab.conf"
 }
@@ -92,12 +92,12 @@ find_work() {
     done
     case $(cd "$above" && pwd -P)/ in
     "$(cd "$labs" && pwd -P)"/*)
-        fail 64 "LAB_WORK is inside of $labs; take a folder of your own"
+        fail 64 "LAB_WORK is inside $labs; use a folder outside of it"
         ;;
     esac
 }
 
-# Where the tools are, and how one types them here.
+# Finds the tools, and the prefix to type them from the current folder.
 find_tools() {
     if [ -z "${GW_BIN:-}" ]; then
         GW_BIN=$root/build
@@ -121,28 +121,28 @@ find_tools() {
 
 need_start() {
     [ -d "$record" ] ||
-        fail 64 "lab $number is not started here: $me start $number"
+        fail 64 "lab $number is not started here; type: $me start $number"
 }
 
-# What was typed, and when: from that come the minutes of the score.
+# Records the command and its time; the score computes the minutes from this.
 log() {
     printf '%s %s\n' "$(date +%s)" "$*" >>"$record/log"
 }
 
-# One at a time in a learner's lab; who was killed holds nothing.
+# Allows one process at a time in a learner's lab. A dead process holds nothing.
 hold() {
     until (set -C && echo $$ >"$record/busy") 2>/dev/null; do
         holder=$(cat "$record/busy" 2>/dev/null || echo 0)
         if kill -0 "${holder:-0}" 2>/dev/null && [ "${holder:-0}" != 0 ]; then
-            fail 75 "lab $number is at work in $LAB_DIR: process $holder"
+            fail 75 "lab $number is in use in $LAB_DIR by process $holder; wait for it"
         fi
         rm -f "$record/busy"
     done
     held=$record/busy
 }
 
-# run_steps SCRIPT FOLDER: one of the lab's scripts, which writes to FOLDER. What
-# the script started is not left behind.
+# run_steps SCRIPT FOLDER: runs one of the lab's scripts, which writes to FOLDER.
+# Ends the runs that the script has started.
 run_steps() {
     LAB_OUT=$2
     rm -rf "$LAB_OUT"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034,SC2154 # names are shared with labs/lab
 #
-# Predictions come before the run: who only watches learns little, who has said a
-# number sees what it was. Needs learner.sh.
+# Predictions come before the run, because a demonstration alone teaches little.
+# Needs learner.sh.
 
 questions() {
     awk -f "$LAB_LIB/questions.awk" "$LAB/predict.txt"
 }
 
-# answer TEXT UNIT: the number that is meant, or what is wrong with the text. The
-# unit may follow, also of one: "1 message".
+# answer TEXT UNIT: prints the value of the text, or its mistake. The unit may
+# follow, also in the singular: "1 message".
 answer() {
     parameters >"$record/parameters"
     bare=${1%"$2"}
@@ -20,7 +20,7 @@ answer() {
         -f "$LAB_LIB/expr.awk" -f "$LAB_LIB/calc.awk" </dev/null
 }
 
-# Asks until there is a number; it is in $number_said.
+# ask ID QUESTION UNIT: asks until the answer is a number; sets $answered.
 ask() {
     id=$1 unit=$3
     printf '\n%s. %s\n' "$id" "$2" | fold -s -w 78 | sed 's/ *$//'
@@ -29,34 +29,34 @@ ask() {
         IFS= read -r reply <&3 ||
             fail 64 "no answer to \"$id\": nothing was recorded"
         reply=$(printf '%s' "$reply" | tr -d '[:cntrl:]')
-        if number_said=$(answer "$reply" "$unit"); then
+        if answered=$(answer "$reply" "$unit"); then
             return
         fi
-        echo "  $number_said. A number is asked for: 12, 1.5M, or 3*(P-1)." |
+        echo "  $answered. Type a number or a formula: 12, 1.5M, or 3*(P-1)." |
             fold -s -w 78
     done
 }
 
-# said ID UNIT ID=VALUE...: what -y says of this question.
-said() {
+# given ID UNIT ID=VALUE...: takes the answer to this question from -y.
+given() {
     wanted=$1 unit=$2
     shift 2
     for pair; do
         if [ "${pair%%=*}" = "$wanted" ]; then
-            number_said=$(answer "${pair#*=}" "$unit") ||
-                fail 64 "$wanted: $number_said"
+            answered=$(answer "${pair#*=}" "$unit") ||
+                fail 64 "$wanted: $answered"
             return
         fi
     done
-    fail 64 "-y says nothing of \"$wanted\""
+    fail 64 "predict -y: no value for \"$wanted\"; add $wanted=VALUE"
 }
 
 # predict [-y ID=VALUE...]
 predict() {
     need_start
     if [ -e "$record/scores" ]; then
-        fail 64 "lab $number has run, so a prediction would be none;" \
-            "\"$me reset $number\" begins anew"
+        fail 64 "lab $number has run already, so it is too late to predict;" \
+            "\"$me reset $number\" starts it again"
     fi
     questions >"$record/questions"
     yes=
@@ -64,40 +64,40 @@ predict() {
         yes=1
         shift
     elif [ $# != 0 ]; then
-        fail 64 "predict takes -y ID=VALUE..., not \"$1\""
+        fail 64 "predict: unknown argument \"$1\"; the only option is -y ID=VALUE..."
     fi
     for pair; do
         cut -f 1 "$record/questions" | grep -qxF "${pair%%=*}" ||
-            fail 64 "lab $number asks nothing that is called \"${pair%%=*}\""
+            fail 64 "lab $number has no question \"${pair%%=*}\""
     done
-    [ -n "$yes" ] || tell_parameters
+    [ -n "$yes" ] || print_parameters
     : >"$record/predictions.new"
     exec 3<&0
     while IFS="$tab" read -r id question unit _; do
         if [ -n "$yes" ]; then
-            said "$id" "$unit" "$@"
+            given "$id" "$unit" "$@"
         else
             ask "$id" "$question" "$unit"
         fi
-        echo "$id $number_said $(date +%s)" >>"$record/predictions.new"
+        echo "$id $answered $(date +%s)" >>"$record/predictions.new"
     done <"$record/questions"
     exec 3<&-
     mv "$record/predictions.new" "$record/predictions"
     log predict
-    printf '\nRecorded. Now see: %s run %s\n' "$me" "$number"
+    printf '\nRecorded. Next: %s run %s\n' "$me" "$number"
 }
 
-tell_parameters() {
-    echo "Answer with numbers (K, M and G are powers of 1024) or with formulas" \
-        "of"
+print_parameters() {
+    echo "Answer with numbers (K, M and G are powers of 1024), or with formulas" \
+        "of these names:"
     parameters | sed 's/ / = /; s/^/  /'
 }
 
-# run: refuses without a prediction; afterwards the two stand side by side.
+# run: refuses without predictions; afterwards compares them with measurements.
 run() {
     need_start
     [ -s "$record/predictions" ] ||
-        fail 64 "predict first, then see: $me predict $number"
+        fail 64 "predict first: $me predict $number"
     hold
     log run
     SEED=$(conf "$LAB" seed)

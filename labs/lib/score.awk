@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Prints the rows of score.sh: a table for people, with a total for each learner,
-# or with -v csv=1 all of them for a spreadsheet. -v many=1: of several learners;
-# me: how the driver is called.
+# Prints the rows of score.sh as a table with a total for each learner, or with
+# -v csv=1 for a spreadsheet. -v many=1: there are several learners; -v me: the
+# command of the driver.
 
 function quoted(text) {
     if (text !~ /[",]/)
@@ -56,8 +56,8 @@ END {
         exit
     total()
     if (begun)
-        print "right: predictions that came near. Points: one for each prediction" \
-            ", near or not,\nand those of the best check."
+        print "right: predictions near the measurement. Points: one for each" \
+            " prediction, right or wrong,\nand those of the best check."
     else
-        print "Nothing is done yet. Begin with: " me " start 00"
+        print "No lab is started yet. Begin with: " me " start 00"
 }

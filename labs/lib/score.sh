@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034,SC2154 # names are shared with labs/lab
 #
-# What a learner has reached, and what a class has: a point for each prediction
-# that was made, right or wrong, and those of the facts that held in the best
-# check. Needs learner.sh.
+# The points of a learner or a class: one for each prediction made, right or wrong,
+# and those of the facts that held in the best check. Needs learner.sh.
 
 lines_of() {
     if [ -e "$1" ]; then grep -c . "$1" || true; else echo 0; fi
 }
 
-# Minutes at work: pauses of more than a quarter of an hour are none.
+# Minutes at work: a pause counts at most a quarter of an hour.
 minutes_spent() {
     if [ ! -e "$1" ]; then
         echo 0
@@ -20,7 +19,7 @@ minutes_spent() {
         END { printf "%.0f\n", spent / 60 }' "$1"
 }
 
-# row FOLDER: of one lab, with tabs between learner, lab, title, questions,
+# row FOLDER LEARNER: prints the row of one lab, with tabs between learner, lab, title, questions,
 # predicted, right, facts, passed, points, of, minutes, verdict, has it run.
 row() {
     record=$1/$(number_of "$LAB")/record
@@ -50,11 +49,11 @@ row() {
         }' "$LAB/facts" "$best"
 }
 
-# rows DIR...: of every lab, for every folder of a learner. A folder may also be
-# the one in which lab-work is.
+# rows DIR...: prints the rows of every lab, for every learner's folder. A folder may
+# also be the one that contains lab-work.
 rows() {
     for folder; do
-        [ -d "$folder" ] || fail 65 "there is no folder \"$folder\""
+        [ -d "$folder" ] || fail 65 "score: no folder \"$folder\""
         learner=$(basename "$(cd "$folder" && pwd)")
         if [ -d "$folder/lab-work" ]; then
             folder=$folder/lab-work
@@ -67,7 +66,7 @@ rows() {
     done
 }
 
-# Each prediction beside what was measured.
+# Prints each prediction with its measurement.
 gaps() {
     for LAB in "$labs"/[0-9][0-9]-*; do
         number=$(number_of "$LAB")
@@ -87,7 +86,7 @@ score() {
         case ${1:-} in
         --csv) csv=1 ;;
         -v) verbose=1 ;;
-        -*) fail 64 "score has no option $1" ;;
+        -*) fail 64 "score: unknown option $1; use -v or --csv" ;;
         *) break ;;
         esac
         shift

@@ -1,42 +1,43 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# What the run.sh and check.sh of a lab say. They source this file:
+# Functions for the run.sh and check.sh of a lab. They source this file:
 #
 #   . "$LAB_LIB/steps.sh"
 #
 # and find in the environment: the parameters of lab.conf (P, S, ...), SEED,
 # LAB_DIR (the learner's folder), LAB_OUT (an empty folder for what this run
-# writes) and LAB (the lab's own folder). The tools are called by their names,
-# collrun, ringctl, pipebench, psnode, ringtop, and are those that were built.
+# writes) and LAB (the lab's own folder). The names collrun, ringctl, pipebench,
+# psnode and ringtop mean the tools of the build.
 #
 #   show COMMAND...              prints the command, then runs it
-#   measure NAME COMMAND...      prints it, runs it with -o jsonl, and notes what
-#                                it says as values NAME.field; its status is
+#   measure NAME COMMAND...      prints it, runs it with -o jsonl, and notes its
+#                                output as values NAME.field; its status is
 #                                NAME.status, and never ends the script
 #   measure_by FIELD,.. NAME COMMAND...
-#                                the same of a table: NAME.value-of-FIELD.field
-#   compile NAME FILE.c          makes a plug-in of it, $LAB_OUT/NAME.so; notes
-#                                NAME.compiled, 1 or 0, and shows what cc says
+#                                the same for a table: NAME.value-of-FIELD.field
+#   compile NAME FILE.c          compiles a plug-in, $LAB_OUT/NAME.so; notes
+#                                NAME.compiled, 1 or 0, and shows the messages of
+#                                cc
 #   make_program NAME FILE.c...  compiles a program of ranks, $LAB_OUT/NAME, for
-#                                collrun exec; NAME.compiled is 1 or 0, and what
-#                                the compiler says is shown
-#   note NAME VALUE              notes a value; an empty one is none
-#   count_events NAME FILE [OP]  notes how many events a recording has, and their
-#                                bytes: NAME.send, NAME.send_bytes, and of each
+#                                collrun exec; NAME.compiled is 1 or 0; shows the
+#                                messages of the compiler
+#   note NAME VALUE              notes a value, unless it is empty
+#   count_events NAME FILE [OP]  notes the numbers of events of a recording, and
+#                                their bytes: NAME.send, NAME.send_bytes, and of each
 #                                rank NAME.send.RANK, NAME.send_bytes.RANK, and the
 #                                largest of these, NAME.send_max and
 #                                NAME.send_bytes_max; OP: of that op only, or
 #                                of the largest
-#   value NAME                   prints a value that was noted
-#   reckon NAME FORMULA          notes what it comes to, or says what is wrong
-#   tell NAME FIELD...           prints some of what measure noted
+#   value NAME                   prints a noted value
+#   reckon NAME FORMULA          notes its value, or prints its mistake
+#   tell NAME FIELD...           prints some of the values that measure noted
 #   say TEXT...                  prints a paragraph
 #
-# A command that is shown can be typed again where the learner is. It is ended
-# after $LAB_TIMEOUT seconds, 60 by default.
+# The learner can type a command that is shown. It is ended after $LAB_TIMEOUT
+# seconds, 60 by default.
 
-# A word as a shell wants it typed.
+# A word, quoted for the shell.
 quoted() {
     case $1 in
     '' | *[!A-Za-z0-9_./:=,+@%-]*)
@@ -46,7 +47,7 @@ quoted() {
     esac
 }
 
-# What the learner would type, in one line.
+# The command as the learner would type it, in one line.
 typed() {
     if [ -x "$GW_BIN/$1" ]; then
         printf '%s' "$LAB_SHOWN"
@@ -128,7 +129,7 @@ measure_by() {
         sed 's/^/    /' "$LAB_OUT/$name.err"
     fi
     if [ "$code" = 124 ] && [ ! -s "$LAB_OUT/$name.err" ]; then
-        echo "    It was ended after ${LAB_TIMEOUT:-60} s; LAB_TIMEOUT says how long."
+        echo "    It was ended after ${LAB_TIMEOUT:-60} s; set LAB_TIMEOUT for more."
     fi
 }
 
@@ -151,12 +152,12 @@ tell() {
     name=$1
     shift
     for field; do
-        told=$(value "$name.$field")
-        case $told in
+        shown=$(value "$name.$field")
+        case $shown in
         *[!0-9.]*) ;;
-        *.?????*) told=$(printf '%.6g' "$told") ;;
+        *.?????*) shown=$(printf '%.6g' "$shown") ;;
         esac
-        printf '    %-24s %s\n' "$field" "${told:--}"
+        printf '    %-24s %s\n' "$field" "${shown:--}"
     done
 }
 
@@ -165,7 +166,7 @@ reckon() {
         -f "$LAB_LIB/expr.awk" -f "$LAB_LIB/calc.awk" </dev/null); then
         note "$1" "$result"
     else
-        echo "    $1 is no number: $result"
+        echo "    $1 is not a number: $result"
     fi
 }
 

@@ -2,8 +2,8 @@
 #
 # Text for a terminal of 80 columns.
 
-# Prints a text broken into lines, all of them indented; the label stands before
-# the first, at the right end of the indent.
+# Prints a text broken into lines, all of them indented; the label comes
+# before the first, at the right end of the indent.
 function wrap(text, indent, label,    n, i, word, line) {
     n = split(text, word, " ")
     for (i = 1; i <= n + 1; i++) {
@@ -17,7 +17,7 @@ function wrap(text, indent, label,    n, i, word, line) {
     }
 }
 
-# In the colour of a verdict, if -v colour=1.
+# The text in the colour of a verdict, if -v colour=1.
 function painted(text, verdict) {
     if (!colour)
         return text

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
 #
-# Tells a learner what facts.awk has found, a part at a time. Needs text.awk:
+# Prints the output of facts.awk for a learner, part by part. Needs text.awk:
 #
 #   awk -v commands=FILE [-v brief=1] [-v colour=1] -f text.awk -f verdicts.awk FILE
 #
 # `commands` has the command of each measurement, after its name and a tab; the
 # command that repeats a fact is that of its name's first word. Status 0: all
-# hold; 1: one does not; 2: one is not known, and none fails.
+# hold; 1: one fails; 2: one is unknown, and none fails.
 
 BEGIN {
     FS = "\t"
     while ((getline line <commands) > 0) {
-        split(line, piece, "\t")
-        command[piece[1]] = piece[2]
+        split(line, column, "\t")
+        command[column[1]] = column[2]
     }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A targets plug-in: n-step returns, and advantages that count an action for as
- * much as the policy that learns would still take it, at most once. Simpler
- * than V-trace, which corrects the returns as well:
+ * A targets plug-in: n-step returns, and advantages weighted by the probability
+ * of the action under the policy that learns over that under the old policy, at
+ * most 1. It is simpler than V-trace, which corrects the returns as well:
  *
- *     v_t = r + gamma v_t+1            (of what comes after the last step, V)
+ *     v_t = r + gamma v_t+1            (after the last step, V)
  *     A_t = min(1, ratio_t) (v_t - V_t)
  *
  * To try it:
@@ -12,8 +12,8 @@
  *     cc -shared -fPIC -I lib/include -o clipped.so labs/plugins/clipped.c
  *     psnode actors cartpole --targets ./clipped.so
  *
- * gradwire-plugin(7) says what a plug-in is, gradwire/actors.h what this kind
- * is given; in lab 15 one writes V-trace.
+ * gradwire-plugin(7) describes plug-ins, gradwire/actors.h the arguments of this
+ * kind. V-trace is the exercise of lab 15.
  */
 #include <gradwire/gradwire.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A policy for stragglers: nobody waits for a worker whose units have lately
- * taken more than twice as long as those of the worker in the middle. So with
- * n workers of which s are slow the mode becomes kofn:(n - s), and when they
- * are well again kofn:n, which is bsp. Meant for as many parts as workers.
+ * A policy for stragglers: rounds do not wait for a worker whose recent units took
+ * more than twice as long as those of the median worker. So with n workers, s of
+ * them slow, the mode becomes kofn:(n - s), and kofn:n, which is bsp, when they
+ * have recovered. Meant for as many parts as workers.
  *
  *     cc -shared -fPIC -I lib/include -o drop.so labs/plugins/drop_slowest.c
  *     psnode sim --workers 8 --slow 0:5 --straggler ./drop.so
@@ -22,7 +22,7 @@ static unsigned count_faster(const struct gw_straggler_round *round, double s)
     return count;
 }
 
-/* Half of the workers are at most so slow. */
+/* The median time of the workers. */
 static double middle_of(const struct gw_straggler_round *round)
 {
     double middle = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * A suspicion plug-in: a fixed timeout T. Who has been silent for T is
- * suspected. With beats every h that take d a crash is suspected
+ * A suspicion plug-in with a fixed timeout T: a member that was silent for T is
+ * suspected. With beats every h and a delay d, a crash is suspected
  *
- *     between T - h + d   it had just been about to beat
- *     and     T + h + d   it had just beaten, and observers look once in h
+ *     between T - h + d   if its next beat was due
+ *     and     T + h + d   if it had just sent a beat, and observers check every h
  *
- * after it came; and who sleeps for longer than T is suspected, though it
- * lives. No T is right everywhere: jitter wants a longer one, and each crash
+ * after it happened. A member that sleeps longer than T is suspected, too, although
+ * it lives. No T is right everywhere: jitter needs a longer one, and each crash
  * waits for it. To try it:
  *
  *     cc -shared -fPIC -I lib/include -o fixed.so labs/plugins/fixed_timeout.c
@@ -15,8 +15,8 @@
  *         --faults 'at 300ms crash 2'
  *     ringctl up 4 --suspicion ./fixed.so ops
  *
- * gradwire-plugin(7) says what a plug-in is, gradwire/suspicion.h what this
- * kind is given; lab 04 chooses a T.
+ * gradwire-plugin(7) describes plug-ins, gradwire/suspicion.h the arguments of this
+ * kind. Lab 04 chooses a T.
  */
 #include <gradwire/gradwire.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The smallest program of ranks: each gives its number, all get the sum.
+ * The smallest program of ranks: each contributes its number, all get the sum.
  *
  *     cc -o hello hello.c -lgradwire
  *     collrun exec -n 4 ./hello        or        mpirun -n 4 ./hello

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# labs/lab, the driver of the labs, and labs 00 and 01 as a learner goes through
-# them: lab_walk.sh does that with any lab.
+# labs/lab, the driver of the labs, and a walk through labs 00 and 01 as a learner
+# does it. lab_walk.sh does that for any lab.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -13,7 +13,7 @@ setup_file() {
     unset GRADWIRE_RUN GRADWIRE_RUNS LAB_WORK GW_BIN NO_COLOR CLICOLOR_FORCE
 }
 
-# A place that looks like the checkout, where a learner may work.
+# A folder that looks like the checkout, for a learner to work in.
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     for name in labs man Makefile README.md; do
@@ -26,7 +26,7 @@ lab() {
     labs/lab "$@"
 }
 
-# Lab 01 started and predicted, right or wrong.
+# Starts lab 01 and predicts, some right and some wrong.
 predicted() {
     lab start 01
     lab predict 01 -y broadcast=1M allgather=768K reduce_scatter=768K \
@@ -42,19 +42,19 @@ wait_for() {
     return 1
 }
 
-@test "labs 00 and 01: what is given fails, the solution passes, README runs" {
-    # Not the files of bats, lest a child of a child holds them open.
+@test "labs 00 and 01: the starter fails, the solution passes, README runs" {
+    # Without bats' file 3, which a grandchild could keep open.
     run env B="$BUILD" "$ROOT/tests/cli/lab_walk.sh" 00 01 3>&-
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output = *"lab 00"*"lab 01"* ]]
 }
 
-@test "the files of every lab have the form that labs/README.md tells" {
+@test "the files of every lab have the form of labs/README.md" {
     run -0 env B="$BUILD" "$ROOT/tests/cli/lab_walk.sh" -f 3>&-
 }
 
-@test "list names the labs that there are, and so does labs/README.md" {
+@test "list and labs/README.md name all labs" {
     run lab list
     [ "$status" -eq 0 ]
     for home in labs/[0-9][0-9]-*; do
@@ -66,7 +66,7 @@ wait_for() {
     sed -n 's/.*](\([0-9][^)]*\)\/README.md).*/\1/p' labs/README.md >named
     [ "$(wc -l <named)" -ge 20 ]
     while read -r home; do
-        [ -d "labs/$home" ] || { echo "there is no $home"; return 1; }
+        [ -d "labs/$home" ] || { echo "labs/$home is missing"; return 1; }
     done <named
     [ ! -e lab-work ]
 }
@@ -78,7 +78,7 @@ wait_for() {
     bash -eux examples/commands
 }
 
-@test "what does not exist is an error with a name" {
+@test "unknown labs, commands and options are errors that name them" {
     for words in "check 77" "bogus" "check" "start 00 more" "list-me 0" \
         "hint 00 x" "predict 00 twice" "solution 00 --now" "score --bad"; do
         lab start 00 >/dev/null
@@ -90,7 +90,7 @@ wait_for() {
         [[ $stderr = "lab: "* ]]
     done
     run lab check 77
-    [[ $output = *'no lab "77"'*list* ]]
+    [[ $output = *'unknown lab "77"'*list* ]]
     run lab check 01
     [ "$status" -eq 64 ]
     [[ $output = *"not started"*"start 01"* ]]
@@ -98,7 +98,7 @@ wait_for() {
     [ "$status" -eq 0 ]
 }
 
-@test "a lab goes by its number, its name or both" {
+@test "a lab has a number, a name, and both together" {
     for name in 1 01 collectives 01-collectives; do
         run lab start "$name"
         [ "$status" -eq 0 ]
@@ -106,7 +106,7 @@ wait_for() {
     done
 }
 
-@test "without a build it says make" {
+@test "without a build it asks for make" {
     rm build
     predicted
     PATH=/usr/bin:/bin run lab run 01
@@ -114,7 +114,7 @@ wait_for() {
     [[ $output = *make* ]]
 }
 
-@test "a prediction is a number: rubbish is asked again, units and formulas are fine" {
+@test "a prediction is a number: invalid answers are asked again, units and formulas are valid" {
     lab start 01
     run lab predict 01 <<'EOT'
 lots
@@ -130,14 +130,14 @@ lots
 EOT
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ $output = *"lots is not known"* ]]
-    [[ $output = *"that comes to no number"* ]]
-    [ "$(grep -c 'A number is asked for' <<<"$output")" -eq 4 ]
+    [[ $output = *"unknown name lots"* ]]
+    [[ $output = *"the result is not a number"* ]]
+    [ "$(grep -c 'Type a number or a formula' <<<"$output")" -eq 4 ]
     run awk '{ printf "%s=%s ", $1, $2 }' lab-work/01/record/predictions
     [ "$output" = "broadcast=1048576 allgather=786432 reduce_scatter=786432 alltoall=786432 allreduce=1572864 busbw=15 " ]
 }
 
-@test "predictions that break off are none, and what is not asked is refused" {
+@test "incomplete predictions are not recorded, and unknown questions are refused" {
     lab start 00
     printf '1\n2\n' >two
     run lab predict 00 <two
@@ -155,7 +155,7 @@ EOT
     [[ $output = *"predict first"* ]]
 }
 
-@test "after the run predicted, measured, formula and gap stand side by side" {
+@test "the run prints prediction, measurement, formula and gap in one row" {
     predicted
     run lab run 01
     echo "$output"
@@ -170,7 +170,7 @@ EOT
     [[ $output = *"has run"* ]]
 }
 
-@test "a run in which something was not measured does not count" {
+@test "a run without all measurements does not count" {
     predicted
     mkdir tools
     for tool in collrun ringctl ringtop pipebench psnode; do
@@ -189,10 +189,10 @@ EOT
     lab run 01
 }
 
-@test "check repeats with a seed or many, and names those that fail" {
+@test "check runs with one seed or many, and names those that fail" {
     lab start 01
     lab solution 01 --take
-    # Right for 5 ranks, which is seed 1's number, and for no other.
+    # Right only for 5 ranks, the number of seed 1.
     sed -i 's|^allgather .*|allgather = 4/5*S|' lab-work/01/costs.txt
     run lab check 01 -n 3
     echo "$output"
@@ -206,17 +206,17 @@ EOT
     [ "$status" -eq 64 ]
 }
 
-@test "a formula that is none fails with its reason" {
+@test "an invalid formula fails with its reason" {
     lab start 01
     printf 'broadcast = S +\nallgather = N/2\n' >lab-work/01/costs.txt
     run lab check 01
     echo "$output"
     [ "$status" -eq 1 ]
-    [[ $output = *"broadcast.formula is no number: something is missing at the end"* ]]
-    [[ $output = *"allgather.formula is no number: N is not known"* ]]
+    [[ $output = *"broadcast.formula is not a number: something is missing at the end"* ]]
+    [[ $output = *"allgather.formula is not a number: unknown name N"* ]]
 }
 
-@test "hints come one after the other" {
+@test "each hint command shows the next hint" {
     lab start 01
     first=$(lab hint 01)
     second=$(lab hint 01)
@@ -227,7 +227,7 @@ EOT
     [ "$status" -eq 64 ]
 }
 
-@test "hints fill a terminal and no more, and drawings in them stay" {
+@test "hints fit a terminal, and drawings in them stay unchanged" {
     for home in labs/[0-9][0-9]-*; do
         number=$(basename "$home" | cut -d - -f 1)
         lab start "$number" >/dev/null
@@ -246,7 +246,7 @@ EOT
 so it is." ]
 }
 
-@test "the solution is shown, or taken; reset keeps what was there" {
+@test "solution shows or copies the files; reset keeps the old ones" {
     lab start 01
     run lab solution 01
     [[ $output = *"(P-1)/P*S"* ]]
@@ -259,13 +259,13 @@ so it is." ]
     grep -qx "# mine" lab-work/old/01-*/costs.txt
 }
 
-# The page that start names first: "Read" and what is in brackets.
+# page_read: prints the line of start that names the pages.
 page_read() {
     lab start 01 | grep '^Read'
     lab reset 01 >/dev/null
 }
 
-@test "who reads Chinese is sent to the Chinese page, others are told of it" {
+@test "start names the Chinese page first in a Chinese locale, second otherwise" {
     english="Read     labs/01-collectives/README.md (in Chinese: README.zh.md)"
     chinese="Read     labs/01-collectives/README.zh.md (in English: README.md)"
     export LC_ALL='' LC_MESSAGES='' LANG=C.UTF-8
@@ -278,7 +278,7 @@ page_read() {
         "$(sed -n '1s/# //p' labs/01-collectives/README.zh.md)" ]
 }
 
-@test "a learner's folder is never inside of labs" {
+@test "a learner's folder is never inside labs" {
     LAB_WORK=labs/mine run lab start 00
     [ "$status" -eq 64 ]
     [ ! -e labs/mine ]
@@ -287,7 +287,7 @@ page_read() {
     [ ! -e labs/lab-work ]
 }
 
-@test "two learners at once, each in a folder of his own" {
+@test "two learners work at once in separate folders" {
     for who in ada "bob b"; do
         LAB_WORK=$who lab start 00
         LAB_WORK=$who lab solution 00 --take
@@ -299,13 +299,13 @@ page_read() {
     grep -q "^PASS" "bob b.said"
 }
 
-@test "two at once in the same folder: the second is told of the first" {
+@test "a second process in the same folder is refused with the number of the first" {
     lab start 01
     echo $$ >lab-work/01/record/busy
     run lab check 01
     [ "$status" -eq 75 ]
     [[ $output = *"process $$"* ]]
-    # Who was killed holds nothing.
+    # A dead process holds nothing.
     (exit 0) &
     wait $!
     echo $! >lab-work/01/record/busy
@@ -314,8 +314,8 @@ page_read() {
     [ ! -e lab-work/01/record/busy ]
 }
 
-# Job control makes it a process group, which is what Ctrl-C reaches.
-@test "Ctrl-C in the middle leaves nothing behind, and the lab runs again" {
+# Job control makes it a process group, which Ctrl-C reaches.
+@test "Ctrl-C in a run leaves no processes and files, and the lab runs again" {
     lab start 00
     lab predict 00 -y messages=40 bytes=32K epoch=3 lost=0
     set -m
@@ -340,10 +340,10 @@ waits_again() {
     [ "$(grep -c '^Waiting for' said)" -ge 2 ]
 }
 
-@test "watch checks again whenever a file is saved, until Ctrl-C" {
+@test "watch checks each time a file is saved, until Ctrl-C" {
     lab start 01
     set -m
-    # Whoever runs these tests in the background ignores SIGINT.
+    # Tests in the background ignore SIGINT.
     env --default-signal=INT labs/lab watch 01 >said 2>&1 </dev/null 3>&- &
     job=$!
     set +m
@@ -358,15 +358,15 @@ waits_again() {
     [ "$code" -eq 130 ]
 }
 
-@test "score says where to begin, and then what its columns mean" {
+@test "score names the first lab, and later explains its columns" {
     run lab score
-    [[ $output = *"0 of "*"Nothing is done yet. Begin with: labs/lab start 00" ]]
+    [[ $output = *"0 of "*"No lab is started yet. Begin with: labs/lab start 00" ]]
     lab start 00
     lab predict 00 -y "messages=1 message" bytes=32K "epoch=3 epoch" lost="0 contribution"
     run lab score
     [[ $output =~ 00\ A\ tour.*-\ +-\ +4\ of\ 12 ]]
-    [[ $output = *"right: predictions that came near."* ]]
-    [[ $output != *"Nothing is done"* ]]
+    [[ $output = *"right: predictions near the measurement."* ]]
+    [[ $output != *"No lab is started"* ]]
 }
 
 @test "score: a table, and a class as CSV" {
@@ -393,7 +393,7 @@ waits_again() {
     [ "$status" -eq 65 ]
 }
 
-@test "everything but commands fits 80 columns; colours only for who wants them" {
+@test "all output but commands fits 80 columns; colours only on request" {
     {
         lab start 01
         lab list

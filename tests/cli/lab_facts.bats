@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# What the labs' verdicts rest on: formulas, the facts language, values out of JSON
-# and recordings, and predictions beside what was measured; all with synthetic
-# outputs.
+# The parts that make the labs' verdicts, with synthetic outputs: formulas, the language
+# of facts, values from JSON and recordings, and the comparison of predictions with
+# measurements.
 
 setup_file() {
     LIB=$(realpath labs/lib)
@@ -20,18 +20,18 @@ reckon() {
     FORMULA=$1 awk -v values=values -f "$LIB/expr.awk" -f "$LIB/calc.awk"
 }
 
-# judge FACT...: the lines of facts.awk, a line of the facts each.
+# judge FACT...: prints the lines of facts.awk for these lines of a facts file.
 judge() {
     printf '%s\n' "$@" >facts
     awk -v values=values -f "$LIB/expr.awk" -f "$LIB/facts.awk" facts
 }
 
-# verdict VERB NAME FORMULA: of one fact.
+# verdict VERB NAME FORMULA: prints the verdict of one fact.
 verdict() {
     judge "$* \"text\" 1pt part" | cut -f 1
 }
 
-@test "formulas have the value that paper gives" {
+@test "formulas have the values computed by hand" {
     printf 'P 6\nS 1M\nrun.bytes 7\n' >values
     while IFS='=' read -r formula wanted; do
         run reckon "$formula"
@@ -62,7 +62,7 @@ min(P,4)+max(P,4)=10
 EOT
 }
 
-@test "what is no formula says why" {
+@test "an invalid formula gives its reason" {
     echo 'P 6' >values
     while IFS='=' read -r formula why; do
         run reckon "$formula"
@@ -70,15 +70,15 @@ EOT
         [ "$status" -eq 1 ]
         [[ $output = *"$why"* ]]
     done <<'EOT'
-Q+1=Q is not known
+Q+1=unknown name Q
 1+=missing at the end
 =missing at the end
 (1+2=")" is missing
-1 2="2" is more
+1 2=unexpected "2"
 1/(P-6)=division by 0
 5%0=division by 0
-sqrt(4)=sqrt() is no function
-#=is no formula
+sqrt(4)=unknown function sqrt()
+#=is not a formula
 EOT
 }
 
@@ -95,7 +95,7 @@ EOT
     [ "$(verdict zero run.rounds)" = FAIL ]
 }
 
-@test "eq forgives what arithmetic leaves, and nothing more" {
+@test "eq tolerates rounding errors, and nothing more" {
     printf 'a.third 0.333333333333\na.off 0.33334\nlarge 1000000001\n' >values
     [ "$(verdict eq a.third 1/3)" = PASS ]
     [ "$(verdict eq a.off 1/3)" = FAIL ]
@@ -111,7 +111,7 @@ EOT
     [ "$(verdict within y 100 5%)" = FAIL ]
 }
 
-@test "order: the words come in this order, others between them" {
+@test "order: the words occur in this order, with others between them" {
     echo 'run.events start kill suspect epoch resume end' >values
     [ "$(verdict order run.events kill suspect resume)" = PASS ]
     [ "$(verdict order run.events suspect kill)" = FAIL ]
@@ -119,15 +119,15 @@ EOT
     [ "$(verdict order run.events end start)" = FAIL ]
 }
 
-@test "a star means all of them, and the worst is named" {
+@test "a star means all matching values, and the first that fails is named" {
     printf 'run.sent.0 5\nrun.sent.1 5\nrun.sent.2 6\nrun.send 9\n' >values
     [ "$(verdict le 'run.sent.*' 6)" = PASS ]
-    run judge 'eq run.sent.* 5 "everybody sends as much" 2pt part'
+    run judge 'eq run.sent.* 5 "all ranks send the same" 2pt part'
     [ "$(cut -f 1,6 <<<"$output")" = "FAIL	run.sent.2 6" ]
     [ "$(verdict eq 'run.other.*' 5)" = UNKNOWN ]
 }
 
-@test "what was not measured is UNKNOWN, what is no number FAILs" {
+@test "a missing measurement is UNKNOWN, and an invalid number is FAIL" {
     printf 'word hello\nx 1\n' >values
     [ "$(verdict eq run.rounds 6)" = UNKNOWN ]
     [ "$(verdict zero run.rounds)" = UNKNOWN ]
@@ -137,12 +137,12 @@ EOT
     [ "$(verdict eq x 1/0)" = FAIL ]
 }
 
-@test "the last value of a name is the one that counts" {
+@test "the last value of a name counts" {
     printf 'P 4\nP 5\nx 8\n' >values
     [ "$(verdict eq x '2*(P-1)')" = PASS ]
 }
 
-@test "a fact comes out whole, with where to look" {
+@test "a fact is printed in full, with the place to look" {
     echo 'run.rounds 8' >values
     run judge '# a comment' '' \
         'le   run.rounds   2*3   "at most six"   3pt   build' \
@@ -150,7 +150,7 @@ EOT
     [ "$output" = "FAIL	3	build	run.rounds	at most 6	8	at most six	the first place and the second" ]
 }
 
-@test "facts that cannot be read are refused with their line" {
+@test "invalid facts are refused with their line" {
     while read -r fact; do
         run judge 'eq a 1 "right" 1pt p' "$fact"
         echo "$fact: $output"
@@ -166,8 +166,8 @@ eq a 1 "no part" 1pt
 EOT
 }
 
-# tell VERDICT...: what the learner reads of facts with these verdicts.
-tell() {
+# report VERDICT...: prints facts with these verdicts as the learner reads them.
+report() {
     for verdict; do
         printf '%s\t2\tplan\trun.rounds\t6\t8\ttoo many\tthe arrows\n' "$verdict"
     done >verdicts
@@ -175,18 +175,18 @@ tell() {
     awk -v commands=commands -f "$LIB/text.awk" -f "$LIB/verdicts.awk" verdicts
 }
 
-@test "the status is 0, 1 or 2: one that fails outweighs what is not known" {
+@test "the status is 0, 1 or 2: FAIL outweighs UNKNOWN" {
     for case in "0 PASS PASS" "1 PASS FAIL" "2 PASS UNKNOWN" \
         "1 UNKNOWN FAIL" "2"; do
         read -ra words <<<"$case"
-        run tell "${words[@]:1}"
+        run report "${words[@]:1}"
         echo "$case: $output"
         [ "$status" -eq "${words[0]}" ]
     done
 }
 
-@test "a failure says expected, got, where to look, and how to repeat it" {
-    run tell FAIL PASS
+@test "a failure shows expected, got, where to look, and the command to repeat" {
+    run report FAIL PASS
     echo "$output"
     [[ $output = *"part plan"* ]]
     [[ $output =~ expected\ +run.rounds\ 6 ]]
@@ -196,7 +196,7 @@ tell() {
     [[ $output = *"FAIL  1 of 2 facts hold, 2 of 4 points"* ]]
 }
 
-@test "JSON lines become values: nested, of rows, cut short" {
+@test "JSON lines become values: nested, of rows, and incomplete" {
     cat >out.jsonl <<'EOT'
 {"schema":"x","n":6,"good":true,"bad":false,"none":null,"text":"a \"b\", c}","e":1.5e-3}
 {"list":[1,{"deep":2},[]],"o":{},"n":7}
@@ -225,7 +225,7 @@ q.status 130" ]
     done
 }
 
-@test "events are counted, of all and of each rank, and of one op" {
+@test "events are counted for all ranks, each rank, and one op" {
     cat >events.jsonl <<'EOT'
 {"time_ns":1,"kind":"send","rank":0,"peer":1,"op":1,"bytes":100}
 {"time_ns":2,"kind":"send","rank":1,"peer":0,"op":1,"bytes":100}
@@ -256,7 +256,7 @@ EOT
         grep -qx "e.send_bytes 200"
 }
 
-# compare PREDICTED MEASURED TOLERANCE: one question whose formula says 40.
+# compare PREDICTED MEASURED TOLERANCE: one question with the formula 40.
 compare() {
     printf 'm\tHow many?\tmessages\t%s\tin words\t40\tbecause\n' "$3" >questions
     echo "m $1 0" >predictions
@@ -265,7 +265,7 @@ compare() {
         -f "$LIB/text.awk" -f "$LIB/expr.awk" -f "$LIB/compare.awk" questions
 }
 
-@test "a prediction beside the measurement: gap, right or not, formula or not" {
+@test "comparison of a prediction: its gap, right or wrong, formula right or wrong" {
     run compare 40 40 0
     [ "$status" -eq 0 ]
     [[ $output = *none*"in words"*because* ]]
@@ -280,7 +280,7 @@ compare() {
     [[ $output = *"+3960"* ]]
     run compare 40 41 0
     [ "$status" -eq 1 ]
-    [[ $output = *"not what the formula says"* ]]
+    [[ $output = *"not agree with the formula"* ]]
     run compare 40 41 5%
     [ "$status" -eq 0 ]
     printf 'other 3\n' >values
@@ -290,7 +290,7 @@ compare() {
     [[ $output = *"not measured"* ]]
 }
 
-@test "questions have seven parts" {
+@test "questions must have seven parts" {
     printf '# comment\na | Q | unit\n  | 0 | words | 1+1 | why\n' >predict.txt
     run awk -f "$LIB/questions.awk" predict.txt
     [ "$output" = "a	Q	unit	0	words	1+1	why" ]

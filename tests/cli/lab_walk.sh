@@ -1,21 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# lab_walk.sh [-f | -n SEEDS] [LAB...]: goes through labs as a learner does, each
-# in a folder that looks like a fresh checkout; all labs, if none is named. -f:
-# only the form of their files.
+# lab_walk.sh [-f | -n SEEDS] [LAB...]: goes through labs as a learner does, each in
+# a folder that looks like a fresh checkout; all labs by default. -f: checks only the
+# form of their files. For each lab it checks:
 #
-#   its files have the form that labs/README.md tells
-#   without a prediction it does not run; with one, what is measured is what the
-#   formulas say
-#   what the learner is given fails, and is told where to look
-#   the solution passes, with SEEDS seeds (1), and has all points
+#   its files have the form of labs/README.md
+#   it refuses to run without predictions; the measurements agree with the formulas
+#   the starter fails, with a place to look
+#   the solution passes with SEEDS seeds (1) and has all points
 #   every command of its README runs
 #
-# and in the end that the score of a learner who has solved all of these adds up.
+# and at the end that the score of a learner with all these solutions adds up.
 #
-# $B is the build, build/ by default. The status is 1 if anything was otherwise,
-# and the last lines say what.
+# $B is the build, build/ by default. The status is 1 after the first failure, and
+# the last lines describe it.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -45,7 +44,7 @@ wrong() {
     exit 1
 }
 
-# tries STATUS COMMAND...: it ends with that; what it says is in ./said.
+# tries STATUS COMMAND...: fails unless it ends with STATUS; its output is in ./said.
 tries() {
     wanted=$1
     shift
@@ -60,7 +59,7 @@ tries() {
 says() {
     grep -q "$1" said || {
         cat said >&2
-        wrong "it does not say \"$1\""
+        wrong "its output lacks \"$1\""
     }
 }
 
@@ -81,21 +80,21 @@ has_form() {
         "Question,You need,Predict,Run,See,Explain,Break it,Build,Check,Limits,Further," ] ||
         wrong "README.md has other headings"
     sed -n '1{/^# .*?$/p;q;}' "$home/README.md" | grep -q . ||
-        wrong "the first line of README.md is no question"
+        wrong "the first line of README.md is not a question"
     [ "$(wc -l <"$home/README.md")" -le 180 ] || wrong "README.md is too long"
     awk 'NF == 7 && length($1) <= 20 { n++ } END { exit n != NR }' FS='\t' asked ||
         wrong "a question of predict.txt lacks something, or its id is long"
     sed 's/.* //' parts_of_facts | sort -u >used
     conf parts | tr ' ' '\n' | sort -u | cmp -s - used ||
-        wrong "lab.conf and facts name other parts"
+        wrong "lab.conf and facts have different parts"
     awk -v of="$(conf points)" '{ n += $1 } END { exit n != of }' \
         parts_of_facts asked_points ||
-        wrong "points in lab.conf are not those of the facts and a point a question"
+        wrong "points in lab.conf must be those of the facts and one per question"
     awk -v RS= 'END { exit NR < 2 }' "$home/hints.txt" ||
-        wrong "hints.txt has less than two hints"
+        wrong "hints.txt must have at least two hints"
 }
 
-# "POINTS PART" of every fact, and what is asked.
+# Prints "POINTS PART" of every fact, and the questions, to files.
 read_files() {
     awk -f "$root/labs/lib/questions.awk" "$home/predict.txt" >asked
     sed 's/.*/1/' asked >asked_points
@@ -103,17 +102,17 @@ read_files() {
         >parts_of_facts
 }
 
-# Every question answered by the same number.
+# Answers every question with the same number.
 answers() {
     yes 1 2>/dev/null | "$@"
 }
 
-works_as_said() {
+works() {
     ls -A >there
     tries 0 labs/lab start "$lab"
     tries 64 labs/lab run "$lab"
     says predict
-    answers labs/lab predict "$lab" >/dev/null || wrong "predict takes no numbers"
+    answers labs/lab predict "$lab" >/dev/null || wrong "predict refuses numbers"
     tries 0 labs/lab run "$lab"
     says predicted
     awk '{ exit $3 == "" }' "lab-work/$lab/record/scores" ||
@@ -132,15 +131,15 @@ works_as_said() {
     tr -d '"' <said | grep "$(basename "$home")" |
         grep -q ",$(conf points),$(conf points),[0-9]*,PASS$" || {
         cat said
-        wrong "the solution has not all points"
+        wrong "the solution must have all points"
     }
     for file in *; do
         grep -qxF "$file" there || [ "$file" = said ] || [ "$file" = lab-work ] ||
-            wrong "it writes $file where the learner is"
+            wrong "it writes $file to the current folder"
     done
 }
 
-# What was reached is kept, for the score of all.
+# Keeps the record for the score of all labs.
 keep_record() {
     mkdir -p class/solver
     cp -r "lab-work/$lab" class/solver/
@@ -156,11 +155,11 @@ adds_up() {
         END { exit !found }' said || wrong "the total is not $of points"
     tries 0 labs/lab score --csv class/solver
     [ "$(grep -c '^solver,.*,PASS$' said)" = "$count" ] ||
-        wrong "the table for spreadsheets has other rows"
+        wrong "the CSV table has other rows"
     labs/lab score class/solver
 }
 
-# The check of the README comes after its reader has built something.
+# The check in README runs with the solution in place.
 readme_runs() {
     rm -rf lab-work examples
     mkdir examples
@@ -169,7 +168,7 @@ readme_runs() {
         examples/commands >script
     for verb in start predict run check; do
         grep -q "^labs/lab $verb $lab" examples/commands ||
-            wrong "README.md does not tell to $verb"
+            wrong "README.md has no command to $verb"
     done
     code=0
     answers env PATH="$PATH" bash -eux script >said 2>&1 || code=$?
@@ -194,14 +193,14 @@ fi
 of=0 count=0
 for lab; do
     for home in "$root/labs/$lab"-*; do
-        [ -d "$home" ] || wrong "is not there"
+        [ -d "$home" ] || wrong "its folder is missing"
     done
     read_files
     has_form
     [ -z "$form_only" ] || continue
-    works_as_said
+    works
     keep_record
     readme_runs
-    echo "lab $lab: $(conf title): as it should be"
+    echo "lab $lab: $(conf title): ok"
 done
 [ -n "$form_only" ] || adds_up

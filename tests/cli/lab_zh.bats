@@ -1,9 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The Chinese pages of the labs: each lab has one, each is found from the English
-# one and leads back to it, and its commands are those of the English one, byte for
-# byte, so that the two cannot drift apart.
+# The Chinese pages of the labs: each lab has one, both pages link to each other, and
+# their commands are equal byte for byte, so the two cannot drift apart.
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../../labs" || return 1
@@ -16,13 +15,13 @@ setup() {
     headings="问题,你需要,预测,运行,观察,解释,破坏,构建,检查,局限,延伸,"
 }
 
-# shell_blocks PAGE: its ```sh blocks, fences included.
+# shell_blocks PAGE: prints its ```sh blocks with their fences.
 # shellcheck disable=SC2016
 shell_blocks() {
     sed -n '/^```sh$/,/^```$/p' "$1"
 }
 
-# same_blocks FOLDER: says where the two pages of it differ.
+# same_blocks FOLDER: compares the blocks of its two pages.
 same_blocks() {
     shell_blocks "$1/README.md" >"$BATS_TEST_TMPDIR/english"
     shell_blocks "$1/README.zh.md" >"$BATS_TEST_TMPDIR/chinese"
@@ -40,7 +39,7 @@ linked() {
         { echo "$1/README.zh.md does not name its English page"; return 1; }
 }
 
-@test "every lab has a Chinese page: a question, the headings, a way back" {
+@test "every lab has a Chinese page with a question, the headings and a link back" {
     count=0
     for lab in [0-9][0-9]-*; do
         page=$lab/README.zh.md
@@ -54,13 +53,13 @@ linked() {
     [ "$count" -ge 20 ]
 }
 
-@test "its commands are those of the English page" {
+@test "its commands equal those of the English page" {
     for lab in [0-9][0-9]-*; do
         same_blocks "$lab"
     done
 }
 
-@test "the overview, too, and it leads to every Chinese page" {
+@test "the Chinese overview has the same commands and links to every Chinese page" {
     linked .
     same_blocks .
     for lab in [0-9][0-9]-*; do
