@@ -21,7 +21,7 @@ ringctl() {
     "$RINGCTL" "$@" --timeout 120s
 }
 
-@test "a controller whose disk is full ends, and comes back when it has room" {
+@test "a controller with a full disk ends, and comes back when there is space" {
     ringctl up 4 --controllers 3 ops --bytes 4K --pace 200us
     run -0 ringctl disk c1 full
     [[ $output = *'controller 1'*'full disk'* ]]
@@ -32,14 +32,14 @@ ringctl() {
         wait alive==4; expect lost==0 && doubled==0'
 }
 
-@test "a disk is a controller's, and full or free" {
+@test "the fault disk names a controller, and is full or free" {
     ringctl up 2 ops --bytes 4K --pace 200us
     run -64 ringctl disk c0 half
     run ! ringctl disk 1 full
     [[ $output = *'only controllers write'* ]]
 }
 
-@test "clocks that run fast and slow let nobody be lost" {
+@test "clocks that run fast and slow lose no member" {
     ringctl up 4 --controllers 3 ops --bytes 4K --pace 200us
     ringctl -c 'drift 1 0.5; drift 2 2; drift c0 0.8; wait op>=200
         kill 3; wait alive==3; restart 3; wait alive==4
@@ -57,7 +57,7 @@ chaos() {
     ringctl --run chaos down
 }
 
-@test "the same seed strikes in the same order, and the sum is told" {
+@test "the same seed has the same order of faults, and the total is printed" {
     chaos one
     chaos two
     for file in one two; do

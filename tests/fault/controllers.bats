@@ -77,7 +77,7 @@ storm() {
     storm
 }
 
-@test "nor do they behind a key" {
+@test "controllers with a key that are killed, paused and restarted never crash" {
     "$RINGCTL" keygen storm.key
     export GRADWIRE_KEY=$PWD/storm.key
     storm

@@ -149,7 +149,7 @@ kill_rank_0() {
     grep -q "rank 0 (pid $victim) was killed by signal 10" err.txt
 }
 
-@test "rank 0, which all met at, is no exception" {
+@test "a killed rank 0, the rendezvous of all ranks, also ends the run at once" {
     within 10 kill_rank_0
 }
 
@@ -163,7 +163,7 @@ stop_a_rank() {
     grep -q 'rank [023]: allreduce.* waits for rank 1' err.txt
 }
 
-@test "a stopped rank: the others say whom they wait for, status 124" {
+@test "a stopped rank: the others name it, and end with status 124" {
     within 20 stop_a_rank
 }
 
@@ -181,7 +181,7 @@ interrupt_one() { # format
     fi
 }
 
-@test "Ctrl-C prints what there is, marked partial, status 130" {
+@test "Ctrl-C prints the results so far, marked partial, with status 130" {
     for format in json jsonl table; do
         within 10 interrupt_one "$format"
     done
@@ -209,7 +209,7 @@ interrupt_twice() {
     nothing_left
 }
 
-@test "Ctrl-C twice ends it at once" {
+@test "a second Ctrl-C ends the run at once" {
     within 4 interrupt_twice
 }
 

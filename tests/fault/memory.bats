@@ -113,7 +113,7 @@ sweep() {
     done
 }
 
-@test "what has no end is refused before it is read" {
+@test "endless input is refused before it is read" {
     run -65 "$BUILD/psnode" train word2vec /dev/zero -E 1 3>&-
     [[ $output = *"/dev/zero: is a device; a regular file or a pipe can"* ]]
     run -65 "$BUILD/psnode" train lr /dev/zero -E 1 3>&-
@@ -129,7 +129,7 @@ sweep() {
 }
 
 # The writer of the pipe ends (SIGPIPE) when its last reader has.
-@test "a supervisor that still reads ends with its client" {
+@test "a supervisor that is still reading ends with its client" {
     mkfifo pipe
     (while echo word; do :; done) >pipe 2>writer.txt 3>&- &
     writer=$!

@@ -24,7 +24,7 @@ teardown() {
 blows='up 4 ops --bytes 4K --pace 1ms; wait op>=20; kill 2; wait alive==3
     pause 1; wait alive==2; resume 1; wait alive==3; expect lost==0 && doubled==0'
 
-@test "/proc shows only the own processes (hidepid=2)" {
+@test "a ring runs where /proc shows only one's own processes (hidepid=2)" {
     unshare -m -p -f true 2>/dev/null || skip "no namespace of its own can be made here"
     unshare -m -p -f sh -c "mount -t proc -o hidepid=2 proc /proc &&
         exec '$RINGCTL' --timeout 120s -c '$blows'" 3>&- 4>&-

@@ -85,7 +85,7 @@ disturbed() {
     grep -E '^worker 4 was added: ' out.txt
 }
 
-@test "controllers may die, also the one that leads" {
+@test "controllers may die, also the leader" {
     disturbed 'wait step>=20
                kill leader
                wait step>=60
@@ -93,7 +93,7 @@ disturbed() {
                wait servers==2'
 }
 
-@test "one after the other: the missing replicas are made again" {
+@test "servers die one after the other: missing replicas are created again" {
     disturbed 'slow 0 2ms
                wait step>=10
                kill s0
@@ -118,7 +118,7 @@ disturbed() {
     grep -E '"names":\["server 0"\],"how":"silence"' out.txt
 }
 
-@test "a worker that is paused for long is replaced, and comes back" {
+@test "a worker that is paused for a long time is replaced, and comes back" {
     disturbed 'slow 0 2ms
                wait step>=10
                pause w2
@@ -128,7 +128,7 @@ disturbed() {
                slow 0 off'
 }
 
-@test "a worker without work that is paused for long comes back" {
+@test "a worker without work that is paused for a long time comes back" {
     # One that has never had any, and one that has done all of it.
     run -0 ringctl -c 'up --servers 2 --workers 2 --slots 4
         pause w1
@@ -164,7 +164,7 @@ disturbed() {
     grep -E '^worker 3 left: ' out.txt
 }
 
-@test "a server that is cut off is replaced; healed, it comes back" {
+@test "a server that is cut off is replaced, and comes back when the cut is healed" {
     disturbed 'slow 0 2ms
                wait step>=10
                cut s0|s1,s2,0,1,2,3,c0,c1,c2
@@ -174,7 +174,7 @@ disturbed() {
                slow 0 off'
 }
 
-@test "what is lost on a link is sent again" {
+@test "messages lost on a link are sent again" {
     disturbed 'link s0 s1 loss 5% delay 100us --both
                link w1 s2 loss 5%
                wait step>=20
@@ -213,7 +213,7 @@ disturbed() {
     done
 }
 
-@test "the mode changes while all go on" {
+@test "the mode changes without interrupting the workers" {
     ringctl -c "up --servers 2 --workers 3 train drift --mode bsp --epochs 5
                 wait step>=50
                 mode kofn:2
@@ -232,7 +232,7 @@ disturbed() {
     [[ $output == *"a ring has no mode"* ]]
 }
 
-@test "ps, slots and clocks tell where everything is" {
+@test "ps, slots and clocks show members, slots and clocks" {
     ringctl up --servers 3 --workers 2 --slots 8 --name look --keep
     ringctl train mf --epochs 2 --mode ssp:1
     ringctl wait 'done'
@@ -267,7 +267,7 @@ disturbed() {
     [[ $output == *nowhere* ]]
 }
 
-@test "a push that is no number ends in a diverged run, not in a hang" {
+@test "a push of NaN ends the run as diverged, without a hang" {
     ringctl -c "up --servers 2 --workers 2 $TRAIN --lr 1e30 --set updater=sgd,l2=9
                 wait done
                 status -o json" >out.txt

@@ -20,19 +20,19 @@ teardown() {
     [ -z "$(ls "$BATS_TEST_TMPDIR")" ]
 }
 
-@test "twenty blows: what is stored is what was acknowledged" {
+@test "twenty kills: the stored values are the acknowledged ones" {
     run -0 "$PSKILLS" 20 1
     grep -Fx 'pskills: 20 blows, seed 1, shm' <<<"$output"
     grep -E '^[0-9]+ pushes, .* all as acknowledged; ' <<<"$output"
 }
 
-@test "a server that counts a push again when it comes again is found out" {
+@test "the check finds a server that counts a repeated push twice" {
     run -1 "$PSKILLS" --no-dedupe 100 1
     grep -E '(wrong sum: .* is stored|pulled .* where .* were acknowledged)' \
         <<<"$output"
 }
 
-@test "without a number of blows and a seed it says how it is used" {
+@test "without a number of kills and a seed it prints its usage" {
     run -64 "$PSKILLS" 20
     run -64 "$PSKILLS" --what 20 1
 }

@@ -68,7 +68,7 @@ ends_well() {
     [ "$(ctl status -o json | digest_of)" = "$DIGEST" ]
 }
 
-@test "a join that takes too long is written down" {
+@test "a join that takes too long is logged" {
     known=runs/back/join-1-1.txt
     "$RINGCTL" --timeout 120s up 3 --name back --controllers 3 \
         ops --bytes 4K --pace 2ms 3>&- 4>&-
@@ -101,11 +101,11 @@ parks() {
     ends_well
 }
 
-@test "two of three controllers die: a training parks, says so, and goes on" {
+@test "two of three controllers die: a training parks, reports it, and continues" {
     parks kill restart
 }
 
-@test "two of three controllers hang: a training parks, says so, and goes on" {
+@test "two of three controllers hang: a training parks, reports it, and continues" {
     parks pause resume
 }
 
@@ -135,7 +135,7 @@ kill_two() {
     done
 }
 
-@test "both replicas of a slot die: it is said to be lost" {
+@test "both replicas of a slot die: the slot is reported lost" {
     up --servers 3 --replicas 2 --slots 6
     kill_two 0
     ctl wait 'lost>0' || { ctl status; cat runs/back/log; false; }

@@ -42,11 +42,11 @@ part() {
         grep .
 }
 
-@test "what computes, reads and prints ends soon, its document valid" {
+@test "a signal ends commands that compute, read and print soon, with a valid document" {
     part computing | signals
 }
 
-@test "so does what has started processes, and none of them is left" {
+@test "a signal ends commands that have started processes, and leaves none of them" {
     part processes | signals -r
 }
 
@@ -71,6 +71,6 @@ part() {
     grep -q interrupted said
 }
 
-@test "scripts take their runs down" {
+@test "a signal ends the runs of a script" {
     part runs | signals -r
 }

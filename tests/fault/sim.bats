@@ -17,7 +17,7 @@ setup_file() {
         <<<"$output"
 }
 
-@test "a failing seed tells how to repeat it, and the few faults that matter" {
+@test "a failing seed prints the command to repeat it, and the few faults that matter" {
     run -1 "$SIM/ring" --without epoch-check --seeds 1..2000
     seed=$(sed -n 's/^repeat with: .* --seed //p' <<<"$output")
     faults=$(sed -n 's/^\([0-9]*\) of its .* faults are enough.*/\1/p' \
@@ -37,13 +37,13 @@ setup_file() {
     [ "${output##*; digest }" != "${first##*; digest }" ]
 }
 
-@test "what is no range of seeds is refused" {
+@test "an invalid range of seeds is refused" {
     run -64 "$SIM/ring" --seeds 9..3
     run -64 "$SIM/ring" --seeds
     run -64 "$SIM/ring" --what 3
 }
 
-@test "a server that forgets what it has seen counts a push twice" {
+@test "a server without deduplication counts a push twice" {
     run -1 "$SIM/ps" --broken=dedupe --seeds 1..100
     grep -E 'seed [0-9]+ fails: .* (were acknowledged or seen|counted)' \
         <<<"$output"
@@ -72,7 +72,7 @@ stand_ins() {
 
 NIGHT=$BATS_TEST_DIRNAME/../sim/night.sh
 
-@test "a night counts its schedules, and ends at the first that is wrong" {
+@test "a night run counts its schedules, and ends at the first failure" {
     # shellcheck disable=SC2016
     stand_ins '[ -z "$WRONG" ] || [ "${2%..*}" -gt 700 ] ||
         [ "${2#*..}" -lt 700 ] || {
@@ -88,7 +88,7 @@ NIGHT=$BATS_TEST_DIRNAME/../sim/night.sh
 }
 
 # The second of four slices, seeds 21 to 40 of the ring, waits to be let go.
-@test "a night that is cut short says where another goes on" {
+@test "an interrupted night run prints where to continue" {
     # shellcheck disable=SC2016
     stand_ins 'here=${0%/sim/ring}
         [ "$2" != 21..40 ] || : >"$here/begun"

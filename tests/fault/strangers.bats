@@ -120,7 +120,7 @@ expect_calm() {
     is_slim "$1"
 }
 
-@test "without a key: strangers cost no memory and hold nobody up" {
+@test "without a key: strangers cost no memory and delay no member" {
     cluster
     calm=$(train)
     dismiss_cluster
@@ -137,7 +137,7 @@ expect_calm() {
 # parts would take 6 GiB. Coming again and again is no use, and not said again. A
 # port on a busy machine may have thrown out all three for their message, before
 # it has looked whose they are.
-@test "without a key: another user of the host is cut off, which is said once" {
+@test "without a key: another user of the host is cut off, and reported once" {
     [ "$(id -u)" -eq 0 ] || skip "needs root, to be another user"
     cluster
     calm=$(train)
@@ -162,7 +162,7 @@ expect_calm() {
     done
 }
 
-@test "with a key: strangers are not let in, which is said once" {
+@test "with a key: strangers are refused, and reported once" {
     key=$BATS_FILE_TMPDIR/lab.key
     cluster --key "$key"
     exec 9<>crowd
@@ -211,7 +211,7 @@ rows_done() {
 }
 
 # The bench goes on until all strangers have been there, and for a row more.
-@test "ranks over tcp: what strangers send is in no sum" {
+@test "ranks over tcp: data of strangers are in no sum" {
     sizes=$(printf ',64K%.0s' {1..64})
     env --default-signal=INT "$COLLRUN" bench allreduce -n 3 --wire tcp \
         --sizes "${sizes#,}" --seconds 1s -o jsonl \
@@ -256,7 +256,7 @@ long_work() {
 
 # What was said to the controller and to both servers while a worker came and
 # pushed is said again, while it goes on and afterwards.
-@test "with a key: what was heard and is said again counts for nothing" {
+@test "with a key: replayed messages have no effect" {
     [ "$(id -u)" -eq 0 ] || skip "needs root, to hear"
     build_replay
     key=$BATS_FILE_TMPDIR/lab.key
@@ -307,7 +307,7 @@ few_files() {
     [ "$(files_of "$1")" -le "$2" ]
 }
 
-@test "with a key: who comes with another one, again and again, holds nobody up" {
+@test "with a key: repeated connections with a different key delay no member" {
     build_replay
     "$RINGCTL" keygen other.key
     key=$BATS_FILE_TMPDIR/lab.key

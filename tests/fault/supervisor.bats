@@ -78,7 +78,7 @@ go_on() {
     grep -E '"train_accuracy": ?0.[89]' out.txt
 }
 
-@test "a node that hangs is convicted, and comes back by itself" {
+@test "a node that hangs is declared dead, and comes back by itself" {
     ringctl up 4 ops --bytes 4K --pace 1ms --name hang --keep
     ringctl wait 'op>=20'
     ringctl pause 2
@@ -94,7 +94,7 @@ go_on() {
     [ "$(processes hang)" = 0 ]
 }
 
-@test "leaving, draining, coming back; and the last one stays" {
+@test "leaving, draining, coming back; the last member stays" {
     ringctl up 3 ops --bytes 4K --pace 1ms --name leave --keep
     run -0 ringctl stop 1
     [[ $output == "node 1 left: epoch 2, ring 0 2"* ]]
@@ -122,7 +122,7 @@ go_on() {
 }
 
 # The workers of the run are killed behind its back, all at once.
-@test "a ring that loses its state says so and begins anew" {
+@test "a ring that loses its state reports it and starts again" {
     ringctl up 2 ops --bytes 4K --pace 1ms --name lost
     ringctl wait 'op>=5'
     run -0 ringctl status -o json
@@ -176,7 +176,7 @@ go_on() {
     ringctl down
 }
 
-@test "who is to lead is waited for: the leader can be killed twice in a row" {
+@test "commands wait for an election: the leader can be killed twice in a row" {
     ringctl up 2 --controllers 5 --name heirs --keep
     run -0 ringctl kill leader
     [[ $output == *"4 of 5 controllers are there"* ]]
@@ -190,7 +190,7 @@ go_on() {
     ringctl down
 }
 
-@test "when nobody can be elected, that is what is said" {
+@test "without an elected leader, kill leader is an error with the number of controllers" {
     ringctl up 2 --controllers 3 --name apart --keep
     ringctl cut 'c0|c1,c2'
     ringctl cut 'c1|c0,c2'
@@ -202,7 +202,7 @@ go_on() {
     ringctl down
 }
 
-@test "when the supervisor is killed its processes die, and up works again" {
+@test "a killed supervisor takes its processes with it, and up works again" {
     ringctl up 3 ops --bytes 4K --pace 1ms --controllers 3 --name orphan --keep
     ringctl pause 1
     [ "$(processes orphan)" = 6 ]
@@ -224,7 +224,7 @@ go_on() {
     grep '"state": "ended"' runs/term/summary.json
 }
 
-@test "two runs at a time, and no two of one name" {
+@test "two runs work at a time, but not with the same name" {
     ringctl up 2 --name one --keep
     ringctl up 2 --name two --keep
     run -64 ringctl up 2 --name one
@@ -237,7 +237,7 @@ go_on() {
     ringctl down --run one
 }
 
-@test "what is wrong with the data is told before anybody starts" {
+@test "mistakes in the data are reported before any process starts" {
     run -65 ringctl up 2 train lr nowhere.libsvm --name bad
     [[ $output == *"nowhere.libsvm: no such file"* ]]
     echo '1 1:x' >broken.libsvm
@@ -251,7 +251,7 @@ go_on() {
     [ -e runs/mine/precious ]
 }
 
-@test "requests that are none are refused, and do no harm" {
+@test "invalid requests are refused, and do no harm" {
     # shellcheck disable=SC2046
     ${CC:-cc} -o rubbish "$TESTS/rubbish.c" $(pkg-config --cflags --libs libzmq)
     ringctl up 2 --name rubbish --keep
@@ -261,7 +261,7 @@ go_on() {
     ringctl down
 }
 
-@test "a recording on a full disk ends; the run goes on" {
+@test "a recording on a full disk ends, and the run continues" {
     ringctl up 2 ops --bytes 4K --pace 1ms --name full --keep
     ringctl record /dev/full
     ringctl wait 'op>=500'

@@ -52,7 +52,7 @@ growing() {
     } END { exit !grown }' "$1"
 }
 
-@test "the chart of a live run grows, at every size; nobody can steer it" {
+@test "the chart of a live run grows at every size, without control keys" {
     pipeline 2000
     on_terminal "'$RINGTOP' --run tv"
     until_true shows '\[LIVE\]'

@@ -74,7 +74,7 @@ json() {
     [[ $output = *"terminal too small (38x9)"* ]]
 }
 
-@test "ASCII when the locale or --ascii says so" {
+@test "ASCII output by locale or --ascii" {
     ringtop --from "$RING" >utf8
     ringtop --from "$RING" --ascii >ascii
     LC_ALL=C ringtop --from "$RING" >in_c
@@ -83,7 +83,7 @@ json() {
     diff ascii in_c
 }
 
-@test "the end as JSON and CSV" {
+@test "the last picture as JSON and CSV" {
     ringtop --from "$RING" -o json >out
     [ "$(json rows 2 state <out)" = idle ]
     [ "$(json rows 2 chunks_complete <out)" -eq 3 ]
@@ -96,7 +96,7 @@ json() {
 
 # ---- recordings that are not right ----
 
-@test "a recording that was cut short: a sentence, and what could be read" {
+@test "a truncated recording: a message, and the readable part" {
     head -c 3000 "$RING" >cut.jsonl
     run -65 --separate-stderr ringtop --from cut.jsonl
     [[ $stderr = "ringtop: cut.jsonl:"*": cut short in the middle of a line; "*" events are shown" ]]
@@ -106,14 +106,14 @@ json() {
     [ "$(json rows '#' <<<"$output")" -eq 3 ]
 }
 
-@test "lines that are no events are counted" {
+@test "lines that are not events are counted" {
     { head -5 "$RING"; echo; echo "what?"; echo '{"kind":"fly"}'; tail -n +6 "$RING"; } >odd.jsonl
     run -65 --separate-stderr ringtop --from odd.jsonl
     [[ $stderr = "ringtop: odd.jsonl:7: "*" (and 1 lines more); 30 events are shown" ]]
     [[ $output = *"r0    3=   3=   3="* ]]
 }
 
-@test "what is no recording at all" {
+@test "a file that is not a recording is refused" {
     run -65 --separate-stderr ringtop --from "$MAN"
     [[ $stderr = *"0 events are shown" ]]
     [ -z "$output" ]
@@ -136,7 +136,7 @@ json() {
     [[ $stderr = *"--size wants columns and rows such as 80x24"* ]]
 }
 
-@test "a double count is shouted, and is the status" {
+@test "a double count is shown as an alarm, and sets the status" {
     awk '{ print } /"apply"/ && /"value":1/ && !done { print; done = 1 }' \
         "$RING" >twice.jsonl
     run -1 --separate-stderr ringtop --from twice.jsonl --page events
@@ -163,7 +163,7 @@ json() {
     tail -13 out | grep -q ' step 4/4 .*\[END\]'
 }
 
-@test "a silent pipe is given up after --timeout" {
+@test "a silent pipe ends after --timeout" {
     mkfifo pipe
     exec 7<>pipe
     run -124 --separate-stderr ringtop - --timeout 100ms --size 40x10 <pipe 7>&-
@@ -309,7 +309,7 @@ json() {
     terminal_is_restored status=130
 }
 
-@test "a live pipe: a lost rank is seen within a second, keys still work" {
+@test "a live pipe: a lost rank is shown within a second, and keys still work" {
     mkfifo pipe
     on_terminal "'$RINGTOP' - <pipe"
     exec 7>pipe

@@ -46,7 +46,7 @@ is_paused() {
     ctl status | grep -q "^   $1  worker      paused"
 }
 
-@test "kill, pause, go on and add by keys, at every size; the run stays" {
+@test "kill, pause, resume and add by keys, at every size; the run stays" {
     up
     watch
     until_true shows '^    3 \(busy\|idle\|late\)'
@@ -96,7 +96,7 @@ has_named_ops() {
     [ "$(grep -c '^ allreduce 64K  op .*\[LIVE\]$' "$2")" -ge "$1" ]
 }
 
-@test "--read-only looks, two look at once, and --leave leaves at the end" {
+@test "--read-only only shows, two views work at once, and --leave leaves at the end" {
     up
     watch --read-only --leave
     press k
@@ -118,7 +118,7 @@ has_named_ops() {
     grep -q '\[END\]$' end
 }
 
-@test "a run that goes down is shown as it was, until a key quits" {
+@test "the last state of an ended run is shown until a key quits" {
     up
     watch
     until_true shows '^    3 '
@@ -135,7 +135,7 @@ has_named_ops() {
     [ -z "$output" ]
 }
 
-@test "no run at all: a sentence, and status 69" {
+@test "without a run: a message, and status 69" {
     run -69 --separate-stderr "$RINGTOP"
     echo "$stderr"
     [[ $stderr = "ringtop: no run found"* ]]

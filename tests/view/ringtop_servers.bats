@@ -124,7 +124,7 @@ picture_is_whole() {
     done
 }
 
-@test "the only replica dies: lost slots are shouted" {
+@test "the only replica dies: lost slots are shown as an alarm" {
     up --replicas 1
     ctl wait 'step>=5' >/dev/null
     ctl kill server 2 >/dev/null
