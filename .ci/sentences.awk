@@ -12,7 +12,7 @@
 #
 #   sentence()    words[1..count] in lower case, without punctuation, but with "," and
 #                 ";" as words. spelled[] has them as written, at[] their lines.
-#                 asked is true of a question.
+#                 asked is true of a question, label of the label of a list item.
 #   literal(text, line, code)
 #                 a string literal, its parts joined, and the code before it
 #
@@ -90,8 +90,11 @@ function macro(t,    n, i, w) {
                 add(w[i] == ";" ? ";" : ",", w[i], FNR)
         } else if (w[i] !~ /^[A-Z][a-z]$/)
             word(w[i], FNR)
-    if (t ~ /^\.(It|Ss|D1|Dl|Nd)/)
+    if (t ~ /^\.(It|Ss|D1|Dl|Nd)/) {
+        label = t ~ /^\.(It|Ss)/
         finish()
+        label = 0
+    }
 }
 
 # ---- Markdown and the texts of the labs ----

@@ -108,12 +108,13 @@ static struct option_spec spec[] = {
                    "--ranks must be at least 1, "
                    "not %u", ranks);
     puts("three plain words");
+    return gw_fail(why, code, "%s", text);
 END
-    printf '.Sh DESCRIPTION\nIt draws the\n.Ar plan\nof a collective.\n' >man/x.1
+    printf '.Sh DESCRIPTION\n.It one two three four five\nIt draws the\n.Ar plan\nof a collective.\n' >man/x.1
     run -0 tests/tools/messages
     [ "${lines[0]}" = "cmd/x.c:2: help: Ranks. Default: 4." ]
     [ "${lines[1]}" = "cmd/x.c:4: fail: --ranks must be at least 1, not %u" ]
-    [ "${lines[2]}" = "man/x.1:2: man: It draws the plan of a collective." ]
+    [ "${lines[2]}" = "man/x.1:3: man: It draws the plan of a collective." ]
     [ "${#lines[@]}" = 3 ]
     run -0 tests/tools/messages -k text
     [ "$output" = "cmd/x.c:6: text: three plain words" ]

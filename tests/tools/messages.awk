@@ -16,11 +16,11 @@ function sentence(    i, string) {
     for (i = 1; i <= count; i++)
         if (spelled[i] != "")
             string = string (string != "" && spelled[i] !~ /^[,;:]/ ? " " : "") spelled[i]
-    if (kind == "man" && count > 4)
+    if (kind == "man" && count > 4 && !label)
         message("man", at[1], string)
 }
 function literal(string, line, start) {
-    if (start ~ fails)
+    if (start ~ fails && string ~ /(^|[^%a-z])[a-z][a-z]/)
         message("fail", line, string)
     else if (start ~ /\.(help|examples|summary|instead) *=|OPTION_[A-Z]+,/ && string ~ / /)
         message("help", line, string)
