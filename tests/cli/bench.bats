@@ -86,7 +86,7 @@ every_algorithm() {
     done
 }
 
-@test "another root" {
+@test "a root other than rank 0" {
     bench all -n 3 -b 4K -e 4K --root 2 -o jsonl >out.jsonl
     all_right 9
     [ "$(grep -c '"root":2,' out.jsonl)" -eq 4 ]
@@ -123,7 +123,7 @@ every_algorithm() {
     [ "$(wc -l <out.csv)" -eq 4 ]
 }
 
-@test "sizes by name: a row each, in their order" {
+@test "sizes by name: one row each, in their order" {
     bench allgather -n 3 --sizes 4K,100,101,12 --sample 1ms -o csv >out.csv
     sed 1d out.csv | grep -Eo '"?(4092|96|12)"?,(341|8|1),f32' >rows
     printf '%s\n' 4092,341,f32 96,8,f32 96,8,f32 12,1,f32 | diff - rows
@@ -139,7 +139,7 @@ every_algorithm() {
     [[ $output = *"built in"* ]]
 }
 
-@test "what is refused, with status 64" {
+@test "wrong options are refused with status 64" {
     run -64 bench allreduse
     [[ $output = *"did you mean \"allreduce\""* ]]
     run -64 bench allreduce --algo rign
@@ -174,7 +174,7 @@ every_algorithm() {
     run -64 bench ring.plan --algo binomial
 }
 
-@test "calibrate prints a row a wire and stores it" {
+@test "calibrate prints one row per wire and stores it" {
     run -0 "$COLLRUN" calibrate --wire ipc -n 2 --dry-run -o jsonl
     [[ $output = *'"wire":"ipc"'* ]]
     [ ! -e costs.json ]
@@ -192,7 +192,7 @@ every_algorithm() {
 }
 
 # Both ranks of the wire, and the socket, have told a time for each size.
-@test "bench wire: each wire beside a raw socket, at any size" {
+@test "bench wire: each wire and a raw socket, at any size" {
     for wire in shm ipc tcp; do
         run -0 --separate-stderr "$COLLRUN" bench wire --wire "$wire" \
             -b 1 -e 300K -f 547 --seconds 2ms -o jsonl
@@ -215,7 +215,7 @@ every_algorithm() {
 
 # How fast a cipher is beside is for the bench to print; that a keyed wire seals
 # what it carries is for the suites wire_key and stream to prove.
-@test "bench wire: with a key the speed of its cipher stands beside" {
+@test "bench wire: with a key the speed of its cipher is printed, too" {
     "$COLLRUN" bench wire --wire tcp -b 1M -e 1M --seconds 2ms -o csv >plain
     grep -q 'cipher_GBps$' plain
     [[ $(sed -n 2p plain) = *, ]]
@@ -228,7 +228,7 @@ every_algorithm() {
 }
 
 # Rank 0 has sent all and is gone, maybe before rank 3 has read its greeting.
-@test "bench: a root that leaves at once is missed by nobody" {
+@test "bench: a root may leave at once" {
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         run -0 "$COLLRUN" bench broadcast -w ipc -n 4 -b 64 -e 64 -i 2
     done

@@ -24,7 +24,7 @@ measured() { # percent
         "shm allreduce 2 1048576 "{"$(($1 / 2)).0","$(($1 / 2 + 1)).0",1} >times.txt
 }
 
-@test "as make bench-quick looks: 31 % slower is seen, 29 % is not" {
+@test "make bench-quick finds a loss of 31 %, not one of 29 %" {
     measured 132
     run -1 report -v slack=1.3
     [[ ${lines[1]} == *" 0.660  0.650 MISS" ]]
@@ -34,7 +34,7 @@ measured() { # percent
     [[ ${lines[1]} == *" 0.640  0.650 PASS" ]]
 }
 
-@test "what is missed without a reason is told, to be measured again" {
+@test "rows that miss their limit without a reason are printed for another measurement" {
     echo "* * 2,4 1M shm ideal 0.95 The yardstick has no types." >reasons
     measured 220
     run -1 report -v missed=missed
@@ -45,7 +45,7 @@ measured() { # percent
     [ ! -s missed ]
 }
 
-@test "a row with a reason is no failure, up to its bound" {
+@test "a row with a reason does not fail, up to its bound" {
     measured 180
     echo "* * 2,4 1M shm ideal 1.0 The yardstick has no types." >reasons
     run -0 report -v json=out.jsonl
@@ -67,7 +67,7 @@ measured() { # percent
     [[ ${lines[1]} == *" PASS" && $output != *"Never said."* ]]
 }
 
-@test "the first reason that fits counts, and they are numbered as they come" {
+@test "the first matching reason counts, and reasons are numbered in their order" {
     printf '%s\n' "b x 2 8 own base 1" "a x 2 1024 own base 1" \
         "a y 4 8 own base 1" >rows
     printf '%s\n' "own "{"x 2 8","x 2 1024","y 4 8"}" 20" \
@@ -101,7 +101,7 @@ EOF
     [[ ${lines[1]} == *" MISS (no result)" ]]
 }
 
-@test "reasons that cannot be read are an error that says where" {
+@test "invalid reasons are an error with their line" {
     measured 90
     printf '%s\n' "# none" "a x 2 8 own base Because." >reasons
     run -65 report

@@ -58,7 +58,7 @@ report() {
     done
 }
 
-@test "a measurement is made once, and beside what it is compared with" {
+@test "a measurement is made once, next to its yardstick" {
     cat >in <<'EOF'
 a x 2 8,16 own  base|rival 1
 b x 2 16   own  base       1
@@ -94,7 +94,7 @@ EOF
     [[ ${lines[1]} == *" base "*" 10.00 "*" 1.000  1.600 PASS" ]]
 }
 
-@test "what failed in a round leaves the other rounds where they are" {
+@test "a failure in one round leaves the other rounds valid" {
     printf '%s\n' "round 1" "base x 2 8 100" "round 2" "own x 2 8 40" \
         "base x 2 8 50" "round 3" "own x 2 8 8" >times.txt
     echo "a x 2 8 own base 1" >rows
@@ -109,7 +109,7 @@ EOF
     [[ ${lines[1]} == *" near "*" 20.00 "*" 1.250  1.150 MISS"* ]]
 }
 
-@test "what has no result is a miss, and what has no limit is neither" {
+@test "a row without a result is a miss; a row without a limit is neither" {
     echo "own x 2 8 10" >times.txt
     echo "a x 2 8 own base 2" >rows
     run -1 report

@@ -46,7 +46,7 @@ json() {
     "$BATS_FILE_TMPDIR/jsoncheck" "$@"
 }
 
-@test "no words: a help of about ten lines, examples first, status 0" {
+@test "without arguments: a help of about ten lines, examples first, status 0" {
     run -0 --separate-stderr collrun
     [ "${#lines[@]}" -le 12 ]
     [[ ${lines[1]} = Examples:* ]]
@@ -65,7 +65,7 @@ json() {
     [[ $long = *"Default: 1M."* ]]
 }
 
-@test "--version tells collrun's and libzmq's" {
+@test "--version prints the versions of collrun and libzmq" {
     run -0 collrun --version
     [[ $output =~ ^collrun\ [0-9.]+\ \(libzmq\ [0-9.]+\)$ ]]
 }
@@ -83,7 +83,7 @@ json() {
     [[ $output = *'did you mean "tcp"?'* ]]
 }
 
-@test "where there is no RDMA, verbs says so" {
+@test "without RDMA, verbs reports it" {
     for device in /sys/class/infiniband/*; do
         [ ! -e "$device" ] || skip "there is an RDMA device here"
     done
@@ -92,7 +92,7 @@ json() {
         $output = *"verbs wire: this gradwire was built without"* ]]
 }
 
-@test "no byte of what is typed reaches the terminal as a command to it" {
+@test "control bytes in arguments never reach the terminal" {
     for words in $'\e[2J' $'run \e[2J' $'plan \x9b2J' $'list --\e[2J' $'-n \e run'; do
         # shellcheck disable=SC2086
         run --separate-stderr collrun $words
@@ -104,21 +104,21 @@ json() {
     [[ $output = *'"\x1b[2J"'* ]]
 }
 
-@test "options stand before the command, and after operands" {
+@test "options are accepted before the command and after operands" {
     run -0 collrun plan allreduce --algo ring -n 3
     after=$output
     run -0 collrun -n3 --algo=ring plan allreduce
     [ "$output" = "$after" ]
 }
 
-@test "none is no number of ranks, segments or ranks a rack" {
+@test "0 is refused as a number of ranks, segments or ranks per rack" {
     for option in --ranks --segments --group; do
         run -64 collrun plan allreduce --algo ring $option 0
         [ "$output" = "collrun: $option must be at least 1" ]
     done
 }
 
-@test "an error in a command line is JSON when -o json stands anywhere" {
+@test "an error in a command line is JSON with -o json at any position" {
     for words in 'lsit -o json' '-o json plan --nope' 'plan -n x -ojson' \
         'verify --output=json nothing.plan'; do
         # shellcheck disable=SC2086
@@ -178,7 +178,7 @@ json() {
     fi
 }
 
-@test "plan: what is printed can be read back" {
+@test "plan: the printed plan can be read back" {
     collrun plan allreduce --algo ring -n 3 > mine.plan
     run -0 collrun plan mine.plan
     [ "$output" = "$(cat mine.plan)" ]
@@ -197,20 +197,20 @@ EOF
     [[ $output = *any.plan*allreduce*9* ]]
 }
 
-@test "plan: a row a transfer in json" {
+@test "plan: one row per transfer in JSON" {
     run -0 collrun plan allreduce --algo ring -n 3 -o json
     [ "$(json rows '#' <<< "$output")" = 12 ]
     [ "$(json steps <<< "$output")" = 4 ]
     [ "$(json rows 0 action <<< "$output")" = + ]
 }
 
-@test "plan --draw: a row a rank, a column a step" {
+@test "plan --draw: one row per rank, one column per step" {
     run -0 collrun plan ring.plan --draw
     [[ $output = *"rank  step1    step2"* || $output = *"step4"* ]]
     [[ ${lines[-1]} = *'c2+>0  c1+>0  c0=>0  c2=>0'* ]]
 }
 
-@test "plan: says which algorithms there are when none is named" {
+@test "plan: without an algorithm it lists them" {
     run -64 collrun plan allreduce -n 6
     [[ $output = *ring*swing*"--algo NAME"* ]]
     run -64 collrun plan allgather --algo recursive_doubling -n 6
@@ -218,7 +218,7 @@ EOF
     run -64 collrun plan ring.plan --algo ring
 }
 
-@test "verify: a right plan, 0" {
+@test "verify: a right plan has status 0" {
     run -0 --separate-stderr collrun verify ring.plan
     [[ ${lines[1]} = ring.plan*none ]]
     [ -z "$stderr" ]
@@ -243,7 +243,7 @@ EOF
     [[ $output = *"missing.plan: No such file"* ]]
 }
 
-@test "verify: all files are looked at, the first fault decides" {
+@test "verify: all files are checked, and the first fault decides" {
     run -1 --separate-stderr collrun verify twice.plan bad.plan ring.plan -o json
     [ "$(json rows '#' <<< "$output")" = 3 ]
     [ "$(json rows 0 fault <<< "$output")" = double ]
@@ -299,7 +299,7 @@ EOF
     [ "$(json rows 0 rank_bytes <<< "$output")" = 786432 ]
 }
 
-@test "price: a root that receives from all at once has p-1 buffers to take in" {
+@test "price: a root that receives from all at once receives p-1 buffers" {
     for algo in direct:7 binomial:3 partitioned:1.75 chain:1; do
         run -0 collrun price reduce --algo ${algo%:*} -n 8 -b 1M -o json
         [ "$(json rows 0 rank_bytes <<< "$output")" -le 1048576 ]

@@ -41,7 +41,7 @@ get_from_web() {
     [ "$status" -eq 64 ]
 }
 
-@test "without a network there is a sentence, and no file" {
+@test "without a network there is a message, and no file" {
     run env -u GRADWIRE_DATA "$get" a9a "$work/out"
     echo "$output"
     [ "$status" -eq 69 ]

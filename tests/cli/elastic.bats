@@ -60,7 +60,7 @@ wants_restart() {
     grep -qF "$3" "$2.err"
 }
 
-@test "a full ring lets nobody in, and too few do not go on for ever" {
+@test "a full ring refuses new members, and too few members do not wait forever" {
     export GW_MIN_SIZE=2 GW_MAX_SIZE=2 GW_PATIENCE=3s
     start a "$ELASTIC" 100000 && a=$pid
     start b "$ELASTIC" 100000 && b=$pid
@@ -73,7 +73,7 @@ wants_restart() {
         'the ring has 1 of at least 2 members, and has waited 3 s for more'
 }
 
-@test "too few wait until somebody comes" {
+@test "too few members wait until another one joins" {
     export GW_MIN_SIZE=2 GW_MAX_SIZE=3 GW_PATIENCE=1m
     start a "$ELASTIC" 300 && a=$pid
     start b "$ELASTIC" 300 && b=$pid
@@ -87,7 +87,7 @@ wants_restart() {
     grep -q '^done: .* 2 members, .* lost 0, doubled 0$' b.out
 }
 
-@test "without controllers it asks to be started again" {
+@test "without controllers it ends with the status for another start" {
     export GW_PATIENCE=3s
     controller=$pid
     start a "$ELASTIC" 100000 && a=$pid

@@ -46,7 +46,7 @@ library() {
     export PKG_CONFIG_PATH=$PWD/pc
 }
 
-@test "make: nothing has changed, so nothing is made" {
+@test "make: without a change, nothing is built" {
     [ "$(grep -c . made)" -gt 100 ]
     build
     [ ! -s made ]
@@ -87,7 +87,7 @@ library() {
     grep -q b/libgradwire.a made
 }
 
-@test "make: another compiler or other flags: all is made again" {
+@test "make: with a different compiler or flags, everything is built again" {
     everything=$(find lib -name '*.c' | wc -l)
     : >made
     make -s CC="$PWD/compiler" AR="$PWD/archiver" OPT=-O3 B=b b/libgradwire.a >/dev/null

@@ -36,7 +36,7 @@ about() {
 
 # ---- help ----
 
-@test "no words: a help of about ten lines, and every command says more" {
+@test "without arguments: a help of about ten lines; every command has more" {
     run -0 pipebench
     [ "${#lines[@]}" -le 12 ]
     for command in plan sim compare sweep fit; do
@@ -77,7 +77,7 @@ describes() {
     [ -z "$missing" ]
 }
 
-@test "bad words get a sentence that helps, and status 64" {
+@test "invalid arguments get a message with a remedy, and status 64" {
     run -64 pipebench plan --schedule 1f2b
     [[ $output = *'did you mean "1f1b"?'*zb-h1* ]]
     run -64 pipebench pln
@@ -106,7 +106,7 @@ describes() {
     [[ $output = *'--times wants two'* ]]
 }
 
-@test "a schedule that stands still is refused, and the circle is named" {
+@test "a schedule that blocks is refused, and its cycle is named" {
     for command in plan sim compare; do
         run -1 pipebench "$command" "$LABS/wrong-deadlock.pipe"
         [[ $output = *wrong-deadlock.pipe*circle*"stage 0"*"stage 1"* ]]
@@ -157,7 +157,7 @@ describes() {
     [ "$(json rows 0 peak_activations <sim.json)" = 4 ]
 }
 
-@test "sim: a slow stage is the one that others wait for" {
+@test "sim: waits_for names the slow stage" {
     pipebench sim --slow 2:2 --message 20us -o json >sim.json
     [ "$(json rows 0 waits_for <sim.json)" = 2 ]
     about "$(json rows 0 ideal_us <sim.json)" 48000
@@ -223,7 +223,7 @@ describes() {
     [ "$(json status <fit.json)" = 0 ]
 }
 
-@test "fit --times predicts from somebody else's measurement" {
+@test "fit --times predicts from a stored measurement" {
     run -0 pipebench fit --stages 8 --batch 1024 --times 8=1.8s,128=2.2s -o json
     [ "$(json predicted_micro <<<"$output")" = 32 ]
     run -1 pipebench fit --times 8=1s,16=9s
@@ -238,7 +238,7 @@ describes() {
     [ "$status" -eq 0 ] || [ -n "$stderr" ]
 }
 
-@test "an interrupted measurement leaves a document that says so" {
+@test "an interrupted measurement leaves a document marked partial" {
     # A shell has its background commands ignore SIGINT, env does not.
     env --default-signal=INT "$PIPEBENCH" sweep --batch 4096 --micro 1,2 \
         -o json >cut.json 2>said &

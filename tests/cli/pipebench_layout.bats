@@ -87,7 +87,7 @@ agrees() {
     awk -v a="$(member test_accuracy)" 'BEGIN { exit !(a >= 0.9) }'
 }
 
-@test "a table shows operators and what is inserted between them" {
+@test "a table shows operators and the inserted conversions" {
     layout "$NETS/digits.net" --mesh 1x2x1
     [ "$status" -eq 0 ]
     [[ $output =~ operator\ +dense\ +columns\ +replicated\ +"by feature"\ +64x64\ +4160 ]]
@@ -143,7 +143,7 @@ agrees() {
     make_net >small.net
 }
 
-@test "the seed decides the run, and is told" {
+@test "the seed determines the run, and is printed" {
     agrees 2 --seed 5
     [ "$(member seed)" -eq 5 ]
     five=$(member loss_last)
@@ -181,7 +181,7 @@ refused() {
     [ -z "$output" ]
 }
 
-@test "a network that is wrong is refused with its place" {
+@test "an invalid network is refused with the place of the mistake" {
     refused 65 "$NETS/wrong-shapes.net"
     [[ $stderr == *"wrong-shapes.net:9:7: it takes 100 features, but 128 come in"* ]]
     refused 64 "$NETS/wrong-mesh.net" --mesh 1x4x1
@@ -250,7 +250,7 @@ refused() {
     run ! grep '^link,[^,]* direct,' <<<"$output"
 }
 
-@test "--search prints the best and why others lost; memory bounds it" {
+@test "--search prints the best layout and why others lost, within the memory limit" {
     topo=$NETS/../topologies/server-8.topo
     layout small.net --topo "$topo" --search -o jsonl
     [ "$status" -eq 0 ]

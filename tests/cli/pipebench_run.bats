@@ -78,7 +78,7 @@ train() {
 
 # ---- what it prints ----
 
-@test "a row for the whole and one a stage, the measured beside the predicted" {
+@test "one row for the whole and one per stage, with measured and predicted times" {
     quick --schedule 1f1b --stages 3 --micro 6 -o json >out
     [ "$(json rows '#' <out)" -eq 4 ]
     for field in time_us ideal_us bubble_predicted bubble_measured \
@@ -117,7 +117,7 @@ train() {
     [[ $output = *wrong-deadlock.pipe* ]]
 }
 
-@test "a slow stage is the one that is waited for" {
+@test "waits_for names the slow stage" {
     bench --work sleep:1ms --steps 2 -n 3 -m 6 --slow 1:10 -o json >out
     [ "$(json rows 1 waits_for <out)" = 1 ]
     [ "$(json rows 3 waits_for <out)" = 1 ]
@@ -129,7 +129,7 @@ train() {
     holds "$(json rows 1 ideal_us <out) > 590"
 }
 
-@test "the trace has two lanes a stage, the events all passes" {
+@test "the trace has two lanes per stage, the events have all passes" {
     quick -n 2 -m 2 --trace t.json --events e.jsonl -o json >out
     json <t.json >/dev/null
     for stage in 0 1; do
@@ -155,7 +155,7 @@ train() {
 
 # ---- real networks ----
 
-@test "every schedule learns the same, and --test is judged" {
+@test "every schedule learns the same, and --test is evaluated" {
     rows
     train >first
     holds "$(json loss_last <first) < $(json loss_first <first) / 2"
@@ -201,7 +201,7 @@ train() {
     nobody_left
 }
 
-@test "--elastic goes on from the last finished step" {
+@test "--elastic continues from the last finished step" {
     quick --fail 2@1:kill,0@2:kill --elastic -o json >out
     [ "$(json recoveries <out)" -eq 2 ]
     [ "$(json steps <out)" -eq 2 ]
@@ -218,7 +218,7 @@ train() {
     [[ $output = *"gave up after 1 restart: stage 1"* ]]
 }
 
-@test "--elastic: what was learnt is the same, bit by bit" {
+@test "--elastic: the learnt weights are the same, bit by bit" {
     rows
     for how in "-s 1f1b" "-s zb-h1 --optimiser adam --lr 0.01"; do
         # shellcheck disable=SC2086
@@ -234,7 +234,7 @@ train() {
 
 # ---- ends ----
 
-@test "Ctrl-C leaves a whole document, and nobody" {
+@test "Ctrl-C leaves a complete document and no process" {
     # A shell has its background commands ignore SIGINT, env does not.
     env --default-signal=INT "$PIPEBENCH" run --work sleep:20ms --steps 500 \
         --events e.jsonl -o json >out 2>err 3>&- &
@@ -252,7 +252,7 @@ train() {
     nobody_left
 }
 
-@test "options that cannot be are named" {
+@test "invalid options are named" {
     while read -r words; do
         # shellcheck disable=SC2086
         run -64 bench $words

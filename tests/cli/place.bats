@@ -63,11 +63,11 @@ bench_under() {
     [ "$(grep -c '"wrong":0,.*"wire":"shm","ranks":3,' rows.jsonl)" -eq 3 ]
 }
 
-@test "collrun bench under mpirun of Open MPI is one rank a process" {
+@test "collrun bench under mpirun of Open MPI has one rank per process" {
     bench_under openmpi
 }
 
-@test "collrun bench under mpirun of MPICH is one rank a process" {
+@test "collrun bench under mpirun of MPICH has one rank per process" {
     bench_under mpich
 }
 
@@ -129,7 +129,7 @@ run_under() {
     grep -q '"wrong":0' two.jsonl
 }
 
-@test "another number of ranks than the engine's is an error, said once" {
+@test "a number of ranks that differs from the engine's is an error, printed once" {
     need mpich
     run mpi mpich 2 "$COLLRUN" bench allreduce -n 3
     echo "$output"
@@ -223,13 +223,13 @@ start_two() {
     grep -qx 'rank 1 of 2 over shm: the ranks add up to 1' 1.out
 }
 
-@test "a batch script of Slurm is no step: ranks are started there" {
+@test "a batch script of Slurm is not a step: ranks are started there" {
     SLURM_JOB_ID=1 SLURM_PROCID=0 SLURM_NTASKS=8 \
         "$COLLRUN" bench allreduce -n 2 --sizes 1K -i 2 -o jsonl >rows.jsonl
     grep -q '"ranks":2' rows.jsonl
 }
 
-@test "half a place names what is missing" {
+@test "an incomplete launch environment names the missing variable" {
     RANK=1 run "$COLLRUN" bench allreduce
     echo "$output"
     [ "$status" -eq 64 ]
@@ -238,7 +238,7 @@ start_two() {
     [ "$status" -eq 0 ]
 }
 
-@test "hosts that cannot meet in the open say so" {
+@test "hosts without a key refuse to connect, with a message" {
     GW_RANK=0 GW_SIZE=2 GW_RENDEZVOUS=tcp://192.0.2.1:5000 \
         run "$COLLRUN" bench allreduce --interface 127.0.0.1
     echo "$output"
@@ -246,7 +246,7 @@ start_two() {
     [[ $output = *"open to the network"* ]]
 }
 
-@test "--explain-env tells each field's variable" {
+@test "--explain-env prints the variable of each field" {
     export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4
     export OMPI_COMM_WORLD_LOCAL_SIZE=4 OMPI_MCA_ess_base_jobid=77
     "$COLLRUN" exec --explain-env -o jsonl >place.jsonl
@@ -274,7 +274,7 @@ start_two() {
     done
 }
 
-@test "the program runs under both mpiruns, and behind collrun exec there" {
+@test "the program runs under both mpiruns, and under collrun exec in them" {
     for kind in openmpi mpich; do
         command -v "mpirun.$kind" >which.txt || continue
         mpi "$kind" 2 "$HELLO" >out.txt
@@ -285,7 +285,7 @@ start_two() {
     [ -e out.txt ] || skip "neither mpirun.openmpi nor mpirun.mpich is installed"
 }
 
-@test "exec: options behind the program are its own; rank 0 has the input" {
+@test "exec: options after the program belong to it; rank 0 has the input" {
     "$COLLRUN" exec -n 1 echo -n 5 --help -o json >out.txt
     [ "$(cat out.txt)" = "5 --help -o json" ]
     echo word | "$COLLRUN" exec -n 2 cat >out.txt
@@ -297,7 +297,7 @@ nobody_in() {
     ! pgrep -r R,S,D,T -g "$1" >/dev/null
 }
 
-@test "exec: who fails is named, its status is the status, nobody is left" {
+@test "exec: a failing rank is named and sets the status, and no process is left" {
     # shellcheck disable=SC2016 # for the ranks' shell
     run "$COLLRUN" exec -n 3 sh -c \
         'echo $$ >pid.$GW_RANK; test $GW_RANK != 1 || exit 7; sleep 600 & wait'
@@ -316,7 +316,7 @@ nobody_in() {
     [[ $output = *"./no-such-program: No such file"* ]]
 }
 
-@test "exec: Ctrl-C ends all, and what they have started" {
+@test "exec: Ctrl-C ends all ranks and their children" {
     mkfifo tick
     # shellcheck disable=SC2016 # for the ranks' shell
     "$COLLRUN" exec -n 2 sh -c \
@@ -379,7 +379,7 @@ remove_hosts() {
     done
 }
 
-@test "two hosts: the interface is found, and nobody comes without a key" {
+@test "two hosts: the interface is found, and ranks without a key are refused" {
     make_hosts
     in_hosts "$COLLRUN" bench allreduce --sizes 1K,64K -i 5 -o jsonl
     [ "$worst" -eq 64 ]
@@ -398,7 +398,7 @@ remove_hosts() {
 }
 
 # Rank 0 cannot know why rank 3 did not come.
-@test "two hosts: who fails before all have met says so itself" {
+@test "two hosts: a rank that fails before the rendezvous reports it itself" {
     make_hosts
     # shellcheck disable=SC2016 # for the ranks' shell
     in_hosts sh -c 'test "$GW_RANK" != 3 || set -- --interface no-such0; \

@@ -93,7 +93,7 @@ joined() {
     [[ $output = *'"placement":"spread"'* ]]
 }
 
-@test "what a slot weighs is told" {
+@test "the weight of a slot is printed" {
     mine 'unsigned i, best = 0;
         for (i = 1; i < q->server_count; i++)
             if (q->servers[i].primary_weight < q->servers[best].primary_weight)
@@ -176,7 +176,7 @@ told() {
 }
 
 # 10 batches of two parts, each of which needs all 32 keys.
-@test "what servers and slots were asked for is counted" {
+@test "requests to servers and slots are counted" {
     run -0 ringctl up 2 --servers 3 --replicas 2 --mode bsp --epochs 1 \
         --set rows=1000 train drift
     run -0 ringctl wait 'done'
@@ -202,7 +202,7 @@ refused() {
     [[ $output != *'"alive":true'* ]]
 }
 
-@test "what is wrong is said" {
+@test "mistakes are reported" {
     refused 65 "none.so: no such file" --placement none.so
     compile "$ROOT/labs/plugins/two_level.c" plan.so
     refused 65 "is a plug-in of kind plan, and what is wanted is a placement" \

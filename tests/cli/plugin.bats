@@ -94,7 +94,7 @@ log2() {
     done
 }
 
-@test "plan prints it, and what is printed is the same plan" {
+@test "plan prints it, and the printed plan is the same plan" {
     collrun plan allreduce --algo "$SO" -n 6 >it.plan
     collrun plan it.plan >again.plan
     cmp it.plan again.plan
@@ -113,7 +113,7 @@ log2() {
         $((2 * (racks - 1) * 16777216 / racks)) ]
 }
 
-@test "sim of very many ranks tells that it was not verified" {
+@test "sim of very many ranks reports that it did not verify" {
     run -0 --separate-stderr collrun sim allreduce --algo "$SO" -n 20000 -b 1K
     [[ $stderr = *"two_level.so: not verified for 20000 ranks"* ]]
     run -0 --separate-stderr collrun sim allreduce --algo "$SO" -n 100 -b 1K

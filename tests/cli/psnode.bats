@@ -134,7 +134,7 @@ make_rows() {
 
 # ---- bench ----
 
-@test "bench: over every wire, what is stored is the sum of what was pushed" {
+@test "bench: over every wire, the stored values are the sums of the pushes" {
     for wire in shm ipc tcp; do
         psnode bench push --keys 5000 --floats 3 --servers 2 --workers 2 \
             --replicas 2 --wire $wire --rounds 20 -o json >rows.json
@@ -155,14 +155,14 @@ make_rows() {
     done
 }
 
-@test "bench: key lists travel once, or with each request" {
+@test "bench: key lists are sent once, or with each request" {
     psnode bench push -k 100 --rounds 50 -o json >once.json
     psnode bench push -k 100 --rounds 50 --no-key-cache -o json >each.json
     [ "$(json rows 1 key_lists_sent <once.json)" -lt 10 ]
     [ "$(json rows 1 key_lists_sent <each.json)" -ge 50 ]
 }
 
-@test "bench: Ctrl-C ends all processes, with a document that is whole" {
+@test "bench: Ctrl-C ends all processes, with a complete document" {
     start rows.json bench push -k 1000 --seconds 60s -o json
     until_true 60 sh -c "pgrep -P ${started[-1]} >/dev/null"
     until_true 60 hears "${started[-1]}" psnode
@@ -177,7 +177,7 @@ make_rows() {
     done
 }
 
-@test "bench: a terminal that is closed, and Ctrl-\\, leave nothing behind" {
+@test "bench: a closed terminal, and Ctrl-\\, leave no process" {
     mkdir empty
     for signal in HUP QUIT; do
         TMPDIR=$PWD/empty start rows.json bench push -k 1000 --seconds 60s
@@ -194,7 +194,7 @@ make_rows() {
 
 # ---- train ----
 
-@test "train: bits are those of one process, whatever the number of servers" {
+@test "train: the bits are those of one process for any number of servers" {
     make_rows >rows
     psnode train lr rows --test rows -s 1 -n 1 --parts 3 -E 2 \
         --set batch=30 --reference -o json >one.json
@@ -209,7 +209,7 @@ make_rows() {
     awk -v a="$(json test_accuracy <many.json)" 'BEGIN { exit !(a > 0.9) }'
 }
 
-@test "train: workers read their rows on demand, each once an epoch" {
+@test "train: workers read their rows on demand, each once per epoch" {
     make_rows >rows
     export XDG_CACHE_HOME=$PWD/cache
     psnode train lr rows -n 3 --parts 3 -E 4 --set batch=30 -o json >all.json
@@ -223,7 +223,7 @@ make_rows() {
     [ -n "$(ls cache/gradwire/rows)" ]
 }
 
-@test "train linear -: rows of a pipe are learnt from as they come" {
+@test "train linear -: rows of a pipe are learnt as they arrive" {
     mkfifo pipe
     make_rows >rows
     "$BUILD/psnode" train linear - -n 2 --parts 2 -E 3 --name flow -o json \
@@ -325,7 +325,7 @@ make_rows() {
     [[ $output = *"name a file"* ]]
 }
 
-@test "train: an agent's weights are the same bits, whoever adds up how" {
+@test "train: an agent's weights have the same bits for any way to add up" {
     psnode train cartpole -s 1 -n 1 -E 2 -o json >one.json
     psnode train cartpole -s 3 -n 3 --parts 5 -E 2 --reference -o json >c.json
     [ "$(json digest <c.json)" = "$(json digest <one.json)" ]
@@ -399,7 +399,7 @@ make_rows() {
 }
 
 # Little's law holds for whatever the machine does; so do the counts.
-@test "actors: processes send trajectories, and the learner goes on without a dead one" {
+@test "actors: processes send trajectories, and the learner continues without a dead one" {
     psnode actors cartpole --processes -n 4 -q 4 --updates 400 -o json >four.json
     awk -v is="$(json lag <four.json)" -v formula="$(json lag_formula <four.json)" \
         -v virtual="$(json lag_virtual <four.json)" 'BEGIN {
@@ -437,7 +437,7 @@ make_rows() {
 }
 
 # Zachary's karate club: which of the two clubs a member joined when it fell apart.
-@test "train: deepwalk tells the factions of a graph apart, with the same bits on any servers" {
+@test "train: deepwalk separates the factions of a graph, with the same bits on any servers" {
     data=$BATS_TEST_DIRNAME/../../labs/data
     psnode train deepwalk "$data/karate.edges" --labels "$data/karate.labels" -n 1 --parts 2 \
         --reference -o json >one.json
@@ -454,7 +454,7 @@ make_rows() {
     run -64 psnode train mf --labels "$data/karate.labels"
 }
 
-@test "train: word2vec prints neighbours, and Hogwild's speed beside" {
+@test "train: word2vec prints neighbours, and the speed of Hogwild" {
     awk 'BEGIN { for (i = 0; i < 400; i++)
         print "the king and the queen of the city went to war for water" }' \
         >text
@@ -538,7 +538,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     ringctl --run given down
 }
 
-@test "train: Ctrl-C ends the run, with a document that is whole" {
+@test "train: Ctrl-C ends the run, with a complete document" {
     start d.json train drift -n 2 --compute 50ms --name short -o json
     until_true 60 ringctl --run short wait 'step>=2'
     kill -INT "${started[-1]}"
@@ -562,7 +562,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     done
 }
 
-@test "train --compare modes: all modes, side by side" {
+@test "train --compare modes: all modes in one table" {
     psnode train drift -n 3 --compare modes --compute 5ms --times 3 \
         --seconds 700ms -o json >c.json
     [[ $(json theory_kofn <c.json) =~ ^2(\.0)?$ ]]
@@ -584,7 +584,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
 
 # ---- stragglers ----
 
-@test "sim: the same twice, in all modes, and rows by each thing" {
+@test "sim: the same result twice, in all modes, and with each --by" {
     psnode sim -n 4 --mode bsp,ssp:2,asp,kofn:3 --slow 0:3 --rounds 200 \
         -o json >one.json
     psnode sim -n 4 --mode bsp,ssp:2,asp,kofn:3 --slow 0:3 --rounds 200 \
@@ -602,7 +602,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     [ ! -e runs ]
 }
 
-@test "sim: what cannot be is refused before the first row" {
+@test "sim: invalid options are refused before the first row" {
     run -64 psnode sim -n 4 --mode bsp,kofn:5
     [[ $output = 'psnode: kofn:5 needs more parts than the 4 of a batch' ]]
     run -64 psnode sim --mode bsp,
@@ -619,7 +619,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     [[ $output = *'nothing.so: no such file'* ]]
 }
 
-@test "a policy of one's own chooses K, in sim and on servers" {
+@test "a plug-in policy chooses K, in sim and on servers" {
     ${CC:-cc} -shared -fPIC -I "$BATS_TEST_DIRNAME/../../lib/include" \
         -o drop.so "$BATS_TEST_DIRNAME/../../labs/plugins/drop_slowest.c"
     psnode sim -n 4 --compute fixed:1s --slow 3:8 --straggler drop.so \
@@ -639,7 +639,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
 
 # ---- snapshots ----
 
-@test "a training goes on from its snapshot, on fewer servers" {
+@test "a training continues from its snapshot, on fewer servers" {
     # 20 epochs are 4 seconds: the snapshot comes in the midst of them.
     psnode train drift -s 1 -n 2 --parts 2 -E 20 --set rows=1000 -o json \
         >whole.json
@@ -654,7 +654,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     [ "$(json digest <rest.json)" = "$(json digest <whole.json)" ]
 }
 
-@test "a snapshot that cannot be written is told, and ends the training" {
+@test "a snapshot that cannot be written is reported, and ends the training" {
     : >taken
     run -70 psnode train drift -E 1 --set rows=200 --snapshot taken --name bad
     [[ $output = *"psnode: "*"snapshot "*"/taken: "* ]]
@@ -665,7 +665,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     wait "${started[-1]}" || true
 }
 
-@test "bad snapshots: cut short, of another table, not there" {
+@test "bad snapshots: truncated, of a different table, missing" {
     psnode train drift -n 2 -E 1 --set rows=200 --snapshot saved >/dev/null
     run -65 psnode restore nowhere drift
     [[ $output = *"no such directory"* ]]
@@ -691,7 +691,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
 
 # ---- by hand ----
 
-@test "a cluster by hand: it trains, a server leaves, two with one number" {
+@test "a cluster by hand: it trains, a server leaves, two have the same number" {
     find_port
     at=tcp://127.0.0.1:$port
     start c.out controller --index 0 --peers "$at" --dir c0 --servers 2
@@ -716,7 +716,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     wait "$controller"
 }
 
-@test "a controller whose disk is full says so, and ends" {
+@test "a controller with a full disk reports it, and ends" {
     unshare -rm mount -t tmpfs none "$PWD" 2>/dev/null || skip "no user namespaces here"
     find_port
     mkdir small
@@ -726,7 +726,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     [[ ${stderr,,} = *"small/c0"*"no space left"* ]]
 }
 
-@test "three controllers with a key: one dies, the last server says so" {
+@test "three controllers with a key: one dies, and the last server reports it" {
     psnode key lab.key
     run -64 psnode key lab.key
     [[ $output = *'already exists'* ]]

@@ -58,7 +58,7 @@ json() {
     [[ $output = *Examples:*"ringctl kill leader"* ]]
 }
 
-@test "up and sim refuse numbers that cannot be" {
+@test "up and sim refuse invalid numbers" {
     run -64 ringctl up --workers 0 --servers 2
     [[ $output = *"--workers must be at least 1"* ]]
     run -64 ringctl up 2 --servers 2 --replicas 3
@@ -78,7 +78,7 @@ json() {
     [[ $output = *'lr'*softmax* ]]
 }
 
-@test "no byte of what is typed reaches the terminal as a command to it" {
+@test "control bytes in arguments never reach the terminal" {
     run -64 "$BUILD/ringctl" < <(printf '\033[31mfoo')
     [[ $output = *'unknown command "\x1b[31mfoo"'* ]]
     for words in $'\e[2J' $'kill \e[2J' $'wait \x9b31m' $'help \e]0;x\a' \
@@ -93,7 +93,7 @@ json() {
     [[ $output = *'+ kill \x1b[2J'* ]]
 }
 
-@test "verbs may be cut short, when it is clear which is meant" {
+@test "verbs may be abbreviated when unambiguous" {
     run -64 ringctl pa 1
     [[ $output = *"ambiguous command pa: pace, pause"* ]]
     run -64 ringctl re 1
@@ -102,14 +102,14 @@ json() {
     [[ $output = *"no run found in runs; start one with: ringctl up 4"* ]]
 }
 
-@test "sleep is missing, and says so" {
+@test "sleep does not exist, and the message names wait" {
     run -64 ringctl sleep 3
     [[ $output = *"unknown command sleep: use wait COND"* ]]
     run -64 ringctl help sleep
     [[ $output = *"use wait COND"* ]]
 }
 
-@test "bad operands name what would be good" {
+@test "messages about bad operands name valid ones" {
     run -64 ringctl kill
     [[ $output = *"missing operand"* ]]
     run -64 ringctl kill x
@@ -132,7 +132,7 @@ json() {
     [[ $output = *"--rate must be faults per second"* ]]
 }
 
-@test "a slip in a condition is told with its column, run or no run" {
+@test "a mistake in a condition is reported with its column, with or without a run" {
     run -64 ringctl wait 'alive==4 && stpe>3'
     [[ $output = *'column 13: unknown name "stpe"; did you mean "step"?'* ]]
     run -64 ringctl expect 'alive=4'
@@ -141,7 +141,7 @@ json() {
     [[ $output = *"the condition ends here"* ]]
 }
 
-@test "errors are JSON when -o json stands anywhere" {
+@test "errors are JSON with -o json at any position" {
     for words in 'klil 2' 'kill' 'kill 2' 'wait alive=4' 'status' 'pa 1'; do
         # shellcheck disable=SC2086
         run --separate-stderr ringctl $words -o json
@@ -151,7 +151,7 @@ json() {
     done
 }
 
-@test "a script stops at the first failure, and says where" {
+@test "a script stops at the first failure, and prints its place" {
     printf '# begin\nls -o csv\nls -o csv; kill 2\nls -o csv\n' >two.ring
     run -69 --separate-stderr ringctl two.ring
     [[ $stderr = "ringctl: two.ring:3: no run found"* ]]
@@ -168,7 +168,7 @@ json() {
     [[ $output != *one.ring* ]]
 }
 
-@test "a script that does not parse or is not there: 65" {
+@test "an invalid or missing script: status 65" {
     printf 'ls\nkill "2\n' >open.ring
     run -65 ringctl open.ring
     [[ $output = *"open.ring:2: unterminated quote"* ]]
@@ -243,7 +243,7 @@ json() {
 
 # ---- with runs ----
 
-@test "up alone leaves a run; other terminals talk to it; down ends it" {
+@test "up alone leaves a run; other terminals control it; down ends it" {
     run -0 --separate-stderr ringctl up 3 --name hare
     [ "$output" = "run hare is up: ring 0 1 2, epoch 1" ]
     [[ $stderr = *"ringctl status, ringtop, ringctl down"* ]]
@@ -305,7 +305,7 @@ json() {
     [[ $output = *"unknown run nobody in runs"* ]]
 }
 
-@test "the run of an op that loses a node, and gets one more" {
+@test "a run loses a node during an op, and gets another one" {
     cat >kill.ring <<'END'
 up 4 ops --bytes 4K --pace 1ms
 wait op>=5
@@ -326,7 +326,7 @@ END
 
 # A ring over two racks crosses them twice: also after two deaths and returns,
 # which once put node 1 behind node 3.
-@test "order: who returns gets its rank again; racks, a list, add --rank" {
+@test "order: a returning node gets its rank again; racks, a list, add --rank" {
     cat >two.topo <<'END'
 topology two
 nic    rate=1G latency=5us
@@ -388,7 +388,7 @@ cut_short() {
     [ "${told[0]}" -gt 0 ]
 }
 
-@test "training goes on through a death and a join, and nothing is lost" {
+@test "training continues through a death and a join, and nothing is lost" {
     data=$BATS_FILE_TMPDIR/heart_scale
     [ -e "$data" ] || skip "the data set heart_scale is not installed"
     run -0 --separate-stderr ringctl --timeout 60s -c "up 4 train lr $data \
@@ -422,7 +422,7 @@ cut_short() {
     [[ $output = *"--until must be loss<NUMBER"* ]]
 }
 
-@test "a failed expectation is 1, a wait that gives up 124; the run goes down" {
+@test "a failed expectation has status 1, a wait that times out 124; the run goes down" {
     run -1 --separate-stderr ringctl -c 'up 2; expect alive==3'
     [[ $stderr = *"expect alive==3: "*"alive is 2"* ]]
     [[ $stderr = *"has been ended"* ]]
@@ -450,7 +450,7 @@ cut_short() {
 }
 
 # Every line that the nodes' sockets listen on or speak by is behind the key.
-@test "a run with a key: encrypted it goes on through a death; bad files are refused" {
+@test "a run with a key: it continues through a death; bad files are refused" {
     ringctl keygen lab.key
     [ "$(stat -c %a lab.key)" = 600 ]
     cp lab.key before
@@ -467,7 +467,7 @@ cut_short() {
     [[ $output = *"others may use it (mode 0640); chmod 600 it"* ]]
 }
 
-@test "what a run leaves is for its user alone" {
+@test "the files of a run belong to its user alone" {
     umask 0
     ringctl up 2 ops --bytes 4K --pace 1ms --name mine --keep
     [ "$(stat -c %a runs)" = 700 ]
@@ -476,7 +476,7 @@ cut_short() {
     ringctl down
 }
 
-@test "links: what is said changes, the rest stays, restarts find it" {
+@test "links: named values change, others stay, also after a restart" {
     ringctl up 3 >/dev/null 2>&1
     run -0 ringctl link 0 1
     [ "$output" = "link 0>1: no emulation" ]
@@ -558,7 +558,7 @@ END
     [[ $output = *"--faults:1:7: "* ]]
 }
 
-@test "chaos: the same seed acts alike" {
+@test "chaos: the same seed has the same faults" {
     for try in 1 2; do
         ringctl --timeout 60s -c 'up 4; chaos --seed 5 --rate 8/s --for 1500ms -o csv' |
             awk -F, '/GW_/ { print $2, $3 }' >acts.$try
@@ -569,7 +569,7 @@ END
     diff <(head -n "$least" acts.1) <(head -n "$least" acts.2)
 }
 
-@test "events: as they come, and as recorded" {
+@test "events: live, and from a recording" {
     ringctl up 3 ops --bytes 4K --pace 1ms >/dev/null 2>&1
     ringctl record
     run -0 ringctl events --follow --for 1s -o jsonl
@@ -582,7 +582,7 @@ END
     [ "${#lines[@]}" -eq 5 ]
 }
 
-@test "the shell: prompt, completion, history, runs go with it" {
+@test "the shell: prompt, completion, history; its runs end with it" {
     command -v tmux >/dev/null || skip "tmux is not installed"
     tmux="tmux -S tmux -f /dev/null"
     $tmux new-session -d -x 90 -y 30 -s t \
@@ -642,7 +642,7 @@ END
     until_true 20 shows "left 130"
 }
 
-@test "on a terminal no line of a status is wider than that" {
+@test "on a terminal, no line of a status is wider than it" {
     command -v tmux >/dev/null || skip "tmux is not installed"
     tmux="tmux -S tmux -f /dev/null"
     $tmux new-session -d -x 80 -y 40 -s t "LC_ALL=C.UTF-8 \

@@ -73,14 +73,14 @@ EOT
     grep -q '"wrong":0,' out
 }
 
-@test "a narrow terminal gets what fits, and is told" {
+@test "a narrow terminal gets a picture that fits, and a note" {
     COLUMNS=40 collrun run allreduce --algo ring -n 9 --watch >out
     sed '/^op /,$d' out >drawn
     [ "$(wc -L <drawn)" -le 40 ]
     grep -q 'more chunks do not fit in 40 columns' drawn
 }
 
-@test "counted on the wire is what the plan says" {
+@test "the counts on the wire are those of the plan" {
     for wire in shm ipc tcp; do
         collrun run allreduce --algo ring -n 4 -b 64K --wire "$wire" -o json >out
         # 2(p-1) messages a rank, 2(p-1)/p of the size a rank
@@ -98,7 +98,7 @@ EOT
     done
 }
 
-@test "every collective, without saying the algorithm; in place; other types" {
+@test "every collective without a named algorithm; in place; other types" {
     for op in broadcast reduce allreduce gather scatter allgather \
         reduce_scatter alltoall barrier; do
         collrun run "$op" -n 3 -o json >out
@@ -165,7 +165,7 @@ values() {
     [[ $output = *"/nowhere/e.jsonl"* ]]
 }
 
-@test "what does not parse has status 65 and names the place" {
+@test "an invalid file has status 65 and names the place" {
     printf 'allreduce ranks=3 chunks=1\nstep 0>1 c0 *\n' >bad.plan
     run -65 collrun run bad.plan
     [[ $output = *"bad.plan:2:"* ]]

@@ -93,7 +93,7 @@ field() {
         'BEGIN { exit !(bad > good && good > 2 * levels) }'
 }
 
-@test "one rack takes what the formula of the ring says" {
+@test "one rack takes the time of the ring's formula" {
     # 2(p-1)(alpha + 2 cards + n/p beta), 14 x (2 + 10 + 128K/1G s)
     collrun sim allreduce -a ring -n 8 -b 1M --alpha 2us -o json >out
     [ "$(json rows 0 order <out)" = racks ]
@@ -107,7 +107,7 @@ field() {
         'BEGIN { exit !(us > 2731.47 && us < 2731.48) }'
 }
 
-@test "--links tells what each uplink carried, out and in" {
+@test "--links prints the bytes on each uplink, out and in" {
     collrun sim allreduce -t "$RACKS" -a ring --order interleaved --links \
         -o json >out
     [ "$(json schema <out)" = "collrun sim links" ]
@@ -151,7 +151,7 @@ field() {
     run -64 collrun sim allreduce -t "$server" -a ring --without direct --events x
 }
 
-@test "plans of one's own, by file or by --algo; wrong ones are refused" {
+@test "plan files, as operand or by --algo; wrong ones are refused" {
     collrun sim "$LABS/plans/ring-allreduce.plan" -t "$RACKS" -o json >out
     [ "$(json ranks <out)" = 32 ]
     [ "$(json rows 0 uplink_buffers <out)" = 1.9375 ]
@@ -235,7 +235,7 @@ field() {
 }
 
 # Before anything is built: so many messages would take 1.6 GiB.
-@test "what is too much is refused without the memory that it would take" {
+@test "too large simulations are refused before they take memory" {
     [ -z "${SAN-}" ] || skip "a sanitizer takes addresses of its own"
     limited() { (
         ulimit -v 1200000
@@ -254,7 +254,7 @@ times() {
 }
 
 # Calibrated or built in, the prices are those of the bill.
-@test "--wire: this machine, and the simulation ends when the bill says" {
+@test "--wire: this machine, and the simulation takes the time of the cost model" {
     export GRADWIRE_CALIBRATION=$BATS_TEST_TMPDIR/none.json
     for wire in shm tcp; do
         for op in allreduce broadcast alltoall barrier; do
@@ -284,7 +284,7 @@ times() {
     [[ $output == *"at most 64 ranks"* ]]
 }
 
-@test "SimGrid says the same of thirteen cases, to 0.1 %" {
+@test "SimGrid agrees in thirteen cases, to 0.1 %" {
     pkg-config --exists simgrid ||
         skip "SimGrid is not installed (Debian: libsimgrid-dev)"
     run -0 make --no-print-directory -C "$LABS/.." B="$BUILD" check-simgrid
@@ -292,7 +292,7 @@ times() {
     [ "$(grep -cE '(star|racks|torus) .* -?0\.0' <<<"$output")" -eq 13 ]
 }
 
-@test "what a topology says wrong is told with its place" {
+@test "a mistake in a topology is reported with its place" {
     printf 'topology bad\nrack a: x y\norder x z\n' >bad.topo
     run -65 collrun sim allreduce --topo bad.topo
     [ "$output" = "collrun: bad.topo:3:9: no rack above has a host \`z\`" ]
@@ -314,7 +314,7 @@ times() {
 
 # ---- ringctl ----
 
-@test "up --topo: links have the ways' delays and rates, restarts find them" {
+@test "up --topo: links have the delays and rates of their paths, also after a restart" {
     printf 'topology two\nnic rate=80M latency=50us\nuplink latency=100us\n' >two.topo
     printf 'rack a: a[0-1]\nrack b: b[0-1]\nnic b0 rate=20M\n' >>two.topo
     run -0 ringctl up 3 --topo two.topo

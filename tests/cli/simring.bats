@@ -9,7 +9,7 @@ setup_file() {
     export R
 }
 
-@test "sim: the same words give the same numbers, another seed others" {
+@test "sim: the same options give the same numbers, another seed gives others" {
     run -0 "$R" sim ring -n 5 --seed 7
     first=$output
     run -0 "$R" sim ring -n 5 --seed 7
@@ -18,7 +18,7 @@ setup_file() {
     [ "$output" != "$first" ]
 }
 
-@test "sim: a member that crashes is left out, and the others go on" {
+@test "sim: a member that crashes is excluded, and the others continue" {
     run -0 "$R" sim ring -n 4 --faults 'at 300ms crash 2' -o jsonl
     [[ $output == *'"crashes":1,'*'"views":2,'*'"violation":null'* ]]
     [[ $output == *'"detected":1,"detect_ms":1,'*'"recovered":1,'* ]]
@@ -37,7 +37,7 @@ setup_file() {
 
 # The dead has added to every chunk when it has sent one chunk n times, once as
 # a result: all sums are there, at a survivor.
-@test "sim: who dies before its nth send of an op is left out of it, later not" {
+@test "sim: a member that dies before its nth send of an op is excluded, later not" {
     for n in 3 4 6; do
         for sent in $(seq 1 $((2 * n - 2))); do
             run -0 "$R" sim ring -n $n -o jsonl --faults \
@@ -49,7 +49,7 @@ setup_file() {
     done
 }
 
-@test "sim: only silence tells of a death when nobody is told" {
+@test "sim: without a report, a death is detected by silence" {
     run -0 "$R" sim ring --faults 'at 300ms crash 2' --silent -o jsonl
     [[ $output == *'"suspicions":'[23],* ]]
     [[ $output =~ \"detect_ms\":([0-9]+) ]]
@@ -58,7 +58,7 @@ setup_file() {
 
 # Whole hosts, or their cables: with each of a pair the other's observer may be
 # gone. Whoever is left goes on, or the simulation says that it does not.
-@test "sim: two that are lost at the same moment are both left out" {
+@test "sim: two members lost at the same moment are both excluded" {
     for n in 3 4 6; do
         for lost in 0,1 0,2 1,2; do
             for at in 300 301 304 307; do
@@ -73,7 +73,7 @@ setup_file() {
     done
 }
 
-@test "sim: a pause that is too long makes the sleeper a dead one, falsely" {
+@test "sim: after too long a pause, the sleeper is falsely declared dead" {
     run -0 "$R" sim ring --faults 'at 300ms pause 2 for 50ms' -o jsonl
     [[ $output == *'"false_suspicions":0,'*'"wronged":0,'* ]]
     run -0 "$R" sim ring --faults 'at 300ms pause 2 for 600ms' -o jsonl
@@ -87,7 +87,7 @@ setup_file() {
     [[ $output == *'rank 2'*'op 6: exclude'* ]]
 }
 
-@test "sim: a row for each seed, and their sums" {
+@test "sim: one row per seed, and their sums" {
     run -0 "$R" sim ring --seeds 3..6 --each -o csv
     [ "${#lines[@]}" -eq 5 ]
     rows=$(awk -F, 'NR > 1 { n += $6 } END { print n }' <<<"$output")
@@ -95,7 +95,7 @@ setup_file() {
     [ "$(awk -F, 'NR == 2 { print $6 }' <<<"$output")" -eq "$rows" ]
 }
 
-@test "sim: without the check of the epoch somebody counts who is left out" {
+@test "sim: without the check of the epoch an excluded member counts" {
     faults=$BATS_TEST_TMPDIR/faults
     run -1 --separate-stderr "$R" sim ring --seeds 1..2000 -o jsonl \
         --without epoch-check --schedule "$faults" --shrink
@@ -128,7 +128,7 @@ setup_file() {
     [[ $output == *'"kind":"commit","rank":6'[123]* ]]
 }
 
-@test "sim: what cannot be is refused, with the place" {
+@test "sim: invalid options are refused, with the place" {
     run -64 "$R" sim wing
     [[ $output == *'unknown world "wing"; use ring'* ]]
     run -64 "$R" sim ring -n 99
@@ -146,7 +146,7 @@ compile() {
     ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC -I lib/include -o "$2" "$1"
 }
 
-@test "sim: with a fixed timeout of 200 ms and beats each 20 a crash is seen in 180 to 220" {
+@test "sim: with a fixed timeout of 200 ms and beats every 20, a crash is detected in 180 to 220" {
     cd "$BATS_TEST_DIRNAME/../.."
     so=$BATS_TEST_TMPDIR/fixed.so
     compile labs/plugins/fixed_timeout.c "$so"
@@ -165,7 +165,7 @@ compile() {
     [[ $output == *'"wronged":1,'* ]]
 }
 
-@test "up: members of a real ring suspect by a plug-in; who was wronged comes back" {
+@test "up: members of a real ring suspect by a plug-in; a falsely suspected one comes back" {
     cd "$BATS_TEST_DIRNAME/../.."
     so=$BATS_TEST_TMPDIR/hasty.so
     sed 's/(200 \*/(90 */' labs/plugins/fixed_timeout.c >"$BATS_TEST_TMPDIR/hasty.c"
@@ -175,7 +175,7 @@ compile() {
     [[ $output == *'alive is 3 (epoch '* ]]
 }
 
-@test "up and sim: a suspicion that is none is refused before anything starts" {
+@test "up and sim: an invalid suspicion plug-in is refused before anything starts" {
     cd "$BATS_TEST_DIRNAME/../.."
     export GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
     run -65 "$R" up 3 --suspicion labs/plugins/fixed_timeout.c
@@ -194,7 +194,7 @@ compile() {
     [ ! -e "$GRADWIRE_RUNS/latest" ]
 }
 
-@test "sim: a late message of the old ring counts who is left out, but for the check" {
+@test "sim: only the check keeps a late message of the old ring out of a sum" {
     faults='at 201ms delay 3>0 26ms for 1ms; at 202ms crash 2'
     run -1 "$R" sim ring -n 4 --unordered --without epoch-check \
         --faults "$faults" -o jsonl
@@ -215,7 +215,7 @@ compile() {
     [[ $output = *'"seed":9223372036854775807,'* ]]
 }
 
-@test "sim: a schedule that is not there is bad input" {
+@test "sim: a missing schedule is bad input" {
     run -65 "$R" sim ring --faults /nonexistent
     [[ $output = *'/nonexistent: No such file or directory'* ]]
 }

@@ -29,7 +29,7 @@ late='at 300ms cut s0>s1,s2 for 60ms; at 340ms crash s0'
 # It is alone with a worker that knows no better.
 island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms'
 
-@test "sim servers: in peace nothing is lost, and copies are R-1 times the pushes" {
+@test "sim servers: without faults nothing is lost, and copies are R-1 times the pushes" {
     for replicas in 1 2 3; do
         sim 0 --faults none --replicas "$replicas"
         says pushes_lost 0
@@ -41,7 +41,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     done
 }
 
-@test "sim servers: the same words give the same numbers, another seed others" {
+@test "sim servers: the same options give the same numbers, another seed gives others" {
     sim 0 --seed 7
     first=$output
     sim 0 --seed 7
@@ -50,7 +50,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     [ "$output" != "$first" ]
 }
 
-@test "sim servers: no schedule loses what all replicas acknowledged" {
+@test "sim servers: no schedule loses a push that all replicas acknowledged" {
     sim 0 --seeds 1..150
     says pushes_lost 0
     says pushes_doubled 0
@@ -58,7 +58,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     says two_primaries 0
 }
 
-@test "sim servers: slots whose replicas have all ended are lost, and told so" {
+@test "sim servers: slots without a replica left are lost, and reported" {
     sim 0 --replicas 2 --faults 'at 500ms crash s0,s1'
     [[ $output =~ \"slots_lost\":[23], ]]
     [[ $output =~ \"pushes_lost\":[1-9] ]]
@@ -66,7 +66,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     says slots_lost 2
 }
 
-@test "sim servers: what the primary alone has acknowledged can be lost" {
+@test "sim servers: a push acknowledged by the primary alone can be lost" {
     sim 0 --faults "$late"
     says pushes_lost 0
     says failover_ms 2.1
@@ -75,7 +75,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     [[ $output == *'is not seen by a pull'* || $output == *'is lost'* ]]
 }
 
-@test "sim servers: one that only the controllers have lost is replaced" {
+@test "sim servers: a server that only the controllers have lost is replaced" {
     for seed in 1 2 3; do
         sim 0 --seed $seed --for 10s --faults 'at 700ms cut s1|c0,c1,c2'
         says pushes_lost 0
@@ -88,7 +88,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
 
 # It is the controllers that are cut off: who hears none of a slot's replicas
 # leaves it to them.
-@test "sim servers: controllers that have lost all servers convict none" {
+@test "sim servers: controllers that have lost all servers declare none dead" {
     for lost in s0,s1,s2 s0,s1,s2,w0,w1; do
         sim 0 --for 10s --faults "at 700ms cut $lost|c0,c1,c2 for 6s"
         says pushes_lost 0
@@ -98,7 +98,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     done
 }
 
-@test "sim servers: over seeds, too, and the faults that matter are few" {
+@test "sim servers: over seeds, and with the few faults that matter" {
     faults=$BATS_TEST_TMPDIR/faults
     sim 1 --ack primary --seeds 1..200 --shrink --schedule "$faults"
     [[ $output =~ \"seed\":([0-9]+) ]]
@@ -119,7 +119,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     ((BASH_REMATCH[1] >= 20))
 }
 
-@test "sim servers: who hears of no death convicts by silence" {
+@test "sim servers: without a report, a server is declared dead by silence" {
     sim 0 --silent --faults 'at 300ms crash s0'
     says takeovers 3
     [[ $output =~ \"detect_ms\":([0-9]+) ]]
@@ -134,7 +134,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     says pushes_lost 0
 }
 
-@test "sim servers: without a lease two serve at once, and a pull is stale" {
+@test "sim servers: without a lease two primaries serve at once, and a pull is stale" {
     sim 0 --faults "$island"
     says two_primaries 0
     sim 1 --faults "$island" --without lease
@@ -144,7 +144,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     [[ $output =~ two\ primaries\ at\ [0-9.]+\ ms:\ s0\ and\ s1 ]]
 }
 
-@test "sim servers: without fencing the replicas of a slot become unlike" {
+@test "sim servers: without fencing the replicas of a slot differ" {
     sim 1 --faults "$island" --ack primary --without fencing
     [[ $output == *'replicas of slot '*' differ'* ]]
 }
@@ -165,7 +165,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     [[ $output == *'all served'* && $output == *'server 0 is convicted'* ]]
 }
 
-@test "sim servers: what cannot be is refused, with the place" {
+@test "sim servers: invalid options are refused, with the place" {
     sim 64 --servers 9
     run -64 --separate-stderr "$R" sim ring --servers 2
     [[ $stderr == *'a ring has no servers'* ]]

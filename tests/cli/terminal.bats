@@ -30,7 +30,7 @@ fits() {
     grep -q '^# not shown: ' "$BATS_TEST_TMPDIR/shown"
 }
 
-@test "wide tables fit 80 columns, and say what is left out" {
+@test "wide tables fit 80 columns, and name the omitted columns" {
     fits 80 "psnode actors cartpole -n 2 --updates 20"
     fits 80 "psnode sim drift -n 4 --mode bsp --rounds 20 --target 0.1"
     fits 60 "psnode sim drift -n 4 --mode bsp --rounds 20 --target 0.1"
@@ -41,20 +41,20 @@ fits() {
     fits 80 "collrun bench allreduce -n 2 -b 1K -e 1K"
 }
 
-@test "a bench fits 40 columns, and keeps size, time and what is wrong" {
+@test "a bench fits 40 columns, and keeps size, time and wrong values" {
     fits 40 "collrun bench allreduce -n 2 -b 1K -e 1K"
     grep -qE '^ *size +time us +(algbw|busbw) GB/s +#wrong$' \
         "$BATS_TEST_TMPDIR/shown"
 }
 
-@test "on a narrow terminal what is compared is still there: the time" {
+@test "a narrow terminal keeps the compared column, the time" {
     fits 50 "collrun sim allreduce --topo labs/topologies/racks.topo"
     grep -q '^algo.*time us$' "$BATS_TEST_TMPDIR/shown"
     fits 40 "collrun price allreduce -n 8"
     grep -q '^algo.*time us$' "$BATS_TEST_TMPDIR/shown"
 }
 
-@test "no option of a help is wider than the terminal, nor broken in a word" {
+@test "no option of a help is wider than the terminal or broken inside a word" {
     for columns in 40 80; do
         for command in "ringtop -h" "ringtop --help" "psnode train -h"; do
             on_terminal $columns "$command" | sed '1,/^Options:/d;/^Exit/,$d' |
@@ -71,7 +71,7 @@ header() {
     "$@" | grep -v '^#' | sed -n '1s/  */\n/gp' | grep .
 }
 
-@test "-v shows all columns, and so does a file" {
+@test "-v shows all columns, and so does output to a file" {
     whole=$(header pipebench compare)
     [[ $whole == *messages*bytes ]]
     run -0 header on_terminal 60 "pipebench compare"

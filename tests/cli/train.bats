@@ -91,7 +91,7 @@ refused() {
     holds "$(member train_loss) > 0.3 && $(member train_loss) < 0.36"
 }
 
-@test "json has the promised members, and they fit each other" {
+@test "JSON has the documented members, and they agree" {
     train lr "$work/rows" --test "$work/rows" -n 3 --algo ring --batch 50 \
         --epochs 4 --seed 9 -o json
     [ "$status" -eq 0 ]
@@ -107,7 +107,7 @@ refused() {
     holds "$(member comm_share) > 0 && $(member comm_share) < 1"
 }
 
-@test "what was counted on the wire is what the formula says" {
+@test "the counts on the wire are those of the formula" {
     # 8 weights, a bias and 3 more numbers of 4 bytes; the ring sends each of
     # them 2(p-1) times.
     for ranks in 2 3 4; do
@@ -142,7 +142,7 @@ refused() {
     done
 }
 
-@test "a plan file is what the gradients are added up by" {
+@test "a plan file adds up the gradients" {
     plans=${BATS_TEST_DIRNAME}/../../labs/plans
     train lr "$work/rows" -n 3 --algo ring --epochs 4 -o json
     curve >"$work/ring"
@@ -175,7 +175,7 @@ refused() {
     [ "$status" -ne 0 ]
 }
 
-@test "a full batch is one step an epoch, whatever the seed" {
+@test "a full batch is one step per epoch with any seed" {
     train lr "$work/rows" -n 2 --full-batch --epochs 5 --seed 1 -o json
     [ "$(member steps)" -eq 5 ]
     curve >"$work/first"
@@ -190,7 +190,7 @@ refused() {
     [ "$(member steps)" -eq 100 ]
 }
 
-@test "a table for people, and a row an epoch in jsonl" {
+@test "a table as text, and one row per epoch in JSON lines" {
     train lr "$work/rows" -n 2 --epochs 3
     [ "$status" -eq 0 ]
     [[ $output == *"# train_accuracy: 0."* ]]
@@ -201,7 +201,7 @@ refused() {
     [ -n "$(member train_loss)" ]
 }
 
-@test "values are scaled by the largest, unless told otherwise" {
+@test "values are scaled by the largest unless an option prevents it" {
     sed 's/\(:[-0-9.]*\)/\1e3/g' "$work/rows" >"$work/large"
     train lr "$work/rows" -n 2 --epochs 3 -o json
     holds "$(member scale) == 1"
@@ -231,7 +231,7 @@ refused() {
     refused 65 '"status":65' lr "$work/bad" -n 2 -o json
 }
 
-@test "files that cannot be learnt from: status 65" {
+@test "files without usable rows: status 65" {
     : >"$work/empty"
     refused 65 "there is no row in it" lr "$work/empty"
     refused 65 "No such file" lr "$work/nowhere"
@@ -280,7 +280,7 @@ text() {
     grep -o "\"$1\":\"[^\"]*\"" <<<"$output" | tail -n 1 | cut -d '"' -f 4
 }
 
-@test "rows on demand: the same bits, each byte read once an epoch by one rank" {
+@test "rows on demand: the same bits, each byte read once per epoch by one rank" {
     export XDG_CACHE_HOME=$work/cache
     # A row's remark is no value, but is read with it.
     sed 's/3 /3 # no value/;1s/^/# rows\n\n/' "$work/rows" >"$work/own"
@@ -359,13 +359,13 @@ text() {
     refused 64 "--until: column 6" lr "$work/rows" --until 'loss<'
 }
 
-@test "divergence is a sentence and status 1" {
+@test "divergence is a message and status 1" {
     refused 1 "training diverges" \
         softmax "$work/rows" -n 2 --lr 1e9 --l2 1 -o json
     [ "$(member status)" -eq 1 ]
 }
 
-@test "Ctrl-C: what there is so far, partial, status 130" {
+@test "Ctrl-C: the results so far, marked partial, status 130" {
     "$collrun" train lr "$work/rows" -n 2 --batch 1 --epochs 100000 -o json \
         >"$work/out" 2>"$work/err" &
     pid=$!

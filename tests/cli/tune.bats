@@ -85,7 +85,7 @@ tune_a_rule() {
     [ "$(wc -l <out.csv)" -eq 10 ]
 }
 
-@test "rules are stored with where they come from, and obeyed" {
+@test "rules are stored with their origin, and obeyed" {
     tune_a_rule
     [ "$(json stored <out.json)" = yes ]
     [ "$(json rules <out.json)" = 1 ]
@@ -116,7 +116,7 @@ tune_a_rule() {
     [ "$(json rows 0 chosen <again.json)" = "$rule" ]
 }
 
-@test "an interrupted run keeps what it has measured" {
+@test "an interrupted run keeps its measurements" {
     tune_a_rule
     # A shell has its background commands ignore SIGINT, env does not.
     env --default-signal=INT "$COLLRUN" tune -n 2,4 -f 2 --seconds 1s --all \
@@ -134,7 +134,7 @@ tune_a_rule() {
     [ "$(ls)" = "$(printf '%s\n' before.json costs.json cut.jsonl out.json said)" ]
 }
 
-@test "a row for each number of ranks, or each algorithm" {
+@test "one row per number of ranks, or per algorithm" {
     tune broadcast -n 2,4 --dry-run --by ranks -o json >out.json
     [ "$(json rows '#' <out.json)" = 2 ]
     for field in wire ranks cases regret_median_percent regret_worst_percent \
@@ -151,7 +151,7 @@ tune_a_rule() {
     run -64 tune broadcast --by moon
 }
 
-@test "prices found meanwhile are stored, and are what is judged" {
+@test "prices found meanwhile are stored and judged" {
     tune broadcast barrier -n 2 --seconds 1ms --dry-run -o json >out.json
     [ "$(json rows '#' <out.json)" = 2 ]
     [ "$(json stored <out.json)" = no ]
@@ -171,7 +171,7 @@ tune_a_rule() {
     [[ $output = *'"stored":"no"'* ]]
 }
 
-@test "what is refused, with status 64" {
+@test "wrong options are refused with status 64" {
     run -64 tune allreduse
     [[ $output = *"did you mean \"allreduce\""* ]]
     run -64 tune ring.plan
