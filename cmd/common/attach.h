@@ -136,6 +136,14 @@ const char *attach_run(const struct attach *attach);
 GW_MUST_CHECK enum gw_err attach_ask(struct attach *attach, json_t *request,
                                      uint64_t timeout_ns, json_t **answer,
                                      struct gw_error *why);
+/* The same; an answer with a code is an error here, too. */
+GW_MUST_CHECK enum gw_err attach_do(struct attach *attach, json_t *request,
+                                    uint64_t timeout_ns, json_t **answer,
+                                    struct gw_error *why);
+/* The status of the run, an object that the caller releases. */
+GW_MUST_CHECK enum gw_err attach_status(struct attach *attach,
+                                        uint64_t timeout_ns, json_t **status,
+                                        struct gw_error *why);
 
 /* Begins the event stream; with chunks or without. */
 GW_MUST_CHECK enum gw_err attach_listen(struct attach *attach, bool chunks,

@@ -28,7 +28,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,7 +36,8 @@ enum {
     SILENT_MS = 200, /* the silence itself has taken long enough */
     STOPPING_MS = 500,
     DRAINING_MS = 10000, /* under an engine, which has its own patience */
-    LEAVING_MS = 10000   /* much memory on a busy machine takes its time */
+    LEAVING_MS = 10000,  /* much memory on a busy machine takes its time */
+    LOOK_MS = 10
 };
 
 /* SIGKILL to all in `ms`, unless that is decided for earlier already. */
@@ -104,18 +104,34 @@ static void on_interrupt(struct supervisor *s, int signal)
     end_within(s, s->interrupts == 1 ? (uint64_t)patience : 0);
 }
 
+static bool serves(const struct supervisor *s, unsigned rank)
+{
+    return rank + s->launch->servers >= s->launch->ranks;
+}
+
+/* The ranks that they served have ended. */
+static void dismiss_servers(struct supervisor *s)
+{
+    for (unsigned i = 0; i < s->launch->ranks; i++)
+        if (serves(s, i) && !s->children[i].ended)
+            signal_child(s, i, SIGTERM);
+}
+
 static void on_result(struct supervisor *s, unsigned rank,
                       const struct frame *frame)
 {
     struct ending *ending = &s->endings[rank];
     memcpy(&ending->result, frame->data, sizeof ending->result);
     ending->result.text[sizeof ending->result.text - 1] = 0;
-    s->told += !ending->told;
+    s->told += !ending->told && !serves(s, rank);
     ending->told = true;
-    if (ending->result.code && matters(s, rank))
+    bool last = s->told == s->expected || (s->launch->expendable && rank == 0);
+    if (ending->result.code && matters(s, rank)) {
         end_within(s, CLOSING_MS);
-    else if (s->told == s->expected || (s->launch->expendable && rank == 0))
+    } else if (last) {
+        dismiss_servers(s);
         end_within(s, LEAVING_MS);
+    }
 }
 
 static void on_events(const struct launch *launch, const struct frame *frame)
@@ -155,7 +171,9 @@ static enum gw_err take_frames(struct supervisor *s, unsigned rank,
 static void refuse(struct supervisor *s, unsigned rank,
                    const struct gw_error *why)
 {
-    gw_fail(&s->error, GW_EINTERNAL, "%s %u: %s", rank_name(s->launch), rank,
+    char called[RANK_CALLED_MAX];
+    gw_fail(&s->error, GW_EINTERNAL, "%s: %s",
+            rank_called(s->endings, rank_name(s->launch), rank, called),
             why->text);
     hang_up(s, rank);
     end_within(s, 0);
@@ -210,7 +228,7 @@ static void reap(struct supervisor *s, int flags)
     for (unsigned i = 0; i < s->launch->ranks; i++) {
         struct ending *ending = &s->endings[i];
         if (s->children[i].ended || s->children[i].kind != CHILD_HERE ||
-            waitpid(ending->pid, &ending->status, flags) != ending->pid)
+            !process_reap(ending->pid, flags, &ending->status))
             continue;
         s->children[i].ended = true;
         ending->turn = ++s->ended;
@@ -225,12 +243,12 @@ static void reap(struct supervisor *s, int flags)
     }
 }
 
-static void take_signal_fd(struct supervisor *s)
+static void take_signals(struct supervisor *s)
 {
-    struct signalfd_siginfo info;
-    while (read(s->signal_fd, &info, sizeof info) == sizeof info)
-        if (info.ssi_signo != SIGCHLD)
-            on_interrupt(s, (int)info.ssi_signo);
+    int number;
+    while ((number = signals_next(&s->signals)))
+        if (number != SIGCHLD)
+            on_interrupt(s, number);
     reap(s, WNOHANG);
 }
 
@@ -238,7 +256,7 @@ static int poll_timeout_ms(const struct supervisor *s)
 {
     int look_ms = attention_wait_ms(&s->attention);
     if (s->kill_at_ns == 0)
-        return look_ms;
+        return s->launch->look ? LOOK_MS : look_ms;
     uint64_t now = gw_now_ns();
     if (now >= s->kill_at_ns)
         return 0;
@@ -264,6 +282,14 @@ static void look_for_silence(struct supervisor *s)
         if (matters(s, i))
             end_within(s, SILENT_MS);
     }
+}
+
+static void look(struct supervisor *s)
+{
+    const struct launch *launch = s->launch;
+    if (launch->look && s->kill_at_ns == 0 &&
+        launch->look(launch->context, &s->error))
+        end_within(s, 0);
 }
 
 /* One of us has called from afar; who comes twice is left. */
@@ -312,7 +338,7 @@ static void wait_and_serve(struct supervisor *s)
     for (unsigned i = 0; i < ranks; i++)
         s->polls[i] =
             (struct pollfd){.fd = s->children[i].fd, .events = POLLIN};
-    s->polls[ranks] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
+    s->polls[ranks] = (struct pollfd){.fd = s->signals.fd, .events = POLLIN};
     struct pollfd *afar = &s->polls[ranks + 1];
     nfds_t callers = poll_callers(s, afar);
     int ready = poll(s->polls, ranks + 1 + callers, poll_timeout_ms(s));
@@ -321,8 +347,9 @@ static void wait_and_serve(struct supervisor *s)
             listen_to(s, i);
     if (ready > 0 && any_news(afar, callers))
         answer_callers(s);
-    take_signal_fd(s);
+    take_signals(s);
     look_for_silence(s);
+    look(s);
 }
 
 /* Until every child that was started has been waited for. */

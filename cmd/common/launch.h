@@ -29,6 +29,13 @@ struct launch {
     int *program_status;
     /* What sentences call one of them: "stage"; NULL: "rank". */
     const char *rank_name;
+    /* The last so many ranks are "server 0" and so on, and serve the others:
+     * they have no result to give, and end (SIGTERM) when those have. */
+    unsigned servers;
+    bool no_comm; /* rank_main gets no communicator: NULL */
+    /* Not NULL: runs in the supervisor every 10 ms, from when all ranks have
+     * been forked; its error ends the run. */
+    enum gw_err (*look)(void *context, struct gw_error *why);
     const char *wire;
     uint64_t timeout_ns; /* an op without progress; 0: the library's default */
     const char *interface;
@@ -57,6 +64,7 @@ struct launch {
     void (*on_event)(void *context, const struct gw_event *event);
 };
 
+unsigned report_rank(const struct reporter *report);
 /* From a rank; blocks when the pipe is full. */
 void report_send(struct reporter *report, const void *data, size_t bytes);
 /* Where a rank's events go: not to be closed. One thread at a time emits. */

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ATTEMPTS = 1000, DEPTH_MAX = 4 };
@@ -143,7 +144,8 @@ enum gw_err run_folder_open(struct run_folder *folder, const char *name,
                             struct gw_error *why)
 {
     char runs[PATH_MAX];
-    *folder = (struct run_folder){.fd = -1};
+    *folder = (struct run_folder){
+        .fd = -1, .began_ns = gw_now_ns(), .began_s = (json_int_t)time(NULL)};
     attach_folder(runs, sizeof runs);
     if (mkdir(runs, 0700) != 0 && errno != EEXIST)
         return gw_fail_errno(why, "%s", runs);
@@ -208,6 +210,36 @@ enum gw_err run_folder_write_json(const struct run_folder *folder,
     enum gw_err code = run_folder_write(folder, file, text, why);
     free(text);
     return code;
+}
+
+enum gw_err run_folder_publish(const struct run_folder *folder, json_t *facts,
+                               const char *endpoint, struct gw_error *why)
+{
+    json_t *own = json_pack("{s:s, s:s, s:I}", "run", folder->name, "version",
+                            GW_VERSION, "began", folder->began_s);
+    json_object_update(facts, own);
+    json_decref(own);
+    enum gw_err code = run_folder_write_json(folder, "run.json", facts, why);
+    return code ? code : run_folder_write(folder, "endpoint", endpoint, why);
+}
+
+void run_folder_conclude(const struct run_folder *folder, json_t *summary,
+                         const char *error)
+{
+    struct gw_error why;
+    double seconds = (double)(gw_now_ns() - folder->began_ns) * 1e-9;
+    json_t *own = json_pack("{s:I, s:f, s:o}", "began", folder->began_s,
+                            "seconds", seconds, "error",
+                            error ? json_string_nocheck(error) : json_null());
+    json_object_update_missing(summary, own);
+    json_decref(own);
+    if (folder->fd < 0) {
+        json_decref(summary);
+        return;
+    }
+    if (summary && run_folder_write_json(folder, "summary.json", summary, &why))
+        fprintf(stderr, "%s\n", why.text);
+    unlinkat(folder->fd, "endpoint", 0);
 }
 
 void run_folder_latest(const struct run_folder *folder)

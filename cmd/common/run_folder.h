@@ -18,6 +18,8 @@ struct run_folder {
     char name[RUN_NAME_MAX];
     char path[PATH_MAX];
     int fd; /* locked; -1: there is none */
+    uint64_t began_ns;
+    json_int_t began_s; /* since 1970 */
 };
 
 /* Takes the directory of the run `name`, which run_name_check has passed, or a
@@ -39,6 +41,17 @@ GW_MUST_CHECK enum gw_err run_folder_write(const struct run_folder *folder,
 GW_MUST_CHECK enum gw_err run_folder_write_json(const struct run_folder *folder,
                                                 const char *file, json_t *json,
                                                 struct gw_error *why);
+/* run.json of these facts (stolen), its name and when it began; and where it is
+ * to be asked. */
+GW_MUST_CHECK enum gw_err run_folder_publish(const struct run_folder *folder,
+                                             json_t *facts,
+                                             const char *endpoint,
+                                             struct gw_error *why);
+/* The run is over: writes summary.json of `summary` (stolen; NULL: none), with
+ * its beginning, its duration and the error (NULL: none) where the summary has
+ * not got them. The run cannot be asked any more. */
+void run_folder_conclude(const struct run_folder *folder, json_t *summary,
+                         const char *error);
 /* `latest` is this one from now on. */
 void run_folder_latest(const struct run_folder *folder);
 

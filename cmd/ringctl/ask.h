@@ -12,16 +12,10 @@
 /* How long an answer may take: --timeout, else half a minute. */
 uint64_t ask_timeout_ns(void);
 
-/* Steals `request`. GW_OK: *answer is the caller's. */
-GW_MUST_CHECK enum gw_err ask_at(struct attach *attach, json_t *request,
-                                 uint64_t timeout_ns, json_t **answer,
-                                 struct gw_error *why);
-/* The same of the session's run. */
+/* attach_do and attach_status of the session's run. */
 GW_MUST_CHECK enum gw_err ask(json_t *request, uint64_t timeout_ns,
                               json_t **answer, struct gw_error *why);
-/* {"verb": verb}, for what needs no more; the "data" of the answer. */
-GW_MUST_CHECK enum gw_err ask_data(const char *verb, json_t **data,
-                                   struct gw_error *why);
+GW_MUST_CHECK enum gw_err ask_status(json_t **status, struct gw_error *why);
 
 /* Prints the run's status by `print`; the exit status. */
 int ask_and_print_status(int (*print)(const json_t *status));

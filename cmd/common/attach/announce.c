@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The tool's side of announcing (announce.h). An event is one write that either
- * fits into the pipe or is dropped. A status may be longer than such a write:
- * what has begun to be written goes on before anything else, and of what waits
- * only the newest status is kept.
+ * fits into the pipe or is dropped; the summary at the end is waited for.
  *
  * The tool holds the reading end, too, so that writing is no error when the
  * process has died: then the pipe is full one day, and all is dropped.
@@ -22,17 +20,10 @@
 
 enum { PIPE_BYTES = 1 << 20, CLOSE_MS = 2000 };
 
-/* Bytes that are to be written as they are. */
-struct letter {
-    unsigned char *bytes; /* NULL: there is none */
-    size_t at, end;
-};
-
 struct announce {
     char name[RUN_NAME_MAX];
     pid_t pid;
-    int ends[2]; /* of the pipe: both are ours */
-    struct letter open, next;
+    int ends[2];      /* of the pipe: both are ours */
     uint64_t dropped; /* events */
 };
 
@@ -86,8 +77,6 @@ static void release(struct announce *a)
     for (int i = 0; i < 2; i++)
         if (a->ends[i] >= 0)
             close(a->ends[i]);
-    free(a->open.bytes);
-    free(a->next.bytes);
     free(a);
 }
 
@@ -121,26 +110,6 @@ const char *announce_name(const struct announce *announce)
 
 /* ---- writing ---- */
 
-/* Goes on with what has begun; false while it is not done. */
-static bool push(struct announce *a)
-{
-    while (a->open.bytes) {
-        ssize_t written = write(a->ends[1], a->open.bytes + a->open.at,
-                                a->open.end - a->open.at);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        a->open.at += (size_t)written;
-        if (a->open.at < a->open.end)
-            continue;
-        free(a->open.bytes);
-        a->open = a->next;
-        a->next = (struct letter){.bytes = NULL};
-    }
-    return true;
-}
-
 void announce_event(struct announce *a, const struct gw_event *event)
 {
     unsigned char frame[FRAME_HEAD_BYTES + sizeof *event];
@@ -149,70 +118,49 @@ void announce_event(struct announce *a, const struct gw_event *event)
     frame_head(frame, FRAME_EVENTS, sizeof *event);
     memcpy(frame + FRAME_HEAD_BYTES, event, sizeof *event);
     _Static_assert(sizeof frame <= 512, "no write of it is torn: PIPE_BUF");
-    a->dropped += !push(a) || write(a->ends[1], frame, sizeof frame) < 0;
-}
-
-static struct letter letter_of(json_t *json)
-{
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    size_t length = text ? strlen(text) : 0;
-    struct letter letter = {.bytes = NULL};
-    json_decref(json);
-    if (text && length <= FRAME_BYTES_MAX)
-        letter.bytes = malloc(FRAME_HEAD_BYTES + length);
-    if (letter.bytes) {
-        letter.end = FRAME_HEAD_BYTES + length;
-        frame_head(letter.bytes, FRAME_REPORT, length);
-        memcpy(letter.bytes + FRAME_HEAD_BYTES, text, length);
-    }
-    free(text);
-    return letter;
-}
-
-/* Steals `value`. The newest takes the place of one that has not begun. */
-static void post(struct announce *a, const char *name, json_t *value)
-{
-    struct letter letter = letter_of(json_pack(
-        "{s:o, s:I}", name, value, "dropped", (json_int_t)a->dropped));
-    struct letter *place =
-        a->open.bytes && a->open.at > 0 ? &a->next : &a->open;
-    if (!letter.bytes)
-        return;
-    free(place->bytes);
-    *place = letter;
-    push(a);
-}
-
-void announce_status(struct announce *a, json_t *status)
-{
-    if (a)
-        post(a, "status", status);
-    else
-        json_decref(status);
+    a->dropped += write(a->ends[1], frame, sizeof frame) < 0;
 }
 
 /* ---- closing ---- */
 
-static int ms_until(uint64_t deadline_ns)
-{
-    uint64_t now_ns = gw_now_ns();
-    return now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) + 1
-                                : 0;
-}
-
-/* Until the process has taken all, or has died, or time is over. */
-static void finish(struct announce *a, uint64_t deadline_ns)
+/* Writes it all, unless the process has died, or time is over. */
+static void write_whole(struct announce *a, const unsigned char *bytes,
+                        size_t left, uint64_t deadline_ns)
 {
     struct pollfd room = {.fd = a->ends[1], .events = POLLOUT};
     enum { LOOK_MS = 20 };
-    while (!push(a) && gw_now_ns() < deadline_ns) {
-        int ms = ms_until(deadline_ns);
+    while (left > 0 && gw_now_ns() < deadline_ns) {
+        ssize_t written = write(a->ends[1], bytes, left);
+        if (written > 0) {
+            bytes += written;
+            left -= (size_t)written;
+            continue;
+        }
         if (waitpid(a->pid, NULL, WNOHANG) != 0) {
             a->pid = -1;
             return;
         }
-        poll(&room, 1, ms < LOOK_MS ? ms : LOOK_MS);
+        poll(&room, 1, LOOK_MS);
     }
+}
+
+/* Steals `summary`. */
+static void write_summary(struct announce *a, json_t *summary,
+                          uint64_t deadline_ns)
+{
+    json_t *json = json_pack("{s:o, s:I}", "summary", summary, "dropped",
+                             (json_int_t)a->dropped);
+    char *text = json_dumps(json, JSON_COMPACT);
+    size_t length = text ? strlen(text) : 0;
+    unsigned char head[FRAME_HEAD_BYTES];
+    json_decref(json);
+    if (text && length <= FRAME_BYTES_MAX) {
+        frame_head(head, FRAME_REPORT, length);
+        write_whole(a, head, sizeof head, deadline_ns);
+        if (a->pid > 0)
+            write_whole(a, (unsigned char *)text, length, deadline_ns);
+    }
+    free(text);
 }
 
 static void bury(struct announce *a, uint64_t deadline_ns)
@@ -234,8 +182,7 @@ void announce_close(struct announce **announce, json_t *summary)
         json_decref(summary);
         return;
     }
-    post(a, "summary", summary ? summary : json_null());
-    finish(a, deadline_ns);
+    write_summary(a, summary ? summary : json_null(), deadline_ns);
     if (a->pid > 0)
         bury(a, deadline_ns);
     release(a);

@@ -34,9 +34,6 @@ GW_MUST_CHECK enum gw_err announce_open(const struct announce_options *options,
 const char *announce_name(const struct announce *announce);
 /* Never waits. NULL allowed, and does nothing. */
 void announce_event(struct announce *announce, const struct gw_event *event);
-/* What `status` answers from now on, beside "run" and "seed"; steals `status`.
- * NULL allowed. */
-void announce_status(struct announce *announce, json_t *status);
 /* Writes summary.json (steals `summary`; NULL: none) and ends the process.
  * *announce may be NULL. */
 void announce_close(struct announce **announce, json_t *summary);

@@ -6,8 +6,8 @@
  *
  *     tool --- pipe: frames of launch_parts.h ---> process <--- who looks
  *
- * FRAME_EVENTS holds events, FRAME_REPORT a JSON object with "status" or, as
- * the last one, "summary".
+ * FRAME_EVENTS holds events, FRAME_REPORT, which is the last one, a JSON object
+ * with "summary" and how many events were "dropped".
  */
 #ifndef ANNOUNCE_PARTS_H
 #define ANNOUNCE_PARTS_H
@@ -50,7 +50,6 @@ struct announced {
     uint64_t seed;
     pid_t pid; /* of the tool */
     uint64_t dropped;
-    json_t *status; /* the tool's own; NULL: it has told none */
     struct announced_pipeline pipeline;
 };
 

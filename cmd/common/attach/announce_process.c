@@ -20,7 +20,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { REQUESTS_A_TURN = 64, PULLS_A_TURN = 64 };
@@ -32,8 +31,7 @@ struct process {
     struct serving serving;
     struct frames frames;
     int input, tool_fd;
-    uint64_t token, began_ns;
-    json_int_t began_s; /* since 1970 */
+    uint64_t token;
     json_t *summary;
     bool over; /* the tool has said so */
 };
@@ -79,15 +77,12 @@ static enum gw_err write_papers(struct process *p, struct gw_error *why)
 {
     char endpoint[SERVING_ENDPOINT_MAX];
     const struct announced *a = &p->announced;
-    json_t *facts = json_pack(
-        "{s:s, s:s, s:o, s:I, s:s, s:I, s:I}", "run", a->run, "tool", a->tool,
-        "command", json_string_nocheck(a->command), "seed", (json_int_t)a->seed,
-        "version", GW_VERSION, "began", p->began_s, "pid", (json_int_t)a->pid);
+    json_t *facts =
+        json_pack("{s:s, s:o, s:I, s:I}", "tool", a->tool, "command",
+                  json_string_nocheck(a->command), "seed", (json_int_t)a->seed,
+                  "pid", (json_int_t)a->pid);
     serving_endpoint(p->token, "run", endpoint);
-    enum gw_err code =
-        run_folder_write_json(&p->folder, "run.json", facts, why);
-    return code ? code
-                : run_folder_write(&p->folder, "endpoint", endpoint, why);
+    return run_folder_publish(&p->folder, facts, endpoint, why);
 }
 
 static enum gw_err begin(struct process *p, const struct announce_birth *birth,
@@ -123,17 +118,10 @@ static enum gw_err begin(struct process *p, const struct announce_birth *birth,
 static void take_report(struct process *p, const struct frame *frame)
 {
     json_t *json = json_loadb((const char *)frame->data, frame->bytes, 0, NULL);
-    json_t *status = json_object_get(json, "status");
     json_t *dropped = json_object_get(json, "dropped");
     p->announced.dropped = (uint64_t)json_integer_value(dropped);
-    if (json_is_object(status)) {
-        json_decref(p->announced.status);
-        p->announced.status = json_incref(status);
-    }
-    if (json_object_get(json, "summary")) {
-        p->summary = json_incref(json_object_get(json, "summary"));
-        p->over = true;
-    }
+    p->summary = json_incref(json_object_get(json, "summary"));
+    p->over = true;
     json_decref(json);
 }
 
@@ -236,33 +224,21 @@ static void loop(struct process *p)
     }
 }
 
-static void write_summary(struct process *p)
-{
-    struct gw_error why;
-    if (json_is_null(p->summary)) /* it wants none */
-        return;
-    json_t *summary = announced_json(&p->announced, "ended");
-    double seconds = (double)(gw_now_ns() - p->began_ns) * 1e-9;
-    json_object_set_new(summary, "began", json_integer(p->began_s));
-    json_object_set_new(summary, "seconds", json_real(seconds));
-    json_object_set_new(summary, "error",
-                        p->summary ? json_null()
-                                   : json_sprintf("%s ended without a message",
-                                                  p->options->tool));
-    if (p->summary)
-        json_object_update(summary, p->summary);
-    if (run_folder_write_json(&p->folder, "summary.json", summary, &why))
-        fprintf(stderr, "%s\n", why.text);
-}
-
 static void end(struct process *p)
 {
-    write_summary(p);
-    unlinkat(p->folder.fd, "endpoint", 0);
+    char error[80] = "";
+    json_t *summary = NULL;
+    if (!p->summary)
+        snprintf(error, sizeof error, "%s ended without a message",
+                 p->options->tool);
+    if (!json_is_null(p->summary)) { /* it wants one */
+        summary = announced_json(&p->announced, "ended");
+        json_object_update(summary, p->summary);
+    }
+    run_folder_conclude(&p->folder, summary, *error ? error : NULL);
     serving_farewell(&p->serving);
     serving_close(&p->serving);
     json_decref(p->summary);
-    json_decref(p->announced.status);
     frames_fini(&p->frames);
 }
 
@@ -274,9 +250,7 @@ _Noreturn void announce_live(const struct announce_birth *birth)
     *p = (struct process){.options = birth->options,
                           .input = birth->frames,
                           .folder.fd = -1,
-                          .tool_fd = -1,
-                          .began_ns = gw_now_ns(),
-                          .began_s = (json_int_t)time(NULL)};
+                          .tool_fd = -1};
     ignore_signals();
     leave_files(birth->frames, birth->ready);
     prctl(PR_SET_NAME, "announce");

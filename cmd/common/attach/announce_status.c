@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is known of an announced run, and its status (announce_parts.h). What
- * the tool says of itself comes last, and wins.
+ * What is known of an announced run, and its status (announce_parts.h).
  */
 #include "announce_parts.h"
 
@@ -51,7 +50,7 @@ static json_t *pipeline_json(const struct announced_pipeline *p)
 json_t *announced_json(const struct announced *a, const char *state)
 {
     const struct announced_pipeline *p = &a->pipeline;
-    json_t *status = json_pack(
+    return json_pack(
         "{s:s, s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:[s, s], s:o, s:i, s:I, "
         "s:[]}",
         "run", a->run, "tool", a->tool, "state", state, "command",
@@ -60,7 +59,4 @@ json_t *announced_json(const struct announced *a, const char *state)
         (json_int_t)(p->step == GW_NONE ? 0 : p->step), "verbs", "hello",
         "status", "pipeline", pipeline_json(p), "alive", (int)p->stages,
         "events_dropped", (json_int_t)a->dropped, "nodes");
-    if (status && a->status)
-        json_object_update(status, a->status);
-    return status;
 }

@@ -10,6 +10,7 @@
 #define LAUNCH_PARTS_H
 
 #include "common/launch.h"
+#include "common/process.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -65,6 +66,7 @@ enum { EVENTS_HELD_MAX = 256 };
 struct reporter {
     struct gw_sink sink; /* the first member: a sink is a reporter */
     pthread_mutex_t lock;
+    unsigned rank;
     int fd;
     int far_fd;   /* where all but signs of life go, too; -1: nowhere else */
     bool started; /* what connecting takes is nobody's event */
@@ -81,7 +83,7 @@ struct reporter {
 _Static_assert(sizeof(struct gw_event) * EVENTS_HELD_MAX <= FRAME_BYTES_MAX,
                "one frame");
 
-void reporter_init(struct reporter *report, int fd);
+void reporter_init(struct reporter *report, unsigned rank, int fd);
 /* From now on events count. */
 void reporter_start(struct reporter *report);
 /* Gives a sign of life eight times in so long, in a thread of its own, until
@@ -99,7 +101,8 @@ void reporter_result(struct reporter *report, const struct gw_error *result);
 /* What a child gets from the supervisor beside the launch itself. */
 struct birth {
     unsigned rank;
-    int fd; /* its end of the pipe */
+    const char *name; /* "rank 2" */
+    int fd;           /* its end of the pipe */
     pid_t supervisor;
     const char *rendezvous;
     const sigset_t *signals;       /* the mask from before the launch */
@@ -127,6 +130,7 @@ void rank_pin(const struct launch *launch, unsigned rank);
 /* How one rank ended. */
 struct ending {
     pid_t pid;
+    char name[24];      /* "server 0"; "": as all, and its number */
     char host[48];      /* of a rank that is not this process's; "": is */
     int status;         /* of waitpid */
     bool told;          /* it gave a result before it ended */
@@ -140,6 +144,10 @@ struct ending {
 /* The one result of the run and the sentence that says most about it: the dead
  * first, then a cause, then a consequence. `name`: what a rank is called. Pure.
  */
+/* "rank 2", or the name in its ending. */
+enum { RANK_CALLED_MAX = 48 };
+const char *rank_called(const struct ending *endings, const char *name,
+                        unsigned rank, char out[RANK_CALLED_MAX]);
 GW_MUST_CHECK enum gw_err verdict_of(const struct ending *endings,
                                      unsigned ranks, const char *name,
                                      struct gw_error *why);
@@ -229,7 +237,7 @@ struct child {
 struct supervisor {
     const struct launch *launch;
     char rendezvous[256];
-    unsigned expected;      /* how many children there are to be */
+    unsigned expected;      /* how many results there are to be */
     unsigned started;       /* and are */
     struct child *children; /* `ranks` of each, by rank */
     struct ending *endings;
@@ -244,8 +252,7 @@ struct supervisor {
     struct attention attention;
     uint64_t kill_at_ns; /* 0: not decided */
     unsigned interrupts;
-    int signal_fd;
-    sigset_t old_mask;
+    struct signal_file signals;
     struct gw_error error; /* of the supervisor itself */
 };
 
@@ -257,7 +264,7 @@ void supervisor_fini(struct supervisor *s);
 /* Forks the next rank; returns in the supervisor only. */
 GW_MUST_CHECK enum gw_err start_rank(struct supervisor *s, unsigned rank,
                                      struct gw_error *why);
-/* "rank", or what the command calls it. */
+/* The command's word for a rank. */
 static inline const char *rank_name(const struct launch *launch)
 {
     return launch->rank_name ? launch->rank_name : "rank";

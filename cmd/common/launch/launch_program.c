@@ -77,7 +77,7 @@ _Noreturn void rank_become(const struct launch *launch,
     execvp(launch->program[0], launch->program);
     gw_fail(&result, errno == ENOENT ? GW_EINVAL : GW_ESYS, "%s: %s",
             launch->program[0], strerror(errno));
-    reporter_init(&report, birth->fd);
+    reporter_init(&report, birth->rank, birth->fd);
     reporter_result(&report, &result);
     _exit(0); /* it has said why */
 }

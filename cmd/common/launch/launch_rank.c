@@ -49,17 +49,10 @@ static void leave_terminal(void)
     close(nowhere);
 }
 
-/* Dies with the supervisor, also when that is dead already. */
-static void follow(pid_t supervisor)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != supervisor)
-        _exit(1);
-}
-
 void rank_be_child(const struct birth *birth)
 {
-    follow(birth->supervisor);
+    if (!process_follow(birth->supervisor, SIGKILL))
+        _exit(1);
     take_signals(birth->signals);
 }
 
@@ -109,9 +102,9 @@ static enum gw_err find_supervisor(struct gw_comm *comm,
     return GW_OK;
 }
 
-static enum gw_err work(const struct launch *launch, const struct birth *birth,
-                        struct reporter *report, struct gw_comm **comm,
-                        struct gw_error *why)
+static enum gw_err connect(const struct launch *launch,
+                           const struct birth *birth, struct reporter *report,
+                           struct gw_comm **comm, struct gw_error *why)
 {
     const struct placed *placed = launch->placed;
     const struct placed_options *said = &placed_options; /* verbs asks here */
@@ -133,18 +126,24 @@ static enum gw_err work(const struct launch *launch, const struct birth *birth,
         .no_windows = launch->no_windows,
         .events = launch->events ? &report->sink : NULL,
     };
+    enum gw_err code = gw_comm_create(&config, comm, why);
+    return !code && placed ? find_supervisor(*comm, birth, report, why) : code;
+}
+
+static enum gw_err work(const struct launch *launch, const struct birth *birth,
+                        struct reporter *report, struct gw_comm **comm,
+                        struct gw_error *why)
+{
     enum gw_err code = reporter_live(report, launch->silence_ms, why);
-    if (!code)
-        code = gw_comm_create(&config, comm, why);
-    if (!code && placed)
-        code = find_supervisor(*comm, birth, report, why);
+    if (!code && !launch->no_comm)
+        code = connect(launch, birth, report, comm, why);
     if (code)
         return code;
     reporter_start(report);
     code = launch->rank_main(*comm, report, launch->context, why);
     if (code && why->text[0] == 0)
         gw_fail(why, code, "%s", gw_err_text(code));
-    if (code)
+    if (code && *comm)
         gw_comm_abort(*comm, code, why->text);
     return code;
 }
@@ -160,11 +159,10 @@ _Noreturn void rank_live(const struct launch *launch, const struct birth *birth)
     leave_terminal();
     if (!launch->no_pin)
         rank_pin(launch, birth->rank);
-    snprintf(name, sizeof name, "%s %u/%u", rank_name(launch), birth->rank,
-             launch->ranks);
+    snprintf(name, sizeof name, "%s/%u", birth->name, launch->ranks);
     prctl(PR_SET_NAME, name);
 
-    reporter_init(&report, birth->fd);
+    reporter_init(&report, birth->rank, birth->fd);
     last_word.code = work(launch, birth, &report, &comm, &last_word);
     reporter_result(&report, &last_word);
     gw_comm_destroy(&comm);

@@ -78,11 +78,12 @@ struct gw_sink *report_events(struct reporter *report)
 
 /* ---- frames ---- */
 
-void reporter_init(struct reporter *report, int fd)
+void reporter_init(struct reporter *report, unsigned rank, int fd)
 {
     pthread_condattr_t clock;
     memset(report, 0, sizeof *report);
     report->sink = (struct gw_sink){.emit = emit, .close = close_nothing};
+    report->rank = rank;
     report->fd = fd;
     report->far_fd = -1;
     pthread_mutex_init(&report->lock, NULL);
@@ -117,6 +118,11 @@ static bool say(struct reporter *report, enum frame_kind kind, const void *data,
         frame_write(report->far_fd, kind, data, bytes);
     pthread_mutex_unlock(&report->lock);
     return heard;
+}
+
+unsigned report_rank(const struct reporter *report)
+{
+    return report->rank;
 }
 
 void report_send(struct reporter *report, const void *data, size_t bytes)

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 static void name_rendezvous(struct supervisor *s)
@@ -24,28 +23,15 @@ static void name_rendezvous(struct supervisor *s)
              (int)getpid(), (unsigned long long)random);
 }
 
-static enum gw_err take_signals(struct supervisor *s, struct gw_error *why)
-{
-    struct sigaction usual = {.sa_handler = SIG_DFL};
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGINT);
-    sigaddset(&mask, SIGTERM);
-    sigaddset(&mask, SIGCHLD);
-    sigaction(SIGCHLD, &usual, NULL); /* inherited SIG_IGN would reap for us */
-    sigprocmask(SIG_BLOCK, &mask, &s->old_mask);
-    s->signal_fd = signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (s->signal_fd < 0)
-        return gw_fail_errno(why, "signalfd");
-    return GW_OK;
-}
-
 /* Which ranks this supervisor starts, and which it only hears. */
 static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
 {
     const struct launch *launch = s->launch;
     const struct placed *placed = launch->placed;
-    s->expected = launch->ranks;
+    s->expected = launch->ranks - launch->servers;
+    for (unsigned i = 0; i < launch->servers; i++)
+        snprintf(s->endings[s->expected + i].name, sizeof s->endings->name,
+                 "server %u", i);
     if (!placed) {
         name_rendezvous(s);
         return GW_OK;
@@ -77,8 +63,7 @@ static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
 enum gw_err supervisor_init(struct supervisor *s, const struct launch *launch,
                             struct gw_error *why)
 {
-    *s = (struct supervisor){.launch = launch, .signal_fd = -1, .far_fd = -1};
-    sigprocmask(SIG_BLOCK, NULL, &s->old_mask);
+    *s = (struct supervisor){.launch = launch, .signals.fd = -1, .far_fd = -1};
     s->children = calloc(launch->ranks, sizeof *s->children);
     s->endings = calloc(launch->ranks, sizeof *s->endings);
     s->polls =
@@ -89,7 +74,7 @@ enum gw_err supervisor_init(struct supervisor *s, const struct launch *launch,
         s->children[i].fd = -1;
     attention_begin(&s->attention, launch->silence_ms, gw_now_ns());
     enum gw_err err = look_around(s, why);
-    return err ? err : take_signals(s, why);
+    return err ? err : signals_take(&s->signals, why);
 }
 
 void supervisor_fini(struct supervisor *s)
@@ -99,12 +84,10 @@ void supervisor_fini(struct supervisor *s)
             close(s->children[i].fd);
         frames_fini(&s->children[i].frames);
     }
-    if (s->signal_fd >= 0)
-        close(s->signal_fd);
     far_leave(&s->callers);
     if (s->far_fd >= 0)
         close(s->far_fd);
-    sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+    signals_release(&s->signals);
     free(s->children);
     free(s->endings);
     free(s->polls);
@@ -117,15 +100,17 @@ static _Noreturn void be_rank(struct supervisor *s, unsigned rank, int fd,
     for (unsigned i = 0; i < rank; i++)
         if (s->children[i].fd >= 0)
             close(s->children[i].fd);
-    close(s->signal_fd);
+    close(s->signals.fd);
     if (s->far_fd >= 0)
         close(s->far_fd);
+    char called[RANK_CALLED_MAX];
     const struct birth birth = {
         .rank = rank,
+        .name = rank_called(s->endings, rank_name(s->launch), rank, called),
         .fd = fd,
         .supervisor = supervisor,
         .rendezvous = s->rendezvous,
-        .signals = &s->old_mask,
+        .signals = &s->signals.before,
         .far = s->far_fd >= 0 ? &s->far : NULL,
     };
     if (s->launch->program)
@@ -137,10 +122,12 @@ enum gw_err start_rank(struct supervisor *s, unsigned rank,
                        struct gw_error *why)
 {
     int ends[2];
+    char called[RANK_CALLED_MAX];
+    const char *name =
+        rank_called(s->endings, rank_name(s->launch), rank, called);
     pid_t supervisor = getpid();
     if (pipe2(ends, O_CLOEXEC) < 0)
-        return gw_fail_errno(why, "a pipe for %s %u", rank_name(s->launch),
-                             rank);
+        return gw_fail_errno(why, "a pipe for %s", name);
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
@@ -148,7 +135,7 @@ enum gw_err start_rank(struct supervisor *s, unsigned rank,
     }
     close(ends[1]);
     if (pid < 0) {
-        gw_fail_errno(why, "starting %s %u", rank_name(s->launch), rank);
+        gw_fail_errno(why, "starting %s", name);
         close(ends[0]);
         return why ? why->code : GW_ESYS;
     }

@@ -55,21 +55,31 @@ static unsigned first_failed(const struct ending *endings, unsigned ranks,
     return ranks;
 }
 
+const char *rank_called(const struct ending *endings, const char *name,
+                        unsigned rank, char out[RANK_CALLED_MAX])
+{
+    if (endings[rank].name[0])
+        return endings[rank].name;
+    snprintf(out, RANK_CALLED_MAX, "%s %u", name, rank);
+    return out;
+}
+
 /* How it died, after "rank 2 (pid 4711) ". */
 static void obituary(const struct ending *ending, char *text, size_t bytes)
 {
-    int status = ending->status;
+    char end[PROCESS_END_MAX];
     if (ending->host[0])
         snprintf(text, bytes, "ended without a result");
     else if (ending->silent_ms > 0)
         snprintf(text, bytes, "did not respond for %u ms (stopped or hanging)",
                  ending->silent_ms);
-    else if (WIFSIGNALED(status))
-        snprintf(text, bytes, "was killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
     else
-        snprintf(text, bytes, "exited with status %d%s", WEXITSTATUS(status),
-                 ending->told || ending->program ? "" : " without a result");
+        snprintf(text, bytes, "%s%s%s",
+                 WIFSIGNALED(ending->status) ? "was " : "",
+                 process_end(ending->status, end),
+                 WIFSIGNALED(ending->status) || ending->told || ending->program
+                     ? ""
+                     : " without a result");
 }
 
 /* "; 2 more died" and one survivor's own words. */
@@ -77,9 +87,10 @@ static enum gw_err tell_death(const struct ending *endings, unsigned ranks,
                               unsigned dead, const char *name,
                               struct gw_error *why)
 {
-    char how[128], more[32] = "", who[96];
+    char how[128], more[32] = "", who[128], called[RANK_CALLED_MAX];
     const struct ending *first = &endings[dead];
-    snprintf(who, sizeof who, "%s %u (pid %d%s%s)", name, dead, (int)first->pid,
+    snprintf(who, sizeof who, "%s (pid %d%s%s)",
+             rank_called(endings, name, dead, called), (int)first->pid,
              first->host[0] ? " on " : "", first->host);
     obituary(&endings[dead], how, sizeof how);
     unsigned others = 0;
@@ -92,13 +103,15 @@ static enum gw_err tell_death(const struct ending *endings, unsigned ranks,
         witness = first_failed(endings, ranks, false);
     if (witness == ranks)
         return gw_fail(why, GW_ELOST, "%s %s%s", who, how, more);
-    return gw_fail(why, GW_ELOST, "%s %s%s; %s %u: %s", who, how, more, name,
-                   witness, endings[witness].result.text);
+    return gw_fail(why, GW_ELOST, "%s %s%s; %s: %s", who, how, more,
+                   rank_called(endings, name, witness, called),
+                   endings[witness].result.text);
 }
 
 enum gw_err verdict_of(const struct ending *endings, unsigned ranks,
                        const char *name, struct gw_error *why)
 {
+    char called[RANK_CALLED_MAX];
     unsigned dead = first_dead(endings, ranks);
     if (dead < ranks)
         return tell_death(endings, ranks, dead, name, why);
@@ -106,11 +119,13 @@ enum gw_err verdict_of(const struct ending *endings, unsigned ranks,
     if (rank == ranks)
         rank = first_failed(endings, ranks, true);
     if (rank < ranks)
-        return gw_fail(why, endings[rank].result.code, "%s %u: %s", name, rank,
+        return gw_fail(why, endings[rank].result.code, "%s: %s",
+                       rank_called(endings, name, rank, called),
                        endings[rank].result.text);
     for (unsigned i = 0; i < ranks; i++)
         if (endings[i].shot)
-            return gw_fail(why, GW_EINTERNAL, "%s %u (pid %d) did not finish",
-                           name, i, (int)endings[i].pid);
+            return gw_fail(why, GW_EINTERNAL, "%s (pid %d) did not finish",
+                           rank_called(endings, name, i, called),
+                           (int)endings[i].pid);
     return GW_OK;
 }

@@ -4,7 +4,7 @@
  * rows as fast as they can, and then count. The parts:
  *
  *   bench.c          options, rows
- *   bench_run.c      the processes, from their birth to their end
+ *   bench_run.c      the launch: a server's life, the controller, the end
  *   bench_worker.c   one worker: requests, and what they took
  *   bench_keys.c     which keys, and what must be stored under them at the end
  */
@@ -76,21 +76,21 @@ struct bench_report {
     unsigned sample_count;
     double samples_us[BENCH_SAMPLES_MAX];
     struct gw_ps_counts counts;
-    struct gw_error error;
 };
 
 struct bench_shared {
     uint64_t token;
-    char controller[64]; /* its endpoint */
-    char directory[256]; /* of its log; "": not made yet */
-    _Atomic bool ending; /* the parent sees to the end */
+    char controller[64];   /* its endpoint */
+    char directory[256];   /* of its log; "": not made yet */
+    _Atomic bool placed;   /* slots have their servers: workers may begin */
+    _Atomic unsigned left; /* workers that have not ended */
     struct bench_report workers[BENCH_WORKERS_MAX];
-    struct gw_error servers[BENCH_SERVERS_MAX];
 };
 
-/* In a worker's process: all of it. What goes wrong is in its report. */
-void bench_worker(const struct bench *bench, struct bench_shared *shared,
-                  unsigned worker);
+/* In a worker's process: all of it. */
+GW_MUST_CHECK enum gw_err bench_worker(const struct bench *bench,
+                                       struct bench_shared *shared,
+                                       unsigned worker, struct gw_error *why);
 void bench_endpoint(const struct bench_shared *shared, unsigned node,
                     char out[64]);
 

@@ -1,45 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The processes of a benchmark: servers and workers are forked first, while
- * this process has one thread; then it starts a controller in threads, awaits
- * that all slots have their places, and lets the workers go. They are its
- * children and die with it.
+ * The processes of a benchmark: a launch of workers, and of servers beside
+ * them. When all have been forked this process starts a controller in threads,
+ * awaits that all slots have their places, and lets the workers go.
  *
- *     parent    fork all -> controller -> placed -> go -> workers end -> stop
+ *     parent    fork all -> controller -> placed -> workers end -> servers end
  *     server    start, serve until told to stop
- *     worker    await go -> measure -> end
+ *     worker    await placed -> measure -> end
  */
 #include "bench.h"
 #include "psnode/controllers.h"
 #include "psnode/psnode.h"
 
+#include "common/launch.h"
 #include "common/ports.h"
+#include "common/process.h"
 
-#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILDREN_MAX = BENCH_SERVERS_MAX + BENCH_WORKERS_MAX, LOOK_MS = 20 };
 #define PLACE_NS UINT64_C(30000000000)
-#define END_NS   UINT64_C(2000000000)
 
 struct stage {
     const struct bench *bench;
     struct bench_shared *shared;
-    int go[2]; /* workers wait until its writing end is closed */
-    struct controllers *controllers;
-    struct ports ports;       /* the controller's */
-    pid_t pids[CHILDREN_MAX]; /* servers, then workers; 0: has ended */
-    unsigned count;
-    sigset_t before;
+    struct controllers *controllers; /* NULL: not started */
+    struct ports ports;              /* the controller's */
+    uint64_t since_ns; /* the controller was started, or slots were placed */
+    pid_t parent;
 };
 
 void bench_endpoint(const struct bench_shared *shared, unsigned node,
@@ -55,21 +47,20 @@ static void remove_log(const struct bench_shared *shared)
         directory_remove(shared->directory);
 }
 
-/* ---- children ---- */
-
-/* Until it is told to, or the parent was killed: then the first one tidies up.
- */
-static enum gw_err serve(const struct stage *stage, unsigned number,
-                         struct gw_error *why)
+static void nap(long ms)
 {
-    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000};
+    const struct timespec nap = {.tv_nsec = ms * 1000000};
+    nanosleep(&nap, NULL);
+}
+
+/* ---- ranks ---- */
+
+static enum gw_err start_server(const struct stage *stage, unsigned number,
+                                struct gw_ps_server **server,
+                                struct gw_error *why)
+{
     char endpoint[64];
-    struct gw_ps_server *server;
     struct gw_ps_server_config config = stage->bench->settings.server;
-    sigset_t end;
-    sigemptyset(&end);
-    sigaddset(&end, SIGTERM);
-    sigprocmask(SIG_BLOCK, &end, NULL);
     bench_endpoint(stage->shared, SERVER_NODES + number, endpoint);
     config.node = SERVER_NODES + number;
     config.endpoint = endpoint;
@@ -79,140 +70,56 @@ static enum gw_err serve(const struct stage *stage, unsigned number,
     config.controller_endpoints[0] = stage->shared->controller;
     config.wire = stage->bench->wire;
     config.seed = stage->bench->seed;
-    enum gw_err code = gw_ps_server_start(&config, &server, why);
+    return gw_ps_server_start(&config, server, why);
+}
+
+/* The parent was killed. getppid still returns its number until its last
+ * thread has ended, so a signal of its own reports its death. */
+static volatile sig_atomic_t orphaned;
+
+static void on_orphaned(int number)
+{
+    (void)number;
+    orphaned = 1;
+}
+
+/* Until SIGTERM, or the death of the parent: then the first one tidies up. */
+static enum gw_err serve(const struct stage *stage, unsigned number,
+                         struct gw_error *why)
+{
+    struct gw_ps_server *server;
+    signal(SIGUSR1, on_orphaned);
+    if (!process_follow(stage->parent, SIGUSR1))
+        orphaned = 1;
+    enum gw_err code = start_server(stage, number, &server, why);
     if (code)
         return code;
-    do
+    do {
+        nap(20);
         code = gw_ps_server_error(server, why);
-    while (!code && sigtimedwait(&end, NULL, &look) != SIGTERM);
+    } while (!code && !interrupted && !orphaned);
     gw_ps_server_destroy(&server);
-    if (number == 0 && !atomic_load(&stage->shared->ending))
+    if (orphaned && number == 0)
         remove_log(stage->shared);
+    else if (!code && !orphaned && atomic_load(&stage->shared->left) > 0)
+        code = gw_fail(why, GW_ESYS, "it has ended");
     return code;
 }
 
-static _Noreturn void live(struct stage *stage, unsigned i, pid_t parent)
+static enum gw_err live(struct gw_comm *comm, struct reporter *report,
+                        void *context, struct gw_error *why)
 {
-    /* The parent asks us to end. */
-    static const int theirs[] = {SIGINT, SIGHUP, SIGQUIT};
-    const struct bench *bench = stage->bench;
-    struct gw_error why = {.code = GW_OK};
-    char go;
-    prctl(PR_SET_PDEATHSIG, i < bench->servers ? SIGTERM : SIGKILL);
-    if (getppid() != parent)
-        _exit(gw_err_exit(GW_EINTERNAL));
-    close(stage->go[1]);
-    for (size_t k = 0; k < sizeof theirs / sizeof *theirs; k++)
-        signal(theirs[k], SIG_IGN);
-    sigprocmask(SIG_SETMASK, &stage->before, NULL);
-    if (i < bench->servers) {
-        if (serve(stage, i, &why))
-            stage->shared->servers[i] = why;
-        _exit(gw_err_exit(why.code));
-    }
-    if (read(stage->go[0], &go, 1) == 0)
-        bench_worker(bench, stage->shared, i - bench->servers);
-    _exit(gw_err_exit(stage->shared->workers[i - bench->servers].error.code));
-}
-
-static enum gw_err start_children(struct stage *stage, struct gw_error *why)
-{
-    pid_t parent = getpid();
-    unsigned wanted = stage->bench->servers + stage->bench->workers;
-    while (stage->count < wanted) {
-        pid_t pid = fork();
-        if (pid < 0)
-            return gw_fail_errno(why, "a process");
-        if (pid == 0)
-            live(stage, stage->count, parent);
-        stage->pids[stage->count++] = pid;
-    }
-    return GW_OK;
-}
-
-static void tell_name(const struct stage *stage, unsigned i, char out[32])
-{
-    bool serves = i < stage->bench->servers;
-    snprintf(out, 32, "%s %u", serves ? "server" : "worker",
-             serves ? i : i - stage->bench->servers);
-}
-
-/* What a child that has ended left behind; GW_OK: all was well. */
-static enum gw_err judge_end(const struct stage *stage, unsigned i, int status,
-                             struct gw_error *why)
-{
-    char name[32];
-    const struct gw_error *said =
-        i < stage->bench->servers
-            ? &stage->shared->servers[i]
-            : &stage->shared->workers[i - stage->bench->servers].error;
-    tell_name(stage, i, name);
-    if (WIFSIGNALED(status))
-        return gw_fail(why, GW_ESYS, "%s was killed by signal %d (%s)", name,
-                       WTERMSIG(status), strsignal(WTERMSIG(status)));
-    if (said->code)
-        return gw_fail(why, said->code, "%s: %.400s", name, said->text);
-    if (WEXITSTATUS(status) != 0)
-        return gw_fail(why, GW_ESYS, "%s exited with status %d", name,
-                       WEXITSTATUS(status));
-    return GW_OK;
-}
-
-/* Takes note of who has ended; a server has no reason to before it is told. */
-static enum gw_err reap(struct stage *stage, bool ending, struct gw_error *why)
-{
-    int status;
-    enum gw_err code = GW_OK;
-    for (unsigned i = 0; i < stage->count; i++) {
-        if (stage->pids[i] == 0 ||
-            waitpid(stage->pids[i], &status, WNOHANG) != stage->pids[i])
-            continue;
-        stage->pids[i] = 0;
-        if (code || ending)
-            continue;
-        code = judge_end(stage, i, status, why);
-        if (!code && i < stage->bench->servers)
-            code = gw_fail(why, GW_ESYS, "server %u has ended", i);
-    }
+    const struct stage *stage = context;
+    unsigned rank = report_rank(report), workers = stage->bench->workers;
+    (void)comm;
+    if (rank >= workers)
+        return serve(stage, rank - workers, why);
+    signal(SIGTERM, SIG_DFL); /* it may wait for something that never comes */
+    while (!atomic_load(&stage->shared->placed))
+        nap(1);
+    enum gw_err code = bench_worker(stage->bench, stage->shared, rank, why);
+    atomic_fetch_sub(&stage->shared->left, 1);
     return code;
-}
-
-static unsigned alive(const struct stage *stage, unsigned from)
-{
-    unsigned count = 0;
-    for (unsigned i = from; i < stage->count; i++)
-        count += stage->pids[i] != 0;
-    return count;
-}
-
-static void signal_all(const struct stage *stage, int number)
-{
-    for (unsigned i = 0; i < stage->count; i++)
-        if (stage->pids[i] != 0)
-            kill(stage->pids[i], number);
-}
-
-static void nap(void)
-{
-    const struct timespec nap = {.tv_nsec = 1000000};
-    nanosleep(&nap, NULL);
-}
-
-static void end_children(struct stage *stage)
-{
-    uint64_t until_ns = gw_now_ns() + END_NS;
-    if (stage->shared)
-        atomic_store(&stage->shared->ending, true);
-    signal_all(stage, SIGTERM);
-    while (alive(stage, 0) && gw_now_ns() < until_ns) {
-        (void)!reap(stage, true, NULL);
-        nap();
-    }
-    signal_all(stage, SIGKILL);
-    while (alive(stage, 0)) {
-        (void)!reap(stage, true, NULL);
-        nap();
-    }
 }
 
 /* ---- the controller ---- */
@@ -223,7 +130,6 @@ static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
     char raft[1][32], observer[64];
     const char *const rafts[] = {raft[0]};
     const char *const endpoints[] = {shared->controller};
-    assert(shared);
     if (!directory_make(shared->directory, sizeof shared->directory))
         return gw_fail_errno(why, "a directory for the controller");
     if (ports_hold(&stage->ports, raft, 1, why))
@@ -239,95 +145,78 @@ static enum gw_err start_controller(struct stage *stage, struct gw_error *why)
                                               .replicas =
                                                   stage->bench->replicas,
                                               .servers = stage->bench->servers};
+    stage->since_ns = gw_now_ns();
     return controllers_start(&config, &stage->controllers, why);
 }
 
-/* Does not return GW_OK before the slots are placed. */
-static enum gw_err await_placed(struct stage *stage, struct gw_error *why)
+static enum gw_err look_at_time(const struct stage *stage, struct gw_error *why)
 {
-    uint64_t until_ns = gw_now_ns() + PLACE_NS;
-    for (;;) {
-        struct controllers_seen seen = controllers_look(stage->controllers);
-        enum gw_err code = reap(stage, false, why);
-        if (!code)
-            code = controllers_error(stage->controllers, why);
-        if (code)
-            return code;
-        if (interrupted)
-            return gw_fail(why, GW_EINTR, "interrupted");
-        if (seen.slots && seen.placed == seen.slots)
-            return GW_OK;
-        if (gw_now_ns() > until_ns)
-            return gw_fail(why, GW_ETIMEOUT,
-                           "only %u of %u servers have joined", seen.servers,
-                           stage->bench->servers);
-        controllers_wait(stage->controllers, LOOK_MS);
-    }
+    struct controllers_seen seen = controllers_look(stage->controllers);
+    uint64_t ns = gw_now_ns() - stage->since_ns;
+    bool placed = atomic_load(&stage->shared->placed);
+    if (!placed && ns > PLACE_NS)
+        return gw_fail(why, GW_ETIMEOUT, "only %u of %u servers have joined",
+                       seen.servers, stage->bench->servers);
+    if (placed && common.timeout_ns && ns > common.timeout_ns)
+        return gw_fail(why, GW_ETIMEOUT, "%u workers have not finished",
+                       atomic_load(&stage->shared->left));
+    return GW_OK;
 }
 
-static enum gw_err await_workers(struct stage *stage, struct gw_error *why)
+static enum gw_err look(void *context, struct gw_error *why)
 {
-    enum gw_err code = GW_OK;
-    uint64_t began_ns = gw_now_ns();
-    while (!code && alive(stage, stage->bench->servers)) {
-        code = reap(stage, false, why);
-        if (!code)
-            code = controllers_error(stage->controllers, why);
-        if (!code && interrupted)
-            code = gw_fail(why, GW_EINTR, "interrupted");
-        if (!code && common.timeout_ns &&
-            gw_now_ns() - began_ns > common.timeout_ns)
-            code = gw_fail(why, GW_ETIMEOUT, "%u workers have not finished",
-                           alive(stage, stage->bench->servers));
-        nap();
+    struct stage *stage = context;
+    if (!stage->controllers)
+        return start_controller(stage, why);
+    if (interrupted) /* by the terminal: SIGHUP, SIGQUIT */
+        return gw_fail(why, GW_EINTR, "interrupted");
+    struct controllers_seen seen = controllers_look(stage->controllers);
+    if (!atomic_load(&stage->shared->placed) && seen.slots > 0 &&
+        seen.placed == seen.slots) {
+        stage->since_ns = gw_now_ns();
+        atomic_store(&stage->shared->placed, true);
     }
-    return code;
+    enum gw_err code = controllers_error(stage->controllers, why);
+    return code ? code : look_at_time(stage, why);
 }
 
 /* ---- all of it ---- */
 
-static enum gw_err begin(struct stage *stage, struct gw_error *why)
+static enum gw_err share(struct stage *stage, struct gw_error *why)
 {
-    struct sigaction usual = {.sa_handler = SIG_DFL};
     struct bench_shared *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return gw_fail_errno(why, "memory for reports");
     stage->shared = shared;
+    atomic_store(&shared->left, stage->bench->workers);
     if (getrandom(&shared->token, sizeof shared->token, 0) < 0)
         return gw_fail_errno(why, "random numbers");
     bench_endpoint(shared, CONTROLLER_NODES, shared->controller);
-    if (pipe(stage->go) != 0)
-        return gw_fail_errno(why, "a pipe");
-    sigaction(SIGCHLD, &usual, NULL);
-    sigprocmask(SIG_BLOCK, NULL, &stage->before);
-    return start_children(stage, why);
+    return GW_OK;
 }
 
 enum gw_err bench_run(const struct bench *bench, struct bench_shared **shared,
                       struct gw_error *why)
 {
-    struct stage stage = {.bench = bench, .go = {-1, -1}};
+    struct stage stage = {.bench = bench, .parent = getpid()};
+    const struct launch launch = {.ranks = bench->workers + bench->servers,
+                                  .servers = bench->servers,
+                                  .rank_name = "worker",
+                                  .no_comm = true,
+                                  .no_pin = true, /* they have threads */
+                                  .rank_main = live,
+                                  .look = look,
+                                  .context = &stage};
     interrupt_by_terminal();
-    enum gw_err code = begin(&stage, why);
+    enum gw_err code = share(&stage, why);
     if (!code)
-        code = start_controller(&stage, why);
-    if (!code)
-        code = await_placed(&stage, why);
-    if (!code) {
-        close(stage.go[1]);
-        stage.go[1] = -1;
-        code = await_workers(&stage, why);
-    }
-    end_children(&stage);
+        code = launch_run(&launch, why);
     controllers_stop(&stage.controllers);
     ports_let_go(&stage.ports);
     if (stage.shared)
         remove_log(stage.shared);
-    for (unsigned e = 0; e < 2; e++)
-        if (stage.go[e] >= 0)
-            close(stage.go[e]);
     *shared = stage.shared;
     return code;
 }

@@ -234,21 +234,19 @@ static enum gw_err work(struct worker *w, unsigned number, struct gw_error *why)
     return code ? code : judge(w, why);
 }
 
-void bench_worker(const struct bench *bench, struct bench_shared *shared,
-                  unsigned number)
+enum gw_err bench_worker(const struct bench *bench, struct bench_shared *shared,
+                         unsigned number, struct gw_error *why)
 {
     static struct worker worker;
-    struct bench_report *report = &shared->workers[number];
-    struct gw_error why;
     worker.bench = bench;
     worker.shared = shared;
-    worker.report = report;
-    if (work(&worker, number, &why))
-        report->error = why;
+    worker.report = &shared->workers[number];
+    enum gw_err code = work(&worker, number, why);
     gw_ps_close(&worker.ps);
     for (unsigned l = 0; l < BENCH_LISTS_MAX; l++)
         gw_free(worker.values[l]);
     for (unsigned d = 0; d < DEPTH_MAX; d++)
         gw_free(worker.out[d]);
     bench_keys_fini(&worker.keys);
+    return code;
 }

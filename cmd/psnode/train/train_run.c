@@ -30,19 +30,11 @@ struct follow {
     pid_t supervisor;
 };
 
-/* An answer with a code is an error here. */
 static enum gw_err ask(struct attach *attach, json_t *request,
-                       uint64_t timeout_ns, json_t **data, struct gw_error *why)
+                       uint64_t timeout_ns, struct gw_error *why)
 {
     json_t *answer;
-    enum gw_err code = attach_ask(attach, request, timeout_ns, &answer, why);
-    if (code)
-        return code;
-    code = (enum gw_err)integer_of(answer, "code", GW_EINTERNAL);
-    if (code)
-        gw_fail(why, code, "%s", text_of(answer, "text", "no reason is given"));
-    else if (data)
-        *data = json_incref(json_object_get(answer, "data"));
+    enum gw_err code = attach_do(attach, request, timeout_ns, &answer, why);
     json_decref(answer);
     return code;
 }
@@ -55,7 +47,7 @@ static enum gw_err slow(struct follow *f, unsigned worker, uint64_t ns,
     return ask(f->attach,
                json_pack("{s:s, s:s, s:i, s:I}", "verb", "slow", "role",
                          "worker", "node", (int)worker, "ns", (json_int_t)ns),
-               ASK_NS, NULL, why);
+               ASK_NS, why);
 }
 
 static enum gw_err slow_all(struct follow *f, struct gw_error *why)
@@ -75,7 +67,7 @@ static enum gw_err give_work(struct follow *f, struct gw_error *why)
 {
     json_t *request = work_options_encode(&f->job->run.work);
     json_object_set_new(request, "verb", json_string("train"));
-    return ask(f->attach, request, ASK_NS, NULL, why);
+    return ask(f->attach, request, ASK_NS, why);
 }
 
 /* ---- start ---- */
@@ -113,13 +105,6 @@ static enum gw_err start(struct follow *f, struct train_job *job,
 
 /* ---- until it is done ---- */
 
-static enum gw_err ask_status(struct follow *f, json_t **status,
-                              struct gw_error *why)
-{
-    return ask(f->attach, json_pack("{ss}", "verb", "status"), ASK_NS, status,
-               why);
-}
-
 static void nap(uint64_t ns)
 {
     const struct timespec nap = {.tv_nsec = (long)ns};
@@ -130,7 +115,7 @@ static void nap(uint64_t ns)
 static enum gw_err look(struct follow *f, bool *done, struct gw_error *why)
 {
     json_t *status;
-    enum gw_err code = ask_status(f, &status, why);
+    enum gw_err code = attach_status(f->attach, ASK_NS, &status, why);
     if (code)
         return code;
     *done = integer_of(status, "done", 0) > 0;
@@ -175,7 +160,7 @@ static enum gw_err tell_timeout(struct follow *f, struct gw_error *why)
 {
     json_t *status;
     char trouble[200];
-    enum gw_err code = ask_status(f, &status, why);
+    enum gw_err code = attach_status(f->attach, ASK_NS, &status, why);
     if (code)
         return code;
     const json_t *clock = json_object_get(status, "clocks");
@@ -220,10 +205,10 @@ static void take_down(struct follow *f)
     struct gw_error why;
     int was_interrupted = interrupted;
     interrupted = 0; /* else nothing would wait for an answer */
-    enum gw_err code = f->attach
-                           ? ask(f->attach, json_pack("{ss}", "verb", "down"),
-                                 ASK_NS, NULL, &why)
-                           : GW_EINTR; /* while we attached */
+    enum gw_err code =
+        f->attach
+            ? ask(f->attach, json_pack("{ss}", "verb", "down"), ASK_NS, &why)
+            : GW_EINTR; /* while we attached */
     if (code && code != GW_EUNREACH && f->supervisor > 0)
         kill(f->supervisor, SIGTERM);
     attach_close(&f->attach);
@@ -258,7 +243,7 @@ enum gw_err train_snapshot(const char *run, const char *directory,
     code = ask(attach,
                json_pack("{s:s, s:s, s:I}", "verb", "snapshot", "directory",
                          whole, "timeout_ns", (json_int_t)timeout_ns),
-               timeout_ns, NULL, why);
+               timeout_ns, why);
     attach_close(&attach);
     return code;
 }

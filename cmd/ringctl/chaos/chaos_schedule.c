@@ -90,7 +90,7 @@ static enum gw_err find_processes(struct schedule *s, struct gw_error *why)
 {
     size_t i;
     json_t *status, *item;
-    enum gw_err code = ask_data("status", &status, why);
+    enum gw_err code = ask_status(&status, why);
     if (code)
         return code;
     s->servers = integer_of(status, "servers", 0) > 0;

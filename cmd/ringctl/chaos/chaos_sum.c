@@ -33,7 +33,7 @@ static enum gw_err await_more(struct gw_error *why)
 {
     json_t *status, *answer = NULL;
     char condition[96];
-    enum gw_err code = ask_data("status", &status, why);
+    enum gw_err code = ask_status(&status, why);
     if (code)
         return code;
     bool works = strcmp(text_of(status, "state", ""), "training") == 0 ||
@@ -69,7 +69,7 @@ enum gw_err chaos_sum_tell(struct output *output, struct gw_error *why)
     unsigned all = 0;
     enum gw_err stuck = await_more(why);
     struct gw_error told = *why;
-    enum gw_err code = ask_data("status", &status, why);
+    enum gw_err code = ask_status(&status, why);
     if (code)
         return code;
     for (unsigned k = 0; k < CHAOS_KINDS; k++)

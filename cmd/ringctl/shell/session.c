@@ -132,8 +132,8 @@ static void take_down(struct owned *o)
     json_t *answer;
     if (attach_open(o->run, &attach, &why))
         return;
-    enum gw_err code = ask_at(attach, json_pack("{ss}", "verb", "down"),
-                              ask_timeout_ns(), &answer, &why);
+    enum gw_err code = attach_do(attach, json_pack("{ss}", "verb", "down"),
+                                 ask_timeout_ns(), &answer, &why);
     attach_close(&attach);
     if (code && code != GW_EUNREACH) {
         kill(o->supervisor, SIGTERM);

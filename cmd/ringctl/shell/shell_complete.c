@@ -69,20 +69,18 @@ static void offer_nodes(const char *verb)
 {
     struct attach *attach;
     struct gw_error why;
-    json_t *answer, *node;
+    json_t *status, *node;
     size_t i;
     if (session_attach(&attach, &why) ||
-        ask_at(attach, json_pack("{ss}", "verb", "status"), STATUS_NS, &answer,
-               &why)) {
+        attach_status(attach, STATUS_NS, &status, &why)) {
         session_detach();
         return;
     }
-    const json_t *status = json_object_get(answer, "data");
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
         offer_node(verb, node);
     }
-    json_decref(answer);
+    json_decref(status);
 }
 
 static void offer_runs(void)

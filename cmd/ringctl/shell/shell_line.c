@@ -35,19 +35,17 @@ static void make_prompt(char out[PROMPT_MAX])
 {
     struct attach *attach;
     struct gw_error why;
-    json_t *answer;
+    json_t *status;
     snprintf(out, PROMPT_MAX, "ringctl> ");
     if (session_attach(&attach, &why) ||
-        ask_at(attach, json_pack("{ss}", "verb", "status"), PROMPT_NS, &answer,
-               &why)) {
+        attach_status(attach, PROMPT_NS, &status, &why)) {
         session_detach();
         return;
     }
-    const json_t *status = json_object_get(answer, "data");
     snprintf(out, PROMPT_MAX, "%s e%" PRId64 " %" PRId64 " alive> ",
              text_of(status, "run", "?"), integer_of(status, "epoch", 0),
              integer_of(status, "alive", 0));
-    json_decref(answer);
+    json_decref(status);
 }
 
 static void on_line(char *line)

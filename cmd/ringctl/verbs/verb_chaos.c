@@ -100,7 +100,7 @@ static unsigned mark_members(struct chaos *chaos, const json_t *status)
 static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
 {
     json_t *status;
-    enum gw_err code = ask_data("status", &status, why);
+    enum gw_err code = ask_status(&status, why);
     if (code)
         return code;
     replicas =
@@ -250,7 +250,7 @@ static enum gw_err bring_controllers(unsigned with_full_disk, json_t **answer,
 {
     json_t *status, *node;
     size_t i;
-    enum gw_err code = ask_data("status", &status, why);
+    enum gw_err code = ask_status(&status, why);
     *answer = NULL;
     if (code)
         return code;

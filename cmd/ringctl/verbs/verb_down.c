@@ -23,8 +23,8 @@ static enum gw_err take_down(struct attach *attach, json_t **answer,
 {
     char run[64];
     snprintf(run, sizeof run, "%s", attach_run(attach));
-    enum gw_err code = ask_at(attach, json_pack("{ss}", "verb", "down"),
-                              ask_timeout_ns(), answer, why);
+    enum gw_err code = attach_do(attach, json_pack("{ss}", "verb", "down"),
+                                 ask_timeout_ns(), answer, why);
     if (code == GW_EUNREACH) {
         *answer =
             json_pack("{so}", "text", json_sprintf("run %s has ended", run));

@@ -73,7 +73,7 @@ static int show(const struct target *ends, char **names)
     struct gw_error why;
     json_t *status;
     int result = 0;
-    if (ask_data("status", &status, &why))
+    if (ask_status(&status, &why))
         return complain(&why);
     int from = target_number(ends[0]), to = target_number(ends[1]);
     json_t *rule = find_rule(status, from, to);

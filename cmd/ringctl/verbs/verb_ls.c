@@ -16,16 +16,13 @@ static json_t *find_status(const char *name, bool *lives)
 {
     struct attach *attach;
     struct gw_error why;
-    json_t *answer = NULL, *status = NULL;
+    json_t *status;
     *lives = attach_open(name, &attach, &why) == GW_OK;
     if (!*lives)
         return runs_read(name, "summary.json");
-    if (!ask_at(attach, json_pack("{ss}", "verb", "status"), ask_timeout_ns(),
-                &answer, &why))
-        status = json_incref(json_object_get(answer, "data"));
-    json_decref(answer);
+    enum gw_err code = attach_status(attach, ask_timeout_ns(), &status, &why);
     attach_close(&attach);
-    return status;
+    return code ? NULL : status;
 }
 
 static const struct field fields[] = {

@@ -282,7 +282,7 @@ static int print_rows(json_t *status)
 /* The living run's, or what is left of one that has ended. */
 static enum gw_err find_status(json_t **status, struct gw_error *why)
 {
-    enum gw_err code = ask_data("status", status, why);
+    enum gw_err code = ask_status(status, why);
     if (code != GW_EUNREACH)
         return code;
     *status = runs_read(session_run(), "summary.json");

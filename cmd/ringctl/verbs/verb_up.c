@@ -148,7 +148,7 @@ static int tell(const char *run, uint64_t seed)
     char text[512];
     struct gw_error why;
     json_t *status;
-    if (ask_data("status", &status, &why))
+    if (ask_status(&status, &why))
         return complain(&why);
     describe(status, run, text, sizeof text);
     describe_topology(status, text, sizeof text);

@@ -51,12 +51,10 @@ static void say(const struct lines *l, const char *text)
 static enum gw_err say_status(struct lines *l, struct gw_error *why)
 {
     char text[256], loss[48] = "";
-    json_t *answer;
-    enum gw_err code = ask_at(l->attach, json_pack("{ss}", "verb", "status"),
-                              ask_timeout_ns(), &answer, why);
+    json_t *s;
+    enum gw_err code = attach_status(l->attach, ask_timeout_ns(), &s, why);
     if (code)
         return code;
-    const json_t *s = json_object_get(answer, "data");
     if (!isnan(real_of(s, "loss")))
         snprintf(loss, sizeof loss, ", loss %.6g", real_of(s, "loss"));
     snprintf(text, sizeof text,
@@ -64,7 +62,7 @@ static enum gw_err say_status(struct lines *l, struct gw_error *why)
              text_of(s, "state", "?"), integer_of(s, "step", 0), loss,
              integer_of(s, "alive", 0), integer_of(s, "epoch", 0));
     say(l, text);
-    json_decref(answer);
+    json_decref(s);
     l->next_ns += every_ns;
     return GW_OK;
 }

@@ -6,6 +6,7 @@
 #include "orders.h"
 
 #include "common/attach.h"
+#include "common/text/json_get.h"
 
 #include <base/thread.h>
 
@@ -27,20 +28,15 @@ struct orders {
 
 static const uint64_t PATIENCE_NS = 3000000000;
 
-/* One request; *code is what the supervisor thinks of it. */
+/* One request; *code is how it went. */
 static void ask(struct orders *o, json_t *request, enum gw_err *code,
                 char *said, size_t size)
 {
     struct gw_error why;
     json_t *answer;
-    *code = attach_ask(o->attach, request, PATIENCE_NS, &answer, &why);
-    if (*code) {
-        snprintf(said, size, "%.190s", why.text);
-        return;
-    }
-    const char *text = json_string_value(json_object_get(answer, "text"));
-    *code = (enum gw_err)json_integer_value(json_object_get(answer, "code"));
-    snprintf(said, size, "%.190s", text ? text : "");
+    *code = attach_do(o->attach, request, PATIENCE_NS, &answer, &why);
+    snprintf(said, size, "%.190s",
+             *code ? why.text : text_of(answer, "text", ""));
     json_decref(answer);
 }
 

@@ -196,20 +196,17 @@ static void know_status(struct run_source *r, const json_t *status)
 static enum gw_err learn_members(struct run_source *r, struct gw_error *why)
 {
     static const uint64_t PATIENCE_NS = 2000000000;
-    json_t *answer;
-    enum gw_err err =
-        attach_ask(r->attach, json_pack("{s:s}", "verb", "status"), PATIENCE_NS,
-                   &answer, why);
+    json_t *status;
+    enum gw_err err = attach_status(r->attach, PATIENCE_NS, &status, why);
     if (err)
         return err;
-    json_t *status = json_object_get(answer, "data");
     know_status(r, status);
     bool more = json_is_array(json_object_get(status, "controller_list"));
     if (more && !r->watch)
         err = status_watch_new(attach_run(r->attach), &r->watch, why);
     if (more && !err)
         status_watch_give(r->watch, status);
-    json_decref(answer);
+    json_decref(status);
     return err;
 }
 

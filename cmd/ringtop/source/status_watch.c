@@ -24,28 +24,23 @@ struct status_watch {
     json_t *newest;
 };
 
+/* Steals `status`. */
 static void keep(struct status_watch *w, json_t *status)
 {
     pthread_mutex_lock(&w->mutex);
     json_decref(w->newest);
-    w->newest = json_incref(status);
+    w->newest = status;
     pthread_mutex_unlock(&w->mutex);
 }
 
 static enum gw_err ask(struct status_watch *w)
 {
     struct gw_error why;
-    json_t *answer;
-    enum gw_err code =
-        attach_ask(w->attach, json_pack("{s:s}", "verb", "status"), PATIENCE_NS,
-                   &answer, &why);
-    if (code)
-        return code;
-    json_t *status = json_object_get(answer, "data");
-    if (status)
+    json_t *status;
+    enum gw_err code = attach_status(w->attach, PATIENCE_NS, &status, &why);
+    if (!code)
         keep(w, status);
-    json_decref(answer);
-    return GW_OK;
+    return code;
 }
 
 /* False: it is time to quit. */
@@ -128,7 +123,5 @@ json_t *status_watch_take(struct status_watch *w)
 
 void status_watch_give(struct status_watch *w, const json_t *status)
 {
-    json_t *copy = json_deep_copy(status);
-    keep(w, copy);
-    json_decref(copy);
+    keep(w, json_deep_copy(status));
 }

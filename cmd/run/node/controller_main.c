@@ -12,14 +12,11 @@
 #include <base/clock.h>
 #include <cluster/controller/controller.h>
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-enum { LOOK_MS = 20 };
 
 struct keeper {
     struct birth birth;
@@ -32,7 +29,6 @@ struct keeper {
     uint64_t severed; /* controllers' nodes, as the controller was told */
     struct gw__controller_status told;
     uint64_t told_ns;
-    _Alignas(16) char buffer[POST_BYTES_MAX];
     uint64_t described; /* the newest order to tell what it knows */
 };
 
@@ -46,8 +42,9 @@ static void on_sigterm(int number)
 
 /* ---- orders and notes ---- */
 
-static void obey(struct keeper *keeper, const struct orders *orders)
+static void obey(void *context, const struct orders *orders)
 {
+    struct keeper *keeper = context;
     uint64_t changed = keeper->severed ^ orders->severed;
     if (orders->clock_rate < keeper->clock_rate ||
         orders->clock_rate > keeper->clock_rate)
@@ -70,21 +67,6 @@ static void obey(struct keeper *keeper, const struct orders *orders)
             gw__controller_cut(keeper->controller, n, orders->severed >> n & 1);
     }
     keeper->severed = keeper->controller ? orders->severed : 0;
-}
-
-static void take_orders(struct keeper *keeper)
-{
-    enum post_kind kind = POST_KINDS;
-    size_t bytes;
-    for (;;) {
-        enum gw_err code = post_receive(POST_FD, keeper->buffer, &kind, &bytes);
-        if (code == GW_PENDING)
-            return;
-        if (code == GW_ECLOSED)
-            _exit(gw_err_exit(GW_ECLOSED)); /* the supervisor is gone */
-        if (code == GW_OK && kind == POST_ORDERS)
-            obey(keeper, (const struct orders *)(void *)keeper->buffer);
-    }
 }
 
 /* HELLOs come all the time: what changes by them alone can wait. */
@@ -146,15 +128,9 @@ static enum gw_err start(struct keeper *keeper, struct gw_error *why)
 
 static enum gw_err keep(struct keeper *keeper, struct gw_error *why)
 {
-    struct pollfd polls[] = {{.fd = POST_FD, .events = POLLIN},
-                             {.fd = keeper->wake_fd, .events = POLLIN}};
     enum gw_err code = GW_OK;
-    eventfd_t woken;
     while (!code && !keeper->end && !terminated) {
-        poll(polls, 2, LOOK_MS);
-        if (polls[1].revents)
-            eventfd_read(keeper->wake_fd, &woken);
-        take_orders(keeper);
+        orders_await(keeper->wake_fd, false, obey, keeper);
         send_note(keeper);
         outbox_send(keeper->outbox, POST_FD); /* what has no room goes later */
         code = gw__controller_error(keeper->controller, why);

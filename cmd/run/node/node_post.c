@@ -11,19 +11,16 @@
 #include <base/thread.h>
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 20 };
 #define NOTE_NS UINT64_C(20000000)
 
 struct poster {
     struct node *node;
-    _Alignas(16) char buffer[POST_BYTES_MAX];
     struct node_note note;
     uint64_t sent; /* hash of the last that was */
     uint64_t sent_ns;
@@ -105,8 +102,9 @@ static void tell_known(struct node *node)
     post_known(text);
 }
 
-static void obey(struct node *node, const struct orders *orders)
+static void obey(void *context, const struct orders *orders)
 {
+    struct node *node = context;
     if (orders->end)
         _exit(0); /* the run is over: nothing here outlives it */
     outbox_want(node->outbox, orders->events);
@@ -127,21 +125,6 @@ static void obey(struct node *node, const struct orders *orders)
     node->leave = node->leave || orders->leave;
     pthread_cond_broadcast(&node->changed);
     pthread_mutex_unlock(&node->lock);
-}
-
-static void take_orders(struct poster *poster)
-{
-    enum post_kind kind = POST_KINDS;
-    size_t bytes;
-    for (;;) {
-        enum gw_err code = post_receive(POST_FD, poster->buffer, &kind, &bytes);
-        if (code == GW_PENDING)
-            return;
-        if (code == GW_ECLOSED)
-            _exit(gw_err_exit(GW_ECLOSED)); /* the supervisor is gone */
-        if (code == GW_OK && kind == POST_ORDERS)
-            obey(poster->node, (const struct orders *)(void *)poster->buffer);
-    }
 }
 
 /* ---- leaving ---- */
@@ -256,14 +239,7 @@ static void *post(void *context)
     struct node *node = context;
     poster.node = node;
     while (!is_over(node)) {
-        short want = poster.blocked ? POLLIN | POLLOUT : POLLIN;
-        struct pollfd polls[] = {{.fd = POST_FD, .events = want},
-                                 {.fd = node->wake_fd, .events = POLLIN}};
-        eventfd_t woken;
-        poll(polls, 2, LOOK_MS);
-        if (polls[1].revents)
-            eventfd_read(node->wake_fd, &woken);
-        take_orders(&poster);
+        orders_await(node->wake_fd, poster.blocked, obey, node);
         see_to_leaving(node);
         poster.blocked = false;
         send_note(&poster);

@@ -4,16 +4,19 @@
  */
 #include "post.h"
 
+#include "common/process.h"
 #include "common/serving.h"
 
 #include <cluster/driver/describe.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -112,6 +115,32 @@ enum gw_err post_receive(int fd, void *buffer, enum post_kind *kind,
     return whole ? GW_OK : GW_EDATA;
 }
 
+static _Alignas(16) char buffer[POST_BYTES_MAX]; /* a child's, of one reader */
+
+void orders_await(int wake_fd, bool blocked,
+                  void (*obey)(void *context, const struct orders *orders),
+                  void *context)
+{
+    enum { LOOK_MS = 20 };
+    struct pollfd polls[] = {
+        {.fd = POST_FD, .events = blocked ? POLLIN | POLLOUT : POLLIN},
+        {.fd = wake_fd, .events = POLLIN}};
+    enum post_kind kind = POST_KINDS;
+    enum gw_err code;
+    eventfd_t woken;
+    size_t bytes;
+    poll(polls, 2, LOOK_MS);
+    if (polls[1].revents)
+        eventfd_read(wake_fd, &woken);
+    while ((code = post_receive(POST_FD, buffer, &kind, &bytes)) !=
+           GW_PENDING) {
+        if (code == GW_ECLOSED)
+            _exit(gw_err_exit(GW_ECLOSED)); /* the supervisor is gone */
+        if (code == GW_OK && kind == POST_ORDERS)
+            obey(context, (const struct orders *)(void *)buffer);
+    }
+}
+
 void post_known(const char *more)
 {
     enum { KNOWN_MAX = 32768 };
@@ -129,17 +158,33 @@ void post_known(const char *more)
 
 /* ---- birth ---- */
 
+_Noreturn void post_become(int fd, bool silent, char *const *arguments)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (fd == POST_FD)
+        fcntl(fd, F_SETFD, 0);
+    else
+        dup2(fd, POST_FD);
+    int nothing = silent ? open("/dev/null", O_RDWR) : -1;
+    if (nothing >= 0) {
+        dup2(nothing, STDIN_FILENO);
+        dup2(nothing, STDOUT_FILENO);
+        dup2(nothing, STDERR_FILENO);
+    }
+    close_range(POST_FD + 1, ~0U, 0);
+    execv("/proc/self/exe", arguments);
+    _exit(EXEC_FAILED);
+}
+
 bool post_born(int argc, char **argv, struct birth *birth)
 {
-    static _Alignas(16) char buffer[POST_BYTES_MAX];
     enum post_kind kind = POST_KINDS;
     size_t bytes = 0;
     sigset_t none;
     pid_t parent = argc > 2 ? (pid_t)strtol(argv[2], NULL, 10) : 0;
-    /* The order matters: asked for first, then looked whether it was in time.
-     */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (parent <= 0 || getppid() != parent)
+    if (parent <= 0 || !process_follow(parent, SIGKILL))
         return false;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

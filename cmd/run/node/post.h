@@ -27,6 +27,7 @@
 
 enum {
     POST_FD = 3, /* in every child */
+    EXEC_FAILED = 127,
     POST_BYTES_MAX = 1 << 16,
     POST_EVENTS_MAX = 512, /* in a message */
     FILE_MAX = 4096,
@@ -193,6 +194,12 @@ void post_endpoint_of(uint64_t token, unsigned node, char out[ENDPOINT_MAX]);
 /* GW_PENDING: no room now (never when `wait`); GW_ECLOSED: nobody listens. */
 enum gw_err post_send(int fd, enum post_kind kind, const void *data,
                       size_t bytes, bool wait);
+/* A child: waits 20 ms at most for orders, for its eventfd, and, if it is
+ * `blocked`, for room; then obeys all of them. Ends it without a supervisor.
+ */
+void orders_await(int wake_fd, bool blocked,
+                  void (*obey)(void *context, const struct orders *orders),
+                  void *context);
 /* A child: what its drivers know, and `more`, to the supervisor. */
 void post_known(const char *more);
 /* One message into `buffer` (POST_BYTES_MAX, aligned for the structs above).
@@ -201,6 +208,9 @@ void post_known(const char *more);
 GW_MUST_CHECK enum gw_err post_receive(int fd, void *buffer,
                                        enum post_kind *kind, size_t *bytes);
 
+/* Between fork and exec: becomes this same program, started again, with `fd` as
+ * its POST_FD; `silent`: without the terminal. Or leaves with EXEC_FAILED. */
+_Noreturn void post_become(int fd, bool silent, char *const *arguments);
 /* A child's first act: dies with `parent`, takes its birth. False: the parent
  * has gone meanwhile, or what came is no birth. */
 GW_MUST_CHECK bool post_born(int argc, char **argv, struct birth *birth);

@@ -23,9 +23,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { POLL_FIXED = 5, REQUEST_MAX = 1 << 15, LOOK_MS = 100 };
@@ -39,11 +37,10 @@ static enum gw_err hear_starter(struct run *run, struct gw_error *why)
 {
     static char text[REQUEST_MAX];
     ssize_t bytes = recv(run->starter, text, sizeof text, 0);
-    json_t *json = bytes > 0 ? json_loadb(text, (size_t)bytes, 0, NULL) : NULL;
-    if (!json)
+    run->given = bytes > 0 ? json_loadb(text, (size_t)bytes, 0, NULL) : NULL;
+    if (!run->given)
         return gw_fail(why, GW_EINTERNAL, "missing options of the run");
-    enum gw_err code = options_decode(json, &run->room, &run->options, why);
-    json_decref(json);
+    enum gw_err code = options_decode(run->given, &run->options, why);
     return code ? code : options_check(&run->options, why);
 }
 
@@ -101,25 +98,15 @@ static enum gw_err look_at_work(struct run *run, struct gw_error *why)
 
 static enum gw_err catch_signals(struct run *run, struct gw_error *why)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-        return gw_fail_errno(why, "signals");
-    run->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return run->signals < 0 ? gw_fail_errno(why, "signals") : GW_OK;
+    return signals_take(&run->signals, why);
 }
 
 static void run_init(struct run *run)
 {
     run->starter = POST_FD;
-    run->folder.fd = run->signals = -1;
-    run->began_ns = gw_now_ns();
-    run->began_s = (json_int_t)time(NULL);
+    run->folder.fd = run->signals.fd = -1;
     fcntl(run->starter, F_SETFD, FD_CLOEXEC);
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
         child_init(&run->workers[n], GW__WORKER, n);
@@ -134,18 +121,13 @@ static enum gw_err write_papers(struct run *run, struct gw_error *why)
     char endpoint[ENDPOINT_MAX];
     const struct run_options *o = &run->options;
     json_t *facts = json_pack(
-        "{s:s, s:o, s:I, s:i, s:i, s:i, s:s, s:s, s:I, s:I}", "run",
-        run->folder.name, "command",
+        "{s:o, s:I, s:i, s:i, s:i, s:s, s:I}", "command",
         json_string_nocheck(o->command ? o->command : ""), "seed",
         (json_int_t)o->seed, "ranks", (int)o->ranks, "servers", (int)o->servers,
-        "controllers", run->controller_count ? (int)run->controller_count : 1,
-        "wire", o->wire ? o->wire : "shm", "version", GW_VERSION, "began",
-        run->began_s, "pid", (json_int_t)getpid());
-    enum gw_err code =
-        run_folder_write_json(&run->folder, "run.json", facts, why);
+        "controllers", (int)controllers_all(run), "wire",
+        o->wire ? o->wire : "shm", "pid", (json_int_t)getpid());
     post_endpoint(run->token, "run", endpoint);
-    return code ? code
-                : run_folder_write(&run->folder, "endpoint", endpoint, why);
+    return run_folder_publish(&run->folder, facts, endpoint, why);
 }
 
 static enum gw_err start_members(struct run *run, struct gw_error *why)
@@ -240,7 +222,7 @@ static void form(struct run *run)
             gw_fail(&run->failed, GW_EINTR, given_up);
     } else if (starter_gone(run)) {
         gw_fail(&run->failed, GW_EINTR, given_up);
-    } else if (gw_now_ns() - run->began_ns > FORM_NS) {
+    } else if (gw_now_ns() - run->folder.began_ns > FORM_NS) {
         explain_forming(run);
     }
 }
@@ -249,9 +231,9 @@ static void form(struct run *run)
 
 static void take_signals(struct run *run)
 {
-    struct signalfd_siginfo info;
-    while (read(run->signals, &info, sizeof info) == sizeof info) {
-        if (info.ssi_signo == SIGCHLD)
+    int number;
+    while ((number = signals_next(&run->signals))) {
+        if (number == SIGCHLD)
             children_reap(run);
         else
             run->over = true;
@@ -273,7 +255,7 @@ static unsigned fill(struct run *run, zmq_pollitem_t *items)
     unsigned count = 0;
     items[count++] = (zmq_pollitem_t){.socket = run->serving.requests};
     items[count++] = (zmq_pollitem_t){.socket = run->serving.events};
-    items[count++] = (zmq_pollitem_t){.fd = run->signals};
+    items[count++] = (zmq_pollitem_t){.fd = run->signals.fd};
     items[count++] = (zmq_pollitem_t){.fd = control_fd(run)};
     for (unsigned i = 0; i < count; i++)
         items[i].events = ZMQ_POLLIN;
@@ -322,22 +304,6 @@ static void turn(struct run *run)
 
 /* ---- the end ---- */
 
-static void write_summary(struct run *run, json_t *status)
-{
-    struct gw_error why;
-    if (run->folder.fd < 0)
-        return;
-    json_object_set_new(status, "began", json_integer(run->began_s));
-    json_object_set_new(status, "seconds",
-                        json_real((double)(gw_now_ns() - run->began_ns) / 1e9));
-    json_object_set_new(status, "error",
-                        run->failed.code ? json_string_nocheck(run->failed.text)
-                                         : json_null());
-    json_incref(status);
-    if (run_folder_write_json(&run->folder, "summary.json", status, &why))
-        fprintf(stderr, "%s\n", why.text);
-}
-
 static void end(struct run *run)
 {
     run->ending = true;
@@ -345,11 +311,10 @@ static void end(struct run *run)
     children_end(run);
     control_stop(run);
     if (run->serving.events)
-        events_farewell(run);
+        serving_farewell(&run->serving);
     events_close(run);
-    write_summary(run, status);
-    if (run->folder.fd >= 0)
-        unlinkat(run->folder.fd, "endpoint", 0);
+    run_folder_conclude(&run->folder, json_incref(status),
+                        run->failed.code ? run->failed.text : NULL);
     if (run->serving.requests)
         later_end(run);
     if (run->downer.bytes)
@@ -358,8 +323,6 @@ static void end(struct run *run)
     else
         json_decref(status);
     serving_close(&run->serving);
-    if (run->signals >= 0)
-        close(run->signals);
     if (run->folder.fd >= 0)
         close(run->folder.fd);
 }

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 500, PATIENCE_MS = 5, EXEC_FAILED = 127 };
+enum { GRACE_MS = 500, PATIENCE_MS = 5 };
 
 /* ---- who is who ---- */
 
@@ -117,13 +117,18 @@ unsigned controllers_all(const struct run *run)
     return run->controller_count ? run->controller_count : 1;
 }
 
+bool controller_is_alive(const struct run *run, unsigned number)
+{
+    const struct child *child = &run->controllers[number];
+    return run->controller_count == 0 /* ourselves */ ||
+           (child->pid > 0 && !child->paused);
+}
+
 unsigned controllers_alive(const struct run *run)
 {
     unsigned count = 0;
-    if (run->controller_count == 0)
-        return 1; /* ourselves */
-    for (unsigned c = 0; c < run->controller_count; c++)
-        count += run->controllers[c].pid > 0 && !run->controllers[c].paused;
+    for (unsigned c = 0; c < controllers_all(run); c++)
+        count += controller_is_alive(run, c);
     return count;
 }
 
@@ -174,22 +179,6 @@ static void make_birth(const struct run *run, const struct child *child,
     make_orders(run, child, &birth->orders);
 }
 
-/* In the child: only what is safe between fork and exec. */
-static _Noreturn void become(int fd, char *const *arguments)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    if (fd == POST_FD) {
-        fcntl(fd, F_SETFD, 0);
-    } else {
-        dup2(fd, POST_FD);
-    }
-    close_range(POST_FD + 1, ~0U, 0);
-    execv("/proc/self/exe", arguments);
-    _exit(EXEC_FAILED);
-}
-
 static enum gw_err spawn(struct run *run, struct child *child, int fd,
                          struct gw_error *why)
 {
@@ -206,7 +195,7 @@ static enum gw_err spawn(struct run *run, struct child *child, int fd,
         return gw_fail_errno(why, "a process for %s %u",
                              gw__role_name(child->role), child->number);
     if (pid == 0)
-        become(fd, arguments);
+        post_become(fd, false, arguments);
     child->pid = pid;
     return GW_OK;
 }
@@ -345,21 +334,18 @@ void child_receive(struct run *run, struct child *child, unsigned most)
 
 static void tell_end(struct run *run, struct child *child, int status)
 {
-    char name[32];
+    char name[32], end[PROCESS_END_MAX];
     size_t room = sizeof child->text;
     child_name(child, name);
     if (child->left)
         snprintf(child->text, room, "left");
     else if (child->text[0])
         return; /* its own last words */
-    else if (WIFSIGNALED(status))
-        snprintf(child->text, room, "killed by signal %d (%s)",
-                 WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else if (WEXITSTATUS(status) == EXEC_FAILED && !child->noted)
+    else if (WIFEXITED(status) && WEXITSTATUS(status) == EXEC_FAILED &&
+             !child->noted)
         snprintf(child->text, room, "the program could not be started");
     else
-        snprintf(child->text, room, "exited with status %d",
-                 WEXITSTATUS(status));
+        snprintf(child->text, room, "%s", process_end(status, end));
     if (!run->formed && !run->ending && !run->failed.code)
         gw_fail(&run->failed, GW_ELOST, "%s: %s", name, child->text);
 }
@@ -385,11 +371,9 @@ void children_reap(struct run *run)
 {
     struct child *child;
     int status;
-    pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        for (unsigned i = 0; (child = child_at(run, i)); i++)
-            if (child->pid == pid)
-                ended(run, child, status);
+    for (unsigned i = 0; (child = child_at(run, i)); i++)
+        if (child->pid > 0 && process_reap(child->pid, WNOHANG, &status))
+            ended(run, child, status);
 }
 
 static unsigned running(struct run *run)

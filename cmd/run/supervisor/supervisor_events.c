@@ -4,7 +4,7 @@
  * the recording when there is one. Members send chunk by chunk only while
  * somebody wants that.
  */
-#include "supervisor_parts.h"
+#include "supervisor_verbs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -192,11 +192,6 @@ void events_ended(struct run *run, const struct child *child)
     };
     if (!child->left && !run->ending)
         events_publish(run, &event, 1);
-}
-
-void events_farewell(struct run *run)
-{
-    serving_farewell(&run->serving);
 }
 
 void events_close(struct run *run)

@@ -9,7 +9,7 @@
  *
  * A refusal names the state that is in the way.
  */
-#include "supervisor_parts.h"
+#include "supervisor_verbs.h"
 
 #include <base/clock.h>
 

@@ -4,7 +4,7 @@
  * link's receiving end (between controllers also at the sending end, for their
  * log goes over sockets of its own).
  */
-#include "supervisor_parts.h"
+#include "supervisor_verbs.h"
 
 #include "run/link_words.h"
 

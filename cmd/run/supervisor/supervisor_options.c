@@ -7,8 +7,7 @@
 #include "policy.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,50 +23,121 @@ const struct work_options work_defaults = {
 
 static const char *const kinds[] = {"none", "train", "ops"};
 
+/* ---- what travels ---- */
+
+enum member_kind { TEXT, WHOLE, LONG, REAL };
+
+/* A member of the JSON object, and where it is in the struct. */
+struct member {
+    const char *name;
+    enum member_kind kind;
+    size_t at;
+    size_t room; /* TEXT: bytes, with the end, that it must fit into */
+};
+
+#define RUN(name, kind, room)                                                  \
+    {                                                                          \
+#name, kind, offsetof(struct run_options, name), room                  \
+    }
+static const struct member run_members[] = {
+    RUN(name, TEXT, RUN_NAME_MAX),
+    RUN(ranks, WHOLE, 0),
+    RUN(controllers, WHOLE, 0),
+    RUN(wire, TEXT, 8),
+    RUN(seed, LONG, 0),
+    RUN(pace_ns, LONG, 0),
+    RUN(command, TEXT, 512),
+    RUN(servers, WHOLE, 0),
+    RUN(replicas, WHOLE, 0),
+    RUN(slots, WHOLE, 0),
+    RUN(restore, TEXT, FILE_MAX),
+    RUN(straggler, TEXT, FILE_MAX),
+    RUN(topo, TEXT, FILE_MAX),
+    RUN(placement, TEXT, FILE_MAX),
+    RUN(slot_weights, TEXT, FILE_MAX),
+    RUN(suspicion, TEXT, FILE_MAX),
+    {NULL},
+};
+
+#define WORK(name, kind, room)                                                 \
+    {                                                                          \
+#name, kind, offsetof(struct work_options, name), room                 \
+    }
+static const struct member work_members[] = {
+    WORK(model, TEXT, 16),
+    WORK(network, TEXT, FILE_MAX),
+    WORK(file, TEXT, FILE_MAX),
+    {NULL},
+};
+/* Its "options". */
+static const struct member given_members[] = {
+    WORK(until, TEXT, 64),
+    WORK(test, TEXT, FILE_MAX),
+    WORK(epochs, WHOLE, 0),
+    WORK(batch, WHOLE, 0),
+    WORK(rate, REAL, 0),
+    WORK(momentum, REAL, 0),
+    WORK(l2, REAL, 0),
+    WORK(bytes, LONG, 0),
+    WORK(count, LONG, 0),
+    WORK(mode, TEXT, 32),
+    WORK(parts, WHOLE, 0),
+    WORK(settings, TEXT, RUN_SETTINGS_MAX),
+    WORK(snapshot, TEXT, FILE_MAX),
+    {NULL},
+};
+
 /* ---- to JSON ---- */
 
-static json_t *whole_or_null(unsigned number)
+/* NULL: a text that JSON cannot have. */
+static json_t *encode_one(const struct member *member, const void *from)
 {
-    return number == WORK_UNSAID ? json_null()
-                                 : json_integer((json_int_t)number);
+    const void *at = (const char *)from + member->at;
+    switch (member->kind) {
+    case TEXT:
+        return *(const char *const *)at ? json_string(*(const char *const *)at)
+                                        : json_null();
+    case WHOLE:
+        return *(const unsigned *)at == WORK_UNSAID
+                   ? json_null()
+                   : json_integer(*(const unsigned *)at);
+    case LONG:
+        return json_integer((json_int_t)(*(const uint64_t *)at));
+    case REAL:
+        break;
+    }
+    return isnan(*(const double *)at) ? json_null()
+                                      : json_real(*(const double *)at);
 }
 
-static json_t *real_or_null(double number)
+/* Steals `value`. NULL: JSON cannot hold one of the values. */
+static json_t *add(json_t *json, const char *name, json_t *value)
 {
-    return isnan(number) ? json_null() : json_real(number);
+    if (json_object_set_new(json, name, value) == 0)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static json_t *encode(const struct member *members, const void *from)
+{
+    json_t *json = json_object();
+    for (const struct member *m = members; m->name && json; m++)
+        json = add(json, m->name, encode_one(m, from));
+    return json;
 }
 
 json_t *work_options_encode(const struct work_options *work)
 {
-    json_t *given = json_pack(
-        "{s:s?, s:s?, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s?, s:i, s:s?, "
-        "s:s?}",
-        "until", work->until, "test", work->test, "epochs",
-        whole_or_null(work->epochs), "batch", whole_or_null(work->batch),
-        "rate", real_or_null(work->rate), "momentum",
-        real_or_null(work->momentum), "l2", real_or_null(work->l2), "bytes",
-        (json_int_t)work->bytes, "count", (json_int_t)work->count, "mode",
-        work->mode, "parts", (int)work->parts, "settings", work->settings,
-        "snapshot", work->snapshot);
-    return json_pack("{s:s, s:s?, s:s?, s:s?, s:o}", "kind", kinds[work->kind],
-                     "model", work->model, "network", work->network, "file",
-                     work->file, "options", given);
+    json_t *json = encode(work_members, work);
+    json = add(json, "kind", json_string(kinds[work->kind]));
+    return add(json, "options", encode(given_members, work));
 }
 
 json_t *options_encode(const struct run_options *options)
 {
-    return json_pack(
-        "{s:s?, s:i, s:i, s:s?, s:I, s:I, s:s?, s:i, s:i, s:i, s:s?, s:s?, "
-        "s:s?, s:s?, s:s?, s:s?, s:o}",
-        "name", options->name, "ranks", (int)options->ranks, "controllers",
-        (int)options->controllers, "wire", options->wire, "seed",
-        (json_int_t)options->seed, "pace_ns", (json_int_t)options->pace_ns,
-        "command", options->command, "servers", (int)options->servers,
-        "replicas", (int)options->replicas, "slots", (int)options->slots,
-        "restore", options->restore, "straggler", options->straggler, "topo",
-        options->topo, "placement", options->placement, "slot_weights",
-        options->slot_weights, "suspicion", options->suspicion, "work",
-        work_options_encode(&options->work));
+    return add(encode(run_members, options), "work",
+               work_options_encode(&options->work));
 }
 
 /* ---- from JSON ---- */
@@ -79,56 +149,40 @@ static enum gw_err odd(const char *name, const char *wanted,
     return gw_fail(why, GW_EINVAL, "\"%s\" must be %s", name, wanted);
 }
 
-static enum gw_err get_text(const json_t *json, const char *name, char *room,
-                            size_t size, const char **text,
-                            struct gw_error *why)
+static enum gw_err decode_one(const struct member *member, const json_t *json,
+                              void *at, struct gw_error *why)
 {
-    const json_t *value = json_object_get(json, name);
-    *text = NULL;
-    if (!value || json_is_null(value))
-        return GW_OK;
-    if (!json_is_string(value) || json_string_length(value) >= size)
-        return odd(name, "a short text", why);
-    snprintf(room, size, "%s", json_string_value(value));
-    *text = room;
+    json_int_t number = json_integer_value(json);
+    if (member->kind == TEXT && json_is_string(json) &&
+        json_string_length(json) < member->room)
+        *(const char **)at = json_string_value(json);
+    else if (member->kind == TEXT)
+        return odd(member->name, "a short text", why);
+    else if (member->kind == REAL && json_is_number(json))
+        *(double *)at = json_number_value(json);
+    else if (member->kind == REAL)
+        return odd(member->name, "a number", why);
+    else if (!json_is_integer(json))
+        return odd(member->name, "a whole number", why);
+    else if (member->kind == LONG)
+        *(uint64_t *)at = (uint64_t)number;
+    else if (number < 0 || number > INT32_MAX)
+        return odd(member->name, "from 0 to 2147483647", why);
+    else
+        *(unsigned *)at = (unsigned)number;
     return GW_OK;
 }
 
-static enum gw_err get_u64(const json_t *json, const char *name,
-                           uint64_t *number, struct gw_error *why)
+static enum gw_err decode(const struct member *members, const json_t *json,
+                          void *to, struct gw_error *why)
 {
-    const json_t *value = json_object_get(json, name);
-    if (!value || json_is_null(value))
-        return GW_OK;
-    if (!json_is_integer(value))
-        return odd(name, "a whole number", why);
-    *number = (uint64_t)json_integer_value(value);
-    return GW_OK;
-}
-
-static enum gw_err get_unsigned(const json_t *json, const char *name,
-                                unsigned *number, struct gw_error *why)
-{
-    uint64_t wide = 0;
-    const json_t *value = json_object_get(json, name);
-    enum gw_err code = get_u64(json, name, &wide, why);
-    if (!code && wide > INT32_MAX)
-        return odd(name, "from 0 to 2147483647", why);
-    if (!code && value && !json_is_null(value))
-        *number = (unsigned)wide;
+    enum gw_err code = GW_OK;
+    for (const struct member *m = members; m->name && !code; m++) {
+        const json_t *one = json_object_get(json, m->name);
+        if (one && !json_is_null(one))
+            code = decode_one(m, one, (char *)to + m->at, why);
+    }
     return code;
-}
-
-static enum gw_err get_real(const json_t *json, const char *name,
-                            double *number, struct gw_error *why)
-{
-    const json_t *value = json_object_get(json, name);
-    if (!value || json_is_null(value))
-        return GW_OK;
-    if (!json_is_number(value))
-        return odd(name, "a number", why);
-    *number = json_number_value(value);
-    return GW_OK;
 }
 
 static enum gw_err get_kind(const json_t *json, struct work_options *work,
@@ -147,72 +201,25 @@ static enum gw_err get_kind(const json_t *json, struct work_options *work,
     return odd("kind", "none, train or ops", why);
 }
 
-enum gw_err work_options_decode(const json_t *json, struct options_room *room,
-                                struct work_options *work, struct gw_error *why)
+enum gw_err work_options_decode(const json_t *json, struct work_options *work,
+                                struct gw_error *why)
 {
-    const json_t *options = json_object_get(json, "options");
     *work = work_defaults;
-    if (get_text(json, "model", room->model, sizeof room->model, &work->model,
-                 why) ||
-        get_text(json, "network", room->network, sizeof room->network,
-                 &work->network, why) ||
-        get_text(json, "file", room->file, sizeof room->file, &work->file,
-                 why) ||
-        get_text(options, "test", room->test, sizeof room->test, &work->test,
-                 why) ||
-        get_text(options, "until", room->until, sizeof room->until,
-                 &work->until, why) ||
-        get_unsigned(options, "epochs", &work->epochs, why) ||
-        get_unsigned(options, "batch", &work->batch, why) ||
-        get_real(options, "rate", &work->rate, why) ||
-        get_real(options, "momentum", &work->momentum, why) ||
-        get_real(options, "l2", &work->l2, why) ||
-        get_u64(options, "bytes", &work->bytes, why) ||
-        get_u64(options, "count", &work->count, why) ||
-        get_text(options, "mode", room->mode, sizeof room->mode, &work->mode,
-                 why) ||
-        get_unsigned(options, "parts", &work->parts, why) ||
-        get_text(options, "settings", room->settings, sizeof room->settings,
-                 &work->settings, why) ||
-        get_text(options, "snapshot", room->snapshot, sizeof room->snapshot,
-                 &work->snapshot, why) ||
-        get_kind(json, work, why))
-        return GW_EINVAL;
-    return GW_OK;
+    enum gw_err code = decode(work_members, json, work, why);
+    if (!code)
+        code =
+            decode(given_members, json_object_get(json, "options"), work, why);
+    return code ? code : get_kind(json, work, why);
 }
 
-enum gw_err options_decode(const json_t *json, struct options_room *room,
-                           struct run_options *options, struct gw_error *why)
+enum gw_err options_decode(const json_t *json, struct run_options *options,
+                           struct gw_error *why)
 {
     *options = (struct run_options){.ranks = 0};
-    if (get_text(json, "name", room->name, sizeof room->name, &options->name,
-                 why) ||
-        get_text(json, "wire", room->wire, sizeof room->wire, &options->wire,
-                 why) ||
-        get_text(json, "command", room->command, sizeof room->command,
-                 &options->command, why) ||
-        get_unsigned(json, "ranks", &options->ranks, why) ||
-        get_unsigned(json, "controllers", &options->controllers, why) ||
-        get_u64(json, "seed", &options->seed, why) ||
-        get_u64(json, "pace_ns", &options->pace_ns, why) ||
-        get_unsigned(json, "servers", &options->servers, why) ||
-        get_unsigned(json, "replicas", &options->replicas, why) ||
-        get_unsigned(json, "slots", &options->slots, why) ||
-        get_text(json, "restore", room->restore, sizeof room->restore,
-                 &options->restore, why) ||
-        get_text(json, "straggler", room->straggler, sizeof room->straggler,
-                 &options->straggler, why) ||
-        get_text(json, "topo", room->topo, sizeof room->topo, &options->topo,
-                 why) ||
-        get_text(json, "placement", room->placement, sizeof room->placement,
-                 &options->placement, why) ||
-        get_text(json, "slot_weights", room->slot_weights,
-                 sizeof room->slot_weights, &options->slot_weights, why) ||
-        get_text(json, "suspicion", room->suspicion, sizeof room->suspicion,
-                 &options->suspicion, why))
-        return GW_EINVAL;
-    return work_options_decode(json_object_get(json, "work"), room,
-                               &options->work, why);
+    enum gw_err code = decode(run_members, json, options, why);
+    return code ? code
+                : work_options_decode(json_object_get(json, "work"),
+                                      &options->work, why);
 }
 
 /* ---- what cannot be ---- */

@@ -11,20 +11,10 @@
 
 #include <jansson.h>
 
-/* Room for the texts of options that came as JSON. */
-struct options_room {
-    char name[RUN_NAME_MAX], wire[8], command[512];
-    char model[16], network[FILE_MAX], file[FILE_MAX], test[FILE_MAX];
-    char until[64], mode[32], settings[RUN_SETTINGS_MAX], snapshot[FILE_MAX];
-    char restore[FILE_MAX], straggler[FILE_MAX], topo[FILE_MAX];
-    char placement[FILE_MAX], slot_weights[FILE_MAX];
-    char suspicion[FILE_MAX];
-};
-
 json_t *options_encode(const struct run_options *options);
-/* GW_EINVAL: a member of a wrong kind, or too long. */
+/* Its texts are those of `json`. GW_EINVAL: a member of a wrong kind, or too
+ * long. */
 GW_MUST_CHECK enum gw_err options_decode(const json_t *json,
-                                         struct options_room *room,
                                          struct run_options *options,
                                          struct gw_error *why);
 /* GW_EINVAL, with the option and what it may be. */
@@ -33,7 +23,6 @@ GW_MUST_CHECK enum gw_err options_check(const struct run_options *options,
 
 /* Of {"model", "file", "options"}; see struct work_options. */
 GW_MUST_CHECK enum gw_err work_options_decode(const json_t *json,
-                                              struct options_room *room,
                                               struct work_options *work,
                                               struct gw_error *why);
 json_t *work_options_encode(const struct work_options *work);

@@ -11,8 +11,8 @@
  *   supervisor_child.c     its processes: started, told, heard, reaped
  *   supervisor_control.c   its controllers and its own ear at them: news
  *   supervisor_crew.c      parameter servers: who is there, what they are told
- *   supervisor_progress.c  how far they are, and as values of conditions
- *   supervisor_servers.c   the same as JSON
+ *   supervisor_progress.c  how far the run is, and as values of conditions
+ *   supervisor_servers.c   what only they have, as JSON
  *   supervisor_links.c     the rules of links
  *   supervisor_serve.c     requests in, answers out
  *   supervisor_verbs.c     the verbs, and what is asked of the run as a whole
@@ -22,7 +22,7 @@
  *   supervisor_ring.c      the order of the ring
  *   supervisor_life.c      the verbs about one node's life
  *   supervisor_wait.c      answers that come later
- *   supervisor_status.c    the run as JSON, and as values of conditions
+ *   supervisor_status.c    the run as JSON
  *   supervisor_recovery.c  deaths, and what became of them
  *   supervisor_resumed.c   until when
  *   supervisor_known.c     joins that take too long
@@ -32,6 +32,7 @@
 #define SUPERVISOR_PARTS_H
 
 #include "common/key.h"
+#include "common/process.h"
 #include "common/serving.h"
 #include "policy.h"
 #include "run/condition.h"
@@ -141,18 +142,16 @@ struct recording;
 
 struct run {
     struct run_options options;
-    struct options_room room;
+    json_t *given;           /* has their texts */
+    char snapshot[FILE_MAX]; /* options.work.snapshot, set later */
     struct run_folder folder;
-    struct { /* what all parties know: times that it was asked for, and where
-                the answers go */
+    struct { /* times that all members were asked; their answers */
         uint64_t asked;
         char path[PATH_MAX + 32];
     } known;
     int starter; /* who started us, until it has its answer; -1 */
-    int signals;
+    struct signal_file signals;
     uint64_t token;
-    uint64_t began_ns;
-    json_int_t began_s; /* since 1970 */
     bool formed, ending;
     struct gw_error failed; /* why it ends by itself */
     bool over;              /* the loop is to end */
@@ -234,6 +233,7 @@ bool child_lives(const struct child *child);
 bool child_is_whole(const struct run *run, const struct child *child);
 /* Such members whose processes are there. */
 unsigned members_alive(const struct run *run);
+bool controller_is_alive(const struct run *run, unsigned number);
 unsigned controllers_alive(const struct run *run);
 /* Those that there are to be, or the one inside. */
 unsigned controllers_all(const struct run *run);
@@ -272,7 +272,6 @@ bool control_status(const struct run *run, unsigned number,
 enum gw_err control_error(struct run *run, struct gw_error *why);
 /* What the observer was last told about trouble; "". */
 const char *control_text(struct run *run, char out[200]);
-
 /* A command to the controllers; its refusal makes control_admit try again. */
 void control_command(struct run *run, const struct gw__command *command);
 /* Accuses a process, unless it was a moment ago. */
@@ -313,24 +312,35 @@ uint64_t crew_ask(struct run *run, const struct errand_order *order);
 
 /* ---- supervisor_progress.c, supervisor_servers.c ---- */
 
-/* What is said of the units of work as a whole. */
+/* How far the run is as a whole. */
 struct progress_of {
-    uint64_t step, rounds, expected; /* units that the plan has */
-    uint64_t lost, doubled;
+    uint64_t step, op, data_epoch, lost, doubled;
+    unsigned parked, workers, servers;
+    bool all_parked, done, diverged, until;
+    double loss; /* newest of a ring; mean of what workers told last; NaN */
+    const struct node_note *judge; /* the note with a score, if any */
+    uint64_t work_ns;              /* that took so long */
+    /* of parameter servers */
+    uint64_t rounds, expected; /* units that the plan has */
     uint64_t replicas, slots_lost;
     double clock; /* of the slowest; NaN */
-    double loss;  /* mean of what the workers told last; NaN */
-    bool done, diverged;
-    const struct node_note *judge; /* the note with a score, if any */
 };
+void run_progress(const struct run *run, struct progress_of *progress);
 void servers_progress(const struct run *run, struct progress_of *progress);
-const char *servers_state(const struct run *run);
-void servers_values(const struct run *run, struct condition_values *values);
+/* "idle", "training", "done", "parked", "ended" */
+const char *progress_state(const struct run *run,
+                           const struct progress_of *progress);
+void status_values(const struct run *run, struct condition_values *values);
+double servers_uneven(const struct run *run);
 /* More workers than a round of this run has parts: what is said then; else "".
  */
 const char *servers_warn_idle(const struct run *run, char out[SENTENCE_MAX]);
-unsigned servers_parked(const struct run *run);
-json_t *servers_json(struct run *run);
+/* The part of servers in the status and in its result; their nodes. */
+void servers_status(const struct run *run, const struct progress_of *progress,
+                    json_t *status);
+void servers_result(const struct run *run, const struct score *score,
+                    json_t *result);
+void servers_nodes(const struct run *run, json_t *list);
 /* A worker as the clock has it; NULL: it has not asked yet. */
 const struct gw_ps_worker_status *servers_clock_of(const struct run *run,
                                                    unsigned node);
@@ -345,31 +355,6 @@ void serve_request(struct run *run, const struct asker *asker,
 void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
                   json_t *data, const char *format, ...) GW_PRINTF(5, 6);
 
-/* ---- the verbs ---- */
-
-struct request {
-    struct run *run;
-    const char *verb;
-    const json_t *json;
-    struct asker asker;
-};
-typedef void verb_function(const struct request *request);
-/* NULL: there is none of that name. */
-verb_function *verb_find(const char *name);
-verb_function verb_kill, verb_stop, verb_pause, verb_resume, verb_restart,
-    verb_drain, verb_add, verb_slow, verb_disk, verb_drift;
-verb_function verb_link, verb_cut, verb_heal, verb_pace, verb_topo, verb_order;
-verb_function verb_train, verb_snapshot, verb_mode;
-#define refuse(request, code, ...)                                             \
-    serve_answer((request)->run, &(request)->asker, code, NULL, __VA_ARGS__)
-/* The child that a number, or an object with "role" and "node", means. NULL:
- * none, and why. */
-struct child *child_named(struct run *run, const json_t *name,
-                          struct gw_error *why);
-/* A time that a request tells in nanoseconds; false: it is refused. */
-GW_MUST_CHECK bool request_ns(const struct request *request, uint64_t *ns);
-/* How long its asker wants to wait; 0: it does not say. */
-uint64_t request_timeout_ns(const struct request *request);
 /* "epoch 2, ring 0 1 3"; "epoch 9, 2 servers, 4 workers" */
 const char *ring_text(const struct run *run, char out[SENTENCE_MAX]);
 
@@ -401,17 +386,6 @@ GW_MUST_CHECK enum gw_err work_try(const struct run *run,
 
 /* ---- supervisor_wait.c ---- */
 
-/* Remembers to answer, at the latest after `timeout_ns` (0: no limit); refuses
- * when too many wait. Steals `condition`. */
-void later_wait(const struct request *request, struct condition *condition,
-                const char *text, uint64_t timeout_ns);
-void later_change(const struct request *request, enum later_kind kind,
-                  struct child *child, const char *done);
-void later_errand(const struct request *request, uint64_t id);
-/* When the ring has the order that is wanted. */
-void later_order(const struct request *request);
-/* Serves it when a controller leads; refuses when none does for long. */
-void later_lead(const struct request *request);
 /* Answers what is due. */
 void later_look(struct run *run);
 /* The next deadline; UINT64_MAX: none. */
@@ -422,16 +396,16 @@ void later_end(struct run *run);
 /* ---- supervisor_status.c ---- */
 
 json_t *status_json(struct run *run);
-/* "idle", "training", "done", "parked", "ended" */
-const char *status_state(const struct run *run);
-void status_values(const struct run *run, struct condition_values *values);
 /* Who does not do what is expected: "node 2 is paused, node 3 is joining". */
 const char *status_trouble(const struct run *run, char out[SENTENCE_MAX]);
 const char *child_state(const struct run *run, const struct child *child);
 /* For JSON: null for what is no number, texts as 16 digits. */
 json_t *real_json(double value);
 json_t *hex_json(uint64_t digest);
-json_t *controller_json(const struct run *run, unsigned number);
+void put(json_t *object, const char *name, uint64_t value);
+/* The fields of all members. */
+json_t *node_json(const struct run *run, const struct child *child,
+                  const char *phase);
 
 /* ---- supervisor_events.c ---- */
 
@@ -442,8 +416,6 @@ void events_subscriptions(struct run *run);
 enum event_level events_level(const struct run *run);
 /* The supervisor saw a process end. */
 void events_ended(struct run *run, const struct child *child);
-void events_farewell(struct run *run);
-verb_function verb_record;
 void events_close(struct run *run);
 void events_status(const struct run *run, json_t *status);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How far a run of parameter servers is, and the values of conditions.
+ * How far a run is, and the values of conditions.
  *
- * lost and doubled count units of work, by the clock's count against the plan.
+ * Of parameter servers lost and doubled count units of work, by the clock's count against the plan.
  * Of epochs * batches batches, each in its parts, every part is applied once
  * (`units`), but for those without which kofn closed a round and those that a
  * mode with +drop left out when their worker died (`skipped`):
@@ -18,7 +18,75 @@
 
 #include <math.h>
 
-/* ---- adding up ---- */
+/* ---- a ring ---- */
+
+/* Its state is that of the ring: it has not just come back, say. */
+static bool is_at_work(const struct run *run, const struct child *child)
+{
+    return child->noted && child->note.stage == STAGE_MEMBER &&
+           child->note.work == run->work.id;
+}
+
+/* Members with work left, and without. */
+struct members {
+    unsigned undone, done;
+};
+
+static void add_member(const struct run *run, const struct child *child,
+                       struct members *members, struct progress_of *p)
+{
+    const struct node_note *note = &child->note;
+    if (!child_is_member(run, child))
+        return;
+    if (note->ring.op > p->op)
+        p->op = note->ring.op;
+    if (!is_at_work(run, child)) {
+        members->undone += child->noted && note->stage == STAGE_MEMBER;
+        return;
+    }
+    if (note->step >= p->step) {
+        p->step = note->step;
+        p->loss = note->loss;
+        p->data_epoch = note->data_epoch;
+    }
+    members->done += note->done;
+    members->undone += !note->done;
+    if (!note->done)
+        return;
+    p->diverged = note->diverged;
+    p->until = note->until;
+    if (!note->scored)
+        return;
+    if (!p->judge)
+        p->judge = note;
+    if (note->score.ns > p->work_ns)
+        p->work_ns = note->score.ns;
+}
+
+static void ring_progress(const struct run *run, struct progress_of *p)
+{
+    const struct tally *most = &run->most;
+    struct members members = {0};
+    unsigned unparked = 0;
+    *p = (struct progress_of){
+        .loss = (double)NAN,
+        .lost = most->lost + most->samples_lost + most->sums_lost,
+        .doubled = most->doubled + most->samples_doubled + most->sums_doubled};
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
+        const struct child *child = &run->workers[n];
+        if (child->pid <= 0 || child->awaits)
+            continue;
+        p->workers++;
+        p->parked += child->note.ring.parked;
+        unparked += !child->note.ring.parked && child_is_member(run, child);
+        add_member(run, child, &members, p);
+    }
+    p->all_parked = p->parked > 0 && unparked == 0;
+    p->done = run->work.kind != WORK_NONE && members.done > 0 &&
+              members.undone == 0 && (run->work.kind != WORK_TRAIN || p->judge);
+}
+
+/* ---- parameter servers ---- */
 
 static uint64_t above(uint64_t a, uint64_t b)
 {
@@ -104,56 +172,75 @@ static void ask_workers(const struct run *run, struct progress_of *p)
 
 void servers_progress(const struct run *run, struct progress_of *p)
 {
-    *p = (struct progress_of){.clock = slowest(run)};
+    *p = (struct progress_of){.clock = slowest(run),
+                              .op = run->clock.units,
+                              .data_epoch = run->clock.epoch,
+                              .until = run->clock.until,
+                              .workers = crew_alive(run, GW__WORKER),
+                              .servers = crew_alive(run, GW__SERVER)};
+    for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
+        p->parked +=
+            run->servers[n].pid > 0 && run->servers[n].note.server.parked;
+    p->all_parked = p->servers > 0 && p->parked >= p->servers;
     count_units(run, p);
     count_slots(&run->news.routes, p);
     p->lost += p->slots_lost;
     ask_workers(run, p);
+    p->work_ns = p->judge ? p->judge->score.ns : 0;
 }
 
-unsigned servers_parked(const struct run *run)
+/* ---- both ---- */
+
+void run_progress(const struct run *run, struct progress_of *p)
 {
-    unsigned count = 0;
-    for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
-        count += run->servers[n].pid > 0 && run->servers[n].note.server.parked;
-    return count;
+    if (has_servers(run))
+        servers_progress(run, p);
+    else
+        ring_progress(run, p);
 }
 
-const char *servers_state(const struct run *run)
+const char *progress_state(const struct run *run, const struct progress_of *p)
 {
-    struct progress_of p;
-    servers_progress(run, &p);
     if (run->ending)
         return "ended";
-    if (p.done)
+    if (p->done)
         return "done";
-    unsigned servers = crew_alive(run, GW__SERVER);
-    if (servers > 0 && servers_parked(run) >= servers)
+    if (p->all_parked)
         return "parked";
     return run->work.kind == WORK_NONE ? "idle" : "training";
 }
 
-void servers_values(const struct run *run, struct condition_values *values)
+double servers_uneven(const struct run *run)
+{
+    return gw__slot_load_uneven(&run->load, &run->news.routes,
+                                run->load.servers);
+}
+
+void status_values(const struct run *run, struct condition_values *values)
 {
     struct progress_of p;
-    servers_progress(run, &p);
+    bool servers = has_servers(run);
+    run_progress(run, &p);
+    for (unsigned i = 0; i < COND_NAMES; i++)
+        values->of[i] = (double)NAN;
     values->of[COND_alive] = members_alive(run);
     values->of[COND_epoch] = (double)run->news.view.epoch;
-    values->of[COND_data_epoch] = (double)run->clock.epoch;
+    values->of[COND_data_epoch] = (double)p.data_epoch;
     values->of[COND_step] = (double)p.step;
-    values->of[COND_op] = (double)run->clock.units;
+    values->of[COND_op] = (double)p.op;
     values->of[COND_loss] = p.loss;
     values->of[COND_lost] = (double)p.lost;
     values->of[COND_doubled] = (double)p.doubled;
     values->of[COND_done] = p.done;
-    values->of[COND_parked] = servers_parked(run);
-    values->of[COND_workers] = crew_alive(run, GW__WORKER);
-    values->of[COND_servers] = crew_alive(run, GW__SERVER);
+    values->of[COND_parked] = p.parked;
+    values->of[COND_workers] = p.workers;
+    values->of[COND_servers] = p.servers;
+    values->of[COND_controllers] = controllers_alive(run);
+    if (!servers)
+        return;
     values->of[COND_replicas] = (double)p.replicas;
     values->of[COND_clock] = p.clock;
-    values->of[COND_controllers] = controllers_alive(run);
-    values->of[COND_uneven] =
-        gw__slot_load_uneven(&run->load, &run->news.routes, run->load.servers);
+    values->of[COND_uneven] = servers_uneven(run);
 }
 
 const char *servers_warn_idle(const struct run *run, char out[SENTENCE_MAX])

@@ -10,7 +10,7 @@
  *
  * All members are given the list; the one that admits applies it (gw_ring_order).
  */
-#include "supervisor_parts.h"
+#include "supervisor_verbs.h"
 
 #include <string.h>
 

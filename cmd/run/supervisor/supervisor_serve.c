@@ -3,7 +3,7 @@
  * Requests and answers (common/attach.h). Whatever comes gets an answer: what
  * is no JSON object, has no verb, or names none that there is, a refusal.
  */
-#include "supervisor_parts.h"
+#include "supervisor_verbs.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  *
  * A run of parameter servers as JSON: see common/attach.h.
  */
-#include "run/until.h"
 #include "supervisor_parts.h"
 
 #include <math.h>
@@ -11,37 +10,10 @@
 
 /* ---- nodes as JSON ---- */
 
-static void put(json_t *object, const char *name, uint64_t value)
-{
-    json_object_set_new(object, name, json_integer((json_int_t)value));
-}
-
 static void put_text(json_t *object, const char *name, const char *text)
 {
     json_object_set_new(object, name,
                         *text ? json_string_nocheck(text) : json_null());
-}
-
-static json_t *node_json(const struct run *run, const struct child *child,
-                         const char *phase)
-{
-    const struct node_note *note = &child->note;
-    bool there = child->pid > 0;
-    json_t *node = json_pack(
-        "{s:i, s:s, s:s, s:i, s:i, s:i, s:I, s:s?, s:i, s:I, s:o, s:n}", "node",
-        (int)child->number, "role", gw__role_name(child->role), "state",
-        child_state(run, child), "number", (int)child->node, "pid",
-        (int)child->pid, "rank", -1, "op", (json_int_t)note->worker.units,
-        "phase", there && *phase ? phase : NULL, "waits_for", -1, "step",
-        (json_int_t)note->step, "loss",
-        real_json(child->noted && child->role == GW__WORKER ? note->loss
-                                                            : (double)NAN),
-        "digest");
-    put(node, "slow_ns", child->slow_ns);
-    put(node, "rejoined", note->rejoined);
-    json_object_set_new(node, "text",
-                        json_string_nocheck(there ? note->text : child->text));
-    return node;
 }
 
 static void put_counts(json_t *node, const struct gw_ps_counts *c)
@@ -88,6 +60,7 @@ static json_t *worker_json(const struct run *run, const struct child *child)
     const struct worker_note *w = &child->note.worker;
     const struct gw_ps_worker_status *at = servers_clock_of(run, child->node);
     json_t *node = node_json(run, child, child->note.phase);
+    put(node, "number", child->node);
     double waited = w->worked_ns
                         ? (double)w->counts.waited_ns / (double)w->worked_ns
                         : (double)NAN;
@@ -126,6 +99,7 @@ static json_t *server_json(const struct run *run, const struct child *child)
                              s->parked  ? "parked"
                              : s->lease ? "serve"
                                         : "wait");
+    put(node, "number", child->node);
     put(node, "primaries", roles[GW_PS_PRIMARY]);
     put(node, "secondaries", roles[GW_PS_SECONDARY]);
     put(node, "learners", roles[GW_PS_LEARNER]);
@@ -154,18 +128,14 @@ static json_t *server_json(const struct run *run, const struct child *child)
     return node;
 }
 
-static json_t *nodes_json(const struct run *run)
+void servers_nodes(const struct run *run, json_t *list)
 {
-    json_t *list = json_array();
     for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
         if (run->servers[n].known)
             json_array_append_new(list, server_json(run, &run->servers[n]));
     for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
         if (run->workers[n].known)
             json_array_append_new(list, worker_json(run, &run->workers[n]));
-    for (unsigned c = 0; c < controllers_all(run); c++)
-        json_array_append_new(list, controller_json(run, c));
-    return list;
 }
 
 /* ---- slots, the clock, the curve ---- */
@@ -287,32 +257,16 @@ static json_t *curve_json(const struct run *run)
 
 /* ---- the whole ---- */
 
-static json_t *result_json(const struct run *run, const struct progress_of *p)
+void servers_result(const struct run *run, const struct score *score,
+                    json_t *result)
 {
-    static const struct score none = {.train_loss = (double)NAN,
-                                      .train_accuracy = (double)NAN,
-                                      .test_loss = (double)NAN,
-                                      .test_accuracy = (double)NAN};
-    const struct score *score = p->judge ? &p->judge->score : &none;
-    if (!p->done)
-        return json_null();
-    bool share = strcmp(score->quality, "accuracy") == 0;
-    json_t *result = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:s}",
-        "train_loss", real_json(score->train_loss), "train_accuracy",
-        real_json(share ? score->train_accuracy : (double)NAN), "test_loss",
-        real_json(score->test_loss), "test_accuracy",
-        real_json(share ? score->test_accuracy : (double)NAN), "train_quality",
-        real_json(score->train_accuracy), "test_quality",
-        real_json(score->test_accuracy), "steps", (json_int_t)p->step,
-        "data_epochs", (json_int_t)run->clock.epoch, "digest",
-        p->judge ? hex_json(score->digest) : json_null(), "seconds",
-        real_json(p->judge ? (double)score->ns / 1e9 : (double)NAN), "diverged",
-        (int)p->diverged, "ended", until_ended(p->diverged, run->clock.until));
+    json_object_set_new(result, "train_quality",
+                        real_json(score->train_accuracy));
+    json_object_set_new(result, "test_quality",
+                        real_json(score->test_accuracy));
     put_text(result, "quality", score->quality);
     if (run->errand.code && run->errand.last == run->errand.ended)
         put_text(result, "unsaved", run->errand.text);
-    return result;
 }
 
 static double units_per_second_of_all(const struct run *run)
@@ -323,53 +277,19 @@ static double units_per_second_of_all(const struct run *run)
     return sum;
 }
 
-static void put_progress(const struct run *run, const struct progress_of *p,
-                         json_t *status)
+void servers_status(const struct run *run, const struct progress_of *p,
+                    json_t *status)
 {
-    put(status, "alive", members_alive(run));
-    put(status, "epoch", run->news.view.epoch);
-    put(status, "data_epoch", run->clock.epoch);
-    put(status, "step", p->step);
-    put(status, "op", run->clock.units);
-    put(status, "lost", p->lost);
-    put(status, "doubled", p->doubled);
+    json_object_set_new(status, "clock", real_json(p->clock));
     put(status, "slots_lost", p->slots_lost);
-    put(status, "done", p->done);
-    put(status, "parked", servers_parked(run));
-    put(status, "workers", crew_alive(run, GW__WORKER));
     json_object_set_new(status, "units_per_second",
                         json_real(units_per_second_of_all(run)));
-    put(status, "servers", crew_alive(run, GW__SERVER));
     put(status, "replicas", p->replicas);
     put(status, "replicas_wanted", run->news.routes.replicas);
     json_object_set_new(status, "placement", json_string(run->policy.name));
-    json_object_set_new(status, "uneven",
-                        real_json(gw__slot_load_uneven(
-                            &run->load, &run->news.routes, run->load.servers)));
-    put(status, "controllers", controllers_all(run));
-    put(status, "controllers_alive", controllers_alive(run));
-    put(status, "events_dropped", run->dropped);
-    put(status, "pace_ns", run->pace_ns);
-    put(status, "recoveries_count", run->recovery_count);
-}
-
-json_t *servers_json(struct run *run)
-{
-    struct progress_of p;
-    servers_progress(run, &p);
-    json_t *status = json_pack(
-        "{s:s, s:s, s:I, s:o, s:i, s:i, s:s, s:o}", "run", run->folder.name,
-        "state", servers_state(run), "seed", (json_int_t)run->options.seed,
-        "loss", real_json(p.loss), "leader", control_leader(run), "pid",
-        (int)getpid(), "wire", run->options.wire ? run->options.wire : "shm",
-        "clock", real_json(p.clock));
-    put_progress(run, &p, status);
+    json_object_set_new(status, "uneven", real_json(servers_uneven(run)));
     put_text(status, "model", run->work.model);
-    json_object_set_new(status, "nodes", nodes_json(run));
-    json_object_set_new(status, "ring", json_array());
     json_object_set_new(status, "slots", slots_json(run));
-    json_object_set_new(status, "clocks", clock_json(run, &p));
+    json_object_set_new(status, "clocks", clock_json(run, p));
     json_object_set_new(status, "curve", curve_json(run));
-    json_object_set_new(status, "result", result_json(run, &p));
-    return status;
 }

@@ -23,27 +23,6 @@
 
 enum { ANSWER_MAX = 4096, LOOK_MS = 100, WAIT_S = 90 };
 
-/* In the grandchild: only what is safe between fork and exec. */
-static _Noreturn void become(int fd, char *const *arguments)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    if (fd == POST_FD)
-        fcntl(fd, F_SETFD, 0);
-    else
-        dup2(fd, POST_FD);
-    int nothing = open("/dev/null", O_RDWR);
-    if (nothing >= 0) {
-        dup2(nothing, STDIN_FILENO);
-        dup2(nothing, STDOUT_FILENO);
-        dup2(nothing, STDERR_FILENO);
-    }
-    close_range(POST_FD + 1, ~0U, 0);
-    execv("/proc/self/exe", arguments);
-    _exit(gw_err_exit(GW_EINTERNAL));
-}
-
 static enum gw_err spawn(int fd, struct gw_error *why)
 {
     char word[] = SUPERVISOR_WORD;
@@ -56,7 +35,7 @@ static enum gw_err spawn(int fd, struct gw_error *why)
         setsid();
         pid_t inner = fork();
         if (inner == 0)
-            become(fd, arguments);
+            post_become(fd, true, arguments);
         _exit(inner < 0);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The run as others see it: JSON (common/attach.h), and the values of
- * conditions. All of it is put together from the newest view and what the
- * members said last; nothing here changes anything.
+ * The run as others see it: JSON (common/attach.h). All of it is put together
+ * from the newest view and what the members said last; nothing here changes
+ * anything. What only parameter servers have is in supervisor_servers.c.
  */
 #include "run/until.h"
 #include "supervisor_parts.h"
@@ -33,133 +33,7 @@ const char *child_state(const struct run *run, const struct child *child)
     return child_is_whole(run, child) ? "alive" : "joining";
 }
 
-/* Its state is that of the ring: it has not just come back, say. */
-static bool is_at_work(const struct run *run, const struct child *child)
-{
-    return child->noted && child->note.stage == STAGE_MEMBER &&
-           child->note.work == run->work.id;
-}
-
-/* ---- all of them ---- */
-
-struct sums {
-    unsigned parked, unparked, workers;
-    unsigned undone, done; /* members with work left, and without */
-    uint64_t step, op, data_epoch;
-    double loss;
-    const struct node_note *judge;    /* the note with a score, if any */
-    const struct node_note *finished; /* the note of a member that is done */
-    uint64_t work_ns;
-};
-
-static void add_member(const struct run *run, const struct child *child,
-                       struct sums *sums)
-{
-    const struct node_note *note = &child->note;
-    if (!child_is_member(run, child))
-        return;
-    if (note->ring.op > sums->op)
-        sums->op = note->ring.op;
-    if (!is_at_work(run, child)) {
-        sums->undone += child->noted && child->note.stage == STAGE_MEMBER;
-        return;
-    }
-    if (note->step >= sums->step) {
-        sums->step = note->step;
-        sums->loss = note->loss;
-        sums->data_epoch = note->data_epoch;
-    }
-    if (!note->done) {
-        sums->undone++;
-        return;
-    }
-    sums->done++;
-    sums->finished = note;
-    if (!note->scored)
-        return;
-    if (!sums->judge)
-        sums->judge = note;
-    if (note->score.ns > sums->work_ns)
-        sums->work_ns = note->score.ns;
-}
-
-static void add_up(const struct run *run, struct sums *sums)
-{
-    *sums = (struct sums){.loss = (double)NAN};
-    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
-        const struct child *child = &run->workers[n];
-        if (child->pid <= 0 || child->awaits)
-            continue;
-        sums->workers++;
-        sums->parked += child->note.ring.parked;
-        sums->unparked +=
-            !child->note.ring.parked && child_is_member(run, child);
-        add_member(run, child, sums);
-    }
-}
-
-static bool work_done(const struct run *run, const struct sums *sums)
-{
-    return run->work.kind != WORK_NONE && sums->done > 0 && sums->undone == 0 &&
-           (run->work.kind != WORK_TRAIN || sums->judge);
-}
-
-static const char *state_of(const struct run *run, const struct sums *sums)
-{
-    if (run->ending)
-        return "ended";
-    if (work_done(run, sums))
-        return "done";
-    if (sums->parked > 0 && sums->unparked == 0)
-        return "parked";
-    return run->work.kind == WORK_NONE ? "idle" : "training";
-}
-
-const char *status_state(const struct run *run)
-{
-    struct sums sums;
-    if (has_servers(run))
-        return servers_state(run);
-    add_up(run, &sums);
-    return state_of(run, &sums);
-}
-
-static uint64_t lost(const struct run *run)
-{
-    const struct tally *most = &run->most;
-    return most->lost + most->samples_lost + most->sums_lost;
-}
-
-static uint64_t doubled(const struct run *run)
-{
-    const struct tally *most = &run->most;
-    return most->doubled + most->samples_doubled + most->sums_doubled;
-}
-
-void status_values(const struct run *run, struct condition_values *values)
-{
-    struct sums sums;
-    for (unsigned i = 0; i < COND_NAMES; i++)
-        values->of[i] = (double)NAN;
-    if (has_servers(run)) {
-        servers_values(run, values);
-        return;
-    }
-    add_up(run, &sums);
-    values->of[COND_data_epoch] = (double)sums.data_epoch;
-    values->of[COND_alive] = members_alive(run);
-    values->of[COND_epoch] = (double)run->news.view.epoch;
-    values->of[COND_step] = (double)sums.step;
-    values->of[COND_op] = (double)sums.op;
-    values->of[COND_loss] = sums.loss;
-    values->of[COND_lost] = (double)lost(run);
-    values->of[COND_doubled] = (double)doubled(run);
-    values->of[COND_done] = work_done(run, &sums);
-    values->of[COND_parked] = sums.parked;
-    values->of[COND_workers] = sums.workers;
-    values->of[COND_servers] = 0;
-    values->of[COND_controllers] = controllers_alive(run);
-}
+/* ---- trouble ---- */
 
 /* Adds "node 2 is paused", unless it is as it should be. */
 static size_t add_state(const struct run *run, const struct child *child,
@@ -192,9 +66,8 @@ static bool waits(const struct child *child)
 /* Nothing brings them back but a snapshot. */
 static size_t add_lost_slots(const struct run *run, char *out, size_t used)
 {
-    struct progress_of p = {0};
-    if (has_servers(run))
-        servers_progress(run, &p);
+    struct progress_of p;
+    run_progress(run, &p);
     if (p.slots_lost == 0 || used >= SENTENCE_MAX)
         return used;
     return used + (size_t)snprintf(out + used, SENTENCE_MAX - used,
@@ -248,28 +121,30 @@ static const char *text_or_null(const char *text)
     return *text ? text : NULL;
 }
 
-static void put(json_t *status, const char *name, uint64_t value)
+void put(json_t *object, const char *name, uint64_t value)
 {
-    json_object_set_new(status, name, json_integer((json_int_t)value));
+    json_object_set_new(object, name, json_integer((json_int_t)value));
 }
 
-static json_t *worker_json(const struct run *run, const struct child *child)
+json_t *node_json(const struct run *run, const struct child *child,
+                  const char *phase)
 {
     const struct node_note *note = &child->note;
-    bool there = child->pid > 0;
-    int rank = gw__view_rank(&run->news.view, child->node);
+    bool there = child->pid > 0, crew = child->crew;
+    bool learns = child->noted && child->role == GW__WORKER;
+    int rank = crew ? -1 : gw__view_rank(&run->news.view, child->node);
     json_t *node = json_pack(
         "{s:i, s:s, s:s, s:i, s:i, s:I, s:s?, s:i, s:I, s:o, s:o}", "node",
-        (int)child->number, "role", "worker", "state", child_state(run, child),
-        "pid", (int)child->pid, "rank", rank, "op", (json_int_t)note->ring.op,
-        "phase", there ? text_or_null(note->phase) : NULL, "waits_for",
-        there && child->noted ? note->ring.waits_for : -1, "step",
+        (int)child->number, "role", gw__role_name(child->role), "state",
+        child_state(run, child), "pid", (int)child->pid, "rank", rank, "op",
+        (json_int_t)(crew ? note->worker.units : note->ring.op), "phase",
+        there ? text_or_null(phase) : NULL, "waits_for",
+        !crew && there && child->noted ? note->ring.waits_for : -1, "step",
         (json_int_t)note->step, "loss",
-        real_json(child->noted ? note->loss : (double)NAN), "digest",
-        hex_json(note->ring.digest));
+        real_json(learns ? note->loss : (double)NAN), "digest",
+        crew ? json_null() : hex_json(note->ring.digest));
     put(node, "slow_ns", child->slow_ns);
     put(node, "rejoined", note->rejoined);
-    put(node, "data_bytes_read", note->data_bytes);
     json_object_set_new(node, "text",
                         json_string_nocheck(there ? note->text : child->text));
     return node;
@@ -280,30 +155,23 @@ int control_leader(const struct run *run)
 {
     unsigned leader = GW__NODES_MAX;
     uint64_t most = 0;
-    struct gw__controller_status status;
-    if (control_status(run, 0, &status) && run->controller_count == 0)
-        leader = status.leader;
-    for (unsigned c = 0; c < run->controller_count; c++) {
-        const struct child *child = &run->controllers[c];
-        if (child->pid <= 0 || child->paused || !child->noted ||
-            child->note.controller.leader >= GW__NODES_MAX ||
-            child->note.controller.applied < most)
+    for (unsigned c = 0; c < controllers_all(run); c++) {
+        struct gw__controller_status status;
+        if (!controller_is_alive(run, c) || !control_status(run, c, &status) ||
+            status.leader >= GW__NODES_MAX || status.applied < most)
             continue;
-        most = child->note.controller.applied;
-        leader = child->note.controller.leader;
+        most = status.applied;
+        leader = status.leader;
     }
     if (leader > CONTROLLER_NODE ||
         leader <= CONTROLLER_NODE - RUN_CONTROLLERS_MAX)
         return -1;
     unsigned number = CONTROLLER_NODE - leader;
-    bool there =
-        run->controller_count == 0 ||
-        (run->controllers[number].pid > 0 && !run->controllers[number].paused);
-    return there ? (int)number : -1;
+    return controller_is_alive(run, number) ? (int)number : -1;
 }
 
 /* The one in the supervisor has no process of its own. */
-json_t *controller_json(const struct run *run, unsigned number)
+static json_t *controller_json(const struct run *run, unsigned number)
 {
     const struct child *child = &run->controllers[number];
     bool inside = run->controller_count == 0;
@@ -342,14 +210,26 @@ static json_t *controllers_json(const struct run *run)
     return list;
 }
 
+static void ring_nodes(const struct run *run, json_t *list)
+{
+    for (unsigned n = 0; n < RUN_RANKS_MAX; n++) {
+        const struct child *child = &run->workers[n];
+        if (!child->known)
+            continue;
+        json_t *node = node_json(run, child, child->note.phase);
+        put(node, "data_bytes_read", child->note.data_bytes);
+        json_array_append_new(list, node);
+    }
+}
+
 static json_t *nodes_json(const struct run *run)
 {
     json_t *list = json_array();
-    unsigned controllers = controllers_all(run);
-    for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
-        if (run->workers[n].known)
-            json_array_append_new(list, worker_json(run, &run->workers[n]));
-    for (unsigned c = 0; c < controllers; c++)
+    if (has_servers(run))
+        servers_nodes(run, list);
+    else
+        ring_nodes(run, list);
+    for (unsigned c = 0; c < controllers_all(run); c++)
         json_array_append_new(list, controller_json(run, c));
     return list;
 }
@@ -362,43 +242,54 @@ static json_t *ring_json(const struct gw__view *view)
     return list;
 }
 
-static json_t *result_json(const struct run *run, const struct sums *sums)
+static json_t *result_json(const struct run *run, const struct progress_of *p)
 {
     const double nan = (double)NAN;
     const struct score none = {nan, nan, nan, nan, .digest = 0};
-    const struct score *score = sums->judge ? &sums->judge->score : &none;
-    if (!work_done(run, sums))
+    const struct score *score = p->judge ? &p->judge->score : &none;
+    bool share = !has_servers(run) || strcmp(score->quality, "accuracy") == 0;
+    if (!p->done)
         return json_null();
-    return json_pack(
+    json_t *result = json_pack(
         "{s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:s}", "train_loss",
         real_json(score->train_loss), "train_accuracy",
-        real_json(score->train_accuracy), "test_loss",
+        real_json(share ? score->train_accuracy : nan), "test_loss",
         real_json(score->test_loss), "test_accuracy",
-        real_json(score->test_accuracy), "steps", (json_int_t)sums->step,
-        "data_epochs", (json_int_t)sums->data_epoch, "digest",
-        sums->judge ? hex_json(score->digest) : json_null(), "seconds",
-        real_json(sums->judge ? (double)sums->work_ns / 1e9 : (double)NAN),
-        "diverged", (int)sums->finished->diverged, "ended",
-        until_ended(sums->finished->diverged, sums->finished->until));
+        real_json(share ? score->test_accuracy : nan), "steps",
+        (json_int_t)p->step, "data_epochs", (json_int_t)p->data_epoch, "digest",
+        p->judge ? hex_json(score->digest) : json_null(), "seconds",
+        real_json(p->judge ? (double)p->work_ns / 1e9 : nan), "diverged",
+        (int)p->diverged, "ended", until_ended(p->diverged, p->until));
+    if (has_servers(run))
+        servers_result(run, score, result);
+    return result;
 }
 
-static void put_counts(const struct run *run, const struct sums *sums,
+static void put_counts(const struct run *run, const struct progress_of *p,
                        json_t *status)
 {
-    const struct tally *most = &run->most;
     put(status, "alive", members_alive(run));
     put(status, "epoch", run->news.view.epoch);
-    put(status, "step", sums->step);
-    put(status, "op", sums->op);
-    put(status, "lost", lost(run));
-    put(status, "doubled", doubled(run));
-    put(status, "done", work_done(run, sums));
-    put(status, "parked", sums->parked);
-    put(status, "workers", sums->workers);
-    put(status, "servers", 0);
+    put(status, "step", p->step);
+    put(status, "op", p->op);
+    put(status, "lost", p->lost);
+    put(status, "doubled", p->doubled);
+    put(status, "done", p->done);
+    put(status, "parked", p->parked);
+    put(status, "workers", p->workers);
+    put(status, "servers", p->servers);
     put(status, "controllers", controllers_all(run));
     put(status, "controllers_alive", controllers_alive(run));
-    put(status, "data_epoch", sums->data_epoch);
+    put(status, "data_epoch", p->data_epoch);
+    put(status, "events_dropped", run->dropped);
+    put(status, "pace_ns", run->pace_ns);
+    put(status, "recoveries_count", run->recovery_count);
+}
+
+/* The part of a ring. */
+static void put_ring(struct run *run, json_t *status)
+{
+    const struct tally *most = &run->most;
     put(status, "samples_lost", most->samples_lost);
     put(status, "samples_doubled", most->samples_doubled);
     put(status, "ops_forward", most->forward);
@@ -406,32 +297,27 @@ static void put_counts(const struct run *run, const struct sums *sums,
     put(status, "chunks_kept", run->chunks.kept);
     put(status, "chunks_redone", run->chunks.redone);
     put(status, "chunks_fresh", run->chunks.fresh);
-    put(status, "events_dropped", run->dropped);
-    put(status, "pace_ns", run->pace_ns);
-    put(status, "recoveries_count", run->recovery_count);
-}
-
-static json_t *ring_run_json(struct run *run)
-{
-    struct sums sums;
-    add_up(run, &sums);
-    json_t *status = json_pack(
-        "{s:s, s:s, s:I, s:o, s:i, s:i, s:s}", "run", run->folder.name, "state",
-        state_of(run, &sums), "seed", (json_int_t)run->options.seed, "loss",
-        real_json(sums.loss), "leader", control_leader(run), "pid",
-        (int)getpid(), "wire", run->options.wire ? run->options.wire : "shm");
-    put_counts(run, &sums, status);
-    json_object_set_new(status, "nodes", nodes_json(run));
-    json_object_set_new(status, "ring", ring_json(&run->news.view));
     ring_status(run, status);
-    json_object_set_new(status, "result", result_json(run, &sums));
-    return status;
 }
 
 json_t *status_json(struct run *run)
 {
+    struct progress_of p;
     char trouble[200];
-    json_t *status = has_servers(run) ? servers_json(run) : ring_run_json(run);
+    run_progress(run, &p);
+    json_t *status = json_pack(
+        "{s:s, s:s, s:I, s:o, s:i, s:i, s:s}", "run", run->folder.name, "state",
+        progress_state(run, &p), "seed", (json_int_t)run->options.seed, "loss",
+        real_json(p.loss), "leader", control_leader(run), "pid", (int)getpid(),
+        "wire", run->options.wire ? run->options.wire : "shm");
+    put_counts(run, &p, status);
+    json_object_set_new(status, "nodes", nodes_json(run));
+    json_object_set_new(status, "ring", ring_json(&run->news.view));
+    if (has_servers(run))
+        servers_status(run, &p, status);
+    else
+        put_ring(run, status);
+    json_object_set_new(status, "result", result_json(run, &p));
     json_object_set_new(status, "links", links_json(&run->links));
     json_object_set_new(status, "controller_list", controllers_json(run));
     json_object_set_new(status, "topology",

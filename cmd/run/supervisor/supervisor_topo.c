@@ -8,7 +8,7 @@
  * Rank i is node i of a ring, or worker i; servers follow the workers. Nodes
  * that come later find the rules of their numbers.
  */
-#include "supervisor_parts.h"
+#include "supervisor_verbs.h"
 
 #include <string.h>
 

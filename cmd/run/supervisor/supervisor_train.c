@@ -2,7 +2,7 @@
  *
  * Giving work to a run that is there, and saving what it has learnt.
  */
-#include "supervisor_parts.h"
+#include "supervisor_verbs.h"
 
 #include "run/node/ps.h"
 #include "run/node/work.h"
@@ -63,22 +63,19 @@ static void keep_snapshot(struct run *run, const struct work_options *work)
 {
     if (!work->snapshot)
         return;
-    snprintf(run->room.snapshot, sizeof run->room.snapshot, "%s",
-             work->snapshot);
-    run->options.work.snapshot = run->room.snapshot;
+    snprintf(run->snapshot, sizeof run->snapshot, "%s", work->snapshot);
+    run->options.work.snapshot = run->snapshot;
 }
 
 void verb_train(const struct request *request)
 {
     static struct work_order order; /* large */
     struct run *run = request->run;
-    struct options_room room;
     struct work_options options;
     struct gw_error why;
     if (is_busy(request))
         return;
-    enum gw_err code =
-        work_options_decode(request->json, &room, &options, &why);
+    enum gw_err code = work_options_decode(request->json, &options, &why);
     if (!code)
         code = work_order_make(&run->options, &options, run->work.id + 1,
                                &order, &why);

@@ -2,7 +2,7 @@
  *
  * The table of verbs, and those that are about the run as a whole.
  */
-#include "supervisor_parts.h"
+#include "supervisor_verbs.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +26,8 @@ static void verb_status(const struct request *request)
     struct run *run = request->run;
     json_t *status = status_json(run);
     serve_answer(run, &request->asker, GW_OK, status, "run %s: %s",
-                 run->folder.name, status_state(run));
+                 run->folder.name,
+                 json_string_value(json_object_get(status, "state")));
 }
 
 /* The condition of a request; NULL: it is refused. */

@@ -5,7 +5,7 @@
  * say why not. They are looked at whenever something has changed, so nobody
  * polls.
  */
-#include "supervisor_parts.h"
+#include "supervisor_verbs.h"
 
 #include <string.h>
 
