@@ -68,3 +68,12 @@ struct timespec gw__clock_until(uint64_t ns)
     return (struct timespec){.tv_sec = (time_t)(real / 1000000000),
                              .tv_nsec = (long)(real % 1000000000)};
 }
+
+void gw__clock_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}

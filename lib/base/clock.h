@@ -9,6 +9,7 @@
 
 #include <gradwire/base.h>
 
+#include <pthread.h>
 #include <time.h>
 
 #define GW__CLOCK_RATE_MIN 0.1
@@ -19,5 +20,7 @@ void gw__clock_set_rate(double rate);
 /* When gw_now_ns will say that, as the operating system counts it: for a wait
  * on CLOCK_MONOTONIC. */
 struct timespec gw__clock_until(uint64_t ns);
+/* A condition for such waits. */
+void gw__clock_cond_init(pthread_cond_t *cond);
 
 #endif

@@ -15,6 +15,7 @@
  */
 #include "launch_parts.h"
 
+#include <base/clock.h>
 #include <base/thread.h>
 
 #include <assert.h>
@@ -80,17 +81,13 @@ struct gw_sink *report_events(struct reporter *report)
 
 void reporter_init(struct reporter *report, unsigned rank, int fd)
 {
-    pthread_condattr_t clock;
     memset(report, 0, sizeof *report);
     report->sink = (struct gw_sink){.emit = emit, .close = close_nothing};
     report->rank = rank;
     report->fd = fd;
     report->far_fd = -1;
     pthread_mutex_init(&report->lock, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&report->quieted, &clock);
-    pthread_condattr_destroy(&clock);
+    gw__clock_cond_init(&report->quieted);
 }
 
 void reporter_go_far(struct reporter *report, int fd)

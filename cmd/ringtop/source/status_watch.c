@@ -7,6 +7,7 @@
 
 #include "common/attach.h"
 
+#include <base/clock.h>
 #include <base/thread.h>
 
 #include <pthread.h>
@@ -69,7 +70,6 @@ static void *serve(void *argument)
 enum gw_err status_watch_new(const char *run, struct status_watch **watch,
                              struct gw_error *why)
 {
-    pthread_condattr_t clock;
     *watch = NULL;
     struct status_watch *w = calloc(1, sizeof *w);
     if (!w)
@@ -80,10 +80,7 @@ enum gw_err status_watch_new(const char *run, struct status_watch **watch,
         return err;
     }
     pthread_mutex_init(&w->mutex, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->change, &clock);
-    pthread_condattr_destroy(&clock);
+    gw__clock_cond_init(&w->change);
     err = gw__thread_start(&w->thread, serve, w, "the status", why);
     if (err) {
         attach_close(&w->attach);

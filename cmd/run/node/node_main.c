@@ -65,7 +65,6 @@ struct gw_ps_link ps_link_of(const struct gw_ring_link *link)
 
 static enum gw_err init(struct node *node, struct gw_error *why)
 {
-    pthread_condattr_t attributes;
     node->orders = node->birth.orders;
     node->described = node->orders.describe;
     if (node->orders.clock_rate < 1 || node->orders.clock_rate > 1)
@@ -74,10 +73,7 @@ static enum gw_err init(struct node *node, struct gw_error *why)
     if (node->wake_fd < 0)
         return gw_fail_errno(why, "eventfd");
     pthread_mutex_init(&node->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&node->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    gw__clock_cond_init(&node->changed);
     enum gw_err code = outbox_new(node->wake_fd, &node->outbox, why);
     if (code)
         return code;

@@ -13,6 +13,7 @@
  */
 #include "driver_parts.h"
 
+#include "base/clock.h"
 #include "base/thread.h"
 
 #include <assert.h>
@@ -218,16 +219,6 @@ static enum gw_err prepare(struct gw__driver *driver, struct gw_error *why)
     return err ? err : begin(driver, why);
 }
 
-static void init_lock(struct gw__driver *driver)
-{
-    pthread_condattr_t clock;
-    pthread_mutex_init(&driver->lock, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&driver->told, &clock);
-    pthread_condattr_destroy(&clock);
-}
-
 enum gw_err gw__driver_start(const struct gw__driver_config *config,
                              struct gw__driver **started, struct gw_error *why)
 {
@@ -237,7 +228,8 @@ enum gw_err gw__driver_start(const struct gw__driver_config *config,
         return gw_fail(why, GW_ENOMEM, "%s", config->kind->name);
     driver->config = *config;
     driver->kind = config->kind;
-    init_lock(driver);
+    pthread_mutex_init(&driver->lock, NULL);
+    gw__clock_cond_init(&driver->told);
     enum gw_err err = prepare(driver, why);
     if (err) {
         destroy(driver);

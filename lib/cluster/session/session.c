@@ -77,17 +77,13 @@ enum gw_err gw__session_init(struct gw__session *session,
                              const struct gw__session_config *config,
                              struct gw_error *why)
 {
-    pthread_condattr_t clock;
     uint64_t seed;
     memset(session, 0, sizeof *session);
     enum gw_err err = check(config, why);
     if (err)
         return err;
     pthread_mutex_init(&session->lock, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&session->changed, &clock);
-    pthread_condattr_destroy(&clock);
+    gw__clock_cond_init(&session->changed);
     session->ready = true;
     err = gw__draw(&seed, sizeof seed, why);
     if (!err)

@@ -16,6 +16,7 @@
  */
 #include "process_parts.h"
 
+#include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
 
@@ -388,7 +389,6 @@ enum gw_err gw_ps_server_start(const struct gw_ps_server_config *config,
                                struct gw_ps_server **server,
                                struct gw_error *why)
 {
-    pthread_condattr_t attributes;
     struct gw_ps_server *new = calloc(1, sizeof *new);
     *server = NULL;
     if (!new)
@@ -397,10 +397,7 @@ enum gw_err gw_ps_server_start(const struct gw_ps_server_config *config,
     new->bundles = (struct gw__bundles){
         .send = send_now, .context = new, .off = config->no_bundle};
     pthread_mutex_init(&new->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&new->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    gw__clock_cond_init(&new->changed);
     enum gw_err err = start(new, why);
     if (err)
         end(new);

@@ -172,16 +172,19 @@ void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
     gw__server_send(server, &letter);
 }
 
-void gw__refuse_request(struct gw__server *server,
-                        const struct gw__parcel *parcel,
-                        const struct gw__ps_head *head,
+void gw__request_refuse(struct gw__request *request, bool want_keys,
                         const struct gw_error *why)
 {
+    struct gw__server *server = request->server;
+    const struct gw__ps_head *head = request->head;
     bool newer =
-        head->routes < server->routes.version && (why->code == GW_PENDING);
-    server->counts.refused += head->kind != GW__PS_PULL;
-    gw__reply(server, parcel, head,
-              &(struct gw__reply_parts){.code = why->code,
-                                        .flags = newer ? GW__PS_NEWER : 0,
-                                        .text = why->text});
+        head->routes < server->routes.version && why->code == GW_PENDING;
+    const struct gw__reply_parts refusal = {.code = why->code,
+                                            .flags = newer ? GW__PS_NEWER : 0,
+                                            .text = why->text},
+                                 wish = {.code = GW_PENDING,
+                                         .flags = GW__PS_WANT_KEYS};
+    server->counts.refused += !want_keys && head->kind != GW__PS_PULL;
+    gw__reply(server, request->parcel, head, want_keys ? &wish : &refusal);
+    gw__request_free(request);
 }

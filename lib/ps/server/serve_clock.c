@@ -14,17 +14,11 @@
 
 enum { PRUNE_AT = 256 };
 
-static void refuse(struct gw__request *request, const struct gw_error *why)
-{
-    gw__refuse_request(request->server, request->parcel, request->head, why);
-    gw__request_free(request);
-}
-
 static void refuse_pending(struct gw__request *request, const char *text)
 {
     struct gw_error why;
     gw_fail(&why, GW_PENDING, "%s", text);
-    refuse(request, &why);
+    gw__request_refuse(request, false, &why);
 }
 
 static struct gw__slot *slot_of(struct gw__server *server, unsigned group)
@@ -134,7 +128,7 @@ void gw__clock_logged(struct gw__request *request)
     }
     struct gw_error why = server->clock_why;
     if (why.code) {
-        refuse(request, &why);
+        gw__request_refuse(request, false, &why);
         return;
     }
     if (!waits(request->command)) {
@@ -236,11 +230,11 @@ void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
         return;
     if (head->group >= GW_PS_GROUPS_MAX) {
         gw_fail(&why, GW_EINVAL, "there is no group %u", head->group);
-        refuse(request, &why);
+        gw__request_refuse(request, false, &why);
         return;
     }
     if (read_command(request, &why)) {
-        refuse(request, &why);
+        gw__request_refuse(request, false, &why);
         return;
     }
     if (server->routes.slot_count == 0 || !is_known(server, parcel)) {

@@ -219,11 +219,5 @@ void gw__serve_pull(struct gw__server *server, uint64_t now_ns,
         gw__pull_answer(request, now_ns);
         return;
     }
-    if (want_keys)
-        gw__reply(server, parcel, head,
-                  &(struct gw__reply_parts){.code = GW_PENDING,
-                                            .flags = GW__PS_WANT_KEYS});
-    else
-        gw__refuse_request(server, parcel, head, &why);
-    gw__request_free(request);
+    gw__request_refuse(request, want_keys, &why);
 }

@@ -276,13 +276,7 @@ void gw__serve_push(struct gw__server *server, uint64_t now_ns,
         return;
     if (gw__request_keys(request, &want_keys, &why) ||
         check_numbers(request, &why) || check_finite(request, &why)) {
-        if (want_keys)
-            gw__reply(server, parcel, head,
-                      &(struct gw__reply_parts){.code = GW_PENDING,
-                                                .flags = GW__PS_WANT_KEYS});
-        else
-            gw__refuse_request(server, parcel, head, &why);
-        gw__request_free(request);
+        gw__request_refuse(request, want_keys, &why);
         return;
     }
     uint64_t logged = server->counts.push_keys;

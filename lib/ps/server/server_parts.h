@@ -88,10 +88,9 @@ struct gw__reply_parts {
 void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
                const struct gw__ps_head *head,
                const struct gw__reply_parts *parts);
-/* As a whole. */
-void gw__refuse_request(struct gw__server *server,
-                        const struct gw__parcel *parcel,
-                        const struct gw__ps_head *head,
+/* As a whole, and ends it; with `want_keys` it is to come again with its list of
+ * keys. */
+void gw__request_refuse(struct gw__request *request, bool want_keys,
                         const struct gw_error *why);
 
 struct gw__waiting {
