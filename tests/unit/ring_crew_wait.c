@@ -79,9 +79,14 @@ void crew_await_all(struct crew *crew, uint64_t ops)
 
 void crew_await_state(struct crew *crew, unsigned seat, enum crew_state state)
 {
-    uint64_t begin_ns = gw_now_ns();
-    while (atomic_load(&crew_seat(crew, seat)->state) != (int)state)
+    uint64_t begin_ns = gw_now_ns(), before = 0, now;
+    while (atomic_load(&crew_seat(crew, seat)->state) != (int)state) {
+        now = atomic_load(&crew_seat(crew, seat)->ops);
+        if (now > before)
+            begin_ns = gw_now_ns();
+        before = now;
         wait_more(crew, begin_ns, "a member's state");
+    }
 }
 
 void crew_await_size(struct crew *crew, unsigned members)

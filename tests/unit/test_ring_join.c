@@ -339,8 +339,12 @@ Suite *suite_ring_join(void)
     tcase_add_test(tcase, they_come_and_go);
     tcase_add_loop_test(tcase, collectives_among_those_who_come_and_go, 0, 3);
     tcase_add_loop_test(tcase, collectives_while_the_order_changes, 0, 2);
-    tcase_add_test(tcase, each_order_is_reached);
     tcase_add_test(tcase, collectives_of_one);
+    TCase *orders = tcase_create("orders");
+    tcase_add_checked_fixture(orders, NULL, teardown);
+    tcase_set_timeout(orders, 300);
+    tcase_add_test(orders, each_order_is_reached);
+    suite_add_tcase(suite, orders);
     suite_add_tcase(suite, tcase);
     return suite;
 }
