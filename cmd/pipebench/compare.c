@@ -26,14 +26,16 @@ static const struct option_spec options[] = {
     SCHEDULE_SHAPE_OPTIONS(source),
     COST_OPTIONS(cost_options),
     {"run", 0, OPTION_FLAG, &run_all, NULL,
-     "run each, too, with work that sleeps as long as it should take", NULL},
+     "Also run each schedule with work that sleeps for the predicted times.",
+     NULL},
     {"steps", 0, OPTION_UNSIGNED, &steps, "N",
-     "--run: steps to measure of each; the median counts", NULL},
-    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "--run: transport",
+     "With --run, steps to measure per schedule; the median counts.", NULL},
+    {"wire", 'w', OPTION_CHOICE, &wire, "WIRE", "Transport of --run.",
      "shm|ipc|tcp"},
     KEY_OPTION,
-    {"gantt", 'g', OPTION_FLAG, &draw, NULL, "draw them, too", NULL},
-    {"svg", 0, OPTION_TEXT, &svg, "FILE.svg", "draw all as a page", NULL},
+    {"gantt", 'g', OPTION_FLAG, &draw, NULL, "Also draw the schedules.", NULL},
+    {"svg", 0, OPTION_TEXT, &svg, "FILE.svg",
+     "Draw all schedules as an SVG page.", NULL},
     {0},
 };
 
@@ -161,7 +163,7 @@ static int run(int operand_count, char **operands)
     struct gw_error why;
     struct entrants entrants;
     if (steps < 1 || steps > STEPS_MAX)
-        return complain_with(GW_EINVAL, "--steps must be in 1..%d, not %u",
+        return complain_with(GW_EINVAL, "--steps must be from 1 to %d, not %u",
                              STEPS_MAX, steps);
     if (entrants_gather(&source, (unsigned)operand_count, operands,
                         &cost_options, &entrants, &why))
@@ -185,7 +187,8 @@ static int run(int operand_count, char **operands)
 const struct command command_compare = {
     .name = "compare",
     .operands = "[FILE.pipe ...]",
-    .help = "all schedules on the same numbers: time, bubble, memory, bytes",
+    .help = "compare all schedules with the same costs: time, bubble, memory, "
+            "bytes",
     .examples = "pipebench compare --stages 4 --micro 16\n"
                 "pipebench compare --weight 500us --message 50us --gantt\n"
                 "pipebench compare mine.pipe --run --svg all.svg\n",

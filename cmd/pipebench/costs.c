@@ -34,15 +34,15 @@ static enum gw_err read_list(const char *name, const char *text, double share,
          count++) {
         if (gw_parse_duration(item, &ns, why))
             return gw_fail(why, GW_EINVAL,
-                           "%s wants a time such as 20us, 5ms, or one a stage "
-                           "with commas, not \"%.60s\"",
+                           "%s must be a time such as 20us or 5ms, or one per "
+                           "stage separated by commas, not \"%.60s\"",
                            name, text);
         if (count < stages)
             us[count] = (double)ns * 1e-3 * share;
     }
     if (count != 1 && count != stages)
         return gw_fail(why, GW_EINVAL,
-                       "%s has %u times, but the pipeline %u stage%s", name,
+                       "%s has %u times, but the pipeline has %u stage%s", name,
                        count, stages, stages == 1 ? "" : "s");
     for (unsigned s = count; s < stages; s++)
         us[s] = us[0];
@@ -57,8 +57,8 @@ static enum gw_err read_backward(const struct cost_options *options,
     const char *both = options->backward;
     if (both && (options->input || options->weight))
         return gw_fail(why, GW_EINVAL,
-                       "--backward is --input and --weight in one: say it, or "
-                       "them");
+                       "--backward includes --input and --weight; use either "
+                       "--backward or the other two");
     const char *input = options->input ? options->input : "1ms";
     const char *weight = options->weight ? options->weight : "1ms";
     if (read_list(both ? "--backward" : "--input", both ? both : input,
@@ -82,12 +82,13 @@ static enum gw_err read_slow(const char *text, unsigned stages,
         if (!number || *end ||
             !(factor >= 1 / SLOW_MOST && factor <= SLOW_MOST))
             return gw_fail(why, GW_EINVAL,
-                           "--slow wants STAGE:FACTOR, such as 2:1.5, not "
+                           "--slow must be STAGE:FACTOR, such as 2:1.5, not "
                            "\"%.60s\"",
                            item);
         if (stage >= stages)
-            return gw_fail(why, GW_EINVAL, "--slow %s: the stages are 0 to %u",
-                           item, stages - 1);
+            return gw_fail(why, GW_EINVAL,
+                           "--slow %s: the stage must be from 0 to %u", item,
+                           stages - 1);
         times->slow[stage] *= factor;
         times->differ = true;
     }
@@ -111,7 +112,8 @@ static enum gw_err read_times(const struct cost_options *options,
                 times->us[WEIGHT][s] <=
             0)
             return gw_fail(why, GW_EINVAL,
-                           "the passes of stage %u take no time", s);
+                           "the passes of stage %u must take more than no time",
+                           s);
     return GW_OK;
 }
 

@@ -57,8 +57,8 @@ static enum gw_err add_file(struct entrant *entrant, const char *file,
         shape->micros = micros;
     if (shape->stages != stages || shape->micros != micros)
         return gw_fail(why, GW_EINVAL,
-                       "%.100s has %u stages and %u micro-batches, which "
-                       "cannot be compared with %u and %u",
+                       "%.100s has %u stages and %u micro-batches; it cannot "
+                       "be compared with schedules of %u and %u",
                        file, stages, micros, shape->stages, shape->micros);
     return judge(entrant, options, why);
 }

@@ -32,8 +32,8 @@ enum gw_err entrants_run(struct entrants *entrants, const char *wire,
         struct entrant *entrant = &entrants->list[i];
         if (entrant->costs.listed)
             return gw_fail(why, GW_EINVAL,
-                           "--run takes one time for all stages; --slow makes "
-                           "them differ");
+                           "--run needs the same time for all stages; use "
+                           "--slow for slower ones");
         progress("running %.60s (%u of %u)", entrant->name, i + 1,
                  entrants->count);
         if (interrupted)

@@ -25,11 +25,12 @@ static const char *sizes_text = "4,64", *times_text;
 
 static const struct option_spec options[] = {
     {"sizes", 0, OPTION_TEXT, &sizes_text, "SIZE,SIZE",
-     "micro-batch sizes to measure and fit from", NULL},
+     "Micro-batch sizes to measure for the fit.", NULL},
     {"times", 0, OPTION_TEXT, &times_text, "SIZE=TIME,SIZE=TIME",
-     "the times of a step, instead of measuring: \"8=123ms,64=150ms\"", NULL},
+     "Two known step times instead of a measurement: \"8=123ms,64=150ms\".",
+     NULL},
     {"schedule", 's', OPTION_CHOICE, &size_options.schedule, "NAME",
-     "a schedule whose time is (m+p-1)(F+b)", "1f1b|gpipe"},
+     "Schedule with the time (m+p-1)(F+b).", "1f1b|gpipe"},
     SIZE_OPTIONS(size_options),
     {0},
 };
@@ -50,8 +51,8 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 static enum gw_err odd_times(struct gw_error *why)
 {
     return gw_fail(why, GW_EINVAL,
-                   "--times wants two, such as 8=123ms,64=150ms, not "
-                   "\"%.60s\"",
+                   "--times must be two sizes with their times, such as "
+                   "8=123ms,64=150ms, not \"%.60s\"",
                    times_text);
 }
 
@@ -93,7 +94,7 @@ static enum gw_err measure_pair(const struct size_bench *bench,
         return why->code;
     if (count != 2)
         return gw_fail(why, GW_EINVAL,
-                       "--sizes wants two different ones, not \"%.60s\"",
+                       "--sizes must be two different sizes, not \"%.60s\"",
                        sizes_text);
     for (unsigned i = 0; i < 2; i++)
         if (try_size(bench, sizes[i], &pair[i], why))
@@ -248,7 +249,8 @@ static int run(int operand_count, char **operands)
 
 const struct command command_fit = {
     .name = "fit",
-    .help = "from two measured sizes to the best one, and how far off that is",
+    .help = "predict the best micro-batch size from two measured ones, and "
+            "check the prediction",
     .examples = "pipebench fit\n"
                 "pipebench fit --work sleep:2ms+1ms --batch 128 --sizes 2,32\n"
                 "pipebench fit --stages 8 --batch 1024 --times "

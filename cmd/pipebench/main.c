@@ -15,10 +15,10 @@ static const struct command *const commands[] = {
 
 static const struct tool pipebench = {
     .name = "pipebench",
-    .summary = "pipelines: see a schedule, predict its bubble, and measure it",
+    .summary = "pipelines: draw a schedule, predict its bubble, and measure it",
     .commands = commands,
     .examples =
-        "pipebench plan --schedule 1f1b --stages 4 --micro 8  who does what\n"
+        "pipebench plan --schedule 1f1b --stages 4 --micro 8  a schedule\n"
         "pipebench sim --schedule zb-h1 --svg bubble.svg      its bubble\n"
         "pipebench compare --stages 4 --micro 16              all schedules\n",
 };

@@ -20,8 +20,10 @@ static bool as_text;
 static const struct option_spec options[] = {
     SCHEDULE_SOURCE_OPTIONS(source),
     {"text", 0, OPTION_FLAG, &as_text, NULL,
-     "the text form, to be changed and given back as a FILE.pipe", NULL},
-    {"svg", 0, OPTION_TEXT, &svg, "FILE.svg", "draw it as a page, too", NULL},
+     "Print the text format, which can be edited and used as a FILE.pipe.",
+     NULL},
+    {"svg", 0, OPTION_TEXT, &svg, "FILE.svg",
+     "Also draw the schedule as an SVG page.", NULL},
     {0},
 };
 
@@ -129,7 +131,8 @@ static int run(int operand_count, char **operands)
 const struct command command_plan = {
     .name = "plan",
     .operands = "[FILE.pipe]",
-    .help = "show a schedule: who does what, and when at best",
+    .help =
+        "draw a schedule: the passes of each stage and their earliest times",
     .examples = "pipebench plan --schedule 1f1b --stages 4 --micro 8\n"
                 "pipebench plan --schedule interleaved --chunks 2 --svg p.svg\n"
                 "pipebench plan --schedule zb-h1 --text > mine.pipe\n",

@@ -27,8 +27,8 @@ enum gw_err schedule_kind(const char *name,
                  (*k)->name);
     }
     return gw_fail(why, GW_EINVAL,
-                   "there is no schedule \"%.60s\"%s (there are %s; a file "
-                   "stands alone, without --schedule)",
+                   "unknown schedule \"%.60s\"%s (schedules: %s; give a file "
+                   "without --schedule)",
                    name, suggestion_text(&near, hint), valid);
 }
 
@@ -43,9 +43,9 @@ static enum gw_err load(const char *file, const struct schedule_source *source,
     if (source->name || given(source->stages) || given(source->micros) ||
         given(source->chunks))
         return gw_fail(why, GW_EINVAL,
-                       "%.100s says its own stages and micro-batches; "
-                       "--schedule, --stages, --micro and --chunks are for "
-                       "schedules without a file",
+                       "%.100s defines its own stages and micro-batches; use "
+                       "--schedule, --stages, --micro and --chunks only "
+                       "without a file",
                        file);
     return gw_schedule_load(file, schedule, why);
 }
@@ -58,7 +58,7 @@ static enum gw_err make(const struct schedule_source *source,
     if (schedule_kind(name, &kind, why))
         return why->code;
     if (source->chunks == 0)
-        return gw_fail(why, GW_EINVAL, "a stage has at least one piece");
+        return gw_fail(why, GW_EINVAL, "--chunks must be at least 1");
     return gw_schedule_make(
         kind->name, given(source->stages) ? source->stages : STAGES_DEFAULT,
         given(source->micros) ? source->micros : MICROS_DEFAULT,

@@ -22,11 +22,11 @@ static bool draw;
 static const struct option_spec options[] = {
     SCHEDULE_SOURCE_OPTIONS(source),
     COST_OPTIONS(cost_options),
-    {"gantt", 'g', OPTION_FLAG, &draw, NULL, "draw who does what when, too",
-     NULL},
-    {"svg", 0, OPTION_TEXT, &svg, "FILE.svg", "draw it as a page", NULL},
+    {"gantt", 'g', OPTION_FLAG, &draw, NULL, "Also draw the schedule.", NULL},
+    {"svg", 0, OPTION_TEXT, &svg, "FILE.svg",
+     "Draw the schedule as an SVG page.", NULL},
     {"events", 0, OPTION_TEXT, &events, "FILE.jsonl",
-     "write the events of it, for ringtop to play", NULL},
+     "Write the events of the step to FILE, for ringtop.", NULL},
     {0},
 };
 
@@ -105,7 +105,7 @@ static int run(int operand_count, char **operands)
 const struct command command_sim = {
     .name = "sim",
     .operands = "[FILE.pipe]",
-    .help = "simulate a step: time, bubble, activations, who waits for whom",
+    .help = "simulate a step: time, bubble, activations, waiting times",
     .examples = "pipebench sim --schedule 1f1b --stages 4 --micro 8 --gantt\n"
                 "pipebench sim -s zb-h1 --input 1ms --weight 500us --message "
                 "20us\n"

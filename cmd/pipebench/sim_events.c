@@ -110,7 +110,7 @@ static enum gw_err write_all(const char *path, const struct told *told,
     bool failed = ferror(file) != 0;
     failed = fclose(file) != 0 || failed;
     if (!err && failed)
-        err = gw_fail_errno(why, "writing %.200s", path);
+        err = gw_fail_errno(why, "write to %.200s", path);
     return err;
 }
 

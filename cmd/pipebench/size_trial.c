@@ -30,13 +30,15 @@ static enum gw_err read_work(struct size_bench *bench, struct gw_error *why)
         gw_parse_duration(fixed, &fixed_ns, NULL) ||
         gw_parse_duration(sample, &sample_ns, NULL))
         return gw_fail(why, GW_EINVAL,
-                       "--work wants sleep:FIXED+SAMPLE or spin:FIXED+SAMPLE, "
-                       "such as sleep:2ms+20us, not \"%.60s\"",
+                       "--work must be sleep:FIXED+SAMPLE or "
+                       "spin:FIXED+SAMPLE, such as sleep:2ms+20us, not "
+                       "\"%.60s\"",
                        work);
     bench->fixed_us = (double)fixed_ns * 1e-3;
     bench->sample_us = (double)sample_ns * 1e-3;
     if (bench->fixed_us + bench->sample_us <= 0)
-        return gw_fail(why, GW_EINVAL, "--work %.60s takes no time", work);
+        return gw_fail(why, GW_EINVAL,
+                       "--work %.60s: the time must be greater than 0", work);
     return GW_OK;
 }
 
@@ -49,13 +51,13 @@ enum gw_err size_bench_init(struct size_bench *bench,
     if (schedule_kind(options->schedule, &kind, why))
         return why->code;
     if (options->stages < 1 || options->stages > GW_STAGES_MAX)
-        return gw_fail(why, GW_EINVAL, "--stages must be in 1..%d, not %u",
+        return gw_fail(why, GW_EINVAL, "--stages must be from 1 to %d, not %u",
                        GW_STAGES_MAX, options->stages);
     if (options->batch < 1 || options->batch > BATCH_MAX)
-        return gw_fail(why, GW_EINVAL, "--batch must be in 1..%d, not %u",
+        return gw_fail(why, GW_EINVAL, "--batch must be from 1 to %d, not %u",
                        BATCH_MAX, options->batch);
     if (options->steps < 1 || options->steps > STEPS_MAX)
-        return gw_fail(why, GW_EINVAL, "--steps must be in 1..%d, not %u",
+        return gw_fail(why, GW_EINVAL, "--steps must be from 1 to %d, not %u",
                        STEPS_MAX, options->steps);
     return read_work(bench, why);
 }
@@ -67,11 +69,12 @@ enum gw_err size_check(const struct size_bench *bench, unsigned size,
     if (size < 1 || batch % size)
         return gw_fail(why, GW_EINVAL,
                        "micro-batches of %u samples do not divide a batch of "
-                       "%u",
+                       "%u; use a divisor",
                        size, batch);
     if (batch / size > GW_MICROS_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "%u micro-batches of %u samples are more than %d",
+                       "%u micro-batches of %u samples are too many; the "
+                       "maximum is %d",
                        batch / size, size, GW_MICROS_MAX);
     return GW_OK;
 }
@@ -102,11 +105,11 @@ enum gw_err size_list(const struct size_bench *bench, const char *option,
             isdigit((unsigned char)*at) ? strtoul(at, &end, 10) : 0;
         if (size < 1 || size > UINT32_MAX || (*end && *end != ','))
             return gw_fail(why, GW_EINVAL,
-                           "%s wants sizes such as 1,2,4, not \"%.60s\"",
+                           "%s must be sizes such as 1,2,4, not \"%.60s\"",
                            option, text);
         if (found == most)
-            return gw_fail(why, GW_EINVAL, "%s takes at most %u sizes", option,
-                           most);
+            return gw_fail(why, GW_EINVAL, "%s: too many sizes; use at most %u",
+                           option, most);
         if (size_check(bench, (unsigned)size, why))
             return gw_wrap(why, why->code, "%s", option);
         sizes[found++] = (unsigned)size;

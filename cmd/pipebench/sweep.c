@@ -22,9 +22,9 @@ static const char *sizes_text = "1,2,4,8,16,32,64";
 
 static const struct option_spec options[] = {
     {"micro", 'm', OPTION_TEXT, &sizes_text, "SIZE[,...]",
-     "samples a micro-batch; each must divide the batch", NULL},
+     "Samples per micro-batch; each size must divide the batch.", NULL},
     {"schedule", 's', OPTION_TEXT, &size_options.schedule, "NAME",
-     "gpipe, 1f1b, interleaved or zb-h1", SCHEDULE_WORDS},
+     "Schedule: gpipe, 1f1b, interleaved or zb-h1.", SCHEDULE_WORDS},
     SIZE_OPTIONS(size_options),
     {0},
 };
@@ -162,7 +162,7 @@ static int run(int operand_count, char **operands)
 
 const struct command command_sweep = {
     .name = "sweep",
-    .help = "a step at several micro-batch sizes: the U-shaped curve",
+    .help = "measure a step at several micro-batch sizes: the U-shaped curve",
     .examples = "pipebench sweep --micro 1,2,4,8,16,32 --batch 256\n"
                 "pipebench sweep --work sleep:2ms+20us --batch 1024 --micro "
                 "32,64,128,256,512\n"

@@ -15,14 +15,14 @@
 
 static const struct tool ringtop = {
     .name = "ringtop",
-    .summary = "see ranks, ring and chunks, live or as recorded",
+    .summary = "show ranks, ring and chunks, live or recorded",
     .only = &command_top,
     .examples =
-        "ringctl up 4 ops; ringtop         a live ring; F1 tells the keys\n"
+        "ringctl up 4 ops; ringtop         a live ring; F1 shows the keys\n"
         "collrun run allreduce --algo ring --events F.jsonl\n"
-        "ringtop --from F.jsonl            play it\n"
+        "ringtop --from F.jsonl            plays the recording\n"
         "ringtop --from F.jsonl --batch -n 3   three pictures as text\n"
-        "tail -f F.jsonl | ringtop -       follow what is written\n",
+        "tail -f F.jsonl | ringtop -       follows a growing file\n",
 };
 
 /* A tool that is called with nothing tells what it can do; this one can do

@@ -77,7 +77,7 @@ int run_batch(struct show *show, const struct batch_options *options)
     else
         show_recording(show, options->frames ? options->frames : 1);
     if (fflush(stdout) || ferror(stdout))
-        return complain_with(GW_ESYS, "writing the pictures: %s",
+        return complain_with(GW_ESYS, "write the pictures: %s",
                              strerror(errno));
     return show_verdict(show);
 }

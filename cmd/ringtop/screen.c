@@ -72,8 +72,8 @@ enum gw_err screen_open(bool color, struct gw_error *why)
     screen = newterm(NULL, stdout, keyboard);
     if (!screen)
         return gw_fail(why, GW_ENOTSUP,
-                       "cannot draw on a terminal of kind \"%.40s\"; --batch "
-                       "prints text",
+                       "cannot draw on a terminal of type \"%.40s\"; use "
+                       "--batch to print text",
                        kind ? kind : "");
     set_term(screen);
     set_escdelay(ESCAPE_MS);

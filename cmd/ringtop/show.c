@@ -79,7 +79,7 @@ static void say_what_was_read(struct show *show)
     char more[64] = "";
     size_t count = show->player.live ? show->state->events : show->player.count;
     if (show->broken > 1)
-        snprintf(more, sizeof more, " (and %llu lines more)",
+        snprintf(more, sizeof more, " (and %llu more lines)",
                  (unsigned long long)show->broken - 1);
     snprintf(show->notice, sizeof show->notice, "%s%s; %zu events are shown",
              show->error.text, more, count);
@@ -106,7 +106,8 @@ static enum gw_err load(struct show *show, double speed, struct gw_error *why)
         return gw_fail(why, GW_EINTR, "interrupted while reading");
     if (!show->closed) {
         struct gw_error cut;
-        gw_fail(&cut, GW_EDATA, "more than %d events", RECORDED_MAX);
+        gw_fail(&cut, GW_EDATA, "more than %d events; use a shorter recording",
+                RECORDED_MAX);
         note(show, &cut);
     }
     show->closed = player->complete = true;
@@ -117,7 +118,7 @@ static enum gw_err load(struct show *show, double speed, struct gw_error *why)
     if (player->count == 0 && show->broken > 0)
         return gw_fail(why, GW_EDATA, "%s", show->notice);
     if (player->count == 0)
-        return gw_fail(why, GW_EDATA, "there is no event in the recording");
+        return gw_fail(why, GW_EDATA, "no event in the recording");
     player->speed = speed > 0 ? player->speed : player_watchable(player);
     return learn(show, why);
 }
@@ -186,7 +187,7 @@ void show_orders(struct show *show)
         bool taken = orders_give(show->orders, &show->view.order);
         snprintf(show->said, sizeof show->said, "%s",
                  taken ? "asking the supervisor"
-                       : "wait: the last order is under way");
+                       : "wait: the previous command is still in progress");
         show->said_until_ns = now_ns + SAID_NS;
     }
     show->view.order.kind = ORDER_NONE;

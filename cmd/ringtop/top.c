@@ -20,31 +20,32 @@ static uint64_t every_ns = 1000000000;
 /* clang-format off */
 static const struct option_spec options[] = {
     {"from", 'f', OPTION_TEXT, &from, "FILE.jsonl",
-     "the recording to play; \"-\": standard input, as it comes", NULL},
+     "Recording to play; \"-\" reads standard input as it arrives.", NULL},
     {"run", 0, OPTION_TEXT, &run_name, "NAME",
-     "the run to attach to (default: the latest)", NULL},
+     "Run to attach to. Default: the latest run.", NULL},
     {"read-only", 0, OPTION_FLAG, &read_only, NULL,
-     "look only: no kill, pause or add", NULL},
+     "Disable kill, pause and add.", NULL},
     {"leave", 0, OPTION_FLAG, &leave, NULL,
-     "quit by itself when the run has ended", NULL},
+     "Exit when the run has ended.", NULL},
     {"speed", 0, OPTION_REAL, &speed, "X",
-     "1 is as recorded; 0: slow enough to last 20 s", NULL},
+     "Speed. 1: as recorded; 0: slow enough for 20 s.", NULL},
     {"paused", 0, OPTION_FLAG, &paused, NULL,
-     "begin frozen, to go on by \".\" or Space", NULL},
-    {"page", 0, OPTION_CHOICE, &page_text, "PAGE", "the page to begin with",
+     "Start frozen; \".\" or Space continues.", NULL},
+    {"page", 0, OPTION_CHOICE, &page_text, "PAGE", "First page to show.",
      "overview|ring|chunks|slots|clocks|requests|pipeline|events|controllers|"
      "failover|loss"},
-    {"ascii", 0, OPTION_FLAG, &ascii, NULL, "no characters beyond ASCII", NULL},
+    {"ascii", 0, OPTION_FLAG, &ascii, NULL, "Use ASCII characters only.", NULL},
     {"batch", 'b', OPTION_FLAG, &batch, NULL,
-     "print pictures as text", NULL},
+     "Print pictures as text.", NULL},
     {"frames", 'n', OPTION_UNSIGNED, &frames, "N",
-     "with --batch: so many (default 1; live: until the end)", NULL},
+     "With --batch, number of pictures. Default: 1; live: until the run ends.",
+     NULL},
     {"every", 0, OPTION_DURATION, &every_ns, "TIME",
-     "with --batch, live: time between pictures", NULL},
+     "With --batch and a live run, time between pictures.", NULL},
     {"size", 0, OPTION_TEXT, &size_text, "COLUMNSxROWS",
-     "of the pictures of --batch and --cast (default 80x24)", NULL},
+     "Size of the pictures of --batch and --cast. Default: 80x24.", NULL},
     {"cast", 0, OPTION_TEXT, &cast, "FILE",
-     "write an asciicast; FILE.svg: a moving SVG page", NULL},
+     "Write an asciicast; FILE.svg writes an animated SVG page.", NULL},
     {0},
 };
 /* clang-format on */
@@ -64,8 +65,8 @@ static enum gw_err parse_size(int *width, int *height, struct gw_error *why)
     if (columns < 1 || rows < 1 || *end || columns > GRID_SIDE_MAX ||
         rows > GRID_SIDE_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "--size wants columns and rows such as 80x24, at most "
-                       "%dx%d, not \"%.40s\"",
+                       "--size must be columns and rows such as 80x24, at "
+                       "most %dx%d, not \"%.40s\"",
                        GRID_SIDE_MAX, GRID_SIDE_MAX, size_text);
     *width = (int)columns;
     *height = (int)rows;
@@ -113,11 +114,12 @@ static enum gw_err take_operand(const char *operand, struct gw_error *why)
 {
     if (strchr(operand, '.') || strchr(operand, '/'))
         return gw_fail(why, GW_EINVAL,
-                       "the operand is a run or \"-\", not \"%.60s\"; a "
-                       "recording is played by --from FILE",
+                       "the operand must be a run or \"-\", not \"%.60s\"; "
+                       "play a recording with --from FILE",
                        operand);
     if (strcmp(operand, "-") == 0 ? from != NULL : run_name != NULL)
-        return gw_fail(why, GW_EINVAL, "either --%s %.60s or \"%.60s\"",
+        return gw_fail(why, GW_EINVAL,
+                       "use either --%s %.60s or \"%.60s\", not both",
                        from ? "from" : "run", from ? from : run_name, operand);
     *(strcmp(operand, "-") == 0 ? &from : &run_name) = operand;
     return GW_OK;
@@ -129,10 +131,11 @@ static enum gw_err check(int operand_count, char **operands,
     if (operand_count > 0 && take_operand(operands[0], why))
         return why->code;
     if (from && run_name)
-        return gw_fail(why, GW_EINVAL, "either --from %.60s or --run %.60s",
-                       from, run_name);
+        return gw_fail(why, GW_EINVAL,
+                       "use either --from %.60s or --run %.60s, not both", from,
+                       run_name);
     if (speed < 0)
-        return gw_fail(why, GW_EINVAL, "--speed wants 0 or more, not %g",
+        return gw_fail(why, GW_EINVAL, "--speed must be at least 0, not %g",
                        speed);
     return GW_OK;
 }
@@ -161,7 +164,8 @@ static int run(int operand_count, char **operands)
 const struct command command_top = {
     .name = "ringtop",
     .operands = "[NAME|-]",
-    .help = "show ranks, ring and chunks; servers, slots and clocks; or stages",
+    .help = "show the ring, its ranks and chunks; servers, slots and clocks; "
+            "or pipeline stages",
     .examples = "ringtop                              the latest run, live\n"
                 "ringtop tiger --read-only\n"
                 "ringtop --from F.jsonl\n"

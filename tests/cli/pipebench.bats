@@ -83,17 +83,17 @@ describes() {
     run -64 pipebench pln
     [[ $output = *'did you mean "plan"?'* ]]
     run -64 pipebench plan --stages 0
-    [[ $output = *'stages must be in 1..'* ]]
+    [[ $output = *'stages must be from 1 to'* ]]
     run -64 pipebench plan --schedule gpipe --chunks 2
-    [[ $output = *'a stage has one piece'* ]]
+    [[ $output = *'a stage has one chunk'* ]]
     run -64 pipebench plan "$LABS/1f1b-3.pipe" --stages 3
-    [[ $output = *'says its own stages'* ]]
+    [[ $output = *'defines its own stages'* ]]
     run -64 pipebench sim --forward 1ms,2ms
-    [[ $output = *'--forward has 2 times, but the pipeline 4 stages'* ]]
+    [[ $output = *'--forward has 2 times, but the pipeline has 4 stages'* ]]
     run -64 pipebench sim --slow 4:2
-    [[ $output = *'the stages are 0 to 3'* ]]
+    [[ $output = *'the stage must be from 0 to 3'* ]]
     run -64 pipebench sim --backward 1ms --weight 1ms
-    [[ $output = *'say it, or them'* ]]
+    [[ $output = *'use either --backward or the other two'* ]]
     run -64 pipebench sweep --micro 3
     [[ $output = *'3 samples do not divide a batch of 256'* ]]
     run -64 pipebench fit --work sleep:2ms
@@ -103,7 +103,7 @@ describes() {
     run -64 pipebench fit --times 4294967304=1s,64=2s
     run -64 pipebench fit --times 8=1s,64=2s,128=3s
     run -64 pipebench fit --times 8=1s
-    [[ $output = *'--times wants two'* ]]
+    [[ $output = *'--times must be two'* ]]
 }
 
 @test "a schedule that blocks is refused, and its cycle is named" {

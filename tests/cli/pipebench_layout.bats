@@ -206,11 +206,11 @@ refused() {
 
 @test "data that does not fit is refused" {
     refused 64 small.net --run
-    [[ $stderr == *"--run needs --data"* ]]
+    [[ $stderr == *"--run needs training rows; add --data"* ]]
     refused 64 small.net --data rows
     echo "1 17:1" >wide
     refused 65 small.net --run --data wide
-    [[ $stderr == *"the rows have 17 features, and the network small takes 16"* ]]
+    [[ $stderr == *"the rows have 17 features, but the network small has 16 inputs"* ]]
     printf '%s\n' "1 1:1" "2 1:1" "3 1:1" "4 1:1" "5 1:1" >many
     refused 65 small.net --run --data many
     [[ $stderr == *"5 labels"* ]]

@@ -197,7 +197,7 @@ train() {
 
 @test "a stage that is stopped ends the run and is named" {
     run -1 --separate-stderr quick --fail 1@1:stop
-    [[ $stderr = *"stage 1 (pid "*") gave no sign of life"* ]]
+    [[ $stderr = *"stage 1 (pid "*") did not respond"* ]]
     nobody_left
 }
 
@@ -205,15 +205,15 @@ train() {
     quick --fail 2@1:kill,0@2:kill --elastic -o json >out
     [ "$(json recoveries <out)" -eq 2 ]
     [ "$(json steps <out)" -eq 2 ]
-    [[ $(json recovery_1 <out) = *"stage 2 (pid "*"killed"*"in step 1"*"last finished step is 0"* ]]
-    [[ $(json recovery_2 <out) = *"stage 0 (pid "*"in step 2"*"last finished step is 1"* ]]
+    [[ $(json recovery_1 <out) = *"stage 2 (pid "*"killed"*"in step 1"*"last completed step is 0"* ]]
+    [[ $(json recovery_2 <out) = *"stage 0 (pid "*"in step 2"*"last completed step is 1"* ]]
     [ "$(json passes_redone <out)" -gt 0 ]
     [ "$(json rows '#' <out)" -eq 5 ]
 }
 
 @test "--elastic before any step was finished, and too often" {
     run -0 quick --fail 0@0:kill --elastic
-    [[ $output = *"no step was finished"* ]]
+    [[ $output = *"no step was completed"* ]]
     run -1 quick --fail 0@0:kill,1@1:kill --elastic --restarts 1
     [[ $output = *"gave up after 1 restart: stage 1"* ]]
 }

@@ -63,7 +63,7 @@ fits() {
                 "$BATS_TEST_TMPDIR/options"
         done
     done
-    on_terminal 40 "ringtop -h" | grep -qx ' *quit by itself when the run has'
+    on_terminal 40 "ringtop -h" | grep -qx ' *Exit when the run has ended\.'
 }
 
 # header COMMAND...: the names of the columns that it prints, a line each.

@@ -145,16 +145,17 @@ START_TEST(wrong_costs)
         const char *says;
     } cases[] = {
         {{.forward = "1ms,2ms"}, "--forward has 2 times"},
-        {{.weight = "1ms,"}, "--weight wants a time"},
-        {{.input = "soon"}, "--input wants a time"},
+        {{.weight = "1ms,"}, "--weight must be a time"},
+        {{.input = "soon"}, "--input must be a time"},
         {{.forward = "0", .backward = "0"}, "stage 0 take no time"},
-        {{.backward = "1ms", .input = "1ms"}, "say it, or them"},
+        {{.backward = "1ms", .input = "1ms"},
+         "use either --backward or the other two"},
         {{.slow = "3:2"}, "the stages are 0 to 2"},
-        {{.slow = "1:0"}, "wants STAGE:FACTOR"},
-        {{.slow = "1:1e9"}, "wants STAGE:FACTOR"},
-        {{.slow = "1:nan"}, "wants STAGE:FACTOR"},
-        {{.slow = "1:2:3"}, "wants STAGE:FACTOR"},
-        {{.slow = ""}, "wants STAGE:FACTOR"},
+        {{.slow = "1:0"}, "must be STAGE:FACTOR"},
+        {{.slow = "1:1e9"}, "must be STAGE:FACTOR"},
+        {{.slow = "1:nan"}, "must be STAGE:FACTOR"},
+        {{.slow = "1:2:3"}, "must be STAGE:FACTOR"},
+        {{.slow = ""}, "must be STAGE:FACTOR"},
     };
     struct gw_schedule *s = schedule_of("1f1b", 3, 2, UINT32_MAX);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -52,7 +52,7 @@ START_TEST(lines_with_flaws)
     expect(source, GW_OK, 2);
     expect(source, GW_EDATA, 0);
     snprintf(sentence, sizeof sentence,
-             "%s:6: cut short in the middle of a line", path);
+             "%s:6: incomplete line at the end of the file", path);
     ck_assert_str_eq(why.text, sentence);
     expect(source, GW_ECLOSED, 0);
     expect(source, GW_ECLOSED, 0);
@@ -84,7 +84,8 @@ START_TEST(a_line_that_is_too_long)
     write_file(text);
     ck_assert_int_eq(source_lines(path, &source, &why), GW_OK);
     expect(source, GW_EDATA, 0);
-    ck_assert_ptr_nonnull(strstr(why.text, ":1: longer than 65536 bytes"));
+    ck_assert_ptr_nonnull(
+        strstr(why.text, ":1: the line is longer than 65536 bytes"));
     expect(source, GW_OK, 5);
     expect(source, GW_ECLOSED, 0);
     source_close(&source);
@@ -152,7 +153,7 @@ START_TEST(what_could_be_read_is_shown)
     ck_assert_uint_eq(show.player.count, 2);
     ck_assert(show.player.complete);
     ck_assert_ptr_nonnull(strstr(
-        show.notice, ":3: cut short in the middle of a line; 2 events are "
+        show.notice, ":3: incomplete line at the end of the file; 2 events are "
                      "shown"));
     show_events(&show, 1);
     ck_assert_uint_eq(show.state->events, 1);
@@ -171,7 +172,7 @@ START_TEST(nothing_could_be_read)
     unlink(path);
     write_file("");
     ck_assert_int_eq(open_show(&show), GW_EDATA);
-    ck_assert_str_eq(why.text, "there is no event in the recording");
+    ck_assert_str_eq(why.text, "no event in the recording");
     unlink(path);
 }
 END_TEST

@@ -99,7 +99,7 @@ json() {
 @test "a truncated recording: a message, and the readable part" {
     head -c 3000 "$RING" >cut.jsonl
     run -65 --separate-stderr ringtop --from cut.jsonl
-    [[ $stderr = "ringtop: cut.jsonl:"*": cut short in the middle of a line; "*" events are shown" ]]
+    [[ $stderr = "ringtop: cut.jsonl:"*": incomplete line at the end of the file; "*" events are shown" ]]
     [[ $output = *"allreduce 64K"* ]]
     run -65 --separate-stderr ringtop --from cut.jsonl -o json
     [ "$(json status <<<"$output")" -eq 65 ]
@@ -109,7 +109,7 @@ json() {
 @test "lines that are not events are counted" {
     { head -5 "$RING"; echo; echo "what?"; echo '{"kind":"fly"}'; tail -n +6 "$RING"; } >odd.jsonl
     run -65 --separate-stderr ringtop --from odd.jsonl
-    [[ $stderr = "ringtop: odd.jsonl:7: "*" (and 1 lines more); 30 events are shown" ]]
+    [[ $stderr = "ringtop: odd.jsonl:7: "*" (and 1 more lines); 30 events are shown" ]]
     [[ $output = *"r0    3=   3=   3="* ]]
 }
 
@@ -121,19 +121,19 @@ json() {
     [[ $stderr = "ringtop: /dev/null: is a device; "* ]]
     : >empty
     run -65 --separate-stderr ringtop --from empty
-    [ "$stderr" = "ringtop: there is no event in the recording" ]
+    [ "$stderr" = "ringtop: no event in the recording" ]
     run -65 --separate-stderr ringtop --from nowhere
     [ "$stderr" = "ringtop: nowhere: No such file or directory" ]
     run -65 --separate-stderr ringtop --from /
     [ "$stderr" = "ringtop: /: Is a directory" ]
     run -64 --separate-stderr ringtop nowhere.jsonl
-    [[ $stderr = *"a recording is played by --from FILE"* ]]
+    [[ $stderr = *"play a recording with --from FILE"* ]]
     GRADWIRE_RUNS=$PWD/runs run -69 --separate-stderr ringtop nowhere
     [[ $stderr = "ringtop: unknown run nowhere"* ]]
     GRADWIRE_RUNS=$PWD/runs run -69 --separate-stderr ringtop --ascii
     [[ $stderr = "ringtop: no run found"* ]]
     run -64 --separate-stderr ringtop - --size 80
-    [[ $stderr = *"--size wants columns and rows such as 80x24"* ]]
+    [[ $stderr = *"--size must be columns and rows such as 80x24"* ]]
 }
 
 @test "a double count is shown as an alarm, and sets the status" {

@@ -276,8 +276,9 @@ enum gw_err gantt_svg(FILE *file, const char *title,
         passes += panels[i].schedule->pass_count;
     if (passes > DRAWN_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "%zu passes are too many to draw (at most %d)", passes,
-                       DRAWN_MAX);
+                       "--svg: %zu passes are too many to draw; the maximum "
+                       "is %d",
+                       passes, DRAWN_MAX);
     put_head(&page, title, panels, count);
     put_legend(&page, panels, count);
     page.y = TOP;
@@ -299,6 +300,6 @@ enum gw_err gantt_svg_write(const char *path, const char *title,
     if (err)
         err = gw_wrap(why, err, "%.200s", path);
     if (fclose(file) != 0 && !err)
-        err = gw_fail_errno(why, "writing %.200s", path);
+        err = gw_fail_errno(why, "write to %.200s", path);
     return err;
 }

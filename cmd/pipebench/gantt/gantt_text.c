@@ -232,7 +232,7 @@ void gantt_legend(FILE *file, const struct gw_schedule *schedule,
     fprintf(file, "%s idle", style->utf8 ? "·" : ".");
     if (schedule->chunks > 1)
         fprintf(file, "   small letters: %s",
-                schedule->chunks > 2 ? "pieces 1 and on" : "piece 1");
+                schedule->chunks > 2 ? "chunks 1 and higher" : "chunk 1");
     fputc('\n', file);
 }
 
@@ -246,7 +246,7 @@ void gantt_figure(FILE *file, const struct gantt *gantt,
             schedule->stages, schedule->stages == 1 ? "" : "s",
             schedule->micros, schedule->micros == 1 ? "" : "es");
     if (schedule->chunks > 1)
-        fprintf(file, ", %u pieces a stage", schedule->chunks);
+        fprintf(file, ", %u chunks per stage", schedule->chunks);
     fprintf(file, "\n%s\n", caption);
     gantt_draw(file, gantt, style);
     gantt_legend(file, schedule, style);

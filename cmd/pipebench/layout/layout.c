@@ -41,100 +41,111 @@ static struct options {
 
 static const struct option_spec specs[] = {
     {"mesh", 'M', OPTION_TEXT, &given.mesh, "DxTxP",
-     "ranks along data, tensor and pipe; 4 is 4x1x1 (default 1x1x1)", NULL},
+     "Ranks along data, tensor and pipe; 4 means 4x1x1. Default: 1x1x1.", NULL},
     {"mode", 0, OPTION_CHOICE, &given.mode, "HOW",
-     "parameters along data: replicated, zero1 or sharded",
+     "Parameters along the data axis: replicated, zero1 or sharded.",
      "replicated|zero1|sharded"},
     {"group", 0, OPTION_UNSIGNED, &given.group, "G",
-     "ranks of the data axis that share one copy; 0: all", NULL},
+     "Ranks of the data axis that share one copy. 0: all.", NULL},
     {"batch", 'b', OPTION_UNSIGNED, &given.batch, "ROWS",
-     "rows a step, of all ranks together", NULL},
+     "Rows per step, of all ranks together.", NULL},
     {"micro", 'm', OPTION_UNSIGNED, &given.micros, "M",
-     "micro-batches a step (default 1; with stages 8)", NULL},
+     "Micro-batches per step. Default: 1; with stages 8.", NULL},
     {"schedule", 's', OPTION_TEXT, &given.schedule, "NAME",
-     "of the pipeline: gpipe, 1f1b (the default), interleaved or zb-h1",
+     "Schedule of the pipeline: gpipe, 1f1b, interleaved or zb-h1. Default: "
+     "1f1b.",
      SCHEDULE_WORDS},
     {"chunks", 0, OPTION_UNSIGNED, &given.chunks, "V",
-     "interleaved: pieces of the network a stage has (default 2)", NULL},
+     "Chunks of the network per stage, for interleaved. Default: 2.", NULL},
     {"optimiser", 0, OPTION_CHOICE, &given.optimiser, "NAME",
-     "sgd, momentum or adam: 0, 1, 2 words of state a parameter",
+     "Optimiser: sgd, momentum or adam, with 0, 1 or 2 words of state per "
+     "parameter.",
      "sgd|momentum|adam"},
     {"topo", 'T', OPTION_TEXT, &given.cluster.topo, "FILE",
-     "a step on this cluster in virtual time, in both orders of the mesh",
+     "Simulate a step on this cluster in virtual time, in both orders of the "
+     "mesh.",
      NULL},
     {"without", 0, OPTION_TEXT, &given.cluster.without, "KIND",
-     "--topo: without this kind of links, as in servers", NULL},
+     "--topo: leave out the links of this kind, such as direct.", NULL},
     {"tflops", 0, OPTION_REAL, &given.cluster.tflops, "N",
-     "--topo: 10^12 operations a second of a rank; 0: no limit (default 10)",
+     "--topo: 10^12 operations per second of a rank; 0: no limit. Default: 10.",
      NULL},
     {"alpha", 0, OPTION_DURATION, &given.cluster.alpha_ns, "TIME",
-     "--topo: what a message costs its sender", NULL},
+     "--topo: cost of a message for its sender.", NULL},
     {"reduce", 0, OPTION_BYTES, &given.cluster.reduce_rate, "SIZE",
-     "--topo: bytes a second that a rank reduces (0: no limit)", NULL},
-    {"links", 0, OPTION_FLAG, &given.cluster.links, NULL,
-     "--topo: a row for each link, not for the busiest of each kind", NULL},
-    {"search", 0, OPTION_FLAG, &given.search, NULL,
-     "--topo: the fastest layout; what options give is kept", NULL},
-    {"memory", 0, OPTION_BYTES, &given.memory, "SIZE",
-     "--search: what a rank may hold (0: no limit)", NULL},
-    {"rows", 0, OPTION_COUNT, &given.rows, "N",
-     "--search: so many meshes and modes (default 10)", NULL},
-    {"run", 'r', OPTION_FLAG, &given.run, NULL, "train it, a process a rank",
+     "--topo: bytes per second that a rank reduces; 0: no limit. Default: 0.",
      NULL},
+    {"links", 0, OPTION_FLAG, &given.cluster.links, NULL,
+     "--topo: print one row per link instead of the busiest link of each kind.",
+     NULL},
+    {"search", 0, OPTION_FLAG, &given.search, NULL,
+     "--topo: find the fastest layout; given options are kept.", NULL},
+    {"memory", 0, OPTION_BYTES, &given.memory, "SIZE",
+     "--search: bytes that a rank may hold; 0: no limit. Default: 0.", NULL},
+    {"rows", 0, OPTION_COUNT, &given.rows, "N",
+     "--search: number of meshes and modes to print. Default: 10.", NULL},
+    {"run", 'r', OPTION_FLAG, &given.run, NULL,
+     "Train the network, with one process per rank.", NULL},
     {"data", 'd', OPTION_TEXT, &given.data, "FILE",
-     "--run: rows to learn from, LibSVM text", NULL},
+     "--run: training rows, LibSVM text.", NULL},
     {"test", 't', OPTION_TEXT, &given.test, "FILE",
-     "--run: rows to judge what was learnt by", NULL},
+     "--run: test rows for the trained network.", NULL},
     {"scale", 0, OPTION_CHOICE, &given.scale, "HOW",
-     "max: divide all values by the largest; none: as they are", "max|none"},
-    {"steps", 'k', OPTION_UNSIGNED, &given.steps, "N", "--run: steps", NULL},
+     "Scaling: max divides all values by the largest, none keeps them.",
+     "max|none"},
+    {"steps", 'k', OPTION_UNSIGNED, &given.steps, "N", "--run: steps to train.",
+     NULL},
     UNTIL_OPTION(given.until),
     {"lr", 0, OPTION_REAL, &given.rate, "RATE",
-     "learning rate (default 0.1; adam 0.003)", NULL},
+     "Learning rate. Default: 0.1; with adam 0.003.", NULL},
     {"momentum", 0, OPTION_REAL, &given.momentum, "M",
-     "share of the last step's velocity that is kept", NULL},
-    {"wire", 'w', OPTION_CHOICE, &given.wire, "WIRE", "shm, ipc or tcp",
-     "shm|ipc|tcp"},
+     "Share of the last step's velocity that is kept.", NULL},
+    {"wire", 'w', OPTION_CHOICE, &given.wire, "WIRE",
+     "Transport: shm, ipc or tcp.", "shm|ipc|tcp"},
     KEY_OPTION,
     {"bucket", 0, OPTION_BYTES, &given.bucket_bytes, "SIZE",
-     "gradients that are reduced together; 0: all", NULL},
+     "Bytes of gradients that are reduced together; 0: all.", NULL},
     {"no-overlap", 0, OPTION_FLAG, &given.no_overlap, NULL,
-     "reduce gradients after the backward pass, not during it", NULL},
+     "Reduce gradients after the backward pass, not during it.", NULL},
     {"compare", 'c', OPTION_FLAG, &given.compare, NULL,
-     "--run: one process first, and compare the losses", NULL},
+     "--run: train in a single process first, and compare the losses.", NULL},
     {0},
 };
 
 static enum gw_err check(const struct options *o, struct gw_error *why)
 {
     if (!o->run && (o->data || o->test || o->compare))
-        return gw_fail(why, GW_EINVAL, "%s is for --run",
+        return gw_fail(why, GW_EINVAL, "%s needs --run",
                        o->compare ? "--compare"
                        : o->data  ? "--data"
                                   : "--test");
     if (o->run && o->cluster.topo)
         return gw_fail(why, GW_EINVAL,
-                       "--run trains here; --topo simulates: choose one");
+                       "use either --run, which trains here, or --topo, which "
+                       "simulates");
     if (o->search && !o->cluster.topo)
         return gw_fail(why, GW_EINVAL, "--search needs --topo FILE");
     if (o->memory && !o->search)
-        return gw_fail(why, GW_EINVAL, "--memory is for --search");
+        return gw_fail(why, GW_EINVAL, "--memory needs --search");
     if (!(o->cluster.tflops >= 0))
-        return gw_fail(why, GW_EINVAL, "--tflops must not be below 0, not %g",
+        return gw_fail(why, GW_EINVAL, "--tflops must be at least 0, not %g",
                        o->cluster.tflops);
     if (o->run && !o->data)
-        return gw_fail(why, GW_EINVAL, "--run needs --data FILE to learn from");
+        return gw_fail(why, GW_EINVAL,
+                       "--run needs training rows; add --data FILE");
     if (o->until && !o->run)
-        return gw_fail(why, GW_EINVAL, "--until is for --run");
+        return gw_fail(why, GW_EINVAL, "--until needs --run");
     if (o->steps == 0)
-        return gw_fail(why, GW_EINVAL, "--steps is at least 1");
+        return gw_fail(why, GW_EINVAL, "--steps must be at least 1");
     if (o->micros == 0)
-        return gw_fail(why, GW_EINVAL, "--micro is at least 1");
+        return gw_fail(why, GW_EINVAL, "--micro must be at least 1");
     if (o->rate <= 0)
-        return gw_fail(why, GW_EINVAL, "--lr is above 0, not %g", o->rate);
+        return gw_fail(why, GW_EINVAL, "--lr must be greater than 0, not %g",
+                       o->rate);
     if (!(o->momentum >= 0 && o->momentum < 1))
         return gw_fail(why, GW_EINVAL,
-                       "--momentum is from 0 to below 1, not %g", o->momentum);
+                       "--momentum must be at least 0 and less than 1, not %g",
+                       o->momentum);
     return GW_OK;
 }
 
@@ -262,7 +273,7 @@ static int run(int operand_count, char **operands)
 const struct command command_layout = {
     .name = "layout",
     .operands = "FILE.net",
-    .help = "lay a network on a mesh of ranks, and train it there",
+    .help = "map a network onto a mesh of ranks: print, simulate or train it",
     .examples =
         "pipebench layout digits.net --mesh 1x2x1\n"
         "pipebench layout digits.net --mesh 4 --mode sharded --group 2\n"

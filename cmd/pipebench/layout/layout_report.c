@@ -298,7 +298,7 @@ static void note_counts(const struct layout_job *job, struct output *output)
     for (size_t i = 0; i < sizeof sent / sizeof *sent; i++)
         note_both(output, &sent[i], ", sent by all ranks in a step");
     for (size_t i = 0; i < sizeof held / sizeof *held; i++)
-        note_both(output, &held[i], ", held by the rank that has most");
+        note_both(output, &held[i], ", held by the rank that holds the most");
 }
 
 static void note_end(const struct layout_job *job, struct output *output)
@@ -317,11 +317,12 @@ static void note_end(const struct layout_job *job, struct output *output)
     note_real(output, "test_loss", r->scored ? r->scores.loss : none, 6, "");
     note_real(output, "largest_difference",
               r->expected ? r->largest_difference : none, 2,
-              " of a loss of one process");
+              " relative to the loss of one process");
     if (r->ranks_done == gw_mesh_size(&job->layout->options.mesh))
         note_counts(job, output);
     note_real(output, "overlap", share_hidden(r->comm_us, r->exposed_us), 3,
-              " of the time in which gradients travelled was not waited for");
+              " of the communication time of gradients overlapped with "
+              "computation");
 }
 
 void layout_report_end(struct layout_job *job, const struct gw_error *error)

@@ -163,7 +163,7 @@ static enum gw_err check_count(const struct search_result *result,
         SEARCH_LAYOUTS_MAX)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "--search: more than %d layouts; give --mesh, --mode, "
+                   "--search: more than %d layouts; set --mesh, --mode, "
                    "--micro or --schedule, or splits in the network's file",
                    SEARCH_LAYOUTS_MAX);
 }
@@ -329,7 +329,8 @@ enum gw_err search_run(struct gw_layout_timer *timer,
         err = gw_fail(why, GW_EINTR, "--search");
     if (!err && result->row_count == 0)
         err = gw_fail(why, GW_EINVAL,
-                      "no layout of %u ranks is possible; try one by --mesh",
+                      "no layout of %u ranks is possible; use --mesh to see "
+                      "the reason for one layout",
                       space->ranks);
     if (result->row_count > 0)
         qsort(result->rows, result->row_count, sizeof *result->rows, by_time);

@@ -121,7 +121,8 @@ static enum gw_err print(const struct layout_cluster *cluster,
         put(output, i + 1, &best[i], best);
     if (!best->fits)
         gw_fail(&none, GW_EWRONG,
-                "no layout fits %llu bytes a rank: the smallest holds %llu",
+                "no layout fits in %llu bytes per rank; the smallest holds "
+                "%llu; increase --memory",
                 (unsigned long long)space->memory,
                 (unsigned long long)best->held_bytes);
     output_end(&output, none.code ? &none : NULL, false);

@@ -39,20 +39,21 @@ static enum gw_err check_data(const struct layout_job *job,
     const struct gw_dataset *data = job->train;
     if (data->features > network->inputs)
         return gw_fail(why, GW_EDATA,
-                       "%s: the rows have %zu features, and the network %s "
-                       "takes %u",
+                       "%s: the rows have %zu features, but the network %s "
+                       "has %u inputs",
                        job->options->data, data->features, network->name,
                        network->inputs);
     if (data->class_count > network->classes)
         return gw_fail(why, GW_EDATA,
-                       "%s: the rows have %u labels, and the network %s has "
+                       "%s: the rows have %u labels, but the network %s has "
                        "%u classes",
                        job->options->data, data->class_count, network->name,
                        network->classes);
     if (data->rows < job->layout->options.batch)
-        return gw_fail(why, GW_EDATA, "%s: %zu rows do not fill a batch of %u",
-                       job->options->data, data->rows,
-                       job->layout->options.batch);
+        return gw_fail(
+            why, GW_EDATA,
+            "%s: %zu rows do not fill a batch of %u; use a smaller --batch",
+            job->options->data, data->rows, job->layout->options.batch);
     return GW_OK;
 }
 
@@ -103,8 +104,8 @@ static enum gw_err check_losses(const struct layout_results *results,
     if (!results->parted)
         return GW_OK;
     return gw_fail(why, GW_EWRONG,
-                   "from step %u on the losses differ from those of one "
-                   "process, by up to %.2g of them; %g is allowed",
+                   "the losses differ from those of one process from step %u "
+                   "on, by up to %.2g of them; the limit is %g",
                    results->parted, results->largest_difference,
                    LAYOUT_DIFFERENCE_MAX);
 }

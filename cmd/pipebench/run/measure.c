@@ -55,7 +55,7 @@ static enum gw_err take(const struct measure *measure,
     struct run_step *step =
         measure->fastest ? fastest_step(record) : median_step(record);
     if (!step)
-        return gw_fail(why, GW_EINTERNAL, "no step was finished");
+        return gw_fail(why, GW_EINTERNAL, "no step was completed");
     for (unsigned i = 0; i < measure->steps && times_us; i++)
         times_us[i] = record->steps[i + 1].time_us;
     *timeline = step->timeline;

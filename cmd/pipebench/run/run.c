@@ -37,56 +37,55 @@ static struct run_net net_options = {
 static const struct option_spec specs[] = {
     SCHEDULE_SOURCE_OPTIONS(source),
     {"work", 0, OPTION_TEXT, &options.work, "HOW:TIME",
-     "sleep:5ms or spin:5ms, a micro-batch through a stage: each of forward, "
-     "input and weight gradient; or sleep:F,B or sleep:F,I,W (default "
-     "sleep:5ms)",
+     "Time of a micro-batch on a stage, sleep:5ms or spin:5ms: one time for "
+     "each of forward, input and weight gradient; or sleep:F,B or "
+     "sleep:F,I,W. Default: sleep:5ms.",
      NULL},
     {"size", 'b', OPTION_BYTES, &options.message_bytes, "SIZE",
-     "of a message, forward or back (default 0)", NULL},
+     "Bytes of a message, forward or backward. Default: 0.", NULL},
     {"slow", 0, OPTION_TEXT, &options.slow, "STAGE:FACTOR[,...]",
-     "a stage that takes so many times as long", NULL},
-    {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE", "shm, ipc or tcp",
-     "shm|ipc|tcp"},
+     "Make a stage slower by this factor.", NULL},
+    {"wire", 'w', OPTION_CHOICE, &options.wire, "WIRE",
+     "Transport: shm, ipc or tcp.", "shm|ipc|tcp"},
     KEY_OPTION,
     {"steps", 0, OPTION_UNSIGNED, &options.steps, "N",
-     "steps that are measured, after one to warm up (default 5); with --net: "
-     "steps in all",
+     "Steps to measure, after one warm-up step; with --net all steps. "
+     "Default: 5.",
      NULL},
     {"net", 0, OPTION_TEXT, &net_options.path, "FILE.net",
-     "train this network, instead of --work", NULL},
+     "Train this network, instead of --work.", NULL},
     {"data", 0, OPTION_TEXT, &net_options.data_path, "FILE",
-     "--net: rows to learn from, as LibSVM text", NULL},
+     "--net: training rows, as LibSVM text.", NULL},
     {"test", 't', OPTION_TEXT, &net_options.test_path, "FILE",
-     "--net: rows to judge the finished network by", NULL},
+     "--net: test rows for the trained network.", NULL},
     {"batch", 0, OPTION_UNSIGNED, &net_options.batch, "ROWS",
-     "--net: rows a step", NULL},
+     "--net: rows per step.", NULL},
     {"epochs", 'E', OPTION_UNSIGNED, &options.epochs, "N",
-     "--net: times that each row is seen, instead of --steps (default 20)",
-     NULL},
+     "--net: passes over the data, instead of --steps. Default: 20.", NULL},
     {"lr", 0, OPTION_REAL, &net_options.rate, "RATE",
-     "--net: learning rate (default 0.2, with adam 0.003)", NULL},
+     "--net: learning rate. Default: 0.2; with adam 0.003.", NULL},
     {"optimiser", 0, OPTION_CHOICE, &options.optimiser, "NAME",
-     "--net: sgd, momentum or adam", "sgd|momentum|adam"},
+     "--net: optimiser: sgd, momentum or adam.", "sgd|momentum|adam"},
     {"momentum", 0, OPTION_REAL, &net_options.momentum, "M",
-     "--net: share of the last step's velocity that is kept", NULL},
+     "--net: share of the last step's velocity that is kept.", NULL},
     UNTIL_OPTION(net_options.until_text),
     {"watch", 0, OPTION_FLAG, &options.watch, NULL,
-     "draw who does what, while it is done", NULL},
+     "Draw the passes during the run.", NULL},
     {"trace", 0, OPTION_TEXT, &options.trace, "FILE.json",
-     "for Perfetto or chrome://tracing: predicted and measured side by side",
+     "Write a Chrome trace with predicted and measured times, for Perfetto.",
      NULL},
     {"events", 0, OPTION_TEXT, &options.events, "FILE.jsonl",
-     "write all events", NULL},
+     "Write all events to FILE.", NULL},
     {"name", 0, OPTION_TEXT, &options.name, "NAME",
-     "of the run, for ringtop NAME", NULL},
+     "Name of the run, for ringtop NAME.", NULL},
     {"elastic", 0, OPTION_FLAG, &options.elastic, NULL,
-     "when a stage is lost, replace it and go on from the last finished step",
+     "When a stage is lost, replace it and continue from the last completed "
+     "step.",
      NULL},
     {"restarts", 0, OPTION_UNSIGNED, &options.restarts, "N",
-     "--elastic: losses after which to give up", NULL},
+     "--elastic: maximum number of losses.", NULL},
     {"fail", 0, OPTION_TEXT, &options.fail, "STAGE@STEP:HOW[,...]",
-     "for experiments: in the middle of that step the stage is killed, or "
-     "stopped (kill, stop)",
+     "For experiments: kill or stop the stage in the middle of this step.",
      NULL},
     {0},
 };
@@ -97,20 +96,21 @@ static enum gw_err check_options(struct gw_error *why)
 {
     const struct options *o = &options;
     if (o->restarts > RUN_RECOVERIES_MAX)
-        return gw_fail(why, GW_EINVAL, "--restarts is at most %d",
+        return gw_fail(why, GW_EINVAL, "--restarts must be at most %d",
                        RUN_RECOVERIES_MAX);
     if (net_options.path && (o->work || o->slow || o->message_bytes))
-        return gw_fail(why, GW_EINVAL,
-                       "--net does real work: --work, --slow and --size are "
-                       "for runs without it");
+        return gw_fail(
+            why, GW_EINVAL,
+            "--net does real work; remove --work, --slow and --size");
     if (!net_options.path && (net_options.data_path || net_options.test_path ||
                               o->epochs || net_options.until_text))
         return gw_fail(why, GW_EINVAL,
-                       "--data, --test, --epochs and --until are for --net");
+                       "--data, --test, --epochs and --until need --net");
     if (o->epochs && o->steps)
-        return gw_fail(why, GW_EINVAL, "--epochs or --steps, not both");
+        return gw_fail(why, GW_EINVAL,
+                       "use either --epochs or --steps, not both");
     if (o->message_bytes > (UINT64_C(1) << 32))
-        return gw_fail(why, GW_EINVAL, "--size is at most 4G");
+        return gw_fail(why, GW_EINVAL, "--size must be at most 4G");
     return until_parse(net_options.until_text, &net_options.until, why);
 }
 
@@ -287,8 +287,8 @@ static int run(int operand_count, char **operands)
 const struct command command_run = {
     .name = "run",
     .operands = "[FILE.pipe]",
-    .help = "run a schedule on real processes, and compare with what it should "
-            "take",
+    .help =
+        "run a schedule with real processes, and compare with the prediction",
     .examples =
         "pipebench run --schedule 1f1b --stages 4 --micro 16 --work sleep:5ms\n"
         "pipebench run -s zb-h1 -m 8 --watch --trace trace.json\n"

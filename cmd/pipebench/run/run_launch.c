@@ -108,12 +108,12 @@ static uint64_t passes_after(const struct run *run, unsigned step)
 static void tell(struct run *run, unsigned step, const char *sentence)
 {
     struct run_recovery *r = &run->recoveries[run->recovery_count++];
-    char finished[40] = "no step was finished";
+    char finished[40] = "no step was completed";
     double at_s = (double)(gw_now_ns() - run->record.zero_ns) * 1e-9;
     snprintf(r->name, sizeof r->name, "recovery_%u", run->recovery_count);
     r->passes = passes_after(run, step);
     if (step > 0)
-        snprintf(finished, sizeof finished, "the last finished step is %u",
+        snprintf(finished, sizeof finished, "the last completed step is %u",
                  step - 1);
     snprintf(r->text, sizeof r->text,
              "%.*s in step %u, after %.2f s; %s; %llu passes are redone",

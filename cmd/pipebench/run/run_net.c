@@ -14,17 +14,18 @@ static enum gw_err check_options(const struct run_net *net,
                                  struct gw_error *why)
 {
     if (!net->data_path)
-        return gw_fail(why, GW_EINVAL, "--net wants --data FILE, too");
-    if (schedule->stages < 2)
         return gw_fail(why, GW_EINVAL,
-                       "--net wants at least 2 --stages; one is no pipeline");
+                       "--net needs training rows; add --data FILE");
+    if (schedule->stages < 2)
+        return gw_fail(why, GW_EINVAL, "--net needs at least 2 --stages");
     if (net->batch == 0)
-        return gw_fail(why, GW_EINVAL, "--batch is at least 1");
+        return gw_fail(why, GW_EINVAL, "--batch must be at least 1");
     if (!(net->rate > 0) || !isfinite(net->rate))
-        return gw_fail(why, GW_EINVAL, "--lr is above 0, not %g", net->rate);
+        return gw_fail(why, GW_EINVAL, "--lr must be greater than 0, not %g",
+                       net->rate);
     if (!(net->momentum >= 0) || net->momentum >= 1)
         return gw_fail(why, GW_EINVAL,
-                       "--momentum is from 0 to below 1, not %g",
+                       "--momentum must be at least 0 and less than 1, not %g",
                        net->momentum);
     return GW_OK;
 }
@@ -52,16 +53,19 @@ static enum gw_err check_fit(const struct run_net *net, struct gw_error *why)
     const struct gw_dataset *data = net->train;
     if (data->features > net->network->inputs)
         return gw_fail(why, GW_EINVAL,
-                       "--data %.100s has %zu features, but the network %u "
-                       "inputs",
+                       "--data %.100s has %zu features, but the network has "
+                       "%u inputs",
                        net->data_path, data->features, net->network->inputs);
     if (data->class_count > net->network->classes)
-        return gw_fail(
-            why, GW_EINVAL, "--data %.100s has %u classes, but the network %u",
-            net->data_path, data->class_count, net->network->classes);
+        return gw_fail(why, GW_EINVAL,
+                       "--data %.100s has %u classes, but the network has %u",
+                       net->data_path, data->class_count,
+                       net->network->classes);
     if (net->batches == 0)
-        return gw_fail(why, GW_EINVAL, "--batch %u is more than the %zu rows",
-                       net->batch, data->rows);
+        return gw_fail(
+            why, GW_EINVAL,
+            "--batch %u is more than the %zu rows; use a smaller batch",
+            net->batch, data->rows);
     return GW_OK;
 }
 

@@ -19,7 +19,7 @@ static enum gw_err spread(const struct gw_schedule *s, struct run_prediction *p,
     size_t count = (size_t)s->stages * s->chunks;
     p->each = calloc(PARTS * count, sizeof *p->each);
     if (!p->each)
-        return gw_fail(why, GW_ENOMEM, "times of %zu pieces", count);
+        return gw_fail(why, GW_ENOMEM, "times of %zu chunks", count);
     p->costs.forward_each_us = p->each + FORWARD * count;
     p->costs.input_each_us = p->each + INPUT * count;
     p->costs.weight_each_us = p->each + WEIGHT * count;

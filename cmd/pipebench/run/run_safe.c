@@ -83,7 +83,7 @@ static enum gw_err fill(struct run_safe *safe, struct gw_error *why)
     void *shared = mmap(NULL, sizeof *safe->shared, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
-        return gw_fail_errno(why, "memory that the stages share");
+        return gw_fail_errno(why, "memory shared by the stages");
     safe->shared = shared;
     for (unsigned s = 0; s < safe->stages; s++) {
         safe->fds[s] = memfd_create("stage", MFD_CLOEXEC);
@@ -140,15 +140,16 @@ static enum gw_err open_for(struct run_safe *safe, unsigned stage, size_t bytes,
     size_t room = (bytes + 63) & ~(size_t)63;
     if (!map(safe, stage)) {
         if (ftruncate(safe->fds[stage], (off_t)(HEAD_BYTES + PLACES * room)))
-            return gw_fail_errno(why, "room for the state of stage %u", stage);
+            return gw_fail_errno(why, "memory for the state of stage %u",
+                                 stage);
         if (!map(safe, stage))
             return gw_fail_errno(why, "the state of stage %u", stage);
     }
     struct view *view = &safe->views[stage];
     view->head->room = (view->bytes - HEAD_BYTES) / PLACES;
     if (view->head->room < bytes)
-        return gw_fail(why, GW_EINTERNAL, "the state of stage %u has grown",
-                       stage);
+        return gw_fail(why, GW_EINTERNAL,
+                       "the size of the state of stage %u has changed", stage);
     return GW_OK;
 }
 
@@ -188,7 +189,7 @@ enum gw_err run_safe_get(struct run_safe *safe, unsigned stage, unsigned step,
 {
     if (!has(safe, stage, step))
         return gw_fail(why, GW_EDATA,
-                       "stage %u has kept nothing good after step %u", stage,
+                       "stage %u has no valid saved state after step %u", stage,
                        step);
     const struct head *head = safe->views[stage].head;
     *state = state_of(head, step % PLACES);

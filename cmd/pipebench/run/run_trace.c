@@ -113,6 +113,6 @@ enum gw_err run_trace_write(const char *path, const struct run *run,
     fputs("\n]}\n", t.file);
     bool failed = ferror(t.file) != 0;
     if (fclose(t.file) != 0 || failed)
-        return gw_fail_errno(why, "writing --trace %.200s", path);
+        return gw_fail_errno(why, "write to --trace %.200s", path);
     return GW_OK;
 }

@@ -48,7 +48,7 @@ enum gw_err run_parse_work(const char *text, unsigned chunks,
     bool known = spin || skip_word(&times, "sleep:");
     if (!known || !read_times(times, us, &count))
         return gw_fail(why, GW_EINVAL,
-                       "--work wants sleep:5ms, spin:2ms, sleep:F,B or "
+                       "--work must be sleep:5ms, spin:2ms, sleep:F,B or "
                        "sleep:F,I,W, not \"%.60s\"",
                        text);
     if (count == 1)
@@ -56,7 +56,8 @@ enum gw_err run_parse_work(const char *text, unsigned chunks,
     if (count == 2)
         us[1] = us[2] = us[1] / 2;
     if (us[0] + us[1] + us[2] <= 0)
-        return gw_fail(why, GW_EINVAL, "--work %.60s takes no time", text);
+        return gw_fail(why, GW_EINVAL,
+                       "--work %.60s: the time must be greater than 0", text);
     work->spin = spin;
     work->forward_us = us[0] / chunks;
     work->input_us = us[1] / chunks;
@@ -77,12 +78,13 @@ enum gw_err run_parse_slow(const char *text, unsigned stages, double *slow,
         double factor = number ? strtod(at + 1, &end) : 0;
         if (!number || *end || !isfinite(factor) || factor <= 0)
             return gw_fail(why, GW_EINVAL,
-                           "--slow wants STAGE:FACTOR, such as 2:1.5, not "
+                           "--slow must be STAGE:FACTOR, such as 2:1.5, not "
                            "\"%.60s\"",
                            item);
         if (stage >= stages)
-            return gw_fail(why, GW_EINVAL, "--slow %s: the stages are 0 to %u",
-                           item, stages - 1);
+            return gw_fail(why, GW_EINVAL,
+                           "--slow %s: the stage must be from 0 to %u", item,
+                           stages - 1);
         slow[stage] *= factor;
     }
     return GW_OK;

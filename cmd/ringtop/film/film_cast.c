@@ -29,7 +29,7 @@ static enum gw_err write_line(FILE *file, json_t *line, struct gw_error *why)
     if (!line)
         return gw_fail(why, GW_ENOMEM, "a line of the cast");
     if (failed || fputc('\n', file) == EOF)
-        return gw_fail_errno(why, "writing the cast");
+        return gw_fail_errno(why, "write to the cast");
     return GW_OK;
 }
 

@@ -301,7 +301,7 @@ static enum gw_err put_page(const struct svg *svg, FILE *file,
     for (size_t i = 0; i < svg->count; i++)
         put_version(file, i, &svg->versions[i]);
     fputs("</g>\n</svg>\n", file);
-    return ferror(file) ? gw_fail_errno(why, "writing the film") : GW_OK;
+    return ferror(file) ? gw_fail_errno(why, "write to the film") : GW_OK;
 }
 
 static void svg_fini(struct svg *svg)

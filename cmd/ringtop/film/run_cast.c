@@ -21,7 +21,7 @@ static enum gw_err develop(struct show *show, const char *path, FILE *file,
     enum gw_err err = is_svg(path) ? film_svg(show, file, color, why)
                                    : film_cast(show, file, color, why);
     if (!err && fflush(file))
-        err = gw_fail_errno(why, "writing %.200s", path);
+        err = gw_fail_errno(why, "write to %.200s", path);
     return err;
 }
 
@@ -34,6 +34,6 @@ int run_cast(struct show *show, const char *path, int width, int height)
     enum gw_err err = file ? develop(show, path, file, &why)
                            : gw_fail_errno(&why, "%.200s", path);
     if (file && fclose(file) && !err)
-        err = gw_fail_errno(&why, "writing %.200s", path);
+        err = gw_fail_errno(&why, "write to %.200s", path);
     return err ? complain(&why) : show_verdict(show);
 }

@@ -98,7 +98,7 @@ enum gw_err orders_new(const char *run, struct orders **orders,
     *orders = NULL;
     struct orders *o = calloc(1, sizeof *o);
     if (!o)
-        return gw_fail(why, GW_ENOMEM, "no memory for orders");
+        return gw_fail(why, GW_ENOMEM, "no memory for the commands");
     enum gw_err err = attach_open(run, &o->attach, why);
     if (err) {
         free(o);

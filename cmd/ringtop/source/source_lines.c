@@ -70,8 +70,9 @@ static enum gw_err take_rest(struct lines *l, struct gw_event *event,
     l->number++;
     if (gw_event_parse(rest, event, why) == GW_OK)
         return GW_OK;
-    return gw_fail(why, GW_EDATA, "%s:%llu: cut short in the middle of a line",
-                   l->name, (unsigned long long)l->number);
+    return gw_fail(why, GW_EDATA,
+                   "%s:%llu: incomplete line at the end of the file", l->name,
+                   (unsigned long long)l->number);
 }
 
 /* Makes room for at least one byte more, and one to terminate. */
@@ -89,8 +90,8 @@ static enum gw_err make_room(struct lines *l, struct gw_error *why)
     if (l->skipping)
         return GW_OK;
     l->skipping = true;
-    return gw_fail(why, GW_EDATA, "%s:%llu: longer than %d bytes", l->name,
-                   (unsigned long long)l->number + 1, LINE_BYTES_MAX);
+    return gw_fail(why, GW_EDATA, "%s:%llu: the line is longer than %d bytes",
+                   l->name, (unsigned long long)l->number + 1, LINE_BYTES_MAX);
 }
 
 static int wait_ms(uint64_t deadline_ns)

@@ -67,20 +67,22 @@ enum gw_err gw__schedule_shape(const struct gw__schedule_form *form,
     if (shape->chunks == 0)
         shape->chunks = form->kind.chunks ? 2 : 1;
     if (shape->stages < 1 || shape->stages > GW_STAGES_MAX)
-        return gw_fail(why, GW_EINVAL, "%s: stages must be in 1..%d, not %u",
-                       name, GW_STAGES_MAX, shape->stages);
+        return gw_fail(why, GW_EINVAL,
+                       "%s: stages must be from 1 to %d, not %u", name,
+                       GW_STAGES_MAX, shape->stages);
     if (shape->micros < 1 || shape->micros > GW_MICROS_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "%s: micro-batches must be in 1..%d, not %u", name,
+                       "%s: micro-batches must be from 1 to %d, not %u", name,
                        GW_MICROS_MAX, shape->micros);
     if (shape->chunks > most && most == 1)
         return gw_fail(why, GW_EINVAL,
-                       "%s: a stage has one piece, not %u; interleaved takes"
-                       " more",
+                       "%s: a stage has one chunk, not %u; use interleaved "
+                       "for more",
                        name, shape->chunks);
     if (shape->chunks > most)
-        return gw_fail(why, GW_EINVAL, "%s: pieces must be in 1..%u, not %u",
-                       name, most, shape->chunks);
+        return gw_fail(why, GW_EINVAL,
+                       "%s: chunks must be from 1 to %u, not %u", name, most,
+                       shape->chunks);
     size_t passes = passes_each(form, shape) * shape->stages;
     if (passes > GW_PASSES_MAX)
         return gw_fail(why, GW_EINVAL, "%s: %zu passes are more than %d", name,
