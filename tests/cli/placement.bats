@@ -215,7 +215,7 @@ refused() {
     refused 65 "weights: 2 weights, but the run has 8 slots" \
         --placement mine.so --weights weights
     printf '1\nheavy\n' >weights
-    refused 65 "weights:2: a weight is a number" \
+    refused 65 "weights:2: each weight must be a number" \
         --placement mine.so --weights weights
     refused 64 "name one" --weights weights
     run -64 --separate-stderr ringctl up 3 --placement mine.so

@@ -620,7 +620,7 @@ END
     }
     until_true 60 prompts
     $tmux send-keys -t t C-d
-    sees "run mole is down"
+    sees "run mole has been ended"
     sees "left 0"
     grep -qx 'pause 1' "$XDG_STATE_HOME/gradwire/ringctl_history"
 }
@@ -638,7 +638,7 @@ END
     $tmux send-keys -t t "up 2 --name vole" Enter
     until_true 20 shows "vole e1 2 alive>"
     $tmux send-keys -t t "C-\\"
-    until_true 20 shows "run vole is down"
+    until_true 20 shows "run vole has been ended"
     until_true 20 shows "left 130"
 }
 

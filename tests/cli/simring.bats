@@ -113,7 +113,7 @@ setup_file() {
     run -0 "$R" sim servers --raft --seeds 1..100 -o jsonl
     [[ $output == *'"pushes_lost":0,'*'"violation":null'* ]]
     run -1 "$R" sim ring --raft --seeds 1..300 --without disk -o jsonl
-    [[ $output == *'has committed another entry'* ]]
+    [[ $output == *'has committed an entry'* ]]
     run -64 "$R" sim ring --without disk
 }
 
@@ -188,9 +188,9 @@ compile() {
     done
     compile labs/plugins/fixed_timeout.c "$BATS_TEST_TMPDIR/fixed.so"
     run -64 "$R" up 2 --servers 2 --suspicion "$BATS_TEST_TMPDIR/fixed.so"
-    [[ $output == *'a suspicion is for rings'* ]]
+    [[ $output == *'--suspicion is only for rings'* ]]
     run -64 "$R" sim servers --suspicion "$BATS_TEST_TMPDIR/fixed.so"
-    [[ $output == *'a suspicion is for rings'* ]]
+    [[ $output == *'--suspicion is only for rings'* ]]
     [ ! -e "$GRADWIRE_RUNS/latest" ]
 }
 

@@ -192,11 +192,11 @@ disturbed() {
     run -64 ringctl kill s7
     [[ $output == *"server 7 does not exist"* ]]
     run -64 ringctl train ops
-    [[ $output == *"ops are for rings"* ]]
+    [[ $output == *"ops are only for rings"* ]]
     ringctl train mf --epochs 1 --mode asp
     ringctl wait 'done'
     run -64 ringctl train mf
-    [[ $output == *"one training a run"* ]]
+    [[ $output == *"trains once"* ]]
     ringctl expect 'lost==0 && doubled==0'
     ringctl down
 }

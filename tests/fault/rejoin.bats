@@ -74,7 +74,7 @@ ends_well() {
         ops --bytes 4K --pace 2ms 3>&- 4>&-
     ctl -c 'pause 1; wait alive==2; kill controller 1; kill controller 2; resume 1'
     # There is no leader that could take it in.
-    until_true 60 grep -q '^node 1 is not a member after [0-9.]* s: what all' \
+    until_true 60 grep -q '^node 1 is not a member after [0-9.]* s: the state of all' \
         runs/back/log
     until_true 60 grep -q '^node 2, pid' $known
     until_true 60 grep -q '^controller 0, pid' $known

@@ -91,7 +91,7 @@ goes_on() {
     netlab cut h2
     goes_on
     netlab heal h2
-    until_true 60 grep -q 'it comes back' server.h2.err
+    until_true 60 grep -q 'rejoining' server.h2.err
     workers_end_right
 }
 

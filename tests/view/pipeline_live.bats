@@ -77,7 +77,7 @@ growing() {
     until_true shows 'looking only: no kill, pause or add'
     run -64 --separate-stderr ctl kill 1
     # shellcheck disable=SC2154 # set by run --separate-stderr
-    [ "$stderr" = "ringctl: run tv is only looked at: it belongs to pipebench run" ]
+    [ "$stderr" = "ringctl: run tv is read-only here: it belongs to pipebench run" ]
     [[ $(ctl status) = *"# state: running, pipebench run, pid $pid"* ]]
     [[ $(ctl status) = *"4 stages, 8 micro-batches, predicted step time "* ]]
     [ "$(ctl down --all)" = "down: no run was up" ]
