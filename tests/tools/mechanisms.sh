@@ -117,8 +117,8 @@ check transports 9
 check shm_data_paths 2
 check wire_formats 13
 check address_exchanges 9
-check event_loops 26
-check supervisors 6
+check event_loops 25
+check supervisors 5
 check plan_simulators 1
 check event_heaps 1
 check cost_models 4
