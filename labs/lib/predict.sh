@@ -32,8 +32,8 @@ ask() {
         if answered=$(answer "$reply" "$unit"); then
             return
         fi
-        echo "  $answered. Type a number or a formula: 12, 1.5M, or 3*(P-1)." |
-            fold -s -w 78
+        echo "  $answered." | fold -s -w 66 # it follows the prompt
+        echo "  Type a number or a formula: 12, 1.5M, or 3*(P-1)."
     done
 }
 
@@ -88,8 +88,8 @@ predict() {
 }
 
 print_parameters() {
-    echo "Answer with numbers (K, M and G are powers of 1024), or with formulas" \
-        "of these names:"
+    echo "Answer with numbers (K, M and G are powers of 1024) or formulas of these"
+    echo "names:"
     parameters | sed 's/ / = /; s/^/  /'
 }
 

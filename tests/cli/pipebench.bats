@@ -53,7 +53,7 @@ section_of() {
     fit) sed -n "/^\.Ss sweep\$/,/^\.S[sh] /p" "$MAN" ;;
     esac
     case $1 in
-    sim | compare) sed -n "/^\.Ss What passes take\$/,/^\.S[sh] /p" "$MAN" ;;
+    sim | compare) sed -n "/^\.Ss Times of passes\$/,/^\.S[sh] /p" "$MAN" ;;
     esac
 }
 

@@ -168,7 +168,7 @@ START_TEST(nothing_could_be_read)
     write_file("what\nis\nthis\n");
     ck_assert_int_eq(open_show(&show), GW_EDATA);
     ck_assert_ptr_nonnull(
-        strstr(why.text, "(and 2 lines more); 0 events are shown"));
+        strstr(why.text, "(and 2 more lines); 0 events are shown"));
     unlink(path);
     write_file("");
     ck_assert_int_eq(open_show(&show), GW_EDATA);
