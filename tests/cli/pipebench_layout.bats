@@ -262,7 +262,7 @@ refused() {
     layout small.net --topo "$topo" --search --memory 64 -o json
     [ "$status" -eq 1 ]
     [[ $output =~ '"why":"memory: ' ]]
-    [[ $stderr =~ "no layout fits 64 bytes a rank" ]]
+    [[ $stderr =~ "no layout fits in 64 bytes per rank" ]]
 }
 
 @test "options of a cluster that do not fit are refused" {

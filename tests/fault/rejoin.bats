@@ -114,7 +114,7 @@ parks() {
 kill_two() {
     local pids
     read -r -a pids < <(ctl status -o json |
-        grep -o '"role":"server","state":"alive","number":[0-9]*,"pid":[0-9]*' |
+        grep -o '"role":"server","state":"alive","pid":[0-9]*' |
         sed 's/.*://' | head -n 2 | paste -sd ' ')
     [ "$1" != 0 ] || kill -STOP "${pids[@]:0:2}"
     kill -KILL "${pids[0]}"

@@ -186,7 +186,7 @@ go_on() {
     [[ $output == *'"controllers_alive":3'* ]]
     ringctl kill leader
     run -64 ringctl kill leader
-    [[ $output == *"no controller leads: 2 of 5 are there"* ]]
+    [[ $output == *"no controller leads: 2 of 5 are alive"* ]]
     ringctl down
 }
 
