@@ -348,7 +348,7 @@ START_TEST(too_many_commands_are_refused_and_a_report_still_goes)
 {
     enum { MANY = 12 };
     struct gw__member_request heal = {.kind = GW__ASK_COMMAND,
-                                      .own = {.command = {GW__CMD_HEAL}}};
+                                      .own.command.kind = GW__CMD_HEAL};
     struct gw__command c, first;
     hand_in_ring();
     for (unsigned i = 0; i < MANY; i++) {

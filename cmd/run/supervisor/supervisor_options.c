@@ -56,7 +56,7 @@ static const struct member run_members[] = {
     RUN(placement, TEXT, FILE_MAX),
     RUN(slot_weights, TEXT, FILE_MAX),
     RUN(suspicion, TEXT, FILE_MAX),
-    {NULL},
+    {.name = NULL},
 };
 
 #define WORK(name, kind, room)                                                 \
@@ -67,7 +67,7 @@ static const struct member work_members[] = {
     WORK(model, TEXT, 16),
     WORK(network, TEXT, FILE_MAX),
     WORK(file, TEXT, FILE_MAX),
-    {NULL},
+    {.name = NULL},
 };
 /* Its "options". */
 static const struct member given_members[] = {
@@ -84,7 +84,7 @@ static const struct member given_members[] = {
     WORK(parts, WHOLE, 0),
     WORK(settings, TEXT, RUN_SETTINGS_MAX),
     WORK(snapshot, TEXT, FILE_MAX),
-    {NULL},
+    {.name = NULL},
 };
 
 /* ---- to JSON ---- */
