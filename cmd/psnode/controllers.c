@@ -172,8 +172,8 @@ struct controllers_seen controllers_look(struct controllers *c)
     return seen;
 }
 
-/* Who has just got a number starts anew under it, and does not beat before: who
- * is admitted meanwhile is soon convicted for its silence. */
+/* A process that has just received its number starts again under it and sends no
+ * heartbeat before. One that is admitted meanwhile is soon declared dead. */
 static bool have_settled(struct controllers *c)
 {
     static const uint64_t settle_ns = 500000000;

@@ -27,7 +27,7 @@ verb_function verb_train, verb_snapshot, verb_mode, verb_record;
  * none, and why. */
 struct child *child_named(struct run *run, const json_t *name,
                           struct gw_error *why);
-/* A time that a request tells in nanoseconds; false: it is refused. */
+/* Reads a time in nanoseconds from a request; false: it was refused. */
 GW_MUST_CHECK bool request_ns(const struct request *request, uint64_t *ns);
 /* How long its asker wants to wait; 0: it does not say. */
 uint64_t request_timeout_ns(const struct request *request);

@@ -2,14 +2,13 @@
  *
  * Under which number, and as which incarnation, a session runs.
  *
- * A number from the controllers (GW__NODE_ANY): messages carry their sender's
- * number, so the first request goes out under one that is drawn; the answer
- * brings the real one, under which the process then starts anew, as the same
- * incarnation. Who drew a number that is taken is not answered, and draws
- * again. It may have got a number and never have heard of it; the first members
- * are admitted as they come, so it may then have been silent, and be convicted
- * by now: after some tries it comes as another incarnation, a later one of the
- * same process, which ends the place of the one before.
+ * A number from the controllers (GW__NODE_ANY). Messages carry the number of
+ * their sender, so the first request uses a random one. The answer contains the
+ * real number, under which the process starts again as the same incarnation. A
+ * process whose random number is taken gets no answer and draws again. The
+ * answer may also have been lost: then the process has a number, was silent,
+ * and may have been declared dead. So after some tries it uses a later
+ * incarnation, which replaces the one before.
  */
 #include "session.h"
 

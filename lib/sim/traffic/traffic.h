@@ -6,7 +6,7 @@
  *
  *   plan        a chunk that a step writes. So values are taken in chunk by
  *               chunk, things of one time happen in an order that the plan
- *               gives, and a sink is told of them
+ *               gives, and a sink receives them
  *   algorithm   a message, taken in as a whole. So it need not know the chunks
  *               while it runs, and 33 million transfers of a plan on 4,096
  *               ranks are as many messages of 40 bytes or fewer
