@@ -18,9 +18,12 @@
  * out, and says so. The others say how much was taken, until they were thrown
  * out. The number of a user after COUNT: it is that one who comes, not root.
  */
+#define _GNU_SOURCE /* POLLRDHUP */
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,13 +52,25 @@ static int come(const char *host, const char *port)
         exit(1);
     }
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     return fd;
 }
 
+/* False once the other end has hung up. Its system may not say more than that:
+ * what is sent to it afterwards may just wait. */
 static bool say(int fd, const void *data, size_t bytes)
 {
-    return send(fd, data, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
+    const char *rest = data;
+    while (bytes > 0) {
+        struct pollfd room = {.fd = fd, .events = POLLOUT | POLLRDHUP};
+        if (poll(&room, 1, PATIENCE_S * 1000) <= 0 || room.revents != POLLOUT)
+            return false;
+        ssize_t sent = send(fd, rest, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EAGAIN)
+            return false;
+        rest += sent > 0 ? sent : 0;
+        bytes -= sent > 0 ? (size_t)sent : 0;
+    }
+    return true;
 }
 
 /* Version 3.0 without security; then READY of a DEALER, or a PAIR. What the
