@@ -159,7 +159,7 @@ struct controllers_seen controllers_look(struct controllers *c)
     if (leader <= CONTROLLER_NODES && leader + COUNT_MAX > CONTROLLER_NODES)
         seen.leader = (int)(CONTROLLER_NODES - leader);
     gw__session_lock(&c->observer);
-    const struct gw__news *news = &c->observer.news;
+    const struct gw__membership_update *news = &c->observer.news;
     for (unsigned i = 0; i < news->crew_count; i++) {
         seen.servers += news->crew[i].role == GW__SERVER;
         seen.workers += news->crew[i].role == GW__WORKER;
@@ -191,7 +191,7 @@ void controllers_admit(struct controllers *c)
 {
     struct gw__command command = {.kind = GW__CMD_ADMIT};
     gw__session_lock(&c->observer);
-    const struct gw__news *news = &c->observer.news;
+    const struct gw__membership_update *news = &c->observer.news;
     bool due = have_settled(c) && c->config.ring > 0 &&
                news->view.ring_count == 0 &&
                news->joiner_count >= c->config.ring;

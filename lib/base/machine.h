@@ -33,7 +33,7 @@ enum gw__input_kind {
     GW__DIED,    /* a certain fact: the process of node `from` has ended, with
                     the incarnation that it had */
     GW__ASKED,   /* the application's request: `data`, `bytes` */
-    GW__SEEN     /* what a look at the process of node `from` has shown: `data`
+    GW__DEDUP    /* what a look at the process of node `from` has shown: `data`
                     is a struct gw__sight */
 };
 

@@ -62,14 +62,14 @@ static void end(struct rehearsal *r, pthread_t *ids, unsigned started)
 enum gw_err gw__threads_rehearse(unsigned threads, size_t bytes,
                                  const char *what, struct gw_error *why)
 {
-    pthread_t ids[GW__REHEARSED_MAX];
+    pthread_t ids[GW__CLOCK_SIM_MAX];
     struct rehearsal r = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER,
                           false};
     enum gw_err err = GW_OK;
     unsigned started = 0;
     void *spare = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    while (!err && started < threads && started < GW__REHEARSED_MAX) {
+    while (!err && started < threads && started < GW__CLOCK_SIM_MAX) {
         err = gw__thread_start(&ids[started], play, &r, what, why);
         started += !err;
     }

@@ -20,7 +20,7 @@ GW_MUST_CHECK enum gw_err gw__thread_start(pthread_t *thread,
 /* Libraries that start threads end the process when they cannot (libzmq,
  * libuv). Before they do: whether so many threads can be started at once,
  * beside an allocation of `bytes`. All is given back. */
-enum { GW__REHEARSED_MAX = 16 };
+enum { GW__CLOCK_SIM_MAX = 16 };
 GW_MUST_CHECK enum gw_err gw__threads_rehearse(unsigned threads, size_t bytes,
                                                const char *what,
                                                struct gw_error *why);

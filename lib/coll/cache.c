@@ -46,7 +46,7 @@ static int choose(struct gw_comm *comm, const struct gw_call *call)
     struct gw__choice *kept = &comm->choices[key % GW__CACHE];
     if (kept->key == key)
         return kept->algo;
-    const struct gw_algo *algo = gw__winners_algo(
+    const struct gw_algo *algo = gw__tuning_table_algo(
         &comm->winners, call->collective, comm->size, count, elem);
     if (!algo) {
         struct gw_candidate best;

@@ -104,12 +104,12 @@ static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
     bool measured;
     struct {
         struct gw_wire_costs costs;
-        struct gw__winners winners;
+        struct gw__tuning_table winners;
     } known = {.winners.count = 0};
     json_t *file = comm->rank == 0 ? gw__calibration_load() : NULL;
     gw__costs_of(file, comm->wire_name, comm->size, &known.costs, &measured);
     if (comm->windows || strcmp(comm->wire_name, "shm") != 0)
-        gw__winners_of(file, comm->wire_name, comm->size, &known.winners);
+        gw__tuning_table_of(file, comm->wire_name, comm->size, &known.winners);
     json_decref(file);
     comm->costs = known.costs;
     struct gw_call call = {.collective = GW_BROADCAST,
@@ -122,7 +122,7 @@ static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
     if (err)
         gw_fail(why, err, "agreeing on costs: %s", comm->error.text);
     comm->costs = known.costs;
-    gw__winners_take(&comm->winners, &known.winners);
+    gw__tuning_table_take(&comm->winners, &known.winners);
     gw_comm_counters_reset(comm);
     return err;
 }
@@ -322,7 +322,7 @@ void gw_comm_destroy(struct gw_comm **made)
     struct gw_comm *comm = *made;
     if (!comm)
         return;
-    gw__beside_unlink(comm);
+    gw__progress_group_unlink(comm);
     abandon_calls(comm);
     gw__wire_close(&comm->wire);
     gw__requests_fini(comm);

@@ -17,14 +17,14 @@
  *   progress.c moves all calls under way; fails together; wait.c tells whom
  *              they wait for; mismatch.c finds ranks that call different things
  *   comm.c     creates, splits and closes communicators
- *   beside.c   joins those of one thread that wait for each other crosswise
- *   elastic.c  makes the quiet ones of lib/ring; shares.c runs their calls,
+ *   progress_group.c   joins those of one thread that wait for each other crosswise
+ *   elastic.c  makes the quiet ones of lib/ring; contributors.c runs their calls,
  *              whose chunks travel with the set of their contributors
  */
 #ifndef GW__COMM_H
 #define GW__COMM_H
 
-#include "coll/cost/winners.h"
+#include "coll/cost/tuning_table.h"
 #include "program.h"
 #include "wire/windows.h"
 #include "wire/wire.h"
@@ -40,7 +40,7 @@ struct gw__chunk_memory {
 /* In a signature, beside GW__P2P: an all-reduce of lib/ring, numbered there. */
 enum { GW__SHARED = 201 };
 
-struct gw__shares;        /* coll/elastic.h */
+struct gw__contributors;  /* coll/elastic.h */
 struct gw__prepared_call; /* coll/prepared_call.h */
 struct gw__window_call;   /* coll/card.h */
 struct card;              /* coll/card.h */
@@ -74,8 +74,8 @@ struct gw_request {
     uint32_t *out_at, *in_at;       /* a peer each: position in its list */
     uint32_t sends_left, writes_left;
     size_t room_bytes; /* of this allocation */
-    /* calls with contributor sets (shares.c); NULL: without */
-    struct gw__shares *shares;
+    /* calls with contributor sets (contributors.c); NULL: without */
+    struct gw__contributors *shares;
     uint64_t *first_sets;  /* a cell each: of what the rank holds at first */
     uint64_t *made_sets;   /* a write each: of the version that it makes */
     uint64_t *came_sets;   /* a source each: of what it brings */
@@ -109,7 +109,7 @@ struct gw__choice {
 enum { GW__CACHE = 64, GW__PREPARED = 8, GW__IDLE_MAX = 16 };
 /* Sides of a card: so many calls a rank can be ahead of its readers. */
 enum { GW__SIDES = 64, GW__HISTORY = GW__SIDES };
-enum { GW__BESIDE_MAX = 8 };
+enum { GW__PROGRESS_GROUP_MAX = 8 };
 
 /* Inputs up to this size travel on the cards of window passes. */
 enum { GW__EAGER_BYTES = 4096 };
@@ -158,9 +158,9 @@ struct gw_comm {
     struct gw__choice choices[GW__CACHE];
     uint64_t cache_clock;
     struct gw__scratch scratch[GW__IDLE_MAX];
-    bool *out_blocked, *in_blocked; /* progress: links taken by older calls */
-    struct gw_wire_costs costs;     /* rank 0's, so that all choose alike */
-    struct gw__winners winners;     /* likewise */
+    bool *out_blocked, *in_blocked;  /* progress: links taken by older calls */
+    struct gw_wire_costs costs;      /* rank 0's, so that all choose alike */
+    struct gw__tuning_table winners; /* likewise */
     bool costs_agreed;
     struct card **cards; /* a rank each; NULL: without windows */
     uint64_t turns;      /* windowed calls begun */
@@ -169,7 +169,7 @@ struct gw_comm {
     struct gw__prepared_call *kept[GW__PREPARED], *prepared; /* newest used */
     const void **fold_sources; /* room for size + 1 pointers each */
     void **fold_dests;
-    struct gw_comm *beside[GW__BESIDE_MAX]; /* each has this one, too */
+    struct gw_comm *beside[GW__PROGRESS_GROUP_MAX]; /* each has this one, too */
     unsigned beside_count;
 };
 
@@ -257,8 +257,8 @@ void gw__withdraw(struct gw_comm *comm);
 
 /* ---- fold_many.c ---- */
 
-/* gw_fold without its limits on sources and destinations. */
-void gw__fold_many(const struct gw_fold *fold);
+/* gw_reduce_local without its limits on sources and destinations. */
+void gw__reduce_many(const struct gw_reduce_local *fold);
 
 /* ---- mismatch.c ---- */
 
@@ -302,18 +302,18 @@ void gw__event(const struct gw_request *request, enum gw_event_kind kind,
                unsigned peer, unsigned step, unsigned chunk, uint64_t bytes,
                int64_t value);
 
-/* ---- beside.c ---- */
+/* ---- progress_group.c ---- */
 
 /* A round over the calls of those beside `comm`, and a look around in them.
  * *moved: something did; *waiting: some have calls under way. The error is one
  * of `comm`, too. */
-enum gw_err gw__beside_progress(struct gw_comm *comm, bool *moved,
-                                bool *waiting);
+enum gw_err gw__progress_group_progress(struct gw_comm *comm, bool *moved,
+                                        bool *waiting);
 /* Something has moved on `comm` or beside it. */
-void gw__beside_moved(struct gw_comm *comm, uint64_t now);
+void gw__progress_group_moved(struct gw_comm *comm, uint64_t now);
 /* `comm` has failed: so do those beside it. */
-void gw__beside_fail(struct gw_comm *comm);
-void gw__beside_unlink(struct gw_comm *comm);
+void gw__progress_group_fail(struct gw_comm *comm);
+void gw__progress_group_unlink(struct gw_comm *comm);
 
 /* ---- wait.c ---- */
 
@@ -333,7 +333,7 @@ struct gw__opening {
     const struct gw_call *call;
     struct gw__program *program;
     const struct gw__signature *signature;
-    struct gw__shares *shares; /* NULL: without contributor sets */
+    struct gw__contributors *shares; /* NULL: without contributor sets */
     uint32_t op;
 };
 
@@ -351,23 +351,23 @@ enum gw_err gw__request_resume(const struct gw__window_call *call,
 void gw__request_retire(struct gw_request *request);
 void gw__requests_fini(struct gw_comm *comm);
 
-/* ---- shares.c: only of calls with contributor sets ---- */
+/* ---- contributors.c: only of calls with contributor sets ---- */
 
 /* Before the first slice is applied: what the rank holds at first. */
-void gw__shares_begin(struct gw_request *request);
+void gw__contributors_begin(struct gw_request *request);
 /* Whose data is in the version that the send reads. */
-uint64_t gw__shares_of_send(const struct gw_request *request,
-                            const struct gw__send *send);
+uint64_t gw__contributors_of_send(const struct gw_request *request,
+                                  const struct gw__send *send);
 /* Slice `k` for source `source` of the write says that its contributors are
  * `set`: all slices must say the same. */
-enum gw_err gw__shares_hear(struct gw_request *request, uint32_t write,
-                            uint32_t source, uint32_t k, uint64_t set,
-                            struct gw_error *why);
+enum gw_err gw__contributors_hear(struct gw_request *request, uint32_t write,
+                                  uint32_t source, uint32_t k, uint64_t set,
+                                  struct gw_error *why);
 /* Before slice 0 of the write is applied: may it be? */
-enum gw_err gw__shares_open(struct gw_request *request, uint32_t write,
-                            struct gw_error *why);
+enum gw_err gw__contributors_open(struct gw_request *request, uint32_t write,
+                                  struct gw_error *why);
 /* After its last slice has been applied. */
-void gw__shares_close(struct gw_request *request, uint32_t write);
+void gw__contributors_close(struct gw_request *request, uint32_t write);
 
 /* ---- comm.c ---- */
 

@@ -63,7 +63,7 @@ uint64_t gw__comm_lost(struct gw_comm *comm);
  * a write is under way its chunk counts as the input again (what was there is
  * partly overwritten); when its last slice is in, as the union. Headers carry
  * the set of the version that they bring. */
-struct gw__shares {
+struct gw__contributors {
     uint64_t *sets; /* [chunk] */
     uint64_t own;
     uint64_t target;
@@ -78,14 +78,15 @@ struct gw__shares {
  * alone or if some write went into it; the caller copies a bare input that is
  * already final. `op` is the ring's number, modulo 2^32. */
 GW_MUST_CHECK enum gw_err
-gw__shares_start(struct gw_comm *comm, const struct gw_call *call,
-                 struct gw__program *program, uint32_t op,
-                 struct gw__shares *shares, struct gw_request **request);
+gw__contributors_start(struct gw_comm *comm, const struct gw_call *call,
+                       struct gw__program *program, uint32_t op,
+                       struct gw__contributors *shares,
+                       struct gw_request **request);
 /* Moves the call until it is done (GW_OK, *request NULL), *stop is true
  * (GW_PENDING, within some 2 ms; nothing moves until the next call of this), or
  * it fails (see gw_comm_error). Waits without limit of time. */
-GW_MUST_CHECK enum gw_err gw__shares_wait(struct gw_request **request,
-                                          const _Atomic bool *stop);
+GW_MUST_CHECK enum gw_err gw__contributors_wait(struct gw_request **request,
+                                                const _Atomic bool *stop);
 /* The rank that the oldest call waits for, or -1. */
 int gw__comm_waits_for(const struct gw_comm *comm);
 

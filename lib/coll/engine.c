@@ -14,7 +14,7 @@
  * the same sum get the same bits. Two ranks that exchange values which both
  * overwrite (recursive doubling in place) would wait for each other's read
  * for ever; such sends are copied out by the wire. The verifier plays exactly
- * these rules (lib/plan/waits.c), so a verified plan cannot get stuck here.
+ * these rules (lib/plan/check_deadlock.c), so a verified plan cannot get stuck here.
  */
 #include "elastic.h"
 
@@ -118,7 +118,7 @@ enum gw_err gw__engine_begin(struct gw_request *r, struct gw_error *why)
         return err;
     place_slots(r);
     if (r->shares)
-        gw__shares_begin(r);
+        gw__contributors_begin(r);
     for (unsigned c = 0; c < p->cell_count && !r->shares; c++) {
         struct gw__chunk_memory *slot = &r->slots[c];
         if (p->cells[c].holds && p->cells[c].wants && !p->cells[c].written &&
@@ -169,7 +169,7 @@ static enum gw_err push(struct gw_request *r, unsigned peer)
                                 .bytes = (uint32_t)bytes,
                                 .call = r->signature};
     if (r->shares)
-        header.contributors = gw__shares_of_send(r, s);
+        header.contributors = gw__contributors_of_send(r, s);
     enum gw_err err = comm->wire->ops->send(
         comm->wire, peer, &header, from ? from + k * r->slice_bytes : NULL,
         s->exchanged && reads_home(r, s));
@@ -260,15 +260,16 @@ static void fold_slice(struct gw_request *r, const struct gw__write *w,
     void *dest = slot->home + k * r->slice_bytes;
     if (bytes == 0)
         return;
-    struct gw_fold fold = {.sources = r->comm->fold_sources,
-                           .dests = &dest,
-                           .source_count = count,
-                           .dest_count = 1,
-                           .count = bytes / r->elem_bytes,
-                           .type = r->call.type,
-                           .op = r->call.op,
-                           .scale_ranks = w->completes ? r->comm->size : 1};
-    gw__fold_many(&fold);
+    struct gw_reduce_local fold = {.sources = r->comm->fold_sources,
+                                   .dests = &dest,
+                                   .source_count = count,
+                                   .dest_count = 1,
+                                   .count = bytes / r->elem_bytes,
+                                   .type = r->call.type,
+                                   .op = r->call.op,
+                                   .scale_ranks =
+                                       w->completes ? r->comm->size : 1};
+    gw__reduce_many(&fold);
 }
 
 /* Sources in ascending rank, the rank's own value at its place. */
@@ -287,7 +288,7 @@ static void finish_write(struct gw_request *r, uint32_t write)
     const struct gw__program *p = r->program;
     const struct gw__write *w = &p->writes[write];
     if (r->shares)
-        gw__shares_close(r, write);
+        gw__contributors_close(r, write);
     for (uint32_t s = 0; s < w->source_count; s++) {
         const struct gw__program_source *source =
             &p->sources[w->source_begin + s];
@@ -317,8 +318,8 @@ static enum gw_err apply(struct gw_request *r, unsigned peer,
         struct gw__slice_view view;
         enum gw_err err = expect(r, write, from, k, &view, why);
         if (!err && r->shares)
-            err =
-                gw__shares_hear(r, write, s, k, view.header->contributors, why);
+            err = gw__contributors_hear(r, write, s, k,
+                                        view.header->contributors, why);
         if (err)
             return err;
         if (own && from > comm->rank) {
@@ -329,7 +330,7 @@ static enum gw_err apply(struct gw_request *r, unsigned peer,
     }
     if (own)
         count = add_own(r, w, k, count);
-    if (r->shares && k == 0 && gw__shares_open(r, write, why))
+    if (r->shares && k == 0 && gw__contributors_open(r, write, why))
         return why->code;
     fold_slice(r, w, k, count);
     for (uint32_t s = 0; s < w->source_count; s++) {

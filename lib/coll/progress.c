@@ -69,7 +69,7 @@ enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error)
         comm->wire->ops->abort(comm->wire, &comm->error);
         gw__withdraw(comm);
     }
-    gw__beside_fail(comm);
+    gw__progress_group_fail(comm);
     return comm->error.code;
 }
 
@@ -209,9 +209,9 @@ enum gw_err gw__turn(struct gw_comm *comm, bool sleep)
     bool moved = false, beside = false;
     enum gw_err err = gw__progress(comm, &moved);
     if (!err && !moved && comm->beside_count > 0)
-        err = gw__beside_progress(comm, &moved, &beside);
+        err = gw__progress_group_progress(comm, &moved, &beside);
     if (moved)
-        gw__beside_moved(comm, gw_now_ns());
+        gw__progress_group_moved(comm, gw_now_ns());
     else if (!err)
         err = idle(comm, sleep, beside);
     return err;

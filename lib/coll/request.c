@@ -59,7 +59,7 @@ static struct gw_request *take_request(struct gw_comm *comm, size_t bytes)
 
 static struct gw_request *new_request(struct gw_comm *comm,
                                       struct gw__program *program,
-                                      struct gw__shares *shares)
+                                      struct gw__contributors *shares)
 {
     struct layout l = layout_of(program, comm->size, shares != NULL);
     struct gw_request *r = take_request(comm, l.end);

@@ -2,7 +2,7 @@
  *
  * gw_emit, which all events pass. A sink is two functions; each kind of sink is
  * a file of this folder: jsonl.c (and jsonl_parse.c, its reader), chrome.c,
- * prometheus.c, ring.c, fd.c, and tee.c for several. text.c makes sentences, for
+ * prometheus.c, ring_buffer.c, fd.c, and tee.c for several. text.c makes sentences, for
  * people and for the log (base/log.h).
  */
 #include "event/sink.h"

@@ -5,7 +5,7 @@
  * takes the best level where the name is wrong. A tool asks at its start, so
  * that nobody measures, or tests, a level other than the one named.
  */
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 #include "learn/network/product.h"
 
 #include <gradwire/parallel.h>
@@ -49,8 +49,9 @@ static enum gw_err check_fold(struct gw_error *why)
     if (!wanted)
         return GW_OK;
 #define X(level)                                                               \
-    offer(&choice, wanted, gw__fold_##level.name, gw__fold_##level.available());
-    GW__FOLD_ISAS(X)
+    offer(&choice, wanted, gw__reduce_##level.name,                            \
+          gw__reduce_##level.available());
+    GW__REDUCE_ISAS(X)
 #undef X
     return check("GRADWIRE_CPU", wanted, &choice, why);
 }

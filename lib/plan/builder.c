@@ -3,7 +3,7 @@
  * Plans are built by appending transfers; this file owns their memory. An
  * algorithm reads as its rank arithmetic because errors stick in the builder
  * and come out once, at `finish`. A builder may also hand on what it gets and
- * keep nothing (stream.h). Read on in meaning.c (what a plan promises) and
+ * keep nothing (stream.h). Read on in semantics.c (what a plan promises) and
  * algo/ (one algorithm a file).
  */
 #include "stream.h"

@@ -13,7 +13,7 @@
  * hence all of a cycle lies in one step. A wait for a value, which comes from
  * an earlier step, can lead to a cycle but is never part of one.
  *
- * Things are numbered as in waits.c: links, then versions.
+ * Things are numbered as in check_deadlock.c: links, then versions.
  */
 #include "verify.h"
 

@@ -10,7 +10,7 @@
 #include "start.h"
 
 /* Is the number of chunks one that the collective can have with these ranks?
- * (In form.c.) */
+ * (In check_shape.c.) */
 bool gw__chunks_fit(const struct gw_plan *plan);
 
 /* Items 0, 1, ... sorted by key; those of key k are

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * The verifier. A plan is executed symbolically: a value is not a number but
- * the set of ranks whose data it contains (values.c). Of all faults the one
+ * the set of ranks whose data it contains (check_dataflow.c). Of all faults the one
  * that comes first in the plan is told (verdict.c).
  *
  * A plan that computes the right thing can still stand still for ever; whether
- * it does is decided by the game of waits (waits.c), played twice: in
+ * it does is decided by the game of waits (check_deadlock.c), played twice: in
  * rendezvous, where a chunk has several slices and a link has room for one, and
  * with bounded buffers of `link_chunks` whole chunks.
  *
@@ -41,9 +41,9 @@ static enum gw_err check_meaning(const struct gw__index *index,
                                  struct gw_error *why)
 {
     struct gw__finding found = {.fault = GW_FAULT_NONE};
-    enum gw_err err = gw__form_check(index, &found, why);
+    enum gw_err err = gw__check_shape(index, &found, why);
     if (!err && found.fault != GW_FAULT_SHAPE)
-        err = gw__values_check(index, &found, why);
+        err = gw__check_dataflow(index, &found, why);
     if (err || found.fault == GW_FAULT_NONE)
         return err;
     return gw__verdict_tell(index, &found, verdict, why);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Between the parts of the verifier:
- *   form.c      what shows without execution: shape, ports, repeated tokens
- *   values.c    symbolic execution with contributor sets
+ *   check_shape.c      what shows without execution: shape, ports, repeated tokens
+ *   check_dataflow.c    symbolic execution with contributor sets
  *   verdict.c   tells the fault that they find: one sentence
  *   history.c   and the history of the chunk that shows it
  *   versions.c  which write each transfer reads, for the game of waits
- *   waits.c     plays the game of waits
+ *   check_deadlock.c     plays the game of waits
  *   cycle.c     tells the cycle in which it got stuck
  */
 #ifndef GW__PLAN_VERIFY_H
@@ -30,12 +30,12 @@ struct gw__finding {
 void gw__finding_note(struct gw__finding *found,
                       const struct gw__finding *another);
 
-GW_MUST_CHECK enum gw_err gw__form_check(const struct gw__index *index,
-                                         struct gw__finding *found,
-                                         struct gw_error *why);
-GW_MUST_CHECK enum gw_err gw__values_check(const struct gw__index *index,
-                                           struct gw__finding *found,
-                                           struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__check_shape(const struct gw__index *index,
+                                          struct gw__finding *found,
+                                          struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__check_dataflow(const struct gw__index *index,
+                                             struct gw__finding *found,
+                                             struct gw_error *why);
 
 /* Fills *verdict from a finding of any kind but GW_FAULT_DEADLOCK. */
 GW_MUST_CHECK enum gw_err gw__verdict_tell(const struct gw__index *index,

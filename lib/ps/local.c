@@ -183,7 +183,7 @@ enum gw_err gw_ps_local_add(struct gw_ps_local *local, unsigned *number,
 static bool find_crew(struct gw_ps_local *local, unsigned node,
                       struct gw__process *who)
 {
-    const struct gw__news *news = &local->observer.news;
+    const struct gw__membership_update *news = &local->observer.news;
     bool found = false;
     gw__session_lock(&local->observer);
     for (unsigned i = 0; i < news->crew_count; i++)

@@ -97,7 +97,7 @@ void gw_ring_destroy(struct gw_ring **made)
         return;
     gw__session_stop(&ring->session);
     gw__ring_part(ring);
-    for (unsigned i = 0; i < GW__BOOK_OPS; i++)
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++)
         gw_free(ring->kept[i].data);
     gw_free(ring->averages);
     for (unsigned i = 0; i < GW__RING_SNAPSHOTS; i++)

@@ -9,7 +9,7 @@
  * order. Not at each boundary:
  *
  *   Only when an op was begun afresh and done in the view in force; see
- *   gw__book_may_admit.
+ *   gw__op_table_may_admit.
  *
  *   Only while there is room (ring_bounds.c).
  *
@@ -43,7 +43,7 @@ static bool has_to_admit(const struct gw_ring *ring)
 static bool wants_to_admit(const struct gw_ring *ring)
 {
     return has_to_admit(ring) && !ring->session.parked && !ring->unapplied &&
-           !ring->view_waits && gw__book_may_admit(&ring->book) &&
+           !ring->view_waits && gw__op_table_may_admit(&ring->book) &&
            is_first(ring) && gw_now_ns() >= ring->admit_from_ns;
 }
 
@@ -64,7 +64,7 @@ static bool begin(struct gw_ring *ring)
     struct gw__task task;
     if (gw__ring_has_begun(ring))
         return true;
-    if (gw__book_task(&ring->book, &task))
+    if (gw__op_table_task(&ring->book, &task))
         return false;
     bool admits = !ring->admitting && wants_to_admit(ring);
     if (admits)
@@ -72,7 +72,7 @@ static bool begin(struct gw_ring *ring)
     else if (ring->admitting || gw__bounds_wait(ring))
         gw__session_nap(&ring->session);
     else {
-        gw__book_begin(&ring->book);
+        gw__op_table_begin(&ring->book);
         gw__failpoint(GW__AT_RING_BEGUN);
     }
     return gw__ring_has_begun(ring);
@@ -106,7 +106,8 @@ enum gw_err gw_ring_begin(struct gw_ring *ring, struct gw_ring_turn *turn,
     *turn = (struct gw_ring_turn){.op = ring->book.next_op};
     gw__session_lock(&ring->session);
     turn->epoch = ring->book.view.epoch;
-    turn->origin_count = gw__book_origin(&ring->book, turn->op, turn->origin);
+    turn->origin_count =
+        gw__op_table_origin(&ring->book, turn->op, turn->origin);
     gw__ring_stand(ring, GW__COMPUTE, -1);
     gw__session_unlock(&ring->session);
     while (turn->place < turn->origin_count &&

@@ -8,7 +8,7 @@
  *                     that began together may be too many: the last leave.
  *   below the least   Members wait at a boundary for joiners. Nobody can be
  *                     admitted before an op was begun afresh in the view in
- *                     force (gw__book_may_admit), so after each loss one op is
+ *                     force (gw__op_table_may_admit), so after each loss one op is
  *                     done by those who are left; then all wait at the same op,
  *                     since they make the same of the same log. The time counts
  *                     from the loss that was one too many, not from later ones.
@@ -35,7 +35,8 @@ static bool has_few(const struct gw_ring *ring)
 
 bool gw__bounds_wait(const struct gw_ring *ring)
 {
-    return has_few(ring) && !ring->unapplied && gw__book_may_admit(&ring->book);
+    return has_few(ring) && !ring->unapplied &&
+           gw__op_table_may_admit(&ring->book);
 }
 
 enum gw_err gw__bounds_check(struct gw_ring *ring, struct gw_error *why)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Joining, main's part: the state grows as pieces of it come (ring_pull.c),
+ * Joining, main's part: the state grows as pieces of it come (ring_state_fetch.c),
  * until this member is admitted and has all that is below its first op.
  *
  * It says that it is ready when it lacks one op at most. Where ops are quicker
  * than snapshots that never happens: then after the third snapshot. Once it is
  * admitted the others wait for it in its first op, so the chase has an end.
- * Then it makes sure that what it has copied stands (ring_sure.c).
+ * Then it makes sure that what it has copied stands (ring_state_confirm.c).
  *
  * When all who had the state are gone before anybody has a copy, the state is
  * lost. Who finds that out, or that the ring from which it copied is no more,
@@ -65,7 +65,7 @@ static enum gw_err use_up(struct gw_ring *ring, struct gw_error *why)
     pull->copied = based && ring->digest == pull->digest;
     pull->copied = pull->copied && gw__sure_copied(ring);
     if (!pull->copied)
-        gw__claim_forget(&ring->claim);
+        gw__state_validity_forget(&ring->claim);
     ring->status.digest = ring->digest;
     gw__pull_next(pull);
     return err;
@@ -88,7 +88,8 @@ static bool is_up_to_date(const struct gw_ring *ring)
 
 static bool is_done(const struct gw_ring *ring)
 {
-    return is_up_to_date(ring) && gw__sure_worth(ring) == GW__CLAIM_STANDS;
+    return is_up_to_date(ring) &&
+           gw__sure_worth(ring) == GW__STATE_VALIDITY_STANDS;
 }
 
 /* Nothing of what was copied counts any more, or nobody has it. */
@@ -99,7 +100,7 @@ static bool is_lost(struct gw_ring *ring)
         return false; /* first that is used up */
     if (ring->pull.over && pull->have_op == 0 && !pull->copied)
         ring->pull.over = false; /* the state is the initial one still */
-    return ring->pull.over || gw__sure_worth(ring) == GW__CLAIM_LOST;
+    return ring->pull.over || gw__sure_worth(ring) == GW__STATE_VALIDITY_LOST;
 }
 
 /* ---- what stands in the way ---- */

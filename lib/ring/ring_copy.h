@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Copying the state into a joiner, from inside: what it knows while it pulls
- * (ring_pull.c in the control thread, ring_copy.c in main), and what a donor
- * keeps (ring_donate.c, in the control thread).
+ * (ring_state_fetch.c in the control thread, ring_copy.c in main), and what a donor
+ * keeps (ring_state_server.c, in the control thread).
  */
 #ifndef GW__RING_COPY_H
 #define GW__RING_COPY_H
 
-#include "ring_foreign.h"
+#include "ring_state_transfer.h"
 
 enum { GW__RING_SNAPSHOTS = 2, GW__RING_WINDOW = 8 };
 

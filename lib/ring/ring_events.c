@@ -125,7 +125,8 @@ static bool is_first(const struct gw_ring *ring, const struct gw__view *view)
     return view->ring_count > 0 && view->ring[0].node == ring->session.node;
 }
 
-void gw__events_view(struct gw_ring *ring, const struct gw__news *news)
+void gw__events_view(struct gw_ring *ring,
+                     const struct gw__membership_update *news)
 {
     const struct gw__view *view = &news->view;
     bool first = is_first(ring, view);
@@ -160,7 +161,8 @@ void gw__events_decision(struct gw_ring *ring,
 
 /* Of a chunk that was no more than the input there is nothing to keep. */
 void gw__events_recovery(struct gw_ring *ring, const struct gw__task *task,
-                         const struct gw__ledger *before, const uint64_t *start)
+                         const struct gw__contributor_sets *before,
+                         const uint64_t *start)
 {
     uint64_t own = (uint64_t)1 << ring->session.node;
     for (unsigned c = 0; c < before->chunks; c++) {

@@ -32,7 +32,7 @@ enum gw_err gw__keep_grow(unsigned char **memory, size_t *room, size_t bytes,
 enum gw_err gw__keep_room(struct gw_ring *ring, uint64_t op,
                           const struct gw_ring_call *call, struct gw_error *why)
 {
-    struct gw__kept *kept = &ring->kept[op % GW__BOOK_OPS];
+    struct gw__kept *kept = &ring->kept[op % GW__OP_TABLE_OPS];
     size_t bytes = call->count * gw_dtype_size(call->type);
     gw__session_lock(&ring->session);
     kept->complete = kept->applied = false;
@@ -136,7 +136,7 @@ static enum gw_err average(struct gw_ring *ring,
     if (err)
         return err;
     void *dest = ring->averages;
-    const struct gw_fold fold = {
+    const struct gw_reduce_local fold = {
         .sources = &kept->data,
         .dests = &dest,
         .source_count = 1,
@@ -145,7 +145,7 @@ static enum gw_err average(struct gw_ring *ring,
         .type = kept->type,
         .op = GW_AVG,
         .scale_ranks = (unsigned)__builtin_popcountll(kept->contributors)};
-    gw_fold(&fold);
+    gw_reduce_local(&fold);
     seen->data = dest;
     return GW_OK;
 }
@@ -153,7 +153,7 @@ static enum gw_err average(struct gw_ring *ring,
 /* If it is one of those that are kept. */
 static void note_applied(struct gw_ring *ring, uint64_t op, uint64_t digest)
 {
-    struct gw__kept *kept = &ring->kept[op % GW__BOOK_OPS];
+    struct gw__kept *kept = &ring->kept[op % GW__OP_TABLE_OPS];
     if (!kept->complete || kept->result.op != op)
         return;
     kept->applied = true;

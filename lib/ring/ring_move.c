@@ -30,7 +30,7 @@ static struct gw_call data_of(const struct gw_ring *ring,
                               const struct gw_ring_call *call)
 {
     static const char nothing;
-    const struct gw__kept *kept = &ring->kept[task->op % GW__BOOK_OPS];
+    const struct gw__kept *kept = &ring->kept[task->op % GW__OP_TABLE_OPS];
     enum gw_redop op = kept->result.redop;
     return (struct gw_call){
         .collective = GW_ALLREDUCE,
@@ -47,7 +47,7 @@ static struct gw_call data_of(const struct gw_ring *ring,
 static void take_bare(const struct gw_ring *ring, const struct gw__task *task,
                       const struct gw_call *data)
 {
-    bool complete = ring->kept[task->op % GW__BOOK_OPS].complete;
+    bool complete = ring->kept[task->op % GW__OP_TABLE_OPS].complete;
     if (!complete && task->plan.target == bit(ring->session.node) &&
         data->count)
         memcpy(data->out, data->in, data->count * gw_dtype_size(data->type));
@@ -61,11 +61,12 @@ static enum gw_err begin_move(struct gw_ring *ring, const struct gw__task *task,
     enum gw_err err = gw__ring_compile(ring, task, program, why);
     if (err)
         return err;
-    struct gw__ledger *ledger = gw__book_ledger(&ring->book, task->op);
-    ring->shares = (struct gw__shares){.sets = ledger->sets,
-                                       .own = bit(ring->session.node),
-                                       .target = task->plan.target,
-                                       .recovers = task->recovers};
+    struct gw__contributor_sets *ledger =
+        gw__op_table_ledger(&ring->book, task->op);
+    ring->shares = (struct gw__contributors){.sets = ledger->sets,
+                                             .own = bit(ring->session.node),
+                                             .target = task->plan.target,
+                                             .recovers = task->recovers};
     ring->moving = true;
     ring->poked = false;
     ring->looked_ns = gw_now_ns();
@@ -81,10 +82,11 @@ static bool look(struct gw_ring *ring, const struct gw__task *task)
     int rank = gw__comm_waits_for(ring->comm), node = -1;
     if (rank >= 0)
         node = (int)ring->book.view.ring[rank].node;
-    const struct gw__ledger *ledger = gw__book_ledger(&ring->book, task->op);
+    const struct gw__contributor_sets *ledger =
+        gw__op_table_ledger(&ring->book, task->op);
     enum gw__phase phase = GW__REDUCING;
     for (unsigned c = 0; c < ledger->chunks; c++)
-        if (gw__ledger_final(ledger, c))
+        if (gw__contributor_sets_final(ledger, c))
             phase = GW__GATHERING;
     gw__ring_stand(ring, task->recovers ? GW__RECOVERING : phase, node);
     ring->poked = false;
@@ -104,10 +106,10 @@ static enum gw_err transfer(struct gw_ring *ring, const struct gw__task *task,
     if (!ring->comm)
         return GW_OK;
     enum gw_err err =
-        gw__shares_start(ring->comm, data, program, (uint32_t)task->op,
-                         &ring->shares, &ring->request);
+        gw__contributors_start(ring->comm, data, program, (uint32_t)task->op,
+                               &ring->shares, &ring->request);
     while (!err) {
-        err = gw__shares_wait(&ring->request, &ring->stop);
+        err = gw__contributors_wait(&ring->request, &ring->stop);
         if (err != GW_PENDING)
             return err;
         if (look(ring, task))
@@ -134,13 +136,13 @@ static unsigned count_lost(const struct gw__view *view,
 
 static void completed(struct gw_ring *ring, const struct gw__task *task)
 {
-    struct gw__kept *kept = &ring->kept[task->op % GW__BOOK_OPS];
+    struct gw__kept *kept = &ring->kept[task->op % GW__OP_TABLE_OPS];
     struct gw_ring_result *result = &kept->result;
     result->op = task->op;
     result->epoch = ring->book.view.epoch;
-    result->contributors = gw__book_contributors(&ring->book, task->op);
+    result->contributors = gw__op_table_contributors(&ring->book, task->op);
     result->origin_count =
-        gw__book_origin(&ring->book, task->op, result->origin);
+        gw__op_table_origin(&ring->book, task->op, result->origin);
     kept->complete = true;
     ring->unapplied = result->tag == GW__RING_OWN_TAG;
     ring->status.ops_done++;
@@ -151,7 +153,7 @@ static void completed(struct gw_ring *ring, const struct gw__task *task)
 static void done(struct gw_ring *ring, const struct gw__task *task)
 {
     bool under_way = task->op == ring->book.next_op;
-    gw__book_done(&ring->book, task->op);
+    gw__op_table_done(&ring->book, task->op);
     if (under_way)
         completed(ring, task);
     gw__status_resumed(ring);
@@ -210,7 +212,7 @@ static enum gw_err one(struct gw_ring *ring, const struct gw_ring_call *call,
         err = GW_PENDING;
     if (err)
         return err;
-    *any = gw__book_task(&ring->book, &task) &&
+    *any = gw__op_table_task(&ring->book, &task) &&
            (call || task.op < ring->book.next_op);
     if (!*any)
         return GW_OK;

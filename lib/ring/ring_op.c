@@ -43,7 +43,7 @@ enum gw_err gw__ring_op(struct gw_ring *ring, const struct gw_ring_call *call,
         full.in = &nothing; /* of no values */
     enum gw_err err = run(ring, &full, &op, why);
     if (!err)
-        err = gw__keep_apply(ring, &ring->kept[op % GW__BOOK_OPS].result,
+        err = gw__keep_apply(ring, &ring->kept[op % GW__OP_TABLE_OPS].result,
                              result, why);
     if (err == GW_PENDING)
         return err; /* begun anew, and the caller wants to hear of it */

@@ -20,11 +20,11 @@
  *   ring_check.c  are all states equal
  *   ring_leave.c  gw_ring_leave
  *   ring_bounds.c how many members there are to be, and how long to wait
- *   ring_pull.c   a joiner copies the state; ring_copy.c does so in
- *                 gw_ring_join; ring_donate.c gives it; ring_foreign.h is what
+ *   ring_state_fetch.c   a joiner copies the state; ring_copy.c does so in
+ *                 gw_ring_join; ring_state_server.c gives it; ring_state_transfer.h is what
  *                 they say to each other
- *   ring_sure.c   a joiner makes sure that it copied what stands, or that
- *                 nobody has the state any more (claim.h)
+ *   ring_state_confirm.c   a joiner makes sure that it copied what stands, or that
+ *                 nobody has the state any more (state_validity.h)
  *   ring_status.c looking at it; ring_events.c what the event stream is told
  *
  * Who may touch what
@@ -43,9 +43,9 @@
 #ifndef GW__RING_PARTS_H
 #define GW__RING_PARTS_H
 
-#include "book.h"
-#include "claim.h"
+#include "op_table.h"
 #include "ring_copy.h"
+#include "state_validity.h"
 
 #include <cluster/session/session.h>
 #include <coll/elastic.h>
@@ -101,7 +101,7 @@ struct gw_ring {
     uint64_t few_ns;  /* since when there are too few members; 0: enough */
     uint64_t full_ns; /* a joiner: since when there are too many; 0: room */
     struct gw_error failed; /* sticky: no call will succeed */
-    struct gw__book book;
+    struct gw__op_table book;
     bool moving;
     bool anew;          /* the op under way was begun anew, with newcomers */
     bool poked;         /* `stop` was raised to see how far it is */
@@ -131,12 +131,12 @@ struct gw_ring {
     uint64_t admit_from_ns; /* not before */
     uint64_t admit_began_ns;
 
-    struct gw__kept kept[GW__BOOK_OPS]; /* by op % 2 */
+    struct gw__kept kept[GW__OP_TABLE_OPS]; /* by op % 2 */
 
     /* copying */
     bool gives; /* the state is whole: others may copy it */
     struct gw__pull pull;
-    struct gw__claim claim; /* what the copy is worth */
+    struct gw__state_validity claim; /* what the copy is worth */
     uint64_t sure_asked_ns;
 
     /* leaving: how many ops a node has completed, it says; who says that it
@@ -171,7 +171,7 @@ struct gw_ring {
                             is no communicator */
     struct gw__compiled undisturbed; /* the program of ops that are */
     struct gw__program *recovery;
-    struct gw__shares shares;
+    struct gw__contributors shares;
     struct gw_request *request;
     bool watches; /* it is to hear when the op under way is begun anew */
     unsigned char *averages; /* the result, where it is not the sum */
@@ -209,7 +209,7 @@ GW_MUST_CHECK enum gw_err gw__bounds_keep(struct gw_ring *ring,
 /* No majority of the controllers was heard for too long. */
 bool gw__bounds_abandoned(const struct gw_ring *ring);
 
-/* ---- ring_sure.c ---- */
+/* ---- ring_state_confirm.c ---- */
 
 /* Control. */
 void gw__sure_asked(struct gw_ring *ring, unsigned from);
@@ -320,12 +320,13 @@ struct gw_sink *gw__events_sink(struct gw_ring *ring);
 /* With `lock` held, of all of these. */
 void gw__events_loss(struct gw_ring *ring, unsigned peer,
                      enum gw_evidence evidence);
-void gw__events_view(struct gw_ring *ring, const struct gw__news *news);
+void gw__events_view(struct gw_ring *ring,
+                     const struct gw__membership_update *news);
 void gw__events_parked(struct gw_ring *ring);
 void gw__events_decision(struct gw_ring *ring,
                          const struct gw__decision *decision);
 void gw__events_recovery(struct gw_ring *ring, const struct gw__task *task,
-                         const struct gw__ledger *before,
+                         const struct gw__contributor_sets *before,
                          const uint64_t *start);
 
 /* ---- ring_status.c; with `lock` held ---- */

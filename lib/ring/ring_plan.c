@@ -147,7 +147,8 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
                                     struct gw_error *why)
 {
     struct gw__recovery recovery;
-    struct gw__ledger *ledger = gw__book_ledger(&ring->book, task->op);
+    struct gw__contributor_sets *ledger =
+        gw__op_table_ledger(&ring->book, task->op);
     gw__program_destroy(&ring->recovery);
     enum gw_err err = make(ring, task, &recovery, &ring->recovery, why);
     if (err)
@@ -162,7 +163,7 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
                  (size_t)recovery.chunks_spread, (size_t)recovery.chunks_kept,
                  (size_t)recovery.chunks_fresh, (size_t)recovery.chunks_redone);
     gw__events_recovery(ring, task, ledger, start);
-    gw__ledger_retarget(ledger, task->plan.target, start);
+    gw__contributor_sets_retarget(ledger, task->plan.target, start);
     gw__recovery_fini(&recovery);
     *program = ring->recovery;
     return GW_OK;

@@ -48,8 +48,9 @@ static enum gw_err check(const struct gw_call *call, struct gw_error *why)
 /* All who stand in the ring take part in the op, which is not decided. */
 static bool may_try(const struct gw_ring *ring)
 {
-    const struct gw__book *book = &ring->book;
-    const struct gw__page *page = &book->pages[book->next_op % GW__BOOK_OPS];
+    const struct gw__op_table *book = &ring->book;
+    const struct gw__page *page =
+        &book->pages[book->next_op % GW__OP_TABLE_OPS];
     return !page->decided && page->origin_count == book->view.ring_count;
 }
 
@@ -65,7 +66,7 @@ static void remember(struct gw_ring *ring, struct attempt *a)
     if (a->known)
         return;
     a->known = true;
-    a->count = gw__book_origin(&ring->book, ring->book.next_op, a->places);
+    a->count = gw__op_table_origin(&ring->book, ring->book.next_op, a->places);
     copy_ranks(ring, a->ranks);
 }
 

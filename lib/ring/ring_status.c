@@ -34,7 +34,7 @@ void gw__status_resumed(struct gw_ring *ring)
     struct gw__task task;
     if (!ring->noticed_ns || ring->flushing ||
         ring->book.view.ring_epoch == ring->broken_epoch ||
-        gw__book_task(&ring->book, &task))
+        gw__op_table_task(&ring->book, &task))
         return;
     gw__status_reached(ring, &ring->status.last.resumed_ns);
     ring->status.recoveries++;

@@ -20,7 +20,8 @@ static void open_book(struct gw_ring *ring, const struct gw__view *view)
     int rank = gw__view_rank(view, ring->session.node);
     if (ring->member || rank < 0)
         return;
-    gw__book_init(&ring->book, ring->session.node, view->ring[rank].from_op);
+    gw__op_table_init(&ring->book, ring->session.node,
+                      view->ring[rank].from_op);
     ring->member = true;
     gw__failpoint(GW__AT_COPY_ADMITTED);
 }
@@ -35,14 +36,14 @@ static void told_view(struct gw_ring *ring)
     if (ring->book.view.ring_count > 0)
         return;
     ring->view_waits = false;
-    (void)gw__book_adopt(&ring->book, &ring->next_view);
+    (void)gw__op_table_adopt(&ring->book, &ring->next_view);
 }
 
 static void told_news(struct gw_ring *ring)
 {
-    const struct gw__news *news = &ring->session.news;
+    const struct gw__membership_update *news = &ring->session.news;
     gw__events_view(ring, news);
-    if (!gw__claim_lasts(&ring->known, &news->view))
+    if (!gw__state_validity_lasts(&ring->known, &news->view))
         ring->pull.over = true;
     ring->known = news->view;
     gw__sure_news(ring);
@@ -64,21 +65,21 @@ static void told_freeze(struct gw_ring *ring, uint64_t flush_epoch)
 static void told_decided(struct gw_ring *ring)
 {
     const void *state = gw__session_member(&ring->session);
-    const struct gw__news *news = &ring->session.news;
+    const struct gw__membership_update *news = &ring->session.news;
     const struct gw__report *reports[GW__NODES_MAX];
     assert(!ring->moving);
     gw__failpoint(GW__AT_RING_DECISION);
     open_book(ring, gw__member_view(state));
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
         reports[node] = gw__member_report(state, node);
-    gw__book_resume(&ring->book, gw__member_view(state), news->decisions,
-                    news->decision_count, reports);
+    gw__op_table_resume(&ring->book, gw__member_view(state), news->decisions,
+                        news->decision_count, reports);
     for (unsigned i = 0; i < news->decision_count; i++)
         gw__events_decision(ring, &news->decisions[i]);
     ring->flushing = ring->view_waits = false;
     gw__failpoint(GW__AT_RING_DECIDED);
     struct gw__task task;
-    bool any = gw__book_task(&ring->book, &task);
+    bool any = gw__op_table_task(&ring->book, &task);
     gw__ring_stand(ring, any ? GW__RECOVERING : GW__COMPUTE, -1);
     gw__status_reached(ring, &ring->status.last.decided_ns);
     gw__status_resumed(ring);
@@ -119,7 +120,7 @@ static void told_suspect(struct gw_ring *ring, const struct gw__told *told)
 static void told_stuck(struct gw_ring *ring, const struct gw__told *told)
 {
     char text[160];
-    gw__laggard_text(&told->laggard, text);
+    gw__stall_diagnosis_text(&told->laggard, text);
     gw__status_say(ring, text);
     gw__events_loss(ring, told->laggard.node, GW_BY_STALL);
 }

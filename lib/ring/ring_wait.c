@@ -25,7 +25,7 @@ void gw__ring_ask(struct gw_ring *ring,
 static bool may_adopt(const struct gw_ring *ring)
 {
     return ring->view_waits && !ring->flushing &&
-           gw__book_may_adopt(&ring->book, &ring->next_view);
+           gw__op_table_may_adopt(&ring->book, &ring->next_view);
 }
 
 static bool should_stop(const struct gw_ring *ring)
@@ -68,7 +68,7 @@ enum gw_err gw__ring_alive(const struct gw_ring *ring, struct gw_error *why)
 bool gw__ring_has_begun(const struct gw_ring *ring)
 {
     const struct gw__page *page =
-        &ring->book.pages[ring->book.next_op % GW__BOOK_OPS];
+        &ring->book.pages[ring->book.next_op % GW__OP_TABLE_OPS];
     return page->used && page->op == ring->book.next_op && page->begun;
 }
 
@@ -76,8 +76,8 @@ static void adopt(struct gw_ring *ring)
 {
     gw__failpoint(GW__AT_RING_ADOPT);
     ring->view_waits = false;
-    if (!gw__book_adopt(&ring->book, &ring->next_view)) {
-        gw__book_begin(&ring->book);
+    if (!gw__op_table_adopt(&ring->book, &ring->next_view)) {
+        gw__op_table_begin(&ring->book);
         ring->anew = true;
     }
     if (!ring->admit_began_ns)
@@ -116,8 +116,8 @@ void gw__ring_report(struct gw_ring *ring)
     if (!ring->flushing || ring->reported || ring->moving)
         return;
     ring->reported = true;
-    gw__book_freeze(&ring->book);
-    gw__book_report(&ring->book, &ask.flush.report);
+    gw__op_table_freeze(&ring->book);
+    gw__op_table_report(&ring->book, &ask.flush.report);
     gw__ring_stand(ring, GW__FLUSHING, -1);
     gw__status_reached(ring, &ring->status.last.frozen_ns);
     gw__failpoint(GW__AT_RING_REPORT);

@@ -10,7 +10,7 @@
 
 #include "wire.h"
 
-enum { GW__CARD_BYTES = 272 << 10 };
+enum { GW__CONTROL_BLOCK_BYTES = 272 << 10 };
 
 /* A piece of memory as its owner names it to others. */
 struct gw__place {

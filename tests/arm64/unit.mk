@@ -9,7 +9,7 @@ SUITES := base event event_chrome circulant algo_allreduce algo_gather_scatter a
 	$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_fold*.c)) \
 	tensor learn_nan ps_update
 LIB := $(wildcard lib/base/*.c lib/event/*.c lib/plan/*.c lib/plan/algo/*.c lib/plan/algo/*/*.c) \
-	$(wildcard lib/coll/fold/*.c) lib/coll/types.c lib/coll/call.c lib/pipe/schedule/schedule.c \
+	$(wildcard lib/coll/reduce/*.c) lib/coll/types.c lib/coll/call.c lib/pipe/schedule/schedule.c \
 	$(wildcard lib/ps/store/update*.c) lib/ps/store/half.c lib/ps/client/filter.c lib/ps/mode.c \
 	$(addprefix lib/learn/,data/dataset.c gradient.c data/grow.c kernels.c data/libsvm.c \
 	data/libsvm_row.c model.c data/number.c parallel/optimiser.c \

@@ -243,7 +243,7 @@ static bool admitted;
 static void on_told(void *context, const struct gw__told *told)
 {
     struct gw__command command = {.kind = GW__CMD_ADMIT};
-    const struct gw__news *news = &supervisor.news;
+    const struct gw__membership_update *news = &supervisor.news;
     (void)context;
     if (told->kind != GW__TOLD_NEWS || admitted || news->joiner_count < ranks)
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How fast gw_fold is, beside a plain loop and memcpy: GB/s of bytes read and
+ * How fast gw_reduce_local is, beside a plain loop and memcpy: GB/s of bytes read and
  * written, for 2, 4 and 8 sources and 1, 2 and 8 destinations, in the first
  * cache, the second, and memory. Then what a small call costs, of lengths that
  * are round and not and with arrays on a cache line and off it. The best of
@@ -8,7 +8,7 @@
  *
  *     fold [LEVEL [TYPE [OP]]]      fold avx2 bf16 max
  */
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,17 +21,17 @@ enum { STRIDE = MOST_BYTES + 4096 + 256 };
 
 struct subject {
     const char *name;
-    void (*run)(const struct gw_fold *fold);
+    void (*run)(const struct gw_reduce_local *fold);
 };
 
-static void run_memcpy(const struct gw_fold *fold)
+static void run_memcpy(const struct gw_reduce_local *fold)
 {
     memcpy(fold->dests[0], fold->sources[0],
            fold->count * gw_dtype_size(fold->type));
 }
 
 /* What one writes without thinking about it: two at a time, then copies. */
-static void run_plain(const struct gw_fold *fold)
+static void run_plain(const struct gw_reduce_local *fold)
 {
     float *sum = fold->dests[0];
     memcpy(sum, fold->sources[0], fold->count * sizeof *sum);
@@ -44,21 +44,21 @@ static void run_plain(const struct gw_fold *fold)
         memcpy(fold->dests[i], sum, fold->count * sizeof *sum);
 }
 
-static void run_fold(const struct gw_fold *fold)
+static void run_fold(const struct gw_reduce_local *fold)
 {
-    gw_fold(fold);
+    gw_reduce_local(fold);
 }
 
-static void run_stream(const struct gw_fold *fold)
+static void run_stream(const struct gw_reduce_local *fold)
 {
-    struct gw_fold streaming = *fold;
+    struct gw_reduce_local streaming = *fold;
     streaming.stream = true;
-    gw_fold(&streaming);
+    gw_reduce_local(&streaming);
 }
 
 /* Bytes moved in a second, by the best of TRIES. */
-static double rate(const struct gw_fold *fold,
-                   void (*run)(const struct gw_fold *fold))
+static double rate(const struct gw_reduce_local *fold,
+                   void (*run)(const struct gw_reduce_local *fold))
 {
     enum { TRIES = 5, BYTES_A_TRY = 256 << 20, ROUNDS_MAX = 100000 };
     size_t bytes = fold->count * gw_dtype_size(fold->type) *
@@ -76,7 +76,7 @@ static double rate(const struct gw_fold *fold,
     return (double)(bytes * rounds) / (double)best;
 }
 
-static void print_row(struct gw_fold *fold, size_t bytes)
+static void print_row(struct gw_reduce_local *fold, size_t bytes)
 {
     static const struct subject subjects[] = {
         {"plain", run_plain}, {"fold", run_fold}, {"stream", run_stream}};
@@ -93,7 +93,7 @@ static void print_row(struct gw_fold *fold, size_t bytes)
     fflush(stdout);
 }
 
-static void print_memcpy(struct gw_fold *fold, size_t bytes)
+static void print_memcpy(struct gw_reduce_local *fold, size_t bytes)
 {
     char size[16];
     gw_format_bytes(bytes, size);
@@ -103,7 +103,7 @@ static void print_memcpy(struct gw_fold *fold, size_t bytes)
            rate(fold, run_stream));
 }
 
-static void print_size(struct gw_fold *fold, size_t bytes)
+static void print_size(struct gw_reduce_local *fold, size_t bytes)
 {
     static const unsigned source_counts[] = {2, 4, 8};
     static const unsigned dest_counts[] = {1, 2, 8};
@@ -117,11 +117,11 @@ static void print_size(struct gw_fold *fold, size_t bytes)
         }
 }
 
-static bool parse(int argc, char **argv, struct gw_fold *fold)
+static bool parse(int argc, char **argv, struct gw_reduce_local *fold)
 {
     struct gw_error why;
     enum gw_err err = GW_OK;
-    if (argc > 1 && !gw__fold_use(argv[1]))
+    if (argc > 1 && !gw__reduce_use(argv[1]))
         err = gw_fail(&why, GW_EINVAL, "no level \"%s\" here", argv[1]);
     if (err == GW_OK && argc > 2)
         err = gw_dtype_parse(argv[2], &fold->type, &why);
@@ -144,7 +144,7 @@ static void lay_out(char *memory, size_t source_skew, size_t dest_skew,
 }
 
 /* Nanoseconds of a call, its arrays in the first cache. */
-static double call_ns(const struct gw_fold *fold)
+static double call_ns(const struct gw_reduce_local *fold)
 {
     size_t bytes = fold->count * gw_dtype_size(fold->type) *
                    (fold->source_count + fold->dest_count);
@@ -152,7 +152,7 @@ static double call_ns(const struct gw_fold *fold)
 }
 
 /* malloc's memory lies 16 bytes behind a line. */
-static void print_small(char *memory, struct gw_fold *fold,
+static void print_small(char *memory, struct gw_reduce_local *fold,
                         const void **sources, void **dests)
 {
     static const size_t sizes[] = {8, 104, 1000, 1024, 4096};
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
     static const size_t sizes[] = {4 << 10, 64 << 10, MOST_BYTES};
     const void *sources[ARRAYS / 2];
     void *dests[ARRAYS / 2];
-    struct gw_fold fold = {
+    struct gw_reduce_local fold = {
         .sources = sources, .dests = dests, .type = GW_F32, .op = GW_SUM};
     if (!parse(argc, argv, &fold))
         return 64;
@@ -192,7 +192,7 @@ int main(int argc, char **argv)
     memset(memory, 0x3f, (size_t)ARRAYS * STRIDE); /* 0.75, about */
     lay_out(memory, 0, 0, sources, dests);
     printf("%s %s on %s, GB/s of traffic\n", gw_dtype_name(fold.type),
-           gw_redop_name(fold.op), gw_fold_isa());
+           gw_redop_name(fold.op), gw_reduce_isa());
     printf("%8s %7s %6s %8s %8s %8s\n", "bytes", "sources", "dests", "plain",
            "fold", "stream");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

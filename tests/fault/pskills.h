@@ -28,7 +28,7 @@
 #define PSKILLS_H
 
 #include <base/failpoint.h>
-#include <cluster/messages/talk.h>
+#include <cluster/messages/protocol.h>
 #include <gradwire/ps.h>
 
 #include <stdatomic.h>
@@ -193,7 +193,7 @@ void observer_look(void);
 /* Its process has ended, that is certain. */
 void observer_tell_lost(unsigned node);
 /* The newest that the observer has heard. */
-void crew_news(struct gw__news *news);
+void crew_news(struct gw__membership_update *news);
 /* All slots have all their replicas, and nothing is under way. */
 bool crew_is_whole(void);
 /* Every slot keeps a replica in sync that nothing happens to, without it? */

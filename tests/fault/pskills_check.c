@@ -32,7 +32,7 @@ static struct samples *open_for[SLOTS]; /* NULL: not open */
 
 void watch_begin(unsigned server, uint64_t now_ns, bool calm, bool told)
 {
-    struct gw__news news;
+    struct gw__membership_update news;
     crew_news(&news);
     for (unsigned s = 0; s < SLOTS; s++)
         if (news.routes.slots[s].primary == FIRST_SERVER + server) {
@@ -197,7 +197,7 @@ static bool is_alike(unsigned slot, const struct gw__slot_route *route)
 static void await_alike(void)
 {
     uint64_t deadline_ns = gw_now_ns() + alike_ns;
-    struct gw__news news;
+    struct gw__membership_update news;
     for (unsigned s = 0; s < SLOTS; s++) {
         crew_news(&news);
         while (!is_alike(s, &news.routes.slots[s])) {

@@ -13,7 +13,7 @@
 static const uint64_t whole_ns = 120000000000, settled_ns = 300000000;
 
 static struct gw__session observer;
-static const struct gw__news *const news = &observer.news;
+static const struct gw__membership_update *const news = &observer.news;
 static uint64_t terms[SLOTS]; /* that were noted */
 
 /* ---- hearing ---- */
@@ -99,7 +99,7 @@ void observer_stop(void)
     gw__session_fini(&observer);
 }
 
-void crew_news(struct gw__news *out)
+void crew_news(struct gw__membership_update *out)
 {
     gw__session_lock(&observer);
     *out = *news;
@@ -110,7 +110,7 @@ void crew_news(struct gw__news *out)
 
 bool crew_is_whole(void)
 {
-    struct gw__news now;
+    struct gw__membership_update now;
     unsigned members = 0, wanted = crew_servers();
     crew_news(&now);
     for (unsigned i = 0; i < now.crew_count; i++)
@@ -139,7 +139,7 @@ static bool is_sound(unsigned node, uint64_t now_ns)
 
 bool crew_may_lose(unsigned seat)
 {
-    struct gw__news now;
+    struct gw__membership_update now;
     uint64_t now_ns = gw_now_ns();
     crew_news(&now);
     for (unsigned s = 0; s < SLOTS; s++) {
@@ -157,7 +157,7 @@ bool crew_may_lose(unsigned seat)
 
 static void say_slots(void)
 {
-    struct gw__news now;
+    struct gw__membership_update now;
     crew_news(&now);
     fprintf(stderr, "pskills: epoch %llu, servers",
             (unsigned long long)now.view.epoch);

@@ -55,8 +55,8 @@ static int come(const char *host, const char *port)
     return fd;
 }
 
-/* False once the other end has hung up. Its system may not say more than that:
- * what is sent to it afterwards may just wait. */
+/* False once the other end has hung up. Its system may give no other sign: bytes
+ * that are sent to it afterwards may just wait. */
 static bool say(int fd, const void *data, size_t bytes)
 {
     const char *rest = data;

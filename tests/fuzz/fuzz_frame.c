@@ -63,8 +63,8 @@ static void try_note(const uint8_t *bytes, size_t size)
 static void try_address(const uint8_t *bytes, size_t size)
 {
     static struct gw__address address;
-    static struct gw__zmq_card card;
-    struct gw__zmq_card mine = {
+    static struct gw__zmq_endpoint_address card;
+    struct gw__zmq_endpoint_address mine = {
         .magic = GW__ZMQ_MAGIC, .transport = GW__ZMQ_TCP, .lanes = 2};
     char endpoint[128];
     enum { RANKS = 5, RANK = 1 };
@@ -72,7 +72,8 @@ static void try_address(const uint8_t *bytes, size_t size)
         return;
     address.bytes = size;
     memcpy(address.blob, bytes, size);
-    if (gw__zmq_card_read(&address, RANK, RANKS, &mine, &card, NULL))
+    if (gw__zmq_endpoint_address_read(&address, RANK, RANKS, &mine, &card,
+                                      NULL))
         return;
     for (unsigned peer = RANK + 1; peer < RANKS; peer++)
         for (unsigned lane = 0; lane <= mine.lanes; lane++) {

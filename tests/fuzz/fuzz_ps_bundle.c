@@ -16,16 +16,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static volatile unsigned sum; /* so that all bytes are read */
 
-static void free_message(struct gw__parcel *parcel)
+static void free_message(struct gw__message_in *parcel)
 {
     free((void *)(uintptr_t)parcel->parts[0].data);
     free(parcel);
 }
 
-static struct gw__parcel *message_of(const uint8_t *bytes, size_t size)
+static struct gw__message_in *message_of(const uint8_t *bytes, size_t size)
 {
     static const uint8_t magic[4] = {'g', 'W', 'B', '1'};
-    struct gw__parcel *parcel = calloc(1, sizeof *parcel);
+    struct gw__message_in *parcel = calloc(1, sizeof *parcel);
     uint8_t *data = malloc(size + 1);
     if (!parcel || !data)
         abort();
@@ -33,13 +33,13 @@ static struct gw__parcel *message_of(const uint8_t *bytes, size_t size)
     if (size >= sizeof magic && bytes[0] % 2 == 1)
         memcpy(data, magic, sizeof magic);
     parcel->part_count = 1;
-    parcel->parts[0] = (struct gw__post_part){data, size};
+    parcel->parts[0] = (struct gw__messenger_part){data, size};
     parcel->free = free_message;
     atomic_init(&parcel->holds, 1);
     return parcel;
 }
 
-static unsigned sum_of(const struct gw__parcel *letter)
+static unsigned sum_of(const struct gw__message_in *letter)
 {
     unsigned bytes = 0;
     for (unsigned p = 0; p < letter->part_count; p++)
@@ -50,19 +50,19 @@ static unsigned sum_of(const struct gw__parcel *letter)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct gw__parcel *message = message_of(bytes, size);
+    struct gw__message_in *message = message_of(bytes, size);
     unsigned count;
     size_t at = 0;
     enum gw_err err = gw__bundle_check(message, &count, NULL);
     for (unsigned i = 0; !err && i < count; i++) {
-        struct gw__parcel *letter = gw__bundle_next(message, &at);
+        struct gw__message_in *letter = gw__bundle_next(message, &at);
         if (!letter)
             continue;
         sum += sum_of(letter);
-        gw__parcel_release(letter);
+        gw__message_in_release(letter);
     }
     if (!err && at != size && count > 0)
         abort();
-    gw__parcel_release(message);
+    gw__message_in_release(message);
     return 0;
 }

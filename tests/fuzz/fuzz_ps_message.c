@@ -21,7 +21,7 @@ enum { SLOTS = 4, SERVERS = 2, WORKER = 9 };
 
 static uint64_t now_ns = 1000000000;
 
-static void free_parcel(struct gw__parcel *parcel)
+static void free_parcel(struct gw__message_in *parcel)
 {
     for (unsigned i = 0; i < parcel->part_count; i++)
         free((void *)(uintptr_t)parcel->parts[i].data);
@@ -30,7 +30,7 @@ static void free_parcel(struct gw__parcel *parcel)
 
 static struct gw__server *make_server(void)
 {
-    static struct gw__news news;
+    static struct gw__membership_update news;
     struct gw__server_config config = {
         .node = 0,
         .incarnation = {1, 1},
@@ -56,7 +56,7 @@ static struct gw__server *make_server(void)
     return server;
 }
 
-static void mend(struct gw__ps_head *head, const struct gw__parcel *parcel,
+static void mend(struct gw__ps_head *head, const struct gw__message_in *parcel,
                  uint8_t kind)
 {
     head->magic = GW__PS_MAGIC;
@@ -80,7 +80,7 @@ static void mend(struct gw__ps_head *head, const struct gw__parcel *parcel,
 
 static size_t feed(struct gw__server *server, const uint8_t *bytes, size_t size)
 {
-    struct gw__parcel *parcel = calloc(1, sizeof *parcel);
+    struct gw__message_in *parcel = calloc(1, sizeof *parcel);
     size_t used = 5;
     if (!parcel)
         abort();
@@ -97,13 +97,13 @@ static size_t feed(struct gw__server *server, const uint8_t *bytes, size_t size)
         if (!data)
             abort();
         memcpy(data, bytes + used, some);
-        parcel->parts[i] = (struct gw__post_part){data, some};
+        parcel->parts[i] = (struct gw__messenger_part){data, some};
         used += some;
     }
     if (bytes[1] & 16 && parcel->parts[0].bytes >= sizeof(struct gw__ps_head))
         mend((struct gw__ps_head *)(uintptr_t)parcel->parts[0].data, parcel,
              bytes[0]);
-    gw__server_parcel(server, now_ns, parcel);
+    gw__server_message_in(server, now_ns, parcel);
     return used;
 }
 

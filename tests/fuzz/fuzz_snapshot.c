@@ -74,7 +74,7 @@ static void write_raw(const uint8_t *bytes, size_t size)
 
 static void begin(struct gw__server *server)
 {
-    static struct gw__news news;
+    static struct gw__membership_update news;
     const struct gw_ps_table_config table = {.name = "t", .width = 2};
     unsigned number;
     gw__routes_init(&news.routes);

@@ -34,14 +34,15 @@ static void try_decoders(const uint8_t *bytes, size_t size)
 {
     static struct gw__hello hello;
     static struct gw__lease lease;
-    static struct gw__news news;
+    static struct gw__membership_update news;
     static struct gw__reported reported;
     struct gw__reply reply;
     struct gw_error why;
     if (!gw__hello_decode(bytes, size, &hello, &why))
         same(bytes, size, gw__hello_encode(&hello, again, sizeof again));
-    if (!gw__news_decode(bytes, size, &news, &why))
-        same(bytes, size, gw__news_encode(&news, again, sizeof again));
+    if (!gw__membership_update_decode(bytes, size, &news, &why))
+        same(bytes, size,
+             gw__membership_update_encode(&news, again, sizeof again));
     if (!gw__lease_decode(bytes, size, &lease, &why))
         same(bytes, size, gw__lease_encode(&lease, again, sizeof again));
     if (!gw__reported_decode(bytes, size, &reported, &why))
@@ -57,7 +58,7 @@ static void check_send(void *driver, uint32_t to, const void *data, size_t size)
     const uint8_t *bytes = data;
     (void)driver;
     expect(to < GW__NODES_MAX && size > 0 && size <= GW__MESSAGE_MAX);
-    expect(bytes[0] > 0 && bytes[0] < GW__TALKS);
+    expect(bytes[0] > 0 && bytes[0] < GW__PROTOCOL_KINDS);
 }
 
 static void check_tell(void *driver, const void *data, size_t size)

@@ -8,7 +8,8 @@
 
 #include <ps/server/server.h>
 
-static inline void mute_send(void *context, const struct gw__letter *letter)
+static inline void mute_send(void *context,
+                             const struct gw__message_out *letter)
 {
     (void)context;
     if (letter->lent)

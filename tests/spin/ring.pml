@@ -13,7 +13,7 @@
  *                 the registry that applies them: convict, report, decide,
  *                 admit (lib/cluster/registry/registry_flush.c, registry_members.c)
  *   a member      hears of the log when it likes; freezes and reports, resumes,
- *                 adopts, begins, completes (lib/ring/book.c, book_decide.c)
+ *                 adopts, begins, completes (lib/ring/op_table.c, book_decide.c)
  *   the data      a chunk's sum goes from rank to rank, the last one's is final
  *                 and is spread; a recovery does so from what the reports say
  *                 (lib/ring/recover.c). Values are the sets of those whose data
@@ -35,7 +35,7 @@
  *   progress      when nothing can move any more, all have completed all ops
  *
  * Four models are wrong on purpose, and Spin must find out. ANY_EPOCH leaves
- * out the rule of gw__book_accepts: sums of an old view come into a new one.
+ * out the rule of gw__op_table_accepts: sums of an old view come into a new one.
  * NEVER_FORWARD lets a decision ignore finals: a result that was used is taken
  * back. NEVER_SURE lets a joiner begin before the op that it has copied is
  * complete everywhere: when the others are cut short in it, its report raises

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A member's half of ring.pml: the book of its ops (lib/ring/book.h), and the
+ * A member's half of ring.pml: the book of its ops (lib/ring/op_table.h), and the
  * data. A chunk's sum begins at the rank of that number and goes once around;
  * the last one has the final and sends it to all others. After a decision a
  * final that survives is sent by who has it; else the sum goes around again,
@@ -189,7 +189,7 @@ static void book_order(int i)
 /* ---- ops ---- */
 
 /* Before its first op a joiner makes sure that the state which it has copied
- * stands: all others have completed the op before (lib/ring/ring_sure.c). */
+ * stands: all others have completed the op before (lib/ring/ring_state_confirm.c). */
 static int is_sure(int i)
 {
 #ifdef NEVER_SURE
@@ -313,7 +313,7 @@ static int is_over(int i, int at)
     return op < now.next_op[i] && !has(now.left[i], op);
 }
 
-/* gw__book_accepts */
+/* gw__op_table_accepts */
 static int accepts(int i, int at)
 {
 #ifndef ANY_EPOCH

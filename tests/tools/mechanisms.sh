@@ -39,8 +39,8 @@ call() {
 # carry messages over it. The exceptions are the dispatchers, the checks of peers
 # and the substitute for a missing header.
 transports() {
-    lines '^enum gw_err gw__[a-z_]+_open\(' --include='*.c' --exclude-dir=base |
-        grep -E '^lib/wire/' | grep -vE '_none\.c|gw__(wire|post|gate|peers)_open'
+    lines '^(enum gw_err )?gw__[a-z_]+_open\(' --include='*.c' --exclude-dir=base |
+        grep -E '^lib/wire/' | grep -vE '_none\.c|gw__(wire|messenger|accept_filter|peers)_open'
 }
 # Transports of messages through memory that two processes share.
 shm_data_paths() {
@@ -92,7 +92,7 @@ private_headers() {
 }
 # Files that run the steps of a prepared call over windows.
 window_executors() {
-    files 'gw__fold_many\(' --exclude='*.h' | grep '^lib/coll/window/'
+    files 'gw__reduce_many\(' --exclude='*.h' | grep '^lib/coll/window/'
 }
 
 # check KIND BUDGET

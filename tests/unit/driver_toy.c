@@ -179,10 +179,10 @@ static void on_message(void *context, unsigned from, struct gw__id incarnation,
 
 struct gw__driver_config toy_config(struct toy_node *toy, unsigned node)
 {
-    static char endpoints[8][GW__MESH_ENDPOINT_MAX];
+    static char endpoints[8][GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     char *endpoint = endpoints[node % 8];
-    snprintf(endpoint, GW__MESH_ENDPOINT_MAX, "ipc://@gw-driver-%ld-%u",
-             (long)getpid(), node);
+    snprintf(endpoint, GW__CONTROL_CHANNEL_ENDPOINT_MAX,
+             "ipc://@gw-driver-%ld-%u", (long)getpid(), node);
     return (struct gw__driver_config){.kind = &toy_machine,
                                       .mesh = {.node = node,
                                                .incarnation_high = node,

@@ -190,7 +190,7 @@ void share_plan(struct share *s, const struct elastic_ring *ring, unsigned rank,
     must(gw__program_new(&own, rank, false, &s->program, &why), "compiling",
          &why);
     memcpy(s->sets, sets, plan->chunks * sizeof *sets);
-    s->shares = (struct gw__shares){
+    s->shares = (struct gw__contributors){
         .sets = s->sets, .own = ring_bit(ring, rank), .target = target};
 }
 
@@ -213,10 +213,10 @@ void share_plan_clean(struct share *shares, const struct elastic_ring *ring)
 
 void share_run(struct share *s, struct elastic_ring *ring, unsigned rank)
 {
-    s->err = gw__shares_start(ring->comms[rank], &s->call, s->program, s->op,
-                              &s->shares, &s->request);
+    s->err = gw__contributors_start(ring->comms[rank], &s->call, s->program,
+                                    s->op, &s->shares, &s->request);
     if (!s->err)
-        s->err = gw__shares_wait(&s->request, &ring->stops[rank]);
+        s->err = gw__contributors_wait(&s->request, &ring->stops[rank]);
 }
 
 static void run_one(struct elastic_ring *ring, unsigned rank, void *context)

@@ -52,7 +52,7 @@ uint64_t ring_everybody(const struct elastic_ring *ring);
 struct share {
     uint32_t op;
     struct gw_call call; /* of i64, sum */
-    struct gw__shares shares;
+    struct gw__contributors shares;
     uint64_t sets[RING_CHUNKS_MOST];
     struct gw__program *program;
     struct gw_request *request;

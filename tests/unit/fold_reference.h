@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What gw_fold must compute, the obvious way: one element at a time, integers
+ * What gw_reduce_local must compute, the obvious way: one element at a time, integers
  * in 64 bits cut to size after every step, f16 and bf16 taken apart and put
  * together by the definition of their formats.
  */
@@ -200,8 +200,8 @@ static inline struct number cut(enum gw_dtype type, struct number x)
     return type_is_float(type) ? x : number_load(type, &x.bits);
 }
 
-static inline void reference_element(const struct gw_fold *fold, size_t index,
-                                     void *out)
+static inline void reference_element(const struct gw_reduce_local *fold,
+                                     size_t index, void *out)
 {
     enum gw_dtype type = fold->type;
     size_t at = index * gw_dtype_size(type);
@@ -227,7 +227,7 @@ static inline void reference_element(const struct gw_fold *fold, size_t index,
 }
 
 /* The whole result; dests are not touched. */
-static inline void reference_fold(const struct gw_fold *fold, void *out)
+static inline void reference_fold(const struct gw_reduce_local *fold, void *out)
 {
     for (size_t i = 0; i < fold->count; i++)
         reference_element(fold, i, (char *)out + i * gw_dtype_size(fold->type));

@@ -153,7 +153,7 @@ static void send(unsigned front, struct gw__process from, const void *data,
 void fronts_request(unsigned front, unsigned node, uint64_t sequence,
                     struct gw__command command)
 {
-    uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__TALK_REQUEST};
+    uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__PROTOCOL_REQUEST};
     command.client = client_of(node);
     command.sequence = sequence;
     size_t bytes = gw__command_encode(&command, out + 1, sizeof out - 1);
@@ -165,15 +165,15 @@ bool fronts_reply(unsigned front, unsigned node, struct gw__reply *reply,
                   struct gw__answer *answer)
 {
     struct mail *mail = &fronts.front[front].mail;
-    const struct letter *letter = mail_take(mail, node, GW__TALK_ANSWER);
+    const struct letter *letter = mail_take(mail, node, GW__PROTOCOL_ANSWER);
     if (!letter)
-        letter = mail_take(mail, node, GW__TALK_REDIRECT);
+        letter = mail_take(mail, node, GW__PROTOCOL_REDIRECT);
     if (!letter)
         return false;
     ck_assert_int_eq(gw__reply_decode(letter->data, letter->bytes, reply, NULL),
                      GW_OK);
     ck_assert(gw__id_equal(reply->client, client_of(node)));
-    if (reply->talk == GW__TALK_ANSWER)
+    if (reply->talk == GW__PROTOCOL_ANSWER)
         ck_assert_int_eq(
             gw__answer_decode(reply->answer, reply->answer_bytes, answer, NULL),
             GW_OK);
@@ -190,14 +190,16 @@ void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
     send(front, who, out, bytes);
 }
 
-bool fronts_news(unsigned front, unsigned node, struct gw__news *news)
+bool fronts_news(unsigned front, unsigned node,
+                 struct gw__membership_update *news)
 {
     const struct letter *letter =
-        mail_take(&fronts.front[front].mail, node, GW__TALK_NEWS);
+        mail_take(&fronts.front[front].mail, node, GW__PROTOCOL_NEWS);
     if (!letter)
         return false;
-    ck_assert_int_eq(gw__news_decode(letter->data, letter->bytes, news, NULL),
-                     GW_OK);
+    ck_assert_int_eq(
+        gw__membership_update_decode(letter->data, letter->bytes, news, NULL),
+        GW_OK);
     return true;
 }
 

@@ -56,7 +56,8 @@ bool fronts_reply(unsigned front, unsigned node, struct gw__reply *reply,
 void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
                   uint64_t reports);
 /* False: there is none for this node. */
-bool fronts_news(unsigned front, unsigned node, struct gw__news *news);
+bool fronts_news(unsigned front, unsigned node,
+                 struct gw__membership_update *news);
 /* Registers and admits workers 0 .. count-1 to the ring, and forgets the news
  * of it. */
 void fronts_ring_of(unsigned count);

@@ -57,7 +57,7 @@ static const struct letter *take_out(struct letter *letters, unsigned *count,
 }
 
 const struct letter *mail_take(struct mail *mail, uint32_t to,
-                               enum gw__talk talk)
+                               enum gw__protocol talk)
 {
     for (unsigned i = 0; i < mail->sent_count; i++)
         if (mail->sent[i].to == to && mail->sent[i].data[0] == talk)

@@ -5,7 +5,7 @@
 #ifndef TESTS_MAIL_H
 #define TESTS_MAIL_H
 
-#include <cluster/messages/talk.h>
+#include <cluster/messages/protocol.h>
 
 #include <check.h>
 
@@ -28,7 +28,7 @@ struct gw__actions mail_actions(struct mail *mail);
 /* The oldest letter of this kind to this node, which is taken out; NULL: there
  * is none. Valid until the next letter. */
 const struct letter *mail_take(struct mail *mail, uint32_t to,
-                               enum gw__talk talk);
+                               enum gw__protocol talk);
 /* The same of a told command; false: nothing was told. Fails the test when it
  * is no command. */
 bool mail_command(struct mail *mail, struct gw__command *command);

@@ -120,7 +120,7 @@ bool hand_asked(enum gw__command_kind kind, struct gw__command *command)
     struct gw_error why;
     for (unsigned i = hand.sent_count; i > 0; i--) {
         const struct member_sent *s = &hand.sent[i - 1];
-        if (s->data[0] == GW__TALK_REQUEST &&
+        if (s->data[0] == GW__PROTOCOL_REQUEST &&
             gw__command_decode(s->data + 1, s->bytes - 1, command, &why) ==
                 GW_OK &&
             command->kind == kind)
@@ -135,7 +135,7 @@ void hand_answer(const struct gw__command *command, enum gw_err code,
     uint8_t bytes[GW__ANSWER_BYTES_MAX], out[GW__REPLY_BYTES_MAX];
     struct gw__answer a = {.code = code, .node = SELF};
     strncpy(a.text, text, sizeof a.text - 1);
-    const struct gw__reply reply = {.talk = GW__TALK_ANSWER,
+    const struct gw__reply reply = {.talk = GW__PROTOCOL_ANSWER,
                                     .client = command->client,
                                     .sequence = command->sequence,
                                     .answer = bytes,
@@ -151,7 +151,7 @@ void hand_tell_news_at(uint64_t index)
 {
     static uint8_t out[GW__MESSAGE_MAX];
     hand.news.index = index;
-    size_t bytes = gw__news_encode(&hand.news, out, sizeof out);
+    size_t bytes = gw__membership_update_encode(&hand.news, out, sizeof out);
     ck_assert_uint_gt(bytes, 0);
     hand_input(GW__MESSAGE, 0, out, bytes);
 }

@@ -32,9 +32,9 @@ struct member_hand {
     unsigned told_count;
     struct member_sent sent[SENT_MOST];
     unsigned sent_count;
-    struct gw__news news; /* to be told next */
-    bool crew;            /* a worker that is to stand in no ring */
-    bool drawn;           /* its number is one of chance, until it is told */
+    struct gw__membership_update news; /* to be told next */
+    bool crew;  /* a worker that is to stand in no ring */
+    bool drawn; /* its number is one of chance, until it is told */
 };
 extern struct member_hand hand;
 

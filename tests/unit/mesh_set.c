@@ -13,28 +13,29 @@ static const uint64_t patience_ns = 5 * 1000000000ULL;
 const char *mesh_name(const char *tag)
 {
     enum { NAMES = 8 };
-    static char names[NAMES][GW__MESH_ENDPOINT_MAX];
+    static char names[NAMES][GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     static unsigned next;
     char *name = names[next++ % NAMES];
-    snprintf(name, GW__MESH_ENDPOINT_MAX, "ipc://@gw-mesh-%ld-%s",
+    snprintf(name, GW__CONTROL_CHANNEL_ENDPOINT_MAX, "ipc://@gw-mesh-%ld-%s",
              (long)getpid(), tag);
     return name;
 }
 
-struct gw__mesh_config mesh_config(unsigned node, const char *endpoint)
+struct gw__control_channel_config mesh_config(unsigned node,
+                                              const char *endpoint)
 {
-    return (struct gw__mesh_config){.node = node,
-                                    .incarnation_high = node,
-                                    .incarnation_low = 1,
-                                    .endpoint = endpoint,
-                                    .token = MESH_TOKEN};
+    return (struct gw__control_channel_config){.node = node,
+                                               .incarnation_high = node,
+                                               .incarnation_low = 1,
+                                               .endpoint = endpoint,
+                                               .token = MESH_TOKEN};
 }
 
-struct gw__mesh *mesh_open(struct gw__mesh_config config)
+struct gw__control_channel *mesh_open(struct gw__control_channel_config config)
 {
-    struct gw__mesh *mesh;
+    struct gw__control_channel *mesh;
     struct gw_error why;
-    enum gw_err err = gw__mesh_open(&config, &mesh, &why);
+    enum gw_err err = gw__control_channel_open(&config, &mesh, &why);
     ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);
     return mesh;
 }
@@ -45,8 +46,9 @@ void mesh_set_know(struct mesh_set *set)
         for (unsigned j = 0; j < set->size; j++)
             if (i != j)
                 ck_assert_int_eq(
-                    gw__mesh_know(set->meshes[i], j,
-                                  gw__mesh_endpoint(set->meshes[j]), NULL),
+                    gw__control_channel_know(
+                        set->meshes[i], j,
+                        gw__control_channel_endpoint(set->meshes[j]), NULL),
                     GW_OK);
 }
 
@@ -65,23 +67,24 @@ void mesh_set_open(struct mesh_set *set, const char *wire, unsigned size)
 void mesh_set_close(struct mesh_set *set)
 {
     for (unsigned i = 0; i < set->size; i++)
-        gw__mesh_close(&set->meshes[i]);
+        gw__control_channel_close(&set->meshes[i]);
 }
 
-struct gw__mesh_message mesh_await(struct gw__mesh *mesh)
+struct gw__control_channel_message mesh_await(struct gw__control_channel *mesh)
 {
-    struct gw__mesh_message message;
+    struct gw__control_channel_message message;
     uint64_t until = gw_now_ns() + patience_ns;
-    while (gw__mesh_receive(mesh, &message) != GW_OK) {
+    while (gw__control_channel_receive(mesh, &message) != GW_OK) {
         ck_assert_msg(gw_now_ns() < until, "no message came");
-        gw__mesh_wait(mesh, -1, until);
+        gw__control_channel_wait(mesh, -1, until);
     }
     return message;
 }
 
-void mesh_expect(struct gw__mesh *mesh, unsigned from, const char *text)
+void mesh_expect(struct gw__control_channel *mesh, unsigned from,
+                 const char *text)
 {
-    struct gw__mesh_message message = mesh_await(mesh);
+    struct gw__control_channel_message message = mesh_await(mesh);
     ck_assert_msg(message.bytes == strlen(text) &&
                       memcmp(message.data, text, message.bytes) == 0,
                   "\"%.*s\" instead of \"%s\"", (int)message.bytes,
@@ -89,13 +92,14 @@ void mesh_expect(struct gw__mesh *mesh, unsigned from, const char *text)
     ck_assert_uint_eq(message.from, from);
 }
 
-void mesh_expect_none(struct gw__mesh *mesh)
+void mesh_expect_none(struct gw__control_channel *mesh)
 {
-    struct gw__mesh_message message;
-    ck_assert_int_eq(gw__mesh_receive(mesh, &message), GW_PENDING);
+    struct gw__control_channel_message message;
+    ck_assert_int_eq(gw__control_channel_receive(mesh, &message), GW_PENDING);
 }
 
-void mesh_say(struct gw__mesh *mesh, unsigned node, const char *text)
+void mesh_say(struct gw__control_channel *mesh, unsigned node, const char *text)
 {
-    ck_assert_int_eq(gw__mesh_send(mesh, node, text, strlen(text)), GW_OK);
+    ck_assert_int_eq(gw__control_channel_send(mesh, node, text, strlen(text)),
+                     GW_OK);
 }

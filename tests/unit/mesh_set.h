@@ -6,7 +6,7 @@
 #ifndef MESH_SET_H
 #define MESH_SET_H
 
-#include <wire/mesh/mesh.h>
+#include <wire/control_channel/control_channel.h>
 
 #include <check.h>
 
@@ -14,15 +14,16 @@ enum { MESH_SET_MAX = 4, MESH_TOKEN = 4711 };
 
 struct mesh_set {
     unsigned size;
-    struct gw__mesh *meshes[MESH_SET_MAX];
+    struct gw__control_channel *meshes[MESH_SET_MAX];
 };
 
 /* What node `node` is opened with, as incarnation (node, 1). */
-struct gw__mesh_config mesh_config(unsigned node, const char *endpoint);
+struct gw__control_channel_config mesh_config(unsigned node,
+                                              const char *endpoint);
 /* "ipc://@gw-mesh-<pid>-<tag>" in static memory, of the last 8 calls. */
 const char *mesh_name(const char *tag);
 /* Opens it or fails the test. */
-struct gw__mesh *mesh_open(struct gw__mesh_config config);
+struct gw__control_channel *mesh_open(struct gw__control_channel_config config);
 
 /* Nodes 0 to size - 1, over "ipc" or "tcp", all known to all. */
 void mesh_set_open(struct mesh_set *set, const char *wire, unsigned size);
@@ -30,12 +31,14 @@ void mesh_set_know(struct mesh_set *set);
 void mesh_set_close(struct mesh_set *set);
 
 /* The next message, which must come within seconds. */
-struct gw__mesh_message mesh_await(struct gw__mesh *mesh);
+struct gw__control_channel_message mesh_await(struct gw__control_channel *mesh);
 /* It must come from `from` and be `text`. */
-void mesh_expect(struct gw__mesh *mesh, unsigned from, const char *text);
+void mesh_expect(struct gw__control_channel *mesh, unsigned from,
+                 const char *text);
 /* Nothing is there now. */
-void mesh_expect_none(struct gw__mesh *mesh);
+void mesh_expect_none(struct gw__control_channel *mesh);
 /* Sends a text, which must be taken. */
-void mesh_say(struct gw__mesh *mesh, unsigned node, const char *text);
+void mesh_say(struct gw__control_channel *mesh, unsigned node,
+              const char *text);
 
 #endif

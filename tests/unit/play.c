@@ -8,7 +8,7 @@
 
 static struct gw_error why;
 struct sim_times play_drawn;
-struct gw__rehearsed play_result;
+struct gw__clock_sim_result play_result;
 
 static uint64_t draw(void *context, unsigned worker, uint64_t now_ns)
 {
@@ -16,10 +16,10 @@ static uint64_t draw(void *context, unsigned worker, uint64_t now_ns)
     return sim_times_draw(&play_drawn, worker, now_ns);
 }
 
-struct gw__rehearsal play_how(unsigned workers, const char *mode,
+struct gw__clock_sim play_how(unsigned workers, const char *mode,
                               uint64_t rounds)
 {
-    struct gw__rehearsal r = {.workers = workers,
+    struct gw__clock_sim r = {.workers = workers,
                               .parts = workers,
                               .rounds = rounds,
                               .compute_ns = draw};
@@ -33,14 +33,14 @@ void play_times(unsigned workers, const char *law, const char *slow)
     ck_assert_int_eq(sim_slow_parse(slow, workers, &play_drawn, &why), GW_OK);
 }
 
-void play_run(const struct gw__rehearsal *rehearsal, uint64_t seed)
+void play_run(const struct gw__clock_sim *rehearsal, uint64_t seed)
 {
     sim_times_begin(&play_drawn, seed);
-    ck_assert_msg(gw__rehearse(rehearsal, &play_result, &why) == GW_OK, "%s",
-                  why.text);
+    ck_assert_msg(gw__clock_sim_run(rehearsal, &play_result, &why) == GW_OK,
+                  "%s", why.text);
 }
 
-double play_round_s(const struct gw__rehearsal *r)
+double play_round_s(const struct gw__clock_sim *r)
 {
     return (double)play_result.ended_ns / 1e9 / (double)r->rounds;
 }

@@ -10,31 +10,31 @@ static const uint64_t patience_ns = 20 * 1000000000ULL;
 
 const char *const post_wires[POST_WIRES] = {"shm", "ipc", "tcp"};
 
-struct gw__post_config post_config(const char *wire, unsigned node)
+struct gw__messenger_config post_config(const char *wire, unsigned node)
 {
-    return (struct gw__post_config){.node = node,
-                                    .incarnation_high = node,
-                                    .incarnation_low = 1,
-                                    .wire = wire,
-                                    .token = POST_TOKEN};
+    return (struct gw__messenger_config){.node = node,
+                                         .incarnation_high = node,
+                                         .incarnation_low = 1,
+                                         .wire = wire,
+                                         .token = POST_TOKEN};
 }
 
-struct gw__post *post_open(struct gw__post_config config)
+struct gw__messenger *post_open(struct gw__messenger_config config)
 {
-    struct gw__post *post;
+    struct gw__messenger *post;
     struct gw_error why;
-    enum gw_err err = gw__post_open(&config, &post, &why);
+    enum gw_err err = gw__messenger_open(&config, &post, &why);
     ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);
     return post;
 }
 
-void post_tell(struct gw__post *post, const struct gw__post *of,
-               const struct gw__post_config *config)
+void post_tell(struct gw__messenger *post, const struct gw__messenger *of,
+               const struct gw__messenger_config *config)
 {
     struct gw_error why;
-    enum gw_err err =
-        gw__post_know(post, config->node, config->incarnation_high,
-                      config->incarnation_low, gw__post_address(of), &why);
+    enum gw_err err = gw__messenger_know(
+        post, config->node, config->incarnation_high, config->incarnation_low,
+        gw__messenger_address(of), &why);
     ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);
 }
 
@@ -45,7 +45,7 @@ void post_set_open(struct post_set *set, const char *wire, unsigned size)
         set->posts[i] = post_open(post_config(wire, i));
     for (unsigned i = 0; i < size; i++)
         for (unsigned j = 0; j < size; j++) {
-            struct gw__post_config config = post_config(wire, j);
+            struct gw__messenger_config config = post_config(wire, j);
             post_tell(set->posts[i], set->posts[j], &config);
         }
 }
@@ -53,7 +53,7 @@ void post_set_open(struct post_set *set, const char *wire, unsigned size)
 void post_set_close(struct post_set *set)
 {
     for (unsigned i = 0; i < set->size; i++)
-        gw__post_close(&set->posts[i]);
+        gw__messenger_close(&set->posts[i]);
 }
 
 static unsigned char byte_at(size_t place, unsigned seed)
@@ -77,54 +77,54 @@ bool post_differs(const void *data, size_t bytes, unsigned seed)
     return false;
 }
 
-enum gw_err post_try(struct gw__post *post, unsigned node, const void *data,
-                     size_t bytes)
+enum gw_err post_try(struct gw__messenger *post, unsigned node,
+                     const void *data, size_t bytes)
 {
-    struct gw__letter letter = {
+    struct gw__message_out letter = {
         .node = node, .part_count = 1, .parts = {{data, bytes}}};
-    return gw__post_send(post, &letter);
+    return gw__messenger_send(post, &letter);
 }
 
-void post_say(struct gw__post *post, unsigned node, const char *text)
+void post_say(struct gw__messenger *post, unsigned node, const char *text)
 {
     enum gw_err err = post_try(post, node, text, strlen(text));
     ck_assert_msg(err == GW_OK, "\"%s\": %s", text, gw_err_name(err));
 }
 
-struct gw__parcel *post_await(struct gw__post *post)
+struct gw__message_in *post_await(struct gw__messenger *post)
 {
-    struct gw__parcel *parcel;
+    struct gw__message_in *parcel;
     uint64_t until = gw_now_ns() + patience_ns;
-    while (gw__post_receive(post, &parcel) != GW_OK) {
+    while (gw__messenger_receive(post, &parcel) != GW_OK) {
         ck_assert_ptr_null(parcel);
         ck_assert_msg(gw_now_ns() < until, "no message came");
-        gw__post_wait(post, until);
+        gw__messenger_wait(post, until);
     }
     for (unsigned i = 0; i < parcel->part_count; i++)
         ck_assert_uint_eq((uintptr_t)parcel->parts[i].data % 8, 0);
     return parcel;
 }
 
-void post_expect(struct gw__post *post, unsigned from, const char *text)
+void post_expect(struct gw__messenger *post, unsigned from, const char *text)
 {
-    struct gw__parcel *parcel = post_await(post);
-    const struct gw__post_part *part = &parcel->parts[0];
+    struct gw__message_in *parcel = post_await(post);
+    const struct gw__messenger_part *part = &parcel->parts[0];
     ck_assert_uint_eq(parcel->part_count, 1);
     ck_assert_msg(part->bytes == strlen(text) &&
                       memcmp(part->data, text, part->bytes) == 0,
                   "\"%.*s\" instead of \"%s\"", (int)part->bytes,
                   (const char *)part->data, text);
     ck_assert_uint_eq(parcel->from, from);
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
 }
 
-void post_expect_none(struct gw__post *post)
+void post_expect_none(struct gw__messenger *post)
 {
-    struct gw__parcel *parcel;
-    ck_assert_int_eq(gw__post_receive(post, &parcel), GW_PENDING);
+    struct gw__message_in *parcel;
+    ck_assert_int_eq(gw__messenger_receive(post, &parcel), GW_PENDING);
 }
 
-void post_await_count(struct gw__post *post, const unsigned *value,
+void post_await_count(struct gw__messenger *post, const unsigned *value,
                       unsigned wanted)
 {
     uint64_t until = gw_now_ns() + patience_ns;
@@ -132,7 +132,7 @@ void post_await_count(struct gw__post *post, const unsigned *value,
     while (*value != wanted) {
         ck_assert_msg(gw_now_ns() < until && *value < wanted,
                       "%u instead of %u", *value, wanted);
-        gw__post_wait(post, until);
+        gw__messenger_wait(post, until);
         post_expect_none(post);
     }
 }

@@ -61,7 +61,7 @@ static unsigned find_given(const struct crew *c, struct gw__unit unit)
                  (unsigned long long)unit.clock);
 }
 
-static void take_closing(struct crew *c, const struct gw__closing *closing)
+static void take_closing(struct crew *c, const struct gw__round_commit *closing)
 {
     int part = -1;
     ck_assert_uint_eq(closing->number, c->looked + 1);
@@ -89,8 +89,8 @@ static void take_closing(struct crew *c, const struct gw__closing *closing)
 static void look(struct crew *c)
 {
     while (c->looked < gw__clock_closed(c->clock)) {
-        const struct gw__closing *closing =
-            gw__clock_closing(c->clock, c->looked + 1);
+        const struct gw__round_commit *closing =
+            gw__clock_round_commit(c->clock, c->looked + 1);
         ck_assert_ptr_nonnull(closing);
         take_closing(c, closing);
     }

@@ -15,9 +15,9 @@ struct net_mail {
     uint64_t due_ns, number;
     unsigned from, to;
     bool news;
-    struct gw__letter letter; /* parts lent, or in `copy` */
+    struct gw__message_out letter; /* parts lent, or in `copy` */
     void *copy;
-    struct gw__news *what;
+    struct gw__membership_update *what;
 };
 
 uint64_t net_incarnation(unsigned node)
@@ -33,20 +33,20 @@ static struct gw__id id_of(unsigned node)
 /* ---- parcels ---- */
 
 struct net_parcel {
-    struct gw__parcel parcel;
-    void *memory[GW__POST_PARTS];
+    struct gw__message_in parcel;
+    void *memory[GW__MESSENGER_PARTS];
 };
 
-static void free_parcel(struct gw__parcel *parcel)
+static void free_parcel(struct gw__message_in *parcel)
 {
     struct net_parcel *p = (struct net_parcel *)(void *)parcel;
-    for (unsigned i = 0; i < GW__POST_PARTS; i++)
+    for (unsigned i = 0; i < GW__MESSENGER_PARTS; i++)
         free(p->memory[i]);
     free(p);
 }
 
-static struct gw__parcel *make_parcel(unsigned from,
-                                      const struct gw__letter *letter)
+static struct gw__message_in *make_parcel(unsigned from,
+                                          const struct gw__message_out *letter)
 {
     struct net_parcel *p = calloc(1, sizeof *p);
     ck_assert_ptr_nonnull(p);
@@ -65,7 +65,7 @@ static struct gw__parcel *make_parcel(unsigned from,
         p->memory[i] = malloc(bytes + 1);
         if (bytes > 0)
             memcpy(p->memory[i], letter->parts[i].data, bytes);
-        p->parcel.parts[i] = (struct gw__post_part){p->memory[i], bytes};
+        p->parcel.parts[i] = (struct gw__messenger_part){p->memory[i], bytes};
     }
     return &p->parcel;
 }
@@ -90,7 +90,8 @@ static struct net_mail *new_mail(struct net *net, unsigned from, unsigned to)
 }
 
 /* What is not lent is copied now. */
-void net_post(struct net *net, unsigned from, const struct gw__letter *letter)
+void net_post(struct net *net, unsigned from,
+              const struct gw__message_out *letter)
 {
     size_t bytes = 0;
     for (unsigned i = 0; i < letter->part_count; i++)
@@ -100,7 +101,7 @@ void net_post(struct net *net, unsigned from, const struct gw__letter *letter)
     mail->copy = malloc(bytes + 1);
     char *at = mail->copy;
     for (unsigned i = 0; i < letter->part_count; i++) {
-        struct gw__post_part *part = &mail->letter.parts[i];
+        struct gw__messenger_part *part = &mail->letter.parts[i];
         if (letter->lent >> i & 1)
             continue;
         if (part->bytes > 0)
@@ -124,9 +125,9 @@ static void end_mail(struct net_mail *mail)
 }
 
 void net_send(struct net *net, unsigned worker, unsigned server,
-              const struct gw__letter *letter)
+              const struct gw__message_out *letter)
 {
-    struct gw__letter to = *letter;
+    struct gw__message_out to = *letter;
     to.node = server;
     net_post(net, NET_WORKER_NODE + worker, &to);
 }
@@ -139,7 +140,7 @@ struct place {
 };
 static struct place places[NET_SERVERS];
 
-static void on_send(void *context, const struct gw__letter *letter)
+static void on_send(void *context, const struct gw__message_out *letter)
 {
     struct place *place = context;
     net_post(place->net, place->server, letter);
@@ -193,9 +194,9 @@ static void start(struct net *net, unsigned i)
     ck_assert_int_eq(gw__server_new(config, &net->servers[i], &why), GW_OK);
 }
 
-static struct gw__news *make_news(const struct net *net)
+static struct gw__membership_update *make_news(const struct net *net)
 {
-    struct gw__news *news = calloc(1, sizeof *news);
+    struct gw__membership_update *news = calloc(1, sizeof *news);
     ck_assert_ptr_nonnull(news);
     news->index = net->index;
     news->routes = net->routes;
@@ -335,10 +336,10 @@ void net_end_worker(struct net *net, unsigned worker)
 static void deliver(struct net *net, struct net_mail *mail)
 {
     if (mail->to >= NET_WORKER_NODE) {
-        struct gw__parcel *parcel = make_parcel(mail->from, &mail->letter);
+        struct gw__message_in *parcel = make_parcel(mail->from, &mail->letter);
         if (net->alive[mail->to - NET_WORKER_NODE])
             net_on_reply(net, parcel);
-        gw__parcel_release(parcel);
+        gw__message_in_release(parcel);
         return;
     }
     struct gw__server *server = net->servers[mail->to];
@@ -347,8 +348,8 @@ static void deliver(struct net *net, struct net_mail *mail)
     if (mail->news)
         gw__server_news(server, net->now_ns, mail->what);
     else
-        gw__server_parcel(server, net->now_ns,
-                          make_parcel(mail->from, &mail->letter));
+        gw__server_message_in(server, net->now_ns,
+                              make_parcel(mail->from, &mail->letter));
     gw__server_flush(server, net->now_ns);
 }
 
@@ -375,7 +376,7 @@ static bool deliver_next(struct net *net)
         return true;
     }
     if (!mail.news && chance(net, net->double_ppm)) {
-        struct gw__letter again = mail.letter;
+        struct gw__message_out again = mail.letter;
         if (mail.from < NET_WORKER_NODE)
             again.lent = 0;
         again.node = mail.to;

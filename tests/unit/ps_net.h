@@ -119,13 +119,14 @@ bool net_done(const struct net *net, unsigned request);
 /* Runs until it has ended, at most ten seconds. */
 struct net_request *net_wait(struct net *net, unsigned request);
 /* Between ps_net.c and ps_net_worker.c. */
-void net_post(struct net *net, unsigned from, const struct gw__letter *letter);
-void net_on_reply(struct net *net, struct gw__parcel *parcel);
+void net_post(struct net *net, unsigned from,
+              const struct gw__message_out *letter);
+void net_on_reply(struct net *net, struct gw__message_in *parcel);
 void net_repeat_requests(struct net *net);
 uint64_t net_incarnation(unsigned node);
 /* A letter as it is, from a worker to a server: takes no part of it over. */
 void net_send(struct net *net, unsigned worker, unsigned server,
-              const struct gw__letter *letter);
+              const struct gw__message_out *letter);
 /* The value of a key in a table of width 1. */
 float net_value(struct net *net, unsigned table, uint64_t key);
 /* Replicas of each slot have the same digest; returns how many were there. */

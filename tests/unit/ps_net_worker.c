@@ -51,12 +51,12 @@ static void send_request(struct net *net, unsigned number)
                                                 key_data, keys, r->table);
             out.head.flags |= GW__PS_CACHE;
         }
-        struct gw__letter letter = {.node = server, .part_count = 3};
-        letter.parts[0] = (struct gw__post_part){
+        struct gw__message_out letter = {.node = server, .part_count = 3};
+        letter.parts[0] = (struct gw__messenger_part){
             &out, sizeof out.head + out.head.segments * sizeof *out.segments};
         letter.parts[1] =
-            (struct gw__post_part){key_data, keys * sizeof *key_data};
-        letter.parts[2] = (struct gw__post_part){
+            (struct gw__messenger_part){key_data, keys * sizeof *key_data};
+        letter.parts[2] = (struct gw__messenger_part){
             values, r->kind != GW__PS_PULL ? keys * width * sizeof *values : 0};
         letter.lent = 1U << 2;
         if (keys > 0)
@@ -78,10 +78,10 @@ static void send_clock(struct net *net, unsigned number)
                                .request = number + 1,
                                .routes = net->routes.version,
                                .group = (uint8_t)r->table};
-    struct gw__letter letter = {.node = net->routes.slots[slot].primary,
-                                .part_count = 2};
-    letter.parts[0] = (struct gw__post_part){&head, sizeof head};
-    letter.parts[1] = (struct gw__post_part){
+    struct gw__message_out letter = {.node = net->routes.slots[slot].primary,
+                                     .part_count = 2};
+    letter.parts[0] = (struct gw__messenger_part){&head, sizeof head};
+    letter.parts[1] = (struct gw__messenger_part){
         data, gw__clock_encode(&r->command, data, sizeof data)};
     if (letter.node < net->server_count)
         net_post(net, NET_WORKER_NODE + r->worker, &letter);
@@ -183,7 +183,7 @@ unsigned net_clock(struct net *net, unsigned worker, unsigned group,
 }
 
 static void take_values(struct net *net, struct net_request *r, uint64_t done,
-                        const struct gw__parcel *parcel)
+                        const struct gw__message_in *parcel)
 {
     size_t width = net->routes.tables[r->table].width, at = 0;
     const float *values = parcel->parts[2].data;
@@ -207,7 +207,7 @@ static void overwrite(struct net *net, struct net_request *r)
             ((float *)r->memory[i])[j] = 12345;
 }
 
-void net_on_reply(struct net *net, struct gw__parcel *parcel)
+void net_on_reply(struct net *net, struct gw__message_in *parcel)
 {
     const struct gw__ps_head *head;
     const struct gw__ps_segment *segments;

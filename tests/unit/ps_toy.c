@@ -45,7 +45,7 @@ static void free_mail(struct toy_mail *mail)
         mail->back(mail->context);
         toy.back++;
     }
-    for (unsigned i = 0; i < GW__POST_PARTS; i++)
+    for (unsigned i = 0; i < GW__MESSENGER_PARTS; i++)
         free(mail->parts[i]);
     mail->used = false;
     toy.mail_count--;
@@ -78,7 +78,7 @@ static void check_push(const struct gw__ps_head *head)
                       (unsigned long long)head->floor, (unsigned long long)s);
 }
 
-static void toy_send(void *context, const struct gw__letter *letter)
+static void toy_send(void *context, const struct gw__message_out *letter)
 {
     const struct gw__ps_head *head = letter->parts[0].data;
     (void)context;
@@ -267,10 +267,10 @@ static void at_server(const struct toy_mail *mail)
     const struct gw__ps_head *head;
     const struct gw__ps_segment *segments;
     struct gw_error why;
-    struct gw__parcel parcel = {.from = 1, .part_count = 3};
+    struct gw__message_in parcel = {.from = 1, .part_count = 3};
     for (unsigned i = 0; i < 3; i++)
         parcel.parts[i] =
-            (struct gw__post_part){mail->parts[i], mail->bytes[i]};
+            (struct gw__messenger_part){mail->parts[i], mail->bytes[i]};
     ck_assert_msg(!gw__ps_check(&parcel, &head, &segments, &why), "%s",
                   why.text);
     struct reply r = {.head = {.magic = GW__PS_MAGIC,
@@ -300,7 +300,7 @@ static void at_server(const struct toy_mail *mail)
 
 /* ---- the worker's end ---- */
 
-static void free_parcel(struct gw__parcel *parcel)
+static void free_parcel(struct gw__message_in *parcel)
 {
     free(parcel);
 }
@@ -316,7 +316,7 @@ static void note_acks(const struct gw__ps_head *head)
 
 static void at_worker(const struct toy_mail *mail)
 {
-    struct gw__parcel *parcel = calloc(1, sizeof *parcel);
+    struct gw__message_in *parcel = calloc(1, sizeof *parcel);
     const struct gw__ps_head *head = mail->parts[0];
     parcel->from = mail->server + TOY_FIRST;
     parcel->part_count = 3;
@@ -324,9 +324,9 @@ static void at_worker(const struct toy_mail *mail)
     atomic_init(&parcel->holds, 1);
     for (unsigned i = 0; i < 3; i++)
         parcel->parts[i] =
-            (struct gw__post_part){mail->parts[i], mail->bytes[i]};
+            (struct gw__messenger_part){mail->parts[i], mail->bytes[i]};
     note_acks(head);
-    gw__worker_parcel(toy.worker, toy.now_ns, parcel);
+    gw__worker_message_in(toy.worker, toy.now_ns, parcel);
 }
 
 /* ---- time ---- */

@@ -39,8 +39,8 @@ struct toy_mail {
     bool used;
     bool from_server; /* a reply */
     unsigned server;
-    size_t bytes[GW__POST_PARTS];
-    void *parts[GW__POST_PARTS];
+    size_t bytes[GW__MESSENGER_PARTS];
+    void *parts[GW__MESSENGER_PARTS];
     const void *lent_data;
     void (*back)(void *context);
     void *context;

@@ -33,7 +33,7 @@ static void endpoint_of(const struct crew *crew, unsigned node, char out[80])
 
 static void admit(struct crew *crew)
 {
-    const struct gw__news *news = &crew->supervisor.news;
+    const struct gw__membership_update *news = &crew->supervisor.news;
     struct gw__command command = {.kind = GW__CMD_ADMIT};
     if (crew->admitted || news->joiner_count < crew->plan.members)
         return;

@@ -18,7 +18,7 @@ static void tell_all(struct crew *crew, char *text, size_t room)
 {
     struct gw_error why = {0};
     gw__session_lock(&crew->supervisor);
-    const struct gw__news *news = &crew->supervisor.news;
+    const struct gw__membership_update *news = &crew->supervisor.news;
     size_t used = (size_t)snprintf(
         text, room, " epoch %" PRIu64 ", %u members, %u joiners%s;",
         news->view.epoch, news->view.ring_count, news->joiner_count,

@@ -37,8 +37,8 @@ void world_begin(struct world *w, unsigned count)
         w->nodes[i] = (i * 23 + 40) % GW__NODES_MAX;
     for (unsigned i = 0; i < count; i++) {
         w->members[i].alive = w->members[i].begun = true;
-        gw__ledger_begin(&w->members[i].ledger, 0, w->nodes[i], count,
-                         everybody(w));
+        gw__contributor_sets_begin(&w->members[i].ledger, 0, w->nodes[i], count,
+                                   everybody(w));
         for (unsigned c = 0; c < count; c++)
             take_input(w, i, c);
     }
@@ -50,10 +50,11 @@ static void move(struct world *w, unsigned from, unsigned to, unsigned chunk,
     const struct world_member *src = &w->members[from];
     struct world_member *dst = &w->members[to];
     struct gw_error why = {0};
-    enum gw_err err = adds ? gw__ledger_add(&dst->ledger, chunk,
-                                            src->ledger.sets[chunk], &why)
-                           : gw__ledger_replace(&dst->ledger, chunk,
-                                                src->ledger.sets[chunk], &why);
+    enum gw_err err =
+        adds ? gw__contributor_sets_add(&dst->ledger, chunk,
+                                        src->ledger.sets[chunk], &why)
+             : gw__contributor_sets_replace(&dst->ledger, chunk,
+                                            src->ledger.sets[chunk], &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
     dst->digits[chunk] = (adds ? dst->digits[chunk] : 0) + src->digits[chunk];
     dst->value[chunk] =
@@ -86,9 +87,9 @@ static void decide(struct world *w)
     struct gw__survivor survivors[WORLD_MOST];
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
         struct world_member *m = &w->members[w->survivors[rank]];
-        gw__ledger_freeze(&m->ledger);
+        gw__contributor_sets_freeze(&m->ledger);
         reports[rank] = (struct gw__report){.op_count = m->begun};
-        gw__ledger_report(&m->ledger, &reports[rank].ops[0]);
+        gw__contributor_sets_report(&m->ledger, &reports[rank].ops[0]);
         survivors[rank] = (struct gw__survivor){
             .node = w->nodes[w->survivors[rank]], .report = &reports[rank]};
     }
@@ -109,7 +110,7 @@ static void plan(struct world *w)
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
         const struct world_member *m = &w->members[w->survivors[rank]];
         nodes[rank] = w->nodes[w->survivors[rank]];
-        gw__ledger_report(&m->ledger, &holdings[rank]);
+        gw__contributor_sets_report(&m->ledger, &holdings[rank]);
         if (m->begun)
             held[rank] = &holdings[rank];
     }
@@ -140,7 +141,7 @@ static void obey(struct world *w, unsigned rank)
         else
             ck_assert_uint_eq(m->ledger.sets[c], start[c]);
     }
-    gw__ledger_retarget(&m->ledger, w->decision.contributors, start);
+    gw__contributor_sets_retarget(&m->ledger, w->decision.contributors, start);
 }
 
 void world_lose_asleep(struct world *w, unsigned members, unsigned asleep)
@@ -153,7 +154,7 @@ void world_lose_asleep(struct world *w, unsigned members, unsigned asleep)
         if (!w->members[i].alive)
             continue;
         w->survivors[w->survivor_count++] = i;
-        if (gw__ledger_complete(&w->members[i].ledger))
+        if (gw__contributor_sets_complete(&w->members[i].ledger))
             used = w->members[i].ledger.target;
     }
     decide(w);
@@ -232,8 +233,8 @@ void world_check(const struct world *w, const char *what)
     run_clean(w, w->decision.contributors, value);
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
         const struct world_member *m = &w->members[w->survivors[rank]];
-        ck_assert_msg(gw__ledger_complete(&m->ledger), "%s: rank %u", what,
-                      rank);
+        ck_assert_msg(gw__contributor_sets_complete(&m->ledger), "%s: rank %u",
+                      what, rank);
         for (unsigned c = 0; c < w->count; c++)
             ck_assert_msg(m->digits[c] == digits, "%s: rank %u c%u %llx", what,
                           rank, c, (unsigned long long)m->digits[c]);

@@ -9,7 +9,7 @@
 #define TESTS_RING_WORLD_H
 
 #include <cluster/registry/decide.h>
-#include <ring/ledger.h>
+#include <ring/contributor_sets.h>
 #include <ring/recover.h>
 
 #include <check.h>
@@ -20,7 +20,7 @@ struct world_member {
     bool alive;
     bool begun;  /* has called the op */
     bool asleep; /* hears nothing until the next loss */
-    struct gw__ledger ledger;
+    struct gw__contributor_sets ledger;
     uint64_t digits[WORLD_MOST];
     double value[WORLD_MOST];
 };

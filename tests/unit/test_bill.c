@@ -3,7 +3,7 @@
  * What a call does, by textbook numbers; prices that are found from times; and
  * figures of some numbers of ranks that serve others.
  */
-#include "coll/cost/bill.h"
+#include "coll/cost/cost_model.h"
 
 #include <gradwire/gradwire.h>
 
@@ -30,16 +30,18 @@ static void end(void)
     unlink(path);
 }
 
-static struct gw__work work_of(enum gw_collective collective, const char *name,
-                               unsigned ranks, size_t count, bool shm)
+static struct gw__cost_features work_of(enum gw_collective collective,
+                                        const char *name, unsigned ranks,
+                                        size_t count, bool shm)
 {
     struct gw_plan *plan;
-    struct gw__work work;
+    struct gw__cost_features work;
     struct gw_algo_args args = {.ranks = ranks};
     struct gw__setting setting = {.windows = shm, .shared = shm, .cores = 2};
     const struct gw_algo *algo = gw_algo_find(collective, name);
     ck_assert_int_eq(gw_plan_make(collective, name, &args, &plan, &why), GW_OK);
-    ck_assert(gw__work_of(plan, algo->direct, count, 4, &setting, &work));
+    ck_assert(
+        gw__cost_features_of(plan, algo->direct, count, 4, &setting, &work));
     gw_plan_destroy(&plan);
     return work;
 }
@@ -48,11 +50,13 @@ static struct gw__work work_of(enum gw_collective collective, const char *name,
 START_TEST(turns_are_what_a_loop_waits_for)
 {
     for (unsigned p = 2; p <= 9; p++) {
-        struct gw__work ring = work_of(GW_ALLREDUCE, "ring", p, 64 * p, false);
+        struct gw__cost_features ring =
+            work_of(GW_ALLREDUCE, "ring", p, 64 * p, false);
         ck_assert_double_eq(ring.turns, 2 * (p - 1));
         ck_assert_double_eq(ring.messages, 2 * (p - 1) * p);
         ck_assert(ring.waits);
-        struct gw__work tree = work_of(GW_BROADCAST, "binomial", p, 64, false);
+        struct gw__cost_features tree =
+            work_of(GW_BROADCAST, "binomial", p, 64, false);
         ck_assert_double_eq(tree.turns, 0);
         ck_assert(!tree.waits);
         ck_assert_double_eq(work_of(GW_GATHER, "linear", p, 9, false).turns, 0);
@@ -69,7 +73,8 @@ END_TEST
 /* n floats a rank: both load two and store one. */
 START_TEST(memory_is_counted)
 {
-    struct gw__work work = work_of(GW_ALLREDUCE, "one_shot", 2, 1000, true);
+    struct gw__cost_features work =
+        work_of(GW_ALLREDUCE, "one_shot", 2, 1000, true);
     ck_assert(work.passes);
     ck_assert_double_eq(work.moved_bytes, 3 * 4000);
     ck_assert_double_eq(work.set_bytes, 4 * 4000);
@@ -86,7 +91,8 @@ END_TEST
 START_TEST(memory_of_a_root_is_counted)
 {
     const double n = 4 << 20;
-    struct gw__work work = work_of(GW_BROADCAST, "direct", 2, 1 << 20, true);
+    struct gw__cost_features work =
+        work_of(GW_BROADCAST, "direct", 2, 1 << 20, true);
     ck_assert(work.passes);
     ck_assert_double_eq(work.moved_bytes, 2 * n);
     work = work_of(GW_SCATTER, "linear", 2, 1 << 20, true);
@@ -113,14 +119,14 @@ START_TEST(prices_are_found_in_spite_of_outliers)
             state = state * 6364136223846793005u + 1442695040888963407u;
             samples[k].amounts[i] = i == 0 ? 1 : (double)(state >> 58) * i;
         }
-        samples[k].us = gw__bill_us(samples[k].amounts, known);
+        samples[k].us = gw__cost_us(samples[k].amounts, known);
         if (k % 10 == 0)
             samples[k].us *= 4;
     }
     ck_assert(gw__fit(samples, SAMPLES, found));
     for (unsigned k = 0; k < SAMPLES; k++) {
-        double us = gw__bill_us(samples[k].amounts, known);
-        ck_assert_double_eq_tol(gw__bill_us(samples[k].amounts, found) / us, 1,
+        double us = gw__cost_us(samples[k].amounts, known);
+        ck_assert_double_eq_tol(gw__cost_us(samples[k].amounts, found) / us, 1,
                                 0.05);
     }
     for (unsigned i = 0; i < GW_FIGURES_MAX; i++)
@@ -189,12 +195,13 @@ START_TEST(a_bill_adds_up)
         costs.figures[i] = 0.001 * (i + 1);
     ck_assert_int_eq(gw_costs_store("ipc", &costs, &why), GW_OK);
     struct gw_candidate list[32];
-    struct gw_bill_line lines[GW_FIGURES_MAX];
+    struct gw_cost_line lines[GW_FIGURES_MAX];
     size_t n = gw_choose("ipc", GW_ALLREDUCE, 4, 3000, 4, list, 32);
     ck_assert_uint_gt(n, 5);
     for (size_t i = 0; i < n; i++) {
         double us = 0;
-        size_t count = gw_bill("ipc", list[i].algo, 4, 3000, 4, lines);
+        size_t count =
+            gw_cost_breakdown("ipc", list[i].algo, 4, 3000, 4, lines);
         ck_assert_uint_gt(count, 0);
         for (size_t k = 0; k < count; k++)
             us += lines[k].us;
@@ -204,7 +211,8 @@ START_TEST(a_bill_adds_up)
     ck_assert_ptr_nonnull(file);
     fputs("{\"wires\":{\"ipc\":{}}}", file);
     fclose(file);
-    ck_assert_uint_eq(gw_bill("ipc", list[0].algo, 4, 3000, 4, lines), 0);
+    ck_assert_uint_eq(gw_cost_breakdown("ipc", list[0].algo, 4, 3000, 4, lines),
+                      0);
 }
 END_TEST
 

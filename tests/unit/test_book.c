@@ -5,14 +5,14 @@
  * itself. Views are written as epoch: nodes, with the op from which a newcomer
  * takes part.
  */
-#include <ring/book.h>
+#include <ring/op_table.h>
 
 #include <check.h>
 #include <string.h>
 
 Suite *suite_book(void);
 
-static struct gw__book book;
+static struct gw__op_table book;
 
 /* Nodes 0 .. count - 1, from op 0 on. */
 static struct gw__view view_of(uint64_t epoch, unsigned count)
@@ -44,34 +44,34 @@ static struct gw__view without(struct gw__view view, uint64_t epoch,
 
 static void adopt(struct gw__view view)
 {
-    ck_assert(gw__book_may_adopt(&book, &view));
-    ck_assert(gw__book_adopt(&book, &view));
+    ck_assert(gw__op_table_may_adopt(&book, &view));
+    ck_assert(gw__op_table_adopt(&book, &view));
 }
 
 /* Node 1 in a ring of three, with `done` ops complete. */
 static void setup_three(uint64_t done)
 {
-    gw__book_init(&book, 1, 0);
+    gw__op_table_init(&book, 1, 0);
     adopt(view_of(1, 3));
     for (uint64_t op = 0; op < done; op++) {
-        gw__book_begin(&book);
+        gw__op_table_begin(&book);
         uint64_t full[3] = {7, 7, 7};
-        gw__ledger_retarget(gw__book_ledger(&book, op), 7, full);
-        gw__book_done(&book, op);
+        gw__contributor_sets_retarget(gw__op_table_ledger(&book, op), 7, full);
+        gw__op_table_done(&book, op);
     }
 }
 
 static struct gw__task task(void)
 {
     struct gw__task t;
-    ck_assert(gw__book_task(&book, &t));
+    ck_assert(gw__op_table_task(&book, &t));
     return t;
 }
 
 static bool has_task(void)
 {
     struct gw__task t;
-    return gw__book_task(&book, &t);
+    return gw__op_table_task(&book, &t);
 }
 
 static struct gw__decision decision(uint64_t epoch, uint64_t op,
@@ -91,16 +91,16 @@ static void resume(const struct gw__decision *decisions, unsigned count)
     static struct gw__report report;
     const struct gw__report *reports[GW__NODES_MAX] = {&report, &report};
     struct gw__view view = view_of(2, 2);
-    gw__book_freeze(&book);
-    gw__book_report(&book, &report);
-    gw__book_resume(&book, &view, decisions, count, reports);
+    gw__op_table_freeze(&book);
+    gw__op_table_report(&book, &report);
+    gw__op_table_resume(&book, &view, decisions, count, reports);
 }
 
 START_TEST(an_op_is_begun_done_and_over)
 {
     setup_three(0);
     ck_assert(!has_task());
-    gw__book_begin(&book);
+    gw__op_table_begin(&book);
     struct gw__task t = task();
     ck_assert_uint_eq(t.op, 0);
     ck_assert(!t.recovers);
@@ -108,35 +108,36 @@ START_TEST(an_op_is_begun_done_and_over)
     ck_assert_uint_eq(t.plan.ranks, 3);
     ck_assert_uint_eq(t.plan.chunks, 3);
     ck_assert_uint_eq(t.plan.target, 7);
-    ck_assert_uint_eq(gw__book_contributors(&book, 0), 7);
-    gw__book_done(&book, 0);
+    ck_assert_uint_eq(gw__op_table_contributors(&book, 0), 7);
+    gw__op_table_done(&book, 0);
     ck_assert(!has_task());
     ck_assert_uint_eq(book.next_op, 1);
-    gw__book_begin(&book);
-    ck_assert_uint_eq(gw__book_contributors(&book, 0), 7); /* still open */
-    gw__book_done(&book, 1);
-    gw__book_begin(&book);
-    ck_assert_uint_eq(gw__book_contributors(&book, 0), 0); /* over */
+    gw__op_table_begin(&book);
+    ck_assert_uint_eq(gw__op_table_contributors(&book, 0), 7); /* still open */
+    gw__op_table_done(&book, 1);
+    gw__op_table_begin(&book);
+    ck_assert_uint_eq(gw__op_table_contributors(&book, 0), 0); /* over */
 }
 END_TEST
 
 START_TEST(only_data_of_this_ring_and_of_what_is_begun_comes_in)
 {
     setup_three(1);
-    ck_assert(gw__book_accepts(&book, 1, 0)); /* others may still be at it */
-    ck_assert(!gw__book_accepts(&book, 1, 1));
-    gw__book_begin(&book);
-    ck_assert(gw__book_accepts(&book, 1, 1));
-    ck_assert(!gw__book_accepts(&book, 0, 1));
-    ck_assert(!gw__book_accepts(&book, 2, 1));
+    ck_assert(
+        gw__op_table_accepts(&book, 1, 0)); /* others may still be at it */
+    ck_assert(!gw__op_table_accepts(&book, 1, 1));
+    gw__op_table_begin(&book);
+    ck_assert(gw__op_table_accepts(&book, 1, 1));
+    ck_assert(!gw__op_table_accepts(&book, 0, 1));
+    ck_assert(!gw__op_table_accepts(&book, 2, 1));
     book.any_epoch = true; /* as only a simulation has it */
-    ck_assert(gw__book_accepts(&book, 0, 1));
-    gw__book_init(&book, 0, 1);
+    ck_assert(gw__op_table_accepts(&book, 0, 1));
+    gw__op_table_init(&book, 0, 1);
     ck_assert(!book.any_epoch);
     setup_three(1);
-    gw__book_begin(&book);
-    gw__book_freeze(&book);
-    ck_assert(!gw__book_accepts(&book, 1, 1));
+    gw__op_table_begin(&book);
+    gw__op_table_freeze(&book);
+    ck_assert(!gw__op_table_accepts(&book, 1, 1));
     ck_assert(!has_task());
 }
 END_TEST
@@ -145,15 +146,16 @@ START_TEST(a_report_has_the_newest_result_and_the_op_under_way)
 {
     struct gw__report report;
     setup_three(5);
-    gw__book_report(&book, &report);
+    gw__op_table_report(&book, &report);
     ck_assert_uint_eq(report.floor, 4);
     ck_assert_uint_eq(report.op_count, 1);
     ck_assert(gw__holdings_final(gw__report_of(&report, 4), 2));
-    gw__book_begin(&book);
-    ck_assert_int_eq(gw__ledger_add(gw__book_ledger(&book, 5), 1, 4, NULL),
-                     GW_OK);
-    gw__book_freeze(&book);
-    gw__book_report(&book, &report);
+    gw__op_table_begin(&book);
+    ck_assert_int_eq(
+        gw__contributor_sets_add(gw__op_table_ledger(&book, 5), 1, 4, NULL),
+        GW_OK);
+    gw__op_table_freeze(&book);
+    gw__op_table_report(&book, &report);
     ck_assert_uint_eq(report.floor, 4);
     ck_assert_uint_eq(report.op_count, 2);
     ck_assert_uint_eq(gw__report_of(&report, 5)->sets[1], 6);
@@ -165,15 +167,15 @@ END_TEST
 START_TEST(a_joiner_reports_nothing_until_it_has_begun)
 {
     struct gw__report report;
-    gw__book_init(&book, 9, 6);
-    gw__book_report(&book, &report); /* before any view, too */
+    gw__op_table_init(&book, 9, 6);
+    gw__op_table_report(&book, &report); /* before any view, too */
     ck_assert_uint_eq(report.op_count, 0);
     ck_assert_uint_eq(report.floor, 0);
     adopt(with(view_of(2, 2), 9, 6));
-    gw__book_report(&book, &report);
+    gw__op_table_report(&book, &report);
     ck_assert_uint_eq(report.floor, 0);
-    gw__book_begin(&book);
-    gw__book_report(&book, &report);
+    gw__op_table_begin(&book);
+    gw__op_table_report(&book, &report);
     ck_assert_uint_eq(report.floor, 6);
     ck_assert_uint_eq(report.op_count, 1);
 }
@@ -183,12 +185,13 @@ START_TEST(an_op_without_the_newcomer_is_finished_first)
 {
     setup_three(5);
     struct gw__view wider = with(view_of(2, 3), 9, 6);
-    ck_assert(!gw__book_may_adopt(&book, &wider)); /* op 5 is in the old view */
-    gw__book_begin(&book);
-    ck_assert(!gw__book_may_adopt(&book, &wider));
-    gw__book_done(&book, 5);
+    ck_assert(
+        !gw__op_table_may_adopt(&book, &wider)); /* op 5 is in the old view */
+    gw__op_table_begin(&book);
+    ck_assert(!gw__op_table_may_adopt(&book, &wider));
+    gw__op_table_done(&book, 5);
     adopt(wider);
-    gw__book_begin(&book);
+    gw__op_table_begin(&book);
     ck_assert_uint_eq(task().plan.chunks, 4);
     ck_assert_uint_eq(task().plan.target, 0x207);
 }
@@ -203,13 +206,13 @@ START_TEST(a_new_order_moves_ranks_and_no_places)
     struct gw__view turned = view_of(2, 3);
     gw__view_reorder(&turned, &backwards);
     turned.from_op = 6;
-    gw__book_begin(&book);
-    ck_assert(!gw__book_may_adopt(&book, &turned));
-    gw__book_done(&book, 5);
-    gw__book_begin(&book);
-    ck_assert(gw__book_may_adopt(&book, &turned));
-    ck_assert(!gw__book_adopt(&book, &turned));
-    gw__book_begin(&book);
+    gw__op_table_begin(&book);
+    ck_assert(!gw__op_table_may_adopt(&book, &turned));
+    gw__op_table_done(&book, 5);
+    gw__op_table_begin(&book);
+    ck_assert(gw__op_table_may_adopt(&book, &turned));
+    ck_assert(!gw__op_table_adopt(&book, &turned));
+    gw__op_table_begin(&book);
     struct gw__task t = task();
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_uint_eq(t.plan.nodes[i], 2 - i);
@@ -221,13 +224,13 @@ END_TEST
 START_TEST(an_op_in_which_the_newcomer_takes_part_is_begun_anew)
 {
     setup_three(6);
-    gw__book_begin(&book);
+    gw__op_table_begin(&book);
     struct gw__view wider = with(view_of(2, 3), 9, 6);
-    ck_assert(gw__book_may_adopt(&book, &wider));
-    ck_assert(!gw__book_adopt(&book, &wider));
-    ck_assert(!gw__book_accepts(&book, 2, 6));
-    gw__book_begin(&book);
-    ck_assert(gw__book_accepts(&book, 2, 6));
+    ck_assert(gw__op_table_may_adopt(&book, &wider));
+    ck_assert(!gw__op_table_adopt(&book, &wider));
+    ck_assert(!gw__op_table_accepts(&book, 2, 6));
+    gw__op_table_begin(&book);
+    ck_assert(gw__op_table_accepts(&book, 2, 6));
     ck_assert_uint_eq(task().plan.ranks, 4);
 }
 END_TEST
@@ -235,26 +238,26 @@ END_TEST
 START_TEST(joiners_are_admitted_once_an_op_of_this_view_is_complete)
 {
     setup_three(0);
-    ck_assert(!gw__book_may_admit(&book));
-    gw__book_begin(&book);
-    gw__book_done(&book, 0);
-    ck_assert(gw__book_may_admit(&book));
-    gw__book_begin(&book);
-    ck_assert(!gw__book_may_admit(&book)); /* no boundary */
+    ck_assert(!gw__op_table_may_admit(&book));
+    gw__op_table_begin(&book);
+    gw__op_table_done(&book, 0);
+    ck_assert(gw__op_table_may_admit(&book));
+    gw__op_table_begin(&book);
+    ck_assert(!gw__op_table_may_admit(&book)); /* no boundary */
     const struct gw__decision one = decision(2, 1, GW__EXCLUDE, 3);
     resume(&one, 1);
-    gw__book_done(&book, 1); /* as decided: who knows who has met? */
-    ck_assert(!gw__book_may_admit(&book));
-    gw__book_begin(&book);
-    gw__book_done(&book, 2);
-    ck_assert(gw__book_may_admit(&book));
+    gw__op_table_done(&book, 1); /* as decided: who knows who has met? */
+    ck_assert(!gw__op_table_may_admit(&book));
+    gw__op_table_begin(&book);
+    gw__op_table_done(&book, 2);
+    ck_assert(gw__op_table_may_admit(&book));
 }
 END_TEST
 
 START_TEST(what_is_complete_is_spread_before_the_next_goes_on)
 {
     setup_three(5);
-    gw__book_begin(&book);
+    gw__op_table_begin(&book);
     const struct gw__decision two[2] = {decision(2, 4, GW__FORWARD, 7),
                                         decision(2, 5, GW__EXCLUDE, 3)};
     resume(two, 2);
@@ -265,13 +268,13 @@ START_TEST(what_is_complete_is_spread_before_the_next_goes_on)
     ck_assert_uint_eq(t.plan.chunks, 3);
     ck_assert_uint_eq(t.plan.target, 7);
     ck_assert_uint_eq(t.plan.held[t.rank]->sets[0], 7);
-    gw__book_done(&book, 4);
+    gw__op_table_done(&book, 4);
     ck_assert_uint_eq(book.next_op, 5);
     t = task();
     ck_assert_uint_eq(t.op, 5);
     ck_assert_uint_eq(t.plan.target, 3);
     ck_assert_uint_eq(t.plan.origin_count, 3);
-    gw__book_done(&book, 5);
+    gw__op_table_done(&book, 5);
     ck_assert_uint_eq(book.next_op, 6);
 }
 END_TEST
@@ -283,13 +286,13 @@ START_TEST(who_had_not_begun_begins_as_decided)
     const struct gw__decision one = decision(2, 5, GW__EXCLUDE, 3);
     resume(&one, 1);
     ck_assert(!has_task());
-    ck_assert(!gw__book_accepts(&book, 2, 5));
-    gw__book_begin(&book);
+    ck_assert(!gw__op_table_accepts(&book, 2, 5));
+    gw__op_table_begin(&book);
     struct gw__task t = task();
     ck_assert(t.recovers);
     ck_assert_uint_eq(t.plan.chunks, 3); /* though they are two by now */
     ck_assert_uint_eq(t.plan.target, 3);
-    ck_assert_uint_eq(gw__book_origin(&book, 5, origin), 3);
+    ck_assert_uint_eq(gw__op_table_origin(&book, 5, origin), 3);
     ck_assert_uint_eq(origin[2], 2);
 }
 END_TEST
@@ -300,7 +303,7 @@ START_TEST(a_decision_that_was_not_made_again_is_void)
     const struct gw__decision one = decision(2, 5, GW__EXCLUDE, 3);
     resume(&one, 1);
     resume(NULL, 0);
-    gw__book_begin(&book);
+    gw__op_table_begin(&book);
     ck_assert(!task().recovers);
     ck_assert_uint_eq(task().plan.chunks, 2);
 }
@@ -309,7 +312,7 @@ END_TEST
 START_TEST(holdings_of_another_number_of_chunks_are_none)
 {
     setup_three(5);
-    gw__book_begin(&book);
+    gw__op_table_begin(&book);
     struct gw__decision wider = decision(2, 5, GW__EXCLUDE, 3);
     wider.origin_count = 4; /* somebody had been admitted to it */
     wider.origin[3] = 9;
@@ -318,7 +321,7 @@ START_TEST(holdings_of_another_number_of_chunks_are_none)
     ck_assert_uint_eq(t.plan.chunks, 4);
     ck_assert_ptr_null(t.plan.held[0]);
     ck_assert_ptr_null(t.plan.held[1]);
-    ck_assert_uint_eq(gw__book_ledger(&book, 5)->chunks, 4);
+    ck_assert_uint_eq(gw__op_table_ledger(&book, 5)->chunks, 4);
 }
 END_TEST
 
@@ -328,15 +331,15 @@ START_TEST(a_joiner_has_no_part_in_what_was_before_it)
     const struct gw__decision two[2] = {decision(3, 5, GW__FORWARD, 7),
                                         decision(3, 6, GW__EXCLUDE, 0x203)};
     struct gw__view view = without(with(view_of(2, 3), 9, 6), 3, 2);
-    gw__book_init(&book, 9, 6);
-    gw__book_freeze(&book); /* a flush is the first that it hears of */
-    gw__book_resume(&book, &view, two, 2, none);
+    gw__op_table_init(&book, 9, 6);
+    gw__op_table_freeze(&book); /* a flush is the first that it hears of */
+    gw__op_table_resume(&book, &view, two, 2, none);
     ck_assert(!has_task());
-    gw__book_begin(&book);
+    gw__op_table_begin(&book);
     ck_assert_uint_eq(task().op, 6);
     ck_assert_uint_eq(task().plan.target, 0x203);
     ck_assert_int_eq(task().rank, 2);
-    gw__book_done(&book, 6);
+    gw__op_table_done(&book, 6);
     ck_assert(!has_task());
 }
 END_TEST

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a joiner's copy is worth (ring/claim.h): with elders, without them, and
+ * What a joiner's copy is worth (ring/state_validity.h): with elders, without them, and
  * after decisions. Nodes 0 and 1 are the elders; 2, 3 and 4 are admitted
  * together, from op 7 on.
  */
-#include <ring/claim.h>
+#include <ring/state_validity.h>
 
 #include <check.h>
 #include <string.h>
@@ -31,47 +31,53 @@ static struct gw__process life(unsigned node)
     return (struct gw__process){node, {1, node + 1}};
 }
 
-static struct gw__claim copied(uint64_t ops)
+static struct gw__state_validity copied(uint64_t ops)
 {
-    struct gw__claim claim = {.copied = false};
-    const struct gw__claim_copy copy = {
+    struct gw__state_validity claim = {.copied = false};
+    const struct gw__state_validity_copy copy = {
         .ops = ops, .digest = DIGEST, .epoch = EPOCH - 1};
-    gw__claim_copied(&claim, &copy);
+    gw__state_validity_copied(&claim, &copy);
     return claim;
 }
 
 START_TEST(a_first_member_has_the_state)
 {
     const struct gw__view view = ring_of(3, 1);
-    const struct gw__claim nothing = {.copied = false}, initial = copied(0),
-                           old = copied(9);
-    ck_assert_int_eq(gw__claim_worth(&nothing, &view, life(0)),
-                     GW__CLAIM_STANDS);
-    ck_assert_int_eq(gw__claim_worth(&initial, &view, life(0)),
-                     GW__CLAIM_STANDS);
+    const struct gw__state_validity nothing = {.copied = false},
+                                    initial = copied(0), old = copied(9);
+    ck_assert_int_eq(gw__state_validity_worth(&nothing, &view, life(0)),
+                     GW__STATE_VALIDITY_STANDS);
+    ck_assert_int_eq(gw__state_validity_worth(&initial, &view, life(0)),
+                     GW__STATE_VALIDITY_STANDS);
     /* What was copied from a ring that is no more is of no use in the next. */
-    ck_assert_int_eq(gw__claim_worth(&old, &view, life(0)), GW__CLAIM_LOST);
+    ck_assert_int_eq(gw__state_validity_worth(&old, &view, life(0)),
+                     GW__STATE_VALIDITY_LOST);
 }
 END_TEST
 
 START_TEST(all_elders_must_have_the_same)
 {
     const struct gw__view view = ring_of(0x1f, EPOCH);
-    struct gw__claim claim = copied(FROM);
-    ck_assert_uint_eq(gw__claim_asks(&claim, &view, life(2)), 3);
-    ck_assert(gw__claim_heard(&claim, 0, FROM, DIGEST));
-    ck_assert_uint_eq(gw__claim_asks(&claim, &view, life(2)), 2);
-    ck_assert(gw__claim_heard(&claim, 1, FROM - 1, 5)); /* not there yet */
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
-    ck_assert(gw__claim_heard(&claim, 1, FROM, DIGEST));
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_STANDS);
-    ck_assert(!gw__claim_heard(&claim, 1, FROM, 5));
+    struct gw__state_validity claim = copied(FROM);
+    ck_assert_uint_eq(gw__state_validity_asks(&claim, &view, life(2)), 3);
+    ck_assert(gw__state_validity_heard(&claim, 0, FROM, DIGEST));
+    ck_assert_uint_eq(gw__state_validity_asks(&claim, &view, life(2)), 2);
+    ck_assert(
+        gw__state_validity_heard(&claim, 1, FROM - 1, 5)); /* not there yet */
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_WAITS);
+    ck_assert(gw__state_validity_heard(&claim, 1, FROM, DIGEST));
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_STANDS);
+    ck_assert(!gw__state_validity_heard(&claim, 1, FROM, 5));
     /* One op behind nobody needs to be asked, nor without a place in it. */
     claim = copied(FROM - 1);
-    ck_assert_uint_eq(gw__claim_asks(&claim, &view, life(2)), 0);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(9)), GW__CLAIM_WAITS);
-    ck_assert(!gw__claim_is_empty(&claim, &view, life(2)));
+    ck_assert_uint_eq(gw__state_validity_asks(&claim, &view, life(2)), 0);
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_WAITS);
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(9)),
+                     GW__STATE_VALIDITY_WAITS);
+    ck_assert(!gw__state_validity_is_empty(&claim, &view, life(2)));
 }
 END_TEST
 
@@ -79,35 +85,43 @@ END_TEST
 START_TEST(what_elders_leave_behind_stands)
 {
     const struct gw__view view = ring_of(0x1c, EPOCH + 2);
-    struct gw__claim whole = copied(FROM), behind = copied(FROM - 1);
-    ck_assert_int_eq(gw__claim_worth(&whole, &view, life(2)), GW__CLAIM_STANDS);
-    ck_assert(!gw__claim_is_empty(&whole, &view, life(2)));
-    ck_assert(gw__claim_is_empty(&behind, &view, life(3)));
-    ck_assert_uint_eq(gw__claim_asks(&behind, &view, life(3)), 0x14);
-    gw__claim_heard_nothing(&behind, 4, EPOCH + 2);
-    ck_assert_uint_eq(gw__claim_asks(&behind, &view, life(3)), 4);
-    ck_assert_int_eq(gw__claim_worth(&behind, &view, life(3)), GW__CLAIM_WAITS);
+    struct gw__state_validity whole = copied(FROM), behind = copied(FROM - 1);
+    ck_assert_int_eq(gw__state_validity_worth(&whole, &view, life(2)),
+                     GW__STATE_VALIDITY_STANDS);
+    ck_assert(!gw__state_validity_is_empty(&whole, &view, life(2)));
+    ck_assert(gw__state_validity_is_empty(&behind, &view, life(3)));
+    ck_assert_uint_eq(gw__state_validity_asks(&behind, &view, life(3)), 0x14);
+    gw__state_validity_heard_nothing(&behind, 4, EPOCH + 2);
+    ck_assert_uint_eq(gw__state_validity_asks(&behind, &view, life(3)), 4);
+    ck_assert_int_eq(gw__state_validity_worth(&behind, &view, life(3)),
+                     GW__STATE_VALIDITY_WAITS);
 }
 END_TEST
 
 START_TEST(when_nobody_has_it_the_state_is_lost)
 {
     struct gw__view view = ring_of(0x1c, EPOCH + 2);
-    struct gw__claim claim = {.copied = false};
-    gw__claim_heard_nothing(&claim, 3, EPOCH + 2);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
-    gw__claim_heard_nothing(&claim, 4, EPOCH + 2);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_LOST);
+    struct gw__state_validity claim = {.copied = false};
+    gw__state_validity_heard_nothing(&claim, 3, EPOCH + 2);
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_WAITS);
+    gw__state_validity_heard_nothing(&claim, 4, EPOCH + 2);
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_LOST);
     /* In the next ring it is asked again: 3 may have it from 4, who died. */
     view = ring_of(0xc, EPOCH + 3);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
-    gw__claim_heard_nothing(&claim, 3, EPOCH + 2); /* late */
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
-    gw__claim_heard_nothing(&claim, 3, EPOCH + 3);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_LOST);
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_WAITS);
+    gw__state_validity_heard_nothing(&claim, 3, EPOCH + 2); /* late */
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_WAITS);
+    gw__state_validity_heard_nothing(&claim, 3, EPOCH + 3);
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_LOST);
     /* Alone nobody has to be asked. */
     view = ring_of(4, EPOCH + 4);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_LOST);
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_LOST);
 }
 END_TEST
 
@@ -116,12 +130,14 @@ END_TEST
 START_TEST(the_place_of_an_earlier_life_is_not_ours)
 {
     const struct gw__view view = ring_of(4, EPOCH);
-    const struct gw__claim claim = {.copied = false};
+    const struct gw__state_validity claim = {.copied = false};
     const struct gw__process again = {2, {2, 99}};
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_LOST);
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, again), GW__CLAIM_WAITS);
-    ck_assert_uint_eq(gw__claim_asks(&claim, &view, again), 0);
-    ck_assert(!gw__claim_is_empty(&claim, &view, again));
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_LOST);
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, again),
+                     GW__STATE_VALIDITY_WAITS);
+    ck_assert_uint_eq(gw__state_validity_asks(&claim, &view, again), 0);
+    ck_assert(!gw__state_validity_is_empty(&claim, &view, again));
 }
 END_TEST
 
@@ -132,18 +148,20 @@ START_TEST(what_was_decided_otherwise_is_void)
     const struct gw__view view = ring_of(0x1c, EPOCH + 2);
     struct gw__decision decision = {
         .epoch = EPOCH, .op = FROM - 1, .fate = GW__EXCLUDE, .contributors = 2};
-    struct gw__claim claim = copied(FROM);
-    ck_assert(!gw__claim_decided(&claim, &decision, 1));
-    ck_assert(gw__claim_is_empty(&claim, &view, life(2)));
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_WAITS);
+    struct gw__state_validity claim = copied(FROM);
+    ck_assert(!gw__state_validity_decided(&claim, &decision, 1));
+    ck_assert(gw__state_validity_is_empty(&claim, &view, life(2)));
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_WAITS);
 
     struct gw__decision other[3] = {decision, decision, decision};
     other[0].epoch = EPOCH - 1; /* before it was completed */
     other[1].op = FROM - 2;
     other[2].fate = GW__FORWARD;
     claim = copied(FROM);
-    ck_assert(gw__claim_decided(&claim, other, 3));
-    ck_assert_int_eq(gw__claim_worth(&claim, &view, life(2)), GW__CLAIM_STANDS);
+    ck_assert(gw__state_validity_decided(&claim, other, 3));
+    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+                     GW__STATE_VALIDITY_STANDS);
 }
 END_TEST
 
@@ -153,11 +171,11 @@ START_TEST(a_ring_lasts_while_a_member_stays)
                           fewer = ring_of(4, 10), others = ring_of(0x18, 10);
     struct gw__view again = ring_of(4, 11);
     again.ring[0].incarnation.low = 99;
-    ck_assert(gw__claim_lasts(&none, &some));
-    ck_assert(gw__claim_lasts(&some, &fewer));
-    ck_assert(!gw__claim_lasts(&some, &none));
-    ck_assert(!gw__claim_lasts(&some, &others));
-    ck_assert(!gw__claim_lasts(&fewer, &again));
+    ck_assert(gw__state_validity_lasts(&none, &some));
+    ck_assert(gw__state_validity_lasts(&some, &fewer));
+    ck_assert(!gw__state_validity_lasts(&some, &none));
+    ck_assert(!gw__state_validity_lasts(&some, &others));
+    ck_assert(!gw__state_validity_lasts(&fewer, &again));
 }
 END_TEST
 

@@ -39,7 +39,7 @@ static void asked(unsigned node, uint64_t sequence, uint64_t epoch)
 {
     struct gw__command c;
     ck_assert_uint_eq(mail.sent_count, 1);
-    const struct letter *letter = mail_take(&mail, node, GW__TALK_REQUEST);
+    const struct letter *letter = mail_take(&mail, node, GW__PROTOCOL_REQUEST);
     ck_assert_msg(letter, "node %u was not asked", node);
     ck_assert_int_eq(
         gw__command_decode(letter->data + 1, letter->bytes - 1, &c, NULL),
@@ -67,7 +67,7 @@ static bool hear(unsigned from, struct gw__reply reply, unsigned *tag)
 static bool answer(unsigned from, uint64_t sequence, unsigned *tag)
 {
     return hear(from,
-                (struct gw__reply){.talk = GW__TALK_ANSWER,
+                (struct gw__reply){.talk = GW__PROTOCOL_ANSWER,
                                    .client = me,
                                    .sequence = sequence},
                 tag);
@@ -77,7 +77,7 @@ static void redirect(unsigned from, unsigned leader)
 {
     unsigned tag;
     ck_assert(!hear(from,
-                    (struct gw__reply){.talk = GW__TALK_REDIRECT,
+                    (struct gw__reply){.talk = GW__PROTOCOL_REDIRECT,
                                        .client = me,
                                        .sequence = client.sequence,
                                        .leader = leader},
@@ -194,7 +194,7 @@ END_TEST
 START_TEST(what_is_no_answer_to_it_ends_nothing)
 {
     unsigned tag;
-    uint8_t rubbish[40] = {GW__TALK_ANSWER};
+    uint8_t rubbish[40] = {GW__PROTOCOL_ANSWER};
     struct gw__answer out;
     ck_assert(!answer(20, 0, &tag)); /* nothing was asked */
     submit(1, 10);
@@ -202,7 +202,7 @@ START_TEST(what_is_no_answer_to_it_ends_nothing)
     ck_assert(!answer(20, 2, &tag));
     ck_assert(!answer(23, 1, &tag));
     ck_assert(!hear(20,
-                    (struct gw__reply){.talk = GW__TALK_ANSWER,
+                    (struct gw__reply){.talk = GW__PROTOCOL_ANSWER,
                                        .client = {8, 8},
                                        .sequence = 1},
                     &tag));

@@ -61,8 +61,8 @@ static void cross(struct gw_comm *comm, void *context)
     struct gw_comm *other = twin_of(comm);
     if (context)
         take_little(other);
-    MUST(gw_comm_beside(comm, other) == GW_OK);
-    MUST(gw_comm_beside(other, comm) == GW_OK); /* they are already */
+    MUST(gw_comm_progress_with(comm, other) == GW_OK);
+    MUST(gw_comm_progress_with(other, comm) == GW_OK); /* they are already */
     for (unsigned round = 0; round < 2; round++)
         wait_crosswise(comm, other);
     gw_comm_destroy(&other);
@@ -134,7 +134,7 @@ static void meet(struct gw_comm *comm, void *context)
     struct gw_request *request;
     (void)context;
     MUST(gw_comm_split(comm, (int)rank % 2, 0, &half, &why) == GW_OK);
-    MUST(gw_comm_beside(comm, half) == GW_OK);
+    MUST(gw_comm_progress_with(comm, half) == GW_OK);
     for (int32_t round = 0; round < ROUNDS; round++) {
         int32_t mine = round, both, all;
         struct gw_call call = {.collective = GW_ALLREDUCE,
@@ -169,7 +169,7 @@ static void fail_beside(struct gw_comm *comm, void *context)
     struct gw_comm *parent = comm, *other;
     comm = twin_of(parent);
     other = twin_of(parent);
-    MUST(gw_comm_beside(comm, other) == GW_OK);
+    MUST(gw_comm_progress_with(comm, other) == GW_OK);
     if (gw_comm_rank(comm) == 0) {
         gw_comm_abort(other, GW_EWRONG, "the sums differ");
         MUST(gw_comm_error(comm)->code == GW_EWRONG);
@@ -198,13 +198,14 @@ static void fail_before(struct gw_comm *comm, void *context)
     for (unsigned i = 0; i < 9; i++)
         others[i] = twin_of(parent);
     for (unsigned i = 0; i < 8; i++)
-        MUST(gw_comm_beside(comm, others[i]) == GW_OK);
-    MUST(gw_comm_beside(comm, others[8]) == GW_EINVAL);
-    MUST(gw_comm_beside(comm, comm) == GW_EINVAL);
+        MUST(gw_comm_progress_with(comm, others[i]) == GW_OK);
+    MUST(gw_comm_progress_with(comm, others[8]) == GW_EINVAL);
+    MUST(gw_comm_progress_with(comm, comm) == GW_EINVAL);
     gw_comm_destroy(&others[3]);
     gw_comm_abort(comm, GW_EDATA, "no good");
     MUST(gw_comm_error(others[8])->code == GW_OK);
-    MUST(gw_comm_beside(comm, others[8]) == GW_OK); /* there is room again */
+    MUST(gw_comm_progress_with(comm, others[8]) ==
+         GW_OK); /* there is room again */
     for (unsigned i = 0; i < 9; i++)
         MUST(i == 3 || gw_comm_error(others[i])->code == GW_EDATA);
     gw_comm_destroy(&comm);

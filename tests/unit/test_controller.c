@@ -211,55 +211,61 @@ END_TEST
 /* ---- who speaks under a number ---- */
 
 /* A process of node 2, where the controller finds it by this endpoint. */
-static struct gw__mesh *speak(struct gw__id life, const char *endpoint)
+static struct gw__control_channel *speak(struct gw__id life,
+                                         const char *endpoint)
 {
-    const struct gw__mesh_config config = {.node = 2,
-                                           .incarnation_high = life.high,
-                                           .incarnation_low = life.low,
-                                           .endpoint = endpoint,
-                                           .token = 1};
-    struct gw__mesh *mesh;
+    const struct gw__control_channel_config config = {
+        .node = 2,
+        .incarnation_high = life.high,
+        .incarnation_low = life.low,
+        .endpoint = endpoint,
+        .token = 1};
+    struct gw__control_channel *mesh;
     struct gw_error why = {0};
-    ck_assert_msg(gw__mesh_open(&config, &mesh, &why) == GW_OK, "%s", why.text);
-    ck_assert_int_eq(
-        gw__mesh_know(mesh, COUNCIL_NODE, council_endpoint(COUNCIL_NODE), NULL),
-        GW_OK);
+    ck_assert_msg(gw__control_channel_open(&config, &mesh, &why) == GW_OK, "%s",
+                  why.text);
+    ck_assert_int_eq(gw__control_channel_know(mesh, COUNCIL_NODE,
+                                              council_endpoint(COUNCIL_NODE),
+                                              NULL),
+                     GW_OK);
     return mesh;
 }
 
-static bool is_answer(const struct gw__mesh_message *message)
+static bool is_answer(const struct gw__control_channel_message *message)
 {
     const uint8_t *data = message->data;
-    return *data == GW__TALK_ANSWER;
+    return *data == GW__PROTOCOL_ANSWER;
 }
 
 static uint64_t least_index;
 
 /* Later ones than what may have been under way. */
-static bool is_late_news(const struct gw__mesh_message *message)
+static bool is_late_news(const struct gw__control_channel_message *message)
 {
     const uint8_t *data = message->data;
-    static struct gw__news news;
+    static struct gw__membership_update news;
     struct gw_error why;
-    return *data == GW__TALK_NEWS &&
-           gw__news_decode(message->data, message->bytes, &news, &why) ==
-               GW_OK &&
+    return *data == GW__PROTOCOL_NEWS &&
+           gw__membership_update_decode(message->data, message->bytes, &news,
+                                        &why) == GW_OK &&
            news.index >= least_index;
 }
 
 /* Says it, again and again, until the answer comes. */
-static void say_until(struct gw__mesh *mesh, const void *data, size_t bytes,
-                      bool (*is_it)(const struct gw__mesh_message *))
+static void say_until(struct gw__control_channel *mesh, const void *data,
+                      size_t bytes,
+                      bool (*is_it)(const struct gw__control_channel_message *))
 {
     uint64_t until_ns = gw_now_ns() + 20000000000U, again_ns = 0;
-    struct gw__mesh_message message;
+    struct gw__control_channel_message message;
     do {
         if (gw_now_ns() >= again_ns) {
-            gw__mesh_send(mesh, COUNCIL_NODE, data, bytes);
+            gw__control_channel_send(mesh, COUNCIL_NODE, data, bytes);
             again_ns = gw_now_ns() + 100000000;
         }
-        gw__mesh_wait(mesh, -1, again_ns);
-        if (gw__mesh_receive(mesh, &message) == GW_OK && is_it(&message))
+        gw__control_channel_wait(mesh, -1, again_ns);
+        if (gw__control_channel_receive(mesh, &message) == GW_OK &&
+            is_it(&message))
             return;
     } while (gw_now_ns() < until_ns);
     ck_abort_msg("no answer");
@@ -269,7 +275,7 @@ static void say_until(struct gw__mesh *mesh, const void *data, size_t bytes,
  * and the member hears, when it wakes, that it was convicted. */
 START_TEST(a_drawn_number_is_given_back)
 {
-    uint8_t hello[64], ask[1 + GW__COMMAND_BYTES_MAX] = {GW__TALK_REQUEST};
+    uint8_t hello[64], ask[1 + GW__COMMAND_BYTES_MAX] = {GW__PROTOCOL_REQUEST};
     struct gw__command join = newcomer(0), c = accusation(COUNCIL_ASKER, 2);
     council_begin(&council, 1);
     council_workers(&council, 4);
@@ -277,7 +283,8 @@ START_TEST(a_drawn_number_is_given_back)
     const struct gw__hello said = {.incarnation =
                                        council_process(2).incarnation};
     size_t hello_bytes = gw__hello_encode(&said, hello, sizeof hello);
-    struct gw__mesh *sleeper = speak(said.incarnation, council_endpoint(2));
+    struct gw__control_channel *sleeper =
+        speak(said.incarnation, council_endpoint(2));
     least_index = 0;
     say_until(sleeper, hello, hello_bytes, is_late_news);
     snprintf(join.join.endpoint, sizeof join.join.endpoint, "%.40s-drawn",
@@ -285,14 +292,15 @@ START_TEST(a_drawn_number_is_given_back)
     join.client = (struct gw__id){9, 9};
     join.sequence = 1;
     size_t bytes = gw__command_encode(&join, ask + 1, sizeof ask - 1);
-    struct gw__mesh *drawer = speak(join.who.incarnation, join.join.endpoint);
+    struct gw__control_channel *drawer =
+        speak(join.who.incarnation, join.join.endpoint);
     say_until(drawer, ask, 1 + bytes, is_answer);
     c = slow_link(1); /* the next entry, at the latest */
     council_do(&council, &c, GW_OK);
     least_index = council_sight(&council, 0).index;
     say_until(sleeper, hello, hello_bytes, is_late_news);
-    gw__mesh_close(&drawer);
-    gw__mesh_close(&sleeper);
+    gw__control_channel_close(&drawer);
+    gw__control_channel_close(&sleeper);
     council_end(&council);
 }
 END_TEST

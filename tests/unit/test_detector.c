@@ -200,7 +200,7 @@ START_TEST(the_watchdog_names_the_one_at_the_root)
         char text[160];
         if (i == 5)
             continue;
-        gw__laggard_text(&detector_scene->stuck[i].laggard, text);
+        gw__stall_diagnosis_text(&detector_scene->stuck[i].laggard, text);
         ck_assert_str_eq(
             text, "op 12, reduce: node 5 has not entered it; node 6 waits "
                   "for it");

@@ -4,7 +4,7 @@
  */
 #include "detector_machine.h"
 
-#include <cluster/messages/talk.h>
+#include <cluster/messages/protocol.h>
 
 #include <check.h>
 #include <stdlib.h>
@@ -65,7 +65,8 @@ START_TEST(rubbish_is_ignored)
     for (unsigned i = 0; i < 20000; i++) {
         uint8_t bytes[64];
         for (size_t j = 0; j < sizeof bytes; j++)
-            bytes[j] = (uint8_t)(j ? gw_rng_below(&rng, 256) : GW__TALK_BEAT);
+            bytes[j] =
+                (uint8_t)(j ? gw_rng_below(&rng, 256) : GW__PROTOCOL_BEAT);
         struct gw__input input = {
             .kind = (enum gw__input_kind)(i == 0 ? GW__START
                                                  : 1 + gw_rng_below(&rng, 4)),

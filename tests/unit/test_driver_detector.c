@@ -81,7 +81,7 @@ static void on_tell(void *context, const void *data, size_t bytes)
 
 static void start_member(unsigned node)
 {
-    char endpoint[GW__MESH_ENDPOINT_MAX];
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     struct gw__detector_config config = gw__detector_defaults;
     struct gw_error why;
     config.pause_ns = 500000000; /* for a machine with much else to do */

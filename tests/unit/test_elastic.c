@@ -59,15 +59,15 @@ static void reference(struct share *shares, unsigned size, unsigned chunk,
     for (unsigned i = 1; i <= size; i++) {
         const unsigned char *in = shares[(chunk + i) % size].call.in;
         const void *sources[2] = {in + offset * elem, dest};
-        struct gw_fold fold = {.sources = sources,
-                               .dests = &dest,
-                               .source_count = i == 1 ? 1 : 2,
-                               .dest_count = 1,
-                               .count = length,
-                               .type = call->type,
-                               .op = call->op,
-                               .scale_ranks = 1};
-        gw_fold(&fold);
+        struct gw_reduce_local fold = {.sources = sources,
+                                       .dests = &dest,
+                                       .source_count = i == 1 ? 1 : 2,
+                                       .dest_count = 1,
+                                       .count = length,
+                                       .type = call->type,
+                                       .op = call->op,
+                                       .scale_ranks = 1};
+        gw_reduce_local(&fold);
     }
 }
 

@@ -159,8 +159,8 @@ START_TEST(a_chunk_is_bare_while_writes_are_under_way)
     ring.slice_bytes = 64;
     hand_open(&ring, shares, 16);
     hand_plan(&ring, shares, hops, 2, ring_everybody(&ring), sets);
-    ck_assert_int_eq(gw__shares_start(ring.comms[1], &s->call, s->program,
-                                      s->op, &s->shares, &s->request),
+    ck_assert_int_eq(gw__contributors_start(ring.comms[1], &s->call, s->program,
+                                            s->op, &s->shares, &s->request),
                      GW_OK);
     for (unsigned i = 0; i < 4; i++) {
         unsigned from = orders[_i / RING_WIRES][i].from;
@@ -173,7 +173,7 @@ START_TEST(a_chunk_is_bare_while_writes_are_under_way)
         if (i < 3)
             apply(s, i + 1);
         else
-            s->err = gw__shares_wait(&s->request, &ring.stops[1]);
+            s->err = gw__contributors_wait(&s->request, &ring.stops[1]);
         sum |= ring_bit(&ring, from);
         bool bare = orders[_i / RING_WIRES][i].bare;
         ck_assert_uint_eq(s->sets[0], bare ? own : sum);

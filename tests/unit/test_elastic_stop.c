@@ -221,7 +221,7 @@ static void run_with_pauses(struct elastic_ring *ring, unsigned rank,
     share_run(s, ring, rank);
     while (s->err == GW_PENDING) {
         atomic_store(&ring->stops[rank], false);
-        s->err = gw__shares_wait(&s->request, &ring->stops[rank]);
+        s->err = gw__contributors_wait(&s->request, &ring->stops[rank]);
     }
 }
 
@@ -272,10 +272,10 @@ static void wait_in_vain(struct elastic_ring *ring, unsigned rank,
     struct vain *v = context;
     if (rank == 0) {
         struct share *s = &v->shares[0];
-        s->err = gw__shares_start(ring->comms[0], &s->call, s->program, s->op,
-                                  &s->shares, &s->request);
+        s->err = gw__contributors_start(ring->comms[0], &s->call, s->program,
+                                        s->op, &s->shares, &s->request);
         if (!s->err)
-            s->err = gw__shares_wait(&s->request, &v->stop);
+            s->err = gw__contributors_wait(&s->request, &v->stop);
         v->took_ns = gw_now_ns() - atomic_load(&v->stopped_ns);
         return;
     }
@@ -317,11 +317,11 @@ static void leave_in_the_middle(struct elastic_ring *ring, unsigned rank,
 {
     struct share *s = &((struct share *)context)[rank];
     if (rank == 0) {
-        s->err = gw__shares_start(ring->comms[0], &s->call, s->program, s->op,
-                                  &s->shares, &s->request);
+        s->err = gw__contributors_start(ring->comms[0], &s->call, s->program,
+                                        s->op, &s->shares, &s->request);
         atomic_store(&ring->stops[0], true);
         if (!s->err)
-            s->err = gw__shares_wait(&s->request, &ring->stops[0]);
+            s->err = gw__contributors_wait(&s->request, &ring->stops[0]);
         gw__comm_leave(&ring->comms[0]);
         share_fini(s, false); /* the address sanitizer watches */
     } else

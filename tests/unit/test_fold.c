@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * gw_fold against fold_reference.h, bit for bit: every type and reduction, any
+ * gw_reduce_local against fold_reference.h, bit for bit: every type and reduction, any
  * number of sources and destinations, any count, alignment and instruction set,
  * in place or not, streaming or not; and no byte beside the destinations
  * changes.
  */
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 #include "fold_reference.h"
 #include "skip.h"
 
@@ -79,7 +79,7 @@ static void lay_out(struct layout *layout, size_t skew)
         layout->dests[i] = dest_rows[i] + MARGIN + skew * (i + 1) % MARGIN;
 }
 
-static const char *describe(const struct gw_fold *fold)
+static const char *describe(const struct gw_reduce_local *fold)
 {
     static char text[200];
     snprintf(text, sizeof text,
@@ -88,7 +88,7 @@ static const char *describe(const struct gw_fold *fold)
              gw_dtype_name(fold->type), gw_redop_name(fold->op),
              fold->source_count, fold->dest_count, fold->count,
              (unsigned)((uintptr_t)fold->dests[0] % 64), fold->scale_ranks,
-             fold->stream, gw_fold_isa(), SEED);
+             fold->stream, gw_reduce_isa(), SEED);
     return text;
 }
 
@@ -101,7 +101,7 @@ static bool untouched(const char *p, size_t bytes)
 }
 
 /* Does `dest` hold `expected`? */
-static void check_dest(const struct gw_fold *fold, const char *dest)
+static void check_dest(const struct gw_reduce_local *fold, const char *dest)
 {
     size_t size = gw_dtype_size(fold->type), wrong = 0;
     if (memcmp(dest, expected, fold->count * size) == 0)
@@ -111,12 +111,12 @@ static void check_dest(const struct gw_fold *fold, const char *dest)
     ck_abort_msg("element %zu: %s", wrong / size, describe(fold));
 }
 
-static void check_fold(const struct gw_fold *fold)
+static void check_fold(const struct gw_reduce_local *fold)
 {
     size_t bytes = fold->count * gw_dtype_size(fold->type);
     for (unsigned i = 0; i < fold->dest_count; i++)
         memset(dest_rows[i], UNTOUCHED, bytes + 3 * MARGIN);
-    gw_fold(fold);
+    gw_reduce_local(fold);
     for (unsigned i = 0; i < fold->dest_count; i++) {
         const char *dest = fold->dests[i];
         check_dest(fold, dest);
@@ -127,12 +127,12 @@ static void check_fold(const struct gw_fold *fold)
 }
 
 /* With several numbers of destinations, streaming and not, on every level. */
-static void check_everywhere(struct gw_fold *fold)
+static void check_everywhere(struct gw_reduce_local *fold)
 {
     static const unsigned dest_counts[] = {1, 2, 3, DESTS};
     reference_fold(fold, expected);
     for (int i = 0; i < LEVELS; i++) {
-        if (!gw__fold_use(levels[i]))
+        if (!gw__reduce_use(levels[i]))
             continue;
         for (int k = 0; k < 8; k++) {
             fold->dest_count = dest_counts[k / 2];
@@ -140,12 +140,12 @@ static void check_everywhere(struct gw_fold *fold)
             check_fold(fold);
         }
     }
-    ck_assert(gw__fold_use(NULL));
+    ck_assert(gw__reduce_use(NULL));
 }
 
 /* ---- every type, reduction, shape, count and alignment ---- */
 
-static void check_shapes(struct gw_fold *fold)
+static void check_shapes(struct gw_reduce_local *fold)
 {
     static const unsigned source_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 17};
     static const size_t counts[] = {0,  1,  2,  3,  15,      16,
@@ -173,7 +173,7 @@ START_TEST(test_shapes)
             lay_out(&layout, skews[i]);
             for (size_t k = 0; k < SOURCES; k++)
                 fill(&rng, type, source_rows[k] + MARGIN, ELEMENTS);
-            check_shapes(&(struct gw_fold){
+            check_shapes(&(struct gw_reduce_local){
                 .sources = layout.sources,
                 .dests = layout.dests,
                 .type = type,
@@ -195,7 +195,7 @@ START_TEST(test_most_arrays)
         sources[i] = ones;
     for (size_t i = 0; i < GW_DESTS_MAX; i++)
         dests[i] = results[i];
-    gw_fold(&(struct gw_fold){
+    gw_reduce_local(&(struct gw_reduce_local){
         .sources = sources,
         .source_count = GW_SOURCES_MAX,
         .dests = dests,
@@ -219,7 +219,7 @@ START_TEST(test_large)
     ck_assert_ptr_nonnull(memory);
     char *result = memory + 5 * (size_t)COUNT * 4 + 4;
     fill(&rng, GW_F32, memory, 3 * (size_t)COUNT);
-    struct gw_fold fold = {
+    struct gw_reduce_local fold = {
         .sources = (const void *[]){memory, memory + COUNT * 4,
                                     memory + 2 * (size_t)COUNT * 4},
         .source_count = 3,
@@ -231,16 +231,16 @@ START_TEST(test_large)
     };
     reference_fold(&fold, result);
     for (int i = 0; i < 2 * LEVELS; i++) {
-        if (!gw__fold_use(levels[i / 2]))
+        if (!gw__reduce_use(levels[i / 2]))
             continue;
         fold.stream = i % 2;
         memset(fold.dests[0], 0, 2 * COUNT * 4 + 4);
-        gw_fold(&fold);
+        gw_reduce_local(&fold);
         for (int k = 0; k < 2; k++)
             if (memcmp(fold.dests[k], result, COUNT * 4) != 0)
                 ck_abort_msg("dest %d: %s", k, describe(&fold));
     }
-    ck_assert(gw__fold_use(NULL));
+    ck_assert(gw__reduce_use(NULL));
     free(memory);
 }
 END_TEST
@@ -248,7 +248,7 @@ END_TEST
 /* ---- in place ---- */
 
 /* `places`: bit i: source i is a destination. */
-static void check_in_place(struct gw_fold *fold, unsigned places)
+static void check_in_place(struct gw_reduce_local *fold, unsigned places)
 {
     void *dests[SOURCES];
     struct gw_rng rng;
@@ -263,7 +263,7 @@ static void check_in_place(struct gw_fold *fold, unsigned places)
             dests[fold->dest_count++] = source;
     }
     reference_fold(fold, expected);
-    gw_fold(fold);
+    gw_reduce_local(fold);
     for (unsigned i = 0; i < fold->dest_count; i++)
         check_dest(fold, dests[i]);
 }
@@ -275,7 +275,7 @@ static void check_places(enum gw_dtype type, unsigned sources, bool stream)
         lay_out(&layout, skew);
         for (unsigned places = 1; places < 1U << sources; places++)
             check_in_place(
-                &(struct gw_fold){
+                &(struct gw_reduce_local){
                     .sources = layout.sources,
                     .source_count = sources,
                     .count = 333,
@@ -288,7 +288,7 @@ static void check_places(enum gw_dtype type, unsigned sources, bool stream)
 
 START_TEST(test_in_place)
 {
-    if (!gw__fold_use(levels[_i]))
+    if (!gw__reduce_use(levels[_i]))
         SKIP("fold", "this CPU has no %s", levels[_i]);
     for (unsigned sources = 1; sources <= 5; sources++)
         for (int stream = 0; stream < 2; stream++) {

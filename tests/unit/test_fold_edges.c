@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * gw_fold at the edges of memory: every type and reduction and every length up
+ * gw_reduce_local at the edges of memory: every type and reduction and every length up
  * to some vectors, with arrays that begin and end at pages that nobody may
  * touch. So a load or a store beside an array, even one whose value is not
  * used, ends the test. In place or not, streaming or not, on every level, with
  * arrays that are aligned alike and not.
  */
 #include "coll/comm.h"
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 #include "fold_reference.h"
 
 #include <check.h>
@@ -46,7 +46,7 @@ static void tear_down(void)
 {
     for (int i = 0; i < SOURCES + DESTS; i++)
         munmap(pages[i] - page_bytes, 3 * page_bytes);
-    ck_assert(gw__fold_use(NULL));
+    ck_assert(gw__reduce_use(NULL));
 }
 
 /* At which end of its page array `i` lies: all at the first, all at the last,
@@ -63,8 +63,8 @@ static void fill(struct gw_rng *rng, char *p, size_t bytes)
         p[i] = (char)gw_rng_next(rng);
 }
 
-static void check_one(struct gw_fold *fold, struct gw_rng *rng, unsigned place,
-                      bool in_place)
+static void check_one(struct gw_reduce_local *fold, struct gw_rng *rng,
+                      unsigned place, bool in_place)
 {
     char expected[LONGEST_BYTES + 8];
     const void *sources[SOURCES];
@@ -81,14 +81,14 @@ static void check_one(struct gw_fold *fold, struct gw_rng *rng, unsigned place,
     fold->sources = sources;
     fold->dests = dests;
     reference_fold(fold, expected);
-    gw_fold(fold);
+    gw_reduce_local(fold);
     for (unsigned i = 0; i < fold->dest_count; i++)
         if (memcmp(dests[i], expected, bytes) != 0)
             ck_abort_msg("%s %s, %u sources, dest %u of %u, count %zu, place "
                          "%u, in place %d, stream %d, %s, seed %d",
                          gw_dtype_name(fold->type), gw_redop_name(fold->op),
                          fold->source_count, i, fold->dest_count, fold->count,
-                         place, in_place, fold->stream, gw_fold_isa(), SEED);
+                         place, in_place, fold->stream, gw_reduce_isa(), SEED);
 }
 
 /* Numbers of arrays in turn: loops of their own are for 2:1, 2:2, 3:1, 4:1. */
@@ -99,13 +99,13 @@ static void check_length(enum gw_dtype type, enum gw_redop op, size_t count,
                                          {3, 1}, {4, 1}, {5, 3}};
     for (unsigned k = 0; k < 6; k++) {
         const unsigned *shape = shapes[gw_rng_below(rng, 7)];
-        struct gw_fold fold = {.source_count = shape[0],
-                               .dest_count = shape[1],
-                               .count = count,
-                               .type = type,
-                               .op = op,
-                               .scale_ranks = shape[0],
-                               .stream = k % 2};
+        struct gw_reduce_local fold = {.source_count = shape[0],
+                                       .dest_count = shape[1],
+                                       .count = count,
+                                       .type = type,
+                                       .op = op,
+                                       .scale_ranks = shape[0],
+                                       .stream = k % 2};
         check_one(&fold, rng, k / 2, gw_rng_below(rng, 2));
     }
 }
@@ -116,7 +116,7 @@ START_TEST(test_every_length)
     struct gw_rng rng;
     gw_rng_seed(&rng, SEED);
     for (int level = 0; level < LEVELS; level++) {
-        if (!gw__fold_use(levels[level]))
+        if (!gw__reduce_use(levels[level]))
             continue;
         for (unsigned op = 0; op < GW_REDOP_COUNT; op++)
             for (size_t count = 0; gw_redop_allowed(op, type) &&
@@ -137,7 +137,7 @@ static bool goes_past(enum gw_collective collective, size_t count,
     comm->rank = rank;
     struct gw_call call = {
         .collective = collective, .count = count, .type = GW_F32, .root = 2};
-    bool past = gw__fold_past(comm, &call, sources);
+    bool past = gw__reduce_past(comm, &call, sources);
     free(comm);
     return past;
 }

@@ -7,7 +7,7 @@
  * has diverged.
  */
 #include "coll/comm.h"
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 #include "fold_reference.h"
 
 #include <check.h>
@@ -45,22 +45,22 @@ static void fill(enum gw_dtype type)
         }
 }
 
-static void check(const struct gw_fold *fold, size_t place, unsigned source,
-                  unsigned which)
+static void check(const struct gw_reduce_local *fold, size_t place,
+                  unsigned source, unsigned which)
 {
     size_t bytes = fold->count * gw_dtype_size(fold->type);
     memset(result, 0xa5, bytes);
-    gw__fold_many(fold);
+    gw__reduce_many(fold);
     if (memcmp(result, expected, bytes) != 0)
         ck_abort_msg("%s %s of %u sources on %s: strange number %u at place "
                      "%zu of %zu of source %u",
                      gw_dtype_name(fold->type), gw_redop_name(fold->op),
-                     fold->source_count, gw_fold_isa(), which, place,
+                     fold->source_count, gw_reduce_isa(), which, place,
                      fold->count, source);
 }
 
 /* Puts the strange number there, for one comparison on each level. */
-static void check_place(const struct gw_fold *fold, size_t place,
+static void check_place(const struct gw_reduce_local *fold, size_t place,
                         unsigned source, unsigned which)
 {
     size_t size = gw_dtype_size(fold->type);
@@ -72,7 +72,7 @@ static void check_place(const struct gw_fold *fold, size_t place,
     ck_assert(which >= 3 || fold->source_count == 1 ||
               isnan(number_load(fold->type, expected + place * size).number));
     for (int i = 0; i < LEVELS; i++)
-        if (gw__fold_use(levels[i]))
+        if (gw__reduce_use(levels[i]))
             check(fold, place, source, which);
     memcpy(at, kept, size);
 }
@@ -84,12 +84,12 @@ static void check_op(enum gw_dtype type, enum gw_redop op)
     void *dest = result;
     for (unsigned s = 0; s < SOURCES; s++)
         sources[s] = rows[s];
-    struct gw_fold fold = {.sources = sources,
-                           .dests = &dest,
-                           .dest_count = 1,
-                           .count = COUNT,
-                           .type = type,
-                           .op = op};
+    struct gw_reduce_local fold = {.sources = sources,
+                                   .dests = &dest,
+                                   .dest_count = 1,
+                                   .count = COUNT,
+                                   .type = type,
+                                   .op = op};
     for (size_t k = 0; k < sizeof source_counts / sizeof *source_counts; k++) {
         fold.source_count = fold.scale_ranks = source_counts[k];
         unsigned last = fold.source_count - 1;
@@ -110,7 +110,7 @@ START_TEST(a_nan_reaches_its_element)
     fill(type);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         check_op(type, ops[i]);
-    ck_assert(gw__fold_use(NULL));
+    ck_assert(gw__reduce_use(NULL));
 }
 END_TEST
 
@@ -124,17 +124,18 @@ START_TEST(short_arrays)
     for (size_t count = 1; count < 40; count++)
         for (size_t place = 0; place < count; place++)
             for (unsigned i = 0; i < 4; i++) {
-                const struct gw_fold fold = {.sources = sources,
-                                             .source_count = 2,
-                                             .dests = &dest,
-                                             .dest_count = 1,
-                                             .count = count,
-                                             .type = type,
-                                             .op = i / 2 ? GW_MAX : GW_MIN,
-                                             .scale_ranks = 2};
+                const struct gw_reduce_local fold = {.sources = sources,
+                                                     .source_count = 2,
+                                                     .dests = &dest,
+                                                     .dest_count = 1,
+                                                     .count = count,
+                                                     .type = type,
+                                                     .op = i / 2 ? GW_MAX
+                                                                 : GW_MIN,
+                                                     .scale_ranks = 2};
                 check_place(&fold, place, i % 2, (unsigned)count % STRANGE);
             }
-    ck_assert(gw__fold_use(NULL));
+    ck_assert(gw__reduce_use(NULL));
 }
 END_TEST
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values that gw_fold promises, by example: where integers wrap and
+ * The values that gw_reduce_local promises, by example: where integers wrap and
  * divisions cut, how 16-bit floats round, what becomes of NaNs, infinities,
  * subnormals and the two zeros. Each on every level that this CPU has.
  */
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 #include "fold_reference.h"
 #include "skip.h"
 
@@ -34,7 +34,7 @@ static void check_example(const struct example *e, size_t index)
     for (size_t i = 0; i < e->count; i++)
         for (size_t lane = 0; lane < LANES; lane++)
             memcpy(arrays[i] + lane * bytes, &e->sources[i], bytes);
-    gw_fold(&(struct gw_fold){
+    gw_reduce_local(&(struct gw_reduce_local){
         .sources = (const void *[]){arrays[0], arrays[1], arrays[2]},
         .source_count = e->count,
         .dests = (void *[]){arrays[3]},
@@ -47,17 +47,18 @@ static void check_example(const struct example *e, size_t index)
     for (size_t lane = 0; lane < LANES; lane += LANES - 1) {
         uint64_t got = 0;
         memcpy(&got, arrays[3] + lane * bytes, bytes);
-        ck_assert_msg(
-            got == e->result, "example %zu, %s %s on %s: %#llx, not %#llx",
-            index, gw_dtype_name(e->type), gw_redop_name(e->op), gw_fold_isa(),
-            (unsigned long long)got, (unsigned long long)e->result);
+        ck_assert_msg(got == e->result,
+                      "example %zu, %s %s on %s: %#llx, not %#llx", index,
+                      gw_dtype_name(e->type), gw_redop_name(e->op),
+                      gw_reduce_isa(), (unsigned long long)got,
+                      (unsigned long long)e->result);
     }
 }
 
 static void check_examples(const struct example *examples, size_t count)
 {
     for (int level = 0; level < LEVELS; level++)
-        if (gw__fold_use(levels[level]))
+        if (gw__reduce_use(levels[level]))
             for (size_t i = 0; i < count; i++)
                 check_example(&examples[i], i);
 }
@@ -126,7 +127,7 @@ static void check_quotients(enum gw_dtype type, const void *values,
                             size_t count, unsigned ranks)
 {
     static uint32_t quotients[1 << 16], expected[1 << 16];
-    struct gw_fold fold = {
+    struct gw_reduce_local fold = {
         .sources = &values,
         .source_count = 1,
         .dests = (void *[]){quotients},
@@ -136,10 +137,10 @@ static void check_quotients(enum gw_dtype type, const void *values,
         .op = GW_AVG,
         .scale_ranks = ranks,
     };
-    gw_fold(&fold);
+    gw_reduce_local(&fold);
     reference_fold(&fold, expected);
     ck_assert_msg(memcmp(quotients, expected, count * gw_dtype_size(type)) == 0,
-                  "%s / %u on %s", gw_dtype_name(type), ranks, gw_fold_isa());
+                  "%s / %u on %s", gw_dtype_name(type), ranks, gw_reduce_isa());
 }
 
 /* Quotients are cut where exact arithmetic cuts: all integers of 16 bits, and
@@ -155,7 +156,7 @@ START_TEST(test_quotients)
     static uint32_t wide[COUNT];
     struct gw_rng rng;
     gw_rng_seed(&rng, 1);
-    if (!gw__fold_use(levels[_i]))
+    if (!gw__reduce_use(levels[_i]))
         SKIP("fold values", "this CPU has no %s", levels[_i]);
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
         for (unsigned k = 0; k < COUNT; k++) {
@@ -273,7 +274,7 @@ static void check_all_values(enum gw_dtype type, int fraction)
         values[i] = (uint16_t)i;
         zeros[i] = 0x8000;
     }
-    struct gw_fold fold = {
+    struct gw_reduce_local fold = {
         .sources = (const void *[]){values, zeros},
         .source_count = 1,
         .dests = (void *[]){copied},
@@ -281,23 +282,23 @@ static void check_all_values(enum gw_dtype type, int fraction)
         .count = COUNT,
         .type = type,
     };
-    gw_fold(&fold);
+    gw_reduce_local(&fold);
     fold.source_count = 2;
     fold.dests = (void *[]){summed};
-    gw_fold(&fold);
+    gw_reduce_local(&fold);
     uint16_t quiet = small_encode(NAN, fraction);
     for (unsigned i = 0; i < COUNT; i++) {
         bool nan = isnan(small_decode((uint16_t)i, fraction));
         if (copied[i] != i || summed[i] != (nan ? quiet : i))
             ck_abort_msg("%s %#x on %s: copied %#x, plus zero %#x",
-                         gw_dtype_name(type), i, gw_fold_isa(), copied[i],
+                         gw_dtype_name(type), i, gw_reduce_isa(), copied[i],
                          summed[i]);
     }
 }
 
 START_TEST(test_all_small_values)
 {
-    if (!gw__fold_use(levels[_i]))
+    if (!gw__reduce_use(levels[_i]))
         SKIP("fold values", "this CPU has no %s", levels[_i]);
     check_all_values(GW_F16, F16_FRACTION);
     check_all_values(GW_BF16, BF16_FRACTION);
@@ -307,7 +308,7 @@ END_TEST
 START_TEST(test_refuses)
 {
     float one = 1, result = 5;
-    struct gw_fold fold = {
+    struct gw_reduce_local fold = {
         .sources = (const void *[]){&one, &one},
         .source_count = 2,
         .dests = (void *[]){&result},
@@ -316,36 +317,36 @@ START_TEST(test_refuses)
         .type = GW_F32,
         .op = GW_LAND,
     };
-    gw_fold(&fold);
+    gw_reduce_local(&fold);
     fold.op = GW_SUM;
     fold.source_count = 0;
-    gw_fold(&fold);
+    gw_reduce_local(&fold);
     fold.source_count = GW_SOURCES_MAX + 1;
-    gw_fold(&fold);
+    gw_reduce_local(&fold);
     fold.source_count = 2;
     fold.dest_count = GW_DESTS_MAX + 1;
-    gw_fold(&fold);
+    gw_reduce_local(&fold);
     ck_assert(result == 5);
     fold.dest_count = 1;
-    gw_fold(&fold);
+    gw_reduce_local(&fold);
     ck_assert(result == 2);
 }
 END_TEST
 
 START_TEST(test_levels)
 {
-    ck_assert(!gw__fold_use("abacus"));
+    ck_assert(!gw__reduce_use("abacus"));
     for (int i = 0; i < LEVELS; i++)
-        if (gw__fold_use(levels[i]))
-            ck_assert_str_eq(gw_fold_isa(), levels[i]);
+        if (gw__reduce_use(levels[i]))
+            ck_assert_str_eq(gw_reduce_isa(), levels[i]);
     ck_assert_int_eq(unsetenv("GRADWIRE_CPU"), 0);
-    ck_assert(gw__fold_use(NULL));
-    const char *best = gw_fold_isa();
+    ck_assert(gw__reduce_use(NULL));
+    const char *best = gw_reduce_isa();
     for (int i = 0; i < LEVELS; i++) {
         ck_assert_int_eq(setenv("GRADWIRE_CPU", levels[i], 1), 0);
-        bool has = gw__fold_use(levels[i]);
-        ck_assert(gw__fold_use(NULL));
-        ck_assert_str_eq(gw_fold_isa(), has ? levels[i] : best);
+        bool has = gw__reduce_use(levels[i]);
+        ck_assert(gw__reduce_use(NULL));
+        ck_assert_str_eq(gw_reduce_isa(), has ? levels[i] : best);
     }
 }
 END_TEST

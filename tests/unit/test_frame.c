@@ -2,7 +2,7 @@
  *
  * The messages of the ZeroMQ wires and of the rendezvous, as bytes.
  */
-#include "wire/missing.h"
+#include "wire/rank_list.h"
 #include "wire/rendezvous/meet.h"
 #include "wire/zmq/frame.h"
 
@@ -144,12 +144,12 @@ END_TEST
 START_TEST(missing_ranks_are_named)
 {
     bool here[1000] = {[1] = true};
-    char text[GW__MISSING_BYTES];
-    gw__missing(here, 2, text);
+    char text[GW__RANK_LIST_BYTES];
+    gw__rank_list(here, 2, text);
     ck_assert_str_eq(text, "rank 0 of 2");
-    gw__missing(here, 4, text);
+    gw__rank_list(here, 4, text);
     ck_assert_str_eq(text, "ranks 0, 2, 3 of 4");
-    gw__missing(here, 1000, text);
+    gw__rank_list(here, 1000, text);
     ck_assert_ptr_nonnull(strstr(text, "ranks 0, 2, 3, 4, 5"));
     ck_assert_ptr_nonnull(strstr(text, ", ... of 1000"));
 }

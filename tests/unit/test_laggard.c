@@ -2,7 +2,7 @@
  *
  * Who is at the root of the waits, and who watches whom.
  */
-#include <cluster/controller/laggard.h>
+#include <cluster/controller/stall_diagnosis.h>
 #include <cluster/detector/observers.h>
 
 #include <check.h>
@@ -29,8 +29,9 @@ static void all_say(uint64_t dead, const char *sentence)
 {
     char text[160];
     for (unsigned i = 0; i < NODES; i++) {
-        struct gw__laggard found = gw__laggard_find(at, dead, i);
-        gw__laggard_text(&found, text);
+        struct gw__stall_diagnosis found =
+            gw__stall_diagnosis_find(at, dead, i);
+        gw__stall_diagnosis_text(&found, text);
         if (at[i].phase != GW__COMPUTE && at[i].waits_for != i &&
             at[i].waits_for != GW__WAITS_FOR_NOBODY)
             ck_assert_str_eq(text, sentence);
@@ -80,7 +81,7 @@ START_TEST(a_cycle_has_no_root)
 {
     at[0].waits_for = 2; /* 0 > 2 > 1 > 0; 3 and 4 hang on it */
     for (unsigned i = 0; i < NODES; i++) {
-        struct gw__laggard found = gw__laggard_find(at, 0, i);
+        struct gw__stall_diagnosis found = gw__stall_diagnosis_find(at, 0, i);
         ck_assert_int_eq(found.lag, GW__LAG_CYCLE);
         ck_assert_uint_eq(found.cycle, 7);
     }
@@ -93,18 +94,18 @@ START_TEST(who_has_gone_on_is_not_to_blame)
     char text[160];
     at[2].op = 13;
     at[2].phase = GW__COMPUTE;
-    struct gw__laggard found = gw__laggard_find(at, 0, 3);
-    gw__laggard_text(&found, text);
+    struct gw__stall_diagnosis found = gw__stall_diagnosis_find(at, 0, 3);
+    gw__stall_diagnosis_text(&found, text);
     ck_assert_str_eq(text, "op 12, reduce: node 3 is behind");
     at[2].phase = GW__REDUCING;
-    found = gw__laggard_find(at, 0, 4);
+    found = gw__stall_diagnosis_find(at, 0, 4);
     ck_assert_int_eq(found.lag, GW__LAG_BEHIND);
     ck_assert_uint_eq(found.node, 3);
     at[1].phase = GW__COMPUTE;
     at[1].op = 13;
-    found = gw__laggard_find(at, 0, 1);
+    found = gw__stall_diagnosis_find(at, 0, 1);
     ck_assert_int_eq(found.lag, GW__LAG_NONE);
-    gw__laggard_text(&found, text);
+    gw__stall_diagnosis_text(&found, text);
     ck_assert_str_eq(text, "node 1 waits for nobody");
 }
 END_TEST

@@ -14,7 +14,7 @@
 #include "ps/client/filter.h"
 #include "ps/store/update.h"
 
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 
 #include <check.h>
 #include <math.h>
@@ -186,7 +186,7 @@ START_TEST(word2vec)
     struct gw__pair pair = {.count = TARGETS, .rate = 0.5f};
     struct gw__pairs pairs = {.pair = &pair, .count = 1, .targets = targets};
     for (int i = 0; i < LEVELS; i++) {
-        if (!gw__fold_use(levels[i]))
+        if (!gw__reduce_use(levels[i]))
             continue;
         for (size_t place = 0; place < PLACES; place++) {
             float memory[PLACES], error[STRIDE];
@@ -203,7 +203,7 @@ START_TEST(word2vec)
                           place, sums.loss, (unsigned long long)sums.right);
         }
     }
-    ck_assert(gw__fold_use(NULL));
+    ck_assert(gw__reduce_use(NULL));
 }
 END_TEST
 
@@ -257,18 +257,19 @@ static void check_updater(enum gw_ps_updater kind, size_t width, size_t place)
         ck_assert_msg(isnan(row[j]) ? j == place : j != place,
                       "%s on %s, %zu wide: a NaN in column %zu; column %zu "
                       "is %g",
-                      gw_ps_updater_name(kind), gw_fold_isa(), width, place, j,
-                      (double)row[j]);
+                      gw_ps_updater_name(kind), gw_reduce_isa(), width, place,
+                      j, (double)row[j]);
 }
 
 START_TEST(updaters)
 {
     for (int i = 0; i < LEVELS; i++)
-        for (unsigned k = 0; gw__fold_use(levels[i]) && k < GW_PS_CALLBACK; k++)
+        for (unsigned k = 0; gw__reduce_use(levels[i]) && k < GW_PS_CALLBACK;
+             k++)
             for (size_t width = 1; width <= 20; width++)
                 for (size_t place = 0; place < width; place++)
                     check_updater((enum gw_ps_updater)k, width, place);
-    ck_assert(gw__fold_use(NULL));
+    ck_assert(gw__reduce_use(NULL));
 }
 END_TEST
 
@@ -277,7 +278,7 @@ START_TEST(what_is_not_finite_is_found)
 {
     enum { COUNT = 83 };
     for (int i = 0; i < LEVELS; i++)
-        for (size_t place = 0; gw__fold_use(levels[i]) && place < COUNT;
+        for (size_t place = 0; gw__reduce_use(levels[i]) && place < COUNT;
              place++) {
             float values[COUNT] = {0}, back[COUNT];
             uint16_t halves[COUNT];
@@ -288,7 +289,7 @@ START_TEST(what_is_not_finite_is_found)
             ck_assert_uint_eq(gw__first_bad(back, COUNT), place);
             ck_assert(!isnan(back[place]) == !isnan(values[place]));
         }
-    ck_assert(gw__fold_use(NULL));
+    ck_assert(gw__reduce_use(NULL));
 }
 END_TEST
 

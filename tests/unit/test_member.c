@@ -212,7 +212,7 @@ START_TEST(old_news_is_ignored)
     hand_reported(2, LEFT);
     ck_assert_ptr_nonnull(hand_told(GW__TOLD_DECIDED));
     hand_clear();
-    struct gw__news newest = hand.news;
+    struct gw__membership_update newest = hand.news;
     hand.news.flushing = true;
     hand_tell_news_at(newest.index - 1);
     hand_tell_news_at(newest.index);

@@ -48,7 +48,7 @@ static void lease_of(unsigned node, uint64_t ago_ms)
     hand_input(GW__MESSAGE, 0, out, bytes);
 }
 
-static unsigned sent_to(unsigned node, enum gw__talk talk)
+static unsigned sent_to(unsigned node, enum gw__protocol talk)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < hand.sent_count; i++)
@@ -80,9 +80,9 @@ START_TEST(a_hello_of_a_server_says_when_and_more_often)
     struct gw__hello hello;
     begin(GW__SERVER);
     hand_pass(400);
-    ck_assert_uint_eq(sent_to(0, GW__TALK_HELLO), 10);
+    ck_assert_uint_eq(sent_to(0, GW__PROTOCOL_HELLO), 10);
     const struct member_sent *last = &hand.sent[hand.sent_count - 1];
-    while (last->data[0] != GW__TALK_HELLO)
+    while (last->data[0] != GW__PROTOCOL_HELLO)
         last--;
     ck_assert_int_eq(gw__hello_decode(last->data, last->bytes, &hello, NULL),
                      GW_OK);
@@ -97,7 +97,7 @@ START_TEST(a_worker_has_no_lease_and_need_not_hurry)
     lease_of(SELF, 0);
     ck_assert_uint_eq(gw__member_lease(hand.state), 0);
     hand_pass(400);
-    ck_assert_uint_eq(sent_to(0, GW__TALK_HELLO), 4);
+    ck_assert_uint_eq(sent_to(0, GW__PROTOCOL_HELLO), 4);
     hand_pass(1000);
     ck_assert_ptr_null(hand_told(GW__TOLD_PARKED)); /* nothing waits */
 }
@@ -133,8 +133,8 @@ START_TEST(the_crew_beats_and_accuses_who_is_silent)
     struct gw__command c;
     begin(GW__WORKER);
     hand_pass_watching(100);
-    ck_assert_uint_ge(sent_to(LEFT, GW__TALK_BEAT), 3);
-    ck_assert_uint_ge(sent_to(RIGHT, GW__TALK_BEAT), 3);
+    ck_assert_uint_ge(sent_to(LEFT, GW__PROTOCOL_BEAT), 3);
+    ck_assert_uint_ge(sent_to(RIGHT, GW__PROTOCOL_BEAT), 3);
     hand_clear();
     for (unsigned i = 0; i < 20 && !hand_told(GW__TOLD_SUSPECT); i++) {
         hand.sent_count = 0;
@@ -153,7 +153,7 @@ START_TEST(the_crew_beats_and_accuses_who_is_silent)
     hand_clear();
     hand_pass_watching(500);
     ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
-    ck_assert_uint_eq(sent_to(LEFT, GW__TALK_BEAT), 0);
+    ck_assert_uint_eq(sent_to(LEFT, GW__PROTOCOL_BEAT), 0);
 }
 END_TEST
 
@@ -179,7 +179,7 @@ START_TEST(news_has_crew_and_routes_and_a_conviction_ends_it)
     slot->primary = slot->replica[0] = SELF;
     slot->learner = slot->leaver = slot->heir = GW__NO_NODE;
     hand_tell_news();
-    const struct gw__news *news = gw__member_news(hand.state);
+    const struct gw__membership_update *news = gw__member_news(hand.state);
     ck_assert_uint_eq(news->crew_count, 3);
     ck_assert_uint_eq(news->routes.slots[0].primary, SELF);
     lease_of(SELF, 0);

@@ -15,7 +15,7 @@ static void hear_ready(unsigned joiner)
 {
     uint8_t out[32];
     struct gw__writer w = gw__writer_on(out, sizeof out);
-    gw__put_u8(&w, GW__TALK_READY);
+    gw__put_u8(&w, GW__PROTOCOL_READY);
     gw__put_id(&w, hand_id_of(joiner));
     gw__put_u64(&w, 8);
     hand_input(GW__MESSAGE, joiner, out, w.used);
@@ -179,7 +179,7 @@ static void see_awake(unsigned node)
 {
     const struct gw__sight awake = {.state = GW__SIGHT_AWAKE};
     ck_assert_uint_eq(hand.looked, 1U << node);
-    hand_input(GW__SEEN, node, &awake, sizeof awake);
+    hand_input(GW__DEDUP, node, &awake, sizeof awake);
 }
 
 /* It lives, and has gone on to the next ring before we heard of that. */
@@ -248,7 +248,7 @@ static void hear_meet(unsigned from, uint64_t epoch, bool knows_ours)
 {
     uint8_t out[64];
     struct gw__writer w = gw__writer_on(out, sizeof out);
-    gw__put_u8(&w, GW__TALK_MEET);
+    gw__put_u8(&w, GW__PROTOCOL_MEET);
     gw__put_u64(&w, epoch);
     gw__put_u8(&w, knows_ours);
     gw__put_id(&w, hand_id_of(from));
@@ -267,7 +267,7 @@ static unsigned meets_sent(void)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < hand.sent_count; i++)
-        count += hand.sent[i].data[0] == GW__TALK_MEET;
+        count += hand.sent[i].data[0] == GW__PROTOCOL_MEET;
     return count;
 }
 
@@ -392,7 +392,8 @@ START_TEST(nonsense_does_nothing)
     for (unsigned round = 0; round < 20000; round++) {
         size_t bytes = gw_rng_below(&rng, sizeof noise);
         for (size_t i = 0; i < bytes; i++)
-            noise[i] = (uint8_t)gw_rng_below(&rng, i ? 256 : GW__TALKS);
+            noise[i] =
+                (uint8_t)gw_rng_below(&rng, i ? 256 : GW__PROTOCOL_KINDS);
         bool question = gw_rng_below(&rng, 8) == 0;
         if (question && bytes && noise[0] == 5) /* it may really leave */
             noise[0] = 0;

@@ -6,7 +6,7 @@
  */
 #include "mesh_set.h"
 
-#include <wire/mesh/mesh_parts.h>
+#include <wire/control_channel/control_channel_parts.h>
 
 #include <pthread.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ START_TEST(everybody_hears_everybody)
             char text[16];
             snprintf(text, sizeof text, "%u to %u", i, j);
             mesh_say(set.meshes[i], j, text);
-            struct gw__mesh_message message = mesh_await(set.meshes[j]);
+            struct gw__control_channel_message message =
+                mesh_await(set.meshes[j]);
             ck_assert_uint_eq(message.from, i);
             ck_assert_uint_eq(message.incarnation_high, i);
             ck_assert_uint_eq(message.incarnation_low, 1);
@@ -39,7 +40,8 @@ START_TEST(everybody_hears_everybody)
             ck_assert_mem_eq(message.data, text, message.bytes);
         }
     for (unsigned i = 0; i < 3; i++) {
-        const struct gw__mesh_counts *counts = gw__mesh_counts(set.meshes[i]);
+        const struct gw__control_channel_counts *counts =
+            gw__control_channel_counts(set.meshes[i]);
         ck_assert_uint_eq(counts->sent, 3);
         ck_assert_uint_eq(counts->received, 3);
         ck_assert_uint_eq(counts->refused + counts->overflowed, 0);
@@ -50,23 +52,26 @@ END_TEST
 
 START_TEST(any_size_up_to_the_limit)
 {
-    static const size_t sizes[] = {0, 1, 33, 4096, GW__MESH_BYTES_MAX};
-    static unsigned char data[GW__MESH_BYTES_MAX + 1];
+    static const size_t sizes[] = {0, 1, 33, 4096,
+                                   GW__CONTROL_CHANNEL_BYTES_MAX};
+    static unsigned char data[GW__CONTROL_CHANNEL_BYTES_MAX + 1];
     struct mesh_set set;
     mesh_set_open(&set, wires[_i], 2);
     for (size_t i = 0; i < sizeof data; i++)
         data[i] = (unsigned char)(i * 7);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        ck_assert_int_eq(gw__mesh_send(set.meshes[0], 1, data, sizes[i]),
-                         GW_OK);
-        struct gw__mesh_message message = mesh_await(set.meshes[1]);
+        ck_assert_int_eq(
+            gw__control_channel_send(set.meshes[0], 1, data, sizes[i]), GW_OK);
+        struct gw__control_channel_message message = mesh_await(set.meshes[1]);
         ck_assert_uint_eq(message.bytes, sizes[i]);
         ck_assert(memcmp(message.data, data, sizes[i]) == 0);
     }
-    ck_assert_int_eq(gw__mesh_send(set.meshes[0], 1, data, sizeof data),
-                     GW_EINVAL);
-    ck_assert_int_eq(gw__mesh_send(set.meshes[0], 0, data, sizeof data),
-                     GW_EINVAL);
+    ck_assert_int_eq(
+        gw__control_channel_send(set.meshes[0], 1, data, sizeof data),
+        GW_EINVAL);
+    ck_assert_int_eq(
+        gw__control_channel_send(set.meshes[0], 0, data, sizeof data),
+        GW_EINVAL);
     mesh_set_close(&set);
 }
 END_TEST
@@ -76,17 +81,21 @@ START_TEST(only_known_nodes_are_sent_to)
     struct mesh_set set;
     struct gw_error why;
     mesh_set_open(&set, "ipc", 2);
-    struct gw__mesh *mesh = set.meshes[0];
-    ck_assert_int_eq(gw__mesh_send(mesh, 2, "x", 1), GW_EUNREACH);
-    ck_assert_int_eq(gw__mesh_send(mesh, GW__MESH_NODES, "x", 1), GW_EINVAL);
-    ck_assert_int_eq(gw__mesh_know(mesh, 1, "", NULL), GW_OK);
-    ck_assert_int_eq(gw__mesh_send(mesh, 1, "x", 1), GW_EUNREACH);
-    ck_assert_int_eq(gw__mesh_know(mesh, GW__MESH_NODES, "ipc://@x", &why),
+    struct gw__control_channel *mesh = set.meshes[0];
+    ck_assert_int_eq(gw__control_channel_send(mesh, 2, "x", 1), GW_EUNREACH);
+    ck_assert_int_eq(
+        gw__control_channel_send(mesh, GW__CONTROL_CHANNEL_NODES, "x", 1),
+        GW_EINVAL);
+    ck_assert_int_eq(gw__control_channel_know(mesh, 1, "", NULL), GW_OK);
+    ck_assert_int_eq(gw__control_channel_send(mesh, 1, "x", 1), GW_EUNREACH);
+    ck_assert_int_eq(gw__control_channel_know(mesh, GW__CONTROL_CHANNEL_NODES,
+                                              "ipc://@x", &why),
                      GW_EINVAL);
-    ck_assert_int_eq(gw__mesh_know(mesh, 1, "nowhere", &why), GW_EINVAL);
+    ck_assert_int_eq(gw__control_channel_know(mesh, 1, "nowhere", &why),
+                     GW_EINVAL);
     ck_assert_str_eq(why.text, "where node 1 is: \"nowhere\" is neither "
                                "ipc://@name nor tcp://host:port");
-    ck_assert_uint_eq(gw__mesh_counts(mesh)->sent, 0);
+    ck_assert_uint_eq(gw__control_channel_counts(mesh)->sent, 0);
     mesh_set_close(&set);
 }
 END_TEST
@@ -95,7 +104,7 @@ END_TEST
 START_TEST(open_files_are_reserved)
 {
     struct rlimit few = {.rlim_cur = 20, .rlim_max = 400};
-    struct gw__mesh *mesh, *second;
+    struct gw__control_channel *mesh, *second;
     struct gw_error why;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
     mesh = mesh_open(mesh_config(0, mesh_name("files")));
@@ -103,8 +112,9 @@ START_TEST(open_files_are_reserved)
     ck_assert_uint_gt(few.rlim_cur, 20);
     few.rlim_cur = few.rlim_max = 30;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    struct gw__mesh_config config = mesh_config(1, mesh_name("more"));
-    ck_assert_int_eq(gw__mesh_open(&config, &second, &why), GW_ESYS);
+    struct gw__control_channel_config config =
+        mesh_config(1, mesh_name("more"));
+    ck_assert_int_eq(gw__control_channel_open(&config, &second, &why), GW_ESYS);
     ck_assert_ptr_null(second);
     ck_assert_msg(strncmp(why.text, "mesh: 16 open files are needed", 30) == 0,
                   "%s", why.text);
@@ -112,20 +122,21 @@ START_TEST(open_files_are_reserved)
                   why.text);
     enum gw_err err = GW_OK;
     for (unsigned node = 1; node < 20 && !err; node++)
-        err = gw__mesh_know(mesh, node, mesh_name("peer"), &why);
+        err = gw__control_channel_know(mesh, node, mesh_name("peer"), &why);
     ck_assert_int_eq(err, GW_ESYS);
     ck_assert_msg(strncmp(why.text, "node ", 5) == 0, "%s", why.text);
-    gw__mesh_close(&mesh);
+    gw__control_channel_close(&mesh);
     mesh = mesh_open(mesh_config(0, mesh_name("again"))); /* given back */
-    gw__mesh_close(&mesh);
+    gw__control_channel_close(&mesh);
 }
 END_TEST
 
 START_TEST(what_is_sent_to_oneself_comes_back)
 {
-    struct gw__mesh *mesh = mesh_open(mesh_config(5, mesh_name("self")));
-    static const unsigned char block[GW__MESH_BYTES_MAX];
-    struct gw__mesh_message message;
+    struct gw__control_channel *mesh =
+        mesh_open(mesh_config(5, mesh_name("self")));
+    static const unsigned char block[GW__CONTROL_CHANNEL_BYTES_MAX];
+    struct gw__control_channel_message message;
     mesh_say(mesh, 5, "one");
     mesh_say(mesh, 5, "two");
     mesh_expect(mesh, 5, "one");
@@ -133,15 +144,17 @@ START_TEST(what_is_sent_to_oneself_comes_back)
     mesh_expect_none(mesh);
     for (unsigned i = 0; i < GW__LATER_MESSAGES + 10; i++)
         mesh_say(mesh, 5, "");
-    ck_assert_uint_eq(gw__mesh_counts(mesh)->overflowed, 10);
+    ck_assert_uint_eq(gw__control_channel_counts(mesh)->overflowed, 10);
     for (unsigned i = 0; i < GW__LATER_MESSAGES; i++)
-        ck_assert_int_eq(gw__mesh_receive(mesh, &message), GW_OK);
+        ck_assert_int_eq(gw__control_channel_receive(mesh, &message), GW_OK);
     mesh_expect_none(mesh);
     for (unsigned i = 0; i < 100; i++)
-        ck_assert_int_eq(gw__mesh_send(mesh, 5, block, sizeof block), GW_OK);
-    unsigned fit = GW__LATER_BYTES / GW__MESH_FRAME_MAX;
-    ck_assert_uint_eq(gw__mesh_counts(mesh)->overflowed, 10 + 100 - fit);
-    gw__mesh_close(&mesh);
+        ck_assert_int_eq(gw__control_channel_send(mesh, 5, block, sizeof block),
+                         GW_OK);
+    unsigned fit = GW__LATER_BYTES / GW__CONTROL_CHANNEL_FRAME_MAX;
+    ck_assert_uint_eq(gw__control_channel_counts(mesh)->overflowed,
+                      10 + 100 - fit);
+    gw__control_channel_close(&mesh);
 }
 END_TEST
 
@@ -170,23 +183,26 @@ END_TEST
 static void free_endpoint(const char *wire, char endpoint[])
 {
     bool ipc = strcmp(wire, "ipc") == 0;
-    struct gw__mesh *mesh = mesh_open(
+    struct gw__control_channel *mesh = mesh_open(
         mesh_config(1, ipc ? mesh_name("late") : "tcp://127.0.0.1:*"));
-    snprintf(endpoint, GW__MESH_ENDPOINT_MAX, "%s", gw__mesh_endpoint(mesh));
-    gw__mesh_close(&mesh);
+    snprintf(endpoint, GW__CONTROL_CHANNEL_ENDPOINT_MAX, "%s",
+             gw__control_channel_endpoint(mesh));
+    gw__control_channel_close(&mesh);
 }
 
 START_TEST(the_first_message_waits_for_its_receiver)
 {
-    char endpoint[GW__MESH_ENDPOINT_MAX];
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     free_endpoint(wires[_i], endpoint);
-    struct gw__mesh *sender = mesh_open(mesh_config(0, mesh_name("early")));
-    ck_assert_int_eq(gw__mesh_know(sender, 1, endpoint, NULL), GW_OK);
+    struct gw__control_channel *sender =
+        mesh_open(mesh_config(0, mesh_name("early")));
+    ck_assert_int_eq(gw__control_channel_know(sender, 1, endpoint, NULL),
+                     GW_OK);
     mesh_say(sender, 1, "are you there?");
-    struct gw__mesh *late = mesh_open(mesh_config(1, endpoint));
+    struct gw__control_channel *late = mesh_open(mesh_config(1, endpoint));
     mesh_expect(late, 0, "are you there?");
-    gw__mesh_close(&sender);
-    gw__mesh_close(&late);
+    gw__control_channel_close(&sender);
+    gw__control_channel_close(&late);
 }
 END_TEST
 
@@ -195,7 +211,7 @@ START_TEST(what_was_sent_before_closing_leaves)
     struct mesh_set set;
     mesh_set_open(&set, wires[_i], 2);
     mesh_say(set.meshes[0], 1, "goodbye");
-    gw__mesh_close(&set.meshes[0]);
+    gw__control_channel_close(&set.meshes[0]);
     mesh_expect(set.meshes[1], 0, "goodbye");
     mesh_set_close(&set);
 }
@@ -203,18 +219,21 @@ END_TEST
 
 START_TEST(a_dead_peer_costs_what_fits_the_mark)
 {
-    enum { SENDS = 3 * GW__MESH_MARK };
-    char endpoint[GW__MESH_ENDPOINT_MAX];
+    enum { SENDS = 3 * GW__CONTROL_CHANNEL_MARK };
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     free_endpoint(wires[_i], endpoint);
-    struct gw__mesh *sender = mesh_open(mesh_config(0, mesh_name("alone")));
-    ck_assert_int_eq(gw__mesh_know(sender, 1, endpoint, NULL), GW_OK);
+    struct gw__control_channel *sender =
+        mesh_open(mesh_config(0, mesh_name("alone")));
+    ck_assert_int_eq(gw__control_channel_know(sender, 1, endpoint, NULL),
+                     GW_OK);
     for (unsigned i = 0; i < SENDS; i++)
         mesh_say(sender, 1, "hello?");
-    const struct gw__mesh_counts *counts = gw__mesh_counts(sender);
-    ck_assert_uint_eq(counts->sent, GW__MESH_MARK);
+    const struct gw__control_channel_counts *counts =
+        gw__control_channel_counts(sender);
+    ck_assert_uint_eq(counts->sent, GW__CONTROL_CHANNEL_MARK);
     ck_assert_uint_eq(counts->sent + counts->overflowed, SENDS);
     uint64_t before = gw_now_ns();
-    gw__mesh_close(&sender);
+    gw__control_channel_close(&sender);
     ck_assert_uint_lt(gw_now_ns() - before, 10000 * MS);
 }
 END_TEST
@@ -224,22 +243,23 @@ END_TEST
 START_TEST(a_restarted_peer_is_reached_again)
 {
     struct mesh_set set;
-    char endpoint[GW__MESH_ENDPOINT_MAX];
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     mesh_set_open(&set, wires[_i], 2);
-    struct gw__mesh *stays = set.meshes[0];
-    snprintf(endpoint, sizeof endpoint, "%s", gw__mesh_endpoint(set.meshes[1]));
+    struct gw__control_channel *stays = set.meshes[0];
+    snprintf(endpoint, sizeof endpoint, "%s",
+             gw__control_channel_endpoint(set.meshes[1]));
     for (unsigned life = 2; life < 6; life++) {
         mesh_say(set.meshes[1], 0, "here");
         mesh_expect(stays, 1, "here");
-        gw__mesh_close(&set.meshes[1]);
+        gw__control_channel_close(&set.meshes[1]);
         if (life % 2)
             mesh_say(stays, 1, "lost, or late");
-        struct gw__mesh_config config = mesh_config(1, endpoint);
+        struct gw__control_channel_config config = mesh_config(1, endpoint);
         config.incarnation_low = life;
         set.meshes[1] = mesh_open(config);
         mesh_set_know(&set);
         mesh_say(set.meshes[1], 0, "back");
-        struct gw__mesh_message message = mesh_await(stays);
+        struct gw__control_channel_message message = mesh_await(stays);
         ck_assert_uint_eq(message.incarnation_low, life);
         mesh_say(stays, 1, "welcome");
         do
@@ -254,18 +274,19 @@ END_TEST
 START_TEST(a_silent_restarted_peer_is_reached_again)
 {
     struct mesh_set set;
-    char endpoint[GW__MESH_ENDPOINT_MAX];
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     mesh_set_open(&set, wires[_i], 2);
-    snprintf(endpoint, sizeof endpoint, "%s", gw__mesh_endpoint(set.meshes[1]));
+    snprintf(endpoint, sizeof endpoint, "%s",
+             gw__control_channel_endpoint(set.meshes[1]));
     mesh_say(set.meshes[0], 1, "hello");
     mesh_expect(set.meshes[1], 0, "hello");
-    gw__mesh_close(&set.meshes[1]);
+    gw__control_channel_close(&set.meshes[1]);
     set.meshes[1] = mesh_open(mesh_config(1, endpoint));
     uint64_t until = gw_now_ns() + 5000 * MS;
-    struct gw__mesh_message message;
-    while (gw__mesh_receive(set.meshes[1], &message) != GW_OK) {
+    struct gw__control_channel_message message;
+    while (gw__control_channel_receive(set.meshes[1], &message) != GW_OK) {
         mesh_say(set.meshes[0], 1, "hello");
-        gw__mesh_wait(set.meshes[1], -1, gw_now_ns() + 5 * MS);
+        gw__control_channel_wait(set.meshes[1], -1, gw_now_ns() + 5 * MS);
         ck_assert(gw_now_ns() < until);
     }
     mesh_set_close(&set);
@@ -278,13 +299,16 @@ START_TEST(a_node_that_moved_is_found)
     mesh_set_open(&set, wires[_i], 2);
     mesh_say(set.meshes[0], 1, "before");
     mesh_expect(set.meshes[1], 0, "before");
-    struct gw__mesh *moved = mesh_open(mesh_config(1, mesh_name("moved")));
+    struct gw__control_channel *moved =
+        mesh_open(mesh_config(1, mesh_name("moved")));
     ck_assert_int_eq(
-        gw__mesh_know(set.meshes[0], 1, gw__mesh_endpoint(moved), NULL), GW_OK);
+        gw__control_channel_know(set.meshes[0], 1,
+                                 gw__control_channel_endpoint(moved), NULL),
+        GW_OK);
     mesh_say(set.meshes[0], 1, "after");
     mesh_expect(moved, 0, "after");
     mesh_expect_none(set.meshes[1]);
-    gw__mesh_close(&moved);
+    gw__control_channel_close(&moved);
     mesh_set_close(&set);
 }
 END_TEST
@@ -295,11 +319,13 @@ START_TEST(a_zombie_does_not_disturb)
 {
     struct mesh_set set;
     mesh_set_open(&set, "ipc", 2);
-    struct gw__mesh_config config = mesh_config(1, mesh_name("zombie"));
+    struct gw__control_channel_config config =
+        mesh_config(1, mesh_name("zombie"));
     config.incarnation_low = 99;
-    struct gw__mesh *zombie = mesh_open(config);
+    struct gw__control_channel *zombie = mesh_open(config);
     ck_assert_int_eq(
-        gw__mesh_know(zombie, 0, gw__mesh_endpoint(set.meshes[0]), NULL),
+        gw__control_channel_know(
+            zombie, 0, gw__control_channel_endpoint(set.meshes[0]), NULL),
         GW_OK);
     void *dealer = NULL;
     for (unsigned i = 0; i < 20; i++) {
@@ -312,7 +338,7 @@ START_TEST(a_zombie_does_not_disturb)
         dealer = set.meshes[0]->peers[1].dealer;
     }
     mesh_expect_none(zombie);
-    gw__mesh_close(&zombie);
+    gw__control_channel_close(&zombie);
     mesh_set_close(&set);
 }
 END_TEST
@@ -325,17 +351,17 @@ START_TEST(wait_ends_by_message_descriptor_or_time)
     mesh_set_open(&set, wires[_i], 2);
     int bell = eventfd(0, 0);
     uint64_t before = gw_now_ns();
-    gw__mesh_wait(set.meshes[0], bell, before + 3 * MS);
+    gw__control_channel_wait(set.meshes[0], bell, before + 3 * MS);
     ck_assert_uint_ge(gw_now_ns(), before + 3 * MS);
     eventfd_write(bell, 1);
-    gw__mesh_wait(set.meshes[0], bell, UINT64_MAX);
+    gw__control_channel_wait(set.meshes[0], bell, UINT64_MAX);
     mesh_say(set.meshes[1], 0, "wake up");
-    gw__mesh_wait(set.meshes[0], -1, UINT64_MAX);
+    gw__control_channel_wait(set.meshes[0], -1, UINT64_MAX);
     mesh_expect(set.meshes[0], 1, "wake up");
     mesh_say(set.meshes[0], 0, "to me");
-    gw__mesh_wait(set.meshes[0], -1, UINT64_MAX);
+    gw__control_channel_wait(set.meshes[0], -1, UINT64_MAX);
     mesh_expect(set.meshes[0], 0, "to me");
-    gw__mesh_wait(set.meshes[0], -1, 0);
+    gw__control_channel_wait(set.meshes[0], -1, 0);
     close(bell);
     mesh_set_close(&set);
 }
@@ -345,10 +371,11 @@ enum { ROUNDS = 1000 };
 
 static void *echo(void *context)
 {
-    struct gw__mesh *mesh = context;
+    struct gw__control_channel *mesh = context;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        struct gw__mesh_message message = mesh_await(mesh);
-        gw__mesh_send(mesh, message.from, message.data, message.bytes);
+        struct gw__control_channel_message message = mesh_await(mesh);
+        gw__control_channel_send(mesh, message.from, message.data,
+                                 message.bytes);
     }
     return NULL;
 }
@@ -361,8 +388,8 @@ START_TEST(two_threads_talk)
     pthread_create(&thread, NULL, echo, set.meshes[1]);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint32_t back;
-        gw__mesh_send(set.meshes[0], 1, &i, sizeof i);
-        struct gw__mesh_message message = mesh_await(set.meshes[0]);
+        gw__control_channel_send(set.meshes[0], 1, &i, sizeof i);
+        struct gw__control_channel_message message = mesh_await(set.meshes[0]);
         ck_assert_uint_eq(message.bytes, sizeof back);
         memcpy(&back, message.data, sizeof back);
         ck_assert_uint_eq(back, i);

@@ -4,42 +4,45 @@
  */
 #include "mesh_set.h"
 
-#include <wire/mesh/mesh_parts.h>
+#include <wire/control_channel/control_channel_parts.h>
 
 #include <string.h>
 
 Suite *suite_mesh_bulk(void);
 
-static struct gw__mesh *open_bulk(unsigned node, const char *endpoint)
+static struct gw__control_channel *open_bulk(unsigned node,
+                                             const char *endpoint)
 {
-    struct gw__mesh_config config = mesh_config(node, endpoint);
+    struct gw__control_channel_config config = mesh_config(node, endpoint);
     config.bulk = true;
     return mesh_open(config);
 }
 
 /* It is connected without anything being sent. */
-static void send_when_connected(struct gw__mesh *mesh, unsigned node,
+static void send_when_connected(struct gw__control_channel *mesh, unsigned node,
                                 const void *data, size_t bytes)
 {
     uint64_t until_ns = gw_now_ns() + 5000000000U;
-    while (gw__mesh_send(mesh, node, data, bytes)) {
+    while (gw__control_channel_send(mesh, node, data, bytes)) {
         ck_assert(gw_now_ns() < until_ns);
-        gw__mesh_wait(mesh, -1, gw_now_ns() + 1000000);
+        gw__control_channel_wait(mesh, -1, gw_now_ns() + 1000000);
     }
 }
 
 START_TEST(long_messages_arrive)
 {
-    static const char block[GW__MESH_BULK_MAX + 1];
-    struct gw__mesh *from = open_bulk(0, mesh_name("from"));
-    struct gw__mesh *to = open_bulk(1, mesh_name("to"));
-    ck_assert_int_eq(gw__mesh_know(from, 1, gw__mesh_endpoint(to), NULL),
+    static const char block[GW__CONTROL_CHANNEL_BULK_MAX + 1];
+    struct gw__control_channel *from = open_bulk(0, mesh_name("from"));
+    struct gw__control_channel *to = open_bulk(1, mesh_name("to"));
+    ck_assert_int_eq(gw__control_channel_know(
+                         from, 1, gw__control_channel_endpoint(to), NULL),
                      GW_OK);
-    ck_assert_int_eq(gw__mesh_send(from, 1, block, sizeof block), GW_EINVAL);
-    send_when_connected(from, 1, block, GW__MESH_BULK_MAX);
-    ck_assert_uint_eq(mesh_await(to).bytes, GW__MESH_BULK_MAX);
-    gw__mesh_close(&from);
-    gw__mesh_close(&to);
+    ck_assert_int_eq(gw__control_channel_send(from, 1, block, sizeof block),
+                     GW_EINVAL);
+    send_when_connected(from, 1, block, GW__CONTROL_CHANNEL_BULK_MAX);
+    ck_assert_uint_eq(mesh_await(to).bytes, GW__CONTROL_CHANNEL_BULK_MAX);
+    gw__control_channel_close(&from);
+    gw__control_channel_close(&to);
 }
 END_TEST
 
@@ -47,42 +50,44 @@ END_TEST
 START_TEST(who_is_away_is_told_and_nothing_kept)
 {
     const char *place = mesh_name("to");
-    struct gw__mesh *from = open_bulk(0, mesh_name("from"));
-    ck_assert_int_eq(gw__mesh_know(from, 1, place, NULL), GW_OK);
+    struct gw__control_channel *from = open_bulk(0, mesh_name("from"));
+    ck_assert_int_eq(gw__control_channel_know(from, 1, place, NULL), GW_OK);
     for (unsigned i = 0; i < 10; i++)
-        ck_assert_int_eq(gw__mesh_send(from, 1, "early", 5), GW_EUNREACH);
-    ck_assert_uint_eq(gw__mesh_counts(from)->overflowed, 10);
-    struct gw__mesh *to = open_bulk(1, place);
+        ck_assert_int_eq(gw__control_channel_send(from, 1, "early", 5),
+                         GW_EUNREACH);
+    ck_assert_uint_eq(gw__control_channel_counts(from)->overflowed, 10);
+    struct gw__control_channel *to = open_bulk(1, place);
     send_when_connected(from, 1, "first", 5);
     mesh_expect(to, 0, "first");
-    gw__mesh_close(&to);
+    gw__control_channel_close(&to);
     uint64_t until_ns = gw_now_ns() + 5000000000U;
-    while (gw__mesh_send(from, 1, "lost", 4) == GW_OK)
+    while (gw__control_channel_send(from, 1, "lost", 4) == GW_OK)
         ck_assert(gw_now_ns() < until_ns);
     to = open_bulk(1, place);
     send_when_connected(from, 1, "second", 6);
     mesh_expect(to, 0, "second");
-    gw__mesh_close(&from);
-    gw__mesh_close(&to);
+    gw__control_channel_close(&from);
+    gw__control_channel_close(&to);
 }
 END_TEST
 
 START_TEST(who_does_not_read_is_told)
 {
-    static const char block[GW__MESH_BYTES_MAX];
-    struct gw__mesh *from = open_bulk(0, "tcp://127.0.0.1:*");
-    struct gw__mesh *to = open_bulk(1, "tcp://127.0.0.1:*");
+    static const char block[GW__CONTROL_CHANNEL_BYTES_MAX];
+    struct gw__control_channel *from = open_bulk(0, "tcp://127.0.0.1:*");
+    struct gw__control_channel *to = open_bulk(1, "tcp://127.0.0.1:*");
     unsigned taken = 0;
-    ck_assert_int_eq(gw__mesh_know(from, 1, gw__mesh_endpoint(to), NULL),
+    ck_assert_int_eq(gw__control_channel_know(
+                         from, 1, gw__control_channel_endpoint(to), NULL),
                      GW_OK);
     send_when_connected(from, 1, block, sizeof block);
-    while (taken < 10 * GW__MESH_MARK &&
-           gw__mesh_send(from, 1, block, sizeof block) == GW_OK)
+    while (taken < 10 * GW__CONTROL_CHANNEL_MARK &&
+           gw__control_channel_send(from, 1, block, sizeof block) == GW_OK)
         taken++;
-    ck_assert_uint_lt(taken, 10 * GW__MESH_MARK);
+    ck_assert_uint_lt(taken, 10 * GW__CONTROL_CHANNEL_MARK);
     mesh_await(to); /* and the others are there in their order */
-    gw__mesh_close(&from);
-    gw__mesh_close(&to);
+    gw__control_channel_close(&from);
+    gw__control_channel_close(&to);
 }
 END_TEST
 

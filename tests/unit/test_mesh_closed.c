@@ -8,7 +8,7 @@
 #include "notice.h"
 #include "skip.h"
 
-#include <wire/mesh/mesh_parts.h>
+#include <wire/control_channel/control_channel_parts.h>
 
 #include <string.h>
 #include <sys/socket.h>
@@ -20,57 +20,60 @@ Suite *suite_mesh_closed(void);
 
 /* ---- what is refused ---- */
 
-static const struct gw__mesh_head good = {
+static const struct gw__control_channel_head good = {
     .from = 3, .to = 0, .token = MESH_TOKEN, .incarnation_low = 8};
 
-static void expect_fault(struct gw__mesh_head head, const char *sentence)
+static void expect_fault(struct gw__control_channel_head head,
+                         const char *sentence)
 {
-    unsigned char frame[GW__MESH_HEAD_BYTES];
+    unsigned char frame[GW__CONTROL_CHANNEL_HEAD_BYTES];
     struct gw_error why;
-    gw__mesh_frame_seal(&head, NULL, 0, frame);
-    ck_assert_int_eq(
-        gw__mesh_frame_read(frame, sizeof frame, 0, MESH_TOKEN, &head, &why),
-        GW_EDATA);
+    gw__control_channel_frame_seal(&head, NULL, 0, frame);
+    ck_assert_int_eq(gw__control_channel_frame_read(frame, sizeof frame, 0,
+                                                    MESH_TOKEN, &head, &why),
+                     GW_EDATA);
     ck_assert_str_eq(why.text, sentence);
 }
 
 START_TEST(a_frame_is_right_or_refused)
 {
-    static unsigned char frame[GW__MESH_FRAME_BULK + 1];
-    struct gw__mesh_head head = good, read;
+    static unsigned char frame[GW__CONTROL_CHANNEL_FRAME_BULK + 1];
+    struct gw__control_channel_head head = good, read;
     struct gw_error why;
-    gw__mesh_frame_seal(&head, "data", 4, frame);
-    ck_assert_int_eq(gw__mesh_frame_read(frame, GW__MESH_HEAD_BYTES + 4, 0,
-                                         MESH_TOKEN, &read, &why),
+    gw__control_channel_frame_seal(&head, "data", 4, frame);
+    ck_assert_int_eq(gw__control_channel_frame_read(
+                         frame, GW__CONTROL_CHANNEL_HEAD_BYTES + 4, 0,
+                         MESH_TOKEN, &read, &why),
                      GW_OK);
     ck_assert_mem_eq(&read, &head, sizeof read);
-    ck_assert_mem_eq(frame + GW__MESH_HEAD_BYTES, "data", 4);
-    static const size_t bad_sizes[] = {0, GW__MESH_HEAD_BYTES - 1,
-                                       GW__MESH_FRAME_BULK + 1};
+    ck_assert_mem_eq(frame + GW__CONTROL_CHANNEL_HEAD_BYTES, "data", 4);
+    static const size_t bad_sizes[] = {0, GW__CONTROL_CHANNEL_HEAD_BYTES - 1,
+                                       GW__CONTROL_CHANNEL_FRAME_BULK + 1};
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert_int_eq(gw__mesh_frame_read(frame, bad_sizes[i], 0, MESH_TOKEN,
-                                             &read, &why),
+        ck_assert_int_eq(gw__control_channel_frame_read(
+                             frame, bad_sizes[i], 0, MESH_TOKEN, &read, &why),
                          GW_EDATA);
         ck_assert_ptr_nonnull(strstr(why.text, "malformed message of "));
     }
     frame[0] ^= 1;
-    ck_assert_int_eq(gw__mesh_frame_read(frame, GW__MESH_HEAD_BYTES, 0,
-                                         MESH_TOKEN, &read, &why),
-                     GW_EDATA);
+    ck_assert_int_eq(
+        gw__control_channel_frame_read(frame, GW__CONTROL_CHANNEL_HEAD_BYTES, 0,
+                                       MESH_TOKEN, &read, &why),
+        GW_EDATA);
     ck_assert_str_eq(why.text, "a message of another program or version");
 }
 END_TEST
 
 START_TEST(each_fault_has_its_sentence)
 {
-    struct gw__mesh_head head = good;
+    struct gw__control_channel_head head = good;
     head.token++;
     expect_fault(head, "a message of another run");
     head = good;
     head.to = 1;
     expect_fault(head, "a message for node 1 came to node 0");
     head = good;
-    head.from = GW__MESH_NODES;
+    head.from = GW__CONTROL_CHANNEL_NODES;
     expect_fault(head, "a message from node 64 to node 0");
     head.from = 0;
     expect_fault(head, "a message from node 0 to node 0");
@@ -98,25 +101,27 @@ static void go(struct stranger *stranger)
     zmq_ctx_term(stranger->context);
 }
 
-static void utter(struct stranger *stranger, struct gw__mesh_head head,
-                  size_t bytes, int flags)
+static void utter(struct stranger *stranger,
+                  struct gw__control_channel_head head, size_t bytes, int flags)
 {
-    unsigned char frame[GW__MESH_HEAD_BYTES + 2];
-    gw__mesh_frame_seal(&head, "ok", 2, frame);
+    unsigned char frame[GW__CONTROL_CHANNEL_HEAD_BYTES + 2];
+    gw__control_channel_frame_seal(&head, "ok", 2, frame);
     ck_assert_int_ge(zmq_send(stranger->socket, frame, bytes, flags), 0);
 }
 
 START_TEST(refused_messages_are_counted)
 {
-    enum { WHOLE = GW__MESH_HEAD_BYTES + 2 };
-    struct gw__mesh *mesh = mesh_open(mesh_config(0, mesh_name("raw")));
-    struct stranger stranger = come(gw__mesh_endpoint(mesh));
-    struct gw__mesh_head another_run = good, misled = good, nobody = good;
+    enum { WHOLE = GW__CONTROL_CHANNEL_HEAD_BYTES + 2 };
+    struct gw__control_channel *mesh =
+        mesh_open(mesh_config(0, mesh_name("raw")));
+    struct stranger stranger = come(gw__control_channel_endpoint(mesh));
+    struct gw__control_channel_head another_run = good, misled = good,
+                                    nobody = good;
     another_run.token = 1;
     misled.to = 1;
     nobody.from = 65535;
     utter(&stranger, good, 0, 0);
-    utter(&stranger, good, GW__MESH_HEAD_BYTES - 1, 0);
+    utter(&stranger, good, GW__CONTROL_CHANNEL_HEAD_BYTES - 1, 0);
     utter(&stranger, another_run, WHOLE, 0);
     utter(&stranger, misled, WHOLE, 0);
     utter(&stranger, nobody, WHOLE, 0);
@@ -128,62 +133,64 @@ START_TEST(refused_messages_are_counted)
     utter(&stranger, good, 0, 0);
     utter(&stranger, good, WHOLE, 0);
     mesh_expect(mesh, 3, "ok");
-    ck_assert_uint_eq(gw__mesh_counts(mesh)->refused, 8);
-    ck_assert_uint_eq(gw__mesh_counts(mesh)->received, 1);
+    ck_assert_uint_eq(gw__control_channel_counts(mesh)->refused, 8);
+    ck_assert_uint_eq(gw__control_channel_counts(mesh)->received, 1);
     go(&stranger);
-    gw__mesh_close(&mesh);
+    gw__control_channel_close(&mesh);
 }
 END_TEST
 
 /* libzmq ends the connection of who sends one. */
 START_TEST(an_endless_message_is_not_read)
 {
-    static unsigned char block[GW__MESH_FRAME_MAX + 1];
-    struct gw__mesh_head head = good;
-    struct gw__mesh *mesh = mesh_open(mesh_config(0, mesh_name("long")));
-    struct stranger stranger = come(gw__mesh_endpoint(mesh));
-    struct stranger other = come(gw__mesh_endpoint(mesh));
+    static unsigned char block[GW__CONTROL_CHANNEL_FRAME_MAX + 1];
+    struct gw__control_channel_head head = good;
+    struct gw__control_channel *mesh =
+        mesh_open(mesh_config(0, mesh_name("long")));
+    struct stranger stranger = come(gw__control_channel_endpoint(mesh));
+    struct stranger other = come(gw__control_channel_endpoint(mesh));
     char name[] = "inproc://lost";
     ck_assert_int_eq(
         zmq_socket_monitor(stranger.socket, name, ZMQ_EVENT_DISCONNECTED), 0);
     void *monitor = zmq_socket(stranger.context, ZMQ_PAIR);
     ck_assert_int_eq(zmq_connect(monitor, name), 0);
-    gw__mesh_frame_seal(&head, NULL, 0, block);
+    gw__control_channel_frame_seal(&head, NULL, 0, block);
     ck_assert_int_ge(zmq_send(stranger.socket, block, sizeof block, 0), 0);
     ck_assert_int_ge(zmq_recv(monitor, block, sizeof block, 0), 0);
-    utter(&other, good, GW__MESH_HEAD_BYTES + 2, 0);
+    utter(&other, good, GW__CONTROL_CHANNEL_HEAD_BYTES + 2, 0);
     mesh_expect(mesh, 3, "ok");
     mesh_expect_none(mesh);
     zmq_close(monitor);
     go(&stranger);
     go(&other);
-    gw__mesh_close(&mesh);
+    gw__control_channel_close(&mesh);
 }
 END_TEST
 
 START_TEST(a_flood_of_refused_ones_holds_nobody_up)
 {
     enum { FLOOD = 900 };
-    struct gw__mesh *mesh = mesh_open(mesh_config(0, mesh_name("flood")));
-    struct stranger stranger = come(gw__mesh_endpoint(mesh));
+    struct gw__control_channel *mesh =
+        mesh_open(mesh_config(0, mesh_name("flood")));
+    struct stranger stranger = come(gw__control_channel_endpoint(mesh));
     for (unsigned i = 0; i < FLOOD; i++)
         utter(&stranger, good, 1, 0);
-    utter(&stranger, good, GW__MESH_HEAD_BYTES + 2, 0);
+    utter(&stranger, good, GW__CONTROL_CHANNEL_HEAD_BYTES + 2, 0);
     mesh_expect(mesh, 3, "ok");
-    ck_assert_uint_eq(gw__mesh_counts(mesh)->refused, FLOOD);
+    ck_assert_uint_eq(gw__control_channel_counts(mesh)->refused, FLOOD);
     go(&stranger);
-    gw__mesh_close(&mesh);
+    gw__control_channel_close(&mesh);
 }
 END_TEST
 
 /* ---- where one may listen ---- */
 
-static void expect_closed(struct gw__mesh_config config, enum gw_err due,
-                          const char *sentence)
+static void expect_closed(struct gw__control_channel_config config,
+                          enum gw_err due, const char *sentence)
 {
-    struct gw__mesh *mesh;
+    struct gw__control_channel *mesh;
     struct gw_error why;
-    enum gw_err err = gw__mesh_open(&config, &mesh, &why);
+    enum gw_err err = gw__control_channel_open(&config, &mesh, &why);
     ck_assert_ptr_null(mesh);
     ck_assert_msg(err == due, "%s: %s", gw_err_name(err), why.text);
     ck_assert_msg(strstr(why.text, sentence) != NULL, "%s", why.text);
@@ -215,20 +222,21 @@ START_TEST(bad_endpoints_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_closed(mesh_config(0, cases[i].endpoint), GW_EINVAL,
                       cases[i].sentence);
-    char name[GW__MESH_ENDPOINT_MAX + 1];
+    char name[GW__CONTROL_CHANNEL_ENDPOINT_MAX + 1];
     memset(name, 'x', sizeof name);
     memcpy(name, "ipc://@", 7);
-    name[GW__MESH_ENDPOINT_MAX] = 0;
+    name[GW__CONTROL_CHANNEL_ENDPOINT_MAX] = 0;
     expect_closed(mesh_config(0, name), GW_EINVAL,
                   "an endpoint longer than 119");
     name[7 + 107] = 0;
     expect_closed(mesh_config(0, name), GW_EINVAL, "is neither");
-    expect_closed(mesh_config(GW__MESH_NODES, "ipc://@x"), GW_EINVAL,
+    expect_closed(mesh_config(GW__CONTROL_CHANNEL_NODES, "ipc://@x"), GW_EINVAL,
                   "node 64: there are 64");
-    ck_assert_int_eq(gw__mesh_check_endpoint("tcp://127.0.0.1:*", NULL),
-                     GW_EINVAL);
-    ck_assert_int_eq(gw__mesh_check_endpoint("tcp://192.0.2.1:80", NULL),
-                     GW_OK);
+    ck_assert_int_eq(
+        gw__control_channel_check_endpoint("tcp://127.0.0.1:*", NULL),
+        GW_EINVAL);
+    ck_assert_int_eq(
+        gw__control_channel_check_endpoint("tcp://192.0.2.1:80", NULL), GW_OK);
 }
 END_TEST
 
@@ -236,7 +244,8 @@ END_TEST
 START_TEST(an_open_network_needs_a_key_or_a_word)
 {
     struct key_file file = key_file_make(0600);
-    struct gw__mesh_config config = mesh_config(0, "tcp://192.0.2.1:*");
+    struct gw__control_channel_config config =
+        mesh_config(0, "tcp://192.0.2.1:*");
     expect_closed(config, GW_EINVAL, "is open to the network");
     config.insecure = true;
     expect_closed(config, GW_EUNREACH, "cannot listen at");
@@ -252,20 +261,20 @@ START_TEST(the_longest_name_works)
     memset(name, 'x', sizeof name);
     memcpy(name, "ipc://@", 7);
     name[sizeof name - 1] = 0;
-    struct gw__mesh *mesh = mesh_open(mesh_config(0, name));
-    ck_assert_str_eq(gw__mesh_endpoint(mesh), name);
-    gw__mesh_close(&mesh);
+    struct gw__control_channel *mesh = mesh_open(mesh_config(0, name));
+    ck_assert_str_eq(gw__control_channel_endpoint(mesh), name);
+    gw__control_channel_close(&mesh);
 }
 END_TEST
 
 START_TEST(a_taken_place_is_taken)
 {
     const char *wanted = _i ? "tcp://127.0.0.1:*" : mesh_name("taken");
-    struct gw__mesh *mesh = mesh_open(mesh_config(0, wanted));
-    ck_assert_ptr_null(strchr(gw__mesh_endpoint(mesh), '*'));
-    expect_closed(mesh_config(1, gw__mesh_endpoint(mesh)), GW_EUNREACH,
-                  "mesh: cannot listen at ");
-    gw__mesh_close(&mesh);
+    struct gw__control_channel *mesh = mesh_open(mesh_config(0, wanted));
+    ck_assert_ptr_null(strchr(gw__control_channel_endpoint(mesh), '*'));
+    expect_closed(mesh_config(1, gw__control_channel_endpoint(mesh)),
+                  GW_EUNREACH, "mesh: cannot listen at ");
+    gw__control_channel_close(&mesh);
 }
 END_TEST
 
@@ -295,11 +304,14 @@ static int greeted_as(uid_t user, const char *endpoint)
 START_TEST(other_users_are_not_let_in)
 {
     enum { NOBODY = 65534 };
-    struct gw__mesh *mesh = mesh_open(mesh_config(0, mesh_name("user")));
-    ck_assert_int_eq(greeted_as(getuid(), gw__mesh_endpoint(mesh)), 1);
+    struct gw__control_channel *mesh =
+        mesh_open(mesh_config(0, mesh_name("user")));
+    ck_assert_int_eq(greeted_as(getuid(), gw__control_channel_endpoint(mesh)),
+                     1);
     if (getuid() == 0)
-        ck_assert_int_eq(greeted_as(NOBODY, gw__mesh_endpoint(mesh)), 0);
-    gw__mesh_close(&mesh);
+        ck_assert_int_eq(greeted_as(NOBODY, gw__control_channel_endpoint(mesh)),
+                         0);
+    gw__control_channel_close(&mesh);
     if (getuid() != 0)
         SKIP("mesh_closed", "only root can be another user");
 }
@@ -307,10 +319,11 @@ END_TEST
 
 /* ---- keys ---- */
 
-static struct gw__mesh *open_with(unsigned node, const char *key)
+static struct gw__control_channel *open_with(unsigned node, const char *key)
 {
     static const char *const names[] = {"0", "1", "2", "3"};
-    struct gw__mesh_config config = mesh_config(node, mesh_name(names[node]));
+    struct gw__control_channel_config config =
+        mesh_config(node, mesh_name(names[node]));
     config.key_file = key;
     return mesh_open(config);
 }
@@ -319,7 +332,8 @@ START_TEST(a_shared_key_lets_in)
 {
     struct key_file file = key_file_make(0600);
     struct mesh_set set = {.size = 2};
-    struct gw__mesh_config config = mesh_config(0, "tcp://127.0.0.2:*");
+    struct gw__control_channel_config config =
+        mesh_config(0, "tcp://127.0.0.2:*");
     for (config.node = 0; config.node < 2; config.node++) {
         config.key_file = file.path;
         set.meshes[config.node] = mesh_open(config);
@@ -344,8 +358,8 @@ START_TEST(another_key_or_none_does_not)
     const char *sentence = notice_listen();
     mesh_say(set.meshes[_i ? 2 : 3], 0, _i ? "wrong key" : "no key");
     notice_await(1);
-    ck_assert_msg(strstr(sentence, gw__mesh_endpoint(set.meshes[0])) ==
-                      sentence,
+    ck_assert_msg(strstr(sentence, gw__control_channel_endpoint(
+                                       set.meshes[0])) == sentence,
                   "%s", sentence);
     ck_assert_ptr_nonnull(strstr(sentence, "without the key"));
     mesh_say(set.meshes[_i ? 3 : 2], 0, "another");
@@ -361,7 +375,7 @@ END_TEST
 START_TEST(a_bad_key_file_opens_nothing)
 {
     struct key_file file = key_file_make(0644);
-    struct gw__mesh_config config = mesh_config(0, mesh_name("key"));
+    struct gw__control_channel_config config = mesh_config(0, mesh_name("key"));
     config.key_file = file.path;
     expect_closed(config, GW_EINVAL, "(mode 0644); chmod 600 it");
     config.key_file = "/nonexistent/key";

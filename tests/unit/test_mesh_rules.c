@@ -6,7 +6,7 @@
 #include "mesh_set.h"
 
 #include <base/rule.h>
-#include <wire/mesh/mesh_parts.h>
+#include <wire/control_channel/control_channel_parts.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -21,11 +21,11 @@ static struct gw__rules *open_ruled(struct mesh_set *set)
     struct gw__rules *rules;
     mesh_set_open(set, "ipc", 2);
     ck_assert_int_eq(gw__rules_new(1, &rules, NULL), GW_OK);
-    char endpoint[GW__MESH_ENDPOINT_MAX];
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     snprintf(endpoint, sizeof endpoint, "%s",
-             gw__mesh_endpoint(set->meshes[1]));
-    gw__mesh_close(&set->meshes[1]);
-    struct gw__mesh_config config = mesh_config(1, endpoint);
+             gw__control_channel_endpoint(set->meshes[1]));
+    gw__control_channel_close(&set->meshes[1]);
+    struct gw__control_channel_config config = mesh_config(1, endpoint);
     config.rules = rules;
     set->meshes[1] = mesh_open(config);
     mesh_set_know(set);
@@ -35,13 +35,14 @@ static struct gw__rules *open_ruled(struct mesh_set *set)
 /* Until `count` messages have met their fate at node 1. */
 static void await_fates(struct mesh_set *set, uint64_t count)
 {
-    const struct gw__mesh_counts *counts = gw__mesh_counts(set->meshes[1]);
+    const struct gw__control_channel_counts *counts =
+        gw__control_channel_counts(set->meshes[1]);
     uint64_t until = gw_now_ns() + 5000 * MS;
     while (counts->dropped_by_rule + counts->overflowed +
                set->meshes[1]->later.count <
            count) {
         mesh_expect_none(set->meshes[1]);
-        gw__mesh_wait(set->meshes[1], -1, gw_now_ns() + 5 * MS);
+        gw__control_channel_wait(set->meshes[1], -1, gw_now_ns() + 5 * MS);
         ck_assert(gw_now_ns() < until);
     }
 }
@@ -74,7 +75,8 @@ START_TEST(a_cut_link_delivers_nothing)
     for (unsigned i = 0; i < 5; i++)
         mesh_say(set.meshes[0], 1, "lost");
     await_fates(&set, 5);
-    ck_assert_uint_eq(gw__mesh_counts(set.meshes[1])->dropped_by_rule, 5);
+    ck_assert_uint_eq(
+        gw__control_channel_counts(set.meshes[1])->dropped_by_rule, 5);
     gw__rules_set(rules, 0, &(struct gw__rule){.down = false});
     mesh_say(set.meshes[0], 1, "healed");
     mesh_expect(set.meshes[1], 0, "healed");
@@ -101,7 +103,8 @@ START_TEST(a_change_takes_or_frees_what_is_kept_back)
     await_fates(&set, 1);
     gw__rules_set(rules, 0, &(struct gw__rule){.down = true});
     mesh_expect_none(set.meshes[1]);
-    ck_assert_uint_eq(gw__mesh_counts(set.meshes[1])->dropped_by_rule, 1);
+    ck_assert_uint_eq(
+        gw__control_channel_counts(set.meshes[1])->dropped_by_rule, 1);
     ck_assert_uint_eq(set.meshes[1]->later.count, 0);
     ck_assert_uint_eq(set.meshes[1]->later.bytes, 0);
     mesh_set_close(&set);
@@ -117,10 +120,12 @@ START_TEST(a_slow_link_is_a_bounded_queue)
     struct gw__rules *rules = open_ruled(&set);
     gw__rules_set(rules, 0, &(struct gw__rule){.rate = 1});
     for (unsigned i = 0; i < SENDS; i++)
-        ck_assert_int_eq(gw__mesh_send(set.meshes[0], 1, block, BLOCK), GW_OK);
+        ck_assert_int_eq(
+            gw__control_channel_send(set.meshes[0], 1, block, BLOCK), GW_OK);
     await_fates(&set, SENDS);
     ck_assert_uint_eq(set.meshes[1]->later.count, FIT);
-    ck_assert_uint_eq(gw__mesh_counts(set.meshes[1])->overflowed, SENDS - FIT);
+    ck_assert_uint_eq(gw__control_channel_counts(set.meshes[1])->overflowed,
+                      SENDS - FIT);
     mesh_set_close(&set);
     gw__rules_destroy(&rules);
 }
@@ -132,14 +137,15 @@ START_TEST(chance_loses_its_share)
     struct mesh_set set;
     struct gw__rules *rules = open_ruled(&set);
     gw__rules_set(rules, 0, &(struct gw__rule){.loss_ppm = 500000});
-    const struct gw__mesh_counts *counts = gw__mesh_counts(set.meshes[1]);
+    const struct gw__control_channel_counts *counts =
+        gw__control_channel_counts(set.meshes[1]);
     for (unsigned i = 0; i < SENDS; i++)
         mesh_say(set.meshes[0], 1, "?");
     uint64_t until = gw_now_ns() + 5000 * MS;
     while (counts->dropped_by_rule + counts->received < SENDS) {
-        struct gw__mesh_message message;
-        if (gw__mesh_receive(set.meshes[1], &message) != GW_OK)
-            gw__mesh_wait(set.meshes[1], -1, gw_now_ns() + 5 * MS);
+        struct gw__control_channel_message message;
+        if (gw__control_channel_receive(set.meshes[1], &message) != GW_OK)
+            gw__control_channel_wait(set.meshes[1], -1, gw_now_ns() + 5 * MS);
         ck_assert(gw_now_ns() < until);
     }
     ck_assert_uint_gt(counts->dropped_by_rule, SENDS / 3);

@@ -34,7 +34,7 @@ struct note {
 };
 
 struct letter {
-    struct gw__letter sent;
+    struct gw__message_out sent;
     struct note note;
     bool shared; /* in gw_alloc memory */
     void *memory;
@@ -44,12 +44,12 @@ struct letter {
 struct chaos {
     const char *wire;
     struct gw_rng chance;
-    struct gw__post *posts[NODES];
-    struct gw__post_config configs[NODES];
+    struct gw__messenger *posts[NODES];
+    struct gw__messenger_config configs[NODES];
     struct letter letters[LETTERS];
     unsigned letter_count;
     unsigned newest[NODES][NODES]; /* number + 1 of the last one that came */
-    struct gw__parcel *held[HELD];
+    struct gw__message_in *held[HELD];
     unsigned held_count;
     unsigned received;
 };
@@ -60,7 +60,7 @@ static unsigned below(struct chaos *chaos, unsigned bound)
 }
 
 /* Part 0 begins with the note; all else follows from number and part. */
-static bool is_wrong(const struct gw__parcel *parcel,
+static bool is_wrong(const struct gw__message_in *parcel,
                      const struct letter *letter)
 {
     const struct note *note = &letter->note;
@@ -95,9 +95,9 @@ static void come_back(void *context)
 
 static void fill_letter(struct chaos *chaos, struct letter *letter)
 {
-    struct gw__letter *sent = &letter->sent;
-    size_t bytes[GW__POST_PARTS], total = 0;
-    sent->part_count = below(chaos, GW__POST_PARTS) + 1;
+    struct gw__message_out *sent = &letter->sent;
+    size_t bytes[GW__MESSENGER_PARTS], total = 0;
+    sent->part_count = below(chaos, GW__MESSENGER_PARTS) + 1;
     for (unsigned i = 0; i < sent->part_count; i++) {
         bytes[i] = random_size(chaos) + (i == 0 ? sizeof(struct note) : 0);
         total += (bytes[i] + 7) & ~(size_t)7;
@@ -111,7 +111,7 @@ static void fill_letter(struct chaos *chaos, struct letter *letter)
         size_t head = i == 0 ? sizeof letter->note : 0;
         memcpy(at, &letter->note, head);
         post_fill(at + head, bytes[i] - head, letter->note.number + i);
-        sent->parts[i] = (struct gw__post_part){at, bytes[i]};
+        sent->parts[i] = (struct gw__messenger_part){at, bytes[i]};
         at += (bytes[i] + 7) & ~(size_t)7;
     }
     sent->lent = below(chaos, 2) ? below(chaos, 16) : 0;
@@ -139,7 +139,8 @@ static void send_one(struct chaos *chaos)
     fill_letter(chaos, letter);
     letter->sent.node = to;
     letter->sent.lent &= (1U << letter->sent.part_count) - 1;
-    ck_assert_int_eq(gw__post_send(chaos->posts[from], &letter->sent), GW_OK);
+    ck_assert_int_eq(gw__messenger_send(chaos->posts[from], &letter->sent),
+                     GW_OK);
     chaos->letter_count++;
     if (!letter->sent.lent)
         free_memory(letter);
@@ -148,7 +149,7 @@ static void send_one(struct chaos *chaos)
 /* ---- parcels ---- */
 
 static struct letter *letter_of(struct chaos *chaos,
-                                const struct gw__parcel *parcel)
+                                const struct gw__message_in *parcel)
 {
     struct note note;
     memcpy(&note, parcel->parts[0].data, sizeof note);
@@ -158,10 +159,10 @@ static struct letter *letter_of(struct chaos *chaos,
 
 static void receive_one(struct chaos *chaos)
 {
-    struct gw__parcel *parcel;
+    struct gw__message_in *parcel;
     unsigned to = below(chaos, NODES);
-    gw__post_wait(chaos->posts[to], 0);
-    if (gw__post_receive(chaos->posts[to], &parcel) != GW_OK)
+    gw__messenger_wait(chaos->posts[to], 0);
+    if (gw__messenger_receive(chaos->posts[to], &parcel) != GW_OK)
         return;
     struct letter *letter = letter_of(chaos, parcel);
     ck_assert_ptr_nonnull(letter);
@@ -176,7 +177,7 @@ static void receive_one(struct chaos *chaos)
     if (chaos->held_count < HELD && below(chaos, 2))
         chaos->held[chaos->held_count++] = parcel;
     else
-        gw__parcel_release(parcel);
+        gw__message_in_release(parcel);
 }
 
 static void release_one(struct chaos *chaos)
@@ -184,12 +185,12 @@ static void release_one(struct chaos *chaos)
     if (chaos->held_count == 0)
         return;
     unsigned at = below(chaos, chaos->held_count);
-    struct gw__parcel *parcel = chaos->held[at];
+    struct gw__message_in *parcel = chaos->held[at];
     chaos->held[at] = chaos->held[--chaos->held_count];
     struct letter *letter = letter_of(chaos, parcel);
     if (letter && !letter->sent.lent)
         ck_assert(!is_wrong(parcel, letter));
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
 }
 
 /* ---- comings and goings ---- */
@@ -202,9 +203,9 @@ static void learn(struct chaos *chaos, unsigned node, unsigned of)
 static void forget_some(struct chaos *chaos)
 {
     unsigned a = below(chaos, NODES), b = below(chaos, NODES);
-    gw__post_forget(chaos->posts[a], b);
+    gw__messenger_forget(chaos->posts[a], b);
     if (below(chaos, 2))
-        gw__post_forget(chaos->posts[b], a);
+        gw__messenger_forget(chaos->posts[b], a);
     learn(chaos, a, b);
     learn(chaos, b, a);
 }
@@ -212,12 +213,12 @@ static void forget_some(struct chaos *chaos)
 static void start_again(struct chaos *chaos)
 {
     unsigned node = below(chaos, NODES);
-    gw__post_close(&chaos->posts[node]);
+    gw__messenger_close(&chaos->posts[node]);
     chaos->configs[node].incarnation_low++;
     chaos->posts[node] = post_open(chaos->configs[node]);
     for (unsigned other = 0; other < NODES; other++) {
         if (below(chaos, 2))
-            gw__post_forget(chaos->posts[other], node);
+            gw__messenger_forget(chaos->posts[other], node);
         learn(chaos, node, other);
         learn(chaos, other, node);
     }
@@ -258,7 +259,7 @@ START_TEST(whatever_happens)
     for (unsigned i = 0; i < STEPS; i++)
         step(chaos);
     for (unsigned i = 0; i < NODES; i++)
-        gw__post_close(&chaos->posts[i]);
+        gw__messenger_close(&chaos->posts[i]);
     while (chaos->held_count > 0)
         release_one(chaos);
     for (unsigned i = 0; i < chaos->letter_count; i++) {

@@ -7,8 +7,8 @@
 #include "notice.h"
 #include "post_set.h"
 
-#include <wire/post/post_frame.h>
-#include <wire/post/post_zmq.h>
+#include <wire/messenger/messenger_frame.h>
+#include <wire/messenger/messenger_zmq.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,53 +20,56 @@ static const uint64_t MS = 1000000;
 
 /* ---- heads ---- */
 
-static const struct gw__post_head mine = {
+static const struct gw__messenger_head mine = {
     .to = 0, .token = POST_TOKEN, .to_high = 0, .to_low = 1};
 
-static const struct gw__post_head good = {.from = 3,
-                                          .to = 0,
-                                          .token = POST_TOKEN,
-                                          .from_high = 3,
-                                          .from_low = 1,
-                                          .to_low = 1,
-                                          .part_count = 2,
-                                          .bytes = {2, 5}};
+static const struct gw__messenger_head good = {.from = 3,
+                                               .to = 0,
+                                               .token = POST_TOKEN,
+                                               .from_high = 3,
+                                               .from_low = 1,
+                                               .to_low = 1,
+                                               .part_count = 2,
+                                               .bytes = {2, 5}};
 
-static void expect_fault(struct gw__post_head head, const char *sentence)
+static void expect_fault(struct gw__messenger_head head, const char *sentence)
 {
     unsigned char frame[sizeof head];
     struct gw_error why;
-    gw__post_head_seal(&head, frame);
+    gw__messenger_head_seal(&head, frame);
     ck_assert_int_eq(
-        gw__post_head_read(frame, sizeof frame, &mine, &head, &why), GW_EDATA);
+        gw__messenger_head_read(frame, sizeof frame, &mine, &head, &why),
+        GW_EDATA);
     ck_assert_str_eq(why.text, sentence);
 }
 
 START_TEST(a_head_is_right_or_refused)
 {
     unsigned char frame[sizeof good + 1] = {0};
-    struct gw__post_head head = good, read;
+    struct gw__messenger_head head = good, read;
     struct gw_error why;
-    gw__post_head_seal(&head, frame);
-    ck_assert_int_eq(gw__post_head_read(frame, sizeof head, &mine, &read, &why),
-                     GW_OK);
+    gw__messenger_head_seal(&head, frame);
+    ck_assert_int_eq(
+        gw__messenger_head_read(frame, sizeof head, &mine, &read, &why), GW_OK);
     ck_assert_mem_eq(&read, &head, sizeof read);
     for (unsigned i = 0; i < 3; i++) {
         static const size_t sizes[] = {0, sizeof good - 1, sizeof good + 1};
         ck_assert_int_eq(
-            gw__post_head_read(frame, sizes[i], &mine, &read, &why), GW_EDATA);
+            gw__messenger_head_read(frame, sizes[i], &mine, &read, &why),
+            GW_EDATA);
         ck_assert_ptr_nonnull(strstr(why.text, "malformed head of "));
     }
     frame[0] ^= 1;
-    ck_assert_int_eq(gw__post_head_read(frame, sizeof head, &mine, &read, &why),
-                     GW_EDATA);
+    ck_assert_int_eq(
+        gw__messenger_head_read(frame, sizeof head, &mine, &read, &why),
+        GW_EDATA);
     ck_assert_str_eq(why.text, "a message of another program or version");
 }
 END_TEST
 
 START_TEST(each_fault_has_its_sentence)
 {
-    struct gw__post_head head = good;
+    struct gw__messenger_head head = good;
     head.token++;
     expect_fault(head, "a message of another run");
     head = good;
@@ -76,7 +79,7 @@ START_TEST(each_fault_has_its_sentence)
     head.to_low++;
     expect_fault(head, "a message for another incarnation of node 0");
     head = good;
-    head.from = GW__POST_NODES;
+    head.from = GW__MESSENGER_NODES;
     expect_fault(head, "a message from node 64 to node 0");
     head.from = 0;
     expect_fault(head, "a message from node 0 to node 0");
@@ -96,15 +99,15 @@ struct stranger {
     void *context, *socket;
 };
 
-static struct stranger come(struct gw__post *post)
+static struct stranger come(struct gw__messenger *post)
 {
     struct stranger stranger = {.context = zmq_ctx_new()};
     int linger = 0;
     stranger.socket = zmq_socket(stranger.context, ZMQ_DEALER);
     zmq_setsockopt(stranger.socket, ZMQ_LINGER, &linger, sizeof linger);
-    ck_assert_int_eq(
-        zmq_connect(stranger.socket, ((struct gw__post_zmq *)post)->endpoint),
-        0);
+    ck_assert_int_eq(zmq_connect(stranger.socket,
+                                 ((struct gw__messenger_zmq *)post)->endpoint),
+                     0);
     return stranger;
 }
 
@@ -114,11 +117,11 @@ static void go(struct stranger *stranger)
     zmq_ctx_term(stranger->context);
 }
 
-static void utter(struct stranger *stranger, struct gw__post_head head,
+static void utter(struct stranger *stranger, struct gw__messenger_head head,
                   unsigned parts, const size_t *sizes)
 {
     unsigned char frame[sizeof head], data[64] = "abcdefgh";
-    gw__post_head_seal(&head, frame);
+    gw__messenger_head_seal(&head, frame);
     ck_assert_int_ge(zmq_send(stranger->socket, frame, sizeof frame,
                               parts ? ZMQ_SNDMORE : 0),
                      0);
@@ -131,13 +134,13 @@ static void utter(struct stranger *stranger, struct gw__post_head head,
 START_TEST(what_is_malformed_is_refused_whole)
 {
     static const size_t right[] = {2, 5, 0}, wrong[] = {2, 6};
-    struct gw__post_config config = post_config("ipc", 3);
-    struct gw__post *post = post_open(post_config("ipc", 0));
-    struct gw__post *speaker = post_open(config);
-    struct gw__parcel *parcel;
+    struct gw__messenger_config config = post_config("ipc", 3);
+    struct gw__messenger *post = post_open(post_config("ipc", 0));
+    struct gw__messenger *speaker = post_open(config);
+    struct gw__message_in *parcel;
     post_tell(post, speaker, &config);
     struct stranger stranger = come(post);
-    struct gw__post_head another_run = good, misled = good, nobody = good;
+    struct gw__messenger_head another_run = good, misled = good, nobody = good;
     another_run.token = 1;
     misled.to = 1;
     nobody.from = 65535;
@@ -155,13 +158,13 @@ START_TEST(what_is_malformed_is_refused_whole)
     ck_assert_uint_eq(parcel->from, 3);
     ck_assert_uint_eq(parcel->part_count, 2);
     ck_assert_mem_eq(parcel->parts[1].data, "abcde", 5);
-    gw__parcel_release(parcel);
-    ck_assert_uint_eq(gw__post_counts(post)->dropped, 9);
-    ck_assert_uint_eq(gw__post_counts(post)->received, 1);
+    gw__message_in_release(parcel);
+    ck_assert_uint_eq(gw__messenger_counts(post)->dropped, 9);
+    ck_assert_uint_eq(gw__messenger_counts(post)->received, 1);
     post_expect_none(post);
     go(&stranger);
-    gw__post_close(&speaker);
-    gw__post_close(&post);
+    gw__messenger_close(&speaker);
+    gw__messenger_close(&post);
 }
 END_TEST
 
@@ -169,19 +172,19 @@ START_TEST(a_flood_of_refused_ones_holds_nobody_up)
 {
     enum { FLOOD = 900 };
     static const size_t right[] = {2, 5};
-    struct gw__post_config config = post_config("ipc", 3);
-    struct gw__post *post = post_open(post_config("ipc", 0));
-    struct gw__post *speaker = post_open(config);
+    struct gw__messenger_config config = post_config("ipc", 3);
+    struct gw__messenger *post = post_open(post_config("ipc", 0));
+    struct gw__messenger *speaker = post_open(config);
     post_tell(post, speaker, &config);
     struct stranger stranger = come(post);
     for (unsigned i = 0; i < FLOOD; i++)
         utter(&stranger, good, 0, right);
     utter(&stranger, good, 2, right);
-    gw__parcel_release(post_await(post));
-    ck_assert_uint_eq(gw__post_counts(post)->dropped, FLOOD);
+    gw__message_in_release(post_await(post));
+    ck_assert_uint_eq(gw__messenger_counts(post)->dropped, FLOOD);
     go(&stranger);
-    gw__post_close(&speaker);
-    gw__post_close(&post);
+    gw__messenger_close(&speaker);
+    gw__messenger_close(&post);
 }
 END_TEST
 
@@ -190,35 +193,35 @@ END_TEST
 /* Whoever learns of the other first may speak first. */
 START_TEST(what_comes_early_waits)
 {
-    struct gw__post_config configs[2] = {post_config(post_wires[_i], 0),
-                                         post_config(post_wires[_i], 1)};
-    struct gw__post *first = post_open(configs[0]);
-    struct gw__post *second = post_open(configs[1]);
+    struct gw__messenger_config configs[2] = {post_config(post_wires[_i], 0),
+                                              post_config(post_wires[_i], 1)};
+    struct gw__messenger *first = post_open(configs[0]);
+    struct gw__messenger *second = post_open(configs[1]);
     post_tell(first, second, &configs[1]);
     for (unsigned i = 0; i < 20; i++)
         post_say(first, 1, "hello?");
     uint64_t until = gw_now_ns() + 20 * MS;
     while (gw_now_ns() < until) {
         post_expect_none(second);
-        gw__post_wait(second, until);
+        gw__messenger_wait(second, until);
     }
     post_tell(second, first, &configs[0]);
     post_say(first, 1, "there you are");
     for (unsigned i = 0; i < 20; i++)
         post_expect(second, 0, "hello?");
     post_expect(second, 0, "there you are");
-    gw__post_close(&first);
-    gw__post_close(&second);
+    gw__messenger_close(&first);
+    gw__messenger_close(&second);
 }
 END_TEST
 
 /* Node 0 comes again while its former process still lives and speaks. */
 START_TEST(a_former_incarnation_is_not_heard)
 {
-    struct gw__post_config configs[3] = {post_config(post_wires[_i], 0),
-                                         post_config(post_wires[_i], 0),
-                                         post_config(post_wires[_i], 1)};
-    struct gw__post *posts[3];
+    struct gw__messenger_config configs[3] = {post_config(post_wires[_i], 0),
+                                              post_config(post_wires[_i], 0),
+                                              post_config(post_wires[_i], 1)};
+    struct gw__messenger *posts[3];
     unsigned back = 0, former_back = 0;
     static char memory[2][100000];
     configs[1].incarnation_low = 2;
@@ -226,36 +229,36 @@ START_TEST(a_former_incarnation_is_not_heard)
         posts[i] = post_open(configs[i]);
     post_tell(posts[0], posts[2], &configs[2]);
     post_tell(posts[2], posts[0], &configs[0]);
-    struct gw__letter letter = {.node = 1,
-                                .part_count = 1,
-                                .parts = {{memory[0], sizeof memory[0]}},
-                                .lent = 1,
-                                .back = post_count_back,
-                                .context = &former_back};
+    struct gw__message_out letter = {.node = 1,
+                                     .part_count = 1,
+                                     .parts = {{memory[0], sizeof memory[0]}},
+                                     .lent = 1,
+                                     .back = post_count_back,
+                                     .context = &former_back};
     post_fill(memory[0], sizeof memory[0], 1);
     post_fill(memory[1], sizeof memory[1], 2);
-    ck_assert_int_eq(gw__post_send(posts[0], &letter), GW_OK);
-    struct gw__parcel *old = post_await(posts[2]);
+    ck_assert_int_eq(gw__messenger_send(posts[0], &letter), GW_OK);
+    struct gw__message_in *old = post_await(posts[2]);
     post_say(posts[0], 1, "under way");
     post_tell(posts[2], posts[1], &configs[1]);
     post_tell(posts[1], posts[2], &configs[2]);
     post_say(posts[0], 1, "late");
     letter.parts[0].data = memory[1];
     letter.context = &back;
-    ck_assert_int_eq(gw__post_send(posts[1], &letter), GW_OK);
+    ck_assert_int_eq(gw__messenger_send(posts[1], &letter), GW_OK);
     post_say(posts[1], 1, "new");
-    struct gw__parcel *fresh = post_await(posts[2]);
+    struct gw__message_in *fresh = post_await(posts[2]);
     ck_assert_uint_eq(fresh->incarnation_low, 2);
-    gw__parcel_release(old);
+    gw__message_in_release(old);
     ck_assert(!post_differs(fresh->parts[0].data, sizeof memory[1], 2));
-    gw__parcel_release(fresh);
+    gw__message_in_release(fresh);
     post_expect(posts[2], 0, "new");
     post_expect_none(posts[2]);
     ck_assert_int_eq(post_try(posts[2], 0, "answer", 6), GW_OK);
     post_expect(posts[1], 1, "answer");
     post_expect_none(posts[0]);
     for (unsigned i = 0; i < 3; i++)
-        gw__post_close(&posts[i]);
+        gw__messenger_close(&posts[i]);
     ck_assert_uint_eq(back, 1);
     ck_assert_uint_eq(former_back, 1);
 }
@@ -267,8 +270,8 @@ START_TEST(a_shared_key_lets_in)
 {
     enum { BYTES = 1000000 };
     struct key_file file = key_file_make(0600);
-    struct gw__post *posts[2];
-    struct gw__post_config configs[2];
+    struct gw__messenger *posts[2];
+    struct gw__messenger_config configs[2];
     unsigned back = 0;
     char *data = malloc(BYTES);
     for (unsigned i = 0; i < 2; i++) {
@@ -280,20 +283,20 @@ START_TEST(a_shared_key_lets_in)
     post_tell(posts[0], posts[1], &configs[1]);
     post_tell(posts[1], posts[0], &configs[0]);
     post_fill(data, BYTES, 1);
-    struct gw__letter letter = {.node = 1,
-                                .part_count = 2,
-                                .parts = {{data, BYTES}, {"secret", 6}},
-                                .lent = 1,
-                                .back = post_count_back,
-                                .context = &back};
-    ck_assert_int_eq(gw__post_send(posts[0], &letter), GW_OK);
-    struct gw__parcel *parcel = post_await(posts[1]);
+    struct gw__message_out letter = {.node = 1,
+                                     .part_count = 2,
+                                     .parts = {{data, BYTES}, {"secret", 6}},
+                                     .lent = 1,
+                                     .back = post_count_back,
+                                     .context = &back};
+    ck_assert_int_eq(gw__messenger_send(posts[0], &letter), GW_OK);
+    struct gw__message_in *parcel = post_await(posts[1]);
     ck_assert(!post_differs(parcel->parts[0].data, BYTES, 1));
     ck_assert_mem_eq(parcel->parts[1].data, "secret", 6);
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
     post_await_count(posts[0], &back, 1);
-    gw__post_close(&posts[0]);
-    gw__post_close(&posts[1]);
+    gw__messenger_close(&posts[0]);
+    gw__messenger_close(&posts[1]);
     free(data);
 }
 END_TEST
@@ -302,17 +305,18 @@ START_TEST(who_has_no_key_is_not_heard)
 {
     static const size_t right[] = {2, 5};
     struct key_file file = key_file_make(0600);
-    struct gw__post_config configs[2] = {post_config("ipc", 0),
-                                         post_config("ipc", 3)};
+    struct gw__messenger_config configs[2] = {post_config("ipc", 0),
+                                              post_config("ipc", 3)};
     struct gw_error why;
     configs[0].key_file = file.path;
-    struct gw__post *post = post_open(configs[0]);
-    struct gw__post *open = post_open(configs[1]);
-    ck_assert_int_eq(gw__post_know(post, 3, 3, 1, gw__post_address(open), &why),
-                     GW_EUNREACH);
+    struct gw__messenger *post = post_open(configs[0]);
+    struct gw__messenger *open = post_open(configs[1]);
+    ck_assert_int_eq(
+        gw__messenger_know(post, 3, 3, 1, gw__messenger_address(open), &why),
+        GW_EUNREACH);
     ck_assert_str_eq(why.text, "post: node 3: it has no key file, this process "
                                "has one");
-    gw__post_close(&open);
+    gw__messenger_close(&open);
     configs[1].key_file = file.path;
     open = post_open(configs[1]);
     post_tell(post, open, &configs[1]);
@@ -325,11 +329,11 @@ START_TEST(who_has_no_key_is_not_heard)
     post_say(open, 0, "with the key");
     post_expect(post, 3, "with the key");
     post_expect_none(post);
-    ck_assert_uint_eq(gw__post_counts(post)->dropped, 0);
+    ck_assert_uint_eq(gw__messenger_counts(post)->dropped, 0);
     go(&stranger);
     /* The other way round `open` might see one go in mid-handshake. */
-    gw__post_close(&open);
-    gw__post_close(&post);
+    gw__messenger_close(&open);
+    gw__messenger_close(&post);
     ck_assert_uint_eq(notice_count(), 1);
     gw_notice_to(NULL, NULL);
 }
@@ -338,14 +342,14 @@ END_TEST
 START_TEST(a_bad_key_file_opens_nothing)
 {
     struct key_file file = key_file_make(0644);
-    struct gw__post_config config = post_config("tcp", 0);
-    struct gw__post *post;
+    struct gw__messenger_config config = post_config("tcp", 0);
+    struct gw__messenger *post;
     struct gw_error why;
     config.key_file = file.path;
-    ck_assert_int_eq(gw__post_open(&config, &post, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
     ck_assert_ptr_nonnull(strstr(why.text, "chmod 600 it"));
     config.key_file = "/nonexistent/key";
-    ck_assert_int_eq(gw__post_open(&config, &post, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
     ck_assert_ptr_null(post);
 }
 END_TEST

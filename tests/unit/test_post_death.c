@@ -21,33 +21,33 @@ static const size_t MIB = 1 << 20;
 /* Node 1 lives in a child, the test is node 0. A child is forked before the
  * test has a post, with its threads, and begins when it is told to. */
 struct child {
-    struct gw__post_config config;
+    struct gw__messenger_config config;
     pid_t pid;
     int channel;
 };
 
-static void exchange(struct gw__post *post,
-                     const struct gw__post_config *theirs, int channel)
+static void exchange(struct gw__messenger *post,
+                     const struct gw__messenger_config *theirs, int channel)
 {
     struct gw__address address;
-    const struct gw__address *own = gw__post_address(post);
+    const struct gw__address *own = gw__messenger_address(post);
     if (write(channel, own, sizeof *own) != sizeof *own ||
         recv(channel, &address, sizeof address, MSG_WAITALL) !=
             sizeof address ||
-        gw__post_know(post, theirs->node, theirs->incarnation_high,
-                      theirs->incarnation_low, &address, NULL) != GW_OK)
+        gw__messenger_know(post, theirs->node, theirs->incarnation_high,
+                           theirs->incarnation_low, &address, NULL) != GW_OK)
         abort();
 }
 
-static void live(const struct gw__post_config *config, int channel,
-                 void (*life)(struct gw__post *))
+static void live(const struct gw__messenger_config *config, int channel,
+                 void (*life)(struct gw__messenger *))
 {
-    struct gw__post *post;
-    struct gw__post_config theirs = post_config(config->wire, 0);
+    struct gw__messenger *post;
+    struct gw__messenger_config theirs = post_config(config->wire, 0);
     char go;
     if (read(channel, &go, 1) != 1)
         _exit(0);
-    if (gw__post_open(config, &post, NULL) != GW_OK)
+    if (gw__messenger_open(config, &post, NULL) != GW_OK)
         abort();
     exchange(post, &theirs, channel);
     life(post);
@@ -58,7 +58,7 @@ static void live(const struct gw__post_config *config, int channel,
 /* It will open node 1 in incarnation (1, low), meet node 0 and run `life`; when
  * that returns it waits to be killed. */
 static struct child child_new(const char *wire, uint64_t low,
-                              void (*life)(struct gw__post *))
+                              void (*life)(struct gw__messenger *))
 {
     int channel[2];
     struct child child = {.config = post_config(wire, 1)};
@@ -75,7 +75,7 @@ static struct child child_new(const char *wire, uint64_t low,
     return child;
 }
 
-static void child_begin(struct child *child, struct gw__post *post)
+static void child_begin(struct child *child, struct gw__messenger *post)
 {
     ck_assert_int_eq(write(child->channel, "g", 1), 1);
     exchange(post, &child->config, child->channel);
@@ -90,42 +90,42 @@ static void child_kill(struct child *child)
 
 /* ---- lives ---- */
 
-static void echo_for_ever(struct gw__post *post)
+static void echo_for_ever(struct gw__messenger *post)
 {
     for (;;) {
-        struct gw__parcel *parcel;
-        while (gw__post_receive(post, &parcel) != GW_OK)
-            gw__post_wait(post, UINT64_MAX);
-        struct gw__letter letter = {.node = parcel->from,
-                                    .part_count = parcel->part_count};
+        struct gw__message_in *parcel;
+        while (gw__messenger_receive(post, &parcel) != GW_OK)
+            gw__messenger_wait(post, UINT64_MAX);
+        struct gw__message_out letter = {.node = parcel->from,
+                                         .part_count = parcel->part_count};
         memcpy(letter.parts, parcel->parts, sizeof letter.parts);
-        gw__post_send(post, &letter);
-        gw__parcel_release(parcel);
+        gw__messenger_send(post, &letter);
+        gw__message_in_release(parcel);
     }
 }
 
-static void say_nothing(struct gw__post *post)
+static void say_nothing(struct gw__messenger *post)
 {
     (void)post;
 }
 
 /* Sends one in memory of its own, and one that is copied, until all has
  * left. */
-static void send_two(struct gw__post *post)
+static void send_two(struct gw__messenger *post)
 {
     unsigned back = 0;
     void *memory = gw_alloc(MIB, NULL), *data = malloc(MIB);
     post_fill(memory, MIB, 1);
     post_fill(data, MIB, 2);
-    struct gw__letter letter = {.node = 0,
-                                .part_count = 2,
-                                .parts = {{memory, MIB}, {data, MIB}},
-                                .lent = 1,
-                                .back = post_count_back,
-                                .context = &back};
-    gw__post_send(post, &letter);
+    struct gw__message_out letter = {.node = 0,
+                                     .part_count = 2,
+                                     .parts = {{memory, MIB}, {data, MIB}},
+                                     .lent = 1,
+                                     .back = post_count_back,
+                                     .context = &back};
+    gw__messenger_send(post, &letter);
     while (back == 0)
-        gw__post_wait(post, UINT64_MAX);
+        gw__messenger_wait(post, UINT64_MAX);
 }
 
 /* ---- tests ---- */
@@ -134,30 +134,30 @@ START_TEST(processes_answer_each_other)
 {
     static const size_t sizes[] = {0, 100, 5000, 1 << 20, 40 << 20};
     struct child child = child_new(post_wires[_i], 1, echo_for_ever);
-    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
     child_begin(&child, post);
     for (unsigned i = 0; i < 5; i++) {
         unsigned back = 0;
         void *memory = gw_alloc(sizes[i] ? sizes[i] : 1, NULL);
         ck_assert_ptr_nonnull(memory);
         post_fill(memory, sizes[i], i);
-        struct gw__letter letter = {.node = 1,
-                                    .part_count = 2,
-                                    .parts = {{memory, sizes[i]}, {&i, 4}},
-                                    .lent = 1,
-                                    .back = post_count_back,
-                                    .context = &back};
-        ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
-        struct gw__parcel *parcel = post_await(post);
+        struct gw__message_out letter = {.node = 1,
+                                         .part_count = 2,
+                                         .parts = {{memory, sizes[i]}, {&i, 4}},
+                                         .lent = 1,
+                                         .back = post_count_back,
+                                         .context = &back};
+        ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
+        struct gw__message_in *parcel = post_await(post);
         ck_assert_uint_eq(parcel->parts[0].bytes, sizes[i]);
         ck_assert(!post_differs(parcel->parts[0].data, sizes[i], i));
         ck_assert_mem_eq(parcel->parts[1].data, &i, 4);
-        gw__parcel_release(parcel);
+        gw__message_in_release(parcel);
         post_await_count(post, &back, 1);
         gw_free(memory);
     }
     child_kill(&child);
-    gw__post_close(&post);
+    gw__messenger_close(&post);
 }
 END_TEST
 
@@ -165,16 +165,16 @@ END_TEST
 START_TEST(a_dead_senders_parcels_stay)
 {
     struct child child = child_new(post_wires[_i], 1, send_two);
-    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
     child_begin(&child, post);
-    struct gw__parcel *parcel = post_await(post);
+    struct gw__message_in *parcel = post_await(post);
     child_kill(&child);
     ck_assert(!post_differs(parcel->parts[0].data, MIB, 1));
-    gw__post_forget(post, 1);
+    gw__messenger_forget(post, 1);
     ck_assert(!post_differs(parcel->parts[1].data, MIB, 2));
-    gw__post_close(&post);
+    gw__messenger_close(&post);
     ck_assert(!post_differs(parcel->parts[0].data, MIB, 1));
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
 }
 END_TEST
 
@@ -186,36 +186,36 @@ START_TEST(a_killed_receiver_is_replaced)
     struct child children[LIVES];
     for (unsigned i = 0; i < LIVES; i++)
         children[i] = child_new(post_wires[_i], i + 1, echo_for_ever);
-    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
     unsigned back = 0, sent = 0;
     char *memory = gw_alloc(MIB, NULL);
     for (unsigned life = 1; life <= LIVES; life++) {
         child_begin(&children[life - 1], post);
         post_fill(memory, MIB, life);
-        struct gw__letter letter = {.node = 1,
-                                    .part_count = 1,
-                                    .parts = {{memory, MIB}},
-                                    .lent = 1,
-                                    .back = post_count_back,
-                                    .context = &back};
+        struct gw__message_out letter = {.node = 1,
+                                         .part_count = 1,
+                                         .parts = {{memory, MIB}},
+                                         .lent = 1,
+                                         .back = post_count_back,
+                                         .context = &back};
         for (unsigned i = 0; i < 200; i++, sent++)
-            ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
+            ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
         for (unsigned i = 0; i < life; i++) {
-            struct gw__parcel *parcel = post_await(post);
+            struct gw__message_in *parcel = post_await(post);
             ck_assert_uint_eq(parcel->incarnation_low, life);
             ck_assert(!post_differs(parcel->parts[0].data, MIB, life));
-            gw__parcel_release(parcel);
+            gw__message_in_release(parcel);
         }
         child_kill(&children[life - 1]);
-        ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
+        ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
         sent++;
         if (life % 2) /* the next one is told without forgetting this one */
-            gw__post_forget(post, 1);
+            gw__messenger_forget(post, 1);
     }
-    gw__post_forget(post, 1);
+    gw__messenger_forget(post, 1);
     post_expect_none(post);
     ck_assert_uint_eq(back, sent);
-    gw__post_close(&post);
+    gw__messenger_close(&post);
     ck_assert_uint_eq(back, sent);
     gw_free(memory);
 }
@@ -225,16 +225,16 @@ START_TEST(a_process_that_has_ended_is_not_known)
 {
     int channel[2];
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
-    struct gw__post_config theirs = post_config(post_wires[_i], 1);
+    struct gw__messenger_config theirs = post_config(post_wires[_i], 1);
     pid_t child = fork();
     if (child == 0) {
-        struct gw__post *mine;
-        if (gw__post_open(&theirs, &mine, NULL) != GW_OK)
+        struct gw__messenger *mine;
+        if (gw__messenger_open(&theirs, &mine, NULL) != GW_OK)
             abort();
-        const struct gw__address *own = gw__post_address(mine);
+        const struct gw__address *own = gw__messenger_address(mine);
         _exit(write(channel[1], own, sizeof *own) != sizeof *own);
     }
-    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
     struct gw__address address;
     struct gw_error why;
     ck_assert_int_eq(recv(channel[0], &address, sizeof address, MSG_WAITALL),
@@ -242,14 +242,16 @@ START_TEST(a_process_that_has_ended_is_not_known)
     /* Whether it is a zombie or reaped. */
     siginfo_t info;
     ck_assert_int_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-    ck_assert_int_eq(gw__post_know(post, 1, 1, 1, &address, &why), GW_ELOST);
+    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
+                     GW_ELOST);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
-    ck_assert_int_eq(gw__post_know(post, 1, 1, 1, &address, &why), GW_ELOST);
+    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
+                     GW_ELOST);
     ck_assert_ptr_nonnull(strstr(why.text, "post: node 1: its process ("));
-    ck_assert(!gw__post_knows(post, 1, 1, 1));
+    ck_assert(!gw__messenger_knows(post, 1, 1, 1));
     close(channel[0]);
     close(channel[1]);
-    gw__post_close(&post);
+    gw__messenger_close(&post);
 }
 END_TEST
 
@@ -259,21 +261,21 @@ START_TEST(late_releases_do_not_touch_the_next_life)
 {
     enum { LIVES = 3 };
     struct child children[LIVES];
-    struct gw__parcel *held[LIVES];
+    struct gw__message_in *held[LIVES];
     for (unsigned i = 0; i < LIVES; i++)
         children[i] = child_new(post_wires[_i], i + 1, send_two);
-    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
     for (unsigned life = 1; life <= LIVES; life++) {
         child_begin(&children[life - 1], post);
         held[life - 1] = post_await(post);
         if (life > 1)
-            gw__parcel_release(held[life - 2]);
+            gw__message_in_release(held[life - 2]);
         ck_assert(!post_differs(held[life - 1]->parts[0].data, MIB, 1));
         ck_assert(!post_differs(held[life - 1]->parts[1].data, MIB, 2));
         child_kill(&children[life - 1]);
     }
-    gw__parcel_release(held[LIVES - 1]);
-    gw__post_close(&post);
+    gw__message_in_release(held[LIVES - 1]);
+    gw__messenger_close(&post);
 }
 END_TEST
 
@@ -283,17 +285,17 @@ START_TEST(closing_is_not_held_up)
     unsigned back = 0;
     char *memory = gw_alloc(MIB, NULL);
     struct child child = child_new(post_wires[_i], 1, say_nothing);
-    struct gw__post *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
     child_begin(&child, post);
-    struct gw__letter letter = {.node = 1,
-                                .part_count = 1,
-                                .parts = {{memory, MIB}},
-                                .lent = 1,
-                                .back = post_count_back,
-                                .context = &back};
+    struct gw__message_out letter = {.node = 1,
+                                     .part_count = 1,
+                                     .parts = {{memory, MIB}},
+                                     .lent = 1,
+                                     .back = post_count_back,
+                                     .context = &back};
     for (unsigned i = 0; i < 100; i++)
-        ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
-    gw__post_close(&post);
+        ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
+    gw__messenger_close(&post);
     ck_assert_uint_eq(back, 100);
     child_kill(&child);
     gw_free(memory);

@@ -24,19 +24,19 @@ static void *shared(size_t bytes, unsigned seed)
     return memory;
 }
 
-static void lend(struct gw__post *post, unsigned node, const void *data,
+static void lend(struct gw__messenger *post, unsigned node, const void *data,
                  size_t bytes, unsigned *back)
 {
-    struct gw__letter letter = {.node = node,
-                                .part_count = 1,
-                                .parts = {{data, bytes}},
-                                .lent = 1,
-                                .back = post_count_back,
-                                .context = back};
-    ck_assert_int_eq(gw__post_send(post, &letter), GW_OK);
+    struct gw__message_out letter = {.node = node,
+                                     .part_count = 1,
+                                     .parts = {{data, bytes}},
+                                     .lent = 1,
+                                     .back = post_count_back,
+                                     .context = back};
+    ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
 }
 
-static void expect_filled(const struct gw__parcel *parcel, unsigned part,
+static void expect_filled(const struct gw__message_in *parcel, unsigned part,
                           size_t bytes, unsigned seed)
 {
     ck_assert_uint_lt(part, parcel->part_count);
@@ -58,9 +58,9 @@ static void lend_all_sizes(const char *wire, bool from_gw_alloc)
         void *memory = from_gw_alloc ? shared(sizes[i], i) : malloc(sizes[i]);
         post_fill(memory, sizes[i], i);
         lend(set.posts[0], 1, memory, sizes[i], &back);
-        struct gw__parcel *parcel = post_await(set.posts[1]);
+        struct gw__message_in *parcel = post_await(set.posts[1]);
         expect_filled(parcel, 0, sizes[i], i);
-        gw__parcel_release(parcel);
+        gw__message_in_release(parcel);
         post_await_count(set.posts[0], &back, 1);
         if (from_gw_alloc)
             gw_free(memory);
@@ -93,22 +93,22 @@ START_TEST(parts_of_all_kinds_in_one_message)
     post_fill(small, sizeof small, 0);
     post_fill(lent, MIB, 2);
     post_fill(copied, MIB, 3);
-    struct gw__letter letter = {
+    struct gw__message_out letter = {
         .node = 1,
         .part_count = 4,
         .parts = {{copied, MIB}, {named, MIB}, {small, 64}, {lent, MIB}},
         .lent = 1U << 1 | 1U << 3,
         .back = post_count_back,
         .context = &back};
-    ck_assert_int_eq(gw__post_send(set.posts[0], &letter), GW_OK);
+    ck_assert_int_eq(gw__messenger_send(set.posts[0], &letter), GW_OK);
     memset(copied, 0, MIB);
     memset(small, 0, sizeof small);
-    struct gw__parcel *parcel = post_await(set.posts[1]);
+    struct gw__message_in *parcel = post_await(set.posts[1]);
     expect_filled(parcel, 0, MIB, 3);
     expect_filled(parcel, 1, MIB, 1);
     expect_filled(parcel, 2, 64, 0);
     expect_filled(parcel, 3, MIB, 2);
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
     post_await_count(set.posts[0], &back, 1);
     post_set_close(&set);
     gw_free(named);
@@ -121,8 +121,8 @@ END_TEST
  * to, or the memory cannot be shown. */
 START_TEST(memory_is_lent_without_a_copy)
 {
-    struct gw__post_config configs[2];
-    struct gw__post *posts[2];
+    struct gw__messenger_config configs[2];
+    struct gw__messenger *posts[2];
     unsigned back = 0;
     bool copy = _i;
     for (unsigned i = 0; i < 2; i++) {
@@ -135,15 +135,16 @@ START_TEST(memory_is_lent_without_a_copy)
     char *memory = shared(MIB, 1);
     lend(posts[0], 1, memory, MIB, &back);
     ck_assert_uint_eq(back, copy);
-    struct gw__parcel *parcel = post_await(posts[1]);
+    struct gw__message_in *parcel = post_await(posts[1]);
     expect_filled(parcel, 0, MIB, 1);
     memory[0] = 99;
     ck_assert_int_eq(((const char *)parcel->parts[0].data)[0] == 99, !copy);
-    ck_assert_uint_eq(gw__post_counts(posts[0])->lent_bytes, copy ? 0 : MIB);
-    gw__parcel_release(parcel);
+    ck_assert_uint_eq(gw__messenger_counts(posts[0])->lent_bytes,
+                      copy ? 0 : MIB);
+    gw__message_in_release(parcel);
     post_await_count(posts[0], &back, 1);
-    gw__post_close(&posts[0]);
-    gw__post_close(&posts[1]);
+    gw__messenger_close(&posts[0]);
+    gw__messenger_close(&posts[1]);
     gw_free(memory);
 }
 END_TEST
@@ -156,7 +157,7 @@ enum { MANY = 300 };
  * order. */
 START_TEST(parcels_are_released_in_any_order)
 {
-    struct gw__parcel *parcels[MANY];
+    struct gw__message_in *parcels[MANY];
     struct post_set set;
     unsigned back = 0;
     char *memory = shared(MANY * 1000, 0);
@@ -166,13 +167,13 @@ START_TEST(parcels_are_released_in_any_order)
         lend(set.posts[0], 1, memory + i * 1000, 1000, &back);
     }
     for (unsigned i = 0; i < MANY; i++) {
-        gw__post_wait(set.posts[0], 0);
+        gw__messenger_wait(set.posts[0], 0);
         parcels[i] = post_await(set.posts[1]);
     }
     for (unsigned i = 0; i < MANY; i++) {
         unsigned at = i * 7 % MANY; /* 7 and 300 have no common factor */
         expect_filled(parcels[at], 0, 1000, at);
-        gw__parcel_release(parcels[at]);
+        gw__message_in_release(parcels[at]);
     }
     post_await_count(set.posts[0], &back, MANY);
     post_set_close(&set);
@@ -183,7 +184,7 @@ END_TEST
 /* Staging memory is used again only when it was released. */
 START_TEST(copies_stay_until_released)
 {
-    struct gw__parcel *parcels[MANY];
+    struct gw__message_in *parcels[MANY];
     struct post_set set;
     char *data = malloc(5000);
     post_set_open(&set, post_wires[_i], 2);
@@ -195,11 +196,11 @@ START_TEST(copies_stay_until_released)
             if (i % 3 == 0)
                 continue;
             expect_filled(parcels[i], 0, 5000, round * MANY + i);
-            gw__parcel_release(parcels[i]);
+            gw__message_in_release(parcels[i]);
         }
         for (unsigned i = 0; i < MANY; i += 3) {
             expect_filled(parcels[i], 0, 5000, round * MANY + i);
-            gw__parcel_release(parcels[i]);
+            gw__message_in_release(parcels[i]);
         }
     }
     post_set_close(&set);
@@ -211,7 +212,7 @@ END_TEST
 START_TEST(more_is_held_than_can_be_lent)
 {
     enum { OVER = 1024 + 200 };
-    struct gw__parcel *parcels[OVER];
+    struct gw__message_in *parcels[OVER];
     struct post_set set;
     unsigned back = 0;
     char *memory = shared(4096, 5);
@@ -222,17 +223,17 @@ START_TEST(more_is_held_than_can_be_lent)
     uint64_t until = gw_now_ns() + 20 * 1000000000ULL;
     for (unsigned i = 0; i < OVER;) {
         ck_assert(gw_now_ns() < until);
-        gw__post_wait(set.posts[0], 0);
-        if (gw__post_receive(set.posts[1], &parcels[held]) == GW_OK) {
+        gw__messenger_wait(set.posts[0], 0);
+        if (gw__messenger_receive(set.posts[1], &parcels[held]) == GW_OK) {
             i++;
             held++;
         } else if (held > 1000) {
             expect_filled(parcels[held - 1], 0, 4096, 5);
-            gw__parcel_release(parcels[--held]);
+            gw__message_in_release(parcels[--held]);
         }
     }
     while (held > 0)
-        gw__parcel_release(parcels[--held]);
+        gw__message_in_release(parcels[--held]);
     post_await_count(set.posts[0], &back, OVER);
     post_set_close(&set);
     gw_free(memory);
@@ -243,7 +244,7 @@ END_TEST
 START_TEST(many_regions_are_held_at_once)
 {
     enum { REGIONS = 80 };
-    struct gw__parcel *parcels[REGIONS];
+    struct gw__message_in *parcels[REGIONS];
     char *memory[REGIONS];
     struct post_set set;
     unsigned back = 0;
@@ -254,12 +255,12 @@ START_TEST(many_regions_are_held_at_once)
         for (unsigned i = 0; i < REGIONS; i++)
             lend(set.posts[0], 1, memory[i], 10000, &back);
         for (unsigned i = 0; i < REGIONS; i++) {
-            gw__post_wait(set.posts[0], 0);
+            gw__messenger_wait(set.posts[0], 0);
             parcels[i] = post_await(set.posts[1]);
         }
         for (unsigned i = 0; i < REGIONS; i++) {
             expect_filled(parcels[i], 0, 10000, i);
-            gw__parcel_release(parcels[i]);
+            gw__message_in_release(parcels[i]);
         }
         post_await_count(set.posts[0], &back, round * REGIONS);
     }
@@ -271,15 +272,15 @@ END_TEST
 
 static void *release_all(void *context)
 {
-    struct gw__parcel **parcels = context;
+    struct gw__message_in **parcels = context;
     for (unsigned i = MANY; i-- > 0;)
-        gw__parcel_release(parcels[i]);
+        gw__message_in_release(parcels[i]);
     return NULL;
 }
 
 START_TEST(another_thread_releases)
 {
-    struct gw__parcel *parcels[MANY];
+    struct gw__message_in *parcels[MANY];
     struct post_set set;
     pthread_t threads[2];
     unsigned back = 0;
@@ -288,9 +289,9 @@ START_TEST(another_thread_releases)
     for (unsigned i = 0; i < MANY; i++)
         lend(set.posts[0], 1, memory, 9000, &back);
     for (unsigned i = 0; i < MANY; i++) {
-        gw__post_wait(set.posts[0], 0);
+        gw__messenger_wait(set.posts[0], 0);
         parcels[i] = post_await(set.posts[1]);
-        gw__parcel_hold(parcels[i]);
+        gw__message_in_hold(parcels[i]);
     }
     for (unsigned t = 0; t < 2; t++)
         pthread_create(&threads[t], NULL, release_all, parcels);
@@ -308,7 +309,7 @@ END_TEST
  * closes, before the parcels are released. */
 START_TEST(parcels_outlive_their_post)
 {
-    struct gw__parcel *lent, *copied, *small;
+    struct gw__message_in *lent, *copied, *small;
     struct post_set set;
     unsigned back = 0, end = (unsigned)_i / POST_WIRES;
     char *memory = shared(MIB, 1), *data = malloc(MIB);
@@ -321,16 +322,16 @@ START_TEST(parcels_outlive_their_post)
     copied = post_await(set.posts[1]);
     small = post_await(set.posts[1]);
     if (end == 0)
-        gw__post_forget(set.posts[1], 0);
+        gw__messenger_forget(set.posts[1], 0);
     else
-        gw__post_close(&set.posts[end == 1 ? 1 : 0]);
+        gw__messenger_close(&set.posts[end == 1 ? 1 : 0]);
     ck_assert(end != 2 || back == 1);
     expect_filled(lent, 0, MIB, 1);
     expect_filled(copied, 0, MIB, 2);
     ck_assert_mem_eq(small->parts[0].data, "small", 5);
-    gw__parcel_release(copied);
-    gw__parcel_release(lent);
-    gw__parcel_release(small);
+    gw__message_in_release(copied);
+    gw__message_in_release(lent);
+    gw__message_in_release(small);
     if (end != 2)
         post_await_count(set.posts[0], &back, 1);
     post_set_close(&set);
@@ -350,9 +351,9 @@ START_TEST(what_is_under_way_comes_back_at_the_end)
     for (unsigned i = 0; i < MANY; i++)
         lend(set.posts[0], 1, memory, i % 2 ? MIB : 9000, &back);
     if (_i / POST_WIRES) {
-        gw__post_close(&set.posts[0]);
+        gw__messenger_close(&set.posts[0]);
     } else {
-        gw__post_forget(set.posts[0], 1);
+        gw__messenger_forget(set.posts[0], 1);
         post_await_count(set.posts[0], &back, MANY);
     }
     ck_assert_uint_eq(back, MANY);
@@ -365,43 +366,43 @@ END_TEST
 /* Twice round the loop of forgetting. Over ZeroMQ the kernel may still carry
  * some of what is forgotten; it comes in front of all that is new, if at all.
  */
-static void expect_new(struct gw__post *post, bool strictly)
+static void expect_new(struct gw__messenger *post, bool strictly)
 {
-    struct gw__parcel *parcel = post_await(post);
+    struct gw__message_in *parcel = post_await(post);
     while (!strictly && parcel->parts[0].bytes != 3) {
-        gw__parcel_release(parcel);
+        gw__message_in_release(parcel);
         parcel = post_await(post);
     }
     ck_assert_uint_eq(parcel->parts[0].bytes, 3);
     ck_assert_mem_eq(parcel->parts[0].data, "new", 3);
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
 }
 
 START_TEST(what_was_forgotten_does_not_come)
 {
     struct post_set set;
-    struct gw__post_config config = post_config(post_wires[_i], 1);
+    struct gw__messenger_config config = post_config(post_wires[_i], 1);
     unsigned back = 0;
     char *memory = shared(MIB, 1);
     post_set_open(&set, post_wires[_i], 2);
     post_say(set.posts[0], 1, "hello");
     post_expect(set.posts[1], 0, "hello");
     lend(set.posts[0], 1, memory, MIB, &back);
-    struct gw__parcel *held = post_await(set.posts[1]);
+    struct gw__message_in *held = post_await(set.posts[1]);
     for (unsigned round = 0; round < 2; round++) {
         for (unsigned i = 0; i < MANY; i++)
             lend(set.posts[1], 0, memory, i % 2 ? MIB : 9000, &back);
-        gw__post_forget(set.posts[1], 0);
-        gw__post_forget(set.posts[0], 1);
+        gw__messenger_forget(set.posts[1], 0);
+        gw__messenger_forget(set.posts[0], 1);
         post_expect_none(set.posts[0]);
         post_tell(set.posts[0], set.posts[1], &config);
-        struct gw__post_config other = post_config(post_wires[_i], 0);
+        struct gw__messenger_config other = post_config(post_wires[_i], 0);
         post_tell(set.posts[1], set.posts[0], &other);
         post_say(set.posts[1], 0, "new");
         expect_new(set.posts[0], _i == 0);
         post_await_count(set.posts[1], &back, 1 + (round + 1) * MANY);
     }
-    gw__parcel_release(held);
+    gw__message_in_release(held);
     post_expect_none(set.posts[0]);
     post_say(set.posts[0], 1, "newer");
     post_expect(set.posts[1], 0, "newer");

@@ -6,8 +6,8 @@
 #include "post_set.h"
 
 #include <poll.h>
-#include <wire/post/post_frame.h>
-#include <wire/post/post_zmq.h>
+#include <wire/messenger/messenger_frame.h>
+#include <wire/messenger/messenger_zmq.h>
 
 #include <stddef.h>
 #include <stdio.h>
@@ -21,46 +21,48 @@ Suite *suite_post_near(void);
 
 enum { LARGE = 100000 };
 
-static struct gw__post_zmq_peer *peer_of(struct gw__post *post, unsigned node)
+static struct gw__messenger_zmq_peer *peer_of(struct gw__messenger *post,
+                                              unsigned node)
 {
-    return &((struct gw__post_zmq *)post)->peers[node];
+    return &((struct gw__messenger_zmq *)post)->peers[node];
 }
 
-static bool near_is_there(struct gw__post *post)
+static bool near_is_there(struct gw__messenger *post)
 {
-    struct pollfd near = {.fd = ((struct gw__post_zmq *)post)->near_fd,
+    struct pollfd near = {.fd = ((struct gw__messenger_zmq *)post)->near_fd,
                           .events = POLLIN};
     return poll(&near, 1, 0) == 1;
 }
 
 /* Until the near road from node 0 to node 1 is open. */
-static void open_road(struct gw__post *zero, struct gw__post *one)
+static void open_road(struct gw__messenger *zero, struct gw__messenger *one)
 {
     post_say(one, 0, "I know you");
     post_expect(zero, 1, "I know you");
     post_say(zero, 1, "so I number");
     post_expect(one, 0, "so I number");
-    ck_assert_int_eq(peer_of(zero, 1)->near, GW__POST_NEAR_OPEN);
+    ck_assert_int_eq(peer_of(zero, 1)->near, GW__MESSENGER_NEAR_OPEN);
     uint64_t until_ns = gw_now_ns() + UINT64_C(20000000000);
     while (peer_of(zero, 1)->waiting > 0 && gw_now_ns() < until_ns)
         post_expect_none(zero);
     ck_assert_uint_eq(peer_of(zero, 1)->waiting, 0);
 }
 
-static void say_number(struct gw__post *post, uint32_t number, size_t bytes)
+static void say_number(struct gw__messenger *post, uint32_t number,
+                       size_t bytes)
 {
     static uint32_t letter[LARGE / 4];
     letter[0] = number;
     ck_assert_int_eq(post_try(post, 1, letter, bytes), GW_OK);
 }
 
-static void expect_number(struct gw__post *post, uint32_t number)
+static void expect_number(struct gw__messenger *post, uint32_t number)
 {
-    struct gw__parcel *parcel = post_await(post);
+    struct gw__message_in *parcel = post_await(post);
     uint32_t came;
     memcpy(&came, parcel->parts[0].data, sizeof came);
     ck_assert_uint_eq(came, number);
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
 }
 
 START_TEST(small_letters_are_there_at_once)
@@ -76,7 +78,8 @@ START_TEST(small_letters_are_there_at_once)
         ck_assert(near_is_there(set.posts[1]));
         post_expect(set.posts[1], 0, "hello");
     } else {
-        ck_assert_int_lt(((struct gw__post_zmq *)set.posts[0])->near_fd, 0);
+        ck_assert_int_lt(((struct gw__messenger_zmq *)set.posts[0])->near_fd,
+                         0);
     }
     post_set_close(&set);
 }
@@ -128,23 +131,23 @@ START_TEST(one_that_was_forgotten_is_heard_again)
 {
     enum { TURNS = 40 };
     struct post_set set;
-    struct gw__post_config zero = post_config("ipc", 0);
+    struct gw__messenger_config zero = post_config("ipc", 0);
     struct gw_rng rng;
     uint32_t number = 0;
     gw_rng_seed(&rng, (uint64_t)_i);
     post_set_open(&set, "ipc", 2);
     open_road(set.posts[0], set.posts[1]);
     for (unsigned turn = 0; turn < TURNS; turn++) {
-        struct gw__parcel *parcel;
+        struct gw__message_in *parcel;
         uint32_t came = 0, last;
         uint64_t said = gw_rng_below(&rng, 6);
         for (uint64_t i = 0; i < said; i++)
             say_number(set.posts[0], ++number,
                        gw_rng_below(&rng, 2) ? 8 : LARGE);
         if (gw_rng_below(&rng, 2) &&
-            gw__post_receive(set.posts[1], &parcel) == GW_OK)
-            gw__parcel_release(parcel);
-        gw__post_forget(set.posts[1], 0);
+            gw__messenger_receive(set.posts[1], &parcel) == GW_OK)
+            gw__message_in_release(parcel);
+        gw__messenger_forget(set.posts[1], 0);
         if (gw_rng_below(&rng, 2))
             post_expect_none(set.posts[1]);
         post_tell(set.posts[1], set.posts[0], &zero);
@@ -155,7 +158,7 @@ START_TEST(one_that_was_forgotten_is_heard_again)
             parcel = post_await(set.posts[1]);
             memcpy(&came, parcel->parts[0].data, sizeof came);
             ck_assert_uint_gt(came, before);
-            gw__parcel_release(parcel);
+            gw__message_in_release(parcel);
         }
     }
     post_set_close(&set);
@@ -166,8 +169,8 @@ END_TEST
 
 /* A process that speaks as node 3 on both roads. */
 struct stranger {
-    struct gw__post *post;
-    struct gw__post *node; /* whose address it has */
+    struct gw__messenger *post;
+    struct gw__messenger *node; /* whose address it has */
     void *context, *dealer;
     int near_fd;
     struct sockaddr_un place;
@@ -176,12 +179,12 @@ struct stranger {
 
 static struct stranger come(void)
 {
-    struct gw__post_config config = post_config("ipc", 3);
+    struct gw__messenger_config config = post_config("ipc", 3);
     struct stranger s = {.post = post_open(post_config("ipc", 0)),
                          .node = post_open(config),
                          .context = zmq_ctx_new(),
                          .place = {.sun_family = AF_UNIX}};
-    const struct gw__post_zmq *zmq = (struct gw__post_zmq *)s.post;
+    const struct gw__messenger_zmq *zmq = (struct gw__messenger_zmq *)s.post;
     post_tell(s.post, s.node, &config);
     s.dealer = zmq_socket(s.context, ZMQ_DEALER);
     ck_assert_int_eq(zmq_connect(s.dealer, zmq->endpoint), 0);
@@ -200,40 +203,40 @@ static void go(struct stranger *s)
     zmq_close(s->dealer);
     zmq_ctx_term(s->context);
     close(s->near_fd);
-    gw__post_close(&s->node);
-    gw__post_close(&s->post);
+    gw__messenger_close(&s->node);
+    gw__messenger_close(&s->post);
 }
 
-static struct gw__post_head head_of(uint32_t session, uint64_t sequence)
+static struct gw__messenger_head head_of(uint32_t session, uint64_t sequence)
 {
-    return (struct gw__post_head){.from = 3,
-                                  .token = POST_TOKEN,
-                                  .from_high = 3,
-                                  .from_low = 1,
-                                  .to_low = 1,
-                                  .part_count = 1,
-                                  .session = session,
-                                  .sequence = sequence,
-                                  .bytes = {4}};
+    return (struct gw__messenger_head){.from = 3,
+                                       .token = POST_TOKEN,
+                                       .from_high = 3,
+                                       .from_low = 1,
+                                       .to_low = 1,
+                                       .part_count = 1,
+                                       .session = session,
+                                       .sequence = sequence,
+                                       .bytes = {4}};
 }
 
-static void send_near(struct stranger *s, struct gw__post_head head,
+static void send_near(struct stranger *s, struct gw__messenger_head head,
                       const char *text)
 {
     char letter[sizeof head + 64];
     size_t bytes = strlen(text);
-    gw__post_head_seal(&head, letter);
+    gw__messenger_head_seal(&head, letter);
     memcpy(letter + sizeof head, text, bytes);
     ck_assert_int_gt(sendto(s->near_fd, letter, sizeof head + bytes, 0,
                             (struct sockaddr *)&s->place, s->place_bytes),
                      0);
 }
 
-static void send_far(struct stranger *s, struct gw__post_head head,
+static void send_far(struct stranger *s, struct gw__messenger_head head,
                      const char *text)
 {
     char frame[sizeof head];
-    gw__post_head_seal(&head, frame);
+    gw__messenger_head_seal(&head, frame);
     ck_assert_int_gt(zmq_send(s->dealer, frame, sizeof frame, ZMQ_SNDMORE), 0);
     ck_assert_int_gt(zmq_send(s->dealer, text, strlen(text), 0), 0);
 }
@@ -277,7 +280,7 @@ START_TEST(a_new_session_begins_with_zeromq)
     send_near(&s, head_of(2, 2), "new2");
     post_expect(s.post, 3, "new2");
     post_expect_none(s.post);
-    ck_assert_uint_eq(gw__post_counts(s.post)->dropped, 2);
+    ck_assert_uint_eq(gw__messenger_counts(s.post)->dropped, 2);
     go(&s);
 }
 END_TEST
@@ -285,9 +288,9 @@ END_TEST
 START_TEST(what_is_malformed_is_refused)
 {
     struct stranger s = come();
-    struct gw__post_head other = head_of(1, 1), long_one = head_of(1, 1),
-                         nobody = head_of(1, 1);
-    static char huge[GW__POST_NEAR_BYTES + 1000];
+    struct gw__messenger_head other = head_of(1, 1), long_one = head_of(1, 1),
+                              nobody = head_of(1, 1);
+    static char huge[GW__MESSENGER_NEAR_BYTES + 1000];
     other.token = 1;
     nobody.from_low = 9;
     long_one.bytes[0] = UINT64_MAX;
@@ -303,12 +306,12 @@ START_TEST(what_is_malformed_is_refused)
         sendto(s.near_fd, "", 0, 0, (struct sockaddr *)&s.place, s.place_bytes),
         0);
     long_one.bytes[0] = sizeof huge - sizeof long_one;
-    gw__post_head_seal(&long_one, huge);
+    gw__messenger_head_seal(&long_one, huge);
     ck_assert_int_gt(sendto(s.near_fd, huge, sizeof huge, 0,
                             (struct sockaddr *)&s.place, s.place_bytes),
                      0);
     post_expect_none(s.post);
-    ck_assert_uint_eq(gw__post_counts(s.post)->dropped, 7);
+    ck_assert_uint_eq(gw__messenger_counts(s.post)->dropped, 7);
     send_near(&s, head_of(1, 1), "one.");
     post_expect(s.post, 3, "one.");
     go(&s);
@@ -319,15 +322,15 @@ END_TEST
 START_TEST(lines_have_an_end)
 {
     struct stranger s = come();
-    const struct gw__post_zmq *zmq = (struct gw__post_zmq *)s.post;
+    const struct gw__messenger_zmq *zmq = (struct gw__messenger_zmq *)s.post;
     unsigned sent = 0;
-    while (sent < GW__POST_LINES_MAX) {
+    while (sent < GW__REORDER_QUEUE_MAX) {
         send_near(&s, head_of(1, ++sent), "wait");
         post_expect_none(s.post);
     }
     send_near(&s, head_of(1, ++sent), "wait");
     post_expect_none(s.post);
-    ck_assert_uint_eq(zmq->line_count, GW__POST_LINES_MAX);
+    ck_assert_uint_eq(zmq->line_count, GW__REORDER_QUEUE_MAX);
     ck_assert(!s.post->ops->ready(s.post));
     send_far(&s, head_of(1, 0), "nil.");
     post_expect(s.post, 3, "nil.");

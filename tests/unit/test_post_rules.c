@@ -6,7 +6,7 @@
  */
 #include "post_set.h"
 
-#include <wire/post/post_parts.h>
+#include <wire/messenger/messenger_parts.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,13 @@ static const uint64_t MS = 1000000;
 struct scene {
     struct post_set set;
     struct gw__rules *rules;
-    struct gw__post *from, *to;
+    struct gw__messenger *from, *to;
 };
 
 static void scene_open(struct scene *scene, const char *wire)
 {
-    struct gw__post_config configs[2] = {post_config(wire, 0),
-                                         post_config(wire, 1)};
+    struct gw__messenger_config configs[2] = {post_config(wire, 0),
+                                              post_config(wire, 1)};
     ck_assert_int_eq(gw__rules_new(1, &scene->rules, NULL), GW_OK);
     configs[1].rules = scene->rules;
     scene->set.size = 2;
@@ -54,15 +54,15 @@ static void await_held(struct scene *scene, unsigned count)
 {
     while (scene->to->held.count < count) {
         post_expect_none(scene->to);
-        gw__post_wait(scene->to, gw_now_ns() + 5 * MS);
+        gw__messenger_wait(scene->to, gw_now_ns() + 5 * MS);
     }
 }
 
-static unsigned number_of(struct gw__parcel *parcel)
+static unsigned number_of(struct gw__message_in *parcel)
 {
     unsigned number;
     memcpy(&number, parcel->parts[0].data, sizeof number);
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
     return number;
 }
 
@@ -75,7 +75,7 @@ START_TEST(a_delay_is_kept_and_the_order_too)
     for (unsigned i = 0; i < 200; i++)
         ck_assert_int_eq(post_try(scene.from, 1, &i, sizeof i), GW_OK);
     for (unsigned i = 0; i < 200; i++) {
-        gw__post_wait(scene.from, 0);
+        gw__messenger_wait(scene.from, 0);
         ck_assert_uint_eq(number_of(post_await(scene.to)), i);
         ck_assert_uint_ge(gw_now_ns() - begin, 20 * MS);
     }
@@ -96,10 +96,10 @@ START_TEST(a_rate_and_pace_take_their_time)
     for (unsigned i = 0; i < 3; i++)
         ck_assert_int_eq(post_try(scene.from, 1, data, BYTES), GW_OK);
     for (unsigned i = 1; i <= 3; i++) {
-        struct gw__parcel *parcel = post_await(scene.to);
+        struct gw__message_in *parcel = post_await(scene.to);
         ck_assert_uint_ge(gw_now_ns() - begin, i * 15 * MS);
         ck_assert(!post_differs(parcel->parts[0].data, BYTES, 1));
-        gw__parcel_release(parcel);
+        gw__message_in_release(parcel);
     }
     scene_close(&scene);
     free(data);
@@ -114,17 +114,17 @@ START_TEST(a_link_that_is_down_drops)
     post_say(scene.from, 1, "before");
     post_expect(scene.to, 0, "before");
     set_rule(&scene, (struct gw__rule){.down = true});
-    struct gw__letter letter = {.node = 1,
-                                .part_count = 1,
-                                .parts = {{"lost", 4}},
-                                .lent = 1,
-                                .back = post_count_back,
-                                .context = &back};
-    ck_assert_int_eq(gw__post_send(scene.from, &letter), GW_OK);
+    struct gw__message_out letter = {.node = 1,
+                                     .part_count = 1,
+                                     .parts = {{"lost", 4}},
+                                     .lent = 1,
+                                     .back = post_count_back,
+                                     .context = &back};
+    ck_assert_int_eq(gw__messenger_send(scene.from, &letter), GW_OK);
     post_say(scene.from, 1, "lost too");
-    while (gw__post_counts(scene.to)->dropped < 2) {
+    while (gw__messenger_counts(scene.to)->dropped < 2) {
         post_expect_none(scene.to);
-        gw__post_wait(scene.to, gw_now_ns() + 100 * MS);
+        gw__messenger_wait(scene.to, gw_now_ns() + 100 * MS);
     }
     post_say(scene.to, 0, "the other way is open");
     post_expect(scene.from, 1, "the other way is open");
@@ -152,10 +152,10 @@ START_TEST(a_change_of_the_rules_is_obeyed)
     set_rule(&scene, (struct gw__rule){.delay_us = 3600 * 1000000U});
     post_say(scene.from, 1, "held, then lost");
     await_held(&scene, 1);
-    uint64_t dropped = gw__post_counts(scene.to)->dropped;
+    uint64_t dropped = gw__messenger_counts(scene.to)->dropped;
     set_rule(&scene, (struct gw__rule){.down = true});
     post_expect_none(scene.to);
-    ck_assert_uint_eq(gw__post_counts(scene.to)->dropped, dropped + 1);
+    ck_assert_uint_eq(gw__messenger_counts(scene.to)->dropped, dropped + 1);
     scene_close(&scene);
 }
 END_TEST
@@ -169,12 +169,12 @@ START_TEST(some_are_lost_the_others_keep_their_order)
     set_rule(&scene, (struct gw__rule){.loss_ppm = 200000});
     for (unsigned i = 1; i <= MANY; i++)
         ck_assert_int_eq(post_try(scene.from, 1, &i, sizeof i), GW_OK);
-    const struct gw__post_counts *counts = gw__post_counts(scene.to);
+    const struct gw__messenger_counts *counts = gw__messenger_counts(scene.to);
     while (received + counts->dropped < MANY) {
-        struct gw__parcel *parcel;
-        gw__post_wait(scene.from, 0);
-        if (gw__post_receive(scene.to, &parcel) != GW_OK) {
-            gw__post_wait(scene.to, gw_now_ns() + 100 * MS);
+        struct gw__message_in *parcel;
+        gw__messenger_wait(scene.from, 0);
+        if (gw__messenger_receive(scene.to, &parcel) != GW_OK) {
+            gw__messenger_wait(scene.to, gw_now_ns() + 100 * MS);
             continue;
         }
         unsigned number = number_of(parcel);
@@ -196,18 +196,18 @@ START_TEST(what_is_held_back_is_dropped_with_its_sender)
     char *data = malloc(100000);
     scene_open(&scene, post_wires[_i]);
     set_rule(&scene, (struct gw__rule){.delay_us = 3600 * 1000000U});
-    struct gw__letter letter = {.node = 1,
-                                .part_count = 1,
-                                .parts = {{data, 100000}},
-                                .lent = 1,
-                                .back = post_count_back,
-                                .context = &back};
+    struct gw__message_out letter = {.node = 1,
+                                     .part_count = 1,
+                                     .parts = {{data, 100000}},
+                                     .lent = 1,
+                                     .back = post_count_back,
+                                     .context = &back};
     post_fill(data, 100000, 1);
-    ck_assert_int_eq(gw__post_send(scene.from, &letter), GW_OK);
+    ck_assert_int_eq(gw__messenger_send(scene.from, &letter), GW_OK);
     await_held(&scene, 1);
-    gw__post_forget(scene.to, 0);
+    gw__messenger_forget(scene.to, 0);
     post_await_count(scene.from, &back, 1);
-    ck_assert_uint_eq(gw__post_counts(scene.to)->dropped, 1);
+    ck_assert_uint_eq(gw__messenger_counts(scene.to)->dropped, 1);
     set_rule(&scene, (struct gw__rule){.down = false});
     post_expect_none(scene.to);
     scene_close(&scene);

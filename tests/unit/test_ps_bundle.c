@@ -21,27 +21,27 @@ Suite *suite_ps_bundle(void);
 enum { NODE = 7, MESSAGES = 512 };
 
 struct wire {
-    struct gw__parcel *messages[MESSAGES];
+    struct gw__message_in *messages[MESSAGES];
     unsigned count, letters; /* letters: in all of them */
     unsigned backs;
 };
 
-static void free_message(struct gw__parcel *parcel)
+static void free_message(struct gw__message_in *parcel)
 {
     for (unsigned i = 0; i < parcel->part_count; i++)
         free((void *)(uintptr_t)parcel->parts[i].data);
     free(parcel);
 }
 
-static struct gw__parcel *copy_of(const struct gw__letter *letter)
+static struct gw__message_in *copy_of(const struct gw__message_out *letter)
 {
-    struct gw__parcel *parcel = calloc(1, sizeof *parcel);
+    struct gw__message_in *parcel = calloc(1, sizeof *parcel);
     ck_assert_ptr_nonnull(parcel);
-    *parcel = (struct gw__parcel){.from = 3,
-                                  .incarnation_high = 4,
-                                  .incarnation_low = 5,
-                                  .part_count = letter->part_count,
-                                  .free = free_message};
+    *parcel = (struct gw__message_in){.from = 3,
+                                      .incarnation_high = 4,
+                                      .incarnation_low = 5,
+                                      .part_count = letter->part_count,
+                                      .free = free_message};
     atomic_init(&parcel->holds, 1);
     for (unsigned i = 0; i < letter->part_count; i++) {
         size_t bytes = letter->parts[i].bytes;
@@ -49,12 +49,12 @@ static struct gw__parcel *copy_of(const struct gw__letter *letter)
         ck_assert_ptr_nonnull(data);
         if (bytes > 0)
             memcpy(data, letter->parts[i].data, bytes);
-        parcel->parts[i] = (struct gw__post_part){data, bytes};
+        parcel->parts[i] = (struct gw__messenger_part){data, bytes};
     }
     return parcel;
 }
 
-static void keep(void *context, const struct gw__letter *letter)
+static void keep(void *context, const struct gw__message_out *letter)
 {
     struct wire *wire = context;
     ck_assert_uint_lt(wire->count, MESSAGES);
@@ -86,15 +86,15 @@ static uint8_t byte_of(unsigned letter, unsigned part, size_t i)
 static void send_one(struct gw__bundles *bundles, struct wire *wire,
                      const size_t *bytes, unsigned part_count, bool lent)
 {
-    uint8_t *data[GW__POST_PARTS];
-    struct gw__letter letter = {.node = NODE, .part_count = part_count};
+    uint8_t *data[GW__MESSENGER_PARTS];
+    struct gw__message_out letter = {.node = NODE, .part_count = part_count};
     unsigned number = wire->letters++;
     for (unsigned p = 0; p < part_count; p++) {
         data[p] = malloc(bytes[p] + 1);
         ck_assert_ptr_nonnull(data[p]);
         for (size_t i = 0; i < bytes[p]; i++)
             data[p][i] = byte_of(number, p, i);
-        letter.parts[p] = (struct gw__post_part){data[p], bytes[p]};
+        letter.parts[p] = (struct gw__messenger_part){data[p], bytes[p]};
     }
     if (lent) {
         letter.lent = 1U << (part_count - 1);
@@ -113,7 +113,7 @@ static void send_one(struct gw__bundles *bundles, struct wire *wire,
     }
 }
 
-static void expect_letter(const struct gw__parcel *parcel, unsigned number,
+static void expect_letter(const struct gw__message_in *parcel, unsigned number,
                           const size_t *bytes, unsigned part_count)
 {
     ck_assert_uint_eq(parcel->from, 3);
@@ -132,7 +132,7 @@ static void expect_letter(const struct gw__parcel *parcel, unsigned number,
 static void drop(struct wire *wire)
 {
     for (unsigned i = 0; i < wire->count; i++)
-        gw__parcel_release(wire->messages[i]);
+        gw__message_in_release(wire->messages[i]);
     wire->count = 0;
 }
 
@@ -141,7 +141,7 @@ static void drop(struct wire *wire)
 START_TEST(letters_come_out_in_order)
 {
     enum { MANY = 300 };
-    static size_t bytes[MANY][GW__POST_PARTS];
+    static size_t bytes[MANY][GW__MESSENGER_PARTS];
     static unsigned part_counts[MANY];
     struct wire wire = {.count = 0};
     struct gw__bundles bundles = bundles_on(&wire);
@@ -151,7 +151,7 @@ START_TEST(letters_come_out_in_order)
     gw_rng_seed(&rng, seed);
     for (unsigned n = 0; n < MANY; n++) {
         bool large = gw_rng_below(&rng, 20) == 0;
-        part_counts[n] = 1 + (unsigned)gw_rng_below(&rng, GW__POST_PARTS);
+        part_counts[n] = 1 + (unsigned)gw_rng_below(&rng, GW__MESSENGER_PARTS);
         for (unsigned p = 0; p < part_counts[n]; p++)
             bytes[n][p] = gw_rng_below(&rng, large ? 20000 : 600);
         send_one(&bundles, &wire, bytes[n], part_counts[n], false);
@@ -162,7 +162,7 @@ START_TEST(letters_come_out_in_order)
     ck_assert_uint_lt(wire.count, MANY / 2);
     unsigned number = 0;
     for (unsigned m = 0; m < wire.count; m++) {
-        struct gw__parcel *message = wire.messages[m];
+        struct gw__message_in *message = wire.messages[m];
         unsigned count = 1;
         size_t at = 0;
         bool bundle = gw__is_bundle(message);
@@ -170,11 +170,11 @@ START_TEST(letters_come_out_in_order)
             ck_assert(!gw__bundle_check(message, &count, NULL));
         ck_assert(count > 1 || !bundle);
         for (unsigned i = 0; i < count; i++, number++) {
-            struct gw__parcel *parcel =
+            struct gw__message_in *parcel =
                 bundle ? gw__bundle_next(message, &at) : message;
             expect_letter(parcel, number, bytes[number], part_counts[number]);
             if (bundle)
-                gw__parcel_release(parcel);
+                gw__message_in_release(parcel);
         }
     }
     ck_assert_uint_eq(number, MANY);
@@ -195,12 +195,12 @@ START_TEST(a_letter_holds_its_bundle)
     ck_assert_uint_eq(wire.count, 1); /* the first one left at once */
     gw__bundles_flush(&bundles);
     ck_assert_uint_eq(wire.count, 2);
-    struct gw__parcel *first = gw__bundle_next(wire.messages[1], &at);
-    struct gw__parcel *second = gw__bundle_next(wire.messages[1], &at);
-    gw__parcel_release(first);
+    struct gw__message_in *first = gw__bundle_next(wire.messages[1], &at);
+    struct gw__message_in *second = gw__bundle_next(wire.messages[1], &at);
+    gw__message_in_release(first);
     drop(&wire);
     expect_letter(second, 2, bytes, 2);
-    gw__parcel_release(second);
+    gw__message_in_release(second);
     gw__bundles_fini(&bundles);
 }
 END_TEST
@@ -211,7 +211,7 @@ START_TEST(what_is_lent_comes_back_once)
     static uint8_t data[1000];
     struct wire wire = {.count = 0};
     struct gw__bundles bundles = bundles_on(&wire);
-    const struct gw__letter lent = {
+    const struct gw__message_out lent = {
         .node = NODE,
         .part_count = 1,
         .parts = {{data, sizeof data}},
@@ -270,7 +270,7 @@ START_TEST(bytes_that_lie_are_refused)
     for (unsigned i = 0; i < 3; i++)
         send_one(&bundles, &wire, bytes, 2, false);
     gw__bundles_flush(&bundles);
-    struct gw__parcel *message = wire.messages[1];
+    struct gw__message_in *message = wire.messages[1];
     uint8_t *data = (uint8_t *)(uintptr_t)message->parts[0].data;
     size_t whole = message->parts[0].bytes;
     ck_assert_int_eq(gw__bundle_check(message, &count, &why), GW_OK);

@@ -294,8 +294,8 @@ START_TEST(drop_makes_up_by_the_scale)
     ps_crew_tell_alive(&c);
     do_unit(&c, 1);
     do_unit(&c, 2);
-    const struct gw__closing *closing =
-        gw__clock_closing(c.clock, gw__clock_closed(c.clock));
+    const struct gw__round_commit *closing =
+        gw__clock_round_commit(c.clock, gw__clock_closed(c.clock));
     ck_assert_uint_eq(closing->apply, 3);
     ck_assert_double_eq_tol((double)closing->scale, 4.0 / 3, 1e-6);
     ck_assert_uint_eq(status_of(&c).parts_dropped, 1);

@@ -27,16 +27,16 @@ static struct request make_request(void)
                             .segments = {{4, 1}, {7, 2}}};
 }
 
-static struct gw__parcel parcel_of(const struct request *request)
+static struct gw__message_in parcel_of(const struct request *request)
 {
-    struct gw__parcel parcel = {.part_count = 3};
-    parcel.parts[0] = (struct gw__post_part){request, sizeof *request};
-    parcel.parts[1] = (struct gw__post_part){keys, sizeof keys};
-    parcel.parts[2] = (struct gw__post_part){values, sizeof values};
+    struct gw__message_in parcel = {.part_count = 3};
+    parcel.parts[0] = (struct gw__messenger_part){request, sizeof *request};
+    parcel.parts[1] = (struct gw__messenger_part){keys, sizeof keys};
+    parcel.parts[2] = (struct gw__messenger_part){values, sizeof values};
     return parcel;
 }
 
-static enum gw_err check(const struct gw__parcel *parcel)
+static enum gw_err check(const struct gw__message_in *parcel)
 {
     const struct gw__ps_head *head;
     const struct gw__ps_segment *segments;
@@ -55,7 +55,7 @@ static enum gw_err check(const struct gw__parcel *parcel)
 START_TEST(a_good_one_passes)
 {
     struct request request = make_request();
-    struct gw__parcel parcel = parcel_of(&request);
+    struct gw__message_in parcel = parcel_of(&request);
     ck_assert_int_eq(check(&parcel), GW_OK);
     request.head.kind = GW__PS_PULL;
     parcel.parts[2].bytes = 0;
@@ -69,7 +69,7 @@ START_TEST(a_good_one_passes)
 END_TEST
 
 static void spoil(unsigned how, struct request *request,
-                  struct gw__parcel *parcel)
+                  struct gw__message_in *parcel)
 {
     switch (how) {
     case 0:
@@ -140,7 +140,7 @@ static void spoil(unsigned how, struct request *request,
 START_TEST(a_bad_one_is_refused)
 {
     struct request request = make_request();
-    struct gw__parcel parcel = parcel_of(&request);
+    struct gw__message_in parcel = parcel_of(&request);
     spoil((unsigned)_i, &request, &parcel);
     ck_assert_int_eq(check(&parcel), GW_EDATA);
 }

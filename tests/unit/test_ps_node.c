@@ -33,7 +33,7 @@ static struct gw__node *open_node(struct gw_ps_local *local, enum gw__role role)
 
 static unsigned turn(struct gw__node *node)
 {
-    gw__post_wait(gw__node_post(node), gw_now_ns() + 10000000);
+    gw__messenger_wait(gw__node_post(node), gw_now_ns() + 10000000);
     return gw__node_turn(node);
 }
 
@@ -130,7 +130,7 @@ END_TEST
 static struct gw__process find(struct gw__node *node, unsigned number)
 {
     for (;; turn(node)) {
-        const struct gw__news *news = gw__node_news(node);
+        const struct gw__membership_update *news = gw__node_news(node);
         for (unsigned i = 0; i < news->crew_count; i++)
             if (news->crew[i].node == number)
                 return (struct gw__process){number, news->crew[i].incarnation};

@@ -13,13 +13,13 @@
 
 Suite *suite_ps_pool(void);
 
-static struct gw__helpers *make_pool(unsigned threads)
+static struct gw__thread_pool *make_pool(unsigned threads)
 {
     struct gw_error why;
-    struct gw__helpers *pool;
-    ck_assert_msg(!gw__helpers_new(threads, NULL, NULL, &pool, &why), "%s",
+    struct gw__thread_pool *pool;
+    ck_assert_msg(!gw__thread_pool_new(threads, NULL, NULL, &pool, &why), "%s",
                   why.text);
-    ck_assert_uint_eq(gw__helpers_hands(pool), threads + 1);
+    ck_assert_uint_eq(gw__thread_pool_hands(pool), threads + 1);
     return pool;
 }
 
@@ -46,14 +46,14 @@ static void count_job(struct gw__pool_job *job)
 
 START_TEST(every_piece_is_done_once)
 {
-    struct gw__helpers *pool = make_pool((unsigned)_i + 1);
+    struct gw__thread_pool *pool = make_pool((unsigned)_i + 1);
     for (unsigned round = 0; round < 200; round++) {
         unsigned times[PIECES] = {0};
-        gw__helpers_run(pool, PIECES, count_piece, times);
+        gw__thread_pool_run(pool, PIECES, count_piece, times);
         for (unsigned i = 0; i < PIECES; i++)
             ck_assert_uint_eq(times[i], 1);
     }
-    gw__helpers_destroy(&pool);
+    gw__thread_pool_destroy(&pool);
     ck_assert_ptr_null(pool);
 }
 END_TEST
@@ -62,38 +62,39 @@ END_TEST
 START_TEST(every_job_is_done_once)
 {
     static struct task tasks[JOBS];
-    struct gw__helpers *pool = make_pool(3);
+    struct gw__thread_pool *pool = make_pool(3);
     unsigned taken = 0;
     memset(tasks, 0, sizeof tasks);
     for (unsigned i = 0; i < JOBS; i++) {
         tasks[i].job.work = count_job;
-        gw__helpers_post(pool, &tasks[i].job);
+        gw__thread_pool_post(pool, &tasks[i].job);
         unsigned times[PIECES] = {0};
         if (i % 50 == 0)
-            gw__helpers_run(pool, PIECES, count_piece, times);
-        if (i % 7 == 0 && gw__helpers_take(pool))
+            gw__thread_pool_run(pool, PIECES, count_piece, times);
+        if (i % 7 == 0 && gw__thread_pool_take(pool))
             taken++;
     }
-    gw__helpers_drain(pool);
-    while (gw__helpers_take(pool))
+    gw__thread_pool_drain(pool);
+    while (gw__thread_pool_take(pool))
         taken++;
     ck_assert_uint_eq(taken, JOBS);
     for (unsigned i = 0; i < JOBS; i++)
         ck_assert_uint_eq(tasks[i].times, 1);
-    gw__helpers_destroy(&pool);
+    gw__thread_pool_destroy(&pool);
 }
 END_TEST
 
 START_TEST(a_pool_has_some_threads)
 {
     struct gw_error why;
-    struct gw__helpers *pool;
-    ck_assert_int_eq(gw__helpers_new(0, NULL, NULL, &pool, &why), GW_EINVAL);
+    struct gw__thread_pool *pool;
+    ck_assert_int_eq(gw__thread_pool_new(0, NULL, NULL, &pool, &why),
+                     GW_EINVAL);
     ck_assert_int_eq(
-        gw__helpers_new(GW__HELPERS_MAX + 1, NULL, NULL, &pool, &why),
+        gw__thread_pool_new(GW__THREAD_POOL_MAX + 1, NULL, NULL, &pool, &why),
         GW_EINVAL);
     ck_assert_ptr_null(pool);
-    gw__helpers_destroy(&pool);
+    gw__thread_pool_destroy(&pool);
 }
 END_TEST
 
@@ -153,32 +154,34 @@ START_TEST(pieces_give_the_same_bits)
     struct gw_rng rng;
     if (kind == GW_PS_CALLBACK)
         return;
-    struct gw__helpers *pool = make_pool(2);
+    struct gw__thread_pool *pool = make_pool(2);
     struct gw__store *one = make_store(kind), *three = make_store(kind);
     gw_rng_seed(&rng, 77);
     for (unsigned round = 0; round < ROUNDS; round++) {
         draw(&push, &rng);
         ck_assert(
             !gw__store_find(one, push.keys, ROWS, true, push.places, NULL));
-        gw__helpers_update(NULL, one, push.places, ROWS, push.values, 0.5F);
+        gw__thread_pool_update(NULL, one, push.places, ROWS, push.values, 0.5F);
         ck_assert(
             !gw__store_find(three, push.keys, ROWS, true, push.places, NULL));
-        gw__helpers_update(pool, three, push.places, ROWS, push.values, 0.5F);
+        gw__thread_pool_update(pool, three, push.places, ROWS, push.values,
+                               0.5F);
         ck_assert(gw__store_digest(one) == gw__store_digest(three));
     }
     push.keys[5] = UINT64_MAX; /* one that was never pushed */
     ck_assert(
         !gw__store_find(three, push.keys, ROWS, false, push.places, NULL));
-    gw__helpers_read(NULL, three, push.keys, push.places, ROWS, false, alone);
+    gw__thread_pool_read(NULL, three, push.keys, push.places, ROWS, false,
+                         alone);
     for (unsigned relaxed = 0; relaxed < 2; relaxed++) {
         memset(together, 0xff, sizeof together);
-        gw__helpers_read(pool, three, push.keys, push.places, ROWS, relaxed,
-                         together);
+        gw__thread_pool_read(pool, three, push.keys, push.places, ROWS, relaxed,
+                             together);
         ck_assert(memcmp(alone, together, sizeof alone) == 0);
     }
     gw__store_destroy(&one);
     gw__store_destroy(&three);
-    gw__helpers_destroy(&pool);
+    gw__thread_pool_destroy(&pool);
 }
 END_TEST
 

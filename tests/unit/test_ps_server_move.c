@@ -176,10 +176,10 @@ START_TEST(a_deaf_primary_commits_nothing)
                       .segments = 1},
              .segment = {0, 1}};
     float one = 1;
-    struct gw__letter letter = {.part_count = 3};
-    letter.parts[0] = (struct gw__post_part){&out, sizeof out};
-    letter.parts[1] = (struct gw__post_part){&key, sizeof key};
-    letter.parts[2] = (struct gw__post_part){&one, sizeof one};
+    struct gw__message_out letter = {.part_count = 3};
+    letter.parts[0] = (struct gw__messenger_part){&out, sizeof out};
+    letter.parts[1] = (struct gw__messenger_part){&key, sizeof key};
+    letter.parts[2] = (struct gw__messenger_part){&one, sizeof one};
     struct net_request *r = &net->requests[net->request_count++];
     *r = (struct net_request){.used = true, .worker = 3, .todo = 1};
     r->kind = GW__PS_PUSH;

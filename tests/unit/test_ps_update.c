@@ -4,7 +4,7 @@
  * a run of rows against the rows one by one, and every level of kernels against
  * the first, bit by bit. Then what a new row is, and what makes no sense.
  */
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 #include "ps/store/update.h"
 
 #include <check.h>
@@ -139,7 +139,7 @@ static void check_columns(const struct gw__updater *updater, const float *row,
             fabs((double)row[j] - columns[j].w) <= 2e-5,
             "%s, %u wide, %s: column %u is %g, not %g, after %d updates",
             gw_ps_updater_name((enum gw_ps_updater)updater->config.updater),
-            width, gw_fold_isa(), j, (double)row[j], columns[j].w, t);
+            width, gw_reduce_isa(), j, (double)row[j], columns[j].w, t);
 }
 
 static void check_formula(enum gw_ps_updater kind, unsigned width)
@@ -170,10 +170,10 @@ START_TEST(each_updater_is_its_formula)
 {
     static const unsigned widths[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33, 40};
     for (int level = 0; level < LEVELS; level++)
-        if (gw__fold_use(levels[level]))
+        if (gw__reduce_use(levels[level]))
             for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
                 check_formula((enum gw_ps_updater)_i, widths[i]);
-    ck_assert(gw__fold_use(NULL));
+    ck_assert(gw__reduce_use(NULL));
 }
 END_TEST
 
@@ -217,10 +217,10 @@ START_TEST(runs_and_levels_give_the_same_bits)
         ck_assert(gw__updater_init(&updater, &config, (void *)(uintptr_t)levels,
                                    count_up, 1, NULL) == GW_OK);
         size_t bytes = count * (width + updater.state_floats) * sizeof *rows;
-        ck_assert(gw__fold_use("scalar"));
+        ck_assert(gw__reduce_use("scalar"));
         train(&updater, count, false, width, expected);
         for (int level = 0; level < LEVELS; level++) {
-            if (!gw__fold_use(levels[level]))
+            if (!gw__reduce_use(levels[level]))
                 continue;
             for (int run = 0; run < 2; run++) {
                 train(&updater, count, run, width, rows);
@@ -231,7 +231,7 @@ START_TEST(runs_and_levels_give_the_same_bits)
             }
         }
     }
-    ck_assert(gw__fold_use(NULL));
+    ck_assert(gw__reduce_use(NULL));
 }
 END_TEST
 

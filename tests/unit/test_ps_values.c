@@ -3,7 +3,7 @@
  * What every push goes through before the updaters: the search for values that
  * are not finite, and f16, all of it. Each on every level that this CPU has.
  */
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 #include "ps/store/update.h"
 #include "skip.h"
 
@@ -18,7 +18,7 @@ static const char *const levels[] = {"scalar", "neon", "avx2", "avx512"};
 
 static bool use_level(int level)
 {
-    return gw__fold_use(levels[level]);
+    return gw__reduce_use(levels[level]);
 }
 
 static float from_bits(uint32_t bits)

@@ -290,16 +290,17 @@ static void forge(unsigned server)
                                .done = gw_rng_next(&toy.rng) &
                                        gw_rng_next(&toy.rng),
                                .code = -(int32_t)gw_rng_below(&toy.rng, 20)};
-    struct gw__parcel parcel = {.from = TOY_FIRST + server, .part_count = 3};
+    struct gw__message_in parcel = {.from = TOY_FIRST + server,
+                                    .part_count = 3};
     atomic_init(&parcel.holds, 2);
-    parcel.parts[0] = (struct gw__post_part){&head, sizeof head};
+    parcel.parts[0] = (struct gw__messenger_part){&head, sizeof head};
     parcel.parts[1] =
-        (struct gw__post_part){junk, gw_rng_below(&toy.rng, 9000)};
+        (struct gw__messenger_part){junk, gw_rng_below(&toy.rng, 9000)};
     parcel.parts[2] =
-        (struct gw__post_part){junk, 4 * gw_rng_below(&toy.rng, 100)};
+        (struct gw__messenger_part){junk, 4 * gw_rng_below(&toy.rng, 100)};
     if (gw_rng_below(&toy.rng, 10) == 0)
         parcel.parts[0].bytes = gw_rng_below(&toy.rng, sizeof head);
-    gw__worker_parcel(toy.worker, toy.now_ns, &parcel);
+    gw__worker_message_in(toy.worker, toy.now_ns, &parcel);
     ck_assert_uint_eq(atomic_load(&parcel.holds), 1);
 }
 

@@ -26,7 +26,7 @@ static double round_of(unsigned n, unsigned k, const char *law)
 {
     char mode[16];
     snprintf(mode, sizeof mode, "kofn:%u", k);
-    struct gw__rehearsal r = play_how(n, mode, 8000);
+    struct gw__clock_sim r = play_how(n, mode, 8000);
     r.give_up = true;
     play_times(n, law, NULL);
     play_run(&r, 7);
@@ -76,7 +76,7 @@ END_TEST
  * as the late one, who then begins: 1/2 + 1/2 1/2. */
 START_TEST(who_is_late_finishes)
 {
-    struct gw__rehearsal r = play_how(2, "kofn:1", 20000);
+    struct gw__clock_sim r = play_how(2, "kofn:1", 20000);
     play_times(2, "exp:1s", NULL);
     play_run(&r, 3);
     play_near(play_round_s(&r), 0.75, 0.03, "1 of 2, finished");
@@ -86,7 +86,7 @@ END_TEST
 
 START_TEST(bsp_waits_for_the_slowest)
 {
-    struct gw__rehearsal r = play_how(4, "bsp", 100);
+    struct gw__clock_sim r = play_how(4, "bsp", 100);
     r.pull_ns = 100000000;
     r.push_ns = 200000000;
     play_times(4, "fixed:1s", "3:4");
@@ -103,7 +103,7 @@ END_TEST
 /* For a while only. */
 START_TEST(slow_for_a_while)
 {
-    struct gw__rehearsal r = play_how(4, "bsp", 100);
+    struct gw__clock_sim r = play_how(4, "bsp", 100);
     play_times(4, "fixed:1s", "0-1:3@10s-40s");
     play_run(&r, 1);
     play_near((double)play_result.ended_ns / 1e9, 10 + 10 * 3 + 80, 1e-9,
@@ -119,7 +119,7 @@ START_TEST(asp_sees_n_minus_1_less)
 {
     static const char *const slows[] = {NULL, "0:3", "0-3:7,5:2"};
     for (unsigned i = 0; i < 3; i++) {
-        struct gw__rehearsal r = play_how(16, "asp", 2000);
+        struct gw__clock_sim r = play_how(16, "asp", 2000);
         play_times(16, "exp:1s", slows[i]);
         play_run(&r, 5);
         play_near((double)play_result.stale_sum / (double)play_result.units, 15,
@@ -135,7 +135,7 @@ END_TEST
 /* Each at its own pace: (n - 1 + 1/s) units in a second. */
 START_TEST(asp_adds_up_paces)
 {
-    struct gw__rehearsal r = play_how(4, "asp", 1000);
+    struct gw__clock_sim r = play_how(4, "asp", 1000);
     play_times(4, "fixed:1s", "0:4");
     play_run(&r, 1);
     play_near((double)play_result.units / ((double)play_result.ended_ns / 1e9),
@@ -149,7 +149,7 @@ START_TEST(ssp_keeps_its_bound)
         for (uint64_t seed = 1; seed <= 5; seed++) {
             char mode[16];
             snprintf(mode, sizeof mode, "ssp:%u", bound);
-            struct gw__rehearsal r = play_how(8, mode, 300);
+            struct gw__clock_sim r = play_how(8, mode, 300);
             play_times(8, "pareto:500ms,2", "2:3");
             play_run(&r, seed);
             ck_assert_uint_eq(play_result.ahead_max, bound);
@@ -161,7 +161,7 @@ END_TEST
 /* A constant straggler sets the pace of ssp, whatever S. */
 START_TEST(ssp_goes_with_the_slowest)
 {
-    struct gw__rehearsal r = play_how(4, "ssp:3", 3000);
+    struct gw__clock_sim r = play_how(4, "ssp:3", 3000);
     play_times(4, "fixed:1s", "1:4");
     play_run(&r, 1);
     play_near(play_round_s(&r), 4, 0.01, "ssp");

@@ -3,7 +3,7 @@
  * The messages with which the state is copied: what was said is what is heard,
  * and what nobody has said is refused, whatever it is.
  */
-#include <ring/ring_foreign.h>
+#include <ring/ring_state_transfer.h>
 
 #include <check.h>
 #include <stdlib.h>

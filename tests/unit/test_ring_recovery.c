@@ -28,7 +28,7 @@ static unsigned missing_copies(void)
     unsigned missing = 0;
     for (unsigned rank = 0; rank < world.survivor_count; rank++)
         for (unsigned c = 0; c < world.count; c++)
-            missing += !gw__ledger_final(
+            missing += !gw__contributor_sets_final(
                 &world.members[world.survivors[rank]].ledger, c);
     return missing;
 }
@@ -281,40 +281,43 @@ END_TEST
 
 START_TEST(the_ledger_counts_each_once)
 {
-    struct gw__ledger l;
+    struct gw__contributor_sets l;
     struct gw_error why;
-    gw__ledger_begin(&l, 12, 3, 2, 0x3c); /* nodes 2 to 5 */
-    ck_assert_int_eq(gw__ledger_add(&l, 1, 0x14, &why), GW_OK);
-    ck_assert_int_eq(gw__ledger_add(&l, 1, 0x34, &why), GW_EWRONG);
+    gw__contributor_sets_begin(&l, 12, 3, 2, 0x3c); /* nodes 2 to 5 */
+    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x14, &why), GW_OK);
+    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x34, &why), GW_EWRONG);
     ck_assert_str_eq(why.text, "op 12, chunk 1: node 2, 4 would count twice");
-    ck_assert_int_eq(gw__ledger_add(&l, 1, 0x42, &why), GW_EWRONG);
+    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x42, &why), GW_EWRONG);
     ck_assert_str_eq(why.text, "op 12, chunk 1: node 1, 6 is not to count");
-    ck_assert_int_eq(gw__ledger_replace(&l, 0, 0x7c, &why), GW_EWRONG);
+    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, 0x7c, &why),
+                     GW_EWRONG);
     ck_assert_uint_eq(l.sets[1], 0x1c);
-    ck_assert(!gw__ledger_final(&l, 1));
-    ck_assert_int_eq(gw__ledger_add(&l, 1, 0x20, &why), GW_OK);
-    ck_assert(gw__ledger_final(&l, 1) && !gw__ledger_complete(&l));
-    gw__ledger_freeze(&l);
-    ck_assert_int_eq(gw__ledger_replace(&l, 0, 0x3c, &why), GW_ECLOSED);
+    ck_assert(!gw__contributor_sets_final(&l, 1));
+    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x20, &why), GW_OK);
+    ck_assert(gw__contributor_sets_final(&l, 1) &&
+              !gw__contributor_sets_complete(&l));
+    gw__contributor_sets_freeze(&l);
+    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, 0x3c, &why),
+                     GW_ECLOSED);
     ck_assert_str_eq(why.text, "op 12 waits for a decision");
     struct gw__holdings held;
-    gw__ledger_report(&l, &held);
+    gw__contributor_sets_report(&l, &held);
     ck_assert_uint_eq(held.sets[0], 0); /* a bare input */
     ck_assert_uint_eq(held.sets[1], 0x3c);
     ck_assert_uint_eq(held.finals[0], 2);
-    gw__ledger_retarget(&l, 0x18, (uint64_t[]){8, 8});
-    ck_assert_int_eq(gw__ledger_replace(&l, 0, 0x18, &why), GW_OK);
-    ck_assert_int_eq(gw__ledger_add(&l, 1, 0x10, &why), GW_OK);
-    ck_assert(gw__ledger_complete(&l));
+    gw__contributor_sets_retarget(&l, 0x18, (uint64_t[]){8, 8});
+    ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, 0x18, &why), GW_OK);
+    ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x10, &why), GW_OK);
+    ck_assert(gw__contributor_sets_complete(&l));
 }
 END_TEST
 
 START_TEST(the_only_contributor_is_final_at_once)
 {
-    struct gw__ledger l;
+    struct gw__contributor_sets l;
     struct gw__holdings held;
-    gw__ledger_begin(&l, 0, 3, 1, 8);
-    gw__ledger_report(&l, &held);
+    gw__contributor_sets_begin(&l, 0, 3, 1, 8);
+    gw__contributor_sets_report(&l, &held);
     ck_assert_uint_eq(held.sets[0], 8);
     ck_assert_uint_eq(held.finals[0], 1);
 }

@@ -22,7 +22,7 @@ START_TEST(who_does_not_lead_says_who_does)
 {
     fronts_request(0, 5, 1, slots_of(4));
     ck_assert(fronts_reply(0, 5, &reply, &answer));
-    ck_assert_int_eq(reply.talk, GW__TALK_REDIRECT);
+    ck_assert_int_eq(reply.talk, GW__PROTOCOL_REDIRECT);
     ck_assert_uint_eq(reply.leader, GW__NODES_MAX);
     fronts_lead(1, false);
     fronts_request(0, 5, 1, slots_of(4));
@@ -58,7 +58,7 @@ START_TEST(a_repetition_is_answered_from_memory_by_anyone)
     for (unsigned i = 0; i < FRONTS; i++) {
         fronts_request(i, 5, 1, slots_of(4));
         ck_assert(fronts_reply(i, 5, &reply, &answer));
-        ck_assert_int_eq(reply.talk, GW__TALK_ANSWER);
+        ck_assert_int_eq(reply.talk, GW__PROTOCOL_ANSWER);
         ck_assert_int_eq(answer.code, GW_OK);
     }
     ck_assert_uint_eq(fronts_commit(), 0);
@@ -122,7 +122,7 @@ END_TEST
 
 START_TEST(nameless_and_broken_requests_are_dropped)
 {
-    uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__TALK_REQUEST};
+    uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__PROTOCOL_REQUEST};
     struct gw__command c = slots_of(4);
     struct gw__input input = {.kind = GW__MESSAGE, .from = 5, .data = out};
     fronts_lead(0, false);
@@ -144,7 +144,7 @@ START_TEST(more_askers_than_places_push_out_the_oldest)
     fronts_lead(0, false);
     for (unsigned i = 0; i < 129; i++) {
         struct gw__command c = slots_of(1 + i);
-        uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__TALK_REQUEST};
+        uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__PROTOCOL_REQUEST};
         c.client = (struct gw__id){1, 1 + i};
         c.sequence = 1;
         size_t bytes = gw__command_encode(&c, out + 1, sizeof out - 1);
@@ -156,7 +156,7 @@ START_TEST(more_askers_than_places_push_out_the_oldest)
     }
     ck_assert_uint_eq(fronts_commit(), 129);
     unsigned answers = 0;
-    while (mail_take(&fronts.front[0].mail, 5, GW__TALK_ANSWER))
+    while (mail_take(&fronts.front[0].mail, 5, GW__PROTOCOL_ANSWER))
         answers++;
     ck_assert_uint_eq(answers, 128);
 }

@@ -44,7 +44,7 @@ static void hello(unsigned front, unsigned node, unsigned life)
 static bool leased(unsigned front, unsigned node, struct gw__lease *lease)
 {
     const struct letter *letter =
-        mail_take(&fronts.front[front].mail, node, GW__TALK_LEASE);
+        mail_take(&fronts.front[front].mail, node, GW__PROTOCOL_LEASE);
     if (!letter)
         return false;
     ck_assert_int_eq(gw__lease_decode(letter->data, letter->bytes, lease, NULL),
@@ -200,7 +200,7 @@ END_TEST
 
 START_TEST(the_crew_gets_news_at_once_and_is_watched)
 {
-    static struct gw__news news;
+    static struct gw__membership_update news;
     crew();
     struct gw__command c = {.kind = GW__CMD_ROUTES, .routes = {4, 2, 2}};
     fronts_append(&c);

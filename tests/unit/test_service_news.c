@@ -7,7 +7,7 @@
 
 Suite *suite_service_news(void);
 
-static struct gw__news news;
+static struct gw__membership_update news;
 
 /* Each of `nodes` (bits) has got exactly one piece of news, nobody else any. */
 static void news_went_to(unsigned front, uint64_t nodes)
@@ -26,7 +26,7 @@ static uint64_t reports_to(unsigned front, unsigned node)
     uint64_t nodes = 0;
     for (;;) {
         const struct letter *letter =
-            mail_take(&fronts.front[front].mail, node, GW__TALK_REPORTED);
+            mail_take(&fronts.front[front].mail, node, GW__PROTOCOL_REPORTED);
         if (!letter)
             return nodes;
         ck_assert_int_eq(
@@ -143,8 +143,8 @@ START_TEST(when_a_flush_closes_the_reports_follow_the_news)
     ck_assert_uint_eq(reports_to(0, 1), 0);
     fronts_report(3, 0);
     const struct mail *mail = &fronts.front[0].mail;
-    ck_assert_uint_eq(mail->sent[0].data[0], GW__TALK_NEWS);
-    ck_assert_uint_eq(mail->sent[1].data[0], GW__TALK_REPORTED);
+    ck_assert_uint_eq(mail->sent[0].data[0], GW__PROTOCOL_NEWS);
+    ck_assert_uint_eq(mail->sent[1].data[0], GW__PROTOCOL_REPORTED);
     ck_assert_uint_eq(reports_to(0, 0), 11);
     ck_assert_uint_eq(reports_to(0, 1), 11);
     ck_assert_uint_eq(reports_to(0, 3), 11);

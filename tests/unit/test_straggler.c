@@ -36,7 +36,7 @@ static struct gw_ps_mode record(const struct gw_straggler_round *round)
 START_TEST(a_policy_is_told_of_each_round)
 {
     static const struct gw_straggler policy = {.choose = record};
-    struct gw__rehearsal r = play_how(4, "bsp", 50);
+    struct gw__clock_sim r = play_how(4, "bsp", 50);
     r.straggler = &policy;
     asked = 0;
     play_times(4, "fixed:1s", "2:3");
@@ -59,7 +59,7 @@ END_TEST
 START_TEST(a_policy_is_told_who_is_late)
 {
     static const struct gw_straggler policy = {.choose = record};
-    struct gw__rehearsal r = play_how(4, "kofn:3", 50);
+    struct gw__clock_sim r = play_how(4, "kofn:3", 50);
     r.straggler = &policy;
     play_times(4, "fixed:1s", "2:3.5");
     play_run(&r, 1);
@@ -72,7 +72,7 @@ END_TEST
 START_TEST(a_policy_is_told_of_asp)
 {
     static const struct gw_straggler policy = {.choose = record};
-    struct gw__rehearsal r = play_how(4, "asp", 50);
+    struct gw__clock_sim r = play_how(4, "asp", 50);
     r.straggler = &policy;
     asked = 0;
     play_times(4, "fixed:1s", NULL);
@@ -93,7 +93,7 @@ static struct gw_ps_mode from_the_fifth(const struct gw_straggler_round *round)
 START_TEST(a_policy_chooses)
 {
     static const struct gw_straggler policy = {.choose = from_the_fifth};
-    struct gw__rehearsal r = play_how(4, "kofn:4", 20);
+    struct gw__clock_sim r = play_how(4, "kofn:4", 20);
     r.straggler = &policy;
     r.give_up = true;
     play_times(4, "fixed:1s", "2:3");
@@ -116,19 +116,19 @@ static struct gw_ps_mode nonsense(const struct gw_straggler_round *round)
 START_TEST(nonsense_is_refused)
 {
     static const struct gw_straggler policy = {.choose = nonsense};
-    struct gw__rehearsal r = play_how(4, "bsp", 20);
+    struct gw__clock_sim r = play_how(4, "bsp", 20);
     r.straggler = &policy;
     play_times(4, "fixed:1s", NULL);
-    ck_assert_int_eq(gw__rehearse(&r, &play_result, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__clock_sim_run(&r, &play_result, &why), GW_EINVAL);
     ck_assert_str_eq(
         why.text,
         "the policy for stragglers, after round 1: kofn:40 wants more "
         "parts than the 4 of a round");
     r = play_how(4, "bsp", 0);
-    ck_assert_int_eq(gw__rehearse(&r, &play_result, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__clock_sim_run(&r, &play_result, &why), GW_EINVAL);
     r = play_how(GW_PS_NODES, "bsp", 1);
     r.workers++;
-    ck_assert_int_eq(gw__rehearse(&r, &play_result, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__clock_sim_run(&r, &play_result, &why), GW_EINVAL);
 }
 END_TEST
 
@@ -147,7 +147,7 @@ START_TEST(modes_wander)
 {
     static const struct gw_straggler policy = {.choose = wander};
     for (uint64_t seed = 1; seed <= 30; seed++) {
-        struct gw__rehearsal r = play_how(5, "bsp", 200);
+        struct gw__clock_sim r = play_how(5, "bsp", 200);
         r.straggler = &policy;
         r.give_up = seed % 2;
         play_times(5, "exp:1s", NULL);
@@ -169,7 +169,7 @@ START_TEST(drop_slowest_drops_the_slowest)
     ck_assert_msg(
         gw_plugin_open(file.path, GW_PLUGIN_STRAGGLER, &plugin, &why) == GW_OK,
         "%s", why.text);
-    struct gw__rehearsal r = play_how(8, "bsp", 1000);
+    struct gw__clock_sim r = play_how(8, "bsp", 1000);
     r.straggler = plugin->straggler;
     play_times(8, "fixed:1s", "0:20@100s-400s");
     play_run(&r, 1);
@@ -196,7 +196,8 @@ static enum gw_err on_granted(void *context, unsigned worker,
     return sim_learn_granted(learn, worker, work, error);
 }
 
-static enum gw_err on_closed(void *context, const struct gw__closing *closing,
+static enum gw_err on_closed(void *context,
+                             const struct gw__round_commit *closing,
                              uint64_t now_ns, struct gw_error *error)
 {
     (void)context;
@@ -217,7 +218,7 @@ static struct gw_task *make_task(void)
 static double loss_of(const struct gw_task *task, const char *mode,
                       uint64_t rounds)
 {
-    struct gw__rehearsal r = play_how(4, mode, rounds);
+    struct gw__clock_sim r = play_how(4, mode, rounds);
     unsigned count;
     r.granted = on_granted;
     r.closed = on_closed;

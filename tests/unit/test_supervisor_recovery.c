@@ -40,7 +40,7 @@ static void end(void)
 /* A view without the member of that rank, and then its decision. */
 static void lose(unsigned rank)
 {
-    struct gw__news before = run->news;
+    struct gw__membership_update before = run->news;
     struct gw__view *view = &run->news.view;
     memmove(view->ring + rank, view->ring + rank + 1,
             (view->ring_count - rank - 1) * sizeof *view->ring);
@@ -53,7 +53,7 @@ static void lose(unsigned rank)
 
 static void decide(enum gw__fate fate, uint64_t op)
 {
-    struct gw__news before = run->news;
+    struct gw__membership_update before = run->news;
     run->news.flushing = false;
     run->news.decision_count = 2;
     for (unsigned i = 0; i < 2; i++) /* the one before was complete */

@@ -52,7 +52,7 @@ static void form_ring(void)
 
 static void lose_last(void)
 {
-    struct gw__news before = run->news;
+    struct gw__membership_update before = run->news;
     run->news.view.ring_count--;
     run->news.view.ring_epoch = ++run->news.view.epoch;
     run->news.flushing = true;
@@ -61,7 +61,7 @@ static void lose_last(void)
 
 static void decide(void)
 {
-    struct gw__news before = run->news;
+    struct gw__membership_update before = run->news;
     run->news.flushing = false;
     recovery_view(run, &before);
 }
@@ -163,7 +163,7 @@ static void form_crew(void)
 
 static void lose_from_crew(unsigned at)
 {
-    struct gw__news before = run->news;
+    struct gw__membership_update before = run->news;
     struct gw__crew_member *crew = run->news.crew;
     memmove(crew + at, crew + at + 1, (3 - at) * sizeof *crew);
     run->news.crew_count--;

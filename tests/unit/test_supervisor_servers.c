@@ -18,7 +18,7 @@ static struct run *run; /* large */
 
 static void join(struct child *child, enum gw__role role, unsigned number)
 {
-    struct gw__news *news = &run->news;
+    struct gw__membership_update *news = &run->news;
     child_init(child, role, number);
     child->crew = child->known = child->noted = true;
     child->pid = 1; /* is never signalled here */
@@ -261,8 +261,8 @@ END_TEST
 
 START_TEST(a_server_is_made_good_when_all_slots_are_served)
 {
-    struct gw__news before = run->news;
-    struct gw__news *news = &run->news;
+    struct gw__membership_update before = run->news;
+    struct gw__membership_update *news = &run->news;
     run->servers[0].pid = 0;
     run->servers[0].ended_ns = gw_now_ns();
     for (unsigned i = 0; i < news->crew_count; i++)

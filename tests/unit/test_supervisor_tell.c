@@ -22,7 +22,7 @@ static size_t heard_count;
 
 static void join(struct child *child, enum gw__role role, unsigned number)
 {
-    struct gw__news *news = &run->news;
+    struct gw__membership_update *news = &run->news;
     child_init(child, role, number);
     child->crew = child->known = child->noted = true;
     child->pid = 1; /* is never signalled here */
@@ -182,7 +182,7 @@ END_TEST
 START_TEST(who_comes_is_told_before_who_goes)
 {
     settle();
-    const struct gw__news before = run->news;
+    const struct gw__membership_update before = run->news;
     run->news.routes.slots[2].learner = SERVER_NODE + 1;
     tell_news(run, &before);
     ck_assert_uint_eq(hear(), 1);
@@ -199,7 +199,7 @@ END_TEST
 START_TEST(a_death_a_departure_and_a_return)
 {
     settle();
-    struct gw__news before = run->news;
+    struct gw__membership_update before = run->news;
     run->news.view.epoch = 6;
     run->news.crew_count = 3; /* the first is the worker 0 */
     memmove(run->news.crew, before.crew + 1, 3 * sizeof *run->news.crew);
@@ -262,7 +262,7 @@ END_TEST
 
 START_TEST(a_ring_tells_for_itself)
 {
-    struct gw__news before = run->news;
+    struct gw__membership_update before = run->news;
     before.crew_count = 0;
     run->options.servers = 0;
     tell_news(run, &before);

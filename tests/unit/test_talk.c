@@ -5,7 +5,7 @@
  */
 #include "registry_pair.h"
 
-#include <cluster/messages/talk.h>
+#include <cluster/messages/protocol.h>
 
 Suite *suite_talk(void);
 
@@ -30,7 +30,7 @@ START_TEST(a_hello_comes_out_as_it_went_in)
     uint8_t data[64];
     size_t used = gw__hello_encode(&in, data, sizeof data);
     ck_assert_uint_eq(used, 41);
-    ck_assert_uint_eq(data[0], GW__TALK_HELLO);
+    ck_assert_uint_eq(data[0], GW__PROTOCOL_HELLO);
     ONLY_WHOLE(gw__hello_decode, data, used, &out);
     ck_assert(gw__id_equal(out.incarnation, in.incarnation));
     ck_assert_uint_eq(out.index, 3);
@@ -63,14 +63,14 @@ START_TEST(an_answer_is_of_a_client_and_a_sequence)
 {
     struct gw__answer answer = {.code = GW_EINVAL, .epoch = 4, .text = "no"};
     uint8_t data[GW__REPLY_BYTES_MAX + 1], bytes[GW__ANSWER_BYTES_MAX];
-    struct gw__reply out, in = {.talk = GW__TALK_ANSWER,
+    struct gw__reply out, in = {.talk = GW__PROTOCOL_ANSWER,
                                 .client = {5, 6},
                                 .sequence = 7,
                                 .answer = bytes};
     in.answer_bytes = gw__answer_encode(&answer, bytes);
     size_t used = gw__reply_encode(&in, data, GW__REPLY_BYTES_MAX);
     ONLY_WHOLE(gw__reply_decode, data, used, &out);
-    ck_assert_int_eq(out.talk, GW__TALK_ANSWER);
+    ck_assert_int_eq(out.talk, GW__PROTOCOL_ANSWER);
     ck_assert(gw__id_equal(out.client, in.client));
     ck_assert_uint_eq(out.sequence, 7);
     ck_assert_uint_eq(out.answer_bytes, in.answer_bytes);
@@ -81,7 +81,7 @@ END_TEST
 
 START_TEST(a_redirect_names_a_node_or_nobody)
 {
-    struct gw__reply out, in = {.talk = GW__TALK_REDIRECT,
+    struct gw__reply out, in = {.talk = GW__PROTOCOL_REDIRECT,
                                 .client = {5, 6},
                                 .sequence = 7,
                                 .leader = GW__NODES_MAX};
@@ -124,18 +124,18 @@ END_TEST
 
 /* ---- news ---- */
 
-static struct gw__news news;
+static struct gw__membership_update news;
 static uint8_t bytes[GW__MESSAGE_MAX + 1], again[GW__MESSAGE_MAX];
 
 static size_t encode_for(unsigned node)
 {
-    gw__news_make(pair.first, node, true, &news);
-    return gw__news_encode(&news, bytes, GW__MESSAGE_MAX);
+    gw__membership_update_make(pair.first, node, true, &news);
+    return gw__membership_update_encode(&news, bytes, GW__MESSAGE_MAX);
 }
 
 START_TEST(news_says_what_the_registry_says)
 {
-    static struct gw__news out;
+    static struct gw__membership_update out;
     pair_ring_of(4);
     pair_join(9, 0, GW__WORKER);
     pair_accuse(pair_process(0, 0), pair_process(2, 0), true);
@@ -143,7 +143,7 @@ START_TEST(news_says_what_the_registry_says)
         if (i != 2)
             pair_report(i, 6, 0, 0, 0);
     size_t used = encode_for(2);
-    ONLY_WHOLE(gw__news_decode, bytes, used, &out);
+    ONLY_WHOLE(gw__membership_update_decode, bytes, used, &out);
     ck_assert_uint_eq(out.index, pair.first->index);
     ck_assert_uint_eq(out.time_ms, pair.first->time_ms);
     ck_assert(out.leader);
@@ -163,7 +163,7 @@ START_TEST(news_says_what_the_registry_says)
     ck_assert_uint_eq(out.joiners[0].node, 9);
     ck_assert_int_eq(out.state, GW__CONVICTED);
     ck_assert_uint_eq(out.incarnation.low, 2);
-    ck_assert_uint_eq(gw__news_encode(&news, bytes, used - 1), 0);
+    ck_assert_uint_eq(gw__membership_update_encode(&news, bytes, used - 1), 0);
     encode_for(50);
     ck_assert_int_eq(news.state, GW__NO_MEMBER);
 }
@@ -203,7 +203,7 @@ END_TEST
 
 START_TEST(the_largest_news_fits)
 {
-    static struct gw__news out;
+    static struct gw__membership_update out;
     struct gw__command join = {.kind = GW__CMD_REGISTER,
                                .join = {.role = GW__WORKER, .ring = true}};
     struct gw__command all = {.kind = GW__CMD_ADMIT};
@@ -219,16 +219,18 @@ START_TEST(the_largest_news_fits)
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         news.joiners[i].incarnation.low = 1;
     news.joiner_count = GW__NODES_MAX;
-    news.decision_count = GW__NEWS_DECISIONS;
-    for (unsigned i = 0; i < GW__NEWS_DECISIONS; i++)
+    news.decision_count = GW__MEMBERSHIP_UPDATE_DECISIONS;
+    for (unsigned i = 0; i < GW__MEMBERSHIP_UPDATE_DECISIONS; i++)
         for (unsigned j = 0; j < GW__NODES_MAX; j++)
             news.decisions[i].origin[news.decisions[i].origin_count++] =
                 (uint8_t)j;
-    size_t used = gw__news_encode(&news, bytes, GW__MESSAGE_MAX);
+    size_t used = gw__membership_update_encode(&news, bytes, GW__MESSAGE_MAX);
     ck_assert_uint_gt(used, 10000);
     ck_assert_uint_lt(used, GW__MESSAGE_MAX / 4);
-    ck_assert_int_eq(gw__news_decode(bytes, used, &out, NULL), GW_OK);
-    ck_assert_uint_eq(gw__news_encode(&out, again, sizeof again), used);
+    ck_assert_int_eq(gw__membership_update_decode(bytes, used, &out, NULL),
+                     GW_OK);
+    ck_assert_uint_eq(gw__membership_update_encode(&out, again, sizeof again),
+                      used);
     ck_assert_mem_eq(again, bytes, used);
 }
 END_TEST
@@ -236,13 +238,13 @@ END_TEST
 /* A full parameter server: 64 slots, 16 tables, 48 servers and workers. */
 START_TEST(a_full_parameter_server_fits)
 {
-    static struct gw__news out;
+    static struct gw__membership_update out;
     struct gw__command join = {.kind = GW__CMD_REGISTER};
     struct gw__command table = {.kind = GW__CMD_TABLE, .table = {.width = 1}};
     memset(join.join.endpoint, 'e', GW__ENDPOINT_MAX - 1);
     memset(table.table.name, 't', GW_PS_NAME_MAX - 1);
     encode_for(0);
-    size_t empty = gw__news_encode(&news, bytes, GW__MESSAGE_MAX);
+    size_t empty = gw__membership_update_encode(&news, bytes, GW__MESSAGE_MAX);
     ck_assert_uint_lt(empty, 100);
     ck_assert_int_eq(pair_apply((struct gw__command){.kind = GW__CMD_ROUTES,
                                                      .routes = {64, 5, 16}}),
@@ -261,27 +263,29 @@ START_TEST(a_full_parameter_server_fits)
     ck_assert_uint_eq(news.crew[20].node, 20);
     ck_assert_int_eq(news.crew[20].role, GW__WORKER);
     ck_assert_int_eq(news.state, GW__ACTIVE);
-    size_t used = gw__news_encode(&news, bytes, GW__MESSAGE_MAX);
+    size_t used = gw__membership_update_encode(&news, bytes, GW__MESSAGE_MAX);
     ck_assert_uint_gt(used, 8000);
     ck_assert_uint_lt(used, GW__MESSAGE_MAX / 4);
-    ck_assert_int_eq(gw__news_decode(bytes, used, &out, NULL), GW_OK);
+    ck_assert_int_eq(gw__membership_update_decode(bytes, used, &out, NULL),
+                     GW_OK);
     ck_assert_uint_eq(out.routes.slots[63].count, 5);
     ck_assert_str_eq(out.routes.tables[15].name, table.table.name);
-    ck_assert_uint_eq(gw__news_encode(&out, again, sizeof again), used);
+    ck_assert_uint_eq(gw__membership_update_encode(&out, again, sizeof again),
+                      used);
     ck_assert_mem_eq(again, bytes, used);
 }
 END_TEST
 
 START_TEST(the_mark_changes_with_what_concerns_members)
 {
-    uint64_t mark = gw__news_mark(pair.first);
+    uint64_t mark = gw__membership_update_mark(pair.first);
 #define CHANGES(act)                                                           \
     act;                                                                       \
-    ck_assert_uint_ne(gw__news_mark(pair.first), mark);                        \
-    mark = gw__news_mark(pair.first)
+    ck_assert_uint_ne(gw__membership_update_mark(pair.first), mark);           \
+    mark = gw__membership_update_mark(pair.first)
 #define STAYS(act)                                                             \
     act;                                                                       \
-    ck_assert_uint_eq(gw__news_mark(pair.first), mark)
+    ck_assert_uint_eq(gw__membership_update_mark(pair.first), mark)
     CHANGES(pair_join(0, 0, GW__WORKER));
     CHANGES(pair_join(0, 1, GW__WORKER));
     CHANGES(pair_admit(0, 1, 0));

@@ -2,7 +2,7 @@
  *
  * Watching peers' processes: ends are told, once, and nobody else's.
  */
-#include "wire/watch_look.h"
+#include "wire/process_look.h"
 
 #include <check.h>
 #include <poll.h>
@@ -15,13 +15,13 @@
 Suite *suite_watch_processes(void);
 
 /* A child that lives until it is killed; its id through a pipe. */
-static pid_t spawn(struct gw__watch_id *id)
+static pid_t spawn(struct gw__process_watch_id *id)
 {
     int channel[2];
     ck_assert_int_eq(pipe(channel), 0);
     pid_t child = fork();
     if (child == 0) {
-        gw__watch_self(id);
+        gw__process_watch_self(id);
         prctl(PR_SET_NAME, GW__CONTROL_THREAD);
         (void)!write(channel[1], id, sizeof *id);
         for (;;)
@@ -33,29 +33,29 @@ static pid_t spawn(struct gw__watch_id *id)
     return child;
 }
 
-static int await_end(struct gw__watch *watch)
+static int await_end(struct gw__process_watch *watch)
 {
     struct pollfd wake = {.fd = watch->fd, .events = POLLIN};
     ck_assert_int_eq(poll(&wake, 1, 5000), 1);
-    return gw__watch_poll(watch);
+    return gw__process_watch_poll(watch);
 }
 
 START_TEST(an_end_is_told_once)
 {
-    struct gw__watch watch;
-    struct gw__watch_id ids[2];
+    struct gw__process_watch watch;
+    struct gw__process_watch_id ids[2];
     pid_t children[2] = {spawn(&ids[0]), spawn(&ids[1])};
-    ck_assert_int_eq(gw__watch_init(&watch, 8, NULL), GW_OK);
-    ck_assert_int_eq(gw__watch_add(&watch, 3, &ids[0], NULL), GW_OK);
-    ck_assert_int_eq(gw__watch_add(&watch, 5, &ids[1], NULL), GW_OK);
-    ck_assert_int_eq(gw__watch_poll(&watch), -1);
+    ck_assert_int_eq(gw__process_watch_init(&watch, 8, NULL), GW_OK);
+    ck_assert_int_eq(gw__process_watch_add(&watch, 3, &ids[0], NULL), GW_OK);
+    ck_assert_int_eq(gw__process_watch_add(&watch, 5, &ids[1], NULL), GW_OK);
+    ck_assert_int_eq(gw__process_watch_poll(&watch), -1);
     kill(children[1], SIGKILL); /* and it stays a zombie */
     ck_assert_int_eq(await_end(&watch), 5);
-    ck_assert_int_eq(gw__watch_poll(&watch), -1);
+    ck_assert_int_eq(gw__process_watch_poll(&watch), -1);
     kill(children[0], SIGKILL);
     ck_assert_int_eq(await_end(&watch), 3);
-    ck_assert_int_eq(gw__watch_poll(&watch), -1);
-    gw__watch_fini(&watch);
+    ck_assert_int_eq(gw__process_watch_poll(&watch), -1);
+    gw__process_watch_fini(&watch);
     for (int i = 0; i < 2; i++)
         waitpid(children[i], NULL, 0);
 }
@@ -63,22 +63,22 @@ END_TEST
 
 START_TEST(who_ended_before_is_told_at_once)
 {
-    struct gw__watch watch;
-    struct gw__watch_id zombie, gone;
+    struct gw__process_watch watch;
+    struct gw__process_watch_id zombie, gone;
     pid_t first = spawn(&zombie), second = spawn(&gone);
     siginfo_t info;
     kill(first, SIGKILL);
     kill(second, SIGKILL);
     waitpid(second, NULL, 0);
     waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT);
-    ck_assert_int_eq(gw__watch_init(&watch, 2, NULL), GW_OK);
-    ck_assert_int_eq(gw__watch_add(&watch, 0, &zombie, NULL), GW_OK);
-    ck_assert_int_eq(gw__watch_add(&watch, 1, &gone, NULL), GW_OK);
-    int told = gw__watch_poll(&watch);
+    ck_assert_int_eq(gw__process_watch_init(&watch, 2, NULL), GW_OK);
+    ck_assert_int_eq(gw__process_watch_add(&watch, 0, &zombie, NULL), GW_OK);
+    ck_assert_int_eq(gw__process_watch_add(&watch, 1, &gone, NULL), GW_OK);
+    int told = gw__process_watch_poll(&watch);
     ck_assert(told == 0 || told == 1);
-    ck_assert_int_eq(gw__watch_poll(&watch), 1 - told);
-    ck_assert_int_eq(gw__watch_poll(&watch), -1);
-    gw__watch_fini(&watch);
+    ck_assert_int_eq(gw__process_watch_poll(&watch), 1 - told);
+    ck_assert_int_eq(gw__process_watch_poll(&watch), -1);
+    gw__process_watch_fini(&watch);
     waitpid(first, NULL, 0);
 }
 END_TEST
@@ -86,15 +86,15 @@ END_TEST
 /* The pid lives, but it is not the process that announced itself. */
 START_TEST(a_pid_that_came_again_is_an_end)
 {
-    struct gw__watch watch;
-    struct gw__watch_id id;
+    struct gw__process_watch watch;
+    struct gw__process_watch_id id;
     pid_t child = spawn(&id);
     id.start--;
-    ck_assert_int_eq(gw__watch_init(&watch, 1, NULL), GW_OK);
-    ck_assert_int_eq(gw__watch_add(&watch, 0, &id, NULL), GW_OK);
-    ck_assert_int_eq(gw__watch_poll(&watch), 0);
-    ck_assert_int_eq(gw__watch_poll(&watch), -1);
-    gw__watch_fini(&watch);
+    ck_assert_int_eq(gw__process_watch_init(&watch, 1, NULL), GW_OK);
+    ck_assert_int_eq(gw__process_watch_add(&watch, 0, &id, NULL), GW_OK);
+    ck_assert_int_eq(gw__process_watch_poll(&watch), 0);
+    ck_assert_int_eq(gw__process_watch_poll(&watch), -1);
+    gw__process_watch_fini(&watch);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
 }
@@ -102,20 +102,20 @@ END_TEST
 
 START_TEST(oneself_is_not_watched_and_strangers_cannot_be)
 {
-    struct gw__watch watch;
-    struct gw__watch_id id;
+    struct gw__process_watch watch;
+    struct gw__process_watch_id id;
     struct gw_error why;
-    gw__watch_self(&id);
-    ck_assert_int_eq(gw__watch_init(&watch, 2, NULL), GW_OK);
-    ck_assert_int_eq(gw__watch_add(&watch, 0, &id, &why), GW_OK);
+    gw__process_watch_self(&id);
+    ck_assert_int_eq(gw__process_watch_init(&watch, 2, NULL), GW_OK);
+    ck_assert_int_eq(gw__process_watch_add(&watch, 0, &id, &why), GW_OK);
     id.host++;
-    ck_assert_int_eq(gw__watch_add(&watch, 1, &id, &why), GW_ENOTSUP);
+    ck_assert_int_eq(gw__process_watch_add(&watch, 1, &id, &why), GW_ENOTSUP);
     ck_assert_str_eq(why.text,
                      "rank 1 is on another host or in another pid namespace");
     ck_assert_int_eq(watch.fd, -1);
-    ck_assert_int_eq(gw__watch_poll(&watch), -1);
-    gw__watch_fini(&watch);
-    gw__watch_fini(&watch);
+    ck_assert_int_eq(gw__process_watch_poll(&watch), -1);
+    gw__process_watch_fini(&watch);
+    gw__process_watch_fini(&watch);
 }
 END_TEST
 
@@ -123,33 +123,33 @@ END_TEST
 
 START_TEST(a_look_tells_stopped_from_awake)
 {
-    struct gw__watch_look look = {.count = 0};
-    struct gw__watch_seen seen;
-    struct gw__watch_id id;
+    struct gw__process_watch_look look = {.count = 0};
+    struct gw__process_watch_seen seen;
+    struct gw__process_watch_id id;
     pid_t child = spawn(&id);
-    gw__watch_look(&look, &id, gw_now_ns(), &seen);
-    ck_assert_int_eq(seen.state, GW__WATCH_AWAKE);
+    gw__process_watch_look(&look, &id, gw_now_ns(), &seen);
+    ck_assert_int_eq(seen.state, GW__PROCESS_WATCH_AWAKE);
     kill(child, SIGSTOP);
     waitpid(child, NULL, WUNTRACED);
-    gw__watch_look(&look, &id, gw_now_ns(), &seen);
-    ck_assert_int_eq(seen.state, GW__WATCH_STOPPED);
+    gw__process_watch_look(&look, &id, gw_now_ns(), &seen);
+    ck_assert_int_eq(seen.state, GW__PROCESS_WATCH_STOPPED);
     ck_assert_uint_eq(seen.waited_ns, 0);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    gw__watch_look(&look, &id, gw_now_ns(), &seen);
-    ck_assert_int_eq(seen.state, GW__WATCH_ENDED);
+    gw__process_watch_look(&look, &id, gw_now_ns(), &seen);
+    ck_assert_int_eq(seen.state, GW__PROCESS_WATCH_ENDED);
 }
 END_TEST
 
 START_TEST(a_look_at_a_pid_that_came_again_is_an_end)
 {
-    struct gw__watch_look look = {.count = 0};
-    struct gw__watch_seen seen;
-    struct gw__watch_id id;
-    gw__watch_self(&id);
+    struct gw__process_watch_look look = {.count = 0};
+    struct gw__process_watch_seen seen;
+    struct gw__process_watch_id id;
+    gw__process_watch_self(&id);
     id.start--;
-    gw__watch_look(&look, &id, gw_now_ns(), &seen);
-    ck_assert_int_eq(seen.state, GW__WATCH_ENDED);
+    gw__process_watch_look(&look, &id, gw_now_ns(), &seen);
+    ck_assert_int_eq(seen.state, GW__PROCESS_WATCH_ENDED);
 }
 END_TEST
 
@@ -160,7 +160,7 @@ static void spin(int number)
         ;
 }
 
-static pid_t spin_on_cpu(int cpu, struct gw__watch_id *id)
+static pid_t spin_on_cpu(int cpu, struct gw__process_watch_id *id)
 {
     cpu_set_t one;
     pid_t child = spawn(id);
@@ -174,19 +174,19 @@ static pid_t spin_on_cpu(int cpu, struct gw__watch_id *id)
 /* Two that never sleep share one CPU. */
 START_TEST(a_look_tells_who_waits_for_a_cpu)
 {
-    struct gw__watch_look look = {.count = 0};
-    struct gw__watch_seen seen = {.waited_ns = 0};
-    struct gw__watch_id ids[2];
+    struct gw__process_watch_look look = {.count = 0};
+    struct gw__process_watch_seen seen = {.waited_ns = 0};
+    struct gw__process_watch_id ids[2];
     int cpu = sched_getcpu();
     signal(SIGUSR1, spin);
     pid_t children[2] = {spin_on_cpu(cpu, &ids[0]), spin_on_cpu(cpu, &ids[1])};
-    gw__watch_look(&look, &ids[0], gw_now_ns(), &seen);
+    gw__process_watch_look(&look, &ids[0], gw_now_ns(), &seen);
     /* Both within a slice of the other's, which may be 3 ms. */
     for (unsigned i = 0; i < 20000 && seen.waited_ns == 0; i++) {
         poll(NULL, 0, 1);
-        gw__watch_look(&look, &ids[0], gw_now_ns(), &seen);
+        gw__process_watch_look(&look, &ids[0], gw_now_ns(), &seen);
     }
-    ck_assert_int_eq(seen.state, GW__WATCH_AWAKE);
+    ck_assert_int_eq(seen.state, GW__PROCESS_WATCH_AWAKE);
     ck_assert_uint_gt(seen.waited_ns, 0);
     for (int i = 0; i < 2; i++) {
         kill(children[i], SIGKILL);

@@ -4,7 +4,7 @@
  * none, and what storing keeps of the old ones. Of several ranks see
  * test_winners_ranks.c.
  */
-#include "coll/cost/winners.h"
+#include "coll/cost/tuning_table.h"
 
 #include <gradwire/gradwire.h>
 
@@ -83,10 +83,10 @@ START_TEST(sizes_are_of_the_whole_buffer)
                "\"algo\":\"ring\"}");
     ck_assert_str_eq(chosen("tcp", GW_ALLGATHER, 4, 64), "ring");
     ck_assert_str_ne(chosen("tcp", GW_ALLGATHER, 4, 256), "ring");
-    ck_assert_uint_eq(gw__winners_bytes(GW_ALLGATHER, 4, 64, 4), 1024);
-    ck_assert_uint_eq(gw__winners_bytes(GW_ALLREDUCE, 4, 64, 4), 256);
-    ck_assert_uint_eq(gw__winners_bytes(GW_BARRIER, 4, 64, 4), 0);
-    ck_assert_uint_eq(gw__winners_bytes(GW_ALLTOALL, 4, SIZE_MAX / 8, 4),
+    ck_assert_uint_eq(gw__tuning_table_bytes(GW_ALLGATHER, 4, 64, 4), 1024);
+    ck_assert_uint_eq(gw__tuning_table_bytes(GW_ALLREDUCE, 4, 64, 4), 256);
+    ck_assert_uint_eq(gw__tuning_table_bytes(GW_BARRIER, 4, 64, 4), 0);
+    ck_assert_uint_eq(gw__tuning_table_bytes(GW_ALLTOALL, 4, SIZE_MAX / 8, 4),
                       UINT64_MAX);
 }
 END_TEST

@@ -3,7 +3,7 @@
  * Rules of the calibration file between ranks: all go by those of rank 0,
  * whatever their own files say, and what another process says is looked at.
  */
-#include "coll/cost/winners.h"
+#include "coll/cost/tuning_table.h"
 
 #include <gradwire/gradwire.h>
 
@@ -18,13 +18,13 @@ Suite *suite_winners_ranks(void);
 /* What another process says is looked at before it is an index. */
 START_TEST(told_rules_are_checked)
 {
-    struct gw__winners told = {.count = UINT64_MAX}, taken;
+    struct gw__tuning_table told = {.count = UINT64_MAX}, taken;
     size_t algos;
     (void)gw_algo_list(&algos);
-    for (unsigned i = 0; i < GW__WINNERS_MAX; i++)
+    for (unsigned i = 0; i < GW__TUNING_TABLE_MAX; i++)
         told.list[i] = (struct gw__winner){0, UINT64_MAX, algos + i};
     told.list[5].algo = 0;
-    gw__winners_take(&taken, &told);
+    gw__tuning_table_take(&taken, &told);
     ck_assert_uint_eq(taken.count, 1);
     ck_assert_uint_eq(taken.list[0].algo, 0);
 }
@@ -35,14 +35,14 @@ START_TEST(a_communicator_takes_as_many_as_it_can)
     json_t *file = json_pack("{s:{s:{s:[]}}}", "rules", "tcp", "allreduce");
     json_t *rules = json_object_get(
         json_object_get(json_object_get(file, "rules"), "tcp"), "allreduce");
-    struct gw__winners winners;
-    for (int i = 0; i < 2 * GW__WINNERS_MAX; i++)
+    struct gw__tuning_table winners;
+    for (int i = 0; i < 2 * GW__TUNING_TABLE_MAX; i++)
         json_array_append_new(rules, json_pack("{s:i,s:i,s:i,s:s}", "ranks", 4,
                                                "from_bytes", i, "to_bytes", i,
                                                "algo", "ring"));
-    gw__winners_of(file, "tcp", 4, &winners);
-    ck_assert_uint_eq(winners.count, GW__WINNERS_MAX);
-    gw__winners_of(file, "tcp", 2, &winners);
+    gw__tuning_table_of(file, "tcp", 4, &winners);
+    ck_assert_uint_eq(winners.count, GW__TUNING_TABLE_MAX);
+    gw__tuning_table_of(file, "tcp", 2, &winners);
     ck_assert_uint_eq(winners.count, 0);
     json_decref(file);
 }

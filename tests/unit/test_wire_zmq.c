@@ -26,7 +26,7 @@ START_TEST(a_stranger_is_not_taken_for_a_rank)
 {
     struct gw_comm_config config = crew_config("ipc", 0, 2);
     struct gw__wire *wire;
-    struct gw__zmq_card card = {0};
+    struct gw__zmq_endpoint_address card = {0};
     struct gw_error why;
     char endpoint[128];
     ck_assert_int_eq(gw__wire_open(&config, &wire, &why), GW_OK);
@@ -164,8 +164,8 @@ START_TEST(a_far_peer_is_lost_with_its_connection)
     struct gw_error why;
     crew_start_with_child(&crew, names[_i], 2, 1, be_idle, NULL);
     struct gw__zmq *zmq = gw__zmq_of(crew.wires[0]);
-    gw__watch_fini(&zmq->watch);
-    ck_assert_int_eq(gw__watch_init(&zmq->watch, 2, &why), GW_OK);
+    gw__process_watch_fini(&zmq->watch);
+    ck_assert_int_eq(gw__process_watch_init(&zmq->watch, 2, &why), GW_OK);
     kill(crew.child, SIGKILL);
     ck_assert_int_eq(crew_await_failure(crew.wires[0], 1000, &why), GW_ELOST);
     ck_assert_str_eq(why.text, "rank 1 lost: its connection ended");

@@ -79,13 +79,13 @@ static void add_up(const struct gw_ring_call *calls, uint64_t contributors,
     for (unsigned m = 0; m < MEMBERS; m++)
         if (contributors >> m & 1)
             sources[count++] = calls[m].in;
-    gw_fold(&(struct gw_fold){.sources = sources,
-                              .dests = &out,
-                              .source_count = count,
-                              .dest_count = 1,
-                              .count = calls[0].count,
-                              .type = calls[0].type,
-                              .op = calls[0].op});
+    gw_reduce_local(&(struct gw_reduce_local){.sources = sources,
+                                              .dests = &out,
+                                              .source_count = count,
+                                              .dest_count = 1,
+                                              .count = calls[0].count,
+                                              .type = calls[0].type,
+                                              .op = calls[0].op});
 }
 
 /* One op in which the members `present` stand in the ring, and those of them

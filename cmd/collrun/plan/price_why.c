@@ -47,7 +47,7 @@ static void explain_costs(struct output *output,
 }
 
 /* "turns 6 x 13 = 78.2" and so on, the largest first. */
-static void list_lines(struct gw_bill_line *lines, size_t count, char *text,
+static void list_lines(struct gw_cost_line *lines, size_t count, char *text,
                        size_t room)
 {
     size_t used = strlen(text);
@@ -57,7 +57,7 @@ static void list_lines(struct gw_bill_line *lines, size_t count, char *text,
             if (lines[i].us > lines[most].us)
                 most = i;
         const char *what;
-        struct gw_bill_line line = lines[most];
+        struct gw_cost_line line = lines[most];
         lines[most] = lines[left - 1];
         (void)gw_figure_name(line.figure, &what);
         int n =
@@ -77,9 +77,10 @@ static void explain_bills(struct output *output,
     size_t found = choose(question, question->bytes, best);
     for (size_t i = 0; i < found && i < BILLS; i++) {
         char text[512];
-        struct gw_bill_line lines[GW_FIGURES_MAX];
-        size_t count = gw_bill(question->wire, best[i].algo, question->ranks,
-                               question->count, question->elem_bytes, lines);
+        struct gw_cost_line lines[GW_FIGURES_MAX];
+        size_t count =
+            gw_cost_breakdown(question->wire, best[i].algo, question->ranks,
+                              question->count, question->elem_bytes, lines);
         if (count == 0)
             return;
         snprintf(text, sizeof text, "%s %.2f us = ", best[i].algo->name,

@@ -5,7 +5,7 @@
  * sender, beta a byte of memory that all share, gamma a byte reduced.
  *
  * How long a call takes there is no matter of links, but of what wakes whom, of
- * caches and of cores that ranks share; that is the bill's (gw_bill), which was
+ * caches and of cores that ranks share; that is the bill's (gw_cost_breakdown), which was
  * fitted to measured runs. There is one model of this machine, not two: the
  * simulation tells in which order things happen, and its clock is stretched so
  * that it ends when the bill says. All costs are stretched alike, which changes

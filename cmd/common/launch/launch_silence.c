@@ -9,7 +9,7 @@
  */
 #include "launch_parts.h"
 
-#include <wire/watch_look.h>
+#include <wire/process_look.h>
 
 #include <limits.h>
 
@@ -42,7 +42,7 @@ bool attention_misses(const struct attention *attention, uint64_t heard_ns)
 /* What cannot be seen is taken for stopped. */
 static bool is_stopped(pid_t pid)
 {
-    return gw__watch_state((uint32_t)pid, 0) != GW__WATCH_AWAKE;
+    return gw__process_watch_state((uint32_t)pid, 0) != GW__PROCESS_WATCH_AWAKE;
 }
 
 unsigned attention_convicts(const struct attention *attention,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * psnode sim: what stragglers cost in each mode, in virtual time. The clock is
- * the one that servers run (lib/ps/clock/rehearse.h), the times are drawn, and with a
+ * the one that servers run (lib/ps/clock/clock_sim.h), the times are drawn, and with a
  * model gradients are computed, each from the parameters that its worker would
  * have pulled. Several modes are rehearsed with the same draws, one after the
  * other.
@@ -71,13 +71,13 @@ struct simulation {
     enum sim_by by;
     struct named_mode modes[MODES_MAX];
     unsigned mode_count;
-    struct gw__rehearsal how;
+    struct gw__clock_sim how;
     struct sim_times times;
     struct gw_task *task; /* NULL: no model */
     struct sim_learn *learn;
     struct gw_plugin *plugin;
     struct output *output;
-    struct gw__rehearsed result;
+    struct gw__clock_sim_result result;
 };
 
 /* ---- what the rehearsal calls ---- */
@@ -98,7 +98,8 @@ static enum gw_err on_granted(void *context, unsigned worker,
     return s->learn ? sim_learn_granted(s->learn, worker, work, why) : GW_OK;
 }
 
-static enum gw_err on_closed(void *context, const struct gw__closing *closing,
+static enum gw_err on_closed(void *context,
+                             const struct gw__round_commit *closing,
                              uint64_t now_ns, struct gw_error *why)
 {
     struct simulation *s = context;
@@ -133,7 +134,7 @@ static enum gw_err run_mode(struct simulation *s,
         return code;
     progress("%s: %u workers, %u rounds", mode, s->how.workers, rounds);
     sim_times_begin(&s->times, common.seed);
-    code = gw__rehearse(&s->how, &s->result, why);
+    code = gw__clock_sim_run(&s->how, &s->result, why);
     progress("%s", "");
     if (!code)
         put(s, mode);
@@ -241,7 +242,7 @@ static enum gw_err prepare(struct simulation *s, int count, char **operands,
         code = gw_plugin_open(straggler, GW_PLUGIN_STRAGGLER, &s->plugin, why);
     if (!code)
         code = load_model(s, count, operands, why);
-    s->how = (struct gw__rehearsal){
+    s->how = (struct gw__clock_sim){
         .workers = workers,
         .parts = parts,
         .rounds = rounds,

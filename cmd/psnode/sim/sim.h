@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode sim: the servers' own clock in virtual time (lib/ps/clock/rehearse.h), with
+ * psnode sim: the servers' own clock in virtual time (lib/ps/clock/clock_sim.h), with
  * workers whose times are drawn at random. The parts:
  *
  *   sim.c         options, and one rehearsal a mode
@@ -14,7 +14,7 @@
 #include "common/output.h"
 #include "psnode/train/train.h"
 
-#include <ps/clock/rehearse.h>
+#include <ps/clock/clock_sim.h>
 
 /* ---- sim_times.c ---- */
 
@@ -57,7 +57,7 @@ GW_MUST_CHECK enum gw_err sim_slow_parse(const char *text, unsigned workers,
 /* Each worker has a stream of its own, so that modes are compared by the same
  * draws. */
 void sim_times_begin(struct sim_times *times, uint64_t seed);
-/* For struct gw__rehearsal; the context is a struct sim_times. */
+/* For struct gw__clock_sim; the context is a struct sim_times. */
 uint64_t sim_times_draw(struct sim_times *times, unsigned worker,
                         uint64_t now_ns);
 
@@ -77,15 +77,15 @@ GW_MUST_CHECK enum gw_err
 sim_learn_new(const struct gw_task *task, unsigned parts, uint64_t rounds,
               unsigned points, struct sim_learn **learn, struct gw_error *why);
 void sim_learn_destroy(struct sim_learn **learn);
-/* As of struct gw__rehearsal. */
+/* As of struct gw__clock_sim. */
 GW_MUST_CHECK enum gw_err sim_learn_granted(struct sim_learn *learn,
                                             unsigned worker,
                                             const struct gw_ps_work *work,
                                             struct gw_error *why);
-GW_MUST_CHECK enum gw_err sim_learn_closed(struct sim_learn *learn,
-                                           const struct gw__closing *closing,
-                                           uint64_t now_ns,
-                                           struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+sim_learn_closed(struct sim_learn *learn,
+                 const struct gw__round_commit *closing, uint64_t now_ns,
+                 struct gw_error *why);
 /* The loss of the test set (of the train set, if there is none) over time. */
 const struct sim_point *sim_learn_points(const struct sim_learn *learn,
                                          unsigned *count);
@@ -96,7 +96,7 @@ enum sim_by { SIM_BY_MODE, SIM_BY_WORKER, SIM_BY_STALENESS, SIM_BY_TIME };
 
 struct sim_outcome {
     const char *mode;
-    const struct gw__rehearsed *rehearsed;
+    const struct gw__clock_sim_result *rehearsed;
     unsigned workers;
     uint64_t rounds;
     const struct sim_point *points;

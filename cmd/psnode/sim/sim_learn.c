@@ -192,8 +192,8 @@ static enum gw_err push(struct sim_learn *learn, struct pushed *pushed,
 }
 
 enum gw_err sim_learn_closed(struct sim_learn *learn,
-                             const struct gw__closing *closing, uint64_t now_ns,
-                             struct gw_error *why)
+                             const struct gw__round_commit *closing,
+                             uint64_t now_ns, struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     uint64_t before = learn->closed / learn->each;

@@ -184,7 +184,8 @@ enum gw_err control_error(struct run *run, struct gw_error *why)
 
 /* ---- news ---- */
 
-static void look_for_loss(struct run *run, const struct gw__news *before)
+static void look_for_loss(struct run *run,
+                          const struct gw__membership_update *before)
 {
     if (before->view.ring_count == 0 || run->news.view.ring_count > 0 ||
         run->ending)
@@ -209,7 +210,7 @@ static void take_events(struct run *run)
 void control_take(struct run *run)
 {
     struct control *control = run->control;
-    const struct gw__news before = run->news;
+    const struct gw__membership_update before = run->news;
     eventfd_t told;
     eventfd_read(control->fd, &told);
     take_events(run);
@@ -266,7 +267,7 @@ void control_accuse(struct run *run)
 
 /* ---- the first members ---- */
 
-static bool find_joiner(const struct gw__news *news, unsigned node,
+static bool find_joiner(const struct gw__membership_update *news, unsigned node,
                         struct gw__process *joiner)
 {
     for (unsigned i = 0; i < news->joiner_count; i++)

@@ -18,8 +18,8 @@ enum { REPLICAS_DEFAULT = 3 };
 
 /* ---- who is there ---- */
 
-const struct gw__crew_member *crew_find(const struct gw__news *news,
-                                        unsigned node)
+const struct gw__crew_member *
+crew_find(const struct gw__membership_update *news, unsigned node)
 {
     for (unsigned i = 0; i < news->crew_count; i++)
         if (news->crew[i].node == node)

@@ -42,7 +42,7 @@
 #include "supervisor_recovery.h"
 #include "supervisor_tell.h"
 
-#include <cluster/messages/talk.h>
+#include <cluster/messages/protocol.h>
 #include <cluster/routes/slot_load.h>
 
 #include <limits.h>
@@ -170,7 +170,7 @@ struct run {
     struct work_order work;
 
     struct control *control;
-    struct gw__news news; /* the newest */
+    struct gw__membership_update news; /* the newest */
     unsigned states_lost; /* times that the ring had to begin anew */
 
     struct recovery recoveries[RECOVERIES_MAX]; /* the newest ones */
@@ -285,8 +285,8 @@ static inline bool has_servers(const struct run *run)
     return run->options.servers > 0;
 }
 /* Of the news; NULL: is not in the crew. */
-const struct gw__crew_member *crew_find(const struct gw__news *news,
-                                        unsigned node);
+const struct gw__crew_member *
+crew_find(const struct gw__membership_update *news, unsigned node);
 unsigned crew_alive(const struct run *run, enum gw__role role);
 /* Those in the crew whose processes have ended are accused. */
 void crew_accuse(struct run *run);

@@ -44,15 +44,15 @@ static bool is_in(const struct gw__view *view, const struct gw__ring_member *m)
            gw__id_equal(view->ring[rank].incarnation, m->incarnation);
 }
 
-static bool is_in_crew(const struct gw__news *news,
+static bool is_in_crew(const struct gw__membership_update *news,
                        const struct gw__crew_member *m)
 {
     const struct gw__crew_member *now = crew_find(news, m->node);
     return now && gw__id_equal(now->incarnation, m->incarnation);
 }
 
-static uint64_t lost_since(const struct gw__news *before,
-                           const struct gw__news *now)
+static uint64_t lost_since(const struct gw__membership_update *before,
+                           const struct gw__membership_update *now)
 {
     uint64_t lost = 0;
     for (unsigned i = 0; i < before->view.ring_count; i++)
@@ -179,7 +179,7 @@ static void count_chunks(struct run *run, const struct gw_ring_status *status)
 /* Of several open ops the newest is the one that was cut short. */
 static void decide(struct run *run, struct recovery *recovery, uint64_t now)
 {
-    const struct gw__news *news = &run->news;
+    const struct gw__membership_update *news = &run->news;
     recovery->decided = true;
     recovery->decided_ns = now;
     recovery->units = run->clock.units;
@@ -198,7 +198,7 @@ static void decide(struct run *run, struct recovery *recovery, uint64_t now)
     resumed_decided(run);
 }
 
-void recovery_view(struct run *run, const struct gw__news *before)
+void recovery_view(struct run *run, const struct gw__membership_update *before)
 {
     uint64_t now = gw_now_ns();
     uint64_t lost = lost_since(before, &run->news);

@@ -9,7 +9,7 @@
 
 #include "run/node/post.h"
 
-#include <cluster/messages/talk.h>
+#include <cluster/messages/protocol.h>
 
 #include <gradwire/event.h>
 #include <jansson.h>
@@ -55,7 +55,7 @@ struct tally {
 /* ---- supervisor_recovery.c ---- */
 
 /* The view has changed from `before` to what run->news says. */
-void recovery_view(struct run *run, const struct gw__news *before);
+void recovery_view(struct run *run, const struct gw__membership_update *before);
 void recovery_note(struct run *run, struct child *child,
                    const struct node_note *before);
 void recovery_event(struct run *run, const struct gw_event *event);

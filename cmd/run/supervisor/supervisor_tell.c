@@ -45,15 +45,17 @@ static void tell_epoch(struct run *run)
                                 .chunk = GW_NONE});
 }
 
-static bool is_in(const struct gw__news *news, const struct gw__crew_member *m)
+static bool is_in(const struct gw__membership_update *news,
+                  const struct gw__crew_member *m)
 {
     const struct gw__crew_member *now = crew_find(news, m->node);
     return now && gw__id_equal(now->incarnation, m->incarnation);
 }
 
-static void tell_members(struct run *run, const struct gw__news *before)
+static void tell_members(struct run *run,
+                         const struct gw__membership_update *before)
 {
-    const struct gw__news *now = &run->news;
+    const struct gw__membership_update *now = &run->news;
     for (unsigned i = 0; i < before->crew_count; i++) {
         const struct gw__crew_member *m = &before->crew[i];
         const struct child *child = child_of_node(run, m->node);
@@ -174,7 +176,7 @@ static void tell_clocks(struct run *run)
 
 /* ---- when ---- */
 
-void tell_news(struct run *run, const struct gw__news *before)
+void tell_news(struct run *run, const struct gw__membership_update *before)
 {
     if (!has_servers(run))
         return;
@@ -196,7 +198,7 @@ void tell_note(struct run *run, const struct child *child)
 
 void tell_all(struct run *run)
 {
-    static const struct gw__news nothing;
+    static const struct gw__membership_update nothing;
     if (!has_servers(run))
         return;
     memset(&run->told, 0, sizeof run->told);

@@ -12,7 +12,7 @@
 
 struct run;
 struct child;
-struct gw__news;
+struct gw__membership_update;
 
 /* What was told last. */
 struct told {
@@ -25,7 +25,7 @@ struct told {
 };
 
 /* The view has changed from `before` to what the run's news say. */
-void tell_news(struct run *run, const struct gw__news *before);
+void tell_news(struct run *run, const struct gw__membership_update *before);
 /* It has sent a note. */
 void tell_note(struct run *run, const struct child *child);
 /* All of it anew, for a recording that begins. */

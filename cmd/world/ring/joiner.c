@@ -3,7 +3,7 @@
  * Copying the state. It is {next op, digest}, so that one message has it; what
  * is hard about it is left: the newest result of a member is its own only until
  * everybody has completed that op. What a copy is worth the library's own rules
- * say (ring/claim.h); here is what a runtime does with them.
+ * say (ring/state_validity.h); here is what a runtime does with them.
  *
  *     PULL     next                                      to a member
  *     STATE    next, digest, epoch | the two newest results
@@ -37,10 +37,10 @@ struct given {
     uint8_t kind, zero[7];
     uint64_t next, digest, epoch;
     uint64_t count;
-    struct known_result results[GW__BOOK_OPS];
+    struct known_result results[GW__OP_TABLE_OPS];
 };
 
-static const struct gw__news *news_of(const struct toy *toy)
+static const struct gw__membership_update *news_of(const struct toy *toy)
 {
     return gw__member_news(toy->member);
 }
@@ -64,7 +64,7 @@ static void give(const struct toy *toy, unsigned to)
                           .next = s->next,
                           .digest = s->digest,
                           .epoch = s->epoch};
-    for (unsigned i = 0; i < GW__BOOK_OPS; i++) {
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
         const struct result *r = &toy->results[i];
         if (r->used)
             given.results[given.count++] = (struct known_result){
@@ -83,7 +83,8 @@ void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
         return;
     if (toy->sure)
         give(toy, from);
-    else if (gw__claim_is_empty(&toy->state.claim, ring_of(toy), self(toy)))
+    else if (gw__state_validity_is_empty(&toy->state.claim, ring_of(toy),
+                                         self(toy)))
         toy_send(toy, from, &nothing, sizeof nothing);
 }
 
@@ -93,18 +94,18 @@ static void forget(struct toy *toy)
 {
     struct state *s = &toy->state;
     s->known = false;
-    gw__claim_forget(&s->claim);
+    gw__state_validity_forget(&s->claim);
 }
 
 /* False: it is void already. */
 static bool claim(struct toy *toy)
 {
     struct state *s = &toy->state;
-    const struct gw__news *news = news_of(toy);
-    const struct gw__claim_copy copy = {s->next, s->digest, s->epoch};
-    gw__claim_copied(&s->claim, &copy);
-    s->known =
-        gw__claim_decided(&s->claim, news->decisions, news->decision_count);
+    const struct gw__membership_update *news = news_of(toy);
+    const struct gw__state_validity_copy copy = {s->next, s->digest, s->epoch};
+    gw__state_validity_copied(&s->claim, &copy);
+    s->known = gw__state_validity_decided(&s->claim, news->decisions,
+                                          news->decision_count);
     return s->known;
 }
 
@@ -130,8 +131,8 @@ static bool add_result(struct state *s, const struct known_result *r)
 static void follow(struct toy *toy, const struct given *given)
 {
     struct state *s = &toy->state;
-    for (unsigned round = 0; round < GW__BOOK_OPS; round++)
-        for (unsigned i = 0; i < given->count && i < GW__BOOK_OPS; i++)
+    for (unsigned round = 0; round < GW__OP_TABLE_OPS; round++)
+        for (unsigned i = 0; i < given->count && i < GW__OP_TABLE_OPS; i++)
             if (s->known && given->results[i].op == s->next &&
                 (!add_result(s, &given->results[i]) || !claim(toy)))
                 forget(toy);
@@ -144,8 +145,8 @@ static void hear(struct toy *toy, unsigned from, const struct given *given)
     struct state *s = &toy->state;
     if (s->known && given->next > s->next)
         follow(toy, given);
-    else if (!s->known ||
-             !gw__claim_heard(&s->claim, from, given->next, given->digest))
+    else if (!s->known || !gw__state_validity_heard(&s->claim, from,
+                                                    given->next, given->digest))
         take(toy, given);
 }
 
@@ -166,8 +167,8 @@ void joiner_state(struct toy *toy, unsigned from, uint64_t incarnation,
     memcpy(&given, bytes, sizeof given);
     hear(toy, from, &given);
     if (toy->state.known)
-        (void)gw__claim_heard(&toy->state.claim, from, given.next,
-                              given.digest);
+        (void)gw__state_validity_heard(&toy->state.claim, from, given.next,
+                                       given.digest);
 }
 
 void joiner_nothing(struct toy *toy, unsigned from, const uint8_t *bytes,
@@ -177,17 +178,19 @@ void joiner_nothing(struct toy *toy, unsigned from, const uint8_t *bytes,
     if (count != sizeof nothing || toy->sure)
         return;
     memcpy(&nothing, bytes, sizeof nothing);
-    gw__claim_heard_nothing(&toy->state.claim, from, nothing.ring_epoch);
+    gw__state_validity_heard_nothing(&toy->state.claim, from,
+                                     nothing.ring_epoch);
 }
 
 void joiner_news(struct toy *toy)
 {
-    const struct gw__news *news = news_of(toy);
-    if (!gw__claim_lasts(&toy->known, &news->view))
+    const struct gw__membership_update *news = news_of(toy);
+    if (!gw__state_validity_lasts(&toy->known, &news->view))
         toy->state.over = true;
     toy->known = news->view;
-    if (!toy->sure && !gw__claim_decided(&toy->state.claim, news->decisions,
-                                         news->decision_count))
+    if (!toy->sure &&
+        !gw__state_validity_decided(&toy->state.claim, news->decisions,
+                                    news->decision_count))
         forget(toy);
 }
 
@@ -214,8 +217,8 @@ static bool may_begin(struct toy *toy)
         oracle_active(toy->world, toy->node, toy->incarnation))
         toy_fail(toy, "the state after op %llu, admitted from op %llu on",
                  (unsigned long long)s->next - 1, (unsigned long long)from_op);
-    return gw__claim_worth(&s->claim, ring_of(toy), self(toy)) ==
-           GW__CLAIM_STANDS;
+    return gw__state_validity_worth(&s->claim, ring_of(toy), self(toy)) ==
+           GW__STATE_VALIDITY_STANDS;
 }
 
 static void say_ready(struct toy *toy)
@@ -236,8 +239,9 @@ static bool is_lost(struct toy *toy)
     struct state *s = &toy->state;
     if (s->over && !s->known && s->next == 0)
         s->over = false; /* nothing was copied */
-    return s->over || gw__claim_worth(&s->claim, ring_of(toy), self(toy)) ==
-                          GW__CLAIM_LOST;
+    return s->over ||
+           gw__state_validity_worth(&s->claim, ring_of(toy), self(toy)) ==
+               GW__STATE_VALIDITY_LOST;
 }
 
 /* Once more from the beginning; that ends its place in the ring. */

@@ -53,7 +53,8 @@ void toy_ask(struct toy *toy, const struct gw__member_request *ask)
 
 /* A parent knows in the end whose process is there. It says so when nobody else
  * can: when all are dead. */
-static void accuse_dead(struct toy *toy, const struct gw__news *news)
+static void accuse_dead(struct toy *toy,
+                        const struct gw__membership_update *news)
 {
     const struct gw__view *view = &news->view;
     for (unsigned i = 0; i < view->ring_count; i++)
@@ -74,7 +75,7 @@ static void accuse_dead(struct toy *toy, const struct gw__news *news)
 static void supervise(struct toy *toy)
 {
     struct world *w = toy->world;
-    const struct gw__news *news = gw__member_news(toy->member);
+    const struct gw__membership_update *news = gw__member_news(toy->member);
     unsigned enough = w->first;
     accuse_dead(toy, news);
     if (toy->now_ns > 150 * MS)

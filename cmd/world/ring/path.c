@@ -45,7 +45,7 @@ struct ack {
 
 static struct run *run_of(struct toy *toy, uint64_t op)
 {
-    struct run *run = &toy->runs[op % GW__BOOK_OPS];
+    struct run *run = &toy->runs[op % GW__OP_TABLE_OPS];
     return run->used && run->op == op ? run : NULL;
 }
 
@@ -97,7 +97,8 @@ static void copy_transfers(struct run *run, unsigned self,
 static void begin_chunk(struct toy *toy, struct run *run, unsigned chunk,
                         uint64_t start)
 {
-    const struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
+    const struct gw__contributor_sets *ledger =
+        gw__op_table_ledger(&toy->book, run->op);
     if (start == (uint64_t)1 << toy->node)
         run->values[chunk] = value_input(toy->node, run->op, chunk);
     else if (ledger->sets[chunk] != start)
@@ -109,7 +110,7 @@ static void begin_chunk(struct toy *toy, struct run *run, unsigned chunk,
 
 void path_start(struct toy *toy, const struct gw__task *task)
 {
-    struct run *run = &toy->runs[task->op % GW__BOOK_OPS];
+    struct run *run = &toy->runs[task->op % GW__OP_TABLE_OPS];
     struct gw__recovery recovery;
     struct gw_error why;
     if (gw__recovery_make(&task->plan, &recovery, &why)) {
@@ -141,8 +142,8 @@ void path_start(struct toy *toy, const struct gw__task *task)
     for (unsigned chunk = 0; chunk < run->chunks; chunk++)
         begin_chunk(toy, run, chunk, start[chunk]);
     tell_recovery(toy, task, start);
-    gw__ledger_retarget(gw__book_ledger(&toy->book, task->op),
-                        task->plan.target, start);
+    gw__contributor_sets_retarget(gw__op_table_ledger(&toy->book, task->op),
+                                  task->plan.target, start);
     gw__recovery_fini(&recovery);
 }
 
@@ -172,7 +173,7 @@ static void capture(struct toy *toy, const struct run *run, struct sending *s)
                                      .chunk = s->chunk,
                                      .value = 1};
     s->captured = true;
-    s->set = gw__book_ledger(&toy->book, run->op)->sets[s->chunk];
+    s->set = gw__op_table_ledger(&toy->book, run->op)->sets[s->chunk];
     s->value = run->values[s->chunk];
     toy->world->measures.transfers++;
     tell(toy, &event);
@@ -220,7 +221,7 @@ static void send_due(struct toy *toy, struct run *run)
 /* Sends what can be sent; what is complete is done. Nothing while frozen. */
 void path_work(struct toy *toy)
 {
-    for (unsigned i = 0; i < GW__BOOK_OPS; i++) {
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
         struct run *run = &toy->runs[i];
         const struct gw__page *page = &toy->book.pages[i];
         if (!page->used || !page->begun || page->op != run->op)
@@ -229,16 +230,17 @@ void path_work(struct toy *toy)
             send_due(toy, run);
     }
     struct gw__task task;
-    while (gw__book_task(&toy->book, &task) && run_of(toy, task.op) &&
-           run_of(toy, task.op)->ring_epoch == toy->book.view.ring_epoch &&
-           gw__ledger_complete(gw__book_ledger(&toy->book, task.op)))
+    while (
+        gw__op_table_task(&toy->book, &task) && run_of(toy, task.op) &&
+        run_of(toy, task.op)->ring_epoch == toy->book.view.ring_epoch &&
+        gw__contributor_sets_complete(gw__op_table_ledger(&toy->book, task.op)))
         ring_completed(toy, task.op);
 }
 
 uint64_t path_due(const struct toy *toy)
 {
     uint64_t due = 0;
-    for (unsigned i = 0; i < GW__BOOK_OPS && !toy->book.frozen; i++) {
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS && !toy->book.frozen; i++) {
         const struct run *run = &toy->runs[i];
         if (run->used && run->due_ns < UINT64_MAX &&
             (due == 0 || run->due_ns < due))
@@ -275,13 +277,15 @@ static void tell_applied(const struct toy *toy, const struct run *run,
 static void apply(struct toy *toy, struct run *run, struct receiving *r,
                   const struct data *data)
 {
-    struct gw__ledger *ledger = gw__book_ledger(&toy->book, run->op);
+    struct gw__contributor_sets *ledger =
+        gw__op_table_ledger(&toy->book, run->op);
     struct amount incoming = {.digits = (wide)data->high << 64 | data->low,
                               .sum = data->sum};
     struct gw_error why;
     enum gw_err err =
-        r->adds ? gw__ledger_add(ledger, r->chunk, data->set, &why)
-                : gw__ledger_replace(ledger, r->chunk, data->set, &why);
+        r->adds
+            ? gw__contributor_sets_add(ledger, r->chunk, data->set, &why)
+            : gw__contributor_sets_replace(ledger, r->chunk, data->set, &why);
     struct amount *value = &run->values[r->chunk];
     *value = r->adds ? value_add(*value, incoming) : incoming;
     r->applied = true;
@@ -302,7 +306,7 @@ void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
         return;
     memcpy(&data, bytes, sizeof data);
     struct run *run = run_of(toy, data.op);
-    if (!run || !gw__book_accepts(&toy->book, data.ring_epoch, data.op))
+    if (!run || !gw__op_table_accepts(&toy->book, data.ring_epoch, data.op))
         return;
     struct receiving *r = find_receive(run, from, data.chunk, data.turn);
     if (!r)

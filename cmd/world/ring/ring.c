@@ -16,7 +16,8 @@
 
 static struct gw__page *next_page(struct toy *toy)
 {
-    struct gw__page *page = &toy->book.pages[toy->book.next_op % GW__BOOK_OPS];
+    struct gw__page *page =
+        &toy->book.pages[toy->book.next_op % GW__OP_TABLE_OPS];
     return page->used && page->op == toy->book.next_op ? page : NULL;
 }
 
@@ -26,7 +27,7 @@ static struct gw__page *next_page(struct toy *toy)
 static void enter(struct toy *toy, const struct gw__view *view)
 {
     uint64_t from_op = view->ring[gw__view_rank(view, toy->node)].from_op;
-    gw__book_init(&toy->book, toy->node, from_op);
+    gw__op_table_init(&toy->book, toy->node, from_op);
     toy->book.any_epoch = toy->world->any_epoch;
     toy->in_ring = true;
     uint64_t now_ns = gw__sim_now(toy->world->sim); /* not by its clock */
@@ -43,14 +44,14 @@ static void freeze(struct toy *toy, uint64_t flush_epoch)
     toy->flush_epoch = flush_epoch;
     toy->has_pending = toy->admits = false;
     if (toy->in_ring)
-        gw__book_freeze(&toy->book);
+        gw__op_table_freeze(&toy->book);
 }
 
 /* What is complete here must not be decided otherwise. */
 static void check_decision(const struct toy *toy,
                            const struct gw__decision *decision)
 {
-    for (unsigned i = 0; i < GW__BOOK_OPS; i++) {
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
         const struct gw__page *page = &toy->book.pages[i];
         if (page->complete && page->op == decision->op &&
             page->ledger.target != decision->contributors)
@@ -65,16 +66,17 @@ static void resume(struct toy *toy)
 {
     const struct gw__report *reports[GW__NODES_MAX];
     const struct gw__view *view = gw__member_view(toy->member);
-    const struct gw__news *news = gw__member_news(toy->member);
+    const struct gw__membership_update *news = gw__member_news(toy->member);
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         reports[i] = gw__member_report(toy->member, i);
     for (unsigned i = 0; i < news->decision_count; i++)
         check_decision(toy, &news->decisions[i]);
     if (!toy->in_ring)
         enter(toy, view);
-    gw__book_resume(&toy->book, view, news->decisions, news->decision_count,
-                    reports);
-    for (unsigned i = 0; i < GW__BOOK_OPS; i++) { /* of a ring that is over */
+    gw__op_table_resume(&toy->book, view, news->decisions, news->decision_count,
+                        reports);
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS;
+         i++) { /* of a ring that is over */
         toy->runs[i].send_count = toy->runs[i].receive_count = 0;
         toy->runs[i].due_ns = UINT64_MAX;
     }
@@ -141,7 +143,7 @@ static void report(struct toy *toy)
     struct gw__member_request ask = {.kind = GW__ASK_REPORT,
                                      .flush = {.epoch = toy->flush_epoch}};
     if (toy->in_ring)
-        gw__book_report(&toy->book, &ask.flush.report);
+        gw__op_table_report(&toy->book, &ask.flush.report);
     toy->wants_report = false;
     toy_ask(toy, &ask);
 }
@@ -150,15 +152,15 @@ static void adopt(struct toy *toy)
 {
     if (!toy->in_ring)
         enter(toy, &toy->pending);
-    if (!gw__book_may_adopt(&toy->book, &toy->pending))
+    if (!gw__op_table_may_adopt(&toy->book, &toy->pending))
         return;
     if (toy->pending.ring_epoch <= toy->book.view.ring_epoch)
         toy_fail(toy, "ring epoch %llu after %llu",
                  (unsigned long long)toy->pending.ring_epoch,
                  (unsigned long long)toy->book.view.ring_epoch);
     toy->has_pending = false;
-    if (!gw__book_adopt(&toy->book, &toy->pending)) {
-        toy->runs[toy->book.next_op % GW__BOOK_OPS].used = false;
+    if (!gw__op_table_adopt(&toy->book, &toy->pending)) {
+        toy->runs[toy->book.next_op % GW__OP_TABLE_OPS].used = false;
         toy->world->met.begun_anew++;
     }
 }
@@ -191,7 +193,7 @@ static bool is_to_admit(struct toy *toy)
     hear_order(toy);
     if ((!toy->ready && gw__view_in_order(view, &toy->order)) ||
         toy->admit_tried == toy->book.next_op + 1 ||
-        !gw__book_may_admit(&toy->book) || toy->has_pending)
+        !gw__op_table_may_admit(&toy->book) || toy->has_pending)
         return false;
     for (unsigned i = 0; i < view->ring_count; i++)
         if (view->ring[i].from_op <= toy->book.next_op)
@@ -205,7 +207,7 @@ static void take_place(struct toy *toy)
 {
     unsigned origin[GW__NODES_MAX];
     uint64_t op = toy->book.next_op;
-    unsigned count = gw__book_origin(&toy->book, op, origin);
+    unsigned count = gw__op_table_origin(&toy->book, op, origin);
     if (toy->placed_op == op + 1)
         return;
     toy->placed_op = op + 1;
@@ -217,8 +219,8 @@ static void take_place(struct toy *toy)
 static void check_place(const struct toy *toy, uint64_t op)
 {
     unsigned origin[GW__NODES_MAX];
-    unsigned count = gw__book_origin(&toy->book, op, origin);
-    uint64_t contributors = gw__book_contributors(&toy->book, op);
+    unsigned count = gw__op_table_origin(&toy->book, op, origin);
+    uint64_t contributors = gw__op_table_contributors(&toy->book, op);
     if (toy->placed_op != op + 1 || !(contributors >> toy->node & 1))
         return;
     if (toy->place >= count || origin[toy->place] != toy->node)
@@ -243,7 +245,7 @@ static void begin(struct toy *toy)
                                    .order = toy->order}});
         return;
     }
-    gw__book_begin(&toy->book);
+    gw__op_table_begin(&toy->book);
     take_place(toy);
 }
 
@@ -251,9 +253,9 @@ static void start_task(struct toy *toy)
 {
     struct gw__task task;
     bool met = toy->met_epoch == toy->book.view.ring_epoch;
-    if ((!met && !toy->world->eager) || !gw__book_task(&toy->book, &task))
+    if ((!met && !toy->world->eager) || !gw__op_table_task(&toy->book, &task))
         return;
-    const struct run *run = &toy->runs[task.op % GW__BOOK_OPS];
+    const struct run *run = &toy->runs[task.op % GW__OP_TABLE_OPS];
     if (!run->used || run->op != task.op ||
         run->ring_epoch != toy->book.view.ring_epoch)
         path_start(toy, &task);
@@ -286,9 +288,9 @@ uint64_t ring_due(const struct toy *toy)
 
 static void add_result(struct toy *toy, uint64_t op)
 {
-    struct run *run = &toy->runs[op % GW__BOOK_OPS];
-    struct result *result = &toy->results[op % GW__BOOK_OPS];
-    uint64_t contributors = gw__book_contributors(&toy->book, op);
+    struct run *run = &toy->runs[op % GW__OP_TABLE_OPS];
+    struct result *result = &toy->results[op % GW__OP_TABLE_OPS];
+    uint64_t contributors = gw__op_table_contributors(&toy->book, op);
     uint64_t hash = run->chunks;
     for (unsigned chunk = 0; chunk < run->chunks; chunk++) {
         const struct amount *value = &run->values[chunk]; /* it has holes */
@@ -319,7 +321,7 @@ void ring_completed(struct toy *toy, uint64_t op)
                                    .step = GW_NONE,
                                    .chunk = GW_NONE};
     check_place(toy, op);
-    gw__book_done(&toy->book, op);
+    gw__op_table_done(&toy->book, op);
     tell(toy, &end);
     toy->told = true; /* there may be more to do */
     if (!first)

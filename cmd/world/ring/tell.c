@@ -36,7 +36,7 @@ void tell(const struct toy *toy, const struct told_event *e)
 void tell_recovery(const struct toy *toy, const struct gw__task *task,
                    const uint64_t *start)
 {
-    const struct gw__page *page = &toy->book.pages[task->op % GW__BOOK_OPS];
+    const struct gw__page *page = &toy->book.pages[task->op % GW__OP_TABLE_OPS];
     uint64_t own = (uint64_t)1 << toy->node;
     for (unsigned c = 0; c < task->plan.chunks && task->recovers; c++) {
         const struct told_event event = {.kind = GW_EV_RECOVERY,

@@ -26,8 +26,8 @@
 #include "world/common/lives.h"
 
 #include <gradwire/event.h>
-#include <ring/book.h>
-#include <ring/claim.h>
+#include <ring/op_table.h>
+#include <ring/state_validity.h>
 #include <sim/campaign.h>
 
 #include <string.h>
@@ -280,9 +280,9 @@ struct state {
     bool known;
     uint64_t next; /* the state after op next - 1 */
     uint64_t digest;
-    uint64_t epoch;         /* in which that op was completed */
-    struct gw__claim claim; /* a joiner's */
-    bool over;              /* the ring from which it comes is no more */
+    uint64_t epoch;                  /* in which that op was completed */
+    struct gw__state_validity claim; /* a joiner's */
+    bool over; /* the ring from which it comes is no more */
     uint64_t pull_ns;
     bool ready_said;
 };
@@ -317,9 +317,9 @@ struct toy {
 
     bool in_ring; /* there is a book */
     bool sure;    /* it has the state that it begins its first op with */
-    struct gw__book book;
-    struct run runs[GW__BOOK_OPS];
-    struct result results[GW__BOOK_OPS];
+    struct gw__op_table book;
+    struct run runs[GW__OP_TABLE_OPS];
+    struct result results[GW__OP_TABLE_OPS];
     struct state state;
     uint64_t compute_ns;    /* until when */
     uint64_t admit_tried;   /* for this op, and 1 */

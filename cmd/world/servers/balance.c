@@ -23,7 +23,8 @@ static void note_slot(struct farm *f, const struct gw__routes *routes,
                            now_ns);
 }
 
-static uint64_t servers_of(const struct farm *f, const struct gw__news *news)
+static uint64_t servers_of(const struct farm *f,
+                           const struct gw__membership_update *news)
 {
     uint64_t servers = 0;
     for (unsigned i = 0; i < news->crew_count; i++)

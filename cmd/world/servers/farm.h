@@ -184,7 +184,7 @@ struct seat {
     void *member; /* the machine's state */
     bool registered, gone, has_news, has_lease;
     unsigned answered; /* tag of the last command that was answered well */
-    struct gw__news news;
+    struct gw__membership_update news;
     struct mailbox box; /* for the data path */
 };
 
@@ -198,7 +198,7 @@ void seat_step(struct seat *seat, const struct gw__input *input);
 void seat_ask(struct seat *seat, const struct gw__command *command,
               unsigned tag);
 /* Letters of the data path, whose context the seat is. */
-void seat_send(void *seat, const struct gw__letter *letter);
+void seat_send(void *seat, const struct gw__message_out *letter);
 
 /* ---- the machines ---- */
 

@@ -13,7 +13,7 @@ struct envelope {
     uint64_t talk; /* its first byte: none of the control messages */
     uint64_t to;   /* the receiver's incarnation, as the sender knows it */
     uint32_t part_count;
-    uint32_t bytes[GW__POST_PARTS];
+    uint32_t bytes[GW__MESSENGER_PARTS];
     uint32_t reserved;
 };
 
@@ -33,7 +33,8 @@ bool parcel_is(const struct gw__input *input)
 }
 
 /* Keys and values of a push on its way to a replica. */
-static void count(const struct mailbox *box, const struct gw__letter *letter)
+static void count(const struct mailbox *box,
+                  const struct gw__message_out *letter)
 {
     const struct gw__ps_head *head = letter->parts[0].data;
     const struct gw__append *record = (const void *)(head + 1);
@@ -42,7 +43,8 @@ static void count(const struct mailbox *box, const struct gw__letter *letter)
         *box->replica_bytes += letter->parts[1].bytes + letter->parts[2].bytes;
 }
 
-void parcel_send(const struct mailbox *box, const struct gw__letter *letter)
+void parcel_send(const struct mailbox *box,
+                 const struct gw__message_out *letter)
 {
     static _Alignas(8) uint8_t out[GW__MESSAGE_MAX];
     struct envelope *envelope = (void *)out;
@@ -51,7 +53,7 @@ void parcel_send(const struct mailbox *box, const struct gw__letter *letter)
                                   .to = mailbox_member(box, letter->node),
                                   .part_count = letter->part_count};
     for (unsigned i = 0; i < letter->part_count; i++) {
-        const struct gw__post_part *part = &letter->parts[i];
+        const struct gw__messenger_part *part = &letter->parts[i];
         envelope->bytes[i] = (uint32_t)part->bytes;
         if (used + part->bytes > sizeof out)
             abort();
@@ -65,14 +67,14 @@ void parcel_send(const struct mailbox *box, const struct gw__letter *letter)
     box->act->send(box->act->driver, letter->node, out, used);
 }
 
-static void parcel_free(struct gw__parcel *parcel)
+static void parcel_free(struct gw__message_in *parcel)
 {
     free(parcel);
 }
 
 /* One piece of memory for all of it; parts begin at multiples of 8. */
-struct gw__parcel *parcel_of(const struct mailbox *box,
-                             const struct gw__input *input)
+struct gw__message_in *parcel_of(const struct mailbox *box,
+                                 const struct gw__input *input)
 {
     struct envelope envelope;
     const uint8_t *from = input->data;
@@ -80,21 +82,21 @@ struct gw__parcel *parcel_of(const struct mailbox *box,
     bool named = mailbox_member(box, input->from) == input->incarnation;
     if (envelope.to != box->incarnation || (!named && !box->from_anybody))
         return NULL;
-    struct gw__parcel *parcel =
-        malloc(sizeof *parcel + input->bytes + GW__POST_PARTS * 8);
+    struct gw__message_in *parcel =
+        malloc(sizeof *parcel + input->bytes + GW__MESSENGER_PARTS * 8);
     if (!parcel)
         abort();
     from += sizeof envelope;
-    *parcel = (struct gw__parcel){.from = input->from,
-                                  .incarnation_high = 1,
-                                  .incarnation_low = input->incarnation,
-                                  .part_count = envelope.part_count};
+    *parcel = (struct gw__message_in){.from = input->from,
+                                      .incarnation_high = 1,
+                                      .incarnation_low = input->incarnation,
+                                      .part_count = envelope.part_count};
     atomic_init(&parcel->holds, 1);
     parcel->free = parcel_free;
     uint8_t *to = (uint8_t *)(parcel + 1);
     for (unsigned i = 0; i < envelope.part_count; i++) {
         memcpy(to, from, envelope.bytes[i]);
-        parcel->parts[i] = (struct gw__post_part){to, envelope.bytes[i]};
+        parcel->parts[i] = (struct gw__messenger_part){to, envelope.bytes[i]};
         from += envelope.bytes[i];
         to += (envelope.bytes[i] + 7) / 8 * 8;
     }

@@ -66,7 +66,7 @@ void seat_ask(struct seat *s, const struct gw__command *command, unsigned tag)
         inner_step(inner_of(s), &input);
 }
 
-void seat_send(void *seat, const struct gw__letter *letter)
+void seat_send(void *seat, const struct gw__message_out *letter)
 {
     const struct seat *s = seat;
     parcel_send(&s->box, letter);

@@ -58,9 +58,9 @@ static void hear(struct host *h, const struct gw__input *input)
         gw__server_news(h->core, h->s.now_ns, &h->s.news);
     if (!parcel_is(input))
         return;
-    struct gw__parcel *parcel = parcel_of(&h->s.box, input);
+    struct gw__message_in *parcel = parcel_of(&h->s.box, input);
     if (parcel)
-        gw__server_parcel(h->core, h->s.now_ns, parcel);
+        gw__server_message_in(h->core, h->s.now_ns, parcel);
 }
 
 static void step(void *state, const struct gw__input *input,

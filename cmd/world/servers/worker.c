@@ -245,10 +245,10 @@ static void hear(struct hand *h, const struct gw__input *input)
         gw__worker_routes(h->core, h->s.now_ns, &h->s.news.routes);
     if (!parcel_is(input))
         return;
-    struct gw__parcel *parcel = parcel_of(&h->s.box, input);
+    struct gw__message_in *parcel = parcel_of(&h->s.box, input);
     h->from = input->from;
     if (parcel)
-        gw__worker_parcel(h->core, h->s.now_ns, parcel);
+        gw__worker_message_in(h->core, h->s.now_ns, parcel);
 }
 
 static void step(void *state, const struct gw__input *input,

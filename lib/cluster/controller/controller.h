@@ -16,7 +16,7 @@
 
 #include "service.h"
 
-#include <wire/mesh/mesh.h>
+#include <wire/control_channel/control_channel.h>
 
 struct gw__controller_config {
     unsigned index; /* which of `count` */
@@ -28,7 +28,7 @@ struct gw__controller_config {
     const char *directory; /* made if missing; one process at a time */
     bool accept_loss;      /* of what is damaged there (raft_dir.h) */
     /* Node and endpoint of ours; an incarnation of 0 is drawn. */
-    struct gw__mesh_config mesh;
+    struct gw__control_channel_config mesh;
     unsigned election_ms;  /* 0: 150 */
     unsigned heartbeat_ms; /* 0: 30 */
     void *context;

@@ -98,9 +98,9 @@ static void message(struct gw__service *s, const struct gw__input *input)
     const uint8_t *data = input->data;
     if (input->from >= GW__NODES_MAX || input->bytes == 0)
         return;
-    if (data[0] == GW__TALK_REQUEST)
+    if (data[0] == GW__PROTOCOL_REQUEST)
         gw__service_request(s, input);
-    else if (data[0] == GW__TALK_HELLO)
+    else if (data[0] == GW__PROTOCOL_HELLO)
         gw__service_hello(s, input);
 }
 
@@ -125,7 +125,7 @@ static void take(struct gw__service *s, const struct gw__input *input)
     case GW__ASKED:
         asked(s, input);
         break;
-    case GW__SEEN:
+    case GW__DEDUP:
         gw__watched_seen(s, input);
         break;
     }

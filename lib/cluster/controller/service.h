@@ -41,7 +41,7 @@
 
 #include "cluster/detector/silence.h"
 #include "cluster/driver/describe.h"
-#include "cluster/messages/talk.h"
+#include "cluster/messages/protocol.h"
 
 #include <base/machine.h>
 

@@ -12,13 +12,13 @@
 /* Who said HELLO so long ago gets no news unasked. */
 #define FORGET_NS 3000000000ULL
 
-static void send_news(struct gw__service *s, struct gw__news *news,
+static void send_news(struct gw__service *s, struct gw__membership_update *news,
                       unsigned node)
 {
     uint8_t out[GW__MESSAGE_MAX];
     news->state = s->registry.members[node].state;
     news->incarnation = s->registry.members[node].incarnation;
-    size_t bytes = gw__news_encode(news, out, sizeof out);
+    size_t bytes = gw__membership_update_encode(news, out, sizeof out);
     s->act->send(s->act->driver, node, out, bytes);
 }
 
@@ -69,7 +69,7 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
 {
     const struct gw__flush *flush = &s->registry.flush;
     struct gw__hello hello;
-    struct gw__news news;
+    struct gw__membership_update news;
     struct gw_error why;
     unsigned node = input->from;
     if (gw__hello_decode(input->data, input->bytes, &hello, &why) ||
@@ -82,7 +82,8 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
     send_lease(s, node, &hello);
     if (hello.index < s->changed_index ||
         (flush->open && gw__service_leads(s))) {
-        gw__news_make(&s->registry, node, gw__service_leads(s), &news);
+        gw__membership_update_make(&s->registry, node, gw__service_leads(s),
+                                   &news);
         send_news(s, &news, node);
     } else if (!flush->open && in_ring(s, node, hello.incarnation)) {
         send_reports(s, node, flush->reported & ~hello.reports);
@@ -109,8 +110,9 @@ static bool wants_news(const struct gw__service *s, unsigned node)
 
 static void push(struct gw__service *s, bool decided)
 {
-    struct gw__news news;
-    gw__news_make(&s->registry, s->self.node, gw__service_leads(s), &news);
+    struct gw__membership_update news;
+    gw__membership_update_make(&s->registry, s->self.node, gw__service_leads(s),
+                               &news);
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
         if (!wants_news(s, node))
             continue;
@@ -138,7 +140,7 @@ void gw__service_look(struct gw__service *s)
     if (s->registry.index == s->looked_index)
         return;
     s->looked_index = s->registry.index;
-    uint64_t mark = gw__news_mark(&s->registry);
+    uint64_t mark = gw__membership_update_mark(&s->registry);
     if (mark == s->mark)
         return;
     s->mark = mark;

@@ -67,7 +67,7 @@ struct gw__service {
 
     /* What was made of the registry's state last. */
     uint64_t looked_index;
-    uint64_t mark;          /* gw__news_mark */
+    uint64_t mark;          /* gw__membership_update_mark */
     uint64_t changed_index; /* when that changed */
     bool flushing;
     uint64_t flush_epoch;

@@ -44,7 +44,7 @@ void gw__service_apply(struct gw__service *s, uint64_t index, const void *data,
     if (!asker || asker->sequence != command.sequence)
         return;
     reply(s, asker->node,
-          &(struct gw__reply){.talk = GW__TALK_ANSWER,
+          &(struct gw__reply){.talk = GW__PROTOCOL_ANSWER,
                               .client = command.client,
                               .sequence = command.sequence,
                               .answer = answer,
@@ -130,7 +130,7 @@ static void hold_back(struct gw__service *s, unsigned from,
     gw__refuse(&answer, GW_PENDING, "node %u may have a lease; accuse it later",
                command->accuse.accused.node);
     reply(s, from,
-          &(struct gw__reply){.talk = GW__TALK_ANSWER,
+          &(struct gw__reply){.talk = GW__PROTOCOL_ANSWER,
                               .client = command->client,
                               .sequence = command->sequence,
                               .answer = out,
@@ -189,7 +189,7 @@ void gw__service_request(struct gw__service *s, const struct gw__input *input)
     struct gw__client *known = gw__client_find(&s->registry, command.client);
     tell_endpoint(s, input->from, &command);
     if (known && known->sequence == command.sequence) {
-        back.talk = GW__TALK_ANSWER;
+        back.talk = GW__PROTOCOL_ANSWER;
         back.answer = known->answer;
         back.answer_bytes = known->answer_bytes;
         reply(s, input->from, &back);
@@ -198,7 +198,7 @@ void gw__service_request(struct gw__service *s, const struct gw__input *input)
     } else if (gw__service_leads(s)) {
         take(s, input->from, &command);
     } else {
-        back.talk = GW__TALK_REDIRECT;
+        back.talk = GW__PROTOCOL_REDIRECT;
         back.leader = s->leader;
         reply(s, input->from, &back);
     }

@@ -54,7 +54,7 @@ static void forget(struct gw__detector *d, uint64_t now_ns)
     memset(d->known, 0, sizeof d->known);
     self.changed_ns = now_ns;
     d->known[d->self] = self;
-    d->told = (struct gw__laggard){.lag = GW__LAG_NONE};
+    d->told = (struct gw__stall_diagnosis){.lag = GW__LAG_NONE};
     d->receivers = 0;
 }
 
@@ -146,8 +146,8 @@ static void look_for_laggard(struct gw__detector *d, uint64_t now_ns)
         return;
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         standings[i] = d->known[i].standing;
-    struct gw__laggard found =
-        gw__laggard_find(standings, gw__suspect_dead(d), d->self);
+    struct gw__stall_diagnosis found =
+        gw__stall_diagnosis_find(standings, gw__suspect_dead(d), d->self);
     bool again = found.lag == d->told.lag && found.node == d->told.node &&
                  found.op == d->told.op &&
                  now_ns - d->told_ns < d->config.stall_ns;

@@ -31,7 +31,7 @@
 #ifndef GW__CLUSTER_DETECTOR_H
 #define GW__CLUSTER_DETECTOR_H
 
-#include "cluster/controller/laggard.h"
+#include "cluster/controller/stall_diagnosis.h"
 #include "cluster/registry/view.h"
 #include "observers.h"
 #include "silence.h"
@@ -52,7 +52,7 @@ struct gw__notice {
     bool certain;
     uint64_t silence_ns;
     uint32_t phi_milli;
-    struct gw__laggard laggard;
+    struct gw__stall_diagnosis laggard;
 };
 
 struct gw__detector_config {
@@ -85,7 +85,7 @@ void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
 /* Where this member stands now; the stamp is the detector's. */
 void gw__detector_stand(struct gw__detector *d,
                         const struct gw__standing *standing, uint64_t now_ns);
-/* A message whose first byte is GW__TALK_BEAT, and what DIED and SEEN bring;
+/* A message whose first byte is GW__PROTOCOL_BEAT, and what DIED and SEEN bring;
  * what makes no sense is ignored. */
 void gw__detector_beat(struct gw__detector *d, const struct gw__input *input);
 void gw__detector_died(struct gw__detector *d, unsigned node,

@@ -7,7 +7,7 @@
  */
 #include "detector_parts.h"
 
-#include "cluster/messages/talk.h"
+#include "cluster/messages/protocol.h"
 
 enum { STANDING_BYTES = 27 };
 
@@ -20,7 +20,7 @@ void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
         return;
     unsigned count =
         ring < GW__BEAT_STANDINGS_MAX ? ring : GW__BEAT_STANDINGS_MAX;
-    gw__put_u8(&w, GW__TALK_BEAT);
+    gw__put_u8(&w, GW__PROTOCOL_BEAT);
     gw__put_u64(&w, d->view.ring_epoch);
     gw__put_u8(&w, count);
     gw__put_u8(&w, d->self);
@@ -55,7 +55,7 @@ bool gw__beat_receive(struct gw__detector *d, const struct gw__input *input)
         struct gw__standing standing;
     } news[GW__BEAT_STANDINGS_MAX];
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
-    gw__reader_demand(&r, gw__get_u8(&r) == GW__TALK_BEAT);
+    gw__reader_demand(&r, gw__get_u8(&r) == GW__PROTOCOL_BEAT);
     uint64_t ring_epoch = gw__get_u64(&r);
     unsigned count = gw__get_u8_below(&r, GW__BEAT_STANDINGS_MAX + 1);
     for (unsigned i = 0; i < count; i++) {

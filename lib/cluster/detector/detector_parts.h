@@ -43,8 +43,8 @@ struct gw__detector {
     unsigned watched_count;
     struct gw__watched watched[GW__WATCHED_MAX];
     struct gw__known known[GW__NODES_MAX];
-    unsigned gossip_next;    /* the rank whose standing goes out next */
-    struct gw__laggard told; /* the last one, and when */
+    unsigned gossip_next;            /* the rank whose standing goes out next */
+    struct gw__stall_diagnosis told; /* the last one, and when */
     uint64_t told_ns;
     uint64_t ended[GW__NODES_MAX]; /* incarnation of which the end is a fact */
 };

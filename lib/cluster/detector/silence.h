@@ -13,7 +13,7 @@
  *     the member is stopped           it is seen to be: nothing excuses it
  *
  * The last two are known of members on the observer's own host only. The
- * driver looks at their process when the machine asks it to (GW__SEEN,
+ * driver looks at their process when the machine asks it to (GW__DEDUP,
  * base/machine.h). So a busy machine makes the observer patient with those that
  * wait for a CPU, while a stop is found as fast as on an idle one. Of a member
  * elsewhere the observer has only the intervals between beats, whose spread

@@ -25,8 +25,10 @@ enum { A_TURN = 256 }; /* wishes, and messages */
 
 static const uint64_t turn_ns = 20 * 1000000U;
 
-_Static_assert((int)GW__NODES_MAX == (int)GW__MESH_NODES, "numbers fit");
-_Static_assert((int)GW__MESSAGE_MAX == (int)GW__MESH_BYTES_MAX, "bytes fit");
+_Static_assert((int)GW__NODES_MAX == (int)GW__CONTROL_CHANNEL_NODES,
+               "numbers fit");
+_Static_assert((int)GW__MESSAGE_MAX == (int)GW__CONTROL_CHANNEL_BYTES_MAX,
+               "bytes fit");
 
 /* ---- a turn; each says whether there may be more ---- */
 
@@ -48,10 +50,10 @@ static void fulfil(struct gw__driver *driver, const struct gw__wish *wish)
         gw__driver_step(driver, &input);
         break;
     case GW__WISH_SEND:
-        gw__mesh_send(driver->mesh, wish->node, data, wish->bytes);
+        gw__control_channel_send(driver->mesh, wish->node, data, wish->bytes);
         break;
     case GW__WISH_KNOW:
-        if (gw__mesh_know(driver->mesh, wish->node, data, &why))
+        if (gw__control_channel_know(driver->mesh, wish->node, data, &why))
             gw__driver_fail(driver, why.code, "%s", why.text);
         break;
     case GW__WISH_DESCRIBE:
@@ -99,7 +101,7 @@ static bool fire_timers(struct gw__driver *driver)
 }
 
 static void take(struct gw__driver *driver,
-                 const struct gw__mesh_message *message)
+                 const struct gw__control_channel_message *message)
 {
     const struct gw__driver_config *config = &driver->config;
     const unsigned char *first = message->data;
@@ -119,9 +121,9 @@ static void take(struct gw__driver *driver,
 
 static bool take_messages(struct gw__driver *driver)
 {
-    struct gw__mesh_message message;
+    struct gw__control_channel_message message;
     for (unsigned i = 0; i < A_TURN && !driver->failed; i++) {
-        if (gw__mesh_receive(driver->mesh, &message) != GW_OK)
+        if (gw__control_channel_receive(driver->mesh, &message) != GW_OK)
             return false;
         take(driver, &message);
     }
@@ -138,7 +140,7 @@ static void sleep_until_news(struct gw__driver *driver)
         until_ns = driver->timers[timer];
     if (driver->config.on_turn && until_ns > driver->turned_ns + turn_ns)
         until_ns = driver->turned_ns + turn_ns;
-    gw__mesh_wait(driver->mesh, driver->queue.bell, until_ns);
+    gw__control_channel_wait(driver->mesh, driver->queue.bell, until_ns);
 }
 
 /* False: it was the last one. */
@@ -188,7 +190,7 @@ static enum gw_err begin(struct gw__driver *driver, struct gw_error *why)
 
 static void destroy(struct gw__driver *driver)
 {
-    gw__mesh_close(&driver->mesh);
+    gw__control_channel_close(&driver->mesh);
     gw__driver_queue_fini(&driver->queue);
     gw__disk_fini(&driver->disk);
     pthread_cond_destroy(&driver->told);
@@ -212,10 +214,10 @@ static enum gw_err prepare(struct gw__driver *driver, struct gw_error *why)
         memcpy(driver->start, config->start, config->start_bytes);
     enum gw_err err = gw__driver_queue_init(&driver->queue, why);
     if (!err)
-        err = gw__mesh_open(&config->mesh, &driver->mesh, why);
+        err = gw__control_channel_open(&config->mesh, &driver->mesh, why);
     for (unsigned i = 0; !err && i < config->peer_count; i++)
-        err = gw__mesh_know(driver->mesh, config->peers[i].node,
-                            config->peers[i].endpoint, why);
+        err = gw__control_channel_know(driver->mesh, config->peers[i].node,
+                                       config->peers[i].endpoint, why);
     return err ? err : begin(driver, why);
 }
 

@@ -24,7 +24,7 @@
 #include "describe.h"
 
 #include <base/machine.h>
-#include <wire/mesh/mesh.h>
+#include <wire/control_channel/control_channel.h>
 
 enum { GW__FOREIGN = 128 };
 
@@ -35,7 +35,8 @@ struct gw__driver_peer {
 
 struct gw__driver_config {
     const struct gw__machine_kind *kind;
-    struct gw__mesh_config mesh; /* node, incarnation, endpoint, ... */
+    struct gw__control_channel_config
+        mesh; /* node, incarnation, endpoint, ... */
     uint64_t seed;
     /* Who is known before START, so that what the machine then says at once
      * gets there; read by gw__driver_start only. */

@@ -42,7 +42,8 @@ static void act_send(void *context, uint32_t to, const void *data, size_t bytes)
                         "they are not a machine's",
                         *first, GW__FOREIGN);
     else
-        gw__mesh_send(driver->mesh, to, data, bytes); /* or it is lost */
+        gw__control_channel_send(driver->mesh, to, data,
+                                 bytes); /* or it is lost */
 }
 
 static void act_set_timer(void *context, uint32_t timer, uint64_t at_ns)

@@ -43,7 +43,7 @@ enum gw_err gw__driver_know(struct gw__driver *driver, unsigned node,
     struct gw__wish wish = {
         .kind = GW__WISH_KNOW, .node = node, .bytes = strlen(endpoint) + 1};
     if (node >= GW__NODES_MAX ||
-        (endpoint[0] && gw__mesh_check_endpoint(endpoint, NULL)))
+        (endpoint[0] && gw__control_channel_check_endpoint(endpoint, NULL)))
         return GW_EINVAL;
     return gw__driver_queue_add(&driver->queue, &wish, endpoint);
 }
@@ -55,7 +55,7 @@ const void *gw__driver_state(const struct gw__driver *driver)
 
 const char *gw__driver_endpoint(const struct gw__driver *driver)
 {
-    return gw__mesh_endpoint(driver->mesh);
+    return gw__control_channel_endpoint(driver->mesh);
 }
 
 enum gw_err gw__driver_error(struct gw__driver *driver, struct gw_error *why)

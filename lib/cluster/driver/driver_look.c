@@ -8,18 +8,18 @@
 #include "driver_parts.h"
 
 static void answer(struct gw__driver *driver, unsigned node,
-                   const struct gw__watch_seen *own,
-                   const struct gw__watch_seen *seen)
+                   const struct gw__process_watch_seen *own,
+                   const struct gw__process_watch_seen *seen)
 {
     uint64_t waited_ns =
         seen->waited_ns > own->waited_ns ? seen->waited_ns : own->waited_ns;
     const struct gw__sight sight = {
-        .state = seen->state == GW__WATCH_STOPPED ? GW__SIGHT_STOPPED
-                 : seen->state == GW__WATCH_AWAKE ? GW__SIGHT_AWAKE
-                                                  : GW__SIGHT_NONE,
+        .state = seen->state == GW__PROCESS_WATCH_STOPPED ? GW__SIGHT_STOPPED
+                 : seen->state == GW__PROCESS_WATCH_AWAKE ? GW__SIGHT_AWAKE
+                                                          : GW__SIGHT_NONE,
         .waited_ns = waited_ns};
     struct gw__input input = {
-        .kind = seen->state == GW__WATCH_ENDED ? GW__DIED : GW__SEEN,
+        .kind = seen->state == GW__PROCESS_WATCH_ENDED ? GW__DIED : GW__DEDUP,
         .from = node,
         .incarnation = driver->looks->of[node].incarnation,
         .data = &sight,
@@ -32,21 +32,23 @@ static void answer(struct gw__driver *driver, unsigned node,
 bool gw__driver_look(struct gw__driver *driver)
 {
     struct gw__driver_looks *looks = driver->looks;
-    struct gw__watch_seen own, seen;
-    struct gw__watch_id self;
+    struct gw__process_watch_seen own, seen;
+    struct gw__process_watch_id self;
     uint64_t wanted = looks->wanted;
     looks->wanted = 0;
     if (!wanted || driver->failed)
         return false;
-    gw__watch_self(&self);
-    gw__watch_look(&looks->self, &self, gw_now_ns(), &own);
+    gw__process_watch_self(&self);
+    gw__process_watch_look(&looks->self, &self, gw_now_ns(), &own);
     for (; wanted; wanted &= wanted - 1) {
         unsigned node = (unsigned)__builtin_ctzll(wanted);
-        const struct gw__watch_id *id =
-            gw__mesh_process(driver->mesh, node, looks->of[node].incarnation);
-        seen = (struct gw__watch_seen){.state = GW__WATCH_HIDDEN};
+        const struct gw__process_watch_id *id = gw__control_channel_process(
+            driver->mesh, node, looks->of[node].incarnation);
+        seen =
+            (struct gw__process_watch_seen){.state = GW__PROCESS_WATCH_HIDDEN};
         if (id && id->host == self.host)
-            gw__watch_look(&looks->of[node].look, id, gw_now_ns(), &seen);
+            gw__process_watch_look(&looks->of[node].look, id, gw_now_ns(),
+                                   &seen);
         answer(driver, node, &own, &seen);
     }
     return true;

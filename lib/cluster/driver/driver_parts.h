@@ -15,7 +15,7 @@
 #include "driver.h"
 
 #include <base/disk.h>
-#include <wire/watch_look.h>
+#include <wire/process_look.h>
 
 #include <pthread.h>
 
@@ -72,7 +72,7 @@ struct gw__driver {
     void *state;
     struct gw__driver_config config;
     void *start; /* a copy */
-    struct gw__mesh *mesh;
+    struct gw__control_channel *mesh;
     struct gw__driver_queue queue;
     pthread_t thread;
 
@@ -83,10 +83,10 @@ struct gw__driver {
     uint64_t turned_ns; /* when on_turn ran last */
     struct gw__driver_looks {
         uint64_t wanted; /* nodes */
-        struct gw__watch_look self;
+        struct gw__process_watch_look self;
         struct {
             uint64_t incarnation;
-            struct gw__watch_look look;
+            struct gw__process_watch_look look;
         } of[GW__NODES_MAX];
     } * looks;
 

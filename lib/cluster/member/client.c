@@ -42,7 +42,7 @@ uint64_t gw__client_due(const struct gw__client_state *client)
 static void send(struct gw__client_state *client, uint64_t now_ns,
                  const struct gw__actions *act)
 {
-    uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__TALK_REQUEST};
+    uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__PROTOCOL_REQUEST};
     size_t bytes =
         gw__command_encode(&client->queue[0], out + 1, GW__COMMAND_BYTES_MAX);
     client->sent_ns = now_ns;
@@ -154,7 +154,7 @@ bool gw__client_message(struct gw__client_state *client, unsigned from,
         !gw__id_equal(reply.client, client->config.id) ||
         reply.sequence != client->sequence)
         return false;
-    if (reply.talk == GW__TALK_REDIRECT) {
+    if (reply.talk == GW__PROTOCOL_REDIRECT) {
         redirect(client, place, reply.leader, now_ns, act);
         return false;
     }

@@ -17,7 +17,7 @@
 #ifndef GW__CLUSTER_CLIENT_H
 #define GW__CLUSTER_CLIENT_H
 
-#include "cluster/messages/talk.h"
+#include "cluster/messages/protocol.h"
 
 enum {
     GW__CLIENT_QUEUE = 16,

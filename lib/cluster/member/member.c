@@ -12,32 +12,33 @@
 
 enum { SOON_NS = 1000000 };
 
-void gw__mate_tell(const struct gw__mate *m, const struct gw__told *told)
+void gw__member_tell(const struct gw__member_core *m,
+                     const struct gw__told *told)
 {
     m->act->tell(m->act->driver, told, sizeof *told);
 }
 
-void gw__mate_leave(struct gw__mate *m, const char *why)
+void gw__member_leave(struct gw__member_core *m, const char *why)
 {
     struct gw__told told = {.kind = GW__TOLD_GONE, .node = m->node};
     snprintf(told.text, sizeof told.text, "%s", why);
     m->stage = GW__STAGE_GONE;
-    gw__mate_tell(m, &told);
+    gw__member_tell(m, &told);
 }
 
-struct gw__process gw__mate_self(const struct gw__mate *m)
+struct gw__process gw__member_self(const struct gw__member_core *m)
 {
     return (struct gw__process){m->node, m->config.incarnation};
 }
 
-bool gw__mate_in(const struct gw__view *view, unsigned node,
-                 struct gw__id incarnation)
+bool gw__member_in(const struct gw__view *view, unsigned node,
+                   struct gw__id incarnation)
 {
     int rank = gw__view_rank(view, node);
     return rank >= 0 && gw__id_equal(view->ring[rank].incarnation, incarnation);
 }
 
-void gw__mate_registered(struct gw__mate *m, unsigned node)
+void gw__member_registered(struct gw__member_core *m, unsigned node)
 {
     if (m->stage != GW__STAGE_REGISTERING)
         return;
@@ -45,14 +46,14 @@ void gw__mate_registered(struct gw__mate *m, unsigned node)
     m->stage = GW__STAGE_REGISTERED;
     m->registered_ns = m->now_ns;
     gw__log_info("member", "node %u is registered", node);
-    gw__mate_watch(m);
+    gw__member_watch_peers(m);
     struct gw__told told = {.kind = GW__TOLD_REGISTERED, .node = node};
-    gw__mate_tell(m, &told);
+    gw__member_tell(m, &told);
 }
 
 /* ---- controllers ---- */
 
-void gw__mate_hello(struct gw__mate *m)
+void gw__member_hello(struct gw__member_core *m)
 {
     uint8_t out[64];
     /* Who is in no flush wants nobody's report. */
@@ -71,23 +72,23 @@ void gw__mate_hello(struct gw__mate *m)
 }
 
 /* A server that is registered. */
-static bool needs_lease(const struct gw__mate *m)
+static bool needs_lease(const struct gw__member_core *m)
 {
-    return gw__mate_is_crew(m) && m->config.role == GW__SERVER &&
+    return gw__member_is_crew(m) && m->config.role == GW__SERVER &&
            m->stage == GW__STAGE_REGISTERED;
 }
 
-void gw__mate_led(struct gw__mate *m)
+void gw__member_led(struct gw__member_core *m)
 {
     struct gw__told told = {.kind = GW__TOLD_UNPARKED, .node = m->node};
     m->leader_ns = m->now_ns;
     if (!m->parked || (needs_lease(m) && m->lease_ns <= m->now_ns))
         return;
     m->parked = false;
-    gw__mate_tell(m, &told);
+    gw__member_tell(m, &told);
 }
 
-static void lease(struct gw__mate *m, const struct gw__input *input)
+static void lease(struct gw__member_core *m, const struct gw__input *input)
 {
     struct gw__told told = {.kind = GW__TOLD_LEASE, .node = m->node};
     struct gw__lease lease;
@@ -100,12 +101,12 @@ static void lease(struct gw__mate *m, const struct gw__input *input)
     bool longer = until_ns > m->lease_ns;
     if (longer)
         m->lease_ns = until_ns;
-    gw__mate_led(m);
+    gw__member_led(m);
     if (longer)
-        gw__mate_tell(m, &told);
+        gw__member_tell(m, &told);
 }
 
-static void tell_parked(struct gw__mate *m, uint64_t since_ns,
+static void tell_parked(struct gw__member_core *m, uint64_t since_ns,
                         const char *sentence)
 {
     struct gw__told told = {.kind = GW__TOLD_PARKED, .node = m->node};
@@ -115,12 +116,12 @@ static void tell_parked(struct gw__mate *m, uint64_t since_ns,
              (unsigned long long)((m->now_ns - since_ns) / 1000000), m->node,
              sentence);
     m->parked = true;
-    gw__mate_tell(m, &told);
+    gw__member_tell(m, &told);
 }
 
 /* Something waits for a leader, and none is heard. A server always waits for
  * its lease. */
-static void check_parked(struct gw__mate *m)
+static void check_parked(struct gw__member_core *m)
 {
     if (needs_lease(m)) {
         uint64_t had_ns =
@@ -141,7 +142,7 @@ static void check_parked(struct gw__mate *m)
                 decision ? "waits for a decision" : "waits for an answer");
 }
 
-static bool is_controller(const struct gw__mate *m, unsigned node)
+static bool is_controller(const struct gw__member_core *m, unsigned node)
 {
     for (unsigned i = 0; i < m->config.controller_count; i++)
         if (m->config.controllers[i] == node)
@@ -149,45 +150,45 @@ static bool is_controller(const struct gw__mate *m, unsigned node)
     return false;
 }
 
-static void answered(struct gw__mate *m, const struct gw__input *input)
+static void answered(struct gw__member_core *m, const struct gw__input *input)
 {
     struct gw__answer answer;
     unsigned tag;
     if (!gw__client_message(&m->client, input->from, input->data, input->bytes,
                             m->now_ns, m->act, &tag, &answer))
         return;
-    gw__mate_led(m);
+    gw__member_led(m);
     gw__want_answered(m, tag, &answer);
 }
 
-static void message(struct gw__mate *m, const struct gw__input *input)
+static void message(struct gw__member_core *m, const struct gw__input *input)
 {
     const uint8_t *data = input->data;
     bool trusted = is_controller(m, input->from);
     switch (input->bytes ? data[0] : 0) {
-    case GW__TALK_ANSWER:
-    case GW__TALK_REDIRECT:
+    case GW__PROTOCOL_ANSWER:
+    case GW__PROTOCOL_REDIRECT:
         answered(m, input);
         break;
-    case GW__TALK_NEWS:
+    case GW__PROTOCOL_NEWS:
         if (trusted)
-            gw__mate_news(m, input);
+            gw__member_apply_update(m, input);
         break;
-    case GW__TALK_REPORTED:
+    case GW__PROTOCOL_REPORTED:
         if (trusted)
-            gw__mate_reported(m, input);
+            gw__member_reported(m, input);
         break;
-    case GW__TALK_LEASE:
+    case GW__PROTOCOL_LEASE:
         if (trusted)
             lease(m, input);
         break;
-    case GW__TALK_BEAT:
+    case GW__PROTOCOL_BEAT:
         gw__detector_beat(&m->detector, input);
         break;
-    case GW__TALK_MEET:
+    case GW__PROTOCOL_MEET:
         gw__meet_message(m, input);
         break;
-    case GW__TALK_READY:
+    case GW__PROTOCOL_READY:
         gw__ready_message(m, input);
         break;
     default:
@@ -197,7 +198,7 @@ static void message(struct gw__mate *m, const struct gw__input *input)
 
 /* ---- the machine ---- */
 
-static void start(struct gw__mate *m, const struct gw__input *input)
+static void start(struct gw__member_core *m, const struct gw__input *input)
 {
     if (input->bytes == sizeof m->config)
         memcpy(&m->config, input->data, sizeof m->config);
@@ -213,17 +214,17 @@ static void start(struct gw__mate *m, const struct gw__input *input)
     m->leader_ns = m->now_ns;
 }
 
-static void tick(struct gw__mate *m)
+static void tick(struct gw__member_core *m)
 {
     if (m->now_ns >= m->hello_ns) {
-        gw__mate_hello(m);
+        gw__member_hello(m);
         gw__ready_send(m);
         gw__ready_check(m);
     }
     gw__client_tick(&m->client, m->now_ns, m->act);
     gw__meet_tick(m);
     check_parked(m);
-    gw__mate_check_known(m);
+    gw__member_check_known(m);
 }
 
 static uint64_t sooner(uint64_t a, uint64_t b)
@@ -232,7 +233,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 }
 
 /* After each input: the next request, and when to look again. */
-static void finish(struct gw__mate *m)
+static void finish(struct gw__member_core *m)
 {
     if (m->stage == GW__STAGE_GONE) {
         m->act->set_timer(m->act->driver, GW__OWN_TIMER, 0);
@@ -255,7 +256,7 @@ static void finish(struct gw__mate *m)
 static void step(void *state, const struct gw__input *input,
                  const struct gw__actions *actions)
 {
-    struct gw__mate *m = state;
+    struct gw__member_core *m = state;
     if (m->stage == GW__STAGE_GONE)
         return;
     m->now_ns = input->now_ns;
@@ -266,7 +267,7 @@ static void step(void *state, const struct gw__input *input,
         break;
     case GW__TIMER:
         if (input->timer == GW__BEAT_TIMER) {
-            gw__mate_beat(m);
+            gw__member_beat(m);
         } else {
             m->timer_ns = 0;
             tick(m);
@@ -277,14 +278,14 @@ static void step(void *state, const struct gw__input *input,
         break;
     case GW__DIED:
         gw__detector_died(&m->detector, input->from, input->incarnation);
-        gw__doubt_ended(m, input->from, input->incarnation);
+        gw__member_suspicion_ended(m, input->from, input->incarnation);
         break;
-    case GW__SEEN:
+    case GW__DEDUP:
         gw__detector_seen(&m->detector, input);
-        gw__doubt_seen(m, input);
+        gw__member_suspicion_seen(m, input);
         break;
     case GW__ASKED:
-        gw__mate_asked(m, input);
+        gw__member_asked(m, input);
         break;
     }
     finish(m);
@@ -293,45 +294,45 @@ static void step(void *state, const struct gw__input *input,
 
 const struct gw__machine_kind gw__member_machine = {
     .name = "member",
-    .state_bytes = sizeof(struct gw__mate),
+    .state_bytes = sizeof(struct gw__member_core),
     .step = step,
 };
 
 /* ---- to be read ---- */
 
-const struct gw__news *gw__member_news(const void *state)
+const struct gw__membership_update *gw__member_news(const void *state)
 {
-    const struct gw__mate *m = state;
+    const struct gw__member_core *m = state;
     return &m->news;
 }
 
 const struct gw__view *gw__member_view(const void *state)
 {
-    const struct gw__mate *m = state;
+    const struct gw__member_core *m = state;
     return &m->view;
 }
 
 const struct gw__report *gw__member_report(const void *state, unsigned node)
 {
-    const struct gw__mate *m = state;
+    const struct gw__member_core *m = state;
     return node < GW__NODES_MAX && m->have >> node & 1 ? &m->reports[node]
                                                        : NULL;
 }
 
 unsigned gw__member_node(const void *state)
 {
-    const struct gw__mate *m = state;
+    const struct gw__member_core *m = state;
     return m->node;
 }
 
 uint64_t gw__member_lease(const void *state)
 {
-    const struct gw__mate *m = state;
+    const struct gw__member_core *m = state;
     return m->stage == GW__STAGE_GONE ? 0 : m->lease_ns;
 }
 
 bool gw__member_parked(const void *state)
 {
-    const struct gw__mate *m = state;
+    const struct gw__member_core *m = state;
     return m->parked;
 }

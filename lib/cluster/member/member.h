@@ -74,7 +74,7 @@ enum gw__member_request_kind {
      * another one since then, or all members of the view that took part in it
      * have the same. */
     GW__ASK_READY,
-    /* At a boundary, by a member that may (gw__book_may_admit) and has not begun
+    /* At a boundary, by a member that may (gw__op_table_may_admit) and has not begun
      * `from_op`: admit all joiners that are ready, and put the ring into this
      * order. It does not begin the op before this has ended: in VIEW, FREEZE or
      * REFUSED. `ring_epoch`: of the view in which it has found that it may; the
@@ -155,7 +155,7 @@ struct gw__told {
     unsigned node, count, tag;
     bool certain;
     uint64_t silence_ns;
-    struct gw__laggard laggard;
+    struct gw__stall_diagnosis laggard;
     struct gw__answer answer;
     char text[200];
 };
@@ -163,7 +163,7 @@ struct gw__told {
 
 /* ---- to be read inside `tell` (and by the driver's hooks) ---- */
 
-const struct gw__news *gw__member_news(const void *state);
+const struct gw__membership_update *gw__member_news(const void *state);
 /* The newest view in which we are, or were. */
 const struct gw__view *gw__member_view(const void *state);
 /* After DECIDED: what `node` reported in that flush, or NULL. */

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-static void ask_admit(struct gw__mate *m, const struct gw__member_request *ask)
+static void ask_admit(struct gw__member_core *m,
+                      const struct gw__member_request *ask)
 {
     m->admit_op = ask->admit.from_op;
     m->admit_ring_epoch = ask->admit.ring_epoch;
@@ -15,7 +16,8 @@ static void ask_admit(struct gw__mate *m, const struct gw__member_request *ask)
     m->admit_sent = false;
 }
 
-static void ask_report(struct gw__mate *m, const struct gw__member_request *ask)
+static void ask_report(struct gw__member_core *m,
+                       const struct gw__member_request *ask)
 {
     if (m->stage != GW__STAGE_FLUSHING || ask->flush.epoch != m->flush_epoch ||
         m->has_report)
@@ -24,7 +26,7 @@ static void ask_report(struct gw__mate *m, const struct gw__member_request *ask)
     m->has_report = true;
 }
 
-void gw__mate_asked(struct gw__mate *m, const struct gw__input *input)
+void gw__member_asked(struct gw__member_core *m, const struct gw__input *input)
 {
     const struct gw__member_request *ask = input->data;
     if (input->bytes != sizeof *ask)
@@ -50,13 +52,13 @@ void gw__mate_asked(struct gw__mate *m, const struct gw__input *input)
         break;
     case GW__ASK_NEWS:
         m->asks_news = true;
-        gw__mate_hello(m);
+        gw__member_hello(m);
         break;
     case GW__ASK_LOST:
-        gw__doubt_lost(m, ask->who);
+        gw__member_suspicion_lost(m, ask->who);
         break;
     case GW__ASK_RESET:
-        gw__doubt_reset(m, ask->who);
+        gw__member_suspicion_reset(m, ask->who);
         break;
     case GW__ASK_STANDING:
         gw__detector_stand(&m->detector, &ask->standing, m->now_ns);

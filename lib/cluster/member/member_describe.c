@@ -17,7 +17,7 @@ static const char *stage_name(enum gw__stage stage)
     return names[stage];
 }
 
-static void describe_client(const struct gw__mate *m, uint64_t now_ns,
+static void describe_client(const struct gw__member_core *m, uint64_t now_ns,
                             struct gw__description *out)
 {
     const struct gw__client_state *c = &m->client;
@@ -35,10 +35,10 @@ static void describe_client(const struct gw__mate *m, uint64_t now_ns,
     gw__describe(out, "\n");
 }
 
-static void describe_news(const struct gw__mate *m, uint64_t now_ns,
+static void describe_news(const struct gw__member_core *m, uint64_t now_ns,
                           struct gw__description *out)
 {
-    const struct gw__news *news = &m->news;
+    const struct gw__membership_update *news = &m->news;
     char came[32], leader[32];
     gw__describe(out,
                  "  news: index %llu, %s; a leader was heard %s\n"
@@ -64,7 +64,7 @@ static void describe_news(const struct gw__mate *m, uint64_t now_ns,
     gw__describe(out, "\n");
 }
 
-static void describe_ring(const struct gw__mate *m, uint64_t now_ns,
+static void describe_ring(const struct gw__member_core *m, uint64_t now_ns,
                           struct gw__description *out)
 {
     char heard[32];
@@ -95,7 +95,7 @@ static void describe_ring(const struct gw__mate *m, uint64_t now_ns,
 void gw__member_describe(const void *state, uint64_t now_ns,
                          struct gw__description *out)
 {
-    const struct gw__mate *m = state;
+    const struct gw__member_core *m = state;
     char since[32], lease[32];
     gw__describe(out, "  %s, registered %s%s%s; lease: %s\n",
                  stage_name(m->stage),

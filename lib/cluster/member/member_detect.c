@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * The failure detector of a member: who is watched with it, when it begins, and
- * its timer. What it finds out are doubts (member_doubt.c).
+ * its timer. What it finds out are doubts (member_suspicion.c).
  */
 #include "member_parts.h"
 
-bool gw__mate_is_crew(const struct gw__mate *m)
+bool gw__member_is_crew(const struct gw__member_core *m)
 {
     return !m->config.ring &&
            (m->config.role == GW__WORKER || m->config.role == GW__SERVER);
@@ -13,11 +13,11 @@ bool gw__mate_is_crew(const struct gw__mate *m)
 
 /* The crew in the order of nodes. Its epoch is the registry's, for every change
  * of the crew is one. */
-void gw__mate_watched(const struct gw__mate *m, struct gw__view *view)
+void gw__member_watched(const struct gw__member_core *m, struct gw__view *view)
 {
-    const struct gw__news *news = &m->news;
+    const struct gw__membership_update *news = &m->news;
     *view = news->view;
-    if (!gw__mate_is_crew(m))
+    if (!gw__member_is_crew(m))
         return;
     *view = (struct gw__view){.epoch = news->view.epoch,
                               .ring_epoch = news->view.epoch,
@@ -28,28 +28,28 @@ void gw__mate_watched(const struct gw__mate *m, struct gw__view *view)
     }
 }
 
-static void set_timer(const struct gw__mate *m)
+static void set_timer(const struct gw__member_core *m)
 {
     m->act->set_timer(m->act->driver, GW__BEAT_TIMER,
                       gw__detector_due(&m->detector));
 }
 
-void gw__mate_watch(struct gw__mate *m)
+void gw__member_watch_peers(struct gw__member_core *m)
 {
     const struct gw__detector_config *given = &m->config.detector;
     struct gw__detector_config config =
         given->beat_ns ? *given : gw__detector_defaults;
-    if (!m->config.ring && !gw__mate_is_crew(m))
+    if (!m->config.ring && !gw__member_is_crew(m))
         return;
     config.suspicion = given->suspicion;
     config.owner = m;
-    config.notify = gw__doubt_notice;
+    config.notify = gw__member_suspicion_notice;
     gw__detector_start(&m->detector, &config, m->node, m->incarnation,
                        m->now_ns);
     set_timer(m);
 }
 
-void gw__mate_beat(struct gw__mate *m)
+void gw__member_beat(struct gw__member_core *m)
 {
     gw__detector_tick(&m->detector, m->now_ns, m->act);
     set_timer(m);

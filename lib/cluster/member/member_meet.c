@@ -22,23 +22,25 @@ enum {
 };
 
 /* The view that we meet in, if it is still ours. */
-static bool meets(const struct gw__mate *m)
+static bool meets(const struct gw__member_core *m)
 {
     return m->address_epoch && m->address_epoch == m->view.ring_epoch;
 }
 
-static bool knows(const struct gw__mate *m, const struct gw__ring_member *peer)
+static bool knows(const struct gw__member_core *m,
+                  const struct gw__ring_member *peer)
 {
     const struct gw__met *met = &m->met[peer->node];
     return met->ring_epoch == m->address_epoch &&
            gw__id_equal(met->incarnation, peer->incarnation);
 }
 
-static void say(const struct gw__mate *m, const struct gw__ring_member *peer)
+static void say(const struct gw__member_core *m,
+                const struct gw__ring_member *peer)
 {
     uint8_t out[HEAD_BYTES + GW__BLOB_MAX];
     struct gw__writer w = gw__writer_on(out, sizeof out);
-    gw__put_u8(&w, GW__TALK_MEET);
+    gw__put_u8(&w, GW__PROTOCOL_MEET);
     gw__put_u64(&w, m->address_epoch);
     gw__put_u8(&w, knows(m, peer));
     gw__put_id(&w, m->config.incarnation);
@@ -47,7 +49,7 @@ static void say(const struct gw__mate *m, const struct gw__ring_member *peer)
 }
 
 /* Says it to all who need it, and tells when everybody is known. */
-static void look(struct gw__mate *m, bool speak)
+static void look(struct gw__member_core *m, bool speak)
 {
     bool all = true, again = false;
     for (unsigned i = 0; i < m->view.ring_count; i++) {
@@ -68,11 +70,11 @@ static void look(struct gw__mate *m, bool speak)
     struct gw__told told = {
         .kind = GW__TOLD_ADDRESSES, .epoch = m->address_epoch, .node = m->node};
     m->met_all = true;
-    gw__mate_tell(m, &told);
+    gw__member_tell(m, &told);
 }
 
-void gw__meet_begin(struct gw__mate *m, uint64_t ring_epoch, const void *blob,
-                    size_t bytes)
+void gw__meet_begin(struct gw__member_core *m, uint64_t ring_epoch,
+                    const void *blob, size_t bytes)
 {
     if (bytes > GW__BLOB_MAX || ring_epoch != m->view.ring_epoch)
         return; /* another view has come */
@@ -84,7 +86,7 @@ void gw__meet_begin(struct gw__mate *m, uint64_t ring_epoch, const void *blob,
     look(m, true);
 }
 
-void gw__meet_tick(struct gw__mate *m)
+void gw__meet_tick(struct gw__member_core *m)
 {
     if (!meets(m))
         m->meet_ns = 0;
@@ -92,8 +94,8 @@ void gw__meet_tick(struct gw__mate *m)
         look(m, true);
 }
 
-static void keep(struct gw__mate *m, unsigned node, const struct gw__met *head,
-                 struct gw__reader *r)
+static void keep(struct gw__member_core *m, unsigned node,
+                 const struct gw__met *head, struct gw__reader *r)
 {
     struct gw__met *met = &m->met[node];
     bool known = met->ring_epoch == head->ring_epoch &&
@@ -105,7 +107,7 @@ static void keep(struct gw__mate *m, unsigned node, const struct gw__met *head,
     gw__get_bytes(r, met->blob, r->left);
 }
 
-void gw__meet_message(struct gw__mate *m, const struct gw__input *input)
+void gw__meet_message(struct gw__member_core *m, const struct gw__input *input)
 {
     struct gw__met head = {0};
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
@@ -128,7 +130,7 @@ void gw__meet_message(struct gw__mate *m, const struct gw__input *input)
 const void *gw__member_address(const void *state, uint64_t ring_epoch,
                                unsigned node, size_t *bytes)
 {
-    const struct gw__mate *m = state;
+    const struct gw__member_core *m = state;
     int rank = gw__view_rank(&m->view, node);
     *bytes = 0;
     if (!meets(m) || ring_epoch != m->address_epoch || rank < 0)
@@ -145,20 +147,20 @@ const void *gw__member_address(const void *state, uint64_t ring_epoch,
 
 /* ---- joiners that are ready ---- */
 
-void gw__ready_send(const struct gw__mate *m)
+void gw__ready_send(const struct gw__member_core *m)
 {
     uint8_t out[32];
     struct gw__writer w = gw__writer_on(out, sizeof out);
     if (!m->is_ready || m->stage != GW__STAGE_REGISTERED)
         return;
-    gw__put_u8(&w, GW__TALK_READY);
+    gw__put_u8(&w, GW__PROTOCOL_READY);
     gw__put_id(&w, m->config.incarnation);
     gw__put_u64(&w, m->ready_op);
     for (unsigned i = 0; i < m->news.view.ring_count; i++)
         m->act->send(m->act->driver, m->news.view.ring[i].node, out, w.used);
 }
 
-void gw__ready_message(struct gw__mate *m, const struct gw__input *input)
+void gw__ready_message(struct gw__member_core *m, const struct gw__input *input)
 {
     struct gw__ready ready;
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
@@ -172,14 +174,16 @@ void gw__ready_message(struct gw__mate *m, const struct gw__input *input)
     gw__ready_check(m);
 }
 
-static bool is_ready(const struct gw__mate *m, const struct gw__process *joiner)
+static bool is_ready(const struct gw__member_core *m,
+                     const struct gw__process *joiner)
 {
     const struct gw__ready *ready = &m->ready[joiner->node % GW__NODES_MAX];
     return ready->heard_ns && m->now_ns - ready->heard_ns < READY_LASTS_NS &&
            gw__id_equal(ready->incarnation, joiner->incarnation);
 }
 
-unsigned gw__ready_joiners(const struct gw__mate *m, struct gw__process *out)
+unsigned gw__ready_joiners(const struct gw__member_core *m,
+                           struct gw__process *out)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < m->news.joiner_count; i++)
@@ -191,7 +195,7 @@ unsigned gw__ready_joiners(const struct gw__mate *m, struct gw__process *out)
     return count;
 }
 
-void gw__ready_check(struct gw__mate *m)
+void gw__ready_check(struct gw__member_core *m)
 {
     struct gw__process who[GW__NODES_MAX];
     unsigned count = gw__ready_joiners(m, who);
@@ -203,5 +207,5 @@ void gw__ready_check(struct gw__mate *m)
     struct gw__told told = {
         .kind = GW__TOLD_READY, .node = m->node, .count = count};
     m->ready_told = nodes;
-    gw__mate_tell(m, &told);
+    gw__member_tell(m, &told);
 }

@@ -2,10 +2,10 @@
  *
  * Between the parts of the member machine:
  *   member.c        the machine: inputs, timers, the detector inside
- *   member_news.c   what the controllers say: views, flushes, reports
+ *   member_update.c   what the controllers say: views, flushes, reports
  *   member_want.c   what is asked of the controllers, most urgent first
  *   member_detect.c the detector inside
- *   member_doubt.c  whom to accuse
+ *   member_suspicion.c  whom to accuse
  *   member_meet.c   addresses of the data wire, and who is ready to be admitted
  *   member_describe.c  what it knows, for people
  *   member_ask.c    what the application's requests do
@@ -33,7 +33,7 @@ enum gw__stage {
 enum { GW__WANTS_MAX = 8, GW__OWN_TIMER = 0, GW__BEAT_TIMER = 1 };
 
 /* Why somebody is to be accused. */
-struct gw__doubt {
+struct gw__member_suspicion {
     uint64_t ended;       /* incarnation (its low half) that has ended; 0 */
     struct gw__id lost;   /* one that the application knows to have ended, and
                              about which the registry has not answered yet */
@@ -59,7 +59,7 @@ struct gw__ready {
     uint64_t heard_ns; /* 0: never */
 };
 
-struct gw__mate {
+struct gw__member_core {
     struct gw__member_config config;
     unsigned node;
     uint64_t incarnation; /* the machine's: the low half */
@@ -80,7 +80,7 @@ struct gw__mate {
 
     /* The newest news; index 0: none. `seen`: it was about this very process.
      */
-    struct gw__news news;
+    struct gw__membership_update news;
     uint64_t news_ns; /* when it came */
     bool seen;
     bool asks_news; /* also what is not newer: until the leader has said */
@@ -104,7 +104,7 @@ struct gw__mate {
     unsigned want_tags[GW__WANTS_MAX];
     struct gw__command wants[GW__WANTS_MAX]; /* the application's */
     uint64_t doubted; /* nodes about whom there was ever a doubt */
-    struct gw__doubt doubts[GW__NODES_MAX];
+    struct gw__member_suspicion doubts[GW__NODES_MAX];
 
     /* Meeting; `address_epoch` 0: not asked. */
     uint64_t address_epoch;
@@ -123,83 +123,92 @@ struct gw__mate {
 /* ---- member.c ---- */
 
 /* Tells the application; fills in nothing. */
-void gw__mate_tell(const struct gw__mate *m, const struct gw__told *told);
+void gw__member_tell(const struct gw__member_core *m,
+                     const struct gw__told *told);
 /* Gone for good: tells so, with the reason. */
-void gw__mate_leave(struct gw__mate *m, const char *why);
+void gw__member_leave(struct gw__member_core *m, const char *why);
 /* A sign of life of the leader. */
-void gw__mate_led(struct gw__mate *m);
-void gw__mate_hello(struct gw__mate *m);
-struct gw__process gw__mate_self(const struct gw__mate *m);
+void gw__member_led(struct gw__member_core *m);
+void gw__member_hello(struct gw__member_core *m);
+struct gw__process gw__member_self(const struct gw__member_core *m);
 /* A worker or server that does not stand in the ring. */
-bool gw__mate_is_crew(const struct gw__mate *m);
+bool gw__member_is_crew(const struct gw__member_core *m);
 /* Who beats and is observed with this node: the ring, or the crew as one. */
-void gw__mate_watched(const struct gw__mate *m, struct gw__view *view);
+void gw__member_watched(const struct gw__member_core *m, struct gw__view *view);
 /* Is this process in the ring of the view, as this incarnation? */
-bool gw__mate_in(const struct gw__view *view, unsigned node,
-                 struct gw__id incarnation);
+bool gw__member_in(const struct gw__view *view, unsigned node,
+                   struct gw__id incarnation);
 /* It has its number now. */
-void gw__mate_registered(struct gw__mate *m, unsigned node);
+void gw__member_registered(struct gw__member_core *m, unsigned node);
 
 /* ---- member_detect.c ---- */
 
 /* Starts the detector. */
-void gw__mate_watch(struct gw__mate *m);
+void gw__member_watch_peers(struct gw__member_core *m);
 /* Its timer has fired. */
-void gw__mate_beat(struct gw__mate *m);
+void gw__member_beat(struct gw__member_core *m);
 
-/* ---- member_news.c ---- */
+/* ---- member_update.c ---- */
 
-void gw__mate_news(struct gw__mate *m, const struct gw__input *input);
+void gw__member_apply_update(struct gw__member_core *m,
+                             const struct gw__input *input);
 /* Is the registry speaking of this process? Now and then. */
-void gw__mate_check_known(struct gw__mate *m);
-void gw__mate_reported(struct gw__mate *m, const struct gw__input *input);
+void gw__member_check_known(struct gw__member_core *m);
+void gw__member_reported(struct gw__member_core *m,
+                         const struct gw__input *input);
 
 /* ---- member_want.c ---- */
 
 /* Gives the client its next request if it is idle. */
-void gw__want_next(struct gw__mate *m);
+void gw__want_next(struct gw__member_core *m);
 /* Something may be wanted at this time, without any input; 0: no. */
-uint64_t gw__want_due(const struct gw__mate *m);
+uint64_t gw__want_due(const struct gw__member_core *m);
 /* The client's request with this tag has ended. */
-void gw__want_answered(struct gw__mate *m, unsigned tag,
+void gw__want_answered(struct gw__member_core *m, unsigned tag,
                        const struct gw__answer *answer);
 /* An application's command. */
-void gw__want_add(struct gw__mate *m, const struct gw__command *command,
+void gw__want_add(struct gw__member_core *m, const struct gw__command *command,
                   unsigned tag);
 
-/* ---- member_doubt.c ---- */
+/* ---- member_suspicion.c ---- */
 
-/* What the detector has found out; `member` is a struct gw__mate. */
-void gw__doubt_notice(void *member, const struct gw__notice *notice);
-void gw__doubt_ended(struct gw__mate *m, unsigned node, uint64_t incarnation);
-void gw__doubt_lost(struct gw__mate *m, struct gw__process who);
-void gw__doubt_reset(struct gw__mate *m, struct gw__process who);
+/* What the detector has found out; `member` is a struct gw__member_core. */
+void gw__member_suspicion_notice(void *member, const struct gw__notice *notice);
+void gw__member_suspicion_ended(struct gw__member_core *m, unsigned node,
+                                uint64_t incarnation);
+void gw__member_suspicion_lost(struct gw__member_core *m,
+                               struct gw__process who);
+void gw__member_suspicion_reset(struct gw__member_core *m,
+                                struct gw__process who);
 /* A look at a process has shown this. */
-void gw__doubt_seen(struct gw__mate *m, const struct gw__input *input);
+void gw__member_suspicion_seen(struct gw__member_core *m,
+                               const struct gw__input *input);
 /* A new ring: the detector begins anew, and so do doubts. */
-void gw__doubt_forget(struct gw__mate *m);
+void gw__member_suspicion_forget(struct gw__member_core *m);
 /* The next accusation to be made now. With `certain` only of that kind. */
-bool gw__doubt_next(struct gw__mate *m, bool certain,
-                    struct gw__command *command);
-uint64_t gw__doubt_due(const struct gw__mate *m);
-void gw__doubt_answered(struct gw__mate *m, unsigned node);
+bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
+                               struct gw__command *command);
+uint64_t gw__member_suspicion_due(const struct gw__member_core *m);
+void gw__member_suspicion_answered(struct gw__member_core *m, unsigned node);
 
 /* ---- member_meet.c ---- */
 
-void gw__meet_begin(struct gw__mate *m, uint64_t ring_epoch, const void *blob,
-                    size_t bytes);
-void gw__meet_message(struct gw__mate *m, const struct gw__input *input);
+void gw__meet_begin(struct gw__member_core *m, uint64_t ring_epoch,
+                    const void *blob, size_t bytes);
+void gw__meet_message(struct gw__member_core *m, const struct gw__input *input);
 /* Says again what was not heard, when it is time. */
-void gw__meet_tick(struct gw__mate *m);
-void gw__ready_send(const struct gw__mate *m);
-void gw__ready_message(struct gw__mate *m, const struct gw__input *input);
+void gw__meet_tick(struct gw__member_core *m);
+void gw__ready_send(const struct gw__member_core *m);
+void gw__ready_message(struct gw__member_core *m,
+                       const struct gw__input *input);
 /* Joiners that are ready: writes them (NULL: only counts), returns how many. */
-unsigned gw__ready_joiners(const struct gw__mate *m, struct gw__process *out);
+unsigned gw__ready_joiners(const struct gw__member_core *m,
+                           struct gw__process *out);
 /* Tells READY when that has changed. */
-void gw__ready_check(struct gw__mate *m);
+void gw__ready_check(struct gw__member_core *m);
 
 /* ---- member_ask.c ---- */
 
-void gw__mate_asked(struct gw__mate *m, const struct gw__input *input);
+void gw__member_asked(struct gw__member_core *m, const struct gw__input *input);
 
 #endif

@@ -25,7 +25,8 @@ enum {
     RETRY_NS = 100000000
 };
 
-static bool want_register(const struct gw__mate *m, struct gw__command *c)
+static bool want_register(const struct gw__member_core *m,
+                          struct gw__command *c)
 {
     if (m->stage != GW__STAGE_REGISTERING || m->now_ns < m->register_ns)
         return false;
@@ -37,7 +38,7 @@ static bool want_register(const struct gw__mate *m, struct gw__command *c)
     return true;
 }
 
-static bool want_report(struct gw__mate *m, struct gw__command *c)
+static bool want_report(struct gw__member_core *m, struct gw__command *c)
 {
     if (m->stage != GW__STAGE_FLUSHING || !m->has_report || m->reported)
         return false;
@@ -47,7 +48,7 @@ static bool want_report(struct gw__mate *m, struct gw__command *c)
     return true;
 }
 
-static bool want_leave(const struct gw__mate *m, struct gw__command *c)
+static bool want_leave(const struct gw__member_core *m, struct gw__command *c)
 {
     c->kind = GW__CMD_LEAVE;
     return m->leaves && !m->left;
@@ -55,7 +56,7 @@ static bool want_leave(const struct gw__mate *m, struct gw__command *c)
 
 /* All that are ready and find room, from the op on at which we stand. It counts
  * in the ring that we know only. */
-static bool want_admit(const struct gw__mate *m, struct gw__command *c)
+static bool want_admit(const struct gw__member_core *m, struct gw__command *c)
 {
     if (!m->admits || m->admit_sent)
         return false;
@@ -73,16 +74,16 @@ static bool want_admit(const struct gw__mate *m, struct gw__command *c)
 }
 
 /* The next of what is wanted, and its tag; 0: nothing. */
-static unsigned next_of(struct gw__mate *m, struct gw__command *c)
+static unsigned next_of(struct gw__member_core *m, struct gw__command *c)
 {
-    c->who = gw__mate_self(m);
+    c->who = gw__member_self(m);
     if (want_register(m, c))
         return TAG_REGISTER;
     if (m->stage == GW__STAGE_REGISTERING)
         return 0;
     if (want_report(m, c))
         return TAG_REPORT;
-    if (gw__doubt_next(m, true, c))
+    if (gw__member_suspicion_next(m, true, c))
         return TAG_ACCUSE + c->accuse.accused.node;
     if (want_leave(m, c))
         return TAG_LEAVE;
@@ -90,7 +91,7 @@ static unsigned next_of(struct gw__mate *m, struct gw__command *c)
         m->admit_sent = true;
         return TAG_ADMIT;
     }
-    if (gw__doubt_next(m, false, c))
+    if (gw__member_suspicion_next(m, false, c))
         return TAG_ACCUSE + c->accuse.accused.node;
     if (m->want_count == 0)
         return 0;
@@ -99,14 +100,14 @@ static unsigned next_of(struct gw__mate *m, struct gw__command *c)
 }
 
 /* Mostly there is nothing, and this is asked after each input. */
-static bool wants(const struct gw__mate *m)
+static bool wants(const struct gw__member_core *m)
 {
     return m->stage == GW__STAGE_REGISTERING ||
            m->stage == GW__STAGE_FLUSHING || m->doubted || m->leaves ||
            m->admits || m->want_count > 0;
 }
 
-void gw__want_next(struct gw__mate *m)
+void gw__want_next(struct gw__member_core *m)
 {
     struct gw__command command;
     if (m->client.count > 0 || !wants(m))
@@ -121,14 +122,14 @@ void gw__want_next(struct gw__mate *m)
         gw__failpoint(GW__AT_ADMIT_PROPOSED);
 }
 
-uint64_t gw__want_due(const struct gw__mate *m)
+uint64_t gw__want_due(const struct gw__member_core *m)
 {
     if (m->stage == GW__STAGE_REGISTERING)
         return m->register_ns;
-    return gw__doubt_due(m);
+    return gw__member_suspicion_due(m);
 }
 
-void gw__want_add(struct gw__mate *m, const struct gw__command *command,
+void gw__want_add(struct gw__member_core *m, const struct gw__command *command,
                   unsigned tag)
 {
     struct gw__told told = {.kind = GW__TOLD_ANSWER, .tag = tag};
@@ -140,12 +141,12 @@ void gw__want_add(struct gw__mate *m, const struct gw__command *command,
     told.answer.code = GW_ENOMEM;
     snprintf(told.answer.text, sizeof told.answer.text,
              "%d commands wait for an answer already", GW__WANTS_MAX);
-    gw__mate_tell(m, &told);
+    gw__member_tell(m, &told);
 }
 
 /* ---- answers ---- */
 
-static void reported(struct gw__mate *m, const struct gw__answer *answer)
+static void reported(struct gw__member_core *m, const struct gw__answer *answer)
 {
     m->reported =
         m->report_epoch == m->flush_epoch && answer->code != GW_PENDING;
@@ -153,24 +154,26 @@ static void reported(struct gw__mate *m, const struct gw__answer *answer)
         gw__failpoint(GW__AT_RING_RECORDED);
 }
 
-static void registered(struct gw__mate *m, const struct gw__answer *answer)
+static void registered(struct gw__member_core *m,
+                       const struct gw__answer *answer)
 {
     m->register_ns = m->now_ns + RETRY_NS;
     if (answer->code == GW_OK)
-        gw__mate_registered(m, answer->node);
+        gw__member_registered(m, answer->node);
 }
 
-static void admitted(struct gw__mate *m, const struct gw__answer *answer)
+static void admitted(struct gw__member_core *m, const struct gw__answer *answer)
 {
     struct gw__told told = {.kind = GW__TOLD_REFUSED, .node = m->node};
     if (!m->admits || !m->admit_sent || answer->code == GW_OK)
         return; /* of one that was given up; or the view will say it */
     m->admits = false;
     snprintf(told.text, sizeof told.text, "%s", answer->text);
-    gw__mate_tell(m, &told);
+    gw__member_tell(m, &told);
 }
 
-static void command_ended(struct gw__mate *m, const struct gw__answer *answer)
+static void command_ended(struct gw__member_core *m,
+                          const struct gw__answer *answer)
 {
     struct gw__told told = {.kind = GW__TOLD_ANSWER,
                             .node = m->node,
@@ -180,12 +183,12 @@ static void command_ended(struct gw__mate *m, const struct gw__answer *answer)
     memmove(m->wants, m->wants + 1, m->want_count * sizeof *m->wants);
     memmove(m->want_tags, m->want_tags + 1,
             m->want_count * sizeof *m->want_tags);
-    gw__mate_tell(m, &told);
+    gw__member_tell(m, &told);
 }
 
 /* Forgotten by the registry, as who was silent for long: under another id what
  * is wanted is asked again. */
-static void begin_anew(struct gw__mate *m)
+static void begin_anew(struct gw__member_core *m)
 {
     struct gw__client_config config = m->client.config;
     config.id.high = gw_hash(&config.id, sizeof config.id, m->seed);
@@ -194,7 +197,7 @@ static void begin_anew(struct gw__mate *m)
     m->admit_sent = false;
 }
 
-void gw__want_answered(struct gw__mate *m, unsigned tag,
+void gw__want_answered(struct gw__member_core *m, unsigned tag,
                        const struct gw__answer *answer)
 {
     if (answer->code == GW_ECLOSED)
@@ -210,5 +213,5 @@ void gw__want_answered(struct gw__mate *m, unsigned tag,
     else if (tag == TAG_WANT)
         command_ended(m, answer);
     else if (tag >= TAG_ACCUSE && tag < TAG_ACCUSE + GW__NODES_MAX)
-        gw__doubt_answered(m, tag - TAG_ACCUSE);
+        gw__member_suspicion_answered(m, tag - TAG_ACCUSE);
 }

@@ -162,7 +162,7 @@ static void turn(uv_prepare_t *prepare)
     if (!log->ending)
         note_figures(log);
     if (log->has_ear)
-        gw__raft_mesh_turn(log);
+        gw__raft_channel_turn(log);
     if (!log->ending && !log->broken)
         look_for_leader(log);
     gw__raft_io_turn(log);
@@ -270,7 +270,7 @@ void gw__raft_log_stop(struct gw__raft_log *log)
         raft_uv_close(&log->io);
     if (log->has_tcp)
         raft_uv_tcp_close(&log->transport);
-    gw__raft_mesh_close(log);
+    gw__raft_channel_close(log);
     gw__raft_held_fini(log);
     uv_loop_close(&log->loop);
 }

@@ -24,7 +24,7 @@
  *   raft_log_held.c  what link rules keep back
  *   raft_log_slow.c  a disk that does not finish a write
  *   raft_log_note.c  what is acknowledged
- *   raft_log_mesh.c  what controllers say to each other behind a key
+ *   raft_log_channel.c  what controllers say to each other behind a key
  *   raft_message.h   that as bytes
  *   raft_dir.h      whether the directory is whole, before libraft sees it
  *   raft_ack.h       what was acknowledged

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Between libraft and its back end, whose table of calls is copied and in parts
- * replaced: with a key messages go elsewhere (raft_log_mesh.c); what goes to a
+ * replaced: with a key messages go elsewhere (raft_log_channel.c); what goes to a
  * controller that is cut off fails a little later, as if there were no
  * connection; writes are counted, so that closing can wait for them; what is
  * late is not told; and once the end has come nothing is begun any more: no
@@ -354,7 +354,7 @@ void gw__raft_io_init(struct gw__raft_log *log)
     log->writing_end = &log->writing;
     log->back = log->io;
     if (log->mesh)
-        log->back.send = gw__raft_mesh_send;
+        log->back.send = gw__raft_channel_send;
     gw__raft_note_init(log);
     log->io.start = start;
     log->io.send = send_or_keep;

@@ -75,7 +75,7 @@ static enum gw_err make_transport(struct gw__raft_log *log,
                                   struct gw_error *why)
 {
     if (log->config.key_file)
-        return gw__raft_mesh_open(log, why);
+        return gw__raft_channel_open(log, why);
     int failed = raft_uv_tcp_init(&log->transport, &log->loop);
     log->has_tcp = !failed;
     return failed ? refuse(log, failed, "a transport", why) : GW_OK;
@@ -140,7 +140,7 @@ static enum gw_err prepare(struct gw__raft_log *log, struct gw_error *why)
     for (unsigned i = 0; i < log->config.count; i++)
         snprintf(log->addresses[i], sizeof log->addresses[i], "%s",
                  log->config.addresses[i]);
-    enum gw_err err = gw__raft_mesh_check(&log->config, why);
+    enum gw_err err = gw__raft_channel_check(&log->config, why);
     if (err)
         return err;
     if (mkdir(log->config.directory, 0700) && errno != EEXIST)

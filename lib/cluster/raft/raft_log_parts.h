@@ -10,7 +10,7 @@
 #include "raft_ack.h"
 #include "raft_log.h"
 
-#include <wire/mesh/mesh.h>
+#include <wire/control_channel/control_channel.h>
 
 #include <pthread.h>
 #include <raft.h>
@@ -39,7 +39,7 @@ struct gw__raft_held;
 struct gw__raft_holding {
     uv_timer_t alarm;
     uint64_t changes; /* of the rules, when they were asked last */
-    struct gw__due links[GW__MESH_NODES]; /* by index */
+    struct gw__due links[GW__CONTROL_CHANNEL_NODES]; /* by index */
     struct gw__raft_held *first, **end;
     unsigned count;
     size_t bytes;
@@ -71,12 +71,12 @@ struct gw__raft_log {
     uv_poll_t ear;        /* of `mesh` */
     bool has_loop, has_tcp, has_ear, has_uv, has_raft;
 
-    /* With a key (raft_log_mesh.c), else NULL. */
-    struct gw__mesh *mesh;
+    /* With a key (raft_log_channel.c), else NULL. */
+    struct gw__control_channel *mesh;
     uint8_t *frame; /* what is being sent */
 
     char path[GW__RAFT_PATH_MAX]; /* of the directory, to be told */
-    char addresses[GW__MESH_NODES][GW__MESH_ENDPOINT_MAX];
+    char addresses[GW__CONTROL_CHANNEL_NODES][GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     struct gw__raft_holding held;
 
     struct raft_uv_transport transport;
@@ -192,23 +192,23 @@ void gw__raft_held_fini(struct gw__raft_log *log);
 GW_MUST_CHECK bool gw__raft_held_take(struct gw__raft_log *log,
                                       struct raft_message *message);
 
-/* ---- raft_log_mesh.c ---- */
+/* ---- raft_log_channel.c ---- */
 
 /* GW_EINVAL: not a place where this one should listen, with a key or without.
  */
 GW_MUST_CHECK enum gw_err
-gw__raft_mesh_check(const struct gw__raft_log_config *config,
-                    struct gw_error *why);
+gw__raft_channel_check(const struct gw__raft_log_config *config,
+                       struct gw_error *why);
 /* The mesh, and a transport for the back end. */
-GW_MUST_CHECK enum gw_err gw__raft_mesh_open(struct gw__raft_log *log,
-                                             struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__raft_channel_open(struct gw__raft_log *log,
+                                                struct gw_error *why);
 /* After the loop. */
-void gw__raft_mesh_close(struct gw__raft_log *log);
+void gw__raft_channel_close(struct gw__raft_log *log);
 /* As raft_io's send. */
-int gw__raft_mesh_send(struct raft_io *io, struct raft_io_send *request,
-                       const struct raft_message *message,
-                       raft_io_send_cb done);
+int gw__raft_channel_send(struct raft_io *io, struct raft_io_send *request,
+                          const struct raft_message *message,
+                          raft_io_send_cb done);
 /* Receives what is there. */
-void gw__raft_mesh_turn(struct gw__raft_log *log);
+void gw__raft_channel_turn(struct gw__raft_log *log);
 
 #endif

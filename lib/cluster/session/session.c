@@ -160,7 +160,7 @@ const void *gw__session_member(const struct gw__session *session)
 /* All of them: whom the detector beats to is its own choice. */
 static void take_news(struct gw__session *session)
 {
-    struct gw__news *news = &session->news;
+    struct gw__membership_update *news = &session->news;
     *news = *gw__member_news(gw__session_member(session));
     for (unsigned i = 0; i < news->view.ring_count; i++)
         gw__session_know(session, news->view.ring[i].node, news->endpoints[i]);

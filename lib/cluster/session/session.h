@@ -73,8 +73,8 @@ struct gw__session {
     bool registered, gone, parked;
     uint64_t parked_ns; /* since when it is, or is not */
     char gone_text[200], parked_text[200];
-    uint64_t lease_ns;    /* a server may serve until then; 0: not */
-    struct gw__news news; /* the newest; index 0: none yet */
+    uint64_t lease_ns; /* a server may serve until then; 0: not */
+    struct gw__membership_update news; /* the newest; index 0: none yet */
     char endpoints[GW__NODES_MAX][GW__ENDPOINT_MAX]; /* as the mesh has them */
 };
 

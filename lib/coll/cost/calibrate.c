@@ -93,20 +93,20 @@ static double fold_us(unsigned char *base, unsigned sources, size_t bytes)
     double rounds[ROUNDS];
     const void *from[2] = {base, base + bytes};
     void *to = base + 2 * bytes;
-    struct gw_fold fold = {.sources = from,
-                           .dests = &to,
-                           .source_count = sources,
-                           .dest_count = 1,
-                           .count = bytes / sizeof(float),
-                           .type = GW_F32,
-                           .op = GW_SUM,
-                           .scale_ranks = 1};
+    struct gw_reduce_local fold = {.sources = from,
+                                   .dests = &to,
+                                   .source_count = sources,
+                                   .dest_count = 1,
+                                   .count = bytes / sizeof(float),
+                                   .type = GW_F32,
+                                   .op = GW_SUM,
+                                   .scale_ranks = 1};
     unsigned loops = bytes > (1 << 20) ? 1 : 8;
-    gw_fold(&fold);
+    gw_reduce_local(&fold);
     for (unsigned i = 0; i < ROUNDS; i++) {
         uint64_t begin = gw_now_ns();
         for (unsigned k = 0; k < loops; k++)
-            gw_fold(&fold);
+            gw_reduce_local(&fold);
         rounds[i] = since_us(begin) / loops;
     }
     return median(rounds, ROUNDS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The calibration file (gradwire-rules(5)): costs.c keeps what the wires cost
- * in it, winners.c reads which algorithms were measured to be the fastest, and
- * winners_store.c puts them there. This is what they share: where the file is,
+ * in it, tuning_table.c reads which algorithms were measured to be the fastest, and
+ * tuning_table_store.c puts them there. This is what they share: where the file is,
  * and that a writer replaces it at once.
  */
 #ifndef GW__CALIBRATION_H

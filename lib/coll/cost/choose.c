@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The algorithm of a call that names none. It is the algorithm of a tuning rule
- * (winners.c), else the one with the least predicted time. The prediction is
- * the cost model (bill.c) with the coefficients that calibration found. If
+ * (tuning_table.c), else the one with the least predicted time. The prediction is
+ * the cost model (cost_model.c) with the coefficients that calibration found. If
  * there are none, because the file is of an older calibration or written by
  * hand:
  *
@@ -12,8 +12,8 @@
  *              round otherwise), and the loads and stores, spread over the
  *              cores and bounded by the busiest rank
  */
-#include "bill.h"
 #include "calibration.h"
+#include "cost_model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,10 +115,11 @@ static bool bill(const struct gw__setting *setting, const struct gw_algo *algo,
                  const struct gw_plan *plan, size_t count, size_t elem_bytes,
                  double amounts[GW_FIGURES_MAX])
 {
-    struct gw__work work;
-    if (!gw__work_of(plan, algo->direct, count, elem_bytes, setting, &work))
+    struct gw__cost_features work;
+    if (!gw__cost_features_of(plan, algo->direct, count, elem_bytes, setting,
+                              &work))
         return false;
-    gw__bill(&work, setting, amounts);
+    gw__cost_breakdown(&work, setting, amounts);
     return true;
 }
 
@@ -138,7 +139,7 @@ static enum gw_err predict(const struct gw_wire_costs *costs,
         err = predict_roughly(costs, setting->windows, algo, plan, count,
                               elem_bytes, us);
     else if (bill(setting, algo, plan, count, elem_bytes, amounts))
-        *us = gw__bill_us(amounts, costs->figures);
+        *us = gw__cost_us(amounts, costs->figures);
     else
         err = GW_ENOMEM;
     gw_plan_destroy(&plan);
@@ -275,23 +276,25 @@ size_t gw_choose(const char *wire, enum gw_collective collective,
 {
     struct gw_candidate found[ALGOS_MAX];
     struct gw_wire_costs costs;
-    struct gw__winners winners;
+    struct gw__tuning_table winners;
     bool measured;
     json_t *file = gw__calibration_load();
     gw__costs_of(file, wire, ranks, &costs, &measured);
-    gw__winners_of(file, wire, ranks, &winners);
+    gw__tuning_table_of(file, wire, ranks, &winners);
     json_decref(file);
     struct gw__setting setting = setting_of(wire, &costs);
     size_t n = compare(&costs, &setting, collective, ranks, count, elem_bytes,
                        found, ALGOS_MAX);
-    promote(found, n,
-            gw__winners_algo(&winners, collective, ranks, count, elem_bytes));
+    promote(
+        found, n,
+        gw__tuning_table_algo(&winners, collective, ranks, count, elem_bytes));
     memcpy(out, found, (n < capacity ? n : capacity) * sizeof *out);
     return n;
 }
 
-size_t gw_bill(const char *wire, const struct gw_algo *algo, unsigned ranks,
-               size_t count, size_t elem_bytes, struct gw_bill_line *lines)
+size_t gw_cost_breakdown(const char *wire, const struct gw_algo *algo,
+                         unsigned ranks, size_t count, size_t elem_bytes,
+                         struct gw_cost_line *lines)
 {
     struct gw_algo_args args = {.ranks = ranks};
     struct gw_wire_costs costs;
@@ -307,7 +310,7 @@ size_t gw_bill(const char *wire, const struct gw_algo *algo, unsigned ranks,
     bool known = bill(&setting, algo, plan, count, elem_bytes, amounts);
     for (unsigned i = 0; known && gw_figure_name(i, NULL); i++)
         if (amounts[i] * costs.figures[i] > 0)
-            lines[n++] = (struct gw_bill_line){i, amounts[i],
+            lines[n++] = (struct gw_cost_line){i, amounts[i],
                                                amounts[i] * costs.figures[i]};
     gw_plan_destroy(&plan);
     return n;

@@ -3,7 +3,7 @@
  * What a message, a byte and a meeting cost on each wire: built-in figures of
  * a small machine, or those that `collrun calibrate` measured, kept as JSON
  * (gradwire-rules(5)). Beside these each number of ranks that was calibrated
- * has the prices of its bill (bill.c); others take theirs from between. A file
+ * has the prices of its bill (cost_model.c); others take theirs from between. A file
  * that cannot be read counts as absent; a figure that makes no sense keeps the
  * built-in one.
  */

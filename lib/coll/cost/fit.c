@@ -10,7 +10,7 @@
  * with w = 1 / |error| of the round before make it the sum of the errors, not
  * of their squares, so that samples which something disturbed count little.
  */
-#include "bill.h"
+#include "cost_model.h"
 
 #include <math.h>
 #include <stdlib.h>

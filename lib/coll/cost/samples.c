@@ -94,17 +94,17 @@ static enum gw_err count_needs(struct gw__sampling *s,
                                const struct gw_algo *algo, size_t count)
 {
     struct gw_algo_args args = {.ranks = s->comm->size};
-    struct gw__work work;
+    struct gw__cost_features work;
     struct gw_plan *plan;
     if (s->count == s->room ||
         gw_plan_make(algo->collective, algo->name, &args, &plan, NULL))
         return GW_ENOMEM;
-    bool counted = gw__work_of(plan, algo->direct, count, sizeof(float),
-                               &s->setting, &work);
+    bool counted = gw__cost_features_of(plan, algo->direct, count,
+                                        sizeof(float), &s->setting, &work);
     gw_plan_destroy(&plan);
     if (!counted)
         return GW_ENOMEM;
-    gw__bill(&work, &s->setting, s->samples[s->count].amounts);
+    gw__cost_breakdown(&work, &s->setting, s->samples[s->count].amounts);
     return GW_OK;
 }
 

@@ -5,7 +5,7 @@
 #ifndef GW__SAMPLES_H
 #define GW__SAMPLES_H
 
-#include "bill.h"
+#include "cost_model.h"
 
 struct gw__sampling;
 

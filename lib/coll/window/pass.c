@@ -3,7 +3,7 @@
  * Running the steps of a prepared call: find the sources where the ranks hold
  * them, fold, and store into every result, in one loop a chunk.
  */
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 #include "stage.h"
 
 #include <string.h>
@@ -125,17 +125,18 @@ static void run_loop(const struct gw__window_call *w,
                elems * w->prepared->elem_bytes);
         return;
     }
-    const struct gw_fold fold = {.sources = comm->fold_sources,
-                                 .dests = comm->fold_dests,
-                                 .source_count = s->source_count,
-                                 .dest_count = dest_count,
-                                 .count = elems,
-                                 .type = w->call->type,
-                                 .op = w->call->op,
-                                 .scale_ranks = s->completes ? comm->size : 1,
-                                 .stream = s->past};
+    const struct gw_reduce_local fold = {.sources = comm->fold_sources,
+                                         .dests = comm->fold_dests,
+                                         .source_count = s->source_count,
+                                         .dest_count = dest_count,
+                                         .count = elems,
+                                         .type = w->call->type,
+                                         .op = w->call->op,
+                                         .scale_ranks =
+                                             s->completes ? comm->size : 1,
+                                         .stream = s->past};
     if (dest_count > 0)
-        gw__fold_many(&fold);
+        gw__reduce_many(&fold);
 }
 
 bool gw__run_steps(const struct gw__window_call *w, uint32_t piece,

@@ -7,7 +7,7 @@
  */
 #include "prepared_call.h"
 
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 #include "stage.h"
 
 #include <stdlib.h>
@@ -168,7 +168,7 @@ static void add_step(const struct preparation *m, const struct gw__pass *pass)
         .source_count = pass->source_count,
         .count = chunk_elems(m->comm, m->call, m->plan, pass->chunk),
         .completes = pass->completes,
-        .past = gw__fold_past(m->comm, m->call, pass->source_count)};
+        .past = gw__reduce_past(m->comm, m->call, pass->source_count)};
     for (uint32_t i = 0; i < pass->source_count; i++)
         add_source(m, ranks[pass->source_begin + i], pass->chunk);
     s->dest_begin = p->operand_count;

@@ -5,7 +5,7 @@
 #ifndef GW__STAGE_H
 #define GW__STAGE_H
 
-#include "card.h"
+#include "control_block.h"
 #include "prepared_call.h"
 
 /* Says in how many pieces a stage moves the call, and how it is laid out. */

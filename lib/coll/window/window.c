@@ -107,7 +107,7 @@ enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
     enum gw_err err = GW_OK;
     if (r->state == GW__WAITING && r->comm->turns_done == r->turn &&
         gw__side_is_free(r->comm, r->turn)) {
-        err = gw__card_enter(r, why);
+        err = gw__control_block_enter(r, why);
         *moved = true;
     }
     if (!err && r->state == GW__ENTERED) {

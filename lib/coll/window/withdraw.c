@@ -18,7 +18,7 @@
  * A peer that is stopped in the midst of its passes is waited for 200 ms only.
  * When it goes on, it may store into the result buffer, and then fails.
  */
-#include "card.h"
+#include "control_block.h"
 
 #include <time.h>
 

@@ -122,8 +122,8 @@ GW_API void gw_comm_abort(struct gw_comm *comm, enum gw_err code,
  * of both. It is needed when one thread has several communicators, in which
  * ranks wait for each other in different orders. Either may be destroyed first.
  * GW_EINVAL: `other` is `comm`, or one of them already has 8 others. */
-GW_API GW_MUST_CHECK enum gw_err gw_comm_beside(struct gw_comm *comm,
-                                                struct gw_comm *other);
+GW_API GW_MUST_CHECK enum gw_err gw_comm_progress_with(struct gw_comm *comm,
+                                                       struct gw_comm *other);
 
 /* The traffic between this rank and one peer, which gw_plan_price_rank
  * predicts. Slices are counted when the wire accepts or delivers them. In
@@ -358,16 +358,16 @@ GW_API double gw_predict_us(const char *wire, const struct gw_wire_costs *costs,
                             size_t count, size_t elem_bytes);
 
 /* One line of a predicted time: an amount and its time. */
-struct gw_bill_line {
+struct gw_cost_line {
     unsigned figure; /* number of the coefficient, of gw_figure_name */
     double amount, us;
 };
 /* Breaks a predicted time down: the times of the lines add up to predicted_us.
  * Fills lines[0..GW_FIGURES_MAX) and returns their number; 0: no coefficients
  * are known, or out of memory. */
-GW_API size_t gw_bill(const char *wire, const struct gw_algo *algo,
-                      unsigned ranks, size_t count, size_t elem_bytes,
-                      struct gw_bill_line *lines);
+GW_API size_t gw_cost_breakdown(const char *wire, const struct gw_algo *algo,
+                                unsigned ranks, size_t count, size_t elem_bytes,
+                                struct gw_cost_line *lines);
 
 /* A rule of the calibration file, written by `collrun tune`: for a whole buffer
  * of `from_bytes` to `to_bytes` bytes per rank (all its blocks; 0 for a
@@ -417,7 +417,7 @@ enum { GW_SOURCES_MAX = 64, GW_DESTS_MAX = 64 };
 /* The arguments of the reduction kernel. `count` is in elements; sources and
  * destinations may have any alignment. A source may be a destination (same
  * start) but must not overlap one otherwise. */
-struct gw_fold {
+struct gw_reduce_local {
     const void *const *sources;
     void *const *dests;
     unsigned source_count, dest_count;
@@ -438,10 +438,10 @@ struct gw_fold {
  * NaN. min and max of floats are NaN if either is, and -0 < +0. Nothing happens
  * if the type does not allow the reduction, or with too many sources or
  * destinations. */
-GW_API void gw_fold(const struct gw_fold *fold);
-/* Returns the instruction set of gw_fold on this CPU: "avx512", "avx2", "neon"
+GW_API void gw_reduce_local(const struct gw_reduce_local *fold);
+/* Returns the instruction set of gw_reduce_local on this CPU: "avx512", "avx2", "neon"
  * or "scalar". $GRADWIRE_CPU forces a lower one. */
-GW_API const char *gw_fold_isa(void);
+GW_API const char *gw_reduce_isa(void);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A rank's communicators along the axes of the mesh. All are beside each other
- * (gw_comm_beside): a rank that waits for a stage still moves the gradients
+ * (gw_comm_progress_with): a rank that waits for a stage still moves the gradients
  * that others wait for, and when one axis loses a peer, all of them do.
  */
 #include "parallel_parts.h"
@@ -45,7 +45,7 @@ static enum gw_err put_beside(struct gw_comm *comm, const struct axis *list,
         if (*list[i].comm)
             made[count++] = *list[i].comm;
         for (unsigned k = 0; *list[i].comm && k + 1 < count; k++) {
-            enum gw_err err = gw_comm_beside(made[k], *list[i].comm);
+            enum gw_err err = gw_comm_progress_with(made[k], *list[i].comm);
             if (err)
                 return gw_fail(why, err,
                                "%s axis: the communicator has too many others "

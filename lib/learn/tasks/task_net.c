@@ -359,6 +359,7 @@ static void learn(struct gw_unit *unit, size_t row, const float *const *tables,
     pass.kind = GW_BACKWARD;
     code = gw__part_backward(s->part, s->tape, &pass, NULL);
     assert(!code);
+    assert(gradients[NET]);
     add_exactly(gradients[NET], s->gradient, net->floats, share);
     if (net->embedding)
         scatter(unit, row, gradients[EMBEDDING], share);

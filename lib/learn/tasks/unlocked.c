@@ -4,7 +4,7 @@
  */
 #include "task.h"
 
-#include "ps/server/pool.h"
+#include "ps/server/thread_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,9 @@ enum gw_err gw_unit_threads(struct gw_unit *unit, unsigned threads,
     if (!model->share)
         return gw_fail(why, GW_ENOTSUP, "%s has no rows that threads share",
                        model->name);
-    if (threads == 0 || threads > GW__HELPERS_MAX)
+    if (threads == 0 || threads > GW__THREAD_POOL_MAX)
         return gw_fail(why, GW_EINVAL, "threads must be 1 to %d, not %u",
-                       GW__HELPERS_MAX, threads);
+                       GW__THREAD_POOL_MAX, threads);
     gw__unlocked_fini(unit);
     if (threads == 1)
         return GW_OK;
@@ -27,13 +27,13 @@ enum gw_err gw_unit_threads(struct gw_unit *unit, unsigned threads,
     if (!u->sums)
         return gw_fail(why, GW_ENOMEM, "%u threads", threads);
     u->threads = threads;
-    return gw__helpers_new(threads - 1, NULL, NULL, &u->pool, why);
+    return gw__thread_pool_new(threads - 1, NULL, NULL, &u->pool, why);
 }
 
 void gw__unlocked_fini(struct gw_unit *unit)
 {
     struct gw__unlocked *u = &unit->unlocked;
-    gw__helpers_destroy(&u->pool);
+    gw__thread_pool_destroy(&u->pool);
     for (unsigned t = 0; t < GW_TASK_TABLES_MAX; t++)
         free(u->row_writes[t]);
     free(u->sums);
@@ -93,7 +93,7 @@ void gw__unlocked_compute(struct gw_unit *unit, const float *const *rows,
         if (unit->keys[t].count > 0)
             memset(u->row_writes[t], 0,
                    unit->keys[t].count * sizeof *u->row_writes[t]);
-    gw__helpers_run(u->pool, u->threads, compute_share, &shared);
+    gw__thread_pool_run(u->pool, u->threads, compute_share, &shared);
     for (unsigned i = 0; i < u->threads; i++)
         gw_unit_add(sums, &u->sums[i]);
     sums->row_writes_lost = sums->row_writes;

@@ -25,10 +25,10 @@
 
 #include <gradwire/train.h>
 
-struct gw__helpers;
+struct gw__thread_pool;
 
 struct gw__unlocked {
-    struct gw__helpers *pool; /* NULL: one thread */
+    struct gw__thread_pool *pool; /* NULL: one thread */
     unsigned threads;
     uint32_t *row_writes[GW_TASK_TABLES_MAX];
     size_t room[GW_TASK_TABLES_MAX]; /* rows */

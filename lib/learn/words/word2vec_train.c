@@ -2,9 +2,9 @@
  *
  * What the inner loops of word2vec stand on: the table of the logistic
  * function, memory for vectors, and the choice of a kernel, which follows that
- * of gw_fold. word2vec_kernel.h has the loops.
+ * of gw_reduce_local. word2vec_kernel.h has the loops.
  */
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 #include "learn/logistic.h"
 #include "logistic_table.h"
 #include "word2vec.h"
@@ -37,8 +37,8 @@ void gw__word2vec_train(const struct gw__vectors *vectors,
                         struct gw_unit_sums *sums)
 {
 #ifdef __x86_64__
-    /* All levels of gw_fold but the last have AVX2. */
-    if (gw__fold_current() != &gw__fold_scalar) {
+    /* All levels of gw_reduce_local but the last have AVX2. */
+    if (gw__reduce_current() != &gw__reduce_scalar) {
         gw__word2vec_train_avx2(vectors, pairs, scratch, sums);
         return;
     }

@@ -46,7 +46,7 @@ size_t gw__elements_of(const struct gw_pipe *pipe, unsigned after,
 
 /* A message that comes: an activation for virtual stage (chunk, this stage), or
  * the gradient of what that stage has put out. */
-struct gw__pipe_parcel {
+struct gw__pipe_message {
     unsigned micro, chunk;
     bool gradient;
     size_t elements;
@@ -58,7 +58,7 @@ struct gw__pipe_parcel {
 struct gw__inflow {
     unsigned stage, rank;
     size_t count, posted, came;
-    struct gw__pipe_parcel *parcels;
+    struct gw__pipe_message *parcels;
 };
 
 struct gw__sending {

@@ -102,7 +102,7 @@ static size_t list_inflow(const struct gw_pipe *pipe, unsigned stage,
                 gw__piece_of(pipe, chunk, pass->micro);
             *(gradient ? &piece->gradient_place : &piece->in_place) =
                 (uint32_t)count;
-            inflow->parcels[count] = (struct gw__pipe_parcel){
+            inflow->parcels[count] = (struct gw__pipe_message){
                 .micro = pass->micro, .chunk = chunk, .gradient = gradient};
         }
         count++;
@@ -194,7 +194,7 @@ static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
 {
     enum gw_err err = GW_OK;
     while (!err && flow->posted < count && flow->posted < flow->count) {
-        struct gw__pipe_parcel *parcel = &flow->parcels[flow->posted];
+        struct gw__pipe_message *parcel = &flow->parcels[flow->posted];
         unsigned to = parcel->chunk * pipe->stages + pipe->stage;
         parcel->elements =
             elements_of(pipe, to, parcel->micro, parcel->gradient);
@@ -211,7 +211,7 @@ static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
 /* One message of the flow has come: it lies with its piece. */
 static void arrive(struct gw_pipe *pipe, struct gw__inflow *flow)
 {
-    struct gw__pipe_parcel *parcel = &flow->parcels[flow->came++];
+    struct gw__pipe_message *parcel = &flow->parcels[flow->came++];
     struct gw__pipe_piece *piece =
         gw__piece_of(pipe, parcel->chunk, parcel->micro);
     *(parcel->gradient ? &piece->grad_out : &piece->in) = parcel->buffer;

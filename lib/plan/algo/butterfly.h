@@ -17,7 +17,7 @@
 
 #include <gradwire/plan.h>
 
-struct gw__fold {
+struct gw__reduce {
     unsigned keepers; /* 2^k */
     unsigned extra;   /* so many of them have a partner; < keepers */
 };
@@ -25,27 +25,27 @@ struct gw__fold {
 /* `.valid` of an algorithm that does not fold. */
 bool gw__power_of_two(unsigned ranks);
 
-struct gw__fold gw__fold_of(unsigned ranks);
+struct gw__reduce gw__reduce_of(unsigned ranks);
 /* The rank of keeper v, and the first block of it and its partner; p for
  * v = keepers. */
-unsigned gw__fold_place(const struct gw__fold *fold, unsigned v);
+unsigned gw__reduce_place(const struct gw__reduce *fold, unsigned v);
 
 /* A step in which partners add all `chunks` into their keepers' values, and
  * one in which keepers hand them the results. Nothing for a power of two. */
-void gw__fold_in(struct gw_builder *builder, const struct gw__fold *fold,
-                 unsigned chunks);
-void gw__fold_out(struct gw_builder *builder, const struct gw__fold *fold,
-                  unsigned chunks);
+void gw__reduce_in(struct gw_builder *builder, const struct gw__reduce *fold,
+                   unsigned chunks);
+void gw__reduce_out(struct gw_builder *builder, const struct gw__reduce *fold,
+                    unsigned chunks);
 
 /* Keepers exchange the halves of what they still hold, then halves of those,
  * far to near; keeper v ends with the sum of its blocks, those from
  * place(blocks, v) to before place(blocks, v + 1). */
 void gw__butterfly_reduce_scatter(struct gw_builder *builder,
-                                  const struct gw__fold *fold,
-                                  const struct gw__fold *blocks);
+                                  const struct gw__reduce *fold,
+                                  const struct gw__reduce *blocks);
 /* The same backwards: from their own blocks to all, near to far. */
 void gw__butterfly_allgather(struct gw_builder *builder,
-                             const struct gw__fold *fold,
-                             const struct gw__fold *blocks);
+                             const struct gw__reduce *fold,
+                             const struct gw__reduce *blocks);
 
 #endif

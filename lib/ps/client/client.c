@@ -14,15 +14,15 @@ static const uint64_t leave_ns = 2000000000;
 
 /* ---- turning and waiting ---- */
 
-static void send_now(void *context, const struct gw__letter *letter)
+static void send_now(void *context, const struct gw__message_out *letter)
 {
     struct gw_ps *ps = context;
-    enum gw_err err = gw__post_send(gw__node_post(ps->node), letter);
+    enum gw_err err = gw__messenger_send(gw__node_post(ps->node), letter);
     if (err && letter->lent)
         letter->back(letter->context);
 }
 
-static void send_letter(void *context, const struct gw__letter *letter)
+static void send_letter(void *context, const struct gw__message_out *letter)
 {
     struct gw_ps *ps = context;
     gw__ps_event_sent(ps, letter);
@@ -30,15 +30,15 @@ static void send_letter(void *context, const struct gw__letter *letter)
 }
 
 static void open_letter(struct gw_ps *ps, uint64_t now_ns,
-                        struct gw__parcel *parcel)
+                        struct gw__message_in *parcel)
 {
     gw__ps_event_answered(ps, parcel);
-    gw__worker_parcel(ps->worker, now_ns, parcel);
+    gw__worker_message_in(ps->worker, now_ns, parcel);
 }
 
 /* A message of the post: a letter, or a bundle of them. */
 static void open_message(struct gw_ps *ps, uint64_t now_ns,
-                         struct gw__parcel *parcel)
+                         struct gw__message_in *parcel)
 {
     size_t at = 0;
     unsigned count;
@@ -48,17 +48,17 @@ static void open_message(struct gw_ps *ps, uint64_t now_ns,
     }
     enum gw_err err = gw__bundle_check(parcel, &count, NULL);
     for (unsigned i = 0; !err && i < count; i++) {
-        struct gw__parcel *letter = gw__bundle_next(parcel, &at);
+        struct gw__message_in *letter = gw__bundle_next(parcel, &at);
         if (letter)
             open_letter(ps, now_ns, letter);
     }
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
 }
 
 void gw__ps_turn(struct gw_ps *ps)
 {
-    struct gw__parcel *parcel;
-    struct gw__post *post = gw__node_post(ps->node);
+    struct gw__message_in *parcel;
+    struct gw__messenger *post = gw__node_post(ps->node);
     unsigned changes = gw__node_turn(ps->node);
     uint64_t now_ns = gw_now_ns();
     if (changes & GW__NODE_NEWS)
@@ -67,7 +67,7 @@ void gw__ps_turn(struct gw_ps *ps)
         ps->asking = false;
     if (changes & GW__NODE_REACH)
         gw__worker_reached(ps->worker, now_ns, gw__node_reached(ps->node));
-    while (gw__post_receive(post, &parcel) == GW_OK)
+    while (gw__messenger_receive(post, &parcel) == GW_OK)
         open_message(ps, now_ns, parcel);
     if (gw__worker_due(ps->worker) <= now_ns)
         gw__worker_tick(ps->worker, now_ns);
@@ -81,8 +81,8 @@ void gw__ps_sleep(struct gw_ps *ps, uint64_t until_ns)
     if (until_ns > latest_ns)
         until_ns = latest_ns;
     gw__bundles_flush(&ps->bundles);
-    gw__post_wait(gw__node_post(ps->node),
-                  until_ns < due_ns ? until_ns : due_ns);
+    gw__messenger_wait(gw__node_post(ps->node),
+                       until_ns < due_ns ? until_ns : due_ns);
 }
 
 enum gw_err gw__ps_alive(const struct gw_ps *ps, struct gw_error *why)
@@ -342,8 +342,8 @@ void gw_ps_get_counts(const struct gw_ps *ps, struct gw_ps_counts *counts)
     counts->waited_ns = ps->waited_ns;
     counts->routes_asked = ps->routes_asked;
     counts->routes_ns = ps->routes_ns;
-    const struct gw__post_counts *post =
-        gw__post_counts(gw__node_post(ps->node));
+    const struct gw__messenger_counts *post =
+        gw__messenger_counts(gw__node_post(ps->node));
     counts->messages_sent = post->sent;
     counts->messages_saved += ps->bundles.saved;
     counts->bytes_in_place = post->lent_bytes; /* not all that was offered */

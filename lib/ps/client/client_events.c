@@ -26,7 +26,7 @@ static bool is_access(unsigned kind)
            kind == GW__PS_PUSH_PULL;
 }
 
-void gw__ps_event_sent(struct gw_ps *ps, const struct gw__letter *letter)
+void gw__ps_event_sent(struct gw_ps *ps, const struct gw__message_out *letter)
 {
     struct gw__ps_head head;
     struct gw__ps_segment segment;
@@ -49,7 +49,8 @@ void gw__ps_event_sent(struct gw_ps *ps, const struct gw__letter *letter)
 }
 
 /* Answers of clocks are reported too; no request has their number. */
-void gw__ps_event_answered(struct gw_ps *ps, const struct gw__parcel *parcel)
+void gw__ps_event_answered(struct gw_ps *ps,
+                           const struct gw__message_in *parcel)
 {
     struct gw__ps_head head;
     if (!ps->events || parcel->parts[0].bytes < sizeof head)

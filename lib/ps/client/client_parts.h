@@ -81,8 +81,9 @@ GW_MUST_CHECK enum gw_err gw__ps_clock(struct gw_ps *ps, unsigned group,
 
 /* ---- client_events.c ---- */
 
-void gw__ps_event_sent(struct gw_ps *ps, const struct gw__letter *letter);
-void gw__ps_event_answered(struct gw_ps *ps, const struct gw__parcel *parcel);
+void gw__ps_event_sent(struct gw_ps *ps, const struct gw__message_out *letter);
+void gw__ps_event_answered(struct gw_ps *ps,
+                           const struct gw__message_in *parcel);
 
 /* ---- client_access.c, client_filter.c ---- */
 

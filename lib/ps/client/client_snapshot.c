@@ -22,7 +22,7 @@ struct snapshot {
 
 static uint64_t servers(const struct gw_ps *ps)
 {
-    const struct gw__news *news = gw__node_news(ps->node);
+    const struct gw__membership_update *news = gw__node_news(ps->node);
     uint64_t found = 0;
     for (unsigned i = 0; i < news->crew_count; i++)
         if (news->crew[i].role == GW__SERVER)

@@ -55,11 +55,11 @@ void gw__worker_destroy(struct gw__worker **made)
     if (!worker)
         return;
     *made = NULL;
-    for (unsigned i = 0; i < GW__ERRANDS_MAX; i++)
+    for (unsigned i = 0; i < GW__PARTITION_MAX; i++)
         while (worker->errands[i].flights)
-            gw__flight_end(worker, worker->errands[i].flights);
+            gw__attempt_end(worker, worker->errands[i].flights);
     while (worker->free_flights) {
-        struct gw__flight *flight = worker->free_flights;
+        struct gw__attempt *flight = worker->free_flights;
         worker->free_flights = flight->next;
         free(flight);
     }
@@ -150,9 +150,10 @@ void gw__job_fail(struct gw__job *request, enum gw_err code, const char *text)
 
 /* ---- errands ---- */
 
-struct gw__errand *gw__errand_next(struct gw__worker *worker, unsigned *at)
+struct gw__partition *gw__partition_next(struct gw__worker *worker,
+                                         unsigned *at)
 {
-    for (; *at < GW__ERRANDS_MAX; *at = (*at / 64 + 1) * 64) {
+    for (; *at < GW__PARTITION_MAX; *at = (*at / 64 + 1) * 64) {
         uint64_t rest = worker->busy[*at / 64] >> *at % 64;
         if (rest == 0)
             continue;
@@ -162,15 +163,15 @@ struct gw__errand *gw__errand_next(struct gw__worker *worker, unsigned *at)
     return NULL;
 }
 
-struct gw__errand *gw__errand_new(struct gw__worker *worker,
-                                  struct gw__job *request)
+struct gw__partition *gw__partition_new(struct gw__worker *worker,
+                                        struct gw__job *request)
 {
-    for (unsigned i = 0; i < GW__ERRANDS_MAX; i++) {
-        struct gw__errand *errand = &worker->errands[i];
+    for (unsigned i = 0; i < GW__PARTITION_MAX; i++) {
+        struct gw__partition *errand = &worker->errands[i];
         if (errand->request)
             continue;
         uint64_t serial = errand->serial;
-        *errand = (struct gw__errand){.request = request, .serial = serial};
+        *errand = (struct gw__partition){.request = request, .serial = serial};
         worker->busy[i / 64] |= (uint64_t)1 << i % 64;
         worker->pulls += !gw__is_push(request);
         request->errands++;
@@ -189,12 +190,12 @@ static void end_sequence(struct gw__worker *worker, uint64_t sequence)
     }
 }
 
-void gw__errand_end(struct gw__worker *worker, struct gw__errand *errand)
+void gw__partition_end(struct gw__worker *worker, struct gw__partition *errand)
 {
     struct gw__job *request = errand->request;
     unsigned i = (unsigned)(errand - worker->errands);
     while (errand->flights)
-        gw__flight_end(worker, errand->flights);
+        gw__attempt_end(worker, errand->flights);
     if (errand->sequence)
         end_sequence(worker, errand->sequence);
     if (errand->unit)
@@ -213,25 +214,25 @@ static bool may_begin(const struct gw__worker *worker,
 {
     return gw__is_push(request)
                ? worker->last_sequence < worker->floor + GW__PUSHES_MAX
-               : worker->pulls < GW__ERRANDS_MAX - GW__PUSHES_MAX;
+               : worker->pulls < GW__PARTITION_MAX - GW__PUSHES_MAX;
 }
 
 static bool begin_piece(struct gw__worker *worker, struct gw__job *request,
                         uint64_t now_ns)
 {
-    struct gw__errand *errand = gw__errand_new(worker, request);
+    struct gw__partition *errand = gw__partition_new(worker, request);
     if (!errand)
         return false;
     errand->piece = &request->cut->pieces[request->next_piece];
     errand->todo = errand->piece->slots;
-    if (gw__flight_begin(worker, errand, now_ns)) {
-        gw__errand_end(worker, errand);
+    if (gw__attempt_begin(worker, errand, now_ns)) {
+        gw__partition_end(worker, errand);
         return false; /* the next tick tries again */
     }
     request->next_piece++;
     if (gw__is_push(request))
         errand->sequence = ++worker->last_sequence;
-    gw__flight_send(worker, errand->flights, now_ns);
+    gw__attempt_send(worker, errand->flights, now_ns);
     return true;
 }
 
@@ -345,10 +346,10 @@ enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
 /* Nobody wants what they would bring. */
 static void end_errands(struct gw__worker *worker, const struct gw__job *job)
 {
-    struct gw__errand *errand;
-    for (unsigned at = 0; (errand = gw__errand_next(worker, &at));)
+    struct gw__partition *errand;
+    for (unsigned at = 0; (errand = gw__partition_next(worker, &at));)
         if (errand->request == job)
-            gw__errand_end(worker, errand);
+            gw__partition_end(worker, errand);
 }
 
 enum gw_err gw__worker_detach(struct gw__worker *worker, uint64_t request_id)

@@ -24,8 +24,8 @@
  *   worker.c         requests: begun, queued, ended; sequence numbers
  *   worker_ask.c     those that push and pull nothing
  *   worker_cut.c     key lists to pieces; worker_cache.c keeps them
- *   worker_flight.c  which letter of a piece goes to whom, and when again
- *   worker_letter.c  a letter of it
+ *   worker_attempt.c  which letter of a piece goes to whom, and when again
+ *   worker_message.c  a letter of it
  *   worker_reply.c   what comes back
  *   worker_rows.c    rows from one order into another; worker_pool.c memory
  *   worker_look.c    whom it waits for
@@ -54,7 +54,7 @@ struct gw__worker_config {
     void *context;
     /* Must call `back` itself, at once, when it cannot send what is lent. May
      * not call the worker. */
-    void (*send)(void *context, const struct gw__letter *letter);
+    void (*send)(void *context, const struct gw__message_out *letter);
 };
 
 struct gw__worker;
@@ -121,8 +121,8 @@ GW_MUST_CHECK enum gw_err gw__worker_detach(struct gw__worker *worker,
 unsigned gw__worker_pushes(const struct gw__worker *worker);
 
 /* Takes over the caller's hold. */
-void gw__worker_parcel(struct gw__worker *worker, uint64_t now_ns,
-                       struct gw__parcel *parcel);
+void gw__worker_message_in(struct gw__worker *worker, uint64_t now_ns,
+                           struct gw__message_in *parcel);
 void gw__worker_tick(struct gw__worker *worker, uint64_t now_ns);
 uint64_t gw__worker_due(const struct gw__worker *worker); /* UINT64_MAX */
 /* Whom the oldest request waits for: "server 33 (slots 0-20) for 1.2 s". */

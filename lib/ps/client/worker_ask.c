@@ -10,16 +10,16 @@
 
 /* GW_PENDING: too many are under way. */
 static enum gw_err begin(struct gw__worker *worker, uint64_t now_ns,
-                         enum gw__ps_kind kind, struct gw__errand **errand)
+                         enum gw__ps_kind kind, struct gw__partition **errand)
 {
     *errand = NULL;
-    if (worker->pulls >= GW__ERRANDS_MAX - GW__PUSHES_MAX)
+    if (worker->pulls >= GW__PARTITION_MAX - GW__PUSHES_MAX)
         return GW_PENDING;
     struct gw__job *request = gw__job_new(worker, now_ns);
     if (!request)
         return GW_PENDING;
     request->kind = kind;
-    *errand = gw__errand_new(worker, request);
+    *errand = gw__partition_new(worker, request);
     if (!*errand) {
         gw__job_free(request);
         return GW_PENDING;
@@ -28,17 +28,17 @@ static enum gw_err begin(struct gw__worker *worker, uint64_t now_ns,
 }
 
 static enum gw_err send(struct gw__worker *worker, uint64_t now_ns,
-                        struct gw__errand *errand, uint64_t *request_id,
+                        struct gw__partition *errand, uint64_t *request_id,
                         struct gw_error *why)
 {
     struct gw__job *request = errand->request;
-    if (gw__flight_begin(worker, errand, now_ns)) {
-        gw__errand_end(worker, errand);
+    if (gw__attempt_begin(worker, errand, now_ns)) {
+        gw__partition_end(worker, errand);
         gw__job_free(request);
         return gw_fail(why, GW_ENOMEM, "a request");
     }
     *request_id = request->id;
-    gw__flight_send(worker, errand->flights, now_ns);
+    gw__attempt_send(worker, errand->flights, now_ns);
     return GW_OK;
 }
 
@@ -49,7 +49,7 @@ enum gw_err gw__worker_clock(struct gw__worker *worker, uint64_t now_ns,
                              struct gw_error *why)
 {
     uint8_t bytes[GW__CLOCK_COMMAND_MAX];
-    struct gw__errand *errand;
+    struct gw__partition *errand;
     unsigned slot_count = worker->routes.slot_count;
     size_t used = gw__clock_encode(command, bytes, sizeof bytes);
     if (slot_count == 0)
@@ -75,7 +75,7 @@ enum gw_err gw__worker_save(struct gw__worker *worker, uint64_t now_ns,
                             const char *directory, enum gw_err *said,
                             uint64_t *request_id, struct gw_error *why)
 {
-    struct gw__errand *errand;
+    struct gw__partition *errand;
     size_t bytes = strlen(directory);
     if (bytes == 0 || bytes > sizeof errand->request->command)
         return gw_fail(why, GW_EINVAL, "a directory's name of %zu bytes",

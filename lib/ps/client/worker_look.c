@@ -61,9 +61,9 @@ static void by_node(const struct gw__worker *worker,
                     uint64_t slots[GW__NO_NODE + 1])
 {
     memset(slots, 0, (GW__NO_NODE + 1) * sizeof *slots);
-    for (unsigned i = 0; i < GW__ERRANDS_MAX; i++)
+    for (unsigned i = 0; i < GW__PARTITION_MAX; i++)
         if (worker->errands[i].request == request)
-            for (const struct gw__flight *f = worker->errands[i].flights; f;
+            for (const struct gw__attempt *f = worker->errands[i].flights; f;
                  f = f->next)
                 slots[f->node] |= f->slots;
 }

@@ -21,7 +21,7 @@
 #include "worker.h"
 
 enum {
-    GW__ERRANDS_MAX = 2 * GW__PUSHES_MAX, /* pushes, and as many pulls */
+    GW__PARTITION_MAX = 2 * GW__PUSHES_MAX, /* pushes, and as many pulls */
     GW__CUTS_MAX = 32,
     GW__KEY_LIST_LEAST = 16, /* shorter ones are not worth a signature */
     GW__LEND_LEAST_BYTES = 65536
@@ -81,11 +81,11 @@ struct gw__pool {
 
 /* ---- what is under way ---- */
 
-struct gw__errand;
+struct gw__partition;
 
-struct gw__flight {
-    struct gw__flight *next;
-    struct gw__errand *errand;
+struct gw__attempt {
+    struct gw__attempt *next;
+    struct gw__partition *errand;
     uint64_t id; /* in the head of its letters */
     uint64_t slots;
     unsigned node;
@@ -96,7 +96,7 @@ struct gw__flight {
     uint64_t refused_ns; /* pause after the last refusal; 0: it was not */
 };
 
-struct gw__errand {
+struct gw__partition {
     struct gw__job *request;    /* NULL: this entry is free */
     struct gw__piece *piece;    /* NULL: of a clock command */
     uint64_t sequence;          /* 0: nothing is pushed */
@@ -104,7 +104,7 @@ struct gw__errand {
     uint64_t serial;            /* of the next flight */
     struct gw__pool_unit *unit; /* the values as they travel; NULL: gathered
                               anew for each letter */
-    struct gw__flight *flights;
+    struct gw__attempt *flights;
 };
 
 struct gw__job {
@@ -133,7 +133,7 @@ struct gw__job {
 
 struct gw__worker {
     struct gw__worker_config config;
-    uint64_t own_names;       /* of gw__flight_name */
+    uint64_t own_names;       /* of gw__attempt_name */
     struct gw__routes routes; /* version 0: none yet */
     uint64_t placement;       /* grows when a slot has another primary */
     uint64_t last_sequence, floor;
@@ -148,9 +148,9 @@ struct gw__worker {
     /* Each grows to the largest that was needed. */
     unsigned char *scratch, *copied, *some_keys;
     size_t scratch_bytes, copied_bytes, some_keys_bytes;
-    struct gw__flight *free_flights;
-    uint64_t busy[GW__ERRANDS_MAX / 64]; /* errands in use, as bits */
-    struct gw__errand errands[GW__ERRANDS_MAX];
+    struct gw__attempt *free_flights;
+    uint64_t busy[GW__PARTITION_MAX / 64]; /* errands in use, as bits */
+    struct gw__partition errands[GW__PARTITION_MAX];
     unsigned pulls;               /* errands that push nothing */
     struct gw__job *first, *last; /* with pieces to begin */
     struct gw__job requests[GW__REQUESTS_MAX];
@@ -163,19 +163,20 @@ static inline bool gw__is_push(const struct gw__job *request)
 }
 
 /* The next errand in use from `*at` on; NULL: no more. */
-struct gw__errand *gw__errand_next(struct gw__worker *worker, unsigned *at);
+struct gw__partition *gw__partition_next(struct gw__worker *worker,
+                                         unsigned *at);
 
 /* ---- worker.c ---- */
 
 /* NULL: too many are under way. */
 struct gw__job *gw__job_new(struct gw__worker *worker, uint64_t now_ns);
 void gw__job_free(struct gw__job *request);
-struct gw__errand *gw__errand_new(struct gw__worker *worker,
-                                  struct gw__job *request);
+struct gw__partition *gw__partition_new(struct gw__worker *worker,
+                                        struct gw__job *request);
 
 /* No slot is left to do, or it has failed: flights and number are given back.
  */
-void gw__errand_end(struct gw__worker *worker, struct gw__errand *errand);
+void gw__partition_end(struct gw__worker *worker, struct gw__partition *errand);
 /* The first failure counts; pieces that were not begun are dropped. */
 void gw__job_fail(struct gw__job *request, enum gw_err code, const char *text);
 /* Frees a detached request that has ended. */
@@ -198,37 +199,37 @@ GW_MUST_CHECK enum gw_err gw__cut_get(struct gw__worker *worker,
 void gw__cut_release(struct gw__cut *cut);
 void gw__cuts_forget(struct gw__worker *worker);
 
-/* ---- worker_flight.c ---- */
+/* ---- worker_attempt.c ---- */
 
 /* The first flight of an errand; GW_ENOMEM. */
-GW_MUST_CHECK enum gw_err gw__flight_begin(struct gw__worker *worker,
-                                           struct gw__errand *errand,
-                                           uint64_t now_ns);
+GW_MUST_CHECK enum gw_err gw__attempt_begin(struct gw__worker *worker,
+                                            struct gw__partition *errand,
+                                            uint64_t now_ns);
 /* Goes by the routes of now: to the primaries of its slots, which may take
  * several. */
-void gw__flight_send(struct gw__worker *worker, struct gw__flight *flight,
-                     uint64_t now_ns);
+void gw__attempt_send(struct gw__worker *worker, struct gw__attempt *flight,
+                      uint64_t now_ns);
 /* After a refusal: a little later, each time twice as much. */
-void gw__flight_refused(struct gw__worker *worker, struct gw__flight *flight,
-                        uint64_t now_ns);
-struct gw__flight *gw__flight_find(struct gw__worker *worker, uint64_t id);
+void gw__attempt_refused(struct gw__worker *worker, struct gw__attempt *flight,
+                         uint64_t now_ns);
+struct gw__attempt *gw__attempt_find(struct gw__worker *worker, uint64_t id);
 /* What a flight is called in messages, and back: no other process that had this
  * node's number before calls its own so. A server answers to a node; what was
  * asked by a process that is no more must not answer us. */
-static inline uint64_t gw__flight_name(const struct gw__worker *worker,
-                                       uint64_t id)
+static inline uint64_t gw__attempt_name(const struct gw__worker *worker,
+                                        uint64_t id)
 {
     return id ^ worker->own_names;
 }
-void gw__flight_end(struct gw__worker *worker, struct gw__flight *flight);
+void gw__attempt_end(struct gw__worker *worker, struct gw__attempt *flight);
 /* Is `slots` all of the errand's piece? */
-bool gw__flight_is_whole(const struct gw__flight *flight);
+bool gw__attempt_is_whole(const struct gw__attempt *flight);
 
-/* ---- worker_letter.c ---- */
+/* ---- worker_message.c ---- */
 
 /* GW_ENOMEM: it was not sent. */
-enum gw_err gw__letter_send(struct gw__worker *worker,
-                            struct gw__flight *flight);
+enum gw_err gw__message_out_send(struct gw__worker *worker,
+                                 struct gw__attempt *flight);
 
 /* ---- worker_rows.c: `order` says which row of the other side ---- */
 

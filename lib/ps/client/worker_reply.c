@@ -19,17 +19,17 @@
 
 struct answer {
     struct gw__worker *worker;
-    struct gw__flight *flight;
+    struct gw__attempt *flight;
     const struct gw__ps_head *head;
-    const struct gw__parcel *parcel;
+    const struct gw__message_in *parcel;
     uint64_t now_ns;
     uint64_t done; /* slots of the flight */
 };
 
-static const struct gw__post_part *part(const struct gw__parcel *parcel,
-                                        unsigned i)
+static const struct gw__messenger_part *
+part(const struct gw__message_in *parcel, unsigned i)
 {
-    static const struct gw__post_part none = {.bytes = 0};
+    static const struct gw__messenger_part none = {.bytes = 0};
     return i < parcel->part_count ? &parcel->parts[i] : &none;
 }
 
@@ -76,9 +76,9 @@ static void scatter(const struct answer *a, const float *rows)
 static bool take_values(const struct answer *a)
 {
     struct gw__worker *worker = a->worker;
-    const struct gw__errand *errand = a->flight->errand;
+    const struct gw__partition *errand = a->flight->errand;
     const struct gw__job *request = errand->request;
-    const struct gw__post_part *values = part(a->parcel, 2);
+    const struct gw__messenger_part *values = part(a->parcel, 2);
     bool half = a->head->flags & GW__PS_HALF;
     if (!request->cut || !request->access.out || !a->done)
         return true;
@@ -104,7 +104,7 @@ static bool take_values(const struct answer *a)
 static bool take_work(const struct answer *a)
 {
     const struct gw__job *request = a->flight->errand->request;
-    const struct gw__post_part *work = part(a->parcel, 2);
+    const struct gw__messenger_part *work = part(a->parcel, 2);
     if (!request->work || !a->done)
         return true;
     if (work->bytes != sizeof *request->work)
@@ -126,7 +126,7 @@ static bool is_final(int code)
 
 static void sentence(const struct answer *a, char *out, size_t room)
 {
-    const struct gw__post_part *text = part(a->parcel, 1);
+    const struct gw__messenger_part *text = part(a->parcel, 1);
     size_t bytes = text->bytes < room - 1 ? text->bytes : room - 1;
     if (a->head->flags & GW__PS_NEWER)
         bytes = 0;
@@ -142,20 +142,20 @@ static void sentence(const struct answer *a, char *out, size_t room)
 
 static void refuse_for_good(const struct answer *a)
 {
-    struct gw__errand *errand = a->flight->errand;
+    struct gw__partition *errand = a->flight->errand;
     char text[256];
     sentence(a, text, sizeof text);
     gw__job_fail(errand->request, (enum gw_err)a->head->code, text);
-    gw__errand_end(a->worker, errand);
+    gw__partition_end(a->worker, errand);
 }
 
 /* The flight may have left for elsewhere when this returns. */
 static void refuse(const struct answer *a)
 {
     struct gw__routes routes;
-    const struct gw__post_part *newer = part(a->parcel, 1);
+    const struct gw__messenger_part *newer = part(a->parcel, 1);
     a->worker->counts.refusals++;
-    gw__flight_refused(a->worker, a->flight, a->now_ns);
+    gw__attempt_refused(a->worker, a->flight, a->now_ns);
     if (!(a->head->flags & GW__PS_NEWER))
         return;
     struct gw__reader reader = gw__reader_on(newer->data, newer->bytes);
@@ -168,7 +168,7 @@ static void refuse(const struct answer *a)
 
 static uint64_t done_slots(const struct answer *a)
 {
-    const struct gw__errand *errand = a->flight->errand;
+    const struct gw__partition *errand = a->flight->errand;
     enum gw_err code = (enum gw_err)a->head->code,
                 *said = errand->request->said;
     if (said && code == GW_PENDING) {
@@ -185,17 +185,17 @@ static uint64_t done_slots(const struct answer *a)
 static void want_keys(const struct answer *a)
 {
     if (!a->flight->bare) { /* it had them: something is wrong over there */
-        gw__flight_refused(a->worker, a->flight, a->now_ns);
+        gw__attempt_refused(a->worker, a->flight, a->now_ns);
         return;
     }
     a->flight->errand->piece->known = false;
-    gw__flight_send(a->worker, a->flight, a->now_ns);
+    gw__attempt_send(a->worker, a->flight, a->now_ns);
 }
 
 static void take(struct answer *a)
 {
-    struct gw__errand *errand = a->flight->errand;
-    bool whole = gw__flight_is_whole(a->flight);
+    struct gw__partition *errand = a->flight->errand;
+    bool whole = gw__attempt_is_whole(a->flight);
     if (a->head->flags & GW__PS_WANT_KEYS) {
         want_keys(a);
         return;
@@ -209,13 +209,13 @@ static void take(struct answer *a)
     errand->todo &= ~a->done;
     a->flight->slots &= ~a->done;
     if (a->flight->slots == 0)
-        gw__flight_end(a->worker, a->flight);
+        gw__attempt_end(a->worker, a->flight);
     else if (is_final(a->head->code) || errand->request->said)
         refuse_for_good(a);
     else
         refuse(a);
     if (errand->request && errand->todo == 0)
-        gw__errand_end(a->worker, errand);
+        gw__partition_end(a->worker, errand);
 }
 
 static bool understand(struct answer *a)
@@ -225,13 +225,13 @@ static bool understand(struct answer *a)
     if (gw__ps_check(a->parcel, &a->head, &segments, &why) ||
         a->head->kind != GW__PS_REPLY)
         return false;
-    uint64_t id = gw__flight_name(a->worker, a->head->request);
-    a->flight = id ? gw__flight_find(a->worker, id) : NULL;
+    uint64_t id = gw__attempt_name(a->worker, a->head->request);
+    a->flight = id ? gw__attempt_find(a->worker, id) : NULL;
     return a->flight && a->flight->node == a->parcel->from;
 }
 
-void gw__worker_parcel(struct gw__worker *worker, uint64_t now_ns,
-                       struct gw__parcel *parcel)
+void gw__worker_message_in(struct gw__worker *worker, uint64_t now_ns,
+                           struct gw__message_in *parcel)
 {
     struct answer answer = {
         .worker = worker, .parcel = parcel, .now_ns = now_ns};
@@ -241,5 +241,5 @@ void gw__worker_parcel(struct gw__worker *worker, uint64_t now_ns,
         take(&answer);
         gw__worker_pump(worker, now_ns);
     }
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
 }

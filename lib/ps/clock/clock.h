@@ -70,7 +70,7 @@ struct gw__unit {
     uint64_t clock;
 };
 
-struct gw__closing {
+struct gw__round_commit {
     uint64_t number;
     uint64_t mark;  /* not 0: a marker, of this id */
     float scale;    /* kofn: parts / parts that came; else 1 */
@@ -78,9 +78,11 @@ struct gw__closing {
     unsigned drop;  /* and units to forget, behind them in `units` */
     struct gw__unit units[GW_PS_NODES];
 };
-enum { GW__CLOSING_BYTES_MAX = 32 + GW_PS_NODES * 20 };
-void gw__put_closing(struct gw__writer *writer, const struct gw__closing *);
-void gw__get_closing(struct gw__reader *reader, struct gw__closing *closing);
+enum { GW__ROUND_COMMIT_BYTES_MAX = 32 + GW_PS_NODES * 20 };
+void gw__put_round_commit(struct gw__writer *writer,
+                          const struct gw__round_commit *);
+void gw__get_round_commit(struct gw__reader *reader,
+                          struct gw__round_commit *closing);
 
 enum gw__clock_kind {
     GW__CLOCK_NEXT = 1,
@@ -139,8 +141,8 @@ GW_MUST_CHECK enum gw_err gw__clock_check_mode(const struct gw__clock *clock,
 /* The newest closing's number; 0: none yet. */
 uint64_t gw__clock_closed(const struct gw__clock *clock);
 /* NULL: not yet, or forgotten. */
-const struct gw__closing *gw__clock_closing(const struct gw__clock *clock,
-                                            uint64_t number);
+const struct gw__round_commit *
+gw__clock_round_commit(const struct gw__clock *clock, uint64_t number);
 /* What NEXT `number` of this worker has got: GW_OK with *work (waited_ns 0);
  * GW_PENDING: the mode lets it wait, or too many closings are kept (PRUNE);
  * GW_EINVAL: it never asked so. */

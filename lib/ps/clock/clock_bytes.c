@@ -24,7 +24,8 @@ static float get_f32(struct gw__reader *r)
     return value;
 }
 
-void gw__put_closing(struct gw__writer *w, const struct gw__closing *closing)
+void gw__put_round_commit(struct gw__writer *w,
+                          const struct gw__round_commit *closing)
 {
     gw__put_u64(w, closing->number);
     gw__put_u64(w, closing->mark);
@@ -38,9 +39,10 @@ void gw__put_closing(struct gw__writer *w, const struct gw__closing *closing)
     }
 }
 
-void gw__get_closing(struct gw__reader *r, struct gw__closing *closing)
+void gw__get_round_commit(struct gw__reader *r,
+                          struct gw__round_commit *closing)
 {
-    *closing = (struct gw__closing){.number = gw__get_u64(r)};
+    *closing = (struct gw__round_commit){.number = gw__get_u64(r)};
     closing->mark = gw__get_u64(r);
     closing->scale = get_f32(r);
     closing->apply = gw__get_u8_below(r, GW_PS_NODES + 1);

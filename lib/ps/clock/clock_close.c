@@ -8,12 +8,12 @@
 
 /* The ring has room: grants and markers stop long before it is full, and what
  * closes without them is at most one unit a worker and one a part. */
-static struct gw__closing *begin(struct gw__clock *clock)
+static struct gw__round_commit *begin(struct gw__clock *clock)
 {
     assert(clock->closed - clock->pruned < CLOSINGS_KEPT);
     uint64_t number = ++clock->closed;
-    struct gw__closing *closing = &clock->closings[number % CLOSINGS_KEPT];
-    *closing = (struct gw__closing){.number = number, .scale = 1};
+    struct gw__round_commit *closing = &clock->closings[number % CLOSINGS_KEPT];
+    *closing = (struct gw__round_commit){.number = number, .scale = 1};
     return closing;
 }
 
@@ -32,7 +32,7 @@ static void close_one(struct gw__clock *clock, struct gw__unit unit,
                       struct reported reported)
 {
     add_reported(clock, reported);
-    struct gw__closing *closing = begin(clock);
+    struct gw__round_commit *closing = begin(clock);
     closing->apply = 1;
     closing->units[0] = unit;
     clock->units++;
@@ -40,7 +40,7 @@ static void close_one(struct gw__clock *clock, struct gw__unit unit,
 
 static void drop_one(struct gw__clock *clock, struct gw__unit unit)
 {
-    struct gw__closing *closing = begin(clock);
+    struct gw__round_commit *closing = begin(clock);
     closing->drop = 1;
     closing->units[0] = unit;
 }
@@ -130,7 +130,7 @@ bool gw__clock_close_round(struct gw__clock *clock)
         return false;
     unsigned done = count(clock, PART_DONE);
     if (done) {
-        struct gw__closing *closing = begin(clock);
+        struct gw__round_commit *closing = begin(clock);
         unsigned parts = clock->part_count - count(clock, PART_GONE);
         closing->scale = (float)parts / (float)done;
         for (uint32_t j = 0; j < clock->part_count; j++) {

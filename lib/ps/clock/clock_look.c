@@ -14,8 +14,8 @@ uint64_t gw__clock_closed(const struct gw__clock *clock)
     return clock->closed;
 }
 
-const struct gw__closing *gw__clock_closing(const struct gw__clock *clock,
-                                            uint64_t number)
+const struct gw__round_commit *
+gw__clock_round_commit(const struct gw__clock *clock, uint64_t number)
 {
     if (number <= clock->pruned || number > clock->closed)
         return NULL;

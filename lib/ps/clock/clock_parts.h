@@ -99,7 +99,7 @@ struct gw__clock {
     uint64_t pruned; /* closings up to this one are forgotten */
     /* Those between, by number % CLOSINGS_KEPT; the others are not written:
      * this is 1.6 MB. */
-    struct gw__closing closings[CLOSINGS_KEPT];
+    struct gw__round_commit closings[CLOSINGS_KEPT];
 };
 
 static inline bool gw__clock_by_rounds(const struct gw__clock *clock)

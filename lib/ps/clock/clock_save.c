@@ -125,7 +125,7 @@ size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
     gw__put_u64(&w, clock->pruned);
     gw__put_u64(&w, clock->closed);
     for (uint64_t n = clock->pruned + 1; n <= clock->closed; n++)
-        gw__put_closing(&w, &clock->closings[n % CLOSINGS_KEPT]);
+        gw__put_round_commit(&w, &clock->closings[n % CLOSINGS_KEPT]);
     return w.used;
 }
 
@@ -188,8 +188,8 @@ static void get_closings(struct gw__reader *r, struct gw__clock *clock)
     gw__reader_demand(r, clock->closed >= clock->pruned &&
                              clock->closed - clock->pruned <= CLOSINGS_KEPT);
     for (uint64_t n = clock->pruned + 1; !r->bad && n <= clock->closed; n++) {
-        struct gw__closing *closing = &clock->closings[n % CLOSINGS_KEPT];
-        gw__get_closing(r, closing);
+        struct gw__round_commit *closing = &clock->closings[n % CLOSINGS_KEPT];
+        gw__get_round_commit(r, closing);
         gw__reader_demand(r, closing->number == n);
     }
 }

@@ -17,7 +17,7 @@ struct head {
 struct sizes {
     uint32_t part_count;
     uint32_t reserved;
-    uint32_t bytes[GW__POST_PARTS];
+    uint32_t bytes[GW__MESSENGER_PARTS];
 };
 _Static_assert(sizeof(struct head) % 8 == 0, "letters are aligned");
 _Static_assert(sizeof(struct sizes) % 8 == 0, "so are parts");
@@ -30,7 +30,7 @@ static size_t aligned(size_t bytes)
 /* ---- packing ---- */
 
 /* As it lies in a bundle; 0: it is too large for one. */
-static size_t packed_bytes(const struct gw__letter *letter)
+static size_t packed_bytes(const struct gw__message_out *letter)
 {
     size_t bytes = 0, packed = sizeof(struct sizes);
     for (unsigned i = 0; i < letter->part_count; i++) {
@@ -44,7 +44,7 @@ static size_t packed_bytes(const struct gw__letter *letter)
 
 /* Behind what is gathered. Of the first letter only what is not lent is copied;
  * the rest has its place. */
-static void pack(struct gw__bundle_to *to, const struct gw__letter *letter)
+static void pack(struct gw__bundle_to *to, const struct gw__message_out *letter)
 {
     struct sizes sizes = {.part_count = letter->part_count};
     uint8_t *at = to->data + to->used + sizeof sizes;
@@ -70,7 +70,7 @@ static void pack(struct gw__bundle_to *to, const struct gw__letter *letter)
 /* The first letter is not the only one any more. */
 static void complete_first(struct gw__bundle_to *to)
 {
-    const struct gw__letter *first = &to->first;
+    const struct gw__message_out *first = &to->first;
     uint8_t *at = to->data + sizeof(struct head) + sizeof(struct sizes);
     for (unsigned i = 0; i < first->part_count; i++) {
         size_t bytes = first->parts[i].bytes;
@@ -85,13 +85,13 @@ static void complete_first(struct gw__bundle_to *to)
 static void flush_node(struct gw__bundles *bundles, unsigned node)
 {
     struct gw__bundle_to *to = &bundles->to[node];
-    struct gw__letter letter = {.node = node, .part_count = 1};
+    struct gw__message_out letter = {.node = node, .part_count = 1};
     if (!(bundles->waiting >> node & 1))
         return;
     bundles->waiting &= ~(UINT64_C(1) << node);
     const struct head head = {MAGIC, to->count};
     memcpy(to->data, &head, sizeof head);
-    letter.parts[0] = (struct gw__post_part){to->data, to->used};
+    letter.parts[0] = (struct gw__messenger_part){to->data, to->used};
     bundles->saved += to->count - 1;
     bundles->send(bundles->context, to->count == 1 ? &to->first : &letter);
 }
@@ -115,9 +115,9 @@ static bool make_room(struct gw__bundles *bundles, unsigned node, size_t bytes)
 }
 
 void gw__bundles_send(struct gw__bundles *bundles,
-                      const struct gw__letter *letter)
+                      const struct gw__message_out *letter)
 {
-    if (bundles->off || letter->node >= GW__POST_NODES) {
+    if (bundles->off || letter->node >= GW__MESSENGER_NODES) {
         bundles->send(bundles->context, letter);
         return;
     }
@@ -147,7 +147,7 @@ void gw__bundles_flush(struct gw__bundles *bundles)
 
 void gw__bundles_fini(struct gw__bundles *bundles)
 {
-    for (unsigned i = 0; i < GW__POST_NODES; i++) {
+    for (unsigned i = 0; i < GW__MESSENGER_NODES; i++) {
         struct gw__bundle_to *to = &bundles->to[i];
         if (bundles->waiting >> i & 1 && to->count == 1 && to->first.lent)
             to->first.back(to->first.context);
@@ -160,11 +160,11 @@ void gw__bundles_fini(struct gw__bundles *bundles)
 /* ---- unpacking ---- */
 
 struct inner {
-    struct gw__parcel parcel; /* first: freed by its address */
-    struct gw__parcel *bundle;
+    struct gw__message_in parcel; /* first: freed by its address */
+    struct gw__message_in *bundle;
 };
 
-bool gw__is_bundle(const struct gw__parcel *parcel)
+bool gw__is_bundle(const struct gw__message_in *parcel)
 {
     uint32_t magic = 0;
     if (parcel->part_count == 1 &&
@@ -181,7 +181,7 @@ static size_t check_letter(const uint8_t *data, size_t at, size_t end)
         return 0;
     memcpy(&sizes, data + at, sizeof sizes);
     at += sizeof sizes;
-    if (sizes.part_count > GW__POST_PARTS)
+    if (sizes.part_count > GW__MESSENGER_PARTS)
         return 0;
     for (unsigned i = 0; i < sizes.part_count; i++) {
         if (aligned(sizes.bytes[i]) > end - at)
@@ -191,8 +191,8 @@ static size_t check_letter(const uint8_t *data, size_t at, size_t end)
     return at;
 }
 
-enum gw_err gw__bundle_check(const struct gw__parcel *parcel, unsigned *count,
-                             struct gw_error *why)
+enum gw_err gw__bundle_check(const struct gw__message_in *parcel,
+                             unsigned *count, struct gw_error *why)
 {
     const uint8_t *data = parcel->parts[0].data;
     size_t at = sizeof(struct head), end = parcel->parts[0].bytes;
@@ -217,38 +217,39 @@ enum gw_err gw__bundle_check(const struct gw__parcel *parcel, unsigned *count,
 
 /* Parts of the letter at `data`, which was checked. Returns its end. */
 static size_t find_parts(const uint8_t *data, size_t at, unsigned *part_count,
-                         struct gw__post_part *parts)
+                         struct gw__messenger_part *parts)
 {
     struct sizes sizes;
     memcpy(&sizes, data + at, sizeof sizes);
     at += sizeof sizes;
     *part_count = sizes.part_count;
     for (unsigned i = 0; i < sizes.part_count; i++) {
-        parts[i] = (struct gw__post_part){data + at, sizes.bytes[i]};
+        parts[i] = (struct gw__messenger_part){data + at, sizes.bytes[i]};
         at += aligned(sizes.bytes[i]);
     }
     return at;
 }
 
-static void free_inner(struct gw__parcel *parcel)
+static void free_inner(struct gw__message_in *parcel)
 {
     struct inner *inner = (struct inner *)(void *)parcel;
-    gw__parcel_release(inner->bundle);
+    gw__message_in_release(inner->bundle);
     free(inner);
 }
 
-struct gw__parcel *gw__bundle_next(struct gw__parcel *bundle, size_t *at)
+struct gw__message_in *gw__bundle_next(struct gw__message_in *bundle,
+                                       size_t *at)
 {
     struct inner *inner = calloc(1, sizeof *inner);
-    struct gw__post_part parts[GW__POST_PARTS];
+    struct gw__messenger_part parts[GW__MESSENGER_PARTS];
     unsigned part_count;
     size_t begin = *at ? *at : sizeof(struct head);
     *at = find_parts(bundle->parts[0].data, begin, &part_count, parts);
     if (!inner)
         return NULL;
     inner->bundle = bundle;
-    gw__parcel_hold(bundle);
-    inner->parcel = (struct gw__parcel){
+    gw__message_in_hold(bundle);
+    inner->parcel = (struct gw__message_in){
         .from = bundle->from,
         .incarnation_high = bundle->incarnation_high,
         .incarnation_low = bundle->incarnation_low,

@@ -11,7 +11,7 @@ static bool has_segments(unsigned kind)
            kind == GW__PS_PUSH_PULL;
 }
 
-static size_t part_bytes(const struct gw__parcel *parcel, unsigned part)
+static size_t part_bytes(const struct gw__message_in *parcel, unsigned part)
 {
     return part < parcel->part_count ? parcel->parts[part].bytes : 0;
 }
@@ -43,7 +43,7 @@ static enum gw_err check_segments(const struct gw__ps_head *head,
     return GW_OK;
 }
 
-static enum gw_err check_request(const struct gw__parcel *parcel,
+static enum gw_err check_request(const struct gw__message_in *parcel,
                                  const struct gw__ps_head *head,
                                  struct gw_error *why)
 {
@@ -65,7 +65,7 @@ static enum gw_err check_request(const struct gw__parcel *parcel,
         head, (const struct gw__ps_segment *)(const void *)(head + 1), why);
 }
 
-enum gw_err gw__ps_check(const struct gw__parcel *parcel,
+enum gw_err gw__ps_check(const struct gw__message_in *parcel,
                          const struct gw__ps_head **head,
                          const struct gw__ps_segment **segments,
                          struct gw_error *why)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages between workers and servers on the data path (wire/post/post.h).
+ * The messages between workers and servers on the data path (wire/messenger/messenger.h).
  * A message has up to three parts:
  *
  *     part 0   struct gw__ps_head, then its segments
@@ -40,7 +40,7 @@
 #define GW__PS_MESSAGE_H
 
 #include <gradwire/ps.h>
-#include <wire/post/post.h>
+#include <wire/messenger/messenger.h>
 
 enum gw__ps_kind {
     GW__PS_PUSH = 1,
@@ -53,7 +53,7 @@ enum gw__ps_kind {
     GW__PS_COPY,
     GW__PS_COPIED,
     GW__PS_CLOSED,
-    GW__PS_SEEN,
+    GW__PS_DEDUP,
     GW__PS_SAVE,
     GW__PS_KINDS
 };
@@ -100,7 +100,7 @@ struct gw__ps_segment {
  * common: sizes agree, segments name distinct slots below GW_PS_SLOTS_MAX,
  * counts add up, values have a multiple of their size. GW_EDATA. `width`: of
  * the table; 0: values are not looked at. */
-GW_MUST_CHECK enum gw_err gw__ps_check(const struct gw__parcel *parcel,
+GW_MUST_CHECK enum gw_err gw__ps_check(const struct gw__message_in *parcel,
                                        const struct gw__ps_head **head,
                                        const struct gw__ps_segment **segments,
                                        struct gw_error *why);

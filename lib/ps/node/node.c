@@ -84,7 +84,7 @@ static enum gw_err await_active(struct gw__node *node, uint64_t deadline_ns,
 static enum gw_err open_post(struct gw__node *node, struct gw_error *why)
 {
     const struct gw__node_config *c = &node->config;
-    const struct gw__post_config config = {
+    const struct gw__messenger_config config = {
         .node = node->number,
         .incarnation_high = node->session.incarnation.high,
         .incarnation_low = node->session.incarnation.low,
@@ -95,11 +95,11 @@ static enum gw_err open_post(struct gw__node *node, struct gw_error *why)
         .insecure = c->insecure,
         .copy_always = c->copy_always,
         .rules = node->session.rules};
-    enum gw_err err = gw__post_open(&config, &node->post, why);
+    enum gw_err err = gw__messenger_open(&config, &node->post, why);
     if (err)
         return err;
     gw__session_lock(&node->session);
-    node->box.address = *gw__post_address(node->post);
+    node->box.address = *gw__messenger_address(node->post);
     node->box.has_address = true;
     atomic_store(&node->has_post, true);
     gw__session_unlock(&node->session);
@@ -126,7 +126,7 @@ enum gw_err gw__node_open(const struct gw__node_config *config,
         return gw_fail(why, GW_ENOMEM, "node");
     const struct gw__session_config session = session_config(node, config);
     enum gw_err err = gw__session_init(&node->session, &session, why);
-    node->known = calloc(GW__POST_NODES, sizeof *node->known);
+    node->known = calloc(GW__MESSENGER_NODES, sizeof *node->known);
     if (!err && !node->known)
         err = gw_fail(why, GW_ENOMEM, "node");
     if (!err)
@@ -148,7 +148,7 @@ void gw__node_close(struct gw__node **opened)
         return;
     *opened = NULL;
     gw__session_stop(&node->session); /* its thread wakes the post */
-    gw__post_close(&node->post);
+    gw__messenger_close(&node->post);
     gw__session_fini(&node->session);
     free(node->known);
     free(node);

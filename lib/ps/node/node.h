@@ -6,7 +6,7 @@
  *   control   the session's (cluster/session/session.h): runs the member machine, which
  *             registers, says HELLO, hears the controllers' news and brings
  *             commands to them; and exchanges addresses with the crew
- *   data      the caller's: it alone uses the post (wire/post/post.h)
+ *   data      the caller's: it alone uses the post (wire/messenger/messenger.h)
  *
  * Control writes what it hears into a mailbox under a lock, and wakes the post.
  * The data thread calls gw__node_turn in each turn: that costs one load when
@@ -26,10 +26,10 @@
 #ifndef GW__PS_NODE_H
 #define GW__PS_NODE_H
 
-#include <cluster/messages/talk.h>
+#include <cluster/messages/protocol.h>
 #include <gradwire/ps.h>
 #include <stdatomic.h>
-#include <wire/post/post.h>
+#include <wire/messenger/messenger.h>
 
 struct gw__node;
 
@@ -83,8 +83,8 @@ void gw__node_pace(struct gw__node *node, uint64_t ns);
 
 unsigned gw__node_number(const struct gw__node *node);
 struct gw__id gw__node_incarnation(const struct gw__node *node);
-struct gw__post *gw__node_post(struct gw__node *node);
-/* Ends a gw__post_wait of the data thread. */
+struct gw__messenger *gw__node_post(struct gw__node *node);
+/* Ends a gw__messenger_wait of the data thread. */
 void gw__node_wake(struct gw__node *node);
 
 enum gw__node_change {
@@ -103,7 +103,7 @@ enum gw__node_change {
 unsigned gw__node_turn(struct gw__node *node);
 
 /* The newest that was taken over; index 0: none yet. Until the next turn. */
-const struct gw__news *gw__node_news(const struct gw__node *node);
+const struct gw__membership_update *gw__node_news(const struct gw__node *node);
 /* Servers: it may serve until then, by gw_now_ns(); 0: not. */
 uint64_t gw__node_lease(const struct gw__node *node);
 /* GW_OK, or GW_ECLOSED with the reason: convicted, replaced, left. */

@@ -11,7 +11,7 @@ void gw__node_tell(struct gw__node *node, unsigned changes)
 {
     atomic_fetch_or(&node->fresh, changes);
     if (atomic_load(&node->has_post))
-        gw__post_wake(node->post);
+        gw__messenger_wake(node->post);
 }
 
 /* ---- answers ---- */

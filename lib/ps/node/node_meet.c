@@ -28,7 +28,7 @@ static void say(struct gw__node *node, unsigned to, unsigned what)
 
 void gw__node_meet(struct gw__node *node, uint64_t now_ns)
 {
-    const struct gw__news *news = &node->session.news;
+    const struct gw__membership_update *news = &node->session.news;
     if (!node->box.has_address || now_ns - node->asked_ns < again_ns)
         return;
     node->asked_ns = now_ns;
@@ -45,7 +45,8 @@ void gw__node_met(struct gw__node *node, unsigned from,
                   struct gw__id incarnation, const void *data, size_t bytes)
 {
     const uint8_t *message = data;
-    if (from >= GW__POST_NODES || bytes < 2 || bytes > 1 + GW__ADDRESS_MAX ||
+    if (from >= GW__MESSENGER_NODES || bytes < 2 ||
+        bytes > 1 + GW__ADDRESS_MAX ||
         (message[0] != WHERE && message[0] != HERE))
         return;
     struct gw__whereabouts *known = &node->box.known[from];

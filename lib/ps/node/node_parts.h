@@ -35,7 +35,7 @@ struct gw__node_asked {
 struct gw__mailbox {
     bool has_address; /* the post is open */
     struct gw__address address;
-    struct gw__whereabouts known[GW__POST_NODES];
+    struct gw__whereabouts known[GW__MESSENGER_NODES];
     unsigned serial;
     struct gw__node_asked asked[GW__NODE_ASKED];
     unsigned answer_count; /* oldest first */
@@ -54,13 +54,13 @@ struct gw__node {
     uint64_t asked_ns;
 
     /* The data thread's. */
-    struct gw__post *post;
+    struct gw__messenger *post;
     unsigned number;
-    struct gw__news news;
+    struct gw__membership_update news;
     uint64_t lease_ns;
     bool gone, parked;
     char gone_text[200], parked_text[200];
-    struct gw__id reaches[GW__POST_NODES]; /* whom the post knows */
+    struct gw__id reaches[GW__MESSENGER_NODES]; /* whom the post knows */
     uint64_t reached;
     struct gw_error starved; /* GW_ENOMEM: a member found no room in the post */
     struct gw__whereabouts *known; /* a copy of the mailbox's */

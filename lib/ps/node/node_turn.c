@@ -26,12 +26,12 @@ static void copy(struct gw__node *node, unsigned changes)
 /* ---- the post ---- */
 
 static void forget_those_gone(struct gw__node *node,
-                              const struct gw__id wanted[GW__POST_NODES])
+                              const struct gw__id wanted[GW__MESSENGER_NODES])
 {
-    for (unsigned i = 0; i < GW__POST_NODES; i++)
+    for (unsigned i = 0; i < GW__MESSENGER_NODES; i++)
         if (!gw__id_is_none(node->reaches[i]) &&
             !gw__id_equal(node->reaches[i], wanted[i])) {
-            gw__post_forget(node->post, i);
+            gw__messenger_forget(node->post, i);
             node->reaches[i] = (struct gw__id){0};
         }
 }
@@ -44,8 +44,8 @@ static void reach(struct gw__node *node, unsigned peer, struct gw__id who)
     if (gw__id_equal(node->reaches[peer], who) ||
         !gw__id_equal(node->known[peer].incarnation, who))
         return;
-    enum gw_err err = gw__post_know(node->post, peer, who.high, who.low,
-                                    &node->known[peer].address, &why);
+    enum gw_err err = gw__messenger_know(node->post, peer, who.high, who.low,
+                                         &node->known[peer].address, &why);
     if (err == GW_ENOMEM)
         gw_fail(&node->starved, err, "node %u: reaching node %u: %s",
                 node->number, peer, why.text);
@@ -57,13 +57,13 @@ static void reach(struct gw__node *node, unsigned peer, struct gw__id who)
 
 static void meet(struct gw__node *node)
 {
-    const struct gw__news *news = &node->news;
-    struct gw__id wanted[GW__POST_NODES] = {{0}};
+    const struct gw__membership_update *news = &node->news;
+    struct gw__id wanted[GW__MESSENGER_NODES] = {{0}};
     for (unsigned i = 0; i < news->crew_count; i++)
         if (gw__node_deals_with(node, &news->crew[i]))
             wanted[news->crew[i].node] = news->crew[i].incarnation;
     forget_those_gone(node, wanted);
-    for (unsigned i = 0; i < GW__POST_NODES; i++)
+    for (unsigned i = 0; i < GW__MESSENGER_NODES; i++)
         if (!gw__id_is_none(wanted[i]))
             reach(node, i, wanted[i]);
 }
@@ -177,17 +177,17 @@ struct gw__id gw__node_incarnation(const struct gw__node *node)
     return node->session.incarnation;
 }
 
-struct gw__post *gw__node_post(struct gw__node *node)
+struct gw__messenger *gw__node_post(struct gw__node *node)
 {
     return node->post;
 }
 
 void gw__node_wake(struct gw__node *node)
 {
-    gw__post_wake(node->post);
+    gw__messenger_wake(node->post);
 }
 
-const struct gw__news *gw__node_news(const struct gw__node *node)
+const struct gw__membership_update *gw__node_news(const struct gw__node *node)
 {
     return &node->news;
 }
@@ -221,5 +221,5 @@ uint64_t gw__node_reached(const struct gw__node *node)
 bool gw__node_reaches(const struct gw__node *node, unsigned peer)
 {
     return peer == node->number ||
-           (peer < GW__POST_NODES && !gw__id_is_none(node->reaches[peer]));
+           (peer < GW__MESSENGER_NODES && !gw__id_is_none(node->reaches[peer]));
 }

@@ -29,15 +29,15 @@ enum { TURN_PARCELS = 64 };
 
 /* ---- what the machine says ---- */
 
-static void send_now(void *context, const struct gw__letter *letter)
+static void send_now(void *context, const struct gw__message_out *letter)
 {
     struct gw_ps_server *server = context;
-    enum gw_err err = gw__post_send(gw__node_post(server->node), letter);
+    enum gw_err err = gw__messenger_send(gw__node_post(server->node), letter);
     if (err && letter->lent)
         letter->back(letter->context);
 }
 
-static void send_letter(void *context, const struct gw__letter *letter)
+static void send_letter(void *context, const struct gw__message_out *letter)
 {
     struct gw_ps_server *server = context;
     gw__bundles_send(&server->bundles, letter);
@@ -69,7 +69,7 @@ static void event(void *context, const struct gw_event *event)
 /* ---- SAVE ---- */
 
 static void answer_save(struct gw_ps_server *server,
-                        const struct gw__parcel *parcel, enum gw_err code,
+                        const struct gw__message_in *parcel, enum gw_err code,
                         const char *text)
 {
     const struct gw__ps_head *asked = parcel->parts[0].data;
@@ -78,14 +78,15 @@ static void answer_save(struct gw_ps_server *server,
                                      .request = asked->request,
                                      .clock = GW__NO_CLOCK,
                                      .code = code};
-    const struct gw__letter letter = {
+    const struct gw__message_out letter = {
         .node = parcel->from,
         .part_count = 2,
         .parts = {{&head, sizeof head}, {text, code < 0 ? strlen(text) : 0}}};
     send_letter(server, &letter);
 }
 
-static void save(struct gw_ps_server *server, const struct gw__parcel *parcel)
+static void save(struct gw_ps_server *server,
+                 const struct gw__message_in *parcel)
 {
     const struct gw__ps_head *head = parcel->parts[0].data;
     char directory[512];
@@ -107,7 +108,7 @@ static void save(struct gw_ps_server *server, const struct gw__parcel *parcel)
     answer_save(server, parcel, err, why.text);
 }
 
-static bool is_save(const struct gw__parcel *parcel)
+static bool is_save(const struct gw__message_in *parcel)
 {
     const struct gw__ps_head *head = parcel->parts[0].data;
     return parcel->part_count > 0 && parcel->parts[0].bytes == sizeof *head &&
@@ -116,18 +117,19 @@ static bool is_save(const struct gw__parcel *parcel)
 
 /* ---- turns ---- */
 
-static void take(struct gw_ps_server *server, struct gw__parcel *parcel)
+static void take(struct gw_ps_server *server, struct gw__message_in *parcel)
 {
     if (!is_save(parcel)) {
-        gw__server_parcel(server->core, gw_now_ns(), parcel);
+        gw__server_message_in(server->core, gw_now_ns(), parcel);
         return;
     }
     save(server, parcel);
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
 }
 
 /* A message of the post: a letter, or a bundle of them. */
-static void open_message(struct gw_ps_server *server, struct gw__parcel *parcel)
+static void open_message(struct gw_ps_server *server,
+                         struct gw__message_in *parcel)
 {
     size_t at = 0;
     unsigned count;
@@ -137,17 +139,17 @@ static void open_message(struct gw_ps_server *server, struct gw__parcel *parcel)
     }
     enum gw_err err = gw__bundle_check(parcel, &count, NULL);
     for (unsigned i = 0; !err && i < count; i++) {
-        struct gw__parcel *letter = gw__bundle_next(parcel, &at);
+        struct gw__message_in *letter = gw__bundle_next(parcel, &at);
         if (letter)
             take(server, letter);
     }
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
 }
 
 /* Nobody else could take its slots. */
 static bool is_alone(const struct gw_ps_server *server)
 {
-    const struct gw__news *news = gw__node_news(server->node);
+    const struct gw__membership_update *news = gw__node_news(server->node);
     unsigned servers = 0;
     for (unsigned i = 0; i < news->crew_count; i++)
         servers += news->crew[i].role == GW__SERVER;
@@ -216,15 +218,16 @@ static bool hear(struct gw_ps_server *server, uint64_t now_ns)
 
 static bool turn(struct gw_ps_server *server)
 {
-    struct gw__post *post = gw__node_post(server->node);
-    struct gw__parcel *parcel;
+    struct gw__messenger *post = gw__node_post(server->node);
+    struct gw__message_in *parcel;
     uint64_t now_ns = gw_now_ns();
     unsigned taken = 0;
     if (!hear(server, now_ns))
         return false;
     if (leave(server, now_ns))
         return false;
-    while (taken < TURN_PARCELS && gw__post_receive(post, &parcel) == GW_OK) {
+    while (taken < TURN_PARCELS &&
+           gw__messenger_receive(post, &parcel) == GW_OK) {
         open_message(server, parcel);
         taken++;
     }
@@ -241,7 +244,7 @@ static bool turn(struct gw_ps_server *server)
     if (taken == 0) {
         uint64_t due = gw__server_due(server->core);
         uint64_t idle = now_ns + IDLE_NS;
-        gw__post_wait(post, due < idle ? due : idle);
+        gw__messenger_wait(post, due < idle ? due : idle);
     }
     return true;
 }
@@ -332,8 +335,8 @@ static enum gw_err open_pool(struct gw_ps_server *server, struct gw_error *why)
                        config->threads ? config->threads : 1);
     if (config->threads < 2)
         return GW_OK;
-    return gw__helpers_new(config->threads - !config->hogwild, told, server,
-                           &server->pool, why);
+    return gw__thread_pool_new(config->threads - !config->hogwild, told, server,
+                               &server->pool, why);
 }
 
 /* The snapshot is checked before anybody counts on this server. */
@@ -370,7 +373,7 @@ static enum gw_err start(struct gw_ps_server *server, struct gw_error *why)
 static void end(struct gw_ps_server *server)
 {
     if (server->pool)
-        gw__helpers_drain(server->pool); /* its jobs wake the node */
+        gw__thread_pool_drain(server->pool); /* its jobs wake the node */
     if (server->node) {
         gw__bundles_flush(&server->bundles);
         gw__node_close(&server->node); /* lent buffers come back to the core */
@@ -378,7 +381,7 @@ static void end(struct gw_ps_server *server)
     gw__bundles_fini(&server->bundles);
     if (server->core)
         gw__server_destroy(&server->core);
-    gw__helpers_destroy(&server->pool);
+    gw__thread_pool_destroy(&server->pool);
     gw__saver_destroy(&server->saver);
     pthread_cond_destroy(&server->changed);
     pthread_mutex_destroy(&server->lock);

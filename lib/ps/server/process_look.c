@@ -24,7 +24,8 @@ void gw__process_look(struct gw_ps_server *server, uint64_t now_ns, bool now)
     pthread_mutex_lock(&server->lock);
     struct gw_ps_server_status *status = &server->status;
     gw__server_get_status(server->core, status);
-    status->messages_sent = gw__post_counts(gw__node_post(server->node))->sent;
+    status->messages_sent =
+        gw__messenger_counts(gw__node_post(server->node))->sent;
     status->messages_saved = server->bundles.saved;
     status->member = !server->gone;
     status->epoch = gw__node_news(server->node)->view.epoch;

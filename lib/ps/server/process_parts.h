@@ -8,11 +8,11 @@
 #ifndef GW__PS_PROCESS_PARTS_H
 #define GW__PS_PROCESS_PARTS_H
 
-#include "pool.h"
 #include "ps/messages/bundle.h"
 #include "ps/node/node.h"
 #include "ps/slot/snapshot.h"
 #include "server.h"
+#include "thread_pool.h"
 
 #include <pthread.h>
 
@@ -46,7 +46,7 @@ struct gw_ps_server {
     struct gw__server *core;
     struct gw__saver *saver;
     struct gw__bundles bundles;
-    struct gw__helpers *pool; /* NULL: one thread is enough */
+    struct gw__thread_pool *pool; /* NULL: one thread is enough */
     pthread_t thread;
     _Atomic bool stop;
     _Atomic bool leaves;

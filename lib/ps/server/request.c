@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct gw__request *gw__request_new(struct gw__server *server, uint64_t now_ns,
-                                    struct gw__parcel *parcel,
+                                    struct gw__message_in *parcel,
                                     const struct gw__ps_head *head,
                                     const struct gw__ps_segment *segments)
 {
@@ -22,7 +22,7 @@ struct gw__request *gw__request_new(struct gw__server *server, uint64_t now_ns,
         return NULL;
     request->server = server;
     request->parcel = parcel;
-    gw__parcel_hold(parcel);
+    gw__message_in_hold(parcel);
     request->head = head;
     request->segments = segments;
     request->segment_count = segments ? count : 0;
@@ -37,7 +37,7 @@ void gw__request_free(struct gw__request *request)
         gw__keys_release(request->keys[i]);
     free(request->keys);
     free(request->command);
-    gw__parcel_release(request->parcel);
+    gw__message_in_release(request->parcel);
     free(request);
 }
 
@@ -113,20 +113,21 @@ static bool encode_routes(struct gw__server *server)
 
 static void add_explanation(struct gw__server *server,
                             const struct gw__reply_parts *parts,
-                            struct gw__ps_head *head, struct gw__post_part *out)
+                            struct gw__ps_head *head,
+                            struct gw__messenger_part *out)
 {
     if (parts->flags & GW__PS_NEWER && encode_routes(server)) {
-        *out =
-            (struct gw__post_part){server->routes_data, server->routes_bytes};
+        *out = (struct gw__messenger_part){server->routes_data,
+                                           server->routes_bytes};
         return;
     }
     head->flags &= (uint16_t)~GW__PS_NEWER;
     if (parts->text)
-        *out = (struct gw__post_part){parts->text, strlen(parts->text)};
+        *out = (struct gw__messenger_part){parts->text, strlen(parts->text)};
 }
 
 struct gw__nans *gw__nans_of(struct gw__server *server,
-                             const struct gw__parcel *parcel)
+                             const struct gw__message_in *parcel)
 {
     unsigned from = parcel->from;
     if (from >= GW_PS_NODES || !server->crew[from].here ||
@@ -138,7 +139,7 @@ struct gw__nans *gw__nans_of(struct gw__server *server,
     return nans;
 }
 
-void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
+void gw__reply(struct gw__server *server, const struct gw__message_in *parcel,
                const struct gw__ps_head *head,
                const struct gw__reply_parts *parts)
 {
@@ -156,12 +157,12 @@ void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
                                 .table = head->table,
                                 .group = head->group,
                                 .nans = nans ? nans->here : 0};
-    struct gw__letter letter = {.node = parcel->from, .part_count = 3};
-    letter.parts[1] = (struct gw__post_part){"", 0};
-    letter.parts[2] = (struct gw__post_part){parts->values ? parts->values : "",
-                                             parts->value_bytes};
+    struct gw__message_out letter = {.node = parcel->from, .part_count = 3};
+    letter.parts[1] = (struct gw__messenger_part){"", 0};
+    letter.parts[2] = (struct gw__messenger_part){
+        parts->values ? parts->values : "", parts->value_bytes};
     add_explanation(server, parts, &reply, &letter.parts[1]);
-    letter.parts[0] = (struct gw__post_part){&reply, sizeof reply};
+    letter.parts[0] = (struct gw__messenger_part){&reply, sizeof reply};
     if (parts->buffer) {
         letter.lent = 1U << 2;
         letter.back = gw__buffer_back;

@@ -164,7 +164,7 @@ static enum gw_err append(struct gw__slot *slot, uint64_t now_ns,
 static enum gw_err read_command(struct gw__request *request,
                                 struct gw_error *why)
 {
-    const struct gw__parcel *parcel = request->parcel;
+    const struct gw__message_in *parcel = request->parcel;
     struct gw__clock_command *command = calloc(1, sizeof *command);
     request->command = command;
     if (!command)
@@ -185,7 +185,7 @@ static enum gw_err read_command(struct gw__request *request,
 /* Who is not of the crew yet asks again; who is no longer hears it from the
  * controllers. */
 static bool is_known(const struct gw__server *server,
-                     const struct gw__parcel *parcel)
+                     const struct gw__message_in *parcel)
 {
     return parcel->from < GW_PS_NODES && server->crew[parcel->from].here &&
            server->crew[parcel->from].incarnation == parcel->incarnation_low;
@@ -221,7 +221,8 @@ static void look_then_log(struct gw__request *request, uint64_t now_ns,
 }
 
 void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
-                     struct gw__parcel *parcel, const struct gw__ps_head *head)
+                     struct gw__message_in *parcel,
+                     const struct gw__ps_head *head)
 {
     struct gw_error why = {.code = GW_OK};
     struct gw__request *request =
@@ -273,7 +274,7 @@ static void say_workers(struct gw__slot *slot, uint64_t now_ns, unsigned group)
 
 static void prune(struct gw__slot *slot, uint64_t now_ns, unsigned group)
 {
-    uint64_t behind = gw__closings_behind_all(slot->server, group);
+    uint64_t behind = gw__round_commits_behind_all(slot->server, group);
     if (behind < slot->prune_appended[group] + PRUNE_AT)
         return;
     struct gw__clock_command command = {.kind = GW__CLOCK_PRUNE,

@@ -55,9 +55,9 @@ static bool read_segment(struct gw__request *request, unsigned segment,
     }
     if (!places)
         return false;
-    gw__helpers_read(server->config.pool, store, keys, places, asked->keys,
-                     server->config.hogwild && gw__store_has_relaxed(store),
-                     out);
+    gw__thread_pool_read(server->config.pool, store, keys, places, asked->keys,
+                         server->config.hogwild && gw__store_has_relaxed(store),
+                         out);
     return true;
 }
 
@@ -206,7 +206,8 @@ void gw__request_logged(struct gw__request *request, uint64_t now_ns)
 }
 
 void gw__serve_pull(struct gw__server *server, uint64_t now_ns,
-                    struct gw__parcel *parcel, const struct gw__ps_head *head,
+                    struct gw__message_in *parcel,
+                    const struct gw__ps_head *head,
                     const struct gw__ps_segment *segments)
 {
     struct gw_error why = {.code = GW_OK};

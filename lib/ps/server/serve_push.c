@@ -7,7 +7,7 @@
  * that part again. A repetition of what is applied already is done, of what is
  * in the log waits for it.
  */
-#include "hog.h"
+#include "hogwild.h"
 
 #include "base/failpoint.h"
 
@@ -132,7 +132,7 @@ static enum gw_err check_numbers(const struct gw__request *request,
                        "%llu rows",
                        table->name, table->width, bytes,
                        (unsigned long long)head->keys);
-    if (!gw__seen_is_sound(head->floor, head->sequence))
+    if (!gw__dedup_is_sound(head->floor, head->sequence))
         return gw_fail(why, GW_EINVAL,
                        "push %llu is not one of the 64 behind %llu",
                        (unsigned long long)head->sequence,
@@ -189,13 +189,13 @@ static enum gw_err push_again(struct gw__slot *slot,
                               struct gw__wait *wait)
 {
     const struct gw__ps_head *head = request->head;
-    const struct gw__parcel *parcel = request->parcel;
-    struct gw__seen_worker *worker =
-        gw__seen_find(&slot->seen, parcel->from, parcel->incarnation_low);
-    if (worker && gw__seen_has(worker, head->sequence)) {
+    const struct gw__message_in *parcel = request->parcel;
+    struct gw__dedup_worker *worker =
+        gw__dedup_find(&slot->seen, parcel->from, parcel->incarnation_low);
+    if (worker && gw__dedup_has(worker, head->sequence)) {
         slot->server->counts.duplicates++;
-        return gw__hog_join(slot, parcel->from, parcel->incarnation_low,
-                            head->sequence, wait)
+        return gw__hogwild_join(slot, parcel->from, parcel->incarnation_low,
+                                head->sequence, wait)
                    ? GW_PENDING
                    : GW_OK;
     }
@@ -264,7 +264,8 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
 }
 
 void gw__serve_push(struct gw__server *server, uint64_t now_ns,
-                    struct gw__parcel *parcel, const struct gw__ps_head *head,
+                    struct gw__message_in *parcel,
+                    const struct gw__ps_head *head,
                     const struct gw__ps_segment *segments)
 {
     struct gw_error why = {.code = GW_OK};

@@ -4,7 +4,7 @@
  * slots (closings, waiting pulls, clock requests) is noted and done at its end,
  * so that no slot is entered twice.
  */
-#include "hog.h"
+#include "hogwild.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ void gw__server_destroy(struct gw__server **server)
         gw__slot_drop(&s->slots[i]);
         free(s->restore[i].data);
     }
-    gw__hog_collect(s, s->now_ns); /* dropping has waited for all */
+    gw__hogwild_collect(s, s->now_ns); /* dropping has waited for all */
     free_waiting(&s->pulls);
     free_waiting(&s->clocks);
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
@@ -83,7 +83,8 @@ void gw__server_trouble(struct gw__server *server, const char *format, ...)
     va_end(values);
 }
 
-void gw__server_send(struct gw__server *server, const struct gw__letter *letter)
+void gw__server_send(struct gw__server *server,
+                     const struct gw__message_out *letter)
 {
     server->config.out.send(server->config.out.context, letter);
 }
@@ -148,7 +149,7 @@ static void settle(struct gw__server *server, uint64_t now_ns)
         for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
             if (closings >> g & 1)
                 for (unsigned s = 0; s < slots; s++)
-                    gw__slot_append_closings(&server->slots[s], now_ns, g);
+                    gw__slot_append_round_commits(&server->slots[s], now_ns, g);
             if (!(clocks >> g & 1))
                 continue;
             gw__clocks_look(server, now_ns, g);
@@ -163,7 +164,7 @@ static void settle(struct gw__server *server, uint64_t now_ns)
 
 /* Servers speak only with processes that the controllers have named. */
 static bool is_colleague(const struct gw__server *server,
-                         const struct gw__parcel *parcel)
+                         const struct gw__message_in *parcel)
 {
     if (server->config.no_terms)
         return parcel->from < GW_PS_NODES;
@@ -174,7 +175,7 @@ static bool is_colleague(const struct gw__server *server,
 }
 
 static void from_server(struct gw__server *server, uint64_t now_ns,
-                        struct gw__parcel *parcel,
+                        struct gw__message_in *parcel,
                         const struct gw__ps_head *head)
 {
     if (!is_colleague(server, parcel))
@@ -189,14 +190,14 @@ static void from_server(struct gw__server *server, uint64_t now_ns,
         gw__on_copied(server, now_ns, parcel, head);
     else if (head->kind == GW__PS_CLOSED)
         gw__on_closed(server, now_ns, parcel, head);
-    else if (head->kind == GW__PS_SEEN)
+    else if (head->kind == GW__PS_DEDUP)
         gw__on_seen(server, now_ns, parcel, head);
 }
 
 /* Workers look at their numbers before they push, and say with each request
  * how many pushes they have refused so. */
 static void hear_nans(struct gw__server *server,
-                      const struct gw__parcel *parcel,
+                      const struct gw__message_in *parcel,
                       const struct gw__ps_head *head)
 {
     struct gw__nans *nans = gw__nans_of(server, parcel);
@@ -206,15 +207,15 @@ static void hear_nans(struct gw__server *server,
     nans->told = head->nans;
 }
 
-void gw__server_parcel(struct gw__server *server, uint64_t now_ns,
-                       struct gw__parcel *parcel)
+void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
+                           struct gw__message_in *parcel)
 {
     const struct gw__ps_head *head;
     const struct gw__ps_segment *segments;
     server->now_ns = now_ns;
     if (gw__ps_check(parcel, &head, &segments, NULL)) {
         server->counts.refused++;
-        gw__parcel_release(parcel);
+        gw__message_in_release(parcel);
         return;
     }
     if (head->kind <= GW__PS_CLOCK)
@@ -235,7 +236,7 @@ void gw__server_parcel(struct gw__server *server, uint64_t now_ns,
     case GW__PS_COPY:
     case GW__PS_COPIED:
     case GW__PS_CLOSED:
-    case GW__PS_SEEN:
+    case GW__PS_DEDUP:
         from_server(server, now_ns, parcel, head);
         break;
     case GW__PS_REPLY:
@@ -243,7 +244,7 @@ void gw__server_parcel(struct gw__server *server, uint64_t now_ns,
     case GW__PS_KINDS:
         break;
     }
-    gw__parcel_release(parcel);
+    gw__message_in_release(parcel);
     settle(server, now_ns);
 }
 
@@ -270,7 +271,7 @@ void gw__server_tick(struct gw__server *server, uint64_t now_ns)
         gw__copy_tick(slot, now_ns);
         gw__move_tick(slot, now_ns);
         for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
-            gw__slot_append_closings(slot, now_ns, g);
+            gw__slot_append_round_commits(slot, now_ns, g);
             gw__clock_tick(slot, now_ns, g);
         }
     }
@@ -285,11 +286,11 @@ void gw__server_tick(struct gw__server *server, uint64_t now_ns)
 void gw__server_flush(struct gw__server *server, uint64_t now_ns)
 {
     server->now_ns = now_ns;
-    gw__hog_collect(server, now_ns);
+    gw__hogwild_collect(server, now_ns);
     settle(server, now_ns);
     gw__flush_acks(server);
     gw__flush_copied(server);
-    gw__closings_flush(server, now_ns);
+    gw__round_commits_flush(server, now_ns);
 }
 
 static bool is_busy(const struct gw__slot *slot)
@@ -309,7 +310,7 @@ static bool is_busy(const struct gw__slot *slot)
 uint64_t gw__server_due(const struct gw__server *server)
 {
     bool busy = server->pulls.count > 0 || server->clocks.count > 0 ||
-                gw__closings_busy((struct gw__server *)(uintptr_t)server);
+                gw__round_commits_busy((struct gw__server *)(uintptr_t)server);
     for (unsigned s = 0; s < server->routes.slot_count && !busy; s++)
         busy = is_busy(&server->slots[s]);
     return busy ? server->tick_ns + GW__TICK_NS : UINT64_MAX;

@@ -29,18 +29,18 @@
 #ifndef GW__PS_SERVER_H
 #define GW__PS_SERVER_H
 
-#include "pool.h"
 #include "ps/clock/clock.h"
 #include "ps/messages/message.h"
 #include "ps/store/store.h"
+#include "thread_pool.h"
 
-#include <cluster/messages/talk.h>
+#include <cluster/messages/protocol.h>
 
 struct gw__server_out {
     void *context;
     /* The letter's parts that are lent must stay until `back`. A letter to a
      * node that is not reachable is lost. */
-    void (*send)(void *context, const struct gw__letter *letter);
+    void (*send)(void *context, const struct gw__message_out *letter);
     /* PROMOTE or HANDOVER, to the controllers; may be lost, and is repeated. */
     void (*propose)(void *context, const struct gw__command *command);
     /* A slot's state at marker `mark`, to be written; the bytes are only valid
@@ -59,8 +59,9 @@ struct gw__server_config {
      * simulator sets this (cmd/world/servers), to show what the rules are for.
      */
     bool no_terms;
-    struct gw__helpers *pool; /* that helps with rows; not owned; NULL: alone */
-    bool hogwild;             /* with a pool: hog.h */
+    struct gw__thread_pool
+        *pool;    /* that helps with rows; not owned; NULL: alone */
+    bool hogwild; /* with a pool: hogwild.h */
     void *callback_context;
     void (*callback)(void *context, float *row, const float *gradient,
                      unsigned width);
@@ -81,13 +82,13 @@ void gw__server_destroy(struct gw__server **server);
 /* Routes, tables and the crew, as the controllers say. Older ones are ignored.
  */
 void gw__server_news(struct gw__server *server, uint64_t now_ns,
-                     const struct gw__news *news);
+                     const struct gw__membership_update *news);
 /* It may serve until then (0: not). */
 void gw__server_lease(struct gw__server *server, uint64_t now_ns,
                       uint64_t until_ns);
 /* Takes over the caller's hold on the parcel. */
-void gw__server_parcel(struct gw__server *server, uint64_t now_ns,
-                       struct gw__parcel *parcel);
+void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
+                           struct gw__message_in *parcel);
 void gw__server_tick(struct gw__server *server, uint64_t now_ns);
 /* When it wants a tick at the latest; UINT64_MAX: never. */
 uint64_t gw__server_due(const struct gw__server *server);

@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-static void take_crew(struct gw__server *server, const struct gw__news *news)
+static void take_crew(struct gw__server *server,
+                      const struct gw__membership_update *news)
 {
     const struct gw__server_config *config = &server->config;
     server->member = false;
@@ -75,7 +76,7 @@ static void take_routes(struct gw__server *server, uint64_t now_ns,
 }
 
 void gw__server_news(struct gw__server *server, uint64_t now_ns,
-                     const struct gw__news *news)
+                     const struct gw__membership_update *news)
 {
     server->now_ns = now_ns;
     if (news->index < server->news_index)

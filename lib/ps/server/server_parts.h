@@ -7,7 +7,7 @@
  *   server_status.c
  *   request.c         a worker's request: how its slots get on, the reply
  *   serve_push.c, serve_pull.c, serve_clock.c   what workers ask for
- *   hog.c             pushes that several threads apply at once
+ *   hogwild.c             pushes that several threads apply at once
  *   closings.c        closings between the clock's primary and the others
  *   buffers.c         memory for replies
  *   slot.h, replicate.h   the slots, and their replicas
@@ -24,7 +24,7 @@ enum {
     GW__PROPOSE_NS = 20 * 1000 * 1000,
     GW__WAITING_MAX = 4096, /* pulls and clock requests that wait */
     GW__WAIT_NS = 2000 * 1000 * 1000U,
-    GW__CLOSINGS_KEPT = 1024,
+    GW__ROUND_COMMITS_KEPT = 1024,
     GW__WAITS_PER_ENTRY = 8
 };
 
@@ -47,7 +47,7 @@ void gw__buffers_fini(struct gw__server *server);
 struct gw__request {
     struct gw__request *next, *before; /* of the list it waits in */
     struct gw__server *server;
-    struct gw__parcel *parcel; /* held */
+    struct gw__message_in *parcel; /* held */
     const struct gw__ps_head *head;
     const struct gw__ps_segment *segments;
     struct gw__keys **keys; /* of the segments, held; NULL: only in part 1 */
@@ -61,7 +61,7 @@ struct gw__request {
 
 /* One hold on the parcel more. NULL: no memory. */
 struct gw__request *gw__request_new(struct gw__server *server, uint64_t now_ns,
-                                    struct gw__parcel *parcel,
+                                    struct gw__message_in *parcel,
                                     const struct gw__ps_head *head,
                                     const struct gw__ps_segment *segments);
 void gw__request_free(struct gw__request *request);
@@ -85,7 +85,7 @@ struct gw__reply_parts {
     struct gw__buffer *buffer; /* that has the values; NULL: copy them */
 };
 /* To the sender of the request's parcel. */
-void gw__reply(struct gw__server *server, const struct gw__parcel *parcel,
+void gw__reply(struct gw__server *server, const struct gw__message_in *parcel,
                const struct gw__ps_head *head,
                const struct gw__reply_parts *parts);
 /* As a whole, and ends it; with `want_keys` it is to come again with its list of
@@ -109,19 +109,19 @@ struct gw__nans {
 /* Of the sender of that parcel, in this life of it; NULL: it is none of the
  * crew. */
 struct gw__nans *gw__nans_of(struct gw__server *server,
-                             const struct gw__parcel *parcel);
+                             const struct gw__message_in *parcel);
 
 /* ---- closings that this server knows ---- */
 
-/* Closings by number % GW__CLOSINGS_KEPT. The numbers of what has come stand
+/* Closings by number % GW__ROUND_COMMITS_KEPT. The numbers of what has come stand
  * apart, so that the closings, 1.6 MB, need not be written before. */
-struct gw__closing_ring {
-    uint64_t numbers[GW__CLOSINGS_KEPT]; /* 0: none */
-    struct gw__closing closings[GW__CLOSINGS_KEPT];
+struct gw__round_commit_ring {
+    uint64_t numbers[GW__ROUND_COMMITS_KEPT]; /* 0: none */
+    struct gw__round_commit closings[GW__ROUND_COMMITS_KEPT];
 };
 
-struct gw__closings {
-    struct gw__closing_ring *ring; /* NULL: none has come */
+struct gw__round_commits {
+    struct gw__round_commit_ring *ring; /* NULL: none has come */
     /* Of the clock's primary: who has what. */
     uint64_t seen[GW_PS_SLOTS_MAX]; /* applied in the slot */
     uint64_t heard;                 /* slots, as bits, that have said so */
@@ -157,7 +157,7 @@ struct gw__server {
     uint64_t generations;
     uint64_t log_bytes; /* of all entries kept */
     struct gw__key_cache *cache;
-    struct gw__closings closings[GW_PS_GROUPS_MAX];
+    struct gw__round_commits closings[GW_PS_GROUPS_MAX];
     struct gw__waiting pulls, clocks;
     unsigned clocks_changed;                              /* groups, as bits */
     struct gw__straggler_watch watches[GW_PS_GROUPS_MAX]; /* with a policy */
@@ -167,7 +167,7 @@ struct gw__server {
     struct gw__buffer *buffers_free, *buffers_out;
     size_t buffers_bytes; /* of the free ones */
     bool notes_due, ending;
-    struct gw__hog_job *hog_jobs; /* not taken back yet, newest first */
+    struct gw__hogwild_job *hog_jobs; /* not taken back yet, newest first */
     unsigned hog_count;
 
     /* Scratch, grown as needed. */
@@ -187,7 +187,8 @@ struct gw__server {
 
 void gw__server_trouble(struct gw__server *server, const char *format, ...)
     GW_PRINTF(2, 3);
-void gw__server_send(struct gw__server *server, const struct gw__letter *l);
+void gw__server_send(struct gw__server *server,
+                     const struct gw__message_out *l);
 /* NULL: no memory. Valid until the next call for the same. */
 float *gw__server_floats(struct gw__server *server, size_t count);
 uint32_t *gw__server_places(struct gw__server *server, size_t count);
@@ -198,13 +199,16 @@ const float *gw__server_values(struct gw__server *server, const void *data,
 /* ---- what workers ask for ---- */
 
 void gw__serve_push(struct gw__server *server, uint64_t now_ns,
-                    struct gw__parcel *parcel, const struct gw__ps_head *head,
+                    struct gw__message_in *parcel,
+                    const struct gw__ps_head *head,
                     const struct gw__ps_segment *segments);
 void gw__serve_pull(struct gw__server *server, uint64_t now_ns,
-                    struct gw__parcel *parcel, const struct gw__ps_head *head,
+                    struct gw__message_in *parcel,
+                    const struct gw__ps_head *head,
                     const struct gw__ps_segment *segments);
 void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
-                     struct gw__parcel *parcel, const struct gw__ps_head *head);
+                     struct gw__message_in *parcel,
+                     const struct gw__ps_head *head);
 /* The table, and the keys of all segments (held in request->keys when the list
  * is cached). GW_PENDING: routes are not new enough; GW_EDATA with
  * *want_keys: the list is not known. */
@@ -231,21 +235,23 @@ void gw__clock_logged(struct gw__request *request);
 /* ---- closings.c ---- */
 
 /* NULL: not known here. */
-const struct gw__closing *gw__closings_get(const struct gw__server *server,
-                                           unsigned group, uint64_t number);
+const struct gw__round_commit *
+gw__round_commits_get(const struct gw__server *server, unsigned group,
+                      uint64_t number);
 /* A new reign of the group's clock. */
-void gw__closings_reign(struct gw__server *server, unsigned group);
+void gw__round_commits_reign(struct gw__server *server, unsigned group);
 void gw__on_closed(struct gw__server *server, uint64_t now_ns,
-                   const struct gw__parcel *parcel,
+                   const struct gw__message_in *parcel,
                    const struct gw__ps_head *head);
 void gw__on_seen(struct gw__server *server, uint64_t now_ns,
-                 const struct gw__parcel *parcel,
+                 const struct gw__message_in *parcel,
                  const struct gw__ps_head *head);
 /* Sends closings to who has not seen them, and reports of what was seen. */
-void gw__closings_flush(struct gw__server *server, uint64_t now_ns);
+void gw__round_commits_flush(struct gw__server *server, uint64_t now_ns);
 /* All slots have applied the closings through this one. */
-uint64_t gw__closings_behind_all(struct gw__server *server, unsigned group);
-bool gw__closings_busy(struct gw__server *server);
+uint64_t gw__round_commits_behind_all(struct gw__server *server,
+                                      unsigned group);
+bool gw__round_commits_busy(struct gw__server *server);
 
 /* ---- server.c: the one place that knows the registry's commands ---- */
 

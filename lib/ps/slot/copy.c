@@ -84,10 +84,11 @@ static void send_piece(struct gw__slot *slot, uint64_t now_ns)
                    .total = copy->total,
                    .offset = copy->sent,
                    .slot = slot->number}};
-    struct gw__letter letter = {.node = copy->node, .part_count = 3};
-    letter.parts[0] = (struct gw__post_part){&out, sizeof out};
-    letter.parts[1] = (struct gw__post_part){"", 0};
-    letter.parts[2] = (struct gw__post_part){copy->data + copy->sent, bytes};
+    struct gw__message_out letter = {.node = copy->node, .part_count = 3};
+    letter.parts[0] = (struct gw__messenger_part){&out, sizeof out};
+    letter.parts[1] = (struct gw__messenger_part){"", 0};
+    letter.parts[2] =
+        (struct gw__messenger_part){copy->data + copy->sent, bytes};
     letter.lent = 1U << 2;
     letter.back = back;
     letter.context = copy;
@@ -129,9 +130,9 @@ void gw__copy_tick(struct gw__slot *slot, uint64_t now_ns)
     pump(slot, now_ns);
 }
 
-static const struct gw__copy_record *record_of(const struct gw__parcel *parcel,
-                                               const struct gw__ps_head *head,
-                                               const struct gw__server *server)
+static const struct gw__copy_record *
+record_of(const struct gw__message_in *parcel, const struct gw__ps_head *head,
+          const struct gw__server *server)
 {
     const struct gw__copy_record *record = (const void *)(head + 1);
     bool sound = parcel->parts[0].bytes == sizeof *head + sizeof *record &&
@@ -142,7 +143,7 @@ static const struct gw__copy_record *record_of(const struct gw__parcel *parcel,
 }
 
 void gw__on_copied(struct gw__server *server, uint64_t now_ns,
-                   const struct gw__parcel *parcel,
+                   const struct gw__message_in *parcel,
                    const struct gw__ps_head *head)
 {
     const struct gw__copy_record *record = record_of(parcel, head, server);
@@ -223,7 +224,7 @@ static void load(struct gw__slot *slot)
 }
 
 void gw__on_copy(struct gw__server *server, uint64_t now_ns,
-                 const struct gw__parcel *parcel,
+                 const struct gw__message_in *parcel,
                  const struct gw__ps_head *head)
 {
     (void)now_ns;
@@ -271,8 +272,8 @@ void gw__flush_copied(struct gw__server *server)
                             .offset = slot->loaded ? slot->copy_total
                                                    : slot->copy_have,
                             .slot = s}};
-        struct gw__letter letter = {.node = slot->leader, .part_count = 1};
-        letter.parts[0] = (struct gw__post_part){&out, sizeof out};
+        struct gw__message_out letter = {.node = slot->leader, .part_count = 1};
+        letter.parts[0] = (struct gw__messenger_part){&out, sizeof out};
         gw__server_send(server, &letter);
     }
 }

@@ -16,7 +16,7 @@ struct gw__entry *gw__entry_new(const struct gw__entry *like)
     entry->holds = 1;
     entry->lent = 0;
     if (entry->parcel)
-        gw__parcel_hold(entry->parcel);
+        gw__message_in_hold(entry->parcel);
     if (entry->keys)
         gw__keys_hold(entry->keys);
     return entry;
@@ -26,8 +26,8 @@ void gw__entry_release(struct gw__entry *entry)
 {
     if (!entry || --entry->holds > 0)
         return;
-    gw__parcel_release(entry->parcel);
-    gw__parcel_release(entry->retired);
+    gw__message_in_release(entry->parcel);
+    gw__message_in_release(entry->retired);
     gw__keys_release(entry->keys);
     free(entry->owned);
     free(entry);
@@ -50,7 +50,7 @@ bool gw__entry_own(struct gw__entry *entry)
     if (entry->lent > 0)
         entry->retired = entry->parcel;
     else
-        gw__parcel_release(entry->parcel);
+        gw__message_in_release(entry->parcel);
     entry->parcel = NULL;
     return true;
 }
@@ -65,7 +65,7 @@ void gw__entry_back(void *context)
 {
     struct gw__entry *entry = context;
     if (--entry->lent == 0) {
-        gw__parcel_release(entry->retired);
+        gw__message_in_release(entry->retired);
         entry->retired = NULL;
     }
     gw__entry_release(entry);

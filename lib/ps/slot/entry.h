@@ -43,8 +43,8 @@ struct gw__entry {
     uint32_t key_count;
     const void *data; /* values, or as the kind says */
     size_t bytes;
-    struct gw__parcel *parcel;  /* held; NULL: `owned` has the data */
-    struct gw__parcel *retired; /* held until no letter shows it */
+    struct gw__message_in *parcel;  /* held; NULL: `owned` has the data */
+    struct gw__message_in *retired; /* held until no letter shows it */
     void *owned;
     struct gw__wait *waits;
 };

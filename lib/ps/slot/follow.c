@@ -46,7 +46,7 @@ static struct gw__keys *keys_of(struct gw__server *server,
 }
 
 static bool is_sound(const struct gw__server *server,
-                     const struct gw__parcel *parcel,
+                     const struct gw__message_in *parcel,
                      const struct gw__ps_head *head,
                      const struct gw__append *record)
 {
@@ -64,7 +64,7 @@ static bool is_sound(const struct gw__server *server,
 }
 
 static struct gw__entry *make_entry(struct gw__server *server,
-                                    struct gw__parcel *parcel,
+                                    struct gw__message_in *parcel,
                                     const struct gw__ps_head *head,
                                     const struct gw__append *record)
 {
@@ -106,7 +106,7 @@ static void begin_reign(struct gw__slot *slot, const struct gw__append *record)
         slot->matched = slot->applied;
 }
 
-static void take_entry(struct gw__slot *slot, struct gw__parcel *parcel,
+static void take_entry(struct gw__slot *slot, struct gw__message_in *parcel,
                        const struct gw__ps_head *head,
                        const struct gw__append *record)
 {
@@ -133,7 +133,8 @@ static bool follows(struct gw__slot *slot, const struct gw__append *record)
 
 /* Terms fence: who was replaced and does not know it is refused, and is told
  * of the newer one. A primary that hears of a newer one stops. */
-static bool is_fenced(struct gw__slot *slot, const struct gw__parcel *parcel,
+static bool is_fenced(struct gw__slot *slot,
+                      const struct gw__message_in *parcel,
                       const struct gw__append *record)
 {
     if (slot->server->config.no_terms)
@@ -152,7 +153,8 @@ static bool is_fenced(struct gw__slot *slot, const struct gw__parcel *parcel,
 }
 
 static void on_record(struct gw__slot *slot, uint64_t now_ns,
-                      struct gw__parcel *parcel, const struct gw__ps_head *head,
+                      struct gw__message_in *parcel,
+                      const struct gw__ps_head *head,
                       const struct gw__append *record)
 {
     if (is_fenced(slot, parcel, record))
@@ -174,7 +176,8 @@ static void on_record(struct gw__slot *slot, uint64_t now_ns,
 }
 
 void gw__on_append(struct gw__server *server, uint64_t now_ns,
-                   struct gw__parcel *parcel, const struct gw__ps_head *head)
+                   struct gw__message_in *parcel,
+                   const struct gw__ps_head *head)
 {
     const struct gw__append *records = (const void *)(head + 1);
     if (head->segments > GW_PS_SLOTS_MAX ||
@@ -213,8 +216,8 @@ void gw__flush_acks(struct gw__server *server)
         }
         out.head.segments = count;
         gw__failpoint(GW__AT_PS_FOLLOWED);
-        struct gw__letter letter = {.node = node, .part_count = 1};
-        letter.parts[0] = (struct gw__post_part){
+        struct gw__message_out letter = {.node = node, .part_count = 1};
+        letter.parts[0] = (struct gw__messenger_part){
             &out, sizeof out.head + count * sizeof *out.records};
         gw__server_send(server, &letter);
     }

@@ -57,12 +57,12 @@ static void send_entry(struct gw__slot *slot, uint64_t now_ns,
     out.record.node = entry->node;
     out.record.kind = entry->kind;
     out.record.keys = entry->key_count;
-    struct gw__letter letter = {.node = peer->node, .part_count = 3};
-    letter.parts[0] = (struct gw__post_part){&out, sizeof out};
-    letter.parts[1] = (struct gw__post_part){
+    struct gw__message_out letter = {.node = peer->node, .part_count = 3};
+    letter.parts[0] = (struct gw__messenger_part){&out, sizeof out};
+    letter.parts[1] = (struct gw__messenger_part){
         entry->keys ? entry->keys->keys : entry->key_data,
         entry->key_count * sizeof(uint64_t)};
-    letter.parts[2] = (struct gw__post_part){entry->data, entry->bytes};
+    letter.parts[2] = (struct gw__messenger_part){entry->data, entry->bytes};
     if (may_lend(slot, peer, entry)) {
         gw__entry_lend(entry);
         letter.lent = 1U << 1 | 1U << 2;
@@ -85,9 +85,9 @@ static void send_notes(struct gw__server *server, unsigned node,
                       .segments = count}};
     for (unsigned i = 0; i < count; i++)
         out.records[i] = records[i];
-    struct gw__letter letter = {.node = node, .part_count = 1};
-    letter.parts[0] =
-        (struct gw__post_part){&out, sizeof out.head + count * sizeof *records};
+    struct gw__message_out letter = {.node = node, .part_count = 1};
+    letter.parts[0] = (struct gw__messenger_part){
+        &out, sizeof out.head + count * sizeof *records};
     gw__server_send(server, &letter);
 }
 
@@ -213,7 +213,7 @@ static void take_ack(struct gw__slot *slot, uint64_t now_ns,
 }
 
 void gw__on_appended(struct gw__server *server, uint64_t now_ns,
-                     const struct gw__parcel *parcel,
+                     const struct gw__message_in *parcel,
                      const struct gw__ps_head *head)
 {
     const struct gw__appended *records = (const void *)(head + 1);

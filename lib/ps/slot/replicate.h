@@ -52,7 +52,7 @@ void gw__peer_pump(struct gw__slot *slot, uint64_t now_ns,
                    struct gw__peer *peer);
 void gw__replicate_tick(struct gw__slot *slot, uint64_t now_ns);
 void gw__on_appended(struct gw__server *server, uint64_t now_ns,
-                     const struct gw__parcel *parcel,
+                     const struct gw__message_in *parcel,
                      const struct gw__ps_head *head);
 /* Tells the peers how far is committed, and followers' primaries what is here:
  * one letter a node. */
@@ -63,17 +63,18 @@ struct gw__peer *gw__slot_peer(struct gw__slot *slot, unsigned node);
 /* ---- follow.c: the follower's side ---- */
 
 void gw__on_append(struct gw__server *server, uint64_t now_ns,
-                   struct gw__parcel *parcel, const struct gw__ps_head *head);
+                   struct gw__message_in *parcel,
+                   const struct gw__ps_head *head);
 
 /* ---- copy.c: to a learner ---- */
 
 void gw__copy_tick(struct gw__slot *slot, uint64_t now_ns);
 void gw__copy_free(struct gw__slot *slot);
 void gw__on_copied(struct gw__server *server, uint64_t now_ns,
-                   const struct gw__parcel *parcel,
+                   const struct gw__message_in *parcel,
                    const struct gw__ps_head *head);
 void gw__on_copy(struct gw__server *server, uint64_t now_ns,
-                 const struct gw__parcel *parcel,
+                 const struct gw__message_in *parcel,
                  const struct gw__ps_head *head);
 void gw__flush_copied(struct gw__server *server);
 /* A learner's, what has come of it. */

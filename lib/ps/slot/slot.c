@@ -14,7 +14,7 @@
  * with what is restored). One that had it and forgot it comes back as a learner
  * only.
  */
-#include "ps/server/hog.h"
+#include "ps/server/hogwild.h"
 
 #include "base/failpoint.h"
 
@@ -28,7 +28,7 @@ void gw__slot_init(struct gw__slot *slot, struct gw__server *server,
 
 void gw__slot_clear_state(struct gw__slot *slot)
 {
-    gw__hog_rest(slot->server);
+    gw__hogwild_rest(slot->server);
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++) {
         gw__store_destroy(&slot->stores[t]);
     }
@@ -37,7 +37,7 @@ void gw__slot_clear_state(struct gw__slot *slot)
         slot->closed[g] = slot->closed_appended[g] = 0;
         slot->workers_appended[g] = slot->prune_appended[g] = 0;
     }
-    gw__seen_fini(&slot->seen);
+    gw__dedup_fini(&slot->seen);
     gw__stage_fini(&slot->stage);
     gw__slot_free_orphans(slot);
     slot->generation = ++slot->server->generations;
@@ -222,7 +222,7 @@ static void lead(struct gw__slot *slot, uint64_t now_ns,
             slot->closed_appended[g] = slot->closed[g];
             slot->workers_appended[g] = slot->prune_appended[g] = 0;
             if (slot->clocks[g])
-                gw__closings_reign(slot->server, g);
+                gw__round_commits_reign(slot->server, g);
         }
         slot->seen_due = true;
         slot->server->look_at_pulls = true;

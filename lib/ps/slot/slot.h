@@ -21,10 +21,10 @@
 #ifndef GW__PS_SLOT_H
 #define GW__PS_SLOT_H
 
+#include "dedup.h"
 #include "entry.h"
+#include "pending_pushes.h"
 #include "ps/server/server.h"
-#include "seen.h"
-#include "stage.h"
 
 struct gw__copy;
 
@@ -79,7 +79,7 @@ struct gw__slot {
     /* The state. */
     uint64_t generation;
     struct gw__store *stores[GW_PS_TABLES_MAX]; /* NULL: not touched yet */
-    struct gw__seen seen;
+    struct gw__dedup seen;
     uint64_t closed[GW_PS_GROUPS_MAX];
     struct gw__clock *clocks[GW_PS_GROUPS_MAX]; /* of groups that live here */
     struct gw__stage stage;
@@ -162,11 +162,11 @@ GW_MUST_CHECK bool gw__slot_apply(struct gw__slot *slot,
 /* ---- slot_closed.c ---- */
 
 /* As gw__slot_apply; closings that are done stay done. */
-GW_MUST_CHECK bool gw__slot_apply_closings(struct gw__slot *slot,
-                                           const struct gw__entry *entry);
+GW_MUST_CHECK bool gw__slot_apply_round_commits(struct gw__slot *slot,
+                                                const struct gw__entry *entry);
 /* A primary's: appends the closings that the server knows and it has not. */
-void gw__slot_append_closings(struct gw__slot *slot, uint64_t now_ns,
-                              unsigned group);
+void gw__slot_append_round_commits(struct gw__slot *slot, uint64_t now_ns,
+                                   unsigned group);
 
 /* ---- slot_save.c, slot_load.c ---- */
 

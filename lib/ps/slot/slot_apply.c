@@ -4,7 +4,7 @@
  * applied the same entries are equal. A push counts once, even if it is in the
  * log twice (two primaries may have appended it, each before its end).
  */
-#include "ps/server/hog.h"
+#include "ps/server/hogwild.h"
 
 #include <string.h>
 
@@ -40,15 +40,15 @@ static bool update(struct gw__slot *slot, const struct gw__entry *entry)
     const uint32_t *places = store ? find_places(slot, entry, store) : NULL;
     if (!places)
         return false;
-    if (entry->at_once && gw__hog_apply(slot, entry, store, places))
+    if (entry->at_once && gw__hogwild_apply(slot, entry, store, places))
         return true;
-    gw__hog_rest(server);
+    gw__hogwild_rest(server);
     const float *values =
         gw__server_values(server, entry->data, count, entry->half);
     if (!values)
         return false;
-    gw__helpers_update(server->config.pool, store, places, entry->key_count,
-                       values, 1);
+    gw__thread_pool_update(server->config.pool, store, places, entry->key_count,
+                           values, 1);
     return true;
 }
 
@@ -80,18 +80,18 @@ static bool stage(struct gw__slot *slot, const struct gw__entry *entry)
 static bool apply_push(struct gw__slot *slot, const struct gw__entry *entry)
 {
     struct gw__server *server = slot->server;
-    struct gw__seen_worker *worker = gw__seen_make(
+    struct gw__dedup_worker *worker = gw__dedup_make(
         &slot->seen, entry->node, entry->incarnation, entry->index);
     if (!worker)
         return false;
-    if (gw__seen_has(worker, entry->sequence) && !server->config.no_dedupe)
+    if (gw__dedup_has(worker, entry->sequence) && !server->config.no_dedupe)
         return true;
     bool in_unit = entry->clock != GW__NO_CLOCK;
     if (in_unit && entry->clock < worker->over[entry->group])
         server->counts.dropped += slot->role == GW_PS_PRIMARY;
     else if (in_unit ? !stage(slot, entry) : !update(slot, entry))
         return false;
-    gw__seen_add(worker, entry->floor, entry->sequence);
+    gw__dedup_add(worker, entry->floor, entry->sequence);
     return true;
 }
 
@@ -119,7 +119,7 @@ bool gw__slot_apply(struct gw__slot *slot, const struct gw__entry *entry)
     case GW__ENTRY_PUSH:
         return apply_push(slot, entry);
     case GW__ENTRY_CLOSE:
-        return gw__slot_apply_closings(slot, entry);
+        return gw__slot_apply_round_commits(slot, entry);
     case GW__ENTRY_CLOCK:
         apply_clock(slot, entry);
         return true;

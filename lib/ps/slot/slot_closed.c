@@ -10,7 +10,7 @@
  *     sums[number]   the sum; `places` has whose it is, in the order of the
  *                    first touch
  */
-#include "ps/server/hog.h"
+#include "ps/server/hogwild.h"
 
 #include "base/failpoint.h"
 
@@ -48,7 +48,7 @@ static bool grow(void **memory, size_t *room, size_t bytes)
 
 /* Whatever may fail comes before anything changes. */
 static bool prepare(struct gw__slot *slot, unsigned group,
-                    const struct gw__closing *closing)
+                    const struct gw__round_commit *closing)
 {
     struct gw__server *server = slot->server;
     uint64_t floats[GW_PS_TABLES_MAX] = {0}, most = 0, rows = 0;
@@ -99,7 +99,7 @@ static uint32_t sum_push(struct gw__server *server,
 }
 
 static void apply_sums(struct gw__slot *slot, unsigned group,
-                       const struct gw__closing *closing, unsigned table)
+                       const struct gw__round_commit *closing, unsigned table)
 {
     struct gw__server *server = slot->server;
     uint32_t count = 0;
@@ -111,22 +111,22 @@ static void apply_sums(struct gw__slot *slot, unsigned group,
             if (p->keys->table == table)
                 count = sum_push(server, p, count);
     }
-    gw__helpers_update(server->config.pool, slot->stores[table], server->places,
-                       count, server->sums, closing->scale);
+    gw__thread_pool_update(server->config.pool, slot->stores[table],
+                           server->places, count, server->sums, closing->scale);
     for (uint32_t i = 0; i < count; i++)
         server->marks[server->places[i]] = 0;
 }
 
 static void apply_single(struct gw__slot *slot, unsigned group,
-                         const struct gw__closing *closing)
+                         const struct gw__round_commit *closing)
 {
     const struct gw__staged *staged =
         gw__stage_find(&slot->stage, group, closing->units[0]);
     for (const struct gw__staged_push *p = staged ? staged->first : NULL; p;
          p = p->next)
-        gw__helpers_update(slot->server->config.pool,
-                           slot->stores[p->keys->table], p->keys->places,
-                           p->keys->count, p->values, closing->scale);
+        gw__thread_pool_update(slot->server->config.pool,
+                               slot->stores[p->keys->table], p->keys->places,
+                               p->keys->count, p->values, closing->scale);
 }
 
 /* ---- what is over ---- */
@@ -141,12 +141,12 @@ static void drop_unit(struct gw__slot *slot, unsigned group,
 }
 
 static bool remember(struct gw__slot *slot, unsigned group,
-                     const struct gw__closing *closing, uint64_t index)
+                     const struct gw__round_commit *closing, uint64_t index)
 {
     for (unsigned i = 0; i < closing->apply + closing->drop; i++) {
         const struct gw__unit *unit = &closing->units[i];
-        struct gw__seen_worker *worker =
-            gw__seen_make(&slot->seen, unit->node, unit->incarnation, index);
+        struct gw__dedup_worker *worker =
+            gw__dedup_make(&slot->seen, unit->node, unit->incarnation, index);
         if (!worker)
             return false;
         if (unit->clock + 1 > worker->over[group])
@@ -173,14 +173,15 @@ static void save_mark(struct gw__slot *slot, uint64_t mark)
 }
 
 static bool apply_closing(struct gw__slot *slot, unsigned group,
-                          const struct gw__closing *closing, uint64_t index)
+                          const struct gw__round_commit *closing,
+                          uint64_t index)
 {
     if (closing->number != slot->closed[group] + 1)
         return true;
     if (!prepare(slot, group, closing) ||
         !remember(slot, group, closing, index))
         return false;
-    gw__hog_rest(slot->server);
+    gw__hogwild_rest(slot->server);
     if (closing->apply == 1)
         apply_single(slot, group, closing);
     else
@@ -197,14 +198,14 @@ static bool apply_closing(struct gw__slot *slot, unsigned group,
     return true;
 }
 
-bool gw__slot_apply_closings(struct gw__slot *slot,
-                             const struct gw__entry *entry)
+bool gw__slot_apply_round_commits(struct gw__slot *slot,
+                                  const struct gw__entry *entry)
 {
     struct gw__reader reader = gw__reader_on(entry->data, entry->bytes);
     unsigned count = gw__get_u16(&reader);
     for (unsigned i = 0; i < count; i++) {
-        struct gw__closing closing;
-        gw__get_closing(&reader, &closing);
+        struct gw__round_commit closing;
+        gw__get_round_commit(&reader, &closing);
         if (reader.bad)
             return true;
         gw__failpoint(GW__AT_PS_CLOSED);
@@ -226,18 +227,18 @@ static bool append_some(struct gw__slot *slot, uint64_t now_ns, unsigned group,
     const struct gw__server *server = slot->server;
     uint64_t through = from - 1;
     while (through - from + 1 < CLOSINGS_PER_ENTRY &&
-           gw__closings_get(server, group, through + 1))
+           gw__round_commits_get(server, group, through + 1))
         through++;
     if (through < from)
         return false;
-    size_t room = 2 + (size_t)(through - from + 1) * GW__CLOSING_BYTES_MAX;
+    size_t room = 2 + (size_t)(through - from + 1) * GW__ROUND_COMMIT_BYTES_MAX;
     void *data = malloc(room);
     if (!data)
         return false;
     struct gw__writer writer = gw__writer_on(data, room);
     gw__put_u16(&writer, (unsigned)(through - from + 1));
     for (uint64_t i = from; i <= through; i++)
-        gw__put_closing(&writer, gw__closings_get(server, group, i));
+        gw__put_round_commit(&writer, gw__round_commits_get(server, group, i));
     struct gw__entry entry = {.kind = GW__ENTRY_CLOSE,
                               .group = (uint8_t)group,
                               .data = data,
@@ -250,8 +251,8 @@ static bool append_some(struct gw__slot *slot, uint64_t now_ns, unsigned group,
     return appended;
 }
 
-void gw__slot_append_closings(struct gw__slot *slot, uint64_t now_ns,
-                              unsigned group)
+void gw__slot_append_round_commits(struct gw__slot *slot, uint64_t now_ns,
+                                   unsigned group)
 {
     if (slot->role != GW_PS_PRIMARY || slot->frozen || slot->fenced ||
         !gw__slot_is_settled(slot))

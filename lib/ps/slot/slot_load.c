@@ -205,7 +205,7 @@ enum gw_err gw__slot_load(struct gw__slot *slot, const void *data, size_t bytes,
         err = load_clocks(slot, &reader, fresh, why);
     if (err)
         return err;
-    gw__get_seen(&reader, &slot->seen);
+    gw__get_dedup(&reader, &slot->seen);
     /* Whoever had begun a unit begins it anew. */
     if (!fresh)
         gw__get_stage(&reader, &slot->stage, slot->number, numbers);

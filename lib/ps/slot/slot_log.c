@@ -7,7 +7,7 @@
  * pushes are applied before, and lost with the primary; closings and the clock
  * never are: all slots must agree on those.
  */
-#include "ps/server/hog.h"
+#include "ps/server/hogwild.h"
 
 #include "base/failpoint.h"
 
@@ -100,8 +100,8 @@ static enum gw_err apply_at_once(struct gw__slot *slot, uint64_t now_ns,
         return GW_ENOMEM;
     slot->committed = slot->applied = slot->last = like->index;
     slot->first = slot->last + 1;
-    if (!like->waits || !gw__hog_join(slot, like->node, like->incarnation,
-                                      like->sequence, like->waits))
+    if (!like->waits || !gw__hogwild_join(slot, like->node, like->incarnation,
+                                          like->sequence, like->waits))
         gw__settle_waits(slot->server, now_ns, like->waits, true);
     return GW_OK;
 }

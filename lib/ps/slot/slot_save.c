@@ -8,7 +8,7 @@
  * table that was restored and not made anew yet goes along as it came. slot_
  * load.c reads it.
  */
-#include "ps/server/hog.h"
+#include "ps/server/hogwild.h"
 #include "slot_bytes.h"
 
 static void pad(struct gw__writer *writer)
@@ -60,7 +60,7 @@ static void put_clock(struct gw__writer *writer, const struct gw__clock *clock)
 size_t gw__slot_save(const struct gw__slot *slot, void *out, size_t room)
 {
     uint8_t none;
-    gw__hog_rest(slot->server);
+    gw__hogwild_rest(slot->server);
     struct gw__writer writer =
         out ? gw__writer_on(out, room) : gw__writer_on(&none, 0);
     gw__put_u32(&writer, GW__SAVED_MAGIC);
@@ -71,7 +71,7 @@ size_t gw__slot_save(const struct gw__slot *slot, void *out, size_t room)
         gw__put_u64(&writer, slot->closed[g]);
         put_clock(&writer, slot->clocks[g]);
     }
-    gw__put_seen(&writer, &slot->seen);
+    gw__put_dedup(&writer, &slot->seen);
     gw__put_stage(&writer, &slot->stage);
     return writer.used;
 }
@@ -79,7 +79,7 @@ size_t gw__slot_save(const struct gw__slot *slot, void *out, size_t room)
 uint64_t gw__slot_digest(struct gw__slot *slot)
 {
     struct gw__writer writer = gw__writer_on(NULL, 0);
-    gw__hog_rest(slot->server);
+    gw__hogwild_rest(slot->server);
     /* Rows of a dense table are there from the first touch, even by a pull,
      * which only the primary sees. */
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++)
@@ -95,7 +95,7 @@ uint64_t gw__slot_digest(struct gw__slot *slot)
         gw__put_u64(&writer, clock.closed);
         gw__put_u64(&writer, clock.units);
     }
-    gw__put_seen(&writer, &slot->seen);
+    gw__put_dedup(&writer, &slot->seen);
     gw__put_stage(&writer, &slot->stage);
     return writer.hash ? writer.hash : 1;
 }

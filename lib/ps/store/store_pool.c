@@ -24,15 +24,15 @@ static size_t begin_of(const struct share *share, unsigned piece)
     return begin < share->count ? begin : share->count;
 }
 
-static bool is_large(const struct gw__helpers *pool,
+static bool is_large(const struct gw__thread_pool *pool,
                      const struct gw__store *store, size_t count)
 {
-    return pool && count > 1 && count * store->width >= GW__HELPERS_FLOATS;
+    return pool && count > 1 && count * store->width >= GW__THREAD_POOL_FLOATS;
 }
 
-static size_t piece_of(const struct gw__helpers *pool, size_t count)
+static size_t piece_of(const struct gw__thread_pool *pool, size_t count)
 {
-    unsigned hands = gw__helpers_hands(pool);
+    unsigned hands = gw__thread_pool_hands(pool);
     return (count + hands - 1) / hands;
 }
 
@@ -45,9 +45,9 @@ static void update_piece(void *context, unsigned piece)
                      share->scale);
 }
 
-void gw__helpers_update(struct gw__helpers *pool, struct gw__store *store,
-                        const uint32_t *places, size_t count,
-                        const float *gradients, float scale)
+void gw__thread_pool_update(struct gw__thread_pool *pool,
+                            struct gw__store *store, const uint32_t *places,
+                            size_t count, const float *gradients, float scale)
 {
     if (!is_large(pool, store, count)) {
         gw__store_update(store, places, count, gradients, scale);
@@ -59,7 +59,8 @@ void gw__helpers_update(struct gw__helpers *pool, struct gw__store *store,
                           .scale = scale,
                           .count = count,
                           .piece = piece_of(pool, count)};
-    gw__helpers_run(pool, gw__helpers_hands(pool), update_piece, &share);
+    gw__thread_pool_run(pool, gw__thread_pool_hands(pool), update_piece,
+                        &share);
 }
 
 static void read_piece(void *context, unsigned piece)
@@ -75,9 +76,10 @@ static void read_piece(void *context, unsigned piece)
                        end - begin, out);
 }
 
-void gw__helpers_read(struct gw__helpers *pool, const struct gw__store *store,
-                      const uint64_t *keys, const uint32_t *places,
-                      size_t count, bool relaxed, float *values)
+void gw__thread_pool_read(struct gw__thread_pool *pool,
+                          const struct gw__store *store, const uint64_t *keys,
+                          const uint32_t *places, size_t count, bool relaxed,
+                          float *values)
 {
     struct share share = {.read = store,
                           .keys = keys,
@@ -91,5 +93,5 @@ void gw__helpers_read(struct gw__helpers *pool, const struct gw__store *store,
         return;
     }
     share.piece = piece_of(pool, count);
-    gw__helpers_run(pool, gw__helpers_hands(pool), read_piece, &share);
+    gw__thread_pool_run(pool, gw__thread_pool_hands(pool), read_piece, &share);
 }

@@ -7,20 +7,21 @@
 #ifndef GW__PS_STORE_POOL_H
 #define GW__PS_STORE_POOL_H
 
-#include "ps/server/pool.h"
+#include "ps/server/thread_pool.h"
 #include "store.h"
 
 /* Fewer floats are done sooner than a thread wakes up. */
-enum { GW__HELPERS_FLOATS = 65536 };
+enum { GW__THREAD_POOL_FLOATS = 65536 };
 
 /* As gw__store_update, of distinct places. `pool` NULL: alone. */
-void gw__helpers_update(struct gw__helpers *pool, struct gw__store *store,
-                        const uint32_t *places, size_t count,
-                        const float *gradients, float scale);
+void gw__thread_pool_update(struct gw__thread_pool *pool,
+                            struct gw__store *store, const uint32_t *places,
+                            size_t count, const float *gradients, float scale);
 /* As gw__store_read. `relaxed`:
  * others write the same rows meanwhile by gw__store_update_relaxed. */
-void gw__helpers_read(struct gw__helpers *pool, const struct gw__store *store,
-                      const uint64_t *keys, const uint32_t *places,
-                      size_t count, bool relaxed, float *values);
+void gw__thread_pool_read(struct gw__thread_pool *pool,
+                          const struct gw__store *store, const uint64_t *keys,
+                          const uint32_t *places, size_t count, bool relaxed,
+                          float *values);
 
 #endif

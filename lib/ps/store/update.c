@@ -5,7 +5,7 @@
  */
 #include "update_parts.h"
 
-#include "coll/fold/fold.h"
+#include "coll/reduce/reduce.h"
 
 #include <math.h>
 #include <string.h>
@@ -182,8 +182,8 @@ void gw__updater_begin(const struct gw__updater *updater, uint64_t key,
 const struct gw__update_isa *gw__update_current(void)
 {
 #ifdef __x86_64__
-    /* All levels of gw_fold but the last have AVX2 and F16C. */
-    if (gw__fold_current() != &gw__fold_scalar)
+    /* All levels of gw_reduce_local but the last have AVX2 and F16C. */
+    if (gw__reduce_current() != &gw__reduce_scalar)
         return &gw__update_avx2;
 #endif
     return &gw__update_scalar;

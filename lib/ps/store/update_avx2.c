@@ -20,7 +20,7 @@
 #endif
 
 #define VECTOR_BYTES 32
-#include "coll/fold/fold_vector.h"
+#include "coll/reduce/reduce_vector.h"
 
 INLINE f32 root(f32 x)
 {

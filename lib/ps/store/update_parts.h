@@ -48,7 +48,7 @@ extern const struct gw__update_isa gw__update_scalar;
 extern const struct gw__update_isa gw__update_avx2;
 #endif
 
-/* The level that goes with that of gw_fold. */
+/* The level that goes with that of gw_reduce_local. */
 const struct gw__update_isa *gw__update_current(void);
 /* What applies runs of this updater. */
 gw__update_kernel *gw__updater_kernel(const struct gw__updater *updater);

@@ -18,7 +18,7 @@
 #endif
 
 #define VECTOR_BYTES 16
-#include "coll/fold/fold_vector.h"
+#include "coll/reduce/reduce_vector.h"
 
 #ifdef __x86_64__
 

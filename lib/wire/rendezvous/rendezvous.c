@@ -15,7 +15,7 @@
 #include "rendezvous.h"
 
 #include "rendezvous_parts.h"
-#include "wire/missing.h"
+#include "wire/rank_list.h"
 #include "wire/zmq/zmq_context.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ static void join(const struct gw__meeting *meeting, const uint64_t nonce[2])
 /* What rank 0 says, if it is that: GW_OK with the table, GW_PENDING (*waits:
  * for whom), or what REFUSE says. */
 static enum gw_err listen_to_host(const struct gw__meeting *meeting,
-                                  char waits[GW__MISSING_BYTES],
+                                  char waits[GW__RANK_LIST_BYTES],
                                   struct gw_error *why)
 {
     zmq_msg_t message;
@@ -84,10 +84,10 @@ static enum gw_err listen_to_host(const struct gw__meeting *meeting,
             gw__meet_unpack(payload, bytes, meeting->table, meeting->size))
             result = GW_OK;
         else if (head.kind == GW__MEET_WAIT)
-            snprintf(
-                waits, GW__MISSING_BYTES, "%.*s",
-                (int)(bytes < GW__MISSING_BYTES ? bytes : GW__MISSING_BYTES),
-                (const char *)payload);
+            snprintf(waits, GW__RANK_LIST_BYTES, "%.*s",
+                     (int)(bytes < GW__RANK_LIST_BYTES ? bytes
+                                                       : GW__RANK_LIST_BYTES),
+                     (const char *)payload);
         else if (head.kind == GW__MEET_REFUSE)
             result = gw_fail(why, (enum gw_err)head.code, "%.*s",
                              (int)(bytes < 256 ? bytes : 256),
@@ -100,7 +100,7 @@ static enum gw_err listen_to_host(const struct gw__meeting *meeting,
 static enum gw_err meet_as_guest(struct gw__meeting *meeting,
                                  struct gw_error *why)
 {
-    char waits[GW__MISSING_BYTES] = "";
+    char waits[GW__RANK_LIST_BYTES] = "";
     uint64_t nonce[2], next_join = 0;
     enum gw_err err = gw__meet_socket(meeting, ZMQ_DEALER, false, why);
     int one = 1;
@@ -139,7 +139,7 @@ static enum gw_err ask_the_other_host(struct gw__meeting *meeting,
     uint64_t limit = gw_now_ns() + 4 * again_ns;
     if (limit < meeting->deadline_ns)
         meeting->deadline_ns = limit;
-    gw__gate_close(&meeting->gate);
+    gw__accept_filter_close(&meeting->gate);
     zmq_close(meeting->socket);
     enum gw_err err = meet_as_guest(meeting, why);
     return err == GW_EMISMATCH
@@ -164,7 +164,7 @@ static enum gw_err meet(struct gw__meeting *meeting, struct gw_error *why)
                              : meet_as_guest(meeting, why);
     if (err == GW_PENDING)
         err = ask_the_other_host(meeting, why);
-    gw__gate_close(&meeting->gate);
+    gw__accept_filter_close(&meeting->gate);
     if (meeting->socket)
         zmq_close(meeting->socket);
     while (zmq_ctx_term(meeting->context) != 0 && errno == EINTR)

@@ -7,7 +7,7 @@
  */
 #include "rendezvous_parts.h"
 
-#include "wire/missing.h"
+#include "wire/rank_list.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -124,9 +124,9 @@ static void admit(struct host *host, const struct claim *claim)
 /* A sentence about who is missing, to one that is there. */
 static void ask_patience(const struct host *host, const struct guest *guest)
 {
-    char text[GW__MISSING_BYTES], sentence[GW__MISSING_BYTES + 16];
+    char text[GW__RANK_LIST_BYTES], sentence[GW__RANK_LIST_BYTES + 16];
     struct gw__meet head = {.kind = GW__MEET_WAIT};
-    gw__missing(host->here, host->meeting->size, text);
+    gw__rank_list(host->here, host->meeting->size, text);
     int length = snprintf(sentence, sizeof sentence, "%s did not come", text);
     tell(host, guest, &head, sentence, (size_t)length);
 }
@@ -137,8 +137,8 @@ static enum gw_err collect(struct host *host, struct claim *claim,
     while (host->missing > 0) {
         if (!gw__meet_await(host->meeting, host->meeting->deadline_ns) &&
             gw_now_ns() >= host->meeting->deadline_ns) {
-            char text[GW__MISSING_BYTES + 16];
-            gw__missing(host->here, host->meeting->size, text);
+            char text[GW__RANK_LIST_BYTES + 16];
+            gw__rank_list(host->here, host->meeting->size, text);
             snprintf(text + strlen(text), sizeof text - strlen(text),
                      " did not come");
             return gw__meet_timed_out(host->meeting, text, why);
@@ -216,9 +216,9 @@ static enum gw_err open_house(struct gw__meeting *meeting, struct gw_error *why)
 {
     enum gw_err err = gw__meet_socket(meeting, ZMQ_ROUTER, true, why);
     if (!err)
-        err =
-            gw__gate_open(meeting->context, meeting->socket, meeting->endpoint,
-                          meeting->key != NULL, &meeting->gate, why);
+        err = gw__accept_filter_open(meeting->context, meeting->socket,
+                                     meeting->endpoint, meeting->key != NULL,
+                                     &meeting->gate, why);
     if (!err && !gw__zmq_own_user_only(meeting->socket, meeting->endpoint))
         err = gw_fail_errno(why, "a socket");
     if (err || zmq_bind(meeting->socket, meeting->endpoint) == 0)

@@ -6,7 +6,7 @@
 #define GW__RENDEZVOUS_PARTS_H
 
 #include "meet.h"
-#include "wire/gate.h"
+#include "wire/accept_filter.h"
 #include "wire/zmq/zmq_wire.h"
 
 struct gw__meeting {
@@ -18,7 +18,7 @@ struct gw__meeting {
     unsigned timeout_ms;
     uint64_t deadline_ns;
     void *context, *socket;
-    struct gw__gate *gate; /* of rank 0 with a key */
+    struct gw__accept_filter *gate; /* of rank 0 with a key */
 };
 
 /* GW_ETIMEOUT: "MISSING in 300 ms", and what a key may have to do with it. */

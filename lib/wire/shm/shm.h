@@ -7,7 +7,7 @@
 #define GW__SHM_H
 
 #include "wire/memory.h"
-#include "wire/watch.h"
+#include "wire/process_watch.h"
 #include "wire/windows.h"
 #include "wire/wire.h"
 
@@ -48,7 +48,7 @@ struct gw__shm_segment {
     _Alignas(LINE_BYTES) _Atomic uint32_t state;
     _Atomic int32_t abort_code; /* publishes abort_text */
     char abort_text[sizeof(((struct gw_error *)0)->text)];
-    _Alignas(LINE_BYTES) unsigned char card[GW__CARD_BYTES];
+    _Alignas(LINE_BYTES) unsigned char card[GW__CONTROL_BLOCK_BYTES];
     struct gw__shm_link links[]; /* one a rank */
 };
 
@@ -79,7 +79,7 @@ struct gw__shm {
     struct gw__region region; /* holds `segment` */
     struct gw__shm_segment *segment;
     struct gw__shm_peer *peers;
-    struct gw__watch watch;
+    struct gw__process_watch watch;
     struct gw_error error; /* found while moving data; `check` tells it */
     size_t slice_bytes;
     bool no_windows;

@@ -148,7 +148,7 @@ static enum gw_err aborted(struct gw__shm *shm, struct gw_error *why)
 static void hear_deaths(struct gw__shm *shm)
 {
     int rank;
-    while ((rank = gw__watch_poll(&shm->watch)) >= 0) {
+    while ((rank = gw__process_watch_poll(&shm->watch)) >= 0) {
         struct gw__shm_peer *peer = &shm->peers[rank];
         if (atomic_load(&peer->segment->state) == SHM_CLOSED)
             continue; /* it said goodbye first */

@@ -37,7 +37,7 @@
 #ifndef GW__VERBS_H
 #define GW__VERBS_H
 
-#include "wire/watch.h"
+#include "wire/process_watch.h"
 #include "wire/wire.h"
 #include "wire/zmq/frame.h"
 
@@ -67,11 +67,11 @@ enum {
 };
 
 /* What a rank's address says: where it listens. */
-struct gw__verbs_card {
+struct gw__verbs_endpoint_address {
     uint32_t magic;
     uint16_t port; /* host order */
     uint16_t iwarp;
-    struct gw__watch_id process;
+    struct gw__process_watch_id process;
     unsigned char token[GW__TOKEN_BYTES]; /* random: peers must know it */
     char host[48];                        /* numeric, terminated */
 };
@@ -93,7 +93,7 @@ struct gw__verbs_link {
     struct rdma_cm_id *id;
     bool greeted; /* this end connected, and has said HELLO */
     bool joined;  /* both ends are ready, and know it of each other */
-    struct gw__verbs_card card;
+    struct gw__verbs_endpoint_address card;
 
     enum gw__verbs_state state;
     bool disconnected;
@@ -145,7 +145,7 @@ struct gw__verbs_region {
 
 struct gw__verbs {
     struct gw__wire wire;
-    struct gw__verbs_card card;
+    struct gw__verbs_endpoint_address card;
     struct rdma_event_channel *events;
     struct rdma_cm_id *listener;
     struct ibv_context *device; /* the listener's */
@@ -163,7 +163,7 @@ struct gw__verbs {
     uint64_t region_uses;
     uint64_t region_generation;   /* when all of them were found to exist */
     struct gw__verbs_link *links; /* by rank; this rank's own is unused */
-    struct gw__watch watch;
+    struct gw__process_watch watch;
     struct gw_error error;   /* what `check` answers */
     struct gw_error refusal; /* what `connect` answers */
     bool told_of_abort;      /* a peer's, not yet acted upon */

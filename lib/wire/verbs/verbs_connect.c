@@ -5,7 +5,7 @@
  */
 #include "verbs.h"
 
-#include "wire/missing.h"
+#include "wire/rank_list.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -17,7 +17,7 @@ static enum gw_err read_card(struct gw__verbs *verbs, unsigned peer,
                              const struct gw__address *address,
                              struct gw_error *why)
 {
-    struct gw__verbs_card *card = &verbs->links[peer].card;
+    struct gw__verbs_endpoint_address *card = &verbs->links[peer].card;
     if (address->bytes == sizeof *card)
         memcpy(card, address->blob, sizeof *card);
     if (card->magic != GW__VERBS_MAGIC ||
@@ -33,7 +33,7 @@ static enum gw_err read_card(struct gw__verbs *verbs, unsigned peer,
     return GW_OK;
 }
 
-static bool address_of(const struct gw__verbs_card *card,
+static bool address_of(const struct gw__verbs_endpoint_address *card,
                        struct sockaddr_storage *address)
 {
     struct sockaddr_in *v4 = (void *)address;
@@ -55,7 +55,7 @@ static enum gw_err begin(struct gw__verbs *verbs, unsigned peer,
     enum { RESOLVE_MS = 2000 };
     struct gw__verbs_link *link = &verbs->links[peer];
     struct sockaddr_storage own, theirs;
-    struct gw__verbs_card mine = verbs->card;
+    struct gw__verbs_endpoint_address mine = verbs->card;
     mine.port = 0;
     if (!address_of(&link->card, &theirs) || !address_of(&mine, &own))
         return gw_fail(why, GW_EMISMATCH, "rank %u has no address", peer);
@@ -78,7 +78,7 @@ static enum gw_err join_peer(struct gw__verbs *verbs, unsigned peer,
         return err;
     /* From elsewhere only the connection's end tells. */
     struct gw_error far;
-    err = gw__watch_add(&verbs->watch, peer, &link->card.process, &far);
+    err = gw__process_watch_add(&verbs->watch, peer, &link->card.process, &far);
     if (err && err != GW_ENOTSUP)
         return gw_fail(why, err, "%s", far.text);
     return peer < verbs->wire.rank ? begin(verbs, peer, why) : GW_OK;
@@ -102,10 +102,10 @@ static int find_missed(const struct gw__verbs *verbs)
 static enum gw_err late(const struct gw__verbs *verbs, struct gw_error *why)
 {
     bool joined[GW__WIRE_PEERS_MAX] = {false};
-    char missing[GW__MISSING_BYTES];
+    char missing[GW__RANK_LIST_BYTES];
     for (unsigned r = 0; r < verbs->wire.size; r++)
         joined[r] = r == verbs->wire.rank || verbs->links[r].joined;
-    gw__missing(joined, verbs->wire.size, missing);
+    gw__rank_list(joined, verbs->wire.size, missing);
     return gw_fail(why, GW_ETIMEOUT, "%s did not connect in time", missing);
 }
 

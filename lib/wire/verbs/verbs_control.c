@@ -137,7 +137,7 @@ void gw__verbs_hear_note(struct gw__verbs *verbs, unsigned peer,
 void gw__verbs_hear_ends(struct gw__verbs *verbs)
 {
     int rank;
-    while ((rank = gw__watch_poll(&verbs->watch)) >= 0)
+    while ((rank = gw__process_watch_poll(&verbs->watch)) >= 0)
         verbs->links[rank].ended_ns = gw_now_ns();
 }
 

@@ -98,12 +98,12 @@ static enum gw_err make_queue(struct gw__verbs *verbs, struct gw_error *why)
 
 static enum gw_err listen_there(struct gw__verbs *verbs, struct gw_error *why)
 {
-    struct gw__verbs_card *card = &verbs->card;
+    struct gw__verbs_endpoint_address *card = &verbs->card;
     struct ibv_device *device = verbs->device->device;
     card->magic = GW__VERBS_MAGIC;
     verbs->iwarp = device->transport_type == IBV_TRANSPORT_IWARP;
     card->iwarp = verbs->iwarp;
-    gw__watch_self(&card->process);
+    gw__process_watch_self(&card->process);
     if (getrandom(card->token, sizeof card->token, 0) != sizeof card->token)
         return gw_fail_errno(why, "getrandom");
     if (rdma_listen(verbs->listener, (int)verbs->wire.size) != 0)
@@ -143,7 +143,7 @@ static enum gw_err open_all(struct gw__verbs *verbs,
     verbs->links = calloc(config->size, sizeof *verbs->links);
     if (!verbs->links)
         return gw_fail(why, GW_ENOMEM, "links to %u ranks", config->size - 1);
-    err = gw__watch_init(&verbs->watch, config->size, why);
+    err = gw__process_watch_init(&verbs->watch, config->size, why);
     if (!err)
         err = make_queue(verbs, why);
     if (!err)
@@ -198,7 +198,7 @@ void gw__verbs_free(struct gw__verbs *verbs)
         rdma_destroy_event_channel(verbs->events);
     if (verbs->ears >= 0)
         close(verbs->ears);
-    gw__watch_fini(&verbs->watch);
+    gw__process_watch_fini(&verbs->watch);
     free(verbs->links);
     free(verbs);
 }

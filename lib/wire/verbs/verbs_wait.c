@@ -11,7 +11,7 @@
  * connection manager and the ends of processes.
  */
 #include "verbs.h"
-#include "wire/ears.h"
+#include "wire/epoll_wait.h"
 
 /* While something is to be seen by the passing of time alone. */
 static const uint64_t unsettled_ns = 5 * 1000000U;
@@ -44,12 +44,12 @@ static bool spin(struct gw__verbs *verbs, uint64_t now_ns, uint64_t deadline_ns)
     end_ns = end_ns < deadline_ns ? end_ns : deadline_ns;
     while (now_ns < end_ns) {
         if (gw__verbs_progress(verbs)) {
-            verbs->spin_ns = gw__ears_next_spin(verbs->spin_ns, true);
+            verbs->spin_ns = gw__epoll_next_spin(verbs->spin_ns, true);
             return true;
         }
         now_ns = gw_now_ns();
     }
-    verbs->spin_ns = gw__ears_next_spin(verbs->spin_ns, false);
+    verbs->spin_ns = gw__epoll_next_spin(verbs->spin_ns, false);
     return false;
 }
 
@@ -72,7 +72,7 @@ void gw__verbs_doze(struct gw__verbs *verbs, uint64_t ns)
         if (gw__verbs_progress(verbs))
             return;
     }
-    int count = gw__ears_hark(verbs->ears, events, MOST, ns);
+    int count = gw__epoll_wait_ns(verbs->ears, events, MOST, ns);
     for (int i = 0; i < count; i++) {
         if (events[i].data.fd == verbs->bell->fd)
             answer_bell(verbs);

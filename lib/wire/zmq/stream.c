@@ -7,7 +7,7 @@
  */
 #include "stream.h"
 
-#include "wire/ears.h"
+#include "wire/epoll_wait.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -141,7 +141,7 @@ static size_t await_piece(struct gw__stream *s, size_t left)
     uint64_t until_ns = gw_now_ns() + s->spin_ns;
     while (!came && !s->ended_ns && gw_now_ns() < until_ns)
         came = read_piece(s, left);
-    s->spin_ns = gw__ears_next_spin(s->spin_ns, came > 0);
+    s->spin_ns = gw__epoll_next_spin(s->spin_ns, came > 0);
     return came;
 }
 

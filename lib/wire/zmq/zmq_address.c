@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEAD_BYTES = offsetof(struct gw__zmq_card, ports) };
+enum { HEAD_BYTES = offsetof(struct gw__zmq_endpoint_address, ports) };
 
-size_t gw__zmq_card_bytes(unsigned rank, unsigned size, unsigned lanes,
-                          enum gw__zmq_transport transport)
+size_t gw__zmq_endpoint_address_bytes(unsigned rank, unsigned size,
+                                      unsigned lanes,
+                                      enum gw__zmq_transport transport)
 {
     if (transport == GW__ZMQ_IPC)
         return HEAD_BYTES;
@@ -35,9 +36,10 @@ static const char *transport_name(unsigned transport)
     return transport == GW__ZMQ_IPC ? "ipc" : "tcp";
 }
 
-enum gw_err gw__zmq_card_read(const struct gw__address *address, unsigned rank,
-                              unsigned size, const struct gw__zmq_card *mine,
-                              struct gw__zmq_card *card, struct gw_error *why)
+enum gw_err gw__zmq_endpoint_address_read(
+    const struct gw__address *address, unsigned rank, unsigned size,
+    const struct gw__zmq_endpoint_address *mine,
+    struct gw__zmq_endpoint_address *card, struct gw_error *why)
 {
     const char *name = transport_name(mine->transport);
     if (address->bytes < HEAD_BYTES || address->bytes > GW__ADDRESS_MAX)
@@ -57,7 +59,8 @@ enum gw_err gw__zmq_card_read(const struct gw__address *address, unsigned rank,
         return gw_fail(
             why, GW_EMISMATCH, "rank %u has %s key file, this rank has %s",
             rank, card->secured ? "a" : "no", mine->secured ? "one" : "none");
-    size_t bytes = gw__zmq_card_bytes(rank, size, card->lanes, mine->transport);
+    size_t bytes = gw__zmq_endpoint_address_bytes(rank, size, card->lanes,
+                                                  mine->transport);
     bool listens = bytes > HEAD_BYTES; /* the highest rank does not */
     if (address->bytes != bytes || (listens && !is_numeric_host(card->host)))
         return gw_fail(why, GW_EMISMATCH,
@@ -66,8 +69,9 @@ enum gw_err gw__zmq_card_read(const struct gw__address *address, unsigned rank,
     return GW_OK;
 }
 
-void gw__zmq_endpoint(const struct gw__zmq_card *card, unsigned binder,
-                      unsigned peer, unsigned lane, char endpoint[128])
+void gw__zmq_endpoint(const struct gw__zmq_endpoint_address *card,
+                      unsigned binder, unsigned peer, unsigned lane,
+                      char endpoint[128])
 {
     if (card->transport == GW__ZMQ_IPC) {
         snprintf(endpoint, 128, "ipc://@gradwire-%016llx-%u-%u-%u",

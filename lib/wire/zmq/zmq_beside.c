@@ -28,7 +28,7 @@
 enum gw_err gw__zmq_beside_open(struct gw__zmq *zmq, const char *interface,
                                 struct gw_error *why)
 {
-    struct gw__zmq_card *card = &zmq->card;
+    struct gw__zmq_endpoint_address *card = &zmq->card;
     if (!gw__seal_is_built() || !card->secured ||
         card->transport != GW__ZMQ_TCP)
         return GW_OK;
@@ -57,7 +57,7 @@ static enum gw_err listen_to(struct gw__zmq *zmq, struct gw__stream *stream,
 }
 
 enum gw_err gw__zmq_beside_join(struct gw__zmq *zmq, unsigned peer,
-                                const struct gw__zmq_card *card,
+                                const struct gw__zmq_endpoint_address *card,
                                 struct gw_error *why)
 {
     if (!zmq->seal || !card->sealing)

@@ -9,7 +9,7 @@
  */
 #include "zmq_wire.h"
 
-#include "wire/missing.h"
+#include "wire/rank_list.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 
 static enum gw_err connect_link(struct gw__zmq *zmq, unsigned peer,
-                                const struct gw__zmq_card *card,
+                                const struct gw__zmq_endpoint_address *card,
                                 struct gw_error *why)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
@@ -35,15 +35,15 @@ static enum gw_err join_peer(struct gw__zmq *zmq, unsigned peer,
                              const struct gw__address *address,
                              struct gw_error *why)
 {
-    struct gw__zmq_card card;
-    enum gw_err err = gw__zmq_card_read(address, peer, zmq->wire.size,
-                                        &zmq->card, &card, why);
+    struct gw__zmq_endpoint_address card;
+    enum gw_err err = gw__zmq_endpoint_address_read(
+        address, peer, zmq->wire.size, &zmq->card, &card, why);
     if (err)
         return err;
     memcpy(zmq->links[peer].token, card.token, sizeof card.token);
     /* From elsewhere only the connection's end tells. */
     struct gw_error far;
-    err = gw__watch_add(&zmq->watch, peer, &card.process, &far);
+    err = gw__process_watch_add(&zmq->watch, peer, &card.process, &far);
     if (err && err != GW_ENOTSUP)
         return gw_fail(why, err, "%s", far.text);
     err = peer < zmq->wire.rank ? connect_link(zmq, peer, &card, why) : GW_OK;
@@ -162,8 +162,8 @@ static enum gw_err meet_all(struct gw__zmq *zmq, uint64_t deadline_ns,
         if (gw__wire_interrupted(&zmq->wire))
             return gw_fail(why, GW_EINTR, "interrupted while connecting");
         if (gw_now_ns() >= deadline_ns) {
-            char missing[GW__MISSING_BYTES];
-            gw__missing(joined, zmq->wire.size, missing);
+            char missing[GW__RANK_LIST_BYTES];
+            gw__rank_list(joined, zmq->wire.size, missing);
             return gw_fail(
                 why, GW_ETIMEOUT, "%s did not connect in time%s", missing,
                 zmq->card.secured ? " (have all the same key file?)" : "");

@@ -192,7 +192,7 @@ void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer)
 void gw__zmq_hear_ends(struct gw__zmq *zmq)
 {
     int rank;
-    while ((rank = gw__watch_poll(&zmq->watch)) >= 0)
+    while ((rank = gw__process_watch_poll(&zmq->watch)) >= 0)
         zmq->links[rank].ended_ns = gw_now_ns();
 }
 

@@ -85,17 +85,17 @@ static enum gw_err prepare(struct gw__zmq *zmq,
                            struct gw_error *why)
 {
     unsigned size = config->size;
-    struct gw__zmq_card *card = &zmq->card;
+    struct gw__zmq_endpoint_address *card = &zmq->card;
     card->magic = GW__ZMQ_MAGIC;
     card->lanes = (uint8_t)zmq->lanes;
-    gw__watch_self(&card->process);
+    gw__process_watch_self(&card->process);
     if (getrandom(&card->name, sizeof card->name, 0) != sizeof card->name ||
         getrandom(card->token, sizeof card->token, 0) != sizeof card->token)
         return gw_fail_errno(why, "getrandom");
     zmq->links = calloc(size, sizeof *zmq->links);
     if (!zmq->links)
         return gw_fail(why, GW_ENOMEM, "links to %u ranks", size - 1);
-    enum gw_err err = gw__watch_init(&zmq->watch, size, why);
+    enum gw_err err = gw__process_watch_init(&zmq->watch, size, why);
     if (!err && config->key_file) {
         card->secured = 1;
         err = gw__zmq_key_read(config->key_file, &zmq->key, why);
@@ -148,8 +148,8 @@ static enum gw_err open_all(struct gw__zmq *zmq,
     if (zmq->lanes > GW__ZMQ_LANES_MAX)
         return gw_fail(why, GW_EINVAL, "%u lanes: at most %d", zmq->lanes,
                        GW__ZMQ_LANES_MAX);
-    size_t bytes =
-        gw__zmq_card_bytes(rank, size, zmq->lanes, zmq->card.transport);
+    size_t bytes = gw__zmq_endpoint_address_bytes(rank, size, zmq->lanes,
+                                                  zmq->card.transport);
     if (bytes == 0)
         return gw_fail(why, GW_EINVAL, "%u ranks with %u lanes are too many",
                        size, zmq->lanes);
@@ -215,7 +215,7 @@ void gw__zmq_free(struct gw__zmq *zmq)
         free(zmq->links[r].lanes);
         free(zmq->links[r].aligned);
     }
-    gw__watch_fini(&zmq->watch);
+    gw__process_watch_fini(&zmq->watch);
     if (zmq->bell >= 0)
         close(zmq->bell);
     if (zmq->ears >= 0)

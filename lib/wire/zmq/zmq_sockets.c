@@ -98,8 +98,8 @@ static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
 }
 
 /* "tcp://127.0.0.1:4711" -> card.host and the port. */
-static bool take_endpoint(struct gw__zmq_card *card, const char *endpoint,
-                          uint16_t *port)
+static bool take_endpoint(struct gw__zmq_endpoint_address *card,
+                          const char *endpoint, uint16_t *port)
 {
     const char *host = endpoint + strlen("tcp://");
     const char *colon = strrchr(host, ':');

@@ -15,7 +15,7 @@
  * ranks, and 2 to 4 of a barrier of 35 with 4.) There is no spinning: ranks are
  * pinned, and libzmq's thread needs the core (zmq_open.c).
  */
-#include "wire/ears.h"
+#include "wire/epoll_wait.h"
 #include "zmq_wire.h"
 
 #include <sys/eventfd.h>
@@ -118,7 +118,7 @@ bool gw__zmq_doze(struct gw__zmq *zmq, uint64_t ns)
     enum { MOST = 32 };
     struct epoll_event events[MOST];
     bool ended = false;
-    int count = gw__ears_hark(zmq->ears, events, MOST, ns);
+    int count = gw__epoll_wait_ns(zmq->ears, events, MOST, ns);
     for (int i = 0; i < count; i++) {
         bool *touched = events[i].data.ptr;
         if (touched)

@@ -29,7 +29,7 @@
 
 #include "frame.h"
 #include "stream.h"
-#include "wire/watch.h"
+#include "wire/process_watch.h"
 #include "wire/wire.h"
 
 #include <poll.h>
@@ -61,10 +61,10 @@ enum gw__zmq_transport { GW__ZMQ_IPC = 1, GW__ZMQ_TCP };
 /* What a rank's address says. A peer of higher rank, numbered i from 0 upwards,
  * finds lane l (l = lanes: notes) at ports[i * (lanes + 1) + l]; over ipc the
  * endpoints follow from `name`. */
-struct gw__zmq_card {
+struct gw__zmq_endpoint_address {
     uint32_t magic;
     uint8_t transport, lanes, secured, sealing;
-    struct gw__watch_id process;
+    struct gw__process_watch_id process;
     uint64_t name;                        /* random */
     unsigned char token[GW__TOKEN_BYTES]; /* random: HELLOs must know it */
     char host[48];                        /* numeric, terminated; tcp */
@@ -72,7 +72,8 @@ struct gw__zmq_card {
     uint16_t door;                              /* the port for streams */
     uint16_t ports[(GW__ADDRESS_MAX - 138) / 2];
 };
-_Static_assert(sizeof(struct gw__zmq_card) == GW__ADDRESS_MAX, "fits a blob");
+_Static_assert(sizeof(struct gw__zmq_endpoint_address) == GW__ADDRESS_MAX,
+               "fits a blob");
 
 struct gw__zmq_key {
     char public_key[41], secret_key[41]; /* Z85 */
@@ -136,9 +137,9 @@ struct gw__zmq {
     struct gw__zmq_key key;
     struct gw__seal *seal; /* NULL: no streams */
     struct gw__door door;
-    struct gw__zmq_card card;
+    struct gw__zmq_endpoint_address card;
     struct gw__zmq_link *links; /* by rank; this rank's own is unused */
-    struct gw__watch watch;
+    struct gw__process_watch watch;
     struct gw_error error; /* what `check` answers */
     unsigned files;        /* reserved descriptors */
     bool over;             /* aborted, here or there: the lanes are closed */
@@ -160,17 +161,17 @@ static inline struct gw__zmq *gw__zmq_of(struct gw__wire *wire)
 /* ---- zmq_address.c ---- */
 
 /* Bytes of a card of `rank`, or 0 when that many ports do not fit. */
-size_t gw__zmq_card_bytes(unsigned rank, unsigned size, unsigned lanes,
-                          enum gw__zmq_transport);
+size_t gw__zmq_endpoint_address_bytes(unsigned rank, unsigned size,
+                                      unsigned lanes, enum gw__zmq_transport);
 /* Reads rank `rank`'s address; it must be of the same wire as `mine`. */
-GW_MUST_CHECK enum gw_err gw__zmq_card_read(const struct gw__address *address,
-                                            unsigned rank, unsigned size,
-                                            const struct gw__zmq_card *mine,
-                                            struct gw__zmq_card *card,
-                                            struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__zmq_endpoint_address_read(
+    const struct gw__address *address, unsigned rank, unsigned size,
+    const struct gw__zmq_endpoint_address *mine,
+    struct gw__zmq_endpoint_address *card, struct gw_error *why);
 /* Where `binder` awaits `peer` (higher) on `lane`. */
-void gw__zmq_endpoint(const struct gw__zmq_card *card, unsigned binder,
-                      unsigned peer, unsigned lane, char endpoint[128]);
+void gw__zmq_endpoint(const struct gw__zmq_endpoint_address *card,
+                      unsigned binder, unsigned peer, unsigned lane,
+                      char endpoint[128]);
 
 /* ---- zmq_key.c ---- */
 
@@ -200,10 +201,10 @@ GW_MUST_CHECK enum gw_err gw__zmq_beside_open(struct gw__zmq *zmq,
                                               struct gw_error *why);
 /* The stream to `peer`, which sent `card`; begins to connect where this rank
  * does. */
-GW_MUST_CHECK enum gw_err gw__zmq_beside_join(struct gw__zmq *zmq,
-                                              unsigned peer,
-                                              const struct gw__zmq_card *card,
-                                              struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__zmq_beside_join(struct gw__zmq *zmq, unsigned peer,
+                    const struct gw__zmq_endpoint_address *card,
+                    struct gw_error *why);
 /* GW_OK: it stands, or there is none. GW_PENDING: not yet. */
 GW_MUST_CHECK enum gw_err
 gw__zmq_beside_meet(struct gw__zmq *zmq, unsigned peer, struct gw_error *why);

@@ -37,7 +37,7 @@ bool member_bulletin(struct member *m, const struct gw__input *input)
     return true;
 }
 
-void member_send(void *member, const struct gw__letter *letter)
+void member_send(void *member, const struct gw__message_out *letter)
 {
     const struct member *m = member;
     parcel_send(&m->box, letter);

@@ -45,10 +45,10 @@ static void message(struct host *s, const struct gw__input *input)
     uint64_t talk;
     struct lease lease;
     memcpy(&talk, input->data, sizeof talk);
-    struct gw__parcel *parcel =
+    struct gw__message_in *parcel =
         parcel_is(input) ? parcel_of(&s->m.box, input) : NULL;
     if (parcel)
-        gw__server_parcel(s->core, s->m.now_ns, parcel);
+        gw__server_message_in(s->core, s->m.now_ns, parcel);
     if (talk == TALK_NEWS && member_bulletin(&s->m, input))
         gw__server_news(s->core, s->m.now_ns, &s->m.news);
     if (talk != TALK_LEASE)

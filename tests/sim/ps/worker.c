@@ -286,10 +286,10 @@ static void message(struct hand *h, const struct gw__input *input)
 {
     uint64_t talk;
     memcpy(&talk, input->data, sizeof talk);
-    struct gw__parcel *parcel =
+    struct gw__message_in *parcel =
         parcel_is(input) ? parcel_of(&h->m.box, input) : NULL;
     if (parcel)
-        gw__worker_parcel(h->core, h->m.now_ns, parcel);
+        gw__worker_message_in(h->core, h->m.now_ns, parcel);
     if (talk == TALK_NEWS && member_bulletin(&h->m, input))
         gw__worker_routes(h->core, h->m.now_ns, &h->m.news.routes);
 }

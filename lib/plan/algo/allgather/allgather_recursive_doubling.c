@@ -13,7 +13,7 @@
 
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
-    struct gw__fold all = gw__fold_of(args->ranks);
+    struct gw__reduce all = gw__reduce_of(args->ranks);
     gw_builder_ports(b, 1);
     gw__butterfly_allgather(b, &all, &all);
 }

@@ -18,18 +18,18 @@
 
 static unsigned chunks(const struct gw_algo_args *args)
 {
-    return gw__fold_of(args->ranks).keepers;
+    return gw__reduce_of(args->ranks).keepers;
 }
 
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
-    struct gw__fold fold = gw__fold_of(args->ranks);
-    struct gw__fold one_each = gw__fold_of(fold.keepers);
+    struct gw__reduce fold = gw__reduce_of(args->ranks);
+    struct gw__reduce one_each = gw__reduce_of(fold.keepers);
     gw_builder_ports(b, 1);
-    gw__fold_in(b, &fold, fold.keepers);
+    gw__reduce_in(b, &fold, fold.keepers);
     gw__butterfly_reduce_scatter(b, &fold, &one_each);
     gw__butterfly_allgather(b, &fold, &one_each);
-    gw__fold_out(b, &fold, fold.keepers);
+    gw__reduce_out(b, &fold, fold.keepers);
 }
 
 const struct gw_algo gw__algo_allreduce_rabenseifner = {

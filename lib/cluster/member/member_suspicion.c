@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whom to accuse: whose end is certain, and who is silent. Accusations are made
+ * again and again until the registry's view shows that they were heard, or the
+ * doubt is over.
+ *
+ * The end of a connection is a doubt of its own. Mostly the peer has died: then
+ * its process is seen to have ended, where it can be looked at, and elsewhere
+ * it beats no more. Or it lives, and is on its way to another view (a member
+ * that is called away while it connects drops what it has): then there will be
+ * news. When there is none for GW__RESET_NS the connection alone is gone, and
+ * nothing would ever move over it again: then it is taken for dead.
+ */
+#include "member_parts.h"
+
+#include <string.h>
+
+enum { REPEAT_NS = 200000000, LOOK_NS = 10000000 };
+
+static const uint64_t reset_ns = 1000000000;
+
+/* Who is active under this number, in the ring or the crew; none: nobody. */
+static struct gw__id active(const struct gw__member_core *m, unsigned node)
+{
+    int rank = gw__view_rank(&m->news.view, node);
+    if (rank >= 0)
+        return m->news.view.ring[rank].incarnation;
+    for (unsigned i = 0; i < m->news.crew_count; i++)
+        if (m->news.crew[i].node == node)
+            return m->news.crew[i].incarnation;
+    return (struct gw__id){0};
+}
+
+/* Has it fallen silent, so that the end of its connection was its own? */
+static bool beats_no_more(const struct gw__member_core *m, unsigned node)
+{
+    const struct gw__detector *d = &m->detector;
+    for (unsigned i = 0; i < d->watched_count; i++)
+        if (d->watched[i].node == node)
+            return gw__phi_now(&d->watched[i].silence.phi, m->now_ns) >= 1;
+    return false;
+}
+
+static bool is_cut_off(const struct gw__member_core *m, unsigned node,
+                       struct gw__id member)
+{
+    const struct gw__member_suspicion *doubt = &m->doubts[node];
+    return !gw__id_is_none(member) && gw__id_equal(member, doubt->reset) &&
+           (m->now_ns >= doubt->reset_ns + reset_ns ||
+            (doubt->hidden && beats_no_more(m, node)));
+}
+
+/* Whose end is certain, or none. */
+static struct gw__id ended(const struct gw__member_core *m, unsigned node)
+{
+    const struct gw__member_suspicion *doubt = &m->doubts[node];
+    struct gw__id member = active(m, node);
+    if ((doubt->ended && member.low == doubt->ended) ||
+        is_cut_off(m, node, member))
+        return member;
+    return doubt->lost;
+}
+
+static struct gw__id silent(const struct gw__member_core *m, unsigned node)
+{
+    struct gw__id member = active(m, node);
+    bool there = gw__id_equal(member, m->doubts[node].silent);
+    return there ? member : (struct gw__id){0};
+}
+
+static struct gw__id accused(const struct gw__member_core *m, unsigned node,
+                             bool certain)
+{
+    bool may = m->stage >= GW__STAGE_QUIET || !m->config.ring;
+    if (!may || node == m->node)
+        return (struct gw__id){0};
+    return certain ? ended(m, node) : silent(m, node);
+}
+
+bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
+                               struct gw__command *command)
+{
+    for (uint64_t left = m->doubted; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
+        struct gw__id who = accused(m, node, certain);
+        if (gw__id_is_none(who) || m->now_ns < m->doubts[node].due_ns)
+            continue;
+        m->doubts[node].due_ns = m->now_ns + REPEAT_NS;
+        command->kind = GW__CMD_ACCUSE;
+        command->accuse.accused = (struct gw__process){node, who};
+        command->accuse.certain = certain;
+        return true;
+    }
+    return false;
+}
+
+/* When to look again at who was reset; 0: nobody. */
+static uint64_t reset_due(const struct gw__member_core *m, unsigned node)
+{
+    const struct gw__member_suspicion *doubt = &m->doubts[node];
+    if (gw__id_is_none(doubt->reset) ||
+        !gw__id_equal(active(m, node), doubt->reset))
+        return 0;
+    return doubt->hidden ? m->now_ns + LOOK_NS : doubt->reset_ns + reset_ns;
+}
+
+uint64_t gw__member_suspicion_due(const struct gw__member_core *m)
+{
+    uint64_t due = 0;
+    for (uint64_t left = m->doubted; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
+        uint64_t at = m->doubts[node].due_ns + 1; /* 0 says that nothing is */
+        if (gw__id_is_none(accused(m, node, true)) &&
+            gw__id_is_none(accused(m, node, false)))
+            at = reset_due(m, node);
+        if (at && (due == 0 || at < due))
+            due = at;
+    }
+    return due;
+}
+
+void gw__member_suspicion_forget(struct gw__member_core *m)
+{
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        m->doubts[node].silent = m->doubts[node].reset = (struct gw__id){0};
+}
+
+void gw__member_suspicion_reset(struct gw__member_core *m,
+                                struct gw__process who)
+{
+    if (who.node >= GW__NODES_MAX)
+        return;
+    struct gw__member_suspicion *doubt = &m->doubts[who.node];
+    doubt->reset = who.incarnation;
+    doubt->reset_ns = m->now_ns;
+    doubt->hidden = !m->act->look;
+    m->doubted |= (uint64_t)1 << who.node;
+    if (m->act->look)
+        m->act->look(m->act->driver, who.node, who.incarnation.low);
+}
+
+void gw__member_suspicion_seen(struct gw__member_core *m,
+                               const struct gw__input *input)
+{
+    struct gw__sight sight;
+    if (input->from >= GW__NODES_MAX || input->bytes != sizeof sight)
+        return;
+    memcpy(&sight, input->data, sizeof sight);
+    m->doubts[input->from].hidden = sight.state == GW__SIGHT_NONE;
+}
+
+void gw__member_suspicion_ended(struct gw__member_core *m, unsigned node,
+                                uint64_t incarnation)
+{
+    if (node >= GW__NODES_MAX)
+        return;
+    m->doubts[node].ended = incarnation;
+    m->doubts[node].due_ns = 0;
+    m->doubted |= (uint64_t)1 << node;
+}
+
+void gw__member_suspicion_lost(struct gw__member_core *m,
+                               struct gw__process who)
+{
+    if (who.node >= GW__NODES_MAX)
+        return;
+    m->doubts[who.node].lost = who.incarnation;
+    gw__member_suspicion_ended(m, who.node, who.incarnation.low);
+}
+
+/* Of one who is not in the ring no view would tell: the answer has to do. */
+void gw__member_suspicion_answered(struct gw__member_core *m, unsigned node)
+{
+    m->doubts[node].lost = (struct gw__id){0};
+}
+
+/* ---- what the detector has found out ---- */
+
+static void suspect(struct gw__member_core *m, const struct gw__notice *notice)
+{
+    struct gw__member_suspicion *doubt = &m->doubts[notice->node];
+    struct gw__told told = {.kind = GW__TOLD_SUSPECT,
+                            .node = notice->node,
+                            .certain = notice->certain,
+                            .silence_ns = notice->silence_ns};
+    if (notice->certain || gw__id_equal(doubt->silent, notice->incarnation))
+        return; /* certain ones come to us, too; or it is said again */
+    doubt->silent = notice->incarnation;
+    doubt->due_ns = 0;
+    m->doubted |= (uint64_t)1 << notice->node;
+    gw__member_tell(m, &told);
+}
+
+void gw__member_suspicion_notice(void *member, const struct gw__notice *notice)
+{
+    struct gw__member_core *m = member;
+    struct gw__told told = {.node = notice->node,
+                            .epoch = notice->epoch,
+                            .silence_ns = notice->silence_ns,
+                            .laggard = notice->laggard};
+    switch (notice->kind) {
+    case GW__NOTICE_ACCUSE:
+        suspect(m, notice);
+        return;
+    case GW__NOTICE_TRUST:
+        m->doubts[notice->node].silent = (struct gw__id){0};
+        told.kind = GW__TOLD_TRUST;
+        break;
+    case GW__NOTICE_STUCK:
+        told.kind = GW__TOLD_STUCK;
+        break;
+    }
+    gw__member_tell(m, &told);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the controllers say, and what follows from it for the ring. News is a
+ * prefix of the log, so what has the higher index is newer, and what lies
+ * between two news that were heard has to be made up for:
+ *
+ *   flushing, another flush than ours      FREEZE. Reports for a flush in which
+ *                                          more members are removed stay good.
+ *   quiet, and we are in that flush        DECIDED, as soon as the survivors'
+ *                                          reports are here
+ *   quiet, another ring than we know       VIEW
+ *
+ * A view that was decided in is missed by nobody who takes part in its ops:
+ * before the next one an op is completed in it (gw__op_table_may_admit), for which
+ * all of them are needed.
+ */
+#include "member_parts.h"
+
+#include <string.h>
+
+/* ---- ourselves ---- */
+
+/* What the registry says of this node. Until it has spoken of this very process
+ * it may be speaking of an earlier one. */
+static void check_self(struct gw__member_core *m)
+{
+    bool ours = gw__id_equal(m->news.incarnation, m->config.incarnation);
+    if (!ours && !m->seen)
+        return;
+    m->seen = true;
+    if (!ours)
+        gw__member_leave(m, "this node is another process by now");
+    else if (m->news.state == GW__CONVICTED)
+        gw__member_leave(m,
+                         "convicted: the others went on without this member");
+    else if (m->news.state == GW__LEFT)
+        gw__member_leave(m, "left");
+    else if (m->node != GW__NODE_ANY) /* else only the answer says which */
+        gw__member_registered(m, m->node);
+}
+
+/* We have been registered, says the answer, and yet the newest news has long
+ * been of another process: what one asked that had this number before and has
+ * ended came later than what we asked. */
+void gw__member_check_known(struct gw__member_core *m)
+{
+    enum { UNKNOWN_NS = 2000000000 };
+    if (m->stage == GW__STAGE_REGISTERED && !m->seen &&
+        m->news_ns > m->registered_ns &&
+        m->now_ns - m->registered_ns >= UNKNOWN_NS)
+        gw__member_leave(m, "this node is another process by now");
+}
+
+/* ---- views and flushes ---- */
+
+static void tell_view(struct gw__member_core *m, enum gw__told_kind kind,
+                      const struct gw__view *view)
+{
+    struct gw__told told = {.kind = kind, .node = m->node};
+    told.epoch = kind == GW__TOLD_FREEZE ? m->flush_epoch : view->ring_epoch;
+    if (kind != GW__TOLD_FREEZE)
+        m->view = *view;
+    m->admits = false; /* the ring is another: it has come, or is refused */
+    gw__member_tell(m, &told);
+}
+
+static void freeze(struct gw__member_core *m)
+{
+    m->stage = GW__STAGE_FLUSHING;
+    m->flush_epoch = m->news.flush_epoch;
+    m->has_report = m->reported = false;
+    m->have = 0;
+    tell_view(m, GW__TOLD_FREEZE, NULL);
+}
+
+/* The survivors' reports are all here? */
+static bool has_reports(const struct gw__member_core *m)
+{
+    uint64_t needed = gw__view_nodes(&m->news.view) & m->news.reported;
+    return (m->have & needed) == needed;
+}
+
+static void check_decided(struct gw__member_core *m)
+{
+    if (!has_reports(m))
+        return;
+    m->stage = GW__STAGE_QUIET;
+    tell_view(m, GW__TOLD_DECIDED, &m->news.view);
+}
+
+static void check_ring(struct gw__member_core *m)
+{
+    const struct gw__membership_update *news = &m->news;
+    if (!m->config.ring ||
+        !gw__member_in(&news->view, m->node, m->config.incarnation))
+        return;
+    if (news->flushing &&
+        (m->stage != GW__STAGE_FLUSHING || m->flush_epoch != news->flush_epoch))
+        freeze(m);
+    if (m->stage == GW__STAGE_REGISTERED)
+        m->stage = GW__STAGE_QUIET;
+    if (!news->flushing && m->stage == GW__STAGE_FLUSHING)
+        check_decided(m);
+    if (m->stage == GW__STAGE_QUIET && !news->flushing &&
+        news->view.ring_epoch > m->view.ring_epoch)
+        tell_view(m, GW__TOLD_VIEW, &news->view);
+}
+
+static void watch_ring(struct gw__member_core *m)
+{
+    struct gw__view view;
+    gw__member_watched(m, &view);
+    gw__detector_view(&m->detector, &view, m->now_ns);
+}
+
+/* A flush is on, or over, and reports are missing: ask now, not at the next
+ * HELLO. */
+static bool lacks_reports(const struct gw__member_core *m, uint64_t had_flush,
+                          bool was_flushing)
+{
+    return m->stage == GW__STAGE_FLUSHING && !has_reports(m) &&
+           (m->flush_epoch != had_flush || m->news.flushing != was_flushing);
+}
+
+/* Does the detector begin anew? */
+static bool is_other(const struct gw__member_core *m,
+                     const struct gw__membership_update *news)
+{
+    if (gw__member_is_crew(m))
+        return news->view.epoch != m->news.view.epoch;
+    return news->view.ring_epoch != m->news.view.ring_epoch;
+}
+
+static void apply(struct gw__member_core *m,
+                  const struct gw__membership_update *news)
+{
+    static const struct gw__told changed = {.kind = GW__TOLD_NEWS};
+    uint64_t had_flush = m->flush_epoch;
+    bool was_flushing = m->news.flushing;
+    if (is_other(m, news))
+        gw__member_suspicion_forget(m);
+    m->news = *news;
+    m->news_ns = m->now_ns;
+    gw__member_tell(m, &changed);
+    check_self(m);
+    if (m->stage == GW__STAGE_GONE || m->stage == GW__STAGE_REGISTERING)
+        return;
+    watch_ring(m);
+    check_ring(m);
+    gw__ready_check(m);
+    if (lacks_reports(m, had_flush, was_flushing))
+        gw__member_hello(m);
+}
+
+void gw__member_apply_update(struct gw__member_core *m,
+                             const struct gw__input *input)
+{
+    static const struct gw__told heard = {.kind = GW__TOLD_HEARD};
+    struct gw__membership_update news;
+    struct gw_error why;
+    if (gw__membership_update_decode(input->data, input->bytes, &news, &why))
+        return;
+    if (news.leader)
+        gw__member_led(m);
+    if (news.index > m->news.index)
+        apply(m, &news);
+    if (!m->asks_news || !news.leader)
+        return;
+    m->asks_news = false;
+    gw__member_tell(m, &heard);
+}
+
+void gw__member_reported(struct gw__member_core *m,
+                         const struct gw__input *input)
+{
+    struct gw__reported reported;
+    struct gw_error why;
+    if (gw__reported_decode(input->data, input->bytes, &reported, &why) ||
+        reported.node >= GW__NODES_MAX || m->stage != GW__STAGE_FLUSHING ||
+        reported.flush_epoch != m->flush_epoch)
+        return;
+    m->reports[reported.node] = reported.report;
+    m->have |= (uint64_t)1 << reported.node;
+    check_ring(m);
+}

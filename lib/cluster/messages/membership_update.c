@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NEWS: what a member has to know of the registry, picked out of it, as bytes,
+ * and back; see protocol.h. Only what is there is packed: a full ring of 64 members
+ * with the longest endpoints takes some 13 KB, and so does a full crew;
+ * all slots and tables take 3 KB.
+ */
+#include "protocol.h"
+
+#include <string.h>
+
+/* ---- made ---- */
+
+/* The newest decision of each op that may be open, by the newest flush: what an
+ * earlier one has decided is known to whoever was there, and void for an op
+ * that nobody who is left has begun. So while flushing there is none. There are
+ * at most GW__MEMBERSHIP_UPDATE_DECISIONS: no report reaches further than so many ops beyond
+ * its floor, and the ring's floor is the highest of them. */
+static unsigned
+pick_decisions(const struct gw__registry *registry,
+               struct gw__decision out[GW__MEMBERSHIP_UPDATE_DECISIONS])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < registry->decision_count; i++) {
+        const struct gw__decision *d = &registry->decisions[i];
+        if (d->op >= registry->view.op_floor &&
+            d->epoch >= registry->flush.since_epoch &&
+            count < GW__MEMBERSHIP_UPDATE_DECISIONS &&
+            d == gw__registry_decision(registry, d->op))
+            out[count++] = *d;
+    }
+    return count;
+}
+
+static unsigned pick_joiners(const struct gw__registry *registry,
+                             struct gw__process out[GW__NODES_MAX])
+{
+    unsigned count = 0;
+    for (unsigned node = 0; node < GW__NODES_MAX; node++)
+        if (registry->members[node].state == GW__JOINING)
+            out[count++] =
+                (struct gw__process){node, registry->members[node].incarnation};
+    return count;
+}
+
+static unsigned pick_crew(const struct gw__registry *registry,
+                          struct gw__crew_member out[GW__NODES_MAX])
+{
+    unsigned count = 0;
+    for (unsigned node = 0; node < GW__NODES_MAX; node++) {
+        const struct gw__member *m = &registry->members[node];
+        if (m->state != GW__ACTIVE || m->ring ||
+            (m->role != GW__WORKER && m->role != GW__SERVER))
+            continue;
+        struct gw__crew_member *one = &out[count++];
+        one->node = node;
+        one->role = m->role;
+        one->incarnation = m->incarnation;
+        memcpy(one->endpoint, m->endpoint, sizeof one->endpoint);
+    }
+    return count;
+}
+
+void gw__membership_update_make(const struct gw__registry *registry,
+                                unsigned node, bool leader,
+                                struct gw__membership_update *news)
+{
+    news->index = registry->index;
+    news->time_ms = registry->time_ms;
+    news->leader = leader;
+    news->view = registry->view;
+    for (unsigned i = 0; i < news->view.ring_count; i++)
+        memcpy(news->endpoints[i],
+               registry->members[news->view.ring[i].node].endpoint,
+               sizeof news->endpoints[i]);
+    news->flushing = registry->flush.open;
+    news->flush_epoch = registry->flush.since_epoch;
+    news->reported = registry->flush.reported;
+    news->decision_count = pick_decisions(registry, news->decisions);
+    news->joiner_count = pick_joiners(registry, news->joiners);
+    news->crew_count = pick_crew(registry, news->crew);
+    news->routes = registry->routes;
+    bool known = node < GW__NODES_MAX;
+    news->state = known ? registry->members[node].state : GW__NO_MEMBER;
+    news->incarnation =
+        known ? registry->members[node].incarnation : (struct gw__id){0};
+}
+
+/* ---- as bytes ---- */
+
+static void put_flush(struct gw__writer *w,
+                      const struct gw__membership_update *news)
+{
+    gw__put_u8(w, news->flushing);
+    gw__put_u64(w, news->flush_epoch);
+    gw__put_u64(w, news->reported);
+    gw__put_u8(w, news->decision_count);
+    for (unsigned i = 0; i < news->decision_count; i++)
+        gw__put_decision(w, &news->decisions[i]);
+}
+
+/* Nothing of it in a run that has no parameter server. */
+static void put_crew(struct gw__writer *w,
+                     const struct gw__membership_update *news)
+{
+    gw__put_u8(w, news->crew_count);
+    for (unsigned i = 0; i < news->crew_count; i++) {
+        const struct gw__crew_member *m = &news->crew[i];
+        gw__put_u8(w, m->node);
+        gw__put_u8(w, m->role);
+        gw__put_id(w, m->incarnation);
+        gw__put_text(w, m->endpoint);
+    }
+    gw__put_u8(w, news->routes.slot_count > 0);
+    if (news->routes.slot_count > 0)
+        gw__put_routes(w, &news->routes);
+}
+
+/* What is the same for every receiver. */
+static void put_common(struct gw__writer *w,
+                       const struct gw__membership_update *news)
+{
+    gw__put_view(w, &news->view);
+    for (unsigned i = 0; i < news->view.ring_count; i++)
+        gw__put_text(w, news->endpoints[i]);
+    put_flush(w, news);
+    gw__put_u8(w, news->joiner_count);
+    for (unsigned i = 0; i < news->joiner_count; i++)
+        gw__put_process(w, news->joiners[i]);
+    put_crew(w, news);
+}
+
+size_t gw__membership_update_encode(const struct gw__membership_update *news,
+                                    void *out, size_t room)
+{
+    struct gw__writer w = gw__writer_on(out, room);
+    gw__put_u8(&w, GW__PROTOCOL_NEWS);
+    gw__put_u64(&w, news->index);
+    gw__put_u64(&w, news->time_ms);
+    gw__put_u8(&w, news->leader);
+    put_common(&w, news);
+    gw__put_u8(&w, news->state);
+    gw__put_id(&w, news->incarnation);
+    return gw__writer_fits(&w) ? w.used : 0;
+}
+
+uint64_t gw__membership_update_mark(const struct gw__registry *registry)
+{
+    struct gw__membership_update news;
+    struct gw__writer w = gw__writer_on(NULL, 0);
+    gw__membership_update_make(registry, GW__NODES_MAX, false, &news);
+    if (news.flushing)
+        news.reported = 0;
+    put_common(&w, &news);
+    for (unsigned i = 0; i < GW__NODES_MAX; i++) {
+        if (registry->members[i].state == GW__NO_MEMBER)
+            continue;
+        gw__put_u8(&w, i);
+        gw__put_u8(&w, registry->members[i].state);
+        gw__put_id(&w, registry->members[i].incarnation);
+    }
+    return w.hash;
+}
+
+/* ---- and back ---- */
+
+static void get_flush(struct gw__reader *r, struct gw__membership_update *news)
+{
+    news->flushing = gw__get_bool(r);
+    news->flush_epoch = gw__get_u64(r);
+    news->reported = gw__get_u64(r);
+    news->decision_count =
+        gw__get_u8_below(r, GW__MEMBERSHIP_UPDATE_DECISIONS + 1);
+    for (unsigned i = 0; i < news->decision_count; i++)
+        gw__get_decision(r, &news->decisions[i]);
+}
+
+static void get_joiners(struct gw__reader *r,
+                        struct gw__membership_update *news)
+{
+    news->joiner_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    for (unsigned i = 0; i < news->joiner_count; i++) {
+        news->joiners[i] = gw__get_process(r);
+        gw__reader_demand(r, news->joiners[i].node < GW__NODES_MAX);
+    }
+}
+
+static void get_crew(struct gw__reader *r, struct gw__membership_update *news)
+{
+    unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1), next = 0;
+    news->crew_count = 0;
+    while (news->crew_count < count && !r->bad) {
+        struct gw__crew_member *m = &news->crew[news->crew_count++];
+        m->node = gw__get_u8_below(r, GW__NODES_MAX);
+        m->role = (enum gw__role)gw__get_u8_below(r, GW__SERVER + 1);
+        m->incarnation = gw__get_id(r);
+        gw__get_text(r, m->endpoint, sizeof m->endpoint);
+        gw__reader_demand(r, m->node >= next);
+        next = m->node + 1;
+    }
+    gw__routes_init(&news->routes);
+    if (gw__get_bool(r)) {
+        gw__get_routes(r, &news->routes);
+        gw__reader_demand(r, news->routes.slot_count > 0);
+    }
+}
+
+enum gw_err gw__membership_update_decode(const void *data, size_t bytes,
+                                         struct gw__membership_update *news,
+                                         struct gw_error *why)
+{
+    struct gw__reader r = gw__reader_on(data, bytes);
+    gw__reader_demand(&r, gw__get_u8(&r) == GW__PROTOCOL_NEWS);
+    news->index = gw__get_u64(&r);
+    news->time_ms = gw__get_u64(&r);
+    news->leader = gw__get_bool(&r);
+    gw__get_view(&r, &news->view);
+    for (unsigned i = 0; i < news->view.ring_count; i++)
+        gw__get_text(&r, news->endpoints[i], sizeof news->endpoints[i]);
+    get_flush(&r, news);
+    get_joiners(&r, news);
+    get_crew(&r, news);
+    news->state =
+        (enum gw__member_state)gw__get_u8_below(&r, GW__MEMBER_STATES);
+    news->incarnation = gw__get_id(&r);
+    if (!gw__reader_done(&r))
+        return gw_fail(why, GW_EDATA, "%zu bytes that are no news", bytes);
+    return GW_OK;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Behind the cluster's key. Without one libraft's back end sends by streams of
+ * its own (raft_uv_tcp). With one, that end keeps the disk and the clock, and
+ * is given a transport that never connects; what it would send goes over a mesh
+ * (wire/control_channel/control_channel.h) of the controllers alone, at the same addresses, whose node i
+ * is controller i: CURVE, bounded frames, strangers refused and told, loopback
+ * only unless there is a key, peers that come back.
+ *
+ * Raft wants no more than that: messages may be lost, late or in another order.
+ * It wants to know at once who is away, though, or it would go on pouring
+ * entries to them; so the mesh is one in bulk.
+ *
+ * The mesh is emptied once a turn of the loop, just before that sleeps, as its
+ * descriptor wants it (gw__control_channel_fd).
+ */
+#include "raft_log_parts.h"
+
+#include "raft_message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MESSAGES_A_TURN = 256 };
+
+/* ---- a transport that knows nobody ---- */
+
+static int init(struct raft_uv_transport *transport, raft_id id,
+                const char *address)
+{
+    (void)transport, (void)id, (void)address;
+    return 0;
+}
+
+static int listen_to_nobody(struct raft_uv_transport *transport,
+                            raft_uv_accept_cb accepted)
+{
+    (void)transport, (void)accepted;
+    return 0;
+}
+
+static int connect_to_nobody(struct raft_uv_transport *transport,
+                             struct raft_uv_connect *request, raft_id id,
+                             const char *address, raft_uv_connect_cb done)
+{
+    (void)transport, (void)request, (void)id, (void)address, (void)done;
+    return RAFT_NOCONNECTION;
+}
+
+static void close_transport(struct raft_uv_transport *transport,
+                            raft_uv_transport_close_cb closed)
+{
+    closed(transport);
+}
+
+/* ---- the mesh ---- */
+
+static void endpoint_of(const char *address,
+                        char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX])
+{
+    snprintf(endpoint, GW__CONTROL_CHANNEL_ENDPOINT_MAX, "tcp://%s", address);
+}
+
+enum gw_err gw__raft_channel_check(const struct gw__raft_log_config *config,
+                                   struct gw_error *why)
+{
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
+    endpoint_of(config->addresses[config->index], endpoint);
+    return gw__control_channel_check_listen(
+        endpoint, config->key_file || config->insecure, why);
+}
+
+/* It has already woken the loop, whose turn does the rest. */
+static void wake(uv_poll_t *ear, int status, int events)
+{
+    (void)ear, (void)status, (void)events;
+}
+
+static enum gw_err know_all(struct gw__raft_log *log, struct gw_error *why)
+{
+    const struct gw__raft_log_config *c = &log->config;
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
+    enum gw_err err = GW_OK;
+    for (unsigned i = 0; i < c->count && !err; i++) {
+        endpoint_of(c->addresses[i], endpoint);
+        if (i != c->index)
+            err = gw__control_channel_know(log->mesh, i, endpoint, why);
+    }
+    return err;
+}
+
+enum gw_err gw__raft_channel_open(struct gw__raft_log *log,
+                                  struct gw_error *why)
+{
+    const struct gw__raft_log_config *c = &log->config;
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
+    endpoint_of(c->addresses[c->index], endpoint);
+    const struct gw__control_channel_config config = {.node = c->index,
+                                                      .endpoint = endpoint,
+                                                      .token = c->token,
+                                                      .key_file = c->key_file,
+                                                      .bulk = true};
+    log->frame = malloc(GW__CONTROL_CHANNEL_BULK_MAX);
+    if (!log->frame)
+        return gw_fail(why, GW_ENOMEM, "a frame");
+    enum gw_err err = gw__control_channel_open(&config, &log->mesh, why);
+    if (!err)
+        err = know_all(log, why);
+    if (err)
+        return err;
+    int failed =
+        uv_poll_init(&log->loop, &log->ear, gw__control_channel_fd(log->mesh));
+    if (failed)
+        return gw_fail(why, GW_ESYS, "an ear: %s", uv_strerror(failed));
+    uv_poll_start(&log->ear, UV_READABLE, wake);
+    log->has_ear = true;
+    log->transport = (struct raft_uv_transport){.init = init,
+                                                .listen = listen_to_nobody,
+                                                .connect = connect_to_nobody,
+                                                .close = close_transport};
+    return GW_OK;
+}
+
+void gw__raft_channel_close(struct gw__raft_log *log)
+{
+    gw__control_channel_close(&log->mesh);
+    free(log->frame);
+    log->frame = NULL;
+}
+
+/* ---- messages ---- */
+
+int gw__raft_channel_send(struct raft_io *io, struct raft_io_send *request,
+                          const struct raft_message *message,
+                          raft_io_send_cb done)
+{
+    struct gw__raft_log *log = gw__raft_log_of(io);
+    int status = RAFT_NOCONNECTION;
+    bool whole;
+    size_t bytes = gw__raft_message_encode(
+        message, log->frame, GW__CONTROL_CHANNEL_BULK_MAX, &whole);
+    if (bytes == 0)
+        return RAFT_TOOBIG;
+    if (!gw__control_channel_send(log->mesh, (unsigned)message->server_id - 1,
+                                  log->frame, bytes))
+        status = whole ? 0 : RAFT_TOOBIG; /* libraft will send the rest */
+    return gw__raft_io_tell_later(log, request, done, status);
+}
+
+static void take(struct gw__raft_log *log,
+                 const struct gw__control_channel_message *from)
+{
+    struct raft_message message;
+    if (from->from >= log->config.count ||
+        gw__raft_message_decode(from->data, from->bytes, &message, NULL))
+        return;
+    message.server_id = from->from + 1;
+    message.server_address = log->addresses[from->from];
+    gw__raft_io_receive(&log->io, &message);
+}
+
+void gw__raft_channel_turn(struct gw__raft_log *log)
+{
+    struct gw__control_channel_message message;
+    for (unsigned i = 0; i < MESSAGES_A_TURN; i++) {
+        if (gw__control_channel_receive(log->mesh, &message))
+            break;
+        take(log, &message);
+    }
+    if (gw__control_channel_has_some(log->mesh))
+        uv_async_send(&log->bell);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls whose chunks travel with the set of those whose data they contain
+ * (elastic.h): an all-reduce by a plan of lib/ring, run by the engine, which
+ * asks here before it adds anything.
+ *
+ * A plan gives each chunk several versions (program.h), and slices of several
+ * may be on their way at once: version v is sent while the write that makes it
+ * is under way, and the next write may follow it slice by slice. So each
+ * version has a set of its own, fixed when the first slice of its write is
+ * applied. What the user sees in `sets` is what the memory holds:
+ *
+ *   no write under way   the set of the newest version
+ *   else                 the input alone: the bytes in `out` are of two
+ *                        versions, those in `in` are always whole
+ */
+#include "elastic.h"
+
+#include "base/failpoint.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+/* ---- the rule ---- */
+
+/* "node 2", "nodes 2, 5" */
+static void name_nodes(uint64_t set, char text[96])
+{
+    size_t used =
+        (size_t)snprintf(text, 96, set & (set - 1) ? "nodes" : "node");
+    const char *mark = " ";
+    for (unsigned node = 0; node < 64 && used + 8 < 96; node++)
+        if (set >> node & 1) {
+            used +=
+                (size_t)snprintf(text + used, 96 - used, "%s%u", mark, node);
+            mark = ", ";
+        }
+}
+
+/* "op 5, step 2, chunk 1 at node 7: SENTENCE" */
+static enum gw_err wrong(const struct gw_request *r, uint32_t write,
+                         const char *sentence, struct gw_error *why)
+{
+    const struct gw__program *p = r->program;
+    const struct gw__write *w = &p->writes[write];
+    return gw_fail(why, GW_EWRONG, "op %u, step %u, chunk %u at node %u: %s",
+                   r->op, w->step + 1, p->cells[w->cell].chunk,
+                   r->comm->nodes[r->comm->rank], sentence);
+}
+
+static enum gw_err wrong_nodes(const struct gw_request *r, uint32_t write,
+                               uint64_t set, const char *what,
+                               struct gw_error *why)
+{
+    char nodes[96], sentence[160];
+    name_nodes(set, nodes);
+    snprintf(sentence, sizeof sentence, "%s %s", nodes, what);
+    return wrong(r, write, sentence, why);
+}
+
+static uint64_t *set_in_hand(const struct gw_request *r, uint32_t write)
+{
+    const struct gw__program *p = r->program;
+    return &r->shares->sets[p->cells[p->writes[write].cell].chunk];
+}
+
+enum gw_err gw__contributors_hear(struct gw_request *r, uint32_t write,
+                                  uint32_t source, uint32_t k, uint64_t set,
+                                  struct gw_error *why)
+{
+    const struct gw__program *p = r->program;
+    uint32_t index = p->writes[write].source_begin + source;
+    unsigned node = r->comm->nodes[p->sources[index].peer];
+    char sentence[96];
+    if (k == 0)
+        r->came_sets[index] = set;
+    if (set != 0 && set == r->came_sets[index])
+        return GW_OK;
+    snprintf(sentence, sizeof sentence,
+             set == 0 ? "node %u sent nobody's data"
+                      : "node %u changed whose data it sends within a chunk",
+             node);
+    return wrong(r, write, sentence, why);
+}
+
+enum gw_err gw__contributors_open(struct gw_request *r, uint32_t write,
+                                  struct gw_error *why)
+{
+    const struct gw__write *w = &r->program->writes[write];
+    uint64_t twice = 0, all = 0;
+    if (w->adds_own)
+        all = w->previous == GW__NO_WRITE ? r->first_sets[w->cell]
+                                          : r->made_sets[w->previous];
+    for (uint32_t s = 0; s < w->source_count; s++) {
+        uint64_t came = r->came_sets[w->source_begin + s];
+        twice |= all & came;
+        all |= came;
+    }
+    if (twice)
+        return wrong_nodes(r, write, twice, "would count twice", why);
+    if (all & ~r->shares->target)
+        return wrong_nodes(r, write, all & ~r->shares->target, "must not count",
+                           why);
+    r->made_sets[write] = all;
+    r->open_writes[w->cell]++;
+    *set_in_hand(r, write) = r->shares->own;
+    return GW_OK;
+}
+
+void gw__contributors_close(struct gw_request *r, uint32_t write)
+{
+    uint32_t *open = &r->open_writes[r->program->writes[write].cell];
+    if (--*open == 0)
+        *set_in_hand(r, write) = r->made_sets[write];
+    gw__failpoint(r->shares->recovers ? GW__AT_RECOVER_CHUNK
+                                      : GW__AT_RING_CHUNK);
+}
+
+uint64_t gw__contributors_of_send(const struct gw_request *r,
+                                  const struct gw__send *s)
+{
+    return s->version == GW__NO_WRITE ? r->first_sets[s->cell]
+                                      : r->made_sets[s->version];
+}
+
+void gw__contributors_begin(struct gw_request *r)
+{
+    const struct gw__program *p = r->program;
+    for (unsigned c = 0; c < p->cell_count; c++)
+        r->first_sets[c] = r->shares->sets[p->cells[c].chunk];
+}
+
+/* ---- the call ---- */
+
+static enum gw_err check_call(const struct gw_comm *comm,
+                              const struct gw_call *call, struct gw_error *why)
+{
+    if (!comm->nodes)
+        return gw_fail(why, GW_EINVAL, "not an elastic communicator");
+    if (call->collective != GW_ALLREDUCE)
+        return gw_fail(why, GW_EINVAL, "only an all-reduce counts its sets");
+    enum gw_err err = gw__call_check(comm, call, why);
+    if (err)
+        return err;
+    if (call->op == GW_AVG)
+        return gw_fail(why, GW_EINVAL, "avg: scale the sum at the end");
+    if (call->count && (call->in == GW_IN_PLACE || call->in == call->out))
+        return gw_fail(why, GW_EINVAL, "the input must stay as it is");
+    return GW_OK;
+}
+
+static enum gw_err check_shares(const struct gw_comm *comm,
+                                const struct gw__program *program,
+                                const struct gw__contributors *shares,
+                                struct gw_error *why)
+{
+    const struct gw_plan *plan = program->plan;
+    if (plan->collective != GW_ALLREDUCE || plan->ranks != comm->size ||
+        program->rank != comm->rank)
+        return gw_fail(
+            why, GW_EINVAL, "the plan is %s of %u ranks as rank %u sees it",
+            gw_collective_name(plan->collective), plan->ranks, program->rank);
+    if (shares->own != (uint64_t)1 << comm->nodes[comm->rank])
+        return gw_fail(why, GW_EINVAL, "own set %#llx is not node %u",
+                       (unsigned long long)shares->own,
+                       comm->nodes[comm->rank]);
+    for (unsigned c = 0; c < plan->chunks; c++)
+        if (shares->sets[c] == 0 || shares->sets[c] & ~shares->target)
+            return gw_fail(why, GW_EINVAL,
+                           "chunk %u begins with %#llx, the target is %#llx", c,
+                           (unsigned long long)shares->sets[c],
+                           (unsigned long long)shares->target);
+    return GW_OK;
+}
+
+static void sign(const struct gw_comm *comm, const struct gw_call *call,
+                 struct gw__program *program, struct gw__signature *signature)
+{
+    if (program->hash == 0)
+        program->hash = gw_plan_hash(program->plan);
+    gw__call_sign(call, comm->size, 0, signature);
+    signature->collective = GW__SHARED;
+    signature->plan = program->hash;
+}
+
+enum gw_err gw__contributors_start(struct gw_comm *comm,
+                                   const struct gw_call *call,
+                                   struct gw__program *program, uint32_t op,
+                                   struct gw__contributors *shares,
+                                   struct gw_request **request)
+{
+    struct gw_error why = {0};
+    struct gw__signature signature;
+    *request = NULL;
+    if (comm->error.code)
+        return comm->error.code;
+    if (check_call(comm, call, &why) ||
+        check_shares(comm, program, shares, &why))
+        return gw__call_refuse(comm, &why, call);
+    sign(comm, call, program, &signature);
+    struct gw__opening opening = {.call = call,
+                                  .program = program,
+                                  .signature = &signature,
+                                  .shares = shares,
+                                  .op = op};
+    comm->stop = comm->wire->interrupt;
+    enum gw_err err = gw__start_program(comm, &opening, request);
+    comm->stop = NULL;
+    return err;
+}
+
+enum gw_err gw__contributors_wait(struct gw_request **request,
+                                  const _Atomic bool *stop)
+{
+    struct gw_request *r = *request;
+    enum gw_err err = GW_OK;
+    if (!r)
+        return GW_OK;
+    struct gw_comm *comm = r->comm;
+    comm->stop = stop;
+    while (!err && r->state != GW__DONE && !atomic_load(stop))
+        err = gw__turn(comm, true);
+    comm->stop = NULL;
+    if (!err && r->state != GW__DONE)
+        return GW_PENDING;
+    gw__request_retire(r);
+    *request = NULL;
+    return err;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Counting what a call does. Two things are not in the plan's own price.
+ *
+ * Turns. Calls follow each other, so what counts is how much later each next
+ * one ends. The plan is walked through for several calls; a message leaves when
+ * its sender has the value, and arrives one turn later; a rank begins the next
+ * call when all of this one has come to it. A tree of a broadcast has no turn
+ * then: its root runs ahead, the others follow. An all-reduce has all its
+ * rounds. Where memory is lent, a sender is done only when it was read. The
+ * same walk, with bytes for turns, tells how many bytes go one after another.
+ *
+ * Memory. An engine's receiver loads what came, and its own value when it adds,
+ * and stores; a window pass stores a finished sum at all its receivers, and one
+ * value that it gives to several is loaded once (passes.c). Who keeps its own
+ * block copies it.
+ */
+#include "cost_features.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CALLS = 4,          /* of a walk; the later half counts */
+    INLINE_BYTES = 152, /* a message of shm that is copied, not lent */
+    SHM_SLICE_BYTES = 128 << 10,
+    SLICE_BYTES = 512 << 10,
+};
+
+struct counting {
+    const struct gw_plan *plan;
+    size_t count, elem_bytes;
+    bool direct, lent;
+    double slice_bytes;
+    double *moved;           /* of each rank: loaded and stored */
+    double before;           /* by a root, while the others wait for it */
+    double *start, *done;    /* of each rank */
+    double *ready, *arrival; /* of each value of a rank; of each transfer */
+    unsigned *seen;          /* of each value of a rank: a step, from 1 */
+};
+
+static double bytes_of(const struct counting *c, unsigned chunk)
+{
+    size_t offset, length;
+    if (c->plan->collective == GW_BARRIER)
+        return 0;
+    gw_plan_extent(c->plan, chunk, c->count, c->elem_bytes, &offset, &length);
+    return (double)(length * c->elem_bytes);
+}
+
+static size_t cell(const struct counting *c, unsigned rank, unsigned chunk)
+{
+    return (size_t)rank * c->plan->chunks + chunk;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- turns ---- */
+
+static void walk_step(struct counting *c, unsigned step, bool bytes)
+{
+    const struct gw_plan *plan = c->plan;
+    size_t begin = plan->step_begin[step], end = plan->step_begin[step + 1];
+    for (size_t i = begin; i < end; i++) {
+        const struct gw_transfer *t = &plan->transfers[i];
+        c->arrival[i] = c->ready[cell(c, t->src, t->chunk)] +
+                        (bytes ? bytes_of(c, t->chunk) : 1);
+    }
+    for (size_t i = begin; i < end; i++) {
+        const struct gw_transfer *t = &plan->transfers[i];
+        double *ready = &c->ready[cell(c, t->dst, t->chunk)];
+        *ready = larger(*ready, c->arrival[i]);
+        c->done[t->dst] = larger(c->done[t->dst], c->arrival[i]);
+        if (c->lent && !bytes)
+            c->done[t->src] = larger(c->done[t->src], c->arrival[i]);
+    }
+}
+
+/* How much later each next call ends, in turns or in bytes. */
+static double walk(struct counting *c, bool bytes)
+{
+    const struct gw_plan *plan = c->plan;
+    double ends[CALLS];
+    memset(c->start, 0, plan->ranks * sizeof *c->start);
+    for (unsigned call = 0; call < CALLS; call++) {
+        ends[call] = 0;
+        for (unsigned r = 0; r < plan->ranks; r++) {
+            c->done[r] = c->start[r];
+            for (unsigned chunk = 0; chunk < plan->chunks; chunk++)
+                c->ready[cell(c, r, chunk)] = c->start[r];
+        }
+        for (unsigned step = 0; step < plan->steps; step++)
+            walk_step(c, step, bytes);
+        for (unsigned r = 0; r < plan->ranks; r++) {
+            c->start[r] = c->done[r];
+            ends[call] = larger(ends[call], c->done[r]);
+        }
+    }
+    int calls = CALLS - CALLS / 2;
+    return (ends[CALLS - 1] - ends[CALLS / 2 - 1]) / calls;
+}
+
+/* ---- memory ---- */
+
+static void move(struct counting *c, unsigned rank, double loads, double stores)
+{
+    c->moved[rank] += loads + stores;
+}
+
+static bool first_in_step(struct counting *c, unsigned rank, unsigned chunk,
+                          unsigned step)
+{
+    unsigned *seen = &c->seen[cell(c, rank, chunk)];
+    bool first = *seen != step + 1;
+    *seen = step + 1;
+    return first;
+}
+
+/* Two ranks that swap sums of one chunk: what each sends is set aside. */
+static bool is_swapped(const struct gw_plan *plan, unsigned step,
+                       const struct gw_transfer *t)
+{
+    for (size_t i = plan->step_begin[step];
+         step > 0 && i < plan->step_begin[step + 1]; i++) {
+        const struct gw_transfer *u = &plan->transfers[i];
+        if (u->src == t->dst && u->dst == t->src && u->chunk == t->chunk)
+            return true;
+    }
+    return false;
+}
+
+/* As many senders as receivers, or more: a pass stores at its receivers. Of two
+ * ranks the other one loads what a root sends, as in passes.c. */
+static bool pushes(const struct gw_plan *plan, unsigned step)
+{
+    enum { SOME = 64 };
+    uint64_t from = 0, to = 0;
+    bool root_sends = false;
+    for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
+         i++) {
+        from |= 1ULL << plan->transfers[i].src % SOME;
+        to |= 1ULL << plan->transfers[i].dst % SOME;
+        root_sends |= plan->transfers[i].src == plan->root;
+    }
+    int senders = __builtin_popcountll(from);
+    int receivers = __builtin_popcountll(to);
+    return senders > receivers ||
+           (senders == receivers && !(senders == 1 && root_sends));
+}
+
+static void count_transfer(struct counting *c, unsigned step, bool push,
+                           const struct gw_transfer *t)
+{
+    bool reduces = gw_collective_reduces(c->plan->collective);
+    double bytes = bytes_of(c, t->chunk);
+    if (t->action == GW_ADD) {
+        bool first = first_in_step(c, t->dst, t->chunk, step);
+        move(c, t->dst, first ? 2 * bytes : bytes, first ? bytes : 0);
+        if (!c->direct && is_swapped(c->plan, step, t))
+            move(c, t->src, bytes, bytes);
+    } else if (c->direct && reduces) {
+        move(c, t->src, 0, bytes);
+    } else if (c->direct && push) {
+        bool first = first_in_step(c, t->src, t->chunk, step);
+        move(c, t->src, first ? bytes : 0, bytes);
+    } else {
+        move(c, t->dst, bytes, bytes);
+    }
+}
+
+/* What a rank has and keeps. The engine copies it before it sends; who reads
+ * what is lent begins then, and the root's next call when that is done. */
+static void count_copies(struct counting *c, bool shared)
+{
+    double bytes = (double)(c->count * c->elem_bytes);
+    enum gw_collective what = c->plan->collective;
+    bool sends = what == GW_BROADCAST || what == GW_SCATTER;
+    if (sends && shared && !c->direct)
+        c->before = 2 * bytes;
+    else if (sends || what == GW_GATHER)
+        move(c, c->plan->root, bytes, bytes);
+    if (what == GW_ALLGATHER || what == GW_ALLTOALL)
+        for (unsigned r = 0; r < c->plan->ranks; r++)
+            move(c, r, c->direct && what == GW_ALLGATHER ? 0 : bytes, bytes);
+}
+
+static void sum_memory(const struct counting *c, struct gw__cost_features *work)
+{
+    double all = c->before;
+    for (unsigned r = 0; r < c->plan->ranks; r++) {
+        all += c->moved[r];
+        work->moved_bytes = larger(work->moved_bytes, c->before + c->moved[r]);
+    }
+    work->moved_bytes = larger(work->moved_bytes, all / work->cores);
+}
+
+/* ---- the rest ---- */
+
+static double set_bytes(const struct gw_plan *plan, double bytes)
+{
+    double ranks = plan->ranks;
+    switch (plan->collective) {
+    case GW_BROADCAST:
+        return ranks * bytes;
+    case GW_REDUCE:
+        return (ranks + 1) * bytes;
+    case GW_ALLREDUCE:
+    case GW_GATHER:
+    case GW_SCATTER:
+        return 2 * ranks * bytes;
+    case GW_ALLGATHER:
+    case GW_REDUCE_SCATTER:
+        return ranks * (ranks + 1) * bytes;
+    case GW_ALLTOALL:
+        return 2 * ranks * ranks * bytes;
+    default:
+        return 0;
+    }
+}
+
+static bool is_eager(const struct gw_plan *plan, double bytes)
+{
+    bool blocks = plan->collective == GW_SCATTER ||
+                  plan->collective == GW_ALLTOALL ||
+                  plan->collective == GW_REDUCE_SCATTER;
+    return plan->steps == 1 &&
+           (blocks ? plan->ranks * bytes : bytes) <= GW__EAGER_BYTES;
+}
+
+static void count_transfers(struct counting *c, struct gw__cost_features *work)
+{
+    const struct gw_plan *plan = c->plan;
+    double largest = 0;
+    for (unsigned step = 0; step < plan->steps; step++) {
+        bool push = pushes(plan, step);
+        for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
+             i++) {
+            const struct gw_transfer *t = &plan->transfers[i];
+            double bytes = bytes_of(c, t->chunk);
+            largest = larger(largest, bytes);
+            work->added_bytes += t->action == GW_ADD ? bytes : 0;
+            if (bytes > c->slice_bytes)
+                work->slices += floor((bytes - 1) / c->slice_bytes);
+            c->done[t->src]++;
+            c->done[t->dst]++;
+            count_transfer(c, step, push, t);
+        }
+    }
+    for (unsigned r = 0; r < plan->ranks; r++)
+        work->messages_busiest = larger(work->messages_busiest, c->done[r]);
+    work->lent = largest > INLINE_BYTES;
+}
+
+static enum gw_err count_all(struct counting *c,
+                             const struct gw__setting *setting,
+                             struct gw__cost_features *work)
+{
+    static const struct gw_cost_model nothing = {0, 0, 0};
+    struct gw_price price;
+    double bytes = (double)(c->count * c->elem_bytes);
+    if (gw_plan_price(c->plan, c->count, c->elem_bytes, &nothing, &price, NULL))
+        return GW_ENOMEM;
+    work->eager = work->passes && is_eager(c->plan, bytes);
+    work->messages = (double)price.messages;
+    work->sent_bytes = (double)price.bytes;
+    work->message_bytes =
+        price.messages ? work->sent_bytes / work->messages : 0;
+    work->set_bytes = set_bytes(c->plan, bytes);
+    count_transfers(c, work);
+    count_copies(c, setting->shared);
+    sum_memory(c, work);
+    work->waits = walk(c, false) > 0;
+    c->lent = setting->shared && (work->passes ? !work->eager : work->lent);
+    work->turns = walk(c, false);
+    work->path_bytes = larger(walk(c, true), (double)price.rank_bytes_max);
+    return GW_OK;
+}
+
+bool gw__cost_features_of(const struct gw_plan *plan, bool direct, size_t count,
+                          size_t elem_bytes, const struct gw__setting *setting,
+                          struct gw__cost_features *work)
+{
+    size_t ranks = plan->ranks, cells = ranks * plan->chunks;
+    *work = (struct gw__cost_features){
+        .passes = setting->windows && direct,
+        .cores = setting->cores < plan->ranks ? setting->cores : plan->ranks,
+    };
+    double *room =
+        calloc(3 * ranks + cells + plan->transfer_count + 1, sizeof *room);
+    unsigned *seen = calloc(cells + 1, sizeof *seen);
+    struct counting c = {.plan = plan,
+                         .count = count,
+                         .elem_bytes = elem_bytes,
+                         .direct = work->passes,
+                         .slice_bytes =
+                             setting->shared ? SHM_SLICE_BYTES : SLICE_BYTES,
+                         .seen = seen};
+    bool counted = room && seen;
+    if (counted) {
+        c.moved = room;
+        c.start = c.moved + ranks;
+        c.done = c.start + ranks;
+        c.ready = c.done + ranks;
+        c.arrival = c.ready + cells;
+        counted = count_all(&c, setting, work) == GW_OK;
+    }
+    free(room);
+    free(seen);
+    return counted;
+}

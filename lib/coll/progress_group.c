@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Communicators of one thread that wait for each other crosswise. Rank 0 waits
+ * on A for rank 1, which waits on B for the rest of a large message of rank 0:
+ * nobody moves, unless rank 0, while it waits on A, pushes on B too.
+ *
+ *     A  rank 0 waits ------> rank 1
+ *     B  rank 0 <------ waits rank 1
+ *
+ * So whoever waits on one communicator gives each of those beside it a round,
+ * and looks around in them as in its own. That goes one step far only: those
+ * beside a neighbour are left alone, hence nothing goes round in circles.
+ *
+ * They fail together: what is lost on one is waited for on the other. What
+ * moves on one counts as a sign of life of all.
+ */
+#include "comm.h"
+
+/* Its place among those beside `comm`, or their number. */
+static unsigned place_of(const struct gw_comm *comm,
+                         const struct gw_comm *other)
+{
+    unsigned i = 0;
+    while (i < comm->beside_count && comm->beside[i] != other)
+        i++;
+    return i;
+}
+
+static void drop(struct gw_comm *comm, const struct gw_comm *other)
+{
+    unsigned i = place_of(comm, other);
+    if (i < comm->beside_count)
+        comm->beside[i] = comm->beside[--comm->beside_count];
+}
+
+enum gw_err gw_comm_progress_with(struct gw_comm *comm, struct gw_comm *other)
+{
+    if (comm == other)
+        return GW_EINVAL;
+    if (place_of(comm, other) < comm->beside_count)
+        return GW_OK;
+    if (comm->beside_count == GW__PROGRESS_GROUP_MAX ||
+        other->beside_count == GW__PROGRESS_GROUP_MAX)
+        return GW_EINVAL;
+    comm->beside[comm->beside_count++] = other;
+    other->beside[other->beside_count++] = comm;
+    if (comm->error.code)
+        gw__progress_group_fail(comm);
+    else if (other->error.code)
+        gw__progress_group_fail(other);
+    return GW_OK;
+}
+
+void gw__progress_group_unlink(struct gw_comm *comm)
+{
+    while (comm->beside_count > 0) {
+        drop(comm->beside[0], comm);
+        drop(comm, comm->beside[0]);
+    }
+}
+
+/* Each has failed before it tells the others, so this comes to an end. */
+void gw__progress_group_fail(struct gw_comm *comm)
+{
+    for (unsigned i = 0; i < comm->beside_count; i++)
+        gw__comm_fail(comm->beside[i], &comm->error);
+}
+
+enum gw_err gw__progress_group_progress(struct gw_comm *comm, bool *moved,
+                                        bool *waiting)
+{
+    enum gw_err err = GW_OK;
+    for (unsigned i = 0; i < comm->beside_count && !err; i++) {
+        struct gw_comm *other = comm->beside[i];
+        bool any = false;
+        err = gw__progress(other, &any);
+        if (!err && !any)
+            err = gw__look_around(other, gw_now_ns());
+        *moved |= any;
+        *waiting |= gw__oldest_pending(other) != NULL;
+    }
+    return err ? comm->error.code : GW_OK;
+}
+
+void gw__progress_group_moved(struct gw_comm *comm, uint64_t now)
+{
+    comm->last_progress_ns = now;
+    for (unsigned i = 0; i < comm->beside_count; i++)
+        comm->beside[i]->last_progress_ns = now;
+}

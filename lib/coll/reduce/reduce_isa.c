@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which level of kernels gw_reduce_local runs: the best that this CPU has, or the one
+ * that $GRADWIRE_CPU names when the CPU has that one too.
+ */
+#include "reduce.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Best first. */
+static const struct gw__reduce_isa *const levels[] = {
+#define X(name) &gw__reduce_##name,
+    GW__REDUCE_ISAS(X)
+#undef X
+};
+
+static _Atomic(const struct gw__reduce_isa *) current;
+
+static const struct gw__reduce_isa *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (levels[i]->available() && (!name || !strcmp(levels[i]->name, name)))
+            return levels[i];
+    return NULL;
+}
+
+static const struct gw__reduce_isa *choose(void)
+{
+    const char *forced = getenv("GRADWIRE_CPU");
+    const struct gw__reduce_isa *level = forced ? find(forced) : NULL;
+    return level ? level : find(NULL);
+}
+
+const struct gw__reduce_isa *gw__reduce_current(void)
+{
+    const struct gw__reduce_isa *level =
+        atomic_load_explicit(&current, memory_order_acquire);
+    if (level)
+        return level;
+    /* Threads that meet here choose the same. */
+    level = choose();
+    atomic_store_explicit(&current, level, memory_order_release);
+    return level;
+}
+
+bool gw__reduce_use(const char *isa)
+{
+    const struct gw__reduce_isa *level = isa ? find(isa) : choose();
+    if (level)
+        atomic_store_explicit(&current, level, memory_order_release);
+    return level != NULL;
+}
+
+const char *gw_reduce_isa(void)
+{
+    return gw__reduce_current()->name;
+}

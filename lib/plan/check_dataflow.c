@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Symbolic execution. `+` needs disjoint sets, or a rank would be counted
+ * twice; at the end every set must be what the collective promises. Chunks do
+ * not meet, so each is played alone and the sets of one chunk are all the
+ * memory it takes: a row a rank, begun when a transfer first touches it.
+ */
+#include "verify.h"
+
+#include <stdlib.h>
+
+struct play {
+    const struct gw__index *index;
+    const struct gw_plan *plan;
+    struct gw__finding *found;
+    struct gw__sets sets;
+    uint32_t *begun;  /* of each rank: chunk + 1 that its row is of */
+    uint32_t *writer; /* of each staged row: its first write of the step */
+};
+
+static void touch(struct play *p, unsigned rank, unsigned chunk)
+{
+    if (p->begun[rank] == chunk + 1)
+        return;
+    p->begun[rank] = chunk + 1;
+    gw__sets_begin(&p->sets, p->plan, rank, rank, chunk);
+}
+
+/* What is wrong with transfer t, or GW_FAULT_NONE. */
+static enum gw_fault play_transfer(struct play *p, uint32_t t)
+{
+    const struct gw_transfer *all = p->plan->transfers, *x = &all[t];
+    touch(p, x->src, x->chunk);
+    touch(p, x->dst, x->chunk);
+    if (!p->sets.staged[x->dst])
+        p->writer[x->dst] = t;
+    else if (x->action == GW_REPLACE ||
+             all[p->writer[x->dst]].action == GW_REPLACE)
+        return GW_FAULT_CONFLICT;
+    if (gw__sets_count(&p->sets, gw__sets_before(&p->sets, x->src)) == 0)
+        return GW_FAULT_ABSENT;
+    if (!gw__sets_write(&p->sets, x->dst, x->src, x->action))
+        return GW_FAULT_DOUBLE;
+    return GW_FAULT_NONE;
+}
+
+/* Plays items i..end of one step; false at a fault. */
+static bool play_step(struct play *p, uint32_t i, uint32_t end)
+{
+    enum gw_fault fault = GW_FAULT_NONE;
+    for (; fault == GW_FAULT_NONE && i < end; i++) {
+        uint32_t t = p->index->by_chunk.item[i];
+        fault = play_transfer(p, t);
+        struct gw__finding finding = {
+            .fault = fault,
+            .step = p->index->step[t],
+            .transfer = t,
+            .other = p->writer[p->plan->transfers[t].dst],
+        };
+        if (fault != GW_FAULT_NONE)
+            gw__finding_note(p->found, &finding);
+    }
+    gw__sets_commit(&p->sets);
+    return fault == GW_FAULT_NONE;
+}
+
+static bool play_chunk(struct play *p, unsigned chunk)
+{
+    uint32_t i = p->index->by_chunk.begin[chunk];
+    uint32_t end = p->index->by_chunk.begin[chunk + 1];
+    bool right = true;
+    while (right && i < end) {
+        uint32_t step_end = gw__index_step_end(p->index, i, end);
+        right = play_step(p, i, step_end);
+        i = step_end;
+    }
+    return right;
+}
+
+static bool check_promise(struct play *p, unsigned rank, unsigned chunk)
+{
+    touch(p, rank, chunk);
+    const uint64_t *set = gw__sets_before(&p->sets, rank);
+    if (gw__sets_is_full(&p->sets, set))
+        return true;
+    struct gw__finding short_of = {.fault = GW_FAULT_INCOMPLETE,
+                                   .step = p->plan->steps,
+                                   .rank = rank,
+                                   .chunk = chunk};
+    gw__finding_note(p->found, &short_of);
+    return false;
+}
+
+/* A chunk is promised to one rank (its block's, the root) or to everybody. */
+static void check_promises(struct play *p, unsigned chunk)
+{
+    const struct gw_plan *plan = p->plan;
+    switch (plan->collective) {
+    case GW_REDUCE:
+    case GW_GATHER:
+        check_promise(p, plan->root, chunk);
+        break;
+    case GW_SCATTER:
+    case GW_REDUCE_SCATTER:
+    case GW_ALLTOALL:
+        check_promise(p, gw_plan_block(plan, chunk) % plan->ranks, chunk);
+        break;
+    default:
+        for (unsigned rank = 0; rank < plan->ranks; rank++)
+            if (!check_promise(p, rank, chunk))
+                return;
+    }
+}
+
+enum gw_err gw__check_dataflow(const struct gw__index *index,
+                               struct gw__finding *found, struct gw_error *why)
+{
+    const struct gw_plan *plan = index->plan;
+    struct play p = {.index = index, .plan = plan, .found = found};
+    enum gw_err err = gw__sets_init(&p.sets, plan, plan->ranks, why);
+    if (err)
+        return err;
+    gw__sets_from(&p.sets, index->start);
+    p.begun = calloc(plan->ranks, sizeof *p.begun);
+    p.writer = calloc(plan->ranks, sizeof *p.writer);
+    bool room = p.begun && p.writer;
+    for (unsigned chunk = 0; room && chunk < plan->chunks; chunk++)
+        if (play_chunk(&p, chunk) && found->fault == GW_FAULT_NONE)
+            check_promises(&p, chunk);
+    free(p.writer);
+    free(p.begun);
+    gw__sets_fini(&p.sets);
+    return room ? GW_OK
+                : gw_fail(why, GW_ENOMEM, "sets of %u ranks", plan->ranks);
+}

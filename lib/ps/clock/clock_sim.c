@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See clock_sim.h. There is one thing that a worker can be about to do, end its
+ * unit, so the queue of events is a time for each of them; at the same time the
+ * lowest number goes first. After each NEXT, in this order: closings are told,
+ * the policy is asked, the late give up, and who was granted a unit begins it.
+ */
+#include "clock_sim.h"
+
+#include "clock_parts.h"
+#include "straggler.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { PRUNE_AT = 256 };
+#define NEVER UINT64_MAX
+
+struct player {
+    uint64_t ends_ns;  /* its unit; NEVER: it has none */
+    uint64_t asked_ns; /* since when it waits for one */
+    uint64_t finished; /* units */
+    bool waits;
+    /* Updates that it saw with its unit, by the unit's number: at most one a
+     * part is not closed. */
+    uint64_t saw[GW_PS_NODES];
+};
+
+struct stage {
+    const struct gw__clock_sim *how;
+    struct gw__clock_sim_result *result;
+    struct gw__clock *clock;
+    struct gw__clock_command command; /* large */
+    struct gw__straggler_watch watch;
+    uint64_t now_ns;
+    uint64_t told, pruned; /* closings */
+    struct player players[GW_PS_NODES];
+};
+
+static enum gw_err command(struct stage *s, struct gw_error *why)
+{
+    return gw__clock_apply(s->clock, &s->command, why);
+}
+
+static struct gw__alive name_of(unsigned worker)
+{
+    return (struct gw__alive){.node = worker, .incarnation = 1};
+}
+
+/* ---- closings ---- */
+
+static void count_unit(struct stage *s, const struct gw__round_commit *closing,
+                       unsigned i)
+{
+    struct gw__clock_sim_result *r = s->result;
+    const struct gw__unit *unit = &closing->units[i];
+    struct gw__clock_sim_worker *worker = &r->workers[unit->node];
+    if (i >= closing->apply) {
+        worker->dropped++;
+        return;
+    }
+    uint64_t saw = s->players[unit->node].saw[unit->clock % GW_PS_NODES];
+    uint64_t stale = r->updates - saw;
+    worker->applied++;
+    r->stale[stale < GW__STALE_MAX ? stale : GW__STALE_MAX]++;
+    r->stale_sum += stale;
+    r->stale_max = stale > r->stale_max ? stale : r->stale_max;
+}
+
+static enum gw_err tell_closings(struct stage *s, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    while (!err && s->told < gw__clock_closed(s->clock)) {
+        const struct gw__round_commit *closing =
+            gw__clock_round_commit(s->clock, ++s->told);
+        assert(closing);
+        for (unsigned i = 0; i < closing->apply + closing->drop; i++)
+            count_unit(s, closing, i);
+        s->result->updates += closing->apply > 0;
+        if (s->how->closed)
+            err = s->how->closed(s->how->context, closing, s->now_ns, why);
+    }
+    if (err || s->told < s->pruned + PRUNE_AT)
+        return err;
+    s->command =
+        (struct gw__clock_command){.kind = GW__CLOCK_PRUNE, .number = s->told};
+    s->pruned = s->told;
+    return command(s, why);
+}
+
+/* ---- the policy ---- */
+
+static enum gw_err ask_policy(struct stage *s, struct gw_error *why)
+{
+    struct gw_ps_mode mode;
+    if (!s->how->straggler ||
+        !gw__straggler_look(&s->watch, s->clock, s->now_ns))
+        return GW_OK;
+    enum gw_err err =
+        gw__straggler_ask(&s->watch, s->clock, s->how->straggler, &mode, why);
+    if (err)
+        return err == GW_PENDING ? GW_OK : err;
+    s->command =
+        (struct gw__clock_command){.kind = GW__CLOCK_MODE, .mode = mode};
+    s->result->modes++;
+    return command(s, why);
+}
+
+/* ---- workers ---- */
+
+static enum gw_err say_next(struct stage *s, unsigned i, struct gw_error *why)
+{
+    struct player *player = &s->players[i];
+    player->ends_ns = NEVER;
+    player->waits = true;
+    player->asked_ns = s->now_ns;
+    s->command = (struct gw__clock_command){
+        .kind = GW__CLOCK_NEXT, .who = name_of(i), .number = player->finished};
+    return command(s, why);
+}
+
+static enum gw_err finish(struct stage *s, unsigned i, struct gw_error *why)
+{
+    s->players[i].finished++;
+    s->result->workers[i].units++;
+    return say_next(s, i, why);
+}
+
+/* The next one of those that work in vain; false: nobody. */
+static bool find_late(const struct stage *s, unsigned *late)
+{
+    for (unsigned i = 0; i < s->clock->worker_count; i++)
+        if (s->clock->workers[i].hold == HOLDS_LATE) {
+            *late = s->clock->workers[i].who.node;
+            return true;
+        }
+    return false;
+}
+
+static void count_grant(struct stage *s, unsigned i,
+                        const struct gw_ps_work *work)
+{
+    struct gw__clock_sim_result *r = s->result;
+    struct player *player = &s->players[i];
+    r->workers[i].waited_ns += s->now_ns - player->asked_ns;
+    r->grants++;
+    r->ahead_sum += work->staleness;
+    if (work->staleness > r->ahead_max)
+        r->ahead_max = work->staleness;
+    player->saw[player->finished % GW_PS_NODES] = r->updates;
+}
+
+static enum gw_err begin_unit(struct stage *s, unsigned i,
+                              const struct gw_ps_work *work,
+                              struct gw_error *why)
+{
+    const struct gw__clock_sim *how = s->how;
+    struct player *player = &s->players[i];
+    player->waits = false;
+    count_grant(s, i, work);
+    uint64_t computes_ns = s->now_ns + how->pull_ns;
+    player->ends_ns = computes_ns +
+                      how->compute_ns(how->context, i, computes_ns) +
+                      how->push_ns;
+    return how->granted ? how->granted(how->context, i, work, why) : GW_OK;
+}
+
+static enum gw_err begin_granted(struct stage *s, struct gw_error *why)
+{
+    enum gw_err err = GW_OK;
+    for (unsigned i = 0; i < s->how->workers && !err; i++) {
+        struct gw_ps_work work;
+        struct player *player = &s->players[i];
+        if (player->waits &&
+            gw__clock_granted(s->clock, name_of(i), player->finished, &work) ==
+                GW_OK &&
+            !work.done)
+            err = begin_unit(s, i, &work, why);
+    }
+    return err;
+}
+
+static void note_gap(struct stage *s)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (unsigned i = 0; i < s->how->workers; i++) {
+        uint64_t at = s->players[i].finished;
+        least = at < least ? at : least;
+        most = at > most ? at : most;
+    }
+    if (most - least > s->result->gap_max)
+        s->result->gap_max = most - least;
+}
+
+/* ---- the run ---- */
+
+static enum gw_err settle(struct stage *s, struct gw_error *why)
+{
+    unsigned late;
+    for (;;) {
+        enum gw_err err = tell_closings(s, why);
+        if (!err)
+            err = ask_policy(s, why);
+        if (err)
+            return err;
+        if (s->told < gw__clock_closed(s->clock))
+            continue; /* the new mode has closed something */
+        if (!s->how->give_up || !find_late(s, &late))
+            break;
+        err = finish(s, late, why);
+        if (err)
+            return err;
+    }
+    note_gap(s);
+    return begin_granted(s, why);
+}
+
+static enum gw_err begin(struct stage *s, struct gw_error *why)
+{
+    const struct gw__clock_sim *how = s->how;
+    s->command = (struct gw__clock_command){.kind = GW__CLOCK_PLAN,
+                                            .mode = how->mode,
+                                            .plan = {.epochs = 1,
+                                                     .batches = how->rounds,
+                                                     .parts = how->parts,
+                                                     .workers = how->workers}};
+    enum gw_err err = command(s, why);
+    s->command = (struct gw__clock_command){.kind = GW__CLOCK_WORKERS,
+                                            .count = how->workers};
+    for (unsigned i = 0; i < how->workers; i++)
+        s->command.alive[i] = name_of(i);
+    if (!err)
+        err = command(s, why);
+    for (unsigned i = 0; i < how->workers && !err; i++)
+        err = say_next(s, i, why);
+    return err ? err : settle(s, why);
+}
+
+static unsigned first_to_end(const struct stage *s)
+{
+    unsigned first = 0;
+    for (unsigned i = 1; i < s->how->workers; i++)
+        if (s->players[i].ends_ns < s->players[first].ends_ns)
+            first = i;
+    return first;
+}
+
+static enum gw_err play(struct stage *s, struct gw_error *why)
+{
+    enum gw_err err = begin(s, why);
+    while (!err && !gw__clock_is_done(s->clock)) {
+        unsigned i = first_to_end(s);
+        assert(s->players[i].ends_ns != NEVER);
+        s->now_ns = s->players[i].ends_ns;
+        err = finish(s, i, why);
+        if (!err)
+            err = settle(s, why);
+    }
+    return err;
+}
+
+static enum gw_err check(const struct gw__clock_sim *how, struct gw_error *why)
+{
+    if (how->workers < 1 || how->workers > GW_PS_NODES)
+        return gw_fail(why, GW_EINVAL, "1 to %d workers, not %u", GW_PS_NODES,
+                       how->workers);
+    if (how->rounds < 1)
+        return gw_fail(why, GW_EINVAL, "at least 1 round");
+    return GW_OK;
+}
+
+enum gw_err gw__clock_sim_run(const struct gw__clock_sim *how,
+                              struct gw__clock_sim_result *result,
+                              struct gw_error *why)
+{
+    struct stage s = {.how = how, .result = result};
+    memset(result, 0, sizeof *result);
+    enum gw_err err = check(how, why);
+    if (!err)
+        err = gw__clock_new(&s.clock, why);
+    if (err)
+        return err;
+    err = play(&s, why);
+    result->ended_ns = s.now_ns;
+    result->units = s.clock->units;
+    result->dropped = s.clock->dropped;
+    result->mode = s.clock->mode;
+    gw__clock_destroy(&s.clock);
+    return err;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Closings on their way from the clock of a group to all slots. The clock's
+ * primary sends them to the primaries of slots, again and again, until each has
+ * said that its slots have applied them; a slot's primary puts them into the
+ * slot's log, in order and without gaps. Both sides only speak of what is
+ * committed, so whatever comes late or twice is still true.
+ *
+ *     CLOSED  part 2: count, closings; none of them is a question: where are
+ *             you?
+ *     SEEN    behind the head: a slot, and its closings, each
+ */
+#include "ps/server/server_parts.h"
+
+#include "base/failpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLOSINGS_A_LETTER = 64 };
+
+struct seen_record {
+    uint32_t slot, pad;
+    uint64_t closed;
+};
+
+/* The slot that has the group's clock, when this server is its primary. */
+static struct gw__slot *clock_here(const struct gw__server *server,
+                                   unsigned group)
+{
+    if (server->routes.slot_count == 0)
+        return NULL;
+    unsigned number = gw__clock_slot(group, server->routes.slot_count);
+    const struct gw__slot *slot = &server->slots[number];
+    bool here =
+        slot->role == GW_PS_PRIMARY && slot->clocks[group] && slot->fenced == 0;
+    return here ? (struct gw__slot *)(uintptr_t)slot : NULL;
+}
+
+const struct gw__round_commit *
+gw__round_commits_get(const struct gw__server *server, unsigned group,
+                      uint64_t number)
+{
+    const struct gw__slot *clock = clock_here(server, group);
+    if (clock)
+        return gw__clock_round_commit(clock->clocks[group], number);
+    const struct gw__round_commit_ring *ring = server->closings[group].ring;
+    unsigned at = number % GW__ROUND_COMMITS_KEPT;
+    return ring && ring->numbers[at] == number ? &ring->closings[at] : NULL;
+}
+
+void gw__round_commits_reign(struct gw__server *server, unsigned group)
+{
+    struct gw__round_commits *closings = &server->closings[group];
+    closings->heard = closings->settled = 0;
+    memset(closings->seen, 0, sizeof closings->seen);
+    memset(closings->sent, 0, sizeof closings->sent);
+    memset(closings->sent_ns, 0, sizeof closings->sent_ns);
+    server->clocks_changed |= 1U << group;
+}
+
+/* ---- the clock's side ---- */
+
+static void look_at_own(struct gw__server *server, unsigned group)
+{
+    struct gw__round_commits *closings = &server->closings[group];
+    for (unsigned s = 0; s < server->routes.slot_count; s++)
+        if (server->slots[s].role == GW_PS_PRIMARY) {
+            closings->seen[s] = server->slots[s].closed[group];
+            closings->heard |= UINT64_C(1) << s;
+        }
+}
+
+uint64_t gw__round_commits_behind_all(struct gw__server *server, unsigned group)
+{
+    struct gw__round_commits *closings = &server->closings[group];
+    uint64_t least = UINT64_MAX;
+    look_at_own(server, group);
+    for (unsigned s = 0; s < server->routes.slot_count; s++)
+        if (!(closings->heard >> s & 1))
+            return 0;
+        else if (closings->seen[s] < least)
+            least = closings->seen[s];
+    return least;
+}
+
+/* The least that slots of this node have seen; false: some have not said. */
+static bool least_seen(const struct gw__server *server, unsigned group,
+                       unsigned node, uint64_t *least)
+{
+    const struct gw__round_commits *closings = &server->closings[group];
+    bool heard = true;
+    *least = UINT64_MAX;
+    for (unsigned s = 0; s < server->routes.slot_count; s++) {
+        if (server->routes.slots[s].primary != node)
+            continue;
+        heard &= closings->heard >> s & 1;
+        if (closings->seen[s] < *least)
+            *least = closings->seen[s];
+    }
+    return heard;
+}
+
+static void send_closed(struct gw__server *server, unsigned group,
+                        const struct gw__clock *clock, unsigned node,
+                        uint64_t from)
+{
+    struct gw__ps_head head = {
+        .magic = GW__PS_MAGIC, .kind = GW__PS_CLOSED, .group = (uint8_t)group};
+    size_t room = 2 + CLOSINGS_A_LETTER * (size_t)GW__ROUND_COMMIT_BYTES_MAX;
+    void *data = malloc(room);
+    if (!data)
+        return;
+    unsigned count = 0;
+    while (from && count < CLOSINGS_A_LETTER &&
+           gw__clock_round_commit(clock, from + count))
+        count++;
+    struct gw__writer writer = gw__writer_on(data, room);
+    gw__put_u16(&writer, count);
+    for (unsigned i = 0; i < count; i++)
+        gw__put_round_commit(&writer, gw__clock_round_commit(clock, from + i));
+    struct gw__message_out letter = {.node = node, .part_count = 3};
+    letter.parts[0] = (struct gw__messenger_part){&head, sizeof head};
+    letter.parts[1] = (struct gw__messenger_part){"", 0};
+    letter.parts[2] = (struct gw__messenger_part){data, writer.used};
+    if (count > 0)
+        gw__failpoint(GW__AT_PS_CLOSING);
+    if (gw__writer_fits(&writer))
+        gw__server_send(server, &letter);
+    if (count > 0)
+        server->closings[group].sent[node] = from + count - 1;
+    free(data);
+}
+
+static void tell_node(struct gw__server *server, uint64_t now_ns,
+                      unsigned group, const struct gw__clock *clock,
+                      unsigned node)
+{
+    struct gw__round_commits *closings = &server->closings[group];
+    uint64_t newest = gw__clock_closed(clock), least;
+    bool heard = least_seen(server, group, node, &least);
+    if (newest == 0 || least == UINT64_MAX || (heard && least >= newest))
+        return;
+    bool late = now_ns - closings->sent_ns[node] >= server->config.resend_ns;
+    uint64_t from = late || closings->sent[node] < least
+                        ? least + 1
+                        : closings->sent[node] + 1;
+    if (!heard && !late)
+        return;
+    if (from > newest)
+        return;
+    send_closed(server, group, clock, node, heard ? from : 0);
+    closings->sent_ns[node] = now_ns;
+}
+
+/* ---- the slots' side ---- */
+
+void gw__on_closed(struct gw__server *server, uint64_t now_ns,
+                   const struct gw__message_in *parcel,
+                   const struct gw__ps_head *head)
+{
+    (void)now_ns;
+    if (head->group >= GW_PS_GROUPS_MAX || parcel->part_count < 3)
+        return;
+    struct gw__round_commits *closings = &server->closings[head->group];
+    if (!closings->ring && (closings->ring = malloc(sizeof *closings->ring)))
+        memset(closings->ring->numbers, 0, sizeof closings->ring->numbers);
+    struct gw__reader reader =
+        gw__reader_on(parcel->parts[2].data, parcel->parts[2].bytes);
+    unsigned count = gw__get_u16(&reader);
+    for (unsigned i = 0; i < count && closings->ring; i++) {
+        struct gw__round_commit closing;
+        gw__get_round_commit(&reader, &closing);
+        if (reader.bad)
+            break;
+        unsigned at = closing.number % GW__ROUND_COMMITS_KEPT;
+        closings->ring->numbers[at] = closing.number;
+        closings->ring->closings[at] = closing;
+    }
+    server->closings_changed |= 1U << head->group;
+    for (unsigned s = 0; s < server->routes.slot_count; s++)
+        server->slots[s].seen_due |= server->slots[s].role == GW_PS_PRIMARY;
+}
+
+static void report_seen(struct gw__server *server, unsigned group)
+{
+    struct {
+        struct gw__ps_head head;
+        struct seen_record records[GW_PS_SLOTS_MAX];
+    } out = {.head = {.magic = GW__PS_MAGIC,
+                      .kind = GW__PS_DEDUP,
+                      .group = (uint8_t)group}};
+    unsigned clock = gw__clock_slot(group, server->routes.slot_count);
+    unsigned node = server->routes.slots[clock].primary, count = 0;
+    for (unsigned s = 0; s < server->routes.slot_count; s++)
+        if (server->slots[s].seen_due)
+            out.records[count++] =
+                (struct seen_record){s, 0, server->slots[s].closed[group]};
+    out.head.segments = count;
+    if (count == 0 || node >= GW_PS_NODES || node == server->config.node ||
+        !server->closings[group].ring)
+        return;
+    struct gw__message_out letter = {.node = node, .part_count = 1};
+    letter.parts[0] = (struct gw__messenger_part){
+        &out, sizeof out.head + count * sizeof *out.records};
+    gw__server_send(server, &letter);
+}
+
+void gw__on_seen(struct gw__server *server, uint64_t now_ns,
+                 const struct gw__message_in *parcel,
+                 const struct gw__ps_head *head)
+{
+    (void)now_ns;
+    const struct seen_record *records = (const void *)(head + 1);
+    if (head->group >= GW_PS_GROUPS_MAX || head->segments > GW_PS_SLOTS_MAX ||
+        parcel->parts[0].bytes !=
+            sizeof *head + head->segments * sizeof *records)
+        return;
+    struct gw__round_commits *closings = &server->closings[head->group];
+    for (unsigned i = 0; i < head->segments; i++) {
+        unsigned slot = records[i].slot;
+        if (slot >= GW_PS_SLOTS_MAX)
+            return;
+        closings->heard |= UINT64_C(1) << slot;
+        if (records[i].closed > closings->seen[slot])
+            closings->seen[slot] = records[i].closed;
+    }
+}
+
+/* ---- both ---- */
+
+/* Have all slots seen what there is? Asked often, so the answer is kept. */
+static bool is_settled(struct gw__server *server, unsigned group,
+                       const struct gw__clock *clock)
+{
+    uint64_t newest = gw__clock_closed(clock);
+    uint64_t *settled = &server->closings[group].settled;
+    if (*settled < newest)
+        *settled = gw__round_commits_behind_all(server, group);
+    return *settled >= newest;
+}
+
+void gw__round_commits_flush(struct gw__server *server, uint64_t now_ns)
+{
+    bool due = false;
+    for (unsigned s = 0; s < server->routes.slot_count; s++)
+        due |= server->slots[s].seen_due;
+    for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
+        struct gw__slot *slot = clock_here(server, g);
+        if (due && !slot && server->routes.slot_count > 0)
+            report_seen(server, g);
+        if (!slot || is_settled(server, g, slot->clocks[g]))
+            continue;
+        for (unsigned node = 0; node < GW_PS_NODES; node++)
+            if (node != server->config.node && server->crew[node].here)
+                tell_node(server, now_ns, g, slot->clocks[g], node);
+    }
+    for (unsigned s = 0; due && s < server->routes.slot_count; s++)
+        server->slots[s].seen_due = false;
+}
+
+bool gw__round_commits_busy(struct gw__server *server)
+{
+    for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
+        struct gw__slot *slot = clock_here(server, g);
+        if (slot && !is_settled(server, g, slot->clocks[g]))
+            return true;
+    }
+    return false;
+}

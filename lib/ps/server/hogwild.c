@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See hogwild.h.
+ */
+#include "hogwild.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Fewer floats are done sooner than a thread wakes up; more jobs than that wait
+ * in the worker's stead. */
+enum { SMALL_FLOATS = 4096, JOBS_MAX = 4096 };
+
+struct gw__hogwild_job {
+    struct gw__pool_job job; /* first: found by its address */
+    struct gw__hogwild_job *next, *before;
+    unsigned slot;
+    uint32_t node;
+    uint64_t incarnation, sequence;
+    struct gw__wait *waits; /* whose requests hold the parcel of `data` */
+    struct gw__store *store;
+    const uint32_t *places; /* behind the rest */
+    float *values;          /* likewise, for f16; NULL: `data` are f32 */
+    const void *data;
+    size_t count, floats;
+};
+
+/* ---- the pool's ---- */
+
+static void work(struct gw__pool_job *of)
+{
+    struct gw__hogwild_job *job = (struct gw__hogwild_job *)(void *)of;
+    const float *values = job->data;
+    if (job->values) {
+        gw__from_half(job->values, job->data, job->floats);
+        values = job->values;
+    }
+    gw__store_update_relaxed(job->store, job->places, job->count, values, 1);
+}
+
+/* ---- the data thread's ---- */
+
+/* A key list's places change when the list is used elsewhere: copied. */
+static struct gw__hogwild_job *make(const struct gw__entry *entry,
+                                    const uint32_t *places, size_t floats)
+{
+    size_t values = entry->half ? floats * sizeof(float) : 0;
+    size_t count = entry->key_count;
+    struct gw__hogwild_job *job =
+        malloc(sizeof *job + values + count * sizeof *places);
+    if (!job)
+        return NULL;
+    char *behind = (char *)(job + 1);
+    memcpy(behind + values, places, count * sizeof *places);
+    *job = (struct gw__hogwild_job){
+        .job.work = work,
+        .node = entry->node,
+        .incarnation = entry->incarnation,
+        .sequence = entry->sequence,
+        .places = (const uint32_t *)(void *)(behind + values),
+        .values = entry->half ? (float *)(void *)behind : NULL,
+        .data = entry->data,
+        .count = count,
+        .floats = floats};
+    return job;
+}
+
+static void post(struct gw__slot *slot, struct gw__store *store,
+                 struct gw__hogwild_job *job)
+{
+    struct gw__server *server = slot->server;
+    job->slot = slot->number;
+    job->store = store;
+    job->next = server->hog_jobs;
+    if (job->next)
+        job->next->before = job;
+    server->hog_jobs = job;
+    server->hog_count++;
+    gw__thread_pool_post(server->config.pool, &job->job);
+}
+
+bool gw__hogwild_apply(struct gw__slot *slot, const struct gw__entry *entry,
+                       struct gw__store *store, const uint32_t *places)
+{
+    struct gw__server *server = slot->server;
+    const struct gw__server_config *config = &server->config;
+    if (!config->hogwild || !config->pool || !gw__store_has_relaxed(store))
+        return false;
+    size_t floats =
+        (size_t)entry->key_count * gw__store_updater(store)->config.width;
+    if (floats < SMALL_FLOATS) {
+        const float *values =
+            gw__server_values(server, entry->data, floats, entry->half);
+        if (values)
+            gw__store_update_relaxed(store, places, entry->key_count, values,
+                                     1);
+        return values != NULL;
+    }
+    struct gw__hogwild_job *job = server->hog_count < JOBS_MAX && entry->parcel
+                                      ? make(entry, places, floats)
+                                      : NULL;
+    if (job)
+        post(slot, store, job);
+    return job != NULL;
+}
+
+bool gw__hogwild_join(struct gw__slot *slot, unsigned node,
+                      uint64_t incarnation, uint64_t sequence,
+                      struct gw__wait *wait)
+{
+    struct gw__hogwild_job *job = slot->server->hog_jobs;
+    while (job &&
+           (job->slot != slot->number || job->node != node ||
+            job->incarnation != incarnation || job->sequence != sequence))
+        job = job->next;
+    if (!job)
+        return false;
+    wait->next = job->waits;
+    job->waits = wait;
+    return true;
+}
+
+void gw__hogwild_rest(struct gw__server *server)
+{
+    if (server->hog_count > 0)
+        gw__thread_pool_drain(server->config.pool);
+}
+
+void gw__hogwild_collect(struct gw__server *server, uint64_t now_ns)
+{
+    while (server->hog_count > 0) {
+        struct gw__hogwild_job *job =
+            (struct gw__hogwild_job *)(void *)gw__thread_pool_take(
+                server->config.pool);
+        if (!job)
+            return;
+        *(job->before ? &job->before->next : &server->hog_jobs) = job->next;
+        if (job->next)
+            job->next->before = job->before;
+        server->hog_count--;
+        gw__settle_waits(server, now_ns, job->waits, true);
+        free(job);
+    }
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See thread_pool.h. One lock guards all of it: pieces and jobs are large, so it is
+ * taken seldom. The list of jobs is `first` to `last`; those that are done are
+ * a list of their own, and `asked` is set while there may be some that the
+ * owner has not seen, so that looking costs it nothing when there are none.
+ */
+#include "thread_pool.h"
+
+#include "base/thread.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct list {
+    struct gw__pool_job *first, *last;
+};
+
+struct gw__thread_pool {
+    unsigned threads;
+    void (*told)(void *context);
+    void *context;
+    _Atomic bool asked;
+
+    pthread_mutex_t lock; /* what follows */
+    pthread_cond_t work, rest;
+    bool ends;
+    unsigned pieces, next_piece, open_pieces; /* of the fork; 0: none */
+    void (*piece)(void *context, unsigned piece);
+    void *piece_context;
+    struct list jobs, done;
+    unsigned open_jobs; /* not done */
+
+    pthread_t ids[GW__THREAD_POOL_MAX];
+};
+
+static void add(struct list *list, struct gw__pool_job *job)
+{
+    job->next = NULL;
+    *(list->first ? &list->last->next : &list->first) = job;
+    list->last = job;
+}
+
+static struct gw__pool_job *shift(struct list *list)
+{
+    struct gw__pool_job *job = list->first;
+    if (job)
+        list->first = job->next;
+    return job;
+}
+
+/* ---- with the lock, which is open while there is work ---- */
+
+static void do_piece(struct gw__thread_pool *pool)
+{
+    unsigned piece = pool->next_piece++;
+    void (*work)(void *, unsigned) = pool->piece;
+    void *context = pool->piece_context;
+    pthread_mutex_unlock(&pool->lock);
+    work(context, piece);
+    pthread_mutex_lock(&pool->lock);
+    if (--pool->open_pieces == 0)
+        pthread_cond_signal(&pool->rest);
+}
+
+static void do_job(struct gw__thread_pool *pool)
+{
+    struct gw__pool_job *job = shift(&pool->jobs);
+    pthread_mutex_unlock(&pool->lock);
+    job->work(job);
+    pthread_mutex_lock(&pool->lock);
+    add(&pool->done, job);
+    atomic_store_explicit(&pool->asked, true, memory_order_release);
+    /* Told before the owner can know that it was the last one. */
+    if (pool->told)
+        pool->told(pool->context);
+    if (--pool->open_jobs == 0)
+        pthread_cond_signal(&pool->rest);
+}
+
+static void *help(void *context)
+{
+    struct gw__thread_pool *pool = context;
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->ends) {
+        if (pool->next_piece < pool->pieces)
+            do_piece(pool);
+        else if (pool->jobs.first)
+            do_job(pool);
+        else
+            pthread_cond_wait(&pool->work, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static enum gw_err start(struct gw__thread_pool *pool, unsigned threads,
+                         struct gw_error *why)
+{
+    char what[32];
+    snprintf(what, sizeof what, "thread %u of %u", pool->threads + 1, threads);
+    enum gw_err err =
+        gw__thread_start(&pool->ids[pool->threads], help, pool, what, why);
+    pool->threads += !err;
+    return err;
+}
+
+enum gw_err gw__thread_pool_new(unsigned threads, void (*told)(void *context),
+                                void *context, struct gw__thread_pool **pool,
+                                struct gw_error *why)
+{
+    *pool = NULL;
+    if (threads == 0 || threads > GW__THREAD_POOL_MAX)
+        return gw_fail(why, GW_EINVAL, "%u threads: 1 to %d can be", threads,
+                       GW__THREAD_POOL_MAX);
+    struct gw__thread_pool *made = calloc(1, sizeof *made);
+    if (!made)
+        return gw_fail(why, GW_ENOMEM, "no memory for %u threads", threads);
+    made->told = told;
+    made->context = context;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->work, NULL);
+    pthread_cond_init(&made->rest, NULL);
+    enum gw_err err = GW_OK;
+    while (!err && made->threads < threads)
+        err = start(made, threads, why);
+    if (err)
+        gw__thread_pool_destroy(&made);
+    *pool = made;
+    return err;
+}
+
+void gw__thread_pool_destroy(struct gw__thread_pool **pool)
+{
+    struct gw__thread_pool *p = *pool;
+    *pool = NULL;
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->ends = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    for (unsigned i = 0; i < p->threads; i++)
+        pthread_join(p->ids[i], NULL);
+    pthread_cond_destroy(&p->rest);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+unsigned gw__thread_pool_hands(const struct gw__thread_pool *pool)
+{
+    return pool->threads + 1;
+}
+
+/* ---- the owner's ---- */
+
+void gw__thread_pool_run(struct gw__thread_pool *pool, unsigned pieces,
+                         void (*work)(void *context, unsigned piece),
+                         void *context)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->piece = work;
+    pool->piece_context = context;
+    pool->next_piece = 0;
+    pool->pieces = pool->open_pieces = pieces;
+    pthread_cond_broadcast(&pool->work);
+    while (pool->next_piece < pool->pieces)
+        do_piece(pool);
+    while (pool->open_pieces > 0)
+        pthread_cond_wait(&pool->rest, &pool->lock);
+    pool->pieces = pool->next_piece = 0;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void gw__thread_pool_post(struct gw__thread_pool *pool,
+                          struct gw__pool_job *job)
+{
+    pthread_mutex_lock(&pool->lock);
+    add(&pool->jobs, job);
+    pool->open_jobs++;
+    pthread_cond_signal(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+struct gw__pool_job *gw__thread_pool_take(struct gw__thread_pool *pool)
+{
+    if (!atomic_load_explicit(&pool->asked, memory_order_acquire))
+        return NULL;
+    pthread_mutex_lock(&pool->lock);
+    struct gw__pool_job *job = shift(&pool->done);
+    if (!pool->done.first)
+        atomic_store_explicit(&pool->asked, false, memory_order_relaxed);
+    pthread_mutex_unlock(&pool->lock);
+    return job;
+}
+
+void gw__thread_pool_drain(struct gw__thread_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    while (pool->open_jobs > 0)
+        pthread_cond_wait(&pool->rest, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The members' own messages as bytes; see ring_state_transfer.h.
+ */
+#include "ring_state_transfer.h"
+
+#include <cluster/driver/driver.h>
+
+#include <string.h>
+
+static void put_item(struct gw__writer *w, const struct gw__foreign_item *item)
+{
+    gw__put_u8(w, item->kind);
+    gw__put_u64(w, item->id);
+    gw__put_u64(w, item->op);
+    gw__put_u64(w, item->bytes);
+}
+
+static void get_item(struct gw__reader *r, struct gw__foreign_item *item)
+{
+    item->kind = (enum gw__item_kind)gw__get_u8_below(r, GW__ITEM_RESULT + 1);
+    item->id = gw__get_u64(r);
+    item->op = gw__get_u64(r);
+    item->bytes = gw__get_u64(r);
+}
+
+static void put_result(struct gw__writer *w,
+                       const struct gw_ring_result *result)
+{
+    gw__put_u64(w, result->op);
+    gw__put_u64(w, result->epoch);
+    gw__put_u32(w, result->tag);
+    gw__put_u64(w, result->count);
+    gw__put_u8(w, result->type);
+    gw__put_u8(w, result->redop);
+    gw__put_u64(w, result->contributors);
+    gw__put_u8(w, result->origin_count);
+    for (unsigned i = 0; i < result->origin_count; i++)
+        gw__put_u8(w, result->origin[i]);
+}
+
+static void get_result(struct gw__reader *r, struct gw_ring_result *result)
+{
+    result->op = gw__get_u64(r);
+    result->epoch = gw__get_u64(r);
+    result->tag = gw__get_u32(r);
+    result->count = gw__get_u64(r);
+    result->type = (enum gw_dtype)gw__get_u8_below(r, GW_DTYPE_COUNT);
+    result->redop = (enum gw_redop)gw__get_u8_below(r, GW_REDOP_COUNT);
+    result->contributors = gw__get_u64(r);
+    result->origin_count = gw__get_u8_below(r, GW_RING_NODES + 1);
+    for (unsigned i = 0; i < result->origin_count; i++)
+        result->origin[i] = gw__get_u8_below(r, GW_RING_NODES);
+}
+
+static void put_ask(struct gw__writer *w, const struct gw__foreign_ask *ask)
+{
+    gw__put_u64(w, ask->have_op);
+    gw__put_u8(w, ask->wants_state);
+    gw__put_u64(w, ask->offset);
+    put_item(w, &ask->item);
+    gw__put_text(w, ask->endpoint);
+}
+
+static void get_ask(struct gw__reader *r, struct gw__foreign_ask *ask)
+{
+    ask->have_op = gw__get_u64(r);
+    ask->wants_state = gw__get_bool(r);
+    ask->offset = gw__get_u64(r);
+    get_item(r, &ask->item);
+    gw__get_text(r, ask->endpoint, sizeof ask->endpoint);
+}
+
+static void put_piece(struct gw__writer *w,
+                      const struct gw__foreign_piece *piece)
+{
+    gw__put_u64(w, piece->donor_op);
+    gw__put_u8(w, piece->gives);
+    put_item(w, &piece->item);
+    if (piece->item.kind != GW__ITEM_NONE) {
+        gw__put_u64(w, piece->digest);
+        gw__put_u64(w, piece->epoch);
+    }
+    if (piece->item.kind == GW__ITEM_RESULT)
+        put_result(w, &piece->result);
+    gw__put_u64(w, piece->offset);
+    gw__put_bytes(w, piece->data, piece->bytes);
+}
+
+static void get_piece(struct gw__reader *r, struct gw__foreign_piece *piece)
+{
+    piece->donor_op = gw__get_u64(r);
+    piece->gives = gw__get_bool(r);
+    get_item(r, &piece->item);
+    if (piece->item.kind != GW__ITEM_NONE) {
+        piece->digest = gw__get_u64(r);
+        piece->epoch = gw__get_u64(r);
+    }
+    if (piece->item.kind == GW__ITEM_RESULT)
+        get_result(r, &piece->result);
+    piece->offset = gw__get_u64(r);
+    piece->data = r->at;
+    piece->bytes = r->left;
+    gw__reader_demand(r, piece->bytes <= GW__PIECE_BYTES &&
+                             piece->offset <= piece->item.bytes &&
+                             piece->bytes <= piece->item.bytes - piece->offset);
+    r->left = 0;
+}
+
+size_t gw__foreign_encode(const struct gw__foreign *foreign,
+                          uint8_t out[GW__FOREIGN_BYTES_MAX])
+{
+    struct gw__writer w = gw__writer_on(out, GW__FOREIGN_BYTES_MAX);
+    gw__put_u8(&w, GW__FOREIGN + foreign->kind);
+    if (foreign->kind == GW__FOREIGN_ASK)
+        put_ask(&w, &foreign->ask);
+    else if (foreign->kind == GW__FOREIGN_PIECE)
+        put_piece(&w, &foreign->piece);
+    else if (foreign->kind == GW__FOREIGN_HAVE) {
+        gw__put_u64(&w, foreign->state.ops);
+        gw__put_u64(&w, foreign->state.digest);
+    } else if (foreign->kind != GW__FOREIGN_SURE)
+        gw__put_u64(&w, foreign->ops);
+    return gw__writer_fits(&w) ? w.used : 0;
+}
+
+enum gw_err gw__foreign_decode(const void *data, size_t bytes,
+                               struct gw__foreign *foreign,
+                               struct gw_error *why)
+{
+    struct gw__reader r = gw__reader_on(data, bytes);
+    unsigned first = gw__get_u8(&r);
+    memset(foreign, 0, sizeof *foreign);
+    gw__reader_demand(&r, first >= GW__FOREIGN &&
+                              first < GW__FOREIGN + GW__FOREIGN_KINDS);
+    foreign->kind = (enum gw__foreign_kind)(first - GW__FOREIGN);
+    if (r.bad)
+        return gw_fail(why, GW_EDATA, "no message of a member");
+    if (foreign->kind == GW__FOREIGN_ASK)
+        get_ask(&r, &foreign->ask);
+    else if (foreign->kind == GW__FOREIGN_PIECE)
+        get_piece(&r, &foreign->piece);
+    else if (foreign->kind == GW__FOREIGN_HAVE) {
+        foreign->state.ops = gw__get_u64(&r);
+        foreign->state.digest = gw__get_u64(&r);
+    } else if (foreign->kind != GW__FOREIGN_SURE)
+        foreign->ops = gw__get_u64(&r);
+    return gw__reader_done(&r)
+               ? GW_OK
+               : gw_fail(why, GW_EDATA, "a member's message is malformed");
+}

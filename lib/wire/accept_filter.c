@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See accept_filter.h. Three things happen at a gate with a key: the other has none at
+ * all (another security mechanism), another key (what it says cannot be
+ * opened), or is none of us (it does not speak ZMTP). They look the same from
+ * here, and are told alike.
+ *
+ * libzmq says that a handshake has failed, but not where the first bytes are
+ * none of ZMTP's: such a connection has come and gone. It says of both which
+ * descriptor that was, but not whose handshake has succeeded meanwhile. So who
+ * has gone was a stranger if since it came nobody's has; where that is not so,
+ * nobody knows, and all who are there are believed. (The order is the true one:
+ * a context has one thread for its connections, unless it is told otherwise.)
+ */
+#include "accept_filter.h"
+
+#include <base/notice.h>
+#include <base/thread.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+enum { DESCRIPTORS = 4096 };
+
+/* Who has come, and may be a stranger. */
+struct newcomers {
+    bool are[DESCRIPTORS];
+    unsigned count, succeeded; /* `succeeded` of them, whoever that was */
+};
+
+struct gw__accept_filter {
+    void *socket;  /* not owned */
+    void *monitor; /* of the thread, once that runs */
+    char endpoint[128];
+    bool keyed, told;
+    struct newcomers newcomers; /* with a key */
+    struct gw__peers peers;     /* without */
+    pthread_t thread;
+};
+
+enum {
+    REFUSED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+              ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+              ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
+    WATCHED = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_MONITOR_STOPPED,
+    WATCHED_WITH_KEY = WATCHED | REFUSED | ZMQ_EVENT_DISCONNECTED |
+                       ZMQ_EVENT_HANDSHAKE_SUCCEEDED
+};
+
+struct event {
+    unsigned number; /* 0: the context has ended */
+    uint32_t value;
+    char address[256]; /* where it was listened */
+};
+
+/* The rest of `part` is zeros. */
+static bool receive(void *monitor, void *part, size_t bytes)
+{
+    int got;
+    memset(part, 0, bytes);
+    do
+        got = zmq_recv(monitor, part, bytes, 0);
+    while (got < 0 && errno == EINTR);
+    return got >= 0;
+}
+
+/* An event is its number and a value, then a frame with an address. */
+static struct event next_event(void *monitor)
+{
+    unsigned char frame[6];
+    uint16_t number;
+    struct event event = {.number = 0};
+    if (!receive(monitor, frame, sizeof frame) ||
+        !receive(monitor, event.address, sizeof event.address - 1))
+        return event;
+    memcpy(&number, frame, sizeof number);
+    memcpy(&event.value, frame + sizeof number, sizeof event.value);
+    event.number = number;
+    return event;
+}
+
+/* ---- with a key ---- */
+
+static void come(struct newcomers *n, uint32_t descriptor)
+{
+    if (descriptor >= DESCRIPTORS || n->are[descriptor])
+        return;
+    n->are[descriptor] = true;
+    n->count++;
+}
+
+static void succeed(struct newcomers *n)
+{
+    n->succeeded++;
+    if (n->succeeded >= n->count)
+        *n = (struct newcomers){.count = 0};
+}
+
+/* True: it was a stranger. */
+static bool go(struct newcomers *n, uint32_t descriptor)
+{
+    if (descriptor >= DESCRIPTORS || !n->are[descriptor])
+        return false;
+    if (n->succeeded > 0) {
+        *n = (struct newcomers){.count = 0};
+        return false;
+    }
+    n->are[descriptor] = false;
+    n->count--;
+    return true;
+}
+
+static bool is_refusal(struct newcomers *n, const struct event *event)
+{
+    switch (event->number) {
+    case ZMQ_EVENT_ACCEPTED:
+        come(n, event->value);
+        return false;
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+        succeed(n);
+        return false;
+    case ZMQ_EVENT_DISCONNECTED:
+        return go(n, event->value);
+    default:
+        return (event->number & REFUSED) != 0;
+    }
+}
+
+static void watch_keys(struct gw__accept_filter *gate,
+                       const struct event *event)
+{
+    bool refused = is_refusal(&gate->newcomers, event);
+    if (!gate->told && refused)
+        gw__notice("%s: somebody without the key of this cluster was "
+                   "refused; others will be too, without a word",
+                   gate->endpoint);
+    gate->told |= refused;
+}
+
+/* ---- without ---- */
+
+static void watch_users(struct gw__accept_filter *gate,
+                        const struct event *event)
+{
+    const char *colon = strrchr(event->address, ':');
+    unsigned port = colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
+    uid_t user;
+    if (gw__peers_receive(&gate->peers, (int)event->value, port, &user) !=
+        GW__PEER_FOREIGN)
+        return;
+    if (!gate->told)
+        gw__notice("%s: a process of another user (%u) was refused, since "
+                   "there is no key; others will be too, without a word",
+                   event->address, (unsigned)user);
+    gate->told = true;
+}
+
+/* ---- the thread ---- */
+
+static void *watch(void *context)
+{
+    struct gw__accept_filter *gate = context;
+    for (;;) {
+        struct event event = next_event(gate->monitor);
+        if (event.number == 0 || event.number == ZMQ_EVENT_MONITOR_STOPPED)
+            return NULL;
+        if (gate->keyed)
+            watch_keys(gate, &event);
+        else
+            watch_users(gate, &event);
+    }
+}
+
+static enum gw_err begin(struct gw__accept_filter *gate, void *context,
+                         struct gw_error *why)
+{
+    char name[40];
+    int events = gate->keyed ? WATCHED_WITH_KEY : WATCHED;
+    enum gw_err err = gate->keyed ? GW_OK : gw__peers_open(&gate->peers, why);
+    if (err)
+        return gw_wrap(why, err, "watching %s", gate->endpoint);
+    snprintf(name, sizeof name, "inproc://gate-%p", gate->socket);
+    if (zmq_socket_monitor(gate->socket, name, events) != 0)
+        return gw_fail_errno(why, "watching %s", gate->endpoint);
+    gate->monitor = zmq_socket(context, ZMQ_PAIR);
+    if (!gate->monitor || zmq_connect(gate->monitor, name) != 0)
+        err = gw_fail_errno(why, "watching %s", gate->endpoint);
+    else
+        err = gw__thread_start(&gate->thread, watch, gate, gate->endpoint, why);
+    if (err) {
+        zmq_socket_monitor(gate->socket, NULL, 0);
+        if (gate->monitor)
+            zmq_close(gate->monitor);
+    }
+    return err;
+}
+
+unsigned gw__accept_filter_files(const char *endpoint, bool keyed)
+{
+    const unsigned monitor = 2; /* its two ends */
+    if (keyed)
+        return monitor;
+    bool tcp = strncmp(endpoint, "tcp://", strlen("tcp://")) == 0;
+    return tcp ? monitor + GW__PEERS_FILES : 0;
+}
+
+enum gw_err gw__accept_filter_open(void *context, void *socket,
+                                   const char *endpoint, bool keyed,
+                                   struct gw__accept_filter **opened,
+                                   struct gw_error *why)
+{
+    *opened = NULL;
+    if (gw__accept_filter_files(endpoint, keyed) == 0)
+        return GW_OK;
+    struct gw__accept_filter *gate = calloc(1, sizeof *gate);
+    if (!gate)
+        return gw_fail(why, GW_ENOMEM, "watching %s", endpoint);
+    *gate = (struct gw__accept_filter){
+        .socket = socket, .keyed = keyed, .peers = {-1, -1}};
+    snprintf(gate->endpoint, sizeof gate->endpoint, "%s", endpoint);
+    enum gw_err err = begin(gate, context, why);
+    if (err) {
+        gw__peers_close(&gate->peers);
+        free(gate);
+        return err;
+    }
+    *opened = gate;
+    return GW_OK;
+}
+
+/* The end of the monitor is its last event, which ends the thread. */
+void gw__accept_filter_close(struct gw__accept_filter **opened)
+{
+    struct gw__accept_filter *gate = *opened;
+    if (!gate)
+        return;
+    *opened = NULL;
+    zmq_socket_monitor(gate->socket, NULL, 0);
+    pthread_join(gate->thread, NULL);
+    zmq_close(gate->monitor);
+    gw__peers_close(&gate->peers);
+    free(gate);
+}

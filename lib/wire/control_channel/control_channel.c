@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening and closing a mesh, its sockets' options, and where its peers are.
+ */
+#include "control_channel_parts.h"
+#include "wire/process_look.h"
+
+#include "wire/zmq/zmq_context.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    RECONNECT_MS = 10,
+    RECONNECT_MOST_MS = 100,
+    HANDSHAKE_MS = 2000, /* strangers that connect and say nothing */
+    /* Hosts vanish without a word only where there is a network between. */
+    HEARTBEAT_MS = 200,
+    HEARTBEAT_TIMEOUT_MS = 800,
+};
+
+/* ---- sockets ---- */
+
+static bool set(void *socket, int option, int value)
+{
+    return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
+}
+
+static bool set_common(void *socket, const char *endpoint, bool bulk)
+{
+    int64_t most =
+        bulk ? GW__CONTROL_CHANNEL_FRAME_BULK : GW__CONTROL_CHANNEL_FRAME_MAX;
+    bool ok = set(socket, ZMQ_SNDHWM, GW__CONTROL_CHANNEL_MARK) &&
+              set(socket, ZMQ_RCVHWM, GW__CONTROL_CHANNEL_MARK) &&
+              set(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
+              set(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL) &&
+              zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
+    if (gw__control_channel_is_remote(endpoint))
+        ok = ok && set(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
+             set(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
+    return ok;
+}
+
+/* What is sent before the peer listens is kept for it, but in bulk. Nobody
+ * answers on a DEALER: what comes in is not read. */
+static bool set_dealer(void *socket, bool bulk)
+{
+    return set(socket, ZMQ_LINGER, GW__CONTROL_CHANNEL_LINGER_MS) &&
+           set(socket, ZMQ_IMMEDIATE, bulk) &&
+           set(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
+           set(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
+           set(socket, ZMQ_RCVHWM, 1);
+}
+
+static bool set_router(void *socket, const char *endpoint)
+{
+    return gw__zmq_own_user_only(socket, endpoint) &&
+           set(socket, ZMQ_LINGER, 0);
+}
+
+enum gw_err gw__control_channel_make_socket(struct gw__control_channel *mesh,
+                                            int type, const char *endpoint,
+                                            void **socket, struct gw_error *why)
+{
+    bool listens = type == ZMQ_ROUTER;
+    *socket = zmq_socket(mesh->context, type);
+    if (!*socket || !set_common(*socket, endpoint, mesh->bulk) ||
+        !(listens ? set_router(*socket, endpoint)
+                  : set_dealer(*socket, mesh->bulk)))
+        return gw_fail_errno(why, "a socket for %s", endpoint);
+    if (!mesh->secured)
+        return GW_OK;
+    return gw__zmq_key_set(*socket, &mesh->key, listens, why);
+}
+
+/* ---- opening and closing ---- */
+
+static enum gw_err listen_at(struct gw__control_channel *mesh,
+                             const char *endpoint, struct gw_error *why)
+{
+    size_t size = sizeof mesh->endpoint, fd_size = sizeof mesh->router_fd;
+    enum gw_err err = gw__control_channel_make_socket(
+        mesh, ZMQ_ROUTER, endpoint, &mesh->router, why);
+    if (!err)
+        err = gw__accept_filter_open(mesh->context, mesh->router, endpoint,
+                                     mesh->secured, &mesh->gate, why);
+    if (err)
+        return err;
+    if (zmq_bind(mesh->router, endpoint) != 0)
+        return gw_fail(why, GW_EUNREACH, "cannot listen at %s: %s", endpoint,
+                       zmq_strerror(errno));
+    if (zmq_getsockopt(mesh->router, ZMQ_LAST_ENDPOINT, mesh->endpoint,
+                       &size) != 0 ||
+        zmq_getsockopt(mesh->router, ZMQ_FD, &mesh->router_fd, &fd_size) != 0)
+        return gw_fail_errno(why, "asking where %s is", endpoint);
+    return GW_OK;
+}
+
+static enum gw_err reserve_files(struct gw__control_channel *mesh,
+                                 unsigned count, struct gw_error *why)
+{
+    enum gw_err err = gw__files_reserve(count, why);
+    mesh->files += err ? 0 : count;
+    return err;
+}
+
+static enum gw_err open_all(struct gw__control_channel *mesh,
+                            const struct gw__control_channel_config *config,
+                            struct gw_error *why)
+{
+    if (config->node >= GW__CONTROL_CHANNEL_NODES)
+        return gw_fail(why, GW_EINVAL, "node %u: there are %d", config->node,
+                       GW__CONTROL_CHANNEL_NODES);
+    enum gw_err err = gw__control_channel_check_listen(
+        config->endpoint, config->key_file || config->insecure, why);
+    if (!err && config->key_file) {
+        mesh->secured = true;
+        err = gw__zmq_key_read(config->key_file, &mesh->key, why);
+    }
+    if (!err)
+        err = gw__later_init(&mesh->later, why);
+    if (!err)
+        err = reserve_files(
+            mesh,
+            GW__CONTROL_CHANNEL_FILES +
+                gw__accept_filter_files(config->endpoint, mesh->secured),
+            why);
+    if (err)
+        return err;
+    /* In bulk nobody is taken for dead by its messages. */
+    err = gw__zmq_context_new(1, 0, mesh->bulk ? 0 : GW__CONTROL_THREADS,
+                              &mesh->context, why);
+    return err ? err : listen_at(mesh, config->endpoint, why);
+}
+
+enum gw_err
+gw__control_channel_open(const struct gw__control_channel_config *config,
+                         struct gw__control_channel **opened,
+                         struct gw_error *why)
+{
+    struct gw__control_channel *mesh = calloc(1, sizeof *mesh);
+    *opened = NULL;
+    if (!mesh)
+        return gw_fail(why, GW_ENOMEM, "mesh");
+    mesh->node = config->node;
+    mesh->self = (struct gw__control_channel_process){
+        config->incarnation_high, config->incarnation_low, {0}};
+    gw__process_watch_self(&mesh->self.id);
+    mesh->token = config->token;
+    mesh->rules = config->rules;
+    mesh->bulk = config->bulk;
+    zmq_msg_init(&mesh->received);
+    enum gw_err err = open_all(mesh, config, why);
+    if (err) {
+        gw__control_channel_close(&mesh);
+        return gw_wrap(why, err, "mesh");
+    }
+    *opened = mesh;
+    return GW_OK;
+}
+
+/* Ending the context waits for what lingers. */
+void gw__control_channel_close(struct gw__control_channel **opened)
+{
+    struct gw__control_channel *mesh = *opened;
+    if (!mesh)
+        return;
+    *opened = NULL;
+    for (unsigned node = 0; node < GW__CONTROL_CHANNEL_NODES; node++)
+        gw__control_channel_disconnect(&mesh->peers[node]);
+    gw__accept_filter_close(&mesh->gate);
+    if (mesh->router)
+        zmq_close(mesh->router);
+    zmq_msg_close(&mesh->received);
+    gw__later_fini(&mesh->later);
+    while (mesh->context && zmq_ctx_term(mesh->context) != 0)
+        assert(errno == EINTR);
+    gw__files_release(mesh->files);
+    free(mesh);
+}
+
+/* ---- where everybody is ---- */
+
+const char *gw__control_channel_endpoint(const struct gw__control_channel *mesh)
+{
+    return mesh->endpoint;
+}
+
+enum gw_err gw__control_channel_know(struct gw__control_channel *mesh,
+                                     unsigned node, const char *endpoint,
+                                     struct gw_error *why)
+{
+    struct gw__control_channel_peer *peer =
+        &mesh->peers[node % GW__CONTROL_CHANNEL_NODES];
+    if (node >= GW__CONTROL_CHANNEL_NODES)
+        return gw_fail(why, GW_EINVAL, "node %u: there are %d", node,
+                       GW__CONTROL_CHANNEL_NODES);
+    enum gw_err err = GW_OK;
+    if (endpoint[0])
+        err = gw__control_channel_check_endpoint(endpoint, why);
+    if (err)
+        return gw_wrap(why, err, "where node %u is", node);
+    if (endpoint[0] && !peer->has_files) {
+        err = reserve_files(mesh, GW__CONTROL_CHANNEL_PEER_FILES, why);
+        if (err)
+            return gw_wrap(why, err, "node %u", node);
+        peer->has_files = true;
+    }
+    if (strcmp(endpoint, peer->endpoint) == 0)
+        return GW_OK;
+    gw__control_channel_disconnect(peer);
+    memset(peer->endpoint, 0, sizeof peer->endpoint);
+    memcpy(peer->endpoint, endpoint, strlen(endpoint));
+    if (mesh->bulk && endpoint[0])
+        err = gw__control_channel_connect(mesh, peer);
+    return err ? gw_fail(why, err, "a connection to node %u", node) : GW_OK;
+}
+
+const struct gw__control_channel_counts *
+gw__control_channel_counts(const struct gw__control_channel *mesh)
+{
+    return &mesh->counts;
+}

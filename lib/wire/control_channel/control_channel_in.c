@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Receiving. A message passes these, or ends there:
+ *
+ *     ROUTER -> frame (refused) -> rules (lost, link down) -> due now? -> user
+ *                                          queue (overflow) <-- no        ^
+ *                                            `---- when it is due --------'
+ *
+ * When the rules change they are asked again for what lies in the queue; so a
+ * cut takes that too, and a slow link that is healed lets it go.
+ *
+ * What is sent to the own node lies in the same queue, due at once. Queue and
+ * socket take turns, so that neither starves the other.
+ *
+ * A node whose messages begin to carry another incarnation has been restarted:
+ * its DEALER may be waiting for the next try to reconnect, with a queue of what
+ * was for the dead one, so the connection is made anew at the next send (but in
+ * bulk, where nothing is kept and it may be on its way already). The last two
+ * incarnations are known, so that what a convicted process still says does not
+ * make it anew again and again.
+ */
+#include "control_channel_parts.h"
+
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+/* An older stamp, or one of the future, is of another host's clock, or of a
+ * message that waited for its receiver to be started. */
+static const uint64_t oldest_stamp_ns = 1000000000U;
+
+/* While something is held back, another thread may change the rules. */
+static const uint64_t look_ns = 20 * 1000000U;
+
+enum { TRIES = 256 }; /* a receive: a flood of refused ones must not hold us */
+
+enum arrival { NOTHING, REFUSED, KEPT_BACK, DUE };
+
+static bool is_same(struct gw__control_channel_process a,
+                    struct gw__control_channel_process b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
+static void hear(struct gw__control_channel *mesh,
+                 const struct gw__control_channel_head *head)
+{
+    struct gw__control_channel_peer *peer = &mesh->peers[head->from];
+    struct gw__control_channel_process process = {
+        head->incarnation_high, head->incarnation_low, head->process};
+    if ((peer->heard > 0 && is_same(process, peer->now)) ||
+        (peer->heard > 1 && is_same(process, peer->before)))
+        return;
+    if (peer->heard > 0 && !mesh->bulk)
+        gw__control_channel_disconnect(peer);
+    peer->heard = peer->heard > 0 ? 2 : 1;
+    peer->before = peer->now;
+    peer->now = process;
+}
+
+const struct gw__process_watch_id *
+gw__control_channel_process(const struct gw__control_channel *mesh,
+                            unsigned node, uint64_t incarnation_low)
+{
+    const struct gw__control_channel_peer *peer =
+        &mesh->peers[node % GW__CONTROL_CHANNEL_NODES];
+    if (peer->heard > 0 && peer->now.low == incarnation_low)
+        return &peer->now.id;
+    return peer->heard > 1 && peer->before.low == incarnation_low
+               ? &peer->before.id
+               : NULL;
+}
+
+/* ROUTER puts a part before the message: which connection it came by. */
+static enum arrival read_frame(struct gw__control_channel *mesh,
+                               struct gw__control_channel_head *head)
+{
+    zmq_msg_t *frame = &mesh->received;
+    unsigned parts = 0;
+    do {
+        if (zmq_msg_recv(frame, mesh->router, ZMQ_DONTWAIT) < 0)
+            return NOTHING;
+        parts++;
+    } while (zmq_msg_more(frame));
+    return parts != 2 || gw__control_channel_frame_read(
+                             zmq_msg_data(frame), zmq_msg_size(frame),
+                             mesh->node, mesh->token, head, NULL)
+               ? REFUSED
+               : DUE;
+}
+
+/* UINT64_MAX: lost. */
+static uint64_t ask_rules(struct gw__control_channel *mesh,
+                          const struct gw__control_channel_head *head,
+                          size_t bytes)
+{
+    struct gw__due *due = &mesh->peers[head->from].due;
+    uint64_t now_ns = gw_now_ns(), sent_ns = head->sent_ns;
+    if (gw__rules_down(mesh->rules, head->from))
+        return UINT64_MAX;
+    if (sent_ns > now_ns || now_ns - sent_ns > oldest_stamp_ns)
+        sent_ns = 0;
+    return gw__rules_due(mesh->rules, head->from, due, sent_ns, bytes, true,
+                         false);
+}
+
+static enum arrival keep_back(struct gw__control_channel *mesh,
+                              const struct gw__control_channel_head *head)
+{
+    struct gw__due before = mesh->peers[head->from].due;
+    size_t bytes = zmq_msg_size(&mesh->received);
+    uint64_t due_ns = ask_rules(mesh, head, bytes);
+    if (due_ns <= gw_now_ns())
+        return DUE;
+    if (due_ns == UINT64_MAX) {
+        mesh->counts.dropped_by_rule++;
+    } else if (!gw__later_put(&mesh->later, due_ns, &mesh->received)) {
+        mesh->peers[head->from].due = before; /* it took no time of the link */
+        mesh->counts.overflowed++;
+    }
+    return KEPT_BACK;
+}
+
+static uint64_t ask_again(void *context, zmq_msg_t *message)
+{
+    struct gw__control_channel *mesh = context;
+    struct gw__control_channel_head head;
+    memcpy(&head, zmq_msg_data(message), sizeof head);
+    if (head.from == mesh->node)
+        return head.sent_ns;
+    return ask_rules(mesh, &head, zmq_msg_size(message));
+}
+
+/* Otherwise what a slow link holds back would stay after the rule is gone. */
+static void heed_changes(struct gw__control_channel *mesh)
+{
+    uint64_t changes = mesh->rules ? gw__rules_changes(mesh->rules) : 0;
+    if (changes == mesh->changes)
+        return;
+    mesh->changes = changes;
+    for (unsigned node = 0; node < GW__CONTROL_CHANNEL_NODES; node++)
+        mesh->peers[node].due = (struct gw__due){0};
+    mesh->counts.dropped_by_rule +=
+        gw__later_revise(&mesh->later, ask_again, mesh);
+}
+
+static enum arrival take_from_socket(struct gw__control_channel *mesh)
+{
+    struct gw__control_channel_head head;
+    enum arrival arrival = read_frame(mesh, &head);
+    if (arrival == REFUSED)
+        mesh->counts.refused++;
+    if (arrival != DUE)
+        return arrival;
+    hear(mesh, &head);
+    if (!mesh->rules || gw__rules_quiet(mesh->rules))
+        return DUE;
+    return keep_back(mesh, &head);
+}
+
+static enum arrival take_from_queue(struct gw__control_channel *mesh)
+{
+    uint64_t due_ns = gw__later_due(&mesh->later);
+    if (due_ns == UINT64_MAX || due_ns > gw_now_ns())
+        return NOTHING;
+    gw__later_take(&mesh->later, &mesh->received);
+    return DUE;
+}
+
+static void show(struct gw__control_channel *mesh,
+                 struct gw__control_channel_message *message)
+{
+    struct gw__control_channel_head head;
+    const char *frame = zmq_msg_data(&mesh->received);
+    memcpy(&head, frame, sizeof head);
+    *message = (struct gw__control_channel_message){
+        .from = head.from,
+        .incarnation_high = head.incarnation_high,
+        .incarnation_low = head.incarnation_low,
+        .data = frame + sizeof head,
+        .bytes = zmq_msg_size(&mesh->received) - sizeof head,
+    };
+    mesh->counts.received++;
+}
+
+enum gw_err
+gw__control_channel_receive(struct gw__control_channel *mesh,
+                            struct gw__control_channel_message *message)
+{
+    bool queue = mesh->later_first;
+    heed_changes(mesh);
+    mesh->later_first = !mesh->later_first;
+    for (unsigned nothing = 0, i = 0; nothing < 2 && i < TRIES; i++) {
+        enum arrival arrival =
+            queue ? take_from_queue(mesh) : take_from_socket(mesh);
+        if (arrival == DUE) {
+            show(mesh, message);
+            return GW_OK;
+        }
+        queue ^= arrival == NOTHING;
+        nothing = arrival == NOTHING ? nothing + 1 : 0;
+    }
+    return GW_PENDING;
+}
+
+/* ZMQ_FD announces commands to the socket, not messages, and each only once:
+ * so ZMQ_EVENTS, which digests them, is asked before every sleep. */
+bool gw__control_channel_has_some(const struct gw__control_channel *mesh)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    return zmq_getsockopt(mesh->router, ZMQ_EVENTS, &events, &size) != 0 ||
+           (events & ZMQ_POLLIN);
+}
+
+int gw__control_channel_fd(const struct gw__control_channel *mesh)
+{
+    return mesh->router_fd;
+}
+
+void gw__control_channel_wait(struct gw__control_channel *mesh, int extra_fd,
+                              uint64_t deadline_ns)
+{
+    struct pollfd polled[] = {{.fd = mesh->router_fd, .events = POLLIN},
+                              {.fd = extra_fd, .events = POLLIN}};
+    uint64_t due_ns = gw__later_due(&mesh->later), now_ns = gw_now_ns();
+    if (deadline_ns > due_ns)
+        deadline_ns = due_ns;
+    if (due_ns != UINT64_MAX && deadline_ns > now_ns + look_ns)
+        deadline_ns = now_ns + look_ns;
+    while (!gw__control_channel_has_some(mesh) && !polled[1].revents &&
+           (now_ns = gw_now_ns()) < deadline_ns) {
+        uint64_t left = deadline_ns - now_ns;
+        struct timespec limit = {.tv_sec = (time_t)(left / 1000000000U),
+                                 .tv_nsec = (long)(left % 1000000000U)};
+        if (ppoll(polled, 2, &limit, NULL) < 0)
+            polled[1].revents = 0; /* undefined after a signal */
+    }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sleeping on an epoll set for a time in nanoseconds. epoll_pwait2 knows them,
+ * but is not everywhere; and the naps of a communicator that waits beside
+ * another are shorter than a millisecond. And looking again and again before
+ * one sleeps, for as long as that pays.
+ */
+#ifndef GW__EPOLL_H
+#define GW__EPOLL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+/* As epoll_wait, for at most `ns`. */
+static inline int gw__epoll_wait_ns(int ears, struct epoll_event *events,
+                                    int most, uint64_t ns)
+{
+    enum { MS = 1000000 };
+    struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000U),
+                             .tv_nsec = (long)(ns % 1000000000U)};
+    int count = epoll_pwait2(ears, events, most, &limit, NULL);
+    if (count < 0 && errno != EINTR)
+        count = epoll_wait(ears, events, most, (int)((ns + MS - 1) / MS));
+    return count;
+}
+
+/* How long to look the next time: twice as long when something came meanwhile,
+ * else half, from 1 to 50 us. */
+static inline uint64_t gw__epoll_next_spin(uint64_t spin_ns, bool paid)
+{
+    enum { LEAST_NS = 1000, MOST_NS = 50 * 1000 };
+    spin_ns = paid ? spin_ns * 2 : spin_ns / 2;
+    if (spin_ns < LEAST_NS)
+        return LEAST_NS;
+    return spin_ns < MOST_NS ? spin_ns : MOST_NS;
+}
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening and closing the post inside a host, knowing and forgetting peers. See
+ * messenger_shm.h for the whole picture.
+ */
+#include "messenger_shm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CARD_MAGIC = 0x31707367 }; /* "gsp1" */
+
+/* What peers need to know, in the address blob. */
+struct card {
+    uint32_t magic, node;
+    uint64_t token, incarnation_high, incarnation_low;
+    uint64_t nonce, segment_bytes;
+    int32_t pid, fd;
+    struct gw__process_watch_id watch;
+};
+_Static_assert(sizeof(struct card) <= GW__ADDRESS_MAX, "fits the blob");
+
+/* ---- knowing ---- */
+
+static enum gw_err read_card(const struct gw__messenger *post, unsigned node,
+                             const struct gw__address *address,
+                             struct card *card, struct gw_error *why)
+{
+    const struct gw__messenger_peer *peer = &post->peers[node];
+    if (address->bytes != sizeof *card)
+        return gw_fail(why, GW_EDATA, "no address of the shm wire");
+    memcpy(card, address->blob, sizeof *card);
+    if (card->magic != CARD_MAGIC ||
+        card->segment_bytes < sizeof(struct gw__messenger_segment))
+        return gw_fail(why, GW_EDATA, "no address of the shm wire");
+    if (card->token != post->token)
+        return gw_fail(why, GW_EDATA, "an address of another run");
+    if (card->node != node ||
+        card->incarnation_high != peer->incarnation_high ||
+        card->incarnation_low != peer->incarnation_low)
+        return gw_fail(why, GW_EDATA, "the address of another node (%u)",
+                       card->node);
+    return GW_OK;
+}
+
+static enum gw_err unreachable(struct gw__messenger_shm_peer *peer,
+                               const struct card *card, struct gw_error *why)
+{
+    if (gw__messenger_shm_ended(peer))
+        return gw_fail(why, GW_ELOST, "its process (%d) has ended", card->pid);
+    struct gw_error cause = *why;
+    return gw_fail(why, GW_EUNREACH,
+                   "it is not on this host, or not of this user (try --wire "
+                   "tcp): %.300s",
+                   cause.text);
+}
+
+static struct gw__messenger_source *make_source(struct gw__messenger_shm *shm,
+                                                unsigned node,
+                                                const struct card *card,
+                                                struct gw_error *why)
+{
+    void *base = NULL;
+    struct gw__messenger_source *source = calloc(1, sizeof *source);
+    if (!source) {
+        gw_fail(why, GW_ENOMEM, "a peer");
+        return NULL;
+    }
+    if (gw__region_map(card->pid, card->fd, card->segment_bytes, &base, why)) {
+        free(source);
+        return NULL;
+    }
+    source->segment = base;
+    source->segment_bytes = card->segment_bytes;
+    source->node = node;
+    source->home = shm->home;
+    atomic_fetch_add(&shm->home->refs, 1);
+    atomic_init(&source->refs, 1);
+    pthread_mutex_init(&source->lock, NULL);
+    if (source->segment->nonce == card->nonce)
+        return source;
+    gw_fail(why, GW_EUNREACH, "pid %d is somebody else's here", card->pid);
+    gw__messenger_source_release(source);
+    return NULL;
+}
+
+/* The process that was this node before: it returns nothing any more. */
+static void detach(struct gw__messenger_shm *shm, unsigned node)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    if (!peer->source)
+        return;
+    pthread_mutex_lock(&peer->source->lock);
+    peer->source->detached = true;
+    pthread_mutex_unlock(&peer->source->lock);
+    gw__messenger_loans_forfeit(shm, node);
+    gw__messenger_unmap_all(peer);
+    gw__messenger_source_release(peer->source);
+    peer->source = NULL;
+    shm->busy &= ~((uint64_t)1 << node);
+}
+
+/* Both directions begin anew. Nobody reads our ring before `to` is there, and
+ * nobody our counts before `from` is. */
+static void begin_link(struct gw__messenger_shm *shm, unsigned node)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    struct gw__messenger_link *ours = gw__messenger_link_to(shm, node);
+    atomic_store(&ours->to, 0);
+    atomic_store(&ours->from, 0);
+    for (unsigned i = 0; i < GW__MESSENGER_SLOTS; i++)
+        atomic_store(&ours->ring[i].sequence, 0);
+    atomic_store(&ours->taken, 0);
+    atomic_store(&ours->returned, 0);
+    peer->pushed = peer->taken_seen = peer->returned_seen = 0;
+    peer->taken = 0;
+    peer->copied_bytes = 0;
+    atomic_store(&ours->from, peer->nonce);
+    atomic_store(&ours->to, peer->nonce);
+    gw__messenger_ring(peer->source->segment);
+}
+
+static enum gw_err watch(struct gw__messenger_shm_peer *peer,
+                         const struct card *card, struct gw_error *why)
+{
+    gw__process_watch_fini(&peer->watch);
+    peer->ended = false;
+    enum gw_err err = gw__process_watch_init(&peer->watch, 1, why);
+    if (!err && gw__process_watch_add(&peer->watch, 0, &card->watch, why))
+        err = gw_fail(why, GW_EUNREACH,
+                      "it is on another host or in another pid namespace (try "
+                      "--wire tcp)");
+    return err;
+}
+
+static enum gw_err shm_know(struct gw__messenger *post, unsigned node,
+                            const struct gw__address *address,
+                            struct gw_error *why)
+{
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    struct card card = {.magic = 0};
+    struct gw_error local = {.code = GW_OK};
+    why = why ? why : &local;
+    enum gw_err err = read_card(post, node, address, &card, why);
+    if (err)
+        return err;
+    if (!peer->source || peer->nonce != card.nonce) {
+        detach(shm, node);
+        err = watch(peer, &card, why);
+        if (!err)
+            err = gw__messenger_loans_init(peer, why);
+        if (err)
+            return err;
+        peer->source = make_source(shm, node, &card, why);
+        if (!peer->source)
+            return why->code == GW_ENOMEM ? GW_ENOMEM
+                                          : unreachable(peer, &card, why);
+        peer->nonce = card.nonce;
+        peer->pid = card.pid;
+        begin_link(shm, node);
+    }
+    if (gw__messenger_shm_ended(peer))
+        return gw_fail(why, GW_ELOST, "its process (%d) has ended", card.pid);
+    shm->known |= (uint64_t)1 << node;
+    return GW_OK;
+}
+
+/* The new session comes before the lent memory is the user's again: who maps
+ * memory by its place looks at the session afterwards. */
+static void shm_forget(struct gw__messenger *post, unsigned node)
+{
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    gw__messenger_shm_drop_waiting(shm, node);
+    atomic_fetch_add(&gw__messenger_link_to(shm, node)->session, 1);
+    atomic_thread_fence(memory_order_seq_cst);
+    gw__messenger_loans_collect(shm, node);
+    gw__messenger_loans_recall(&shm->peers[node]);
+    gw__messenger_shm_drain(shm, node);
+    shm->known &= ~((uint64_t)1 << node);
+}
+
+/* ---- closing ---- */
+
+static bool has_lent(const struct gw__messenger_shm_peer *peer)
+{
+    for (unsigned i = 0; i < GW__MESSENGER_LOANS && peer->out > 0; i++)
+        if (peer->loans[i].state == LOAN_OUT && peer->loans[i].back)
+            return true;
+    return false;
+}
+
+/* Does a peer that reads still need something of us? */
+static bool is_needed(struct gw__messenger_shm *shm, unsigned node)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
+    return atomic_load(&theirs->from) == shm->home->segment->nonce &&
+           (peer->first || atomic_load(&theirs->taken) != peer->pushed ||
+            has_lent(peer)) &&
+           !gw__messenger_shm_ended(peer);
+}
+
+/* What comes from peers is not looked at meanwhile: it would end a nap at once.
+ */
+static void linger(struct gw__messenger_shm *shm)
+{
+    static const uint64_t nap_ns = 5 * 1000000U;
+    uint64_t now_ns = gw_now_ns(), known = shm->known;
+    uint64_t deadline_ns = now_ns + GW__MESSENGER_CLOSING_MS * 1000000ULL;
+    shm->known = 0;
+    atomic_store(&shm->post.woken, false);
+    for (uint64_t left = known; left; left &= left - 1) {
+        unsigned node = (unsigned)__builtin_ctzll(left);
+        atomic_store(&gw__messenger_link_to(shm, node)->wants_room, 1);
+        while (is_needed(shm, node) && (now_ns = gw_now_ns()) < deadline_ns)
+            if (!gw__messenger_shm_tend(&shm->post))
+                gw__messenger_shm_sleep(&shm->post, now_ns + nap_ns);
+    }
+    shm->known = known;
+}
+
+static void shm_close(struct gw__messenger *post)
+{
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    linger(shm);
+    for (unsigned node = 0; node < GW__MESSENGER_NODES; node++) {
+        struct gw__messenger_shm_peer *peer = &shm->peers[node];
+        if (shm->known >> node & 1)
+            shm_forget(post, node);
+        gw__messenger_unmap_all(peer);
+        if (peer->source)
+            gw__messenger_source_release(peer->source);
+        gw__process_watch_fini(&peer->watch);
+        free(peer->loans);
+    }
+    gw__messenger_stage_fini(&shm->stage);
+    gw__messenger_home_release(shm->home);
+    free(shm);
+}
+
+/* ---- opening ---- */
+
+static const struct gw__messenger_ops ops = {
+    .know = shm_know,
+    .forget = shm_forget,
+    .send = gw__messenger_shm_send,
+    .take = gw__messenger_shm_take,
+    .tend = gw__messenger_shm_tend,
+    .ready = gw__messenger_shm_ready,
+    .sleep = gw__messenger_shm_sleep,
+    .rouse = gw__messenger_shm_rouse,
+    .close = shm_close,
+};
+
+static enum gw_err make_home(struct gw__messenger_shm *shm, unsigned node,
+                             struct gw_error *why)
+{
+    struct gw__messenger_home *home = calloc(1, sizeof *home);
+    if (!home)
+        return gw_fail(why, GW_ENOMEM, "shm");
+    enum gw_err err = gw__region_new(sizeof(struct gw__messenger_segment),
+                                     &home->region, why);
+    if (err) {
+        free(home);
+        return err;
+    }
+    home->segment = home->region.base;
+    home->node = node;
+    atomic_init(&home->refs, 1);
+    err = gw__messenger_nonce(&home->segment->nonce, why);
+    if (err)
+        gw__messenger_home_release(home);
+    else
+        shm->home = home;
+    return err;
+}
+
+static void write_card(struct gw__messenger_shm *shm,
+                       const struct gw__messenger_config *config)
+{
+    struct card card = {.magic = CARD_MAGIC,
+                        .node = config->node,
+                        .token = config->token,
+                        .incarnation_high = config->incarnation_high,
+                        .incarnation_low = config->incarnation_low,
+                        .nonce = shm->home->segment->nonce,
+                        .segment_bytes = shm->home->region.bytes,
+                        .pid = (int32_t)getpid(),
+                        .fd = shm->home->region.fd};
+    gw__process_watch_self(&card.watch);
+    memcpy(shm->post.address.blob, &card, sizeof card);
+    shm->post.address.bytes = sizeof card;
+}
+
+enum gw_err gw__messenger_shm_open(const struct gw__messenger_config *config,
+                                   struct gw__messenger **post,
+                                   struct gw_error *why)
+{
+    struct gw__messenger_shm *shm = calloc(1, sizeof *shm);
+    if (!shm)
+        return gw_fail(why, GW_ENOMEM, "shm");
+    enum gw_err err = make_home(shm, config->node, why);
+    if (!shm->home) {
+        free(shm);
+        return err;
+    }
+    write_card(shm, config);
+    shm->post.ops = &ops;
+    *post = &shm->post;
+    return GW_OK;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The post inside a host. Each node owns one segment, which its peers map:
+ *
+ *   doorbell, sleeping    how others wake it
+ *   links[q]              what it says to node q: to whom, a ring of
+ *                         descriptors; and how far it has read what q says
+ *
+ * Every word but the doorbell has one writing process.
+ *
+ *   messenger_shm.c        opening, closing, knowing, forgetting
+ *   messenger_shm_out.c    letters to descriptors; what waits for room
+ *   messenger_shm_loan.c   what was lent, and how it comes back
+ *   messenger_shm_in.c     descriptors to parcels, and their release
+ *   messenger_shm_map.c    peers' memory mapped here
+ *   messenger_shm_stage.c  memory for parts that the peer cannot map
+ *   messenger_shm_wait.c   doorbells
+ *
+ * A descriptor is copied out of the ring when it is received, so ring slots
+ * come back in order, at once. Memory that is only named in it is a loan: it
+ * has a number, and the receiver writes the number to a ring of returns when
+ * the parcel is released, in any order and from any thread.
+ *
+ * A link is between two nonces. `to` says for which segment the descriptors
+ * are, `from` which segment's descriptors have been counted; a counterpart
+ * that has another one looks away. Forgetting a peer makes a new `session`:
+ * the peer skips what is left of the old one. What was lent in an old session
+ * to a peer that lives is an orphan: given back to the user, but its staging
+ * memory and its number are not used again before the peer has returned it.
+ */
+#ifndef GW__MESSENGER_SHM_H
+#define GW__MESSENGER_SHM_H
+
+#include "messenger_parts.h"
+#include "wire/memory.h"
+#include "wire/process_watch.h"
+#include "wire/windows.h"
+
+#include <pthread.h>
+
+enum {
+    GW__MESSENGER_SLOTS = 64,
+    GW__MESSENGER_LOANS = 1024,
+    GW__MESSENGER_NO_LOAN = 0xffff,
+    GW__MESSENGER_BODY = 192,
+    GW__MESSENGER_MAPPINGS = 32, /* of one peer's regions, kept here */
+    GW__REORDER_QUEUE = 64,
+};
+
+/* One message. The body begins with a gw__place for each placed part, in their
+ * order; then come the other parts, each padded to 8 bytes. `sequence` is the
+ * number of the message on the link plus one, and publishes the rest. */
+struct gw__messenger_entry {
+    _Alignas(GW__REORDER_QUEUE) _Atomic uint64_t sequence;
+    uint64_t session;
+    uint64_t sent_ns;
+    uint16_t loan;
+    uint8_t part_count;
+    uint8_t placed; /* parts, as bits */
+    bool lent;      /* the sender waits for the loan */
+    uint8_t zero[3];
+    uint64_t bytes[GW__MESSENGER_PARTS];
+    unsigned char body[GW__MESSENGER_BODY];
+};
+_Static_assert(sizeof(struct gw__messenger_entry) == 256, "four cache lines");
+
+struct gw__messenger_link {
+    /* As sender. */
+    _Alignas(GW__REORDER_QUEUE) _Atomic uint64_t to;
+    _Atomic uint64_t session;
+    _Atomic uint32_t wants_room;
+    struct gw__messenger_entry ring[GW__MESSENGER_SLOTS];
+    /* As receiver. */
+    _Alignas(GW__REORDER_QUEUE) _Atomic uint64_t from;
+    _Atomic uint64_t taken;    /* descriptors */
+    _Atomic uint64_t returned; /* loans */
+    uint16_t returns[GW__MESSENGER_LOANS];
+};
+
+struct gw__messenger_segment {
+    uint64_t nonce;
+    _Alignas(GW__REORDER_QUEUE) _Atomic uint32_t doorbell; /* futex */
+    _Atomic uint32_t sleeping;
+    struct gw__messenger_link links[GW__MESSENGER_NODES];
+};
+
+/* Our segment: parcels that outlive the post still write returns to it. */
+struct gw__messenger_home {
+    _Atomic unsigned refs;
+    unsigned node;
+    struct gw__region region;
+    struct gw__messenger_segment *segment;
+};
+
+/* A peer's segment, as long as the post or a parcel needs it. */
+struct gw__messenger_source {
+    _Atomic unsigned refs;
+    struct gw__messenger_home *home;
+    unsigned node;
+    struct gw__messenger_segment *segment;
+    size_t segment_bytes;
+    pthread_mutex_t lock; /* over the returns, and: */
+    bool detached;        /* the link is another process's now */
+};
+
+struct gw__messenger_mapping {
+    _Atomic unsigned refs; /* the table's, and one for each part */
+    void *base;
+    size_t bytes;
+};
+
+struct gw__messenger_mapped {
+    uint32_t region; /* 0: free */
+    uint64_t used;   /* for eviction: the newest use */
+    struct gw__messenger_mapping *mapping;
+};
+
+/* ---- staging ---- */
+
+struct gw__messenger_slab;
+
+struct gw__messenger_block {
+    struct gw__messenger_block *next; /* while it is free */
+    struct gw__messenger_slab *slab;
+    size_t offset, bytes;
+};
+
+enum { GW__MESSENGER_CLASSES = 12 }; /* 256 bytes to 512 KiB */
+
+struct gw__messenger_stage {
+    struct gw__messenger_slab *slabs;
+    struct gw__messenger_block *free[GW__MESSENGER_CLASSES];
+    struct gw__messenger_block *large; /* free ones, each a slab of its own */
+    size_t large_bytes;
+};
+
+/* ---- what is under way ---- */
+
+enum gw__messenger_loan_state { LOAN_FREE, LOAN_OUT, LOAN_ORPHAN };
+
+struct gw__messenger_loan {
+    uint8_t state;
+    uint16_t next; /* free: the next one */
+    struct gw__messenger_block *block;
+    size_t copied_bytes;
+    void (*back)(void *context);
+    void *context;
+};
+
+/* A message that is ready for the ring: also what waits for room there. */
+struct gw__messenger_image {
+    struct gw__messenger_image *next;
+    struct gw__messenger_entry entry;
+    struct gw__messenger_loan loan;
+    size_t lent_bytes;
+};
+
+struct gw__messenger_shm_peer {
+    struct gw__messenger_source *source; /* NULL: never known */
+    uint64_t nonce;                      /* of its segment */
+    int pid;
+    struct gw__process_watch watch;
+    bool ended; /* as the watch has told, once */
+    /* sending */
+    uint64_t pushed, taken_seen, returned_seen;
+    struct gw__messenger_image *first, *last; /* for which there was no room */
+    unsigned waiting;
+    size_t copied_bytes; /* in staging memory, waiting and out */
+    struct gw__messenger_loan *loans;
+    uint16_t free_loan;
+    unsigned out, orphans;
+    /* receiving */
+    uint64_t taken;
+    struct gw__messenger_mapped mapped[GW__MESSENGER_MAPPINGS];
+    uint64_t mapped_clock;
+};
+
+struct gw__messenger_shm {
+    struct gw__messenger post;
+    struct gw__messenger_home *home;
+    struct gw__messenger_stage stage;
+    struct gw__messenger_shm_peer peers[GW__MESSENGER_NODES];
+    uint64_t known; /* nodes, as bits */
+    uint64_t busy;  /* nodes with loans or messages that wait */
+    unsigned turn;
+};
+
+static inline struct gw__messenger_shm *
+gw__messenger_shm_of(struct gw__messenger *post)
+{
+    return (struct gw__messenger_shm *)post;
+}
+
+static inline struct gw__messenger_link *
+gw__messenger_link_to(struct gw__messenger_shm *shm, unsigned node)
+{
+    return &shm->home->segment->links[node];
+}
+
+static inline struct gw__messenger_link *
+gw__messenger_link_from(struct gw__messenger_shm *shm, unsigned node)
+{
+    return &shm->peers[node].source->segment->links[shm->post.node];
+}
+
+/* ---- messenger_shm_out.c ---- */
+
+enum gw_err gw__messenger_shm_send(struct gw__messenger *post,
+                                   const struct gw__message_out *letter,
+                                   size_t *lent_bytes);
+bool gw__messenger_shm_tend(struct gw__messenger *post);
+/* Looks for loans that came back and for room. */
+bool gw__messenger_shm_serve(struct gw__messenger_shm *shm, unsigned node);
+/* Is there anything for `serve`? */
+bool gw__messenger_shm_can_serve(struct gw__messenger_shm *shm, unsigned node);
+/* Drops what waits here. */
+void gw__messenger_shm_drop_waiting(struct gw__messenger_shm *shm,
+                                    unsigned node);
+
+/* ---- messenger_shm_loan.c ---- */
+
+GW_MUST_CHECK enum gw_err
+gw__messenger_loans_init(struct gw__messenger_shm_peer *peer,
+                         struct gw_error *why);
+/* Takes over what image->loan says; GW__MESSENGER_NO_LOAN: all are out. */
+uint16_t gw__messenger_loan_new(struct gw__messenger_shm_peer *peer,
+                                const struct gw__messenger_loan *loan);
+/* Takes up what `node` has returned; true: there was something. */
+bool gw__messenger_loans_collect(struct gw__messenger_shm *shm, unsigned node);
+/* Gives everything back to the user; what the peer still reads is orphaned. */
+void gw__messenger_loans_recall(struct gw__messenger_shm_peer *peer);
+/* The peer will return nothing any more; but it may live and read. */
+void gw__messenger_loans_forfeit(struct gw__messenger_shm *shm, unsigned node);
+/* Gives back what one message has used. */
+void gw__messenger_loan_end(struct gw__messenger_shm *shm,
+                            struct gw__messenger_shm_peer *peer,
+                            struct gw__messenger_loan *loan);
+
+/* ---- messenger_shm_in.c ---- */
+
+struct gw__messenger_message *
+gw__messenger_shm_take(struct gw__messenger *post);
+/* Is there a descriptor of `node`? */
+bool gw__messenger_shm_has(struct gw__messenger_shm *shm, unsigned node);
+/* Takes and drops what is in the ring. */
+void gw__messenger_shm_drain(struct gw__messenger_shm *shm, unsigned node);
+void gw__messenger_home_release(struct gw__messenger_home *home);
+void gw__messenger_source_release(struct gw__messenger_source *source);
+
+/* ---- messenger_shm_map.c ---- */
+
+/* Has the peer's process ended? */
+bool gw__messenger_shm_ended(struct gw__messenger_shm_peer *peer);
+/* Where `place` of the peer lies here, with a reference for the caller. NULL:
+ * it cannot be mapped. */
+struct gw__messenger_mapping *
+gw__messenger_map(struct gw__messenger_shm_peer *peer,
+                  const struct gw__place *place);
+void gw__messenger_mapping_release(struct gw__messenger_mapping *mapping);
+void gw__messenger_unmap_all(struct gw__messenger_shm_peer *peer);
+
+/* ---- messenger_shm_stage.c ---- */
+
+/* NULL: no memory. */
+struct gw__messenger_block *
+gw__messenger_stage_new(struct gw__messenger_stage *stage, size_t bytes);
+void gw__messenger_stage_free(struct gw__messenger_stage *stage,
+                              struct gw__messenger_block *block);
+/* Never used again: somebody may read it who will not tell when he is done. */
+void gw__messenger_stage_abandon(struct gw__messenger_stage *stage,
+                                 const struct gw__messenger_block *block);
+unsigned char *
+gw__messenger_stage_memory(const struct gw__messenger_block *block);
+struct gw__place
+gw__messenger_stage_place(const struct gw__messenger_block *block);
+void gw__messenger_stage_fini(struct gw__messenger_stage *stage);
+
+/* ---- messenger_shm_wait.c ---- */
+
+bool gw__messenger_shm_ready(struct gw__messenger *post);
+void gw__messenger_shm_sleep(struct gw__messenger *post, uint64_t deadline_ns);
+void gw__messenger_shm_rouse(struct gw__messenger *post);
+/* Wakes the owner of `segment` if it sleeps, after what was stored before. */
+void gw__messenger_ring(struct gw__messenger_segment *segment);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Receiving: a descriptor is copied out of the peer's ring into a parcel, and
+ * what it names is mapped. The parcel keeps what it needs of the post alive:
+ * the mappings, and the segment to which its loan is returned.
+ *
+ * A peer is a process of the same user, but it may be broken, or another than
+ * it was a moment ago: a descriptor is checked after it has been copied, and
+ * its link again after its memory has been mapped.
+ */
+#include "messenger_shm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct shm_parcel {
+    struct gw__messenger_message base;
+    struct gw__messenger_source *source; /* NULL: nothing is to be returned */
+    struct gw__messenger_mapping *mappings[GW__MESSENGER_PARTS];
+    uint16_t loan;
+    bool lent;
+    _Alignas(8) unsigned char body[GW__MESSENGER_BODY];
+};
+
+/* ---- release, by any thread ---- */
+
+void gw__messenger_home_release(struct gw__messenger_home *home)
+{
+    if (atomic_fetch_sub_explicit(&home->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    gw__region_free(&home->region);
+    free(home);
+}
+
+void gw__messenger_source_release(struct gw__messenger_source *source)
+{
+    if (atomic_fetch_sub_explicit(&source->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    gw__region_unmap(source->segment, source->segment_bytes);
+    gw__messenger_home_release(source->home);
+    pthread_mutex_destroy(&source->lock);
+    free(source);
+}
+
+static void return_loan(struct gw__messenger_source *source, uint16_t loan,
+                        bool lent)
+{
+    struct gw__messenger_home *home = source->home;
+    struct gw__messenger_link *ours = &home->segment->links[source->node];
+    struct gw__messenger_link *theirs = &source->segment->links[home->node];
+    pthread_mutex_lock(&source->lock);
+    bool attached = !source->detached;
+    if (attached) {
+        uint64_t returned =
+            atomic_load_explicit(&ours->returned, memory_order_relaxed);
+        ours->returns[returned % GW__MESSENGER_LOANS] = loan;
+        atomic_store_explicit(&ours->returned, returned + 1,
+                              memory_order_release);
+    }
+    pthread_mutex_unlock(&source->lock);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (attached && (lent || atomic_load_explicit(&theirs->wants_room,
+                                                  memory_order_relaxed)))
+        gw__messenger_ring(source->segment);
+}
+
+static void free_parcel(struct gw__message_in *released)
+{
+    struct shm_parcel *parcel = (struct shm_parcel *)released;
+    struct gw__messenger_source *source = parcel->source;
+    for (unsigned i = 0; i < GW__MESSENGER_PARTS; i++)
+        if (parcel->mappings[i])
+            gw__messenger_mapping_release(parcel->mappings[i]);
+    if (source) {
+        return_loan(source, parcel->loan, parcel->lent);
+        gw__messenger_source_release(source);
+    }
+    free(parcel);
+}
+
+/* ---- the ring ---- */
+
+static bool is_for_us(struct gw__messenger_shm *shm,
+                      struct gw__messenger_link *theirs)
+{
+    return atomic_load_explicit(&theirs->to, memory_order_acquire) ==
+           shm->home->segment->nonce;
+}
+
+static struct gw__messenger_entry *head(struct gw__messenger_shm *shm,
+                                        unsigned node)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
+    struct gw__messenger_entry *entry =
+        &theirs->ring[peer->taken % GW__MESSENGER_SLOTS];
+    return atomic_load_explicit(&entry->sequence, memory_order_acquire) ==
+                       peer->taken + 1 &&
+                   is_for_us(shm, theirs)
+               ? entry
+               : NULL;
+}
+
+bool gw__messenger_shm_has(struct gw__messenger_shm *shm, unsigned node)
+{
+    return head(shm, node) != NULL;
+}
+
+/* The slot is the sender's again. */
+static void advance(struct gw__messenger_shm *shm, unsigned node)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    struct gw__messenger_link *ours = gw__messenger_link_to(shm, node);
+    struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
+    atomic_store_explicit(&ours->taken, ++peer->taken, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&theirs->wants_room, memory_order_relaxed))
+        gw__messenger_ring(peer->source->segment);
+}
+
+/* Copies the head; false: the link has been made anew meanwhile. */
+static bool copy_head(struct gw__messenger_shm *shm, unsigned node,
+                      const struct gw__messenger_entry *head,
+                      struct gw__messenger_entry *entry)
+{
+    memcpy(entry, head, sizeof *entry);
+    atomic_thread_fence(memory_order_acquire);
+    return is_for_us(shm, gw__messenger_link_from(shm, node));
+}
+
+static bool is_current(struct gw__messenger_shm *shm, unsigned node,
+                       const struct gw__messenger_entry *entry)
+{
+    struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load(&theirs->session) == entry->session &&
+           is_for_us(shm, theirs);
+}
+
+/* ---- parcels ---- */
+
+static bool is_placed(const struct gw__messenger_entry *entry, unsigned part)
+{
+    return entry->placed >> part & 1;
+}
+
+static bool map_part(struct gw__messenger_shm_peer *peer,
+                     struct shm_parcel *parcel, unsigned part,
+                     const struct gw__place *place)
+{
+    struct gw__messenger_part *shown = &parcel->base.parcel.parts[part];
+    if (place->fd < 0 || place->region == 0 ||
+        place->offset > place->region_bytes ||
+        shown->bytes > place->region_bytes - place->offset)
+        return false;
+    struct gw__messenger_mapping *mapping = gw__messenger_map(peer, place);
+    if (!mapping)
+        return false;
+    parcel->mappings[part] = mapping;
+    shown->data = (unsigned char *)mapping->base + place->offset;
+    return true;
+}
+
+/* Finds all parts; false: the descriptor is wrong, or its memory is gone. */
+static bool lay_out(struct gw__messenger_shm_peer *peer,
+                    struct shm_parcel *parcel,
+                    const struct gw__messenger_entry *entry)
+{
+    struct gw__message_in *shown = &parcel->base.parcel;
+    size_t at = 0;
+    if (entry->part_count < 1 || entry->part_count > GW__MESSENGER_PARTS)
+        return false;
+    shown->part_count = entry->part_count;
+    for (unsigned i = 0; i < shown->part_count; i++) {
+        struct gw__place place;
+        shown->parts[i].bytes = entry->bytes[i];
+        parcel->base.bytes += entry->bytes[i];
+        if (!is_placed(entry, i))
+            continue;
+        memcpy(&place, parcel->body + at, sizeof place);
+        at += sizeof place;
+        if (!map_part(peer, parcel, i, &place))
+            return false;
+    }
+    for (unsigned i = 0; i < shown->part_count; i++) {
+        if (is_placed(entry, i))
+            continue;
+        if (entry->bytes[i] > sizeof parcel->body - at)
+            return false;
+        shown->parts[i].data = parcel->body + at;
+        at += gw__messenger_padded(entry->bytes[i]);
+    }
+    return true;
+}
+
+static struct shm_parcel *make_parcel(struct gw__messenger_shm *shm,
+                                      unsigned node,
+                                      const struct gw__messenger_entry *entry)
+{
+    const struct gw__messenger_peer *known = &shm->post.peers[node];
+    struct shm_parcel *parcel = malloc(sizeof *parcel);
+    if (!parcel)
+        return NULL;
+    parcel->base = (struct gw__messenger_message){
+        .parcel = {.from = node,
+                   .incarnation_high = known->incarnation_high,
+                   .incarnation_low = known->incarnation_low,
+                   .free = free_parcel},
+        .sent_ns = entry->sent_ns};
+    atomic_init(&parcel->base.parcel.holds, 1);
+    memset(parcel->mappings, 0, sizeof parcel->mappings);
+    memcpy(parcel->body, entry->body, sizeof parcel->body);
+    parcel->source = NULL;
+    if (entry->loan != GW__MESSENGER_NO_LOAN) {
+        parcel->source = shm->peers[node].source;
+        atomic_fetch_add(&parcel->source->refs, 1);
+        parcel->loan = entry->loan;
+        parcel->lent = entry->lent;
+    }
+    return parcel;
+}
+
+/* Takes the head of a ring; NULL: there was none, or it was dropped. *taken:
+ * there was one. */
+static struct gw__messenger_message *take_from(struct gw__messenger_shm *shm,
+                                               unsigned node, bool wanted,
+                                               bool *taken)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    struct gw__messenger_entry entry, *first = head(shm, node);
+    *taken = first && copy_head(shm, node, first, &entry);
+    if (!*taken)
+        return NULL;
+    struct shm_parcel *parcel = make_parcel(shm, node, &entry);
+    if (!parcel) {
+        *taken = false; /* no memory: it stays where it is */
+        return NULL;
+    }
+    wanted = wanted && is_current(shm, node, &entry) &&
+             lay_out(peer, parcel, &entry) && is_current(shm, node, &entry);
+    advance(shm, node);
+    if (wanted)
+        return &parcel->base;
+    shm->post.counts.dropped++;
+    gw__message_in_release(&parcel->base.parcel);
+    return NULL;
+}
+
+struct gw__messenger_message *gw__messenger_shm_take(struct gw__messenger *post)
+{
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    bool taken;
+    unsigned begin = shm->turn++ % GW__MESSENGER_NODES;
+    uint64_t before = ((uint64_t)1 << begin) - 1;
+    uint64_t rounds[] = {shm->known & ~before, shm->known & before};
+    for (unsigned i = 0; i < 2; i++)
+        for (uint64_t left = rounds[i]; left; left &= left - 1) {
+            unsigned node = (unsigned)__builtin_ctzll(left);
+            struct gw__messenger_message *parcel =
+                take_from(shm, node, true, &taken);
+            if (!parcel)
+                continue;
+            shm->turn = node + 1;
+            return parcel;
+        }
+    return NULL;
+}
+
+void gw__messenger_shm_drain(struct gw__messenger_shm *shm, unsigned node)
+{
+    bool taken = true;
+    for (unsigned i = 0; i < GW__MESSENGER_SLOTS && taken; i++)
+        take_from(shm, node, false, &taken);
+}

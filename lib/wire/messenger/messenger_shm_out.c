@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sending: a letter becomes the image of a descriptor, which goes into the ring
+ * at once or waits here for room. Of each part:
+ *
+ *     lent, in gw_alloc memory, not small    its place
+ *     fits the body beside the others        copied there
+ *     else                                   copied into staging memory
+ *
+ * So only the first kind is lent to the peer; what is copied comes back at the
+ * end of send.
+ */
+#include "messenger_shm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Below it a copy is cheaper than a loan. */
+enum { PLACED_LEAST = 152 };
+
+/* ---- the image ---- */
+
+enum treatment { INLINE, STAGED, PLACED };
+
+struct plan {
+    enum treatment treatments[GW__MESSENGER_PARTS];
+    struct gw__place places[GW__MESSENGER_PARTS];
+    size_t staged_bytes; /* padded */
+    size_t copied_bytes, lent_bytes;
+};
+
+static bool find_place(const struct gw__messenger_part *part,
+                       struct gw__place *place)
+{
+    struct gw__region region;
+    uintptr_t at = (uintptr_t)part->data;
+    if (part->bytes < PLACED_LEAST || at % 8 != 0 ||
+        !gw__region_find(part->data, part->bytes, &region))
+        return false;
+    *place = (struct gw__place){.fd = region.fd,
+                                .region = region.id,
+                                .region_bytes = region.bytes,
+                                .offset = at - (uintptr_t)region.base};
+    return true;
+}
+
+/* The largest part that is inline; -1: none has to give way. */
+static int largest_inline(const struct gw__message_out *letter,
+                          const struct plan *plan)
+{
+    size_t body = 0, most = 0;
+    int largest = -1;
+    for (unsigned i = 0; i < letter->part_count; i++) {
+        size_t bytes = letter->parts[i].bytes;
+        if (plan->treatments[i] != INLINE) {
+            body += sizeof(struct gw__place);
+            continue;
+        }
+        if (bytes > GW__MESSENGER_BODY)
+            return (int)i;
+        body += gw__messenger_padded(bytes);
+        if (bytes > most) {
+            most = bytes;
+            largest = (int)i;
+        }
+    }
+    return body > GW__MESSENGER_BODY ? largest : -1;
+}
+
+static void make_plan(const struct gw__messenger *post,
+                      const struct gw__message_out *letter, struct plan *plan)
+{
+    int largest;
+    plan->staged_bytes = plan->copied_bytes = plan->lent_bytes = 0;
+    for (unsigned i = 0; i < letter->part_count; i++) {
+        bool placed = gw__messenger_is_lent(letter, i) && !post->copy_always &&
+                      find_place(&letter->parts[i], &plan->places[i]);
+        plan->treatments[i] = placed ? PLACED : INLINE;
+        if (placed)
+            plan->lent_bytes += letter->parts[i].bytes;
+    }
+    while ((largest = largest_inline(letter, plan)) >= 0) {
+        plan->treatments[largest] = STAGED;
+        plan->staged_bytes +=
+            gw__messenger_padded(letter->parts[largest].bytes);
+        plan->copied_bytes += letter->parts[largest].bytes;
+    }
+}
+
+/* Copies the staged parts into one block and fills their places. */
+static bool stage_parts(struct gw__messenger_shm *shm,
+                        const struct gw__message_out *letter, struct plan *plan,
+                        struct gw__messenger_block **block)
+{
+    size_t offset = 0;
+    *block = NULL;
+    if (plan->staged_bytes == 0)
+        return true;
+    *block = gw__messenger_stage_new(&shm->stage, plan->staged_bytes);
+    if (!*block)
+        return false;
+    for (unsigned i = 0; i < letter->part_count; i++) {
+        const struct gw__messenger_part *part = &letter->parts[i];
+        if (plan->treatments[i] != STAGED)
+            continue;
+        memcpy(gw__messenger_stage_memory(*block) + offset, part->data,
+               part->bytes);
+        plan->places[i] = gw__messenger_stage_place(*block);
+        plan->places[i].offset += offset;
+        offset += gw__messenger_padded(part->bytes);
+    }
+    return true;
+}
+
+static void fill_body(struct gw__messenger_entry *entry,
+                      const struct gw__message_out *letter,
+                      const struct plan *plan)
+{
+    unsigned char *at = entry->body;
+    for (unsigned i = 0; i < letter->part_count; i++)
+        if (plan->treatments[i] != INLINE) {
+            entry->placed |= (uint8_t)(1U << i);
+            memcpy(at, &plan->places[i], sizeof *plan->places);
+            at += sizeof *plan->places;
+        }
+    for (unsigned i = 0; i < letter->part_count; i++) {
+        const struct gw__messenger_part *part = &letter->parts[i];
+        entry->bytes[i] = part->bytes;
+        if (plan->treatments[i] != INLINE || part->bytes == 0)
+            continue;
+        memcpy(at, part->data, part->bytes);
+        at += gw__messenger_padded(part->bytes);
+    }
+}
+
+static bool make_image(struct gw__messenger_shm *shm,
+                       const struct gw__message_out *letter,
+                       struct gw__messenger_image *image)
+{
+    struct plan plan;
+    make_plan(&shm->post, letter, &plan);
+    if (shm->peers[letter->node].copied_bytes + plan.copied_bytes >
+        gw__messenger_copies_max)
+        return false;
+    image->next = NULL;
+    image->loan =
+        (struct gw__messenger_loan){.copied_bytes = plan.copied_bytes};
+    image->lent_bytes = plan.lent_bytes;
+    image->entry.session = gw__messenger_link_to(shm, letter->node)->session;
+    image->entry.sent_ns = gw_now_ns();
+    image->entry.loan = GW__MESSENGER_NO_LOAN;
+    image->entry.part_count = (uint8_t)letter->part_count;
+    image->entry.placed = 0;
+    image->entry.lent = plan.lent_bytes > 0;
+    if (!stage_parts(shm, letter, &plan, &image->loan.block))
+        return false;
+    if (image->entry.lent) {
+        image->loan.back = letter->back;
+        image->loan.context = letter->context;
+    }
+    fill_body(&image->entry, letter, &plan);
+    return true;
+}
+
+/* ---- the ring ---- */
+
+/* Has the peer begun to read us? Then its counts are about us. */
+static bool is_read(struct gw__messenger_shm *shm, unsigned node)
+{
+    struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
+    return atomic_load_explicit(&theirs->from, memory_order_acquire) ==
+           shm->home->segment->nonce;
+}
+
+static bool has_room(struct gw__messenger_shm *shm, unsigned node)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    if (peer->pushed - peer->taken_seen < GW__MESSENGER_SLOTS)
+        return true;
+    if (is_read(shm, node))
+        peer->taken_seen = atomic_load_explicit(
+            &gw__messenger_link_from(shm, node)->taken, memory_order_acquire);
+    return peer->pushed - peer->taken_seen < GW__MESSENGER_SLOTS;
+}
+
+static bool push(struct gw__messenger_shm *shm, unsigned node,
+                 struct gw__messenger_image *image)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    struct gw__messenger_entry *entry =
+        &gw__messenger_link_to(shm, node)
+             ->ring[peer->pushed % GW__MESSENGER_SLOTS];
+    if (!has_room(shm, node))
+        return false;
+    if (image->entry.placed) {
+        image->entry.loan = gw__messenger_loan_new(peer, &image->loan);
+        if (image->entry.loan == GW__MESSENGER_NO_LOAN)
+            return false;
+        shm->busy |= (uint64_t)1 << node;
+    }
+    size_t behind = offsetof(struct gw__messenger_entry, session);
+    memcpy((char *)entry + behind, (char *)&image->entry + behind,
+           sizeof *entry - behind);
+    peer->pushed++;
+    atomic_store_explicit(&entry->sequence, peer->pushed, memory_order_release);
+    gw__messenger_ring(peer->source->segment);
+    return true;
+}
+
+/* ---- what waits ---- */
+
+static bool wait_for_room(struct gw__messenger_shm *shm, unsigned node,
+                          const struct gw__messenger_image *image)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    struct gw__messenger_image *kept =
+        aligned_alloc(GW__REORDER_QUEUE, sizeof *kept);
+    if (!kept)
+        return false;
+    memcpy(kept, image, sizeof *kept);
+    if (peer->first)
+        peer->last->next = kept;
+    else
+        peer->first = kept;
+    peer->last = kept;
+    peer->waiting++;
+    shm->busy |= (uint64_t)1 << node;
+    atomic_store(&gw__messenger_link_to(shm, node)->wants_room, 1);
+    return true;
+}
+
+static struct gw__messenger_image *shift(struct gw__messenger_shm_peer *peer)
+{
+    struct gw__messenger_image *image = peer->first;
+    peer->first = image->next;
+    peer->waiting--;
+    return image;
+}
+
+static bool push_waiting(struct gw__messenger_shm *shm, unsigned node)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    bool moved = false;
+    while (peer->first && push(shm, node, peer->first)) {
+        free(shift(peer));
+        moved = true;
+    }
+    if (moved && !peer->first)
+        atomic_store(&gw__messenger_link_to(shm, node)->wants_room, 0);
+    return moved;
+}
+
+void gw__messenger_shm_drop_waiting(struct gw__messenger_shm *shm,
+                                    unsigned node)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    while (peer->first) {
+        struct gw__messenger_image *image = shift(peer);
+        shm->post.counts.dropped++;
+        gw__messenger_loan_end(shm, peer, &image->loan);
+        free(image);
+    }
+    atomic_store(&gw__messenger_link_to(shm, node)->wants_room, 0);
+}
+
+bool gw__messenger_shm_serve(struct gw__messenger_shm *shm, unsigned node)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    bool moved = gw__messenger_loans_collect(shm, node);
+    moved |= push_waiting(shm, node);
+    if (!peer->first && peer->out + peer->orphans == 0)
+        shm->busy &= ~((uint64_t)1 << node);
+    return moved;
+}
+
+bool gw__messenger_shm_can_serve(struct gw__messenger_shm *shm, unsigned node)
+{
+    struct gw__messenger_shm_peer *peer = &shm->peers[node];
+    struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
+    if (!is_read(shm, node))
+        return false;
+    return (peer->out + peer->orphans > 0 &&
+            atomic_load_explicit(&theirs->returned, memory_order_acquire) !=
+                peer->returned_seen) ||
+           (peer->first &&
+            (!peer->first->entry.placed ||
+             peer->free_loan != GW__MESSENGER_NO_LOAN) &&
+            has_room(shm, node));
+}
+
+bool gw__messenger_shm_tend(struct gw__messenger *post)
+{
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    bool moved = false;
+    for (uint64_t left = shm->busy; left; left &= left - 1)
+        moved |= gw__messenger_shm_serve(shm, (unsigned)__builtin_ctzll(left));
+    return moved;
+}
+
+/* ---- letters ---- */
+
+enum gw_err gw__messenger_shm_send(struct gw__messenger *post,
+                                   const struct gw__message_out *letter,
+                                   size_t *lent_bytes)
+{
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    struct gw__messenger_shm_peer *peer = &shm->peers[letter->node];
+    struct gw__messenger_image image;
+    if (peer->first)
+        gw__messenger_shm_serve(shm, letter->node);
+    if (peer->waiting >= GW__MESSENGER_WAITING_MAX ||
+        !make_image(shm, letter, &image))
+        return GW_ENOMEM;
+    peer->copied_bytes += image.loan.copied_bytes;
+    if ((peer->first || !push(shm, letter->node, &image)) &&
+        !wait_for_room(shm, letter->node, &image)) {
+        image.loan.back = NULL;
+        gw__messenger_loan_end(shm, peer, &image.loan);
+        return GW_ENOMEM;
+    }
+    *lent_bytes = image.lent_bytes;
+    if (letter->lent && !image.entry.lent && letter->back)
+        letter->back(letter->context);
+    return GW_OK;
+}

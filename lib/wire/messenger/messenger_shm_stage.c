@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Staging memory: copies of parts that the receiver cannot map, in regions that
+ * it can. Small blocks are powers of two, cut from slabs of 1 MiB, which stay;
+ * a large one is a slab of its own, and the next message of about its size
+ * takes it again, so that its pages are made once. Of those that are free only
+ * so many bytes are kept.
+ */
+#include "messenger_shm.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+enum { LEAST_BYTES = 256, SLAB_BYTES = 1 << 20 };
+
+static const size_t large_kept_bytes = (size_t)256 << 20;
+
+struct gw__messenger_slab {
+    struct gw__messenger_slab *next, *before;
+    struct gw__region region;
+    struct gw__messenger_block blocks[];
+};
+
+static struct gw__messenger_slab *new_slab(struct gw__messenger_stage *stage,
+                                           size_t block_bytes, size_t count)
+{
+    struct gw__messenger_slab *slab =
+        calloc(1, sizeof *slab + count * sizeof *slab->blocks);
+    if (!slab ||
+        gw__region_new(block_bytes * count, &slab->region, NULL) != GW_OK) {
+        free(slab);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        slab->blocks[i] = (struct gw__messenger_block){
+            .slab = slab, .offset = i * block_bytes, .bytes = block_bytes};
+    slab->next = stage->slabs;
+    if (slab->next)
+        slab->next->before = slab;
+    stage->slabs = slab;
+    return slab;
+}
+
+static void free_slab(struct gw__messenger_stage *stage,
+                      struct gw__messenger_slab *slab)
+{
+    if (slab->next)
+        slab->next->before = slab->before;
+    if (slab->before)
+        slab->before->next = slab->next;
+    else
+        stage->slabs = slab->next;
+    gw__region_free(&slab->region);
+    free(slab);
+}
+
+static struct gw__messenger_block *new_small(struct gw__messenger_stage *stage,
+                                             unsigned class)
+{
+    size_t bytes = (size_t)LEAST_BYTES << class, count = SLAB_BYTES / bytes;
+    struct gw__messenger_block **free_blocks = &stage->free[class];
+    if (!*free_blocks) {
+        struct gw__messenger_slab *slab = new_slab(stage, bytes, count);
+        for (size_t i = 0; slab && i < count; i++) {
+            slab->blocks[i].next = *free_blocks;
+            *free_blocks = &slab->blocks[i];
+        }
+    }
+    struct gw__messenger_block *block = *free_blocks;
+    if (block)
+        *free_blocks = block->next;
+    return block;
+}
+
+/* The first free one that fits and is not much too large. */
+static struct gw__messenger_block *new_large(struct gw__messenger_stage *stage,
+                                             size_t bytes)
+{
+    struct gw__messenger_block **at = &stage->large, *block;
+    while ((block = *at) && (block->bytes < bytes || block->bytes / 2 > bytes))
+        at = &block->next;
+    if (block) {
+        *at = block->next;
+        stage->large_bytes -= block->bytes;
+        return block;
+    }
+    bytes = (bytes + SLAB_BYTES - 1) & ~(size_t)(SLAB_BYTES - 1);
+    struct gw__messenger_slab *slab = new_slab(stage, bytes, 1);
+    return slab ? slab->blocks : NULL;
+}
+
+struct gw__messenger_block *
+gw__messenger_stage_new(struct gw__messenger_stage *stage, size_t bytes)
+{
+    for (unsigned class = 0; class < GW__MESSENGER_CLASSES; class ++)
+        if (bytes <= (size_t)LEAST_BYTES << class)
+            return new_small(stage, class);
+    return new_large(stage, bytes);
+}
+
+/* Receivers may keep it mapped for long, so its pages are given back here. */
+static void give_pages_back(const struct gw__region *region)
+{
+    (void)fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                    (off_t)region->bytes);
+}
+
+void gw__messenger_stage_free(struct gw__messenger_stage *stage,
+                              struct gw__messenger_block *block)
+{
+    for (unsigned class = 0; class < GW__MESSENGER_CLASSES; class ++)
+        if (block->bytes == (size_t)LEAST_BYTES << class) {
+            block->next = stage->free[class];
+            stage->free[class] = block;
+            return;
+        }
+    if (stage->large_bytes + block->bytes > large_kept_bytes) {
+        give_pages_back(&block->slab->region);
+        free_slab(stage, block->slab);
+        return;
+    }
+    stage->large_bytes += block->bytes;
+    block->next = stage->large;
+    stage->large = block;
+}
+
+void gw__messenger_stage_abandon(struct gw__messenger_stage *stage,
+                                 const struct gw__messenger_block *block)
+{
+    if (block->bytes > (size_t)LEAST_BYTES << (GW__MESSENGER_CLASSES - 1))
+        free_slab(stage, block->slab);
+}
+
+unsigned char *
+gw__messenger_stage_memory(const struct gw__messenger_block *block)
+{
+    return (unsigned char *)block->slab->region.base + block->offset;
+}
+
+struct gw__place
+gw__messenger_stage_place(const struct gw__messenger_block *block)
+{
+    const struct gw__region *region = &block->slab->region;
+    return (struct gw__place){.fd = region->fd,
+                              .region = region->id,
+                              .region_bytes = region->bytes,
+                              .offset = block->offset};
+}
+
+/* Parcels that a peer still holds keep their pages. */
+void gw__messenger_stage_fini(struct gw__messenger_stage *stage)
+{
+    while (stage->slabs) {
+        struct gw__messenger_slab *slab = stage->slabs;
+        stage->slabs = slab->next;
+        gw__region_free(&slab->region);
+        free(slab);
+    }
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether spinning pays. A futex or a poll costs a wake-up of several
+ * microseconds, so for an answer that is nearly there it is better to look
+ * again and again; but only on a core that nobody else wants. Two things tell:
+ *
+ *   /proc/loadavg      how many threads are runnable; asked now and then
+ *   sched_yield        when it takes long, somebody else has had our core: no
+ *                      spinning for a while then, twice as long each time
+ */
+#include "messenger_parts.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BURST = 64 };
+
+static const uint64_t spin_ns = 50 * 1000U, long_yield_ns = 20 * 1000U;
+static const uint64_t ask_again_ns = 5 * 1000000U;
+static const uint64_t least_penalty_ns = 20 * 1000000U;
+static const uint64_t most_penalty_ns = 1000 * 1000000U;
+
+void gw__messenger_spin_init(struct gw__messenger_spin *spin)
+{
+    cpu_set_t allowed;
+    *spin = (struct gw__messenger_spin){.cores = 1, .load_fd = -1};
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        spin->cores = (unsigned)CPU_COUNT(&allowed);
+    if (spin->cores > 1)
+        spin->load_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+}
+
+void gw__messenger_spin_fini(struct gw__messenger_spin *spin)
+{
+    if (spin->load_fd >= 0)
+        close(spin->load_fd);
+    spin->load_fd = -1;
+}
+
+/* The fourth field is "runnable/all", this thread included. */
+static bool a_core_each(const struct gw__messenger_spin *spin)
+{
+    char text[128];
+    ssize_t length =
+        spin->load_fd < 0 ? -1 : pread(spin->load_fd, text, sizeof text - 1, 0);
+    if (length <= 0)
+        return true;
+    text[length] = 0;
+    const char *slash = strchr(text, '/');
+    while (slash && slash > text && slash[-1] != ' ')
+        slash--;
+    return !slash || strtoul(slash, NULL, 10) <= spin->cores;
+}
+
+static bool pays(struct gw__messenger_spin *spin, uint64_t now_ns)
+{
+    if (spin->cores < 2 || now_ns < spin->not_before_ns)
+        return false;
+    if (now_ns - spin->asked_ns > ask_again_ns) {
+        spin->asked_ns = now_ns;
+        spin->pays = a_core_each(spin);
+    }
+    return spin->pays;
+}
+
+static void cpu_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* False: somebody else had the core meanwhile. */
+static bool yield(struct gw__messenger_spin *spin)
+{
+    uint64_t before_ns = gw_now_ns();
+    sched_yield();
+    uint64_t now_ns = gw_now_ns();
+    if (now_ns - before_ns < long_yield_ns)
+        return true;
+    spin->penalty_ns =
+        spin->penalty_ns ? 2 * spin->penalty_ns : least_penalty_ns;
+    if (spin->penalty_ns > most_penalty_ns)
+        spin->penalty_ns = most_penalty_ns;
+    spin->not_before_ns = now_ns + spin->penalty_ns;
+    return false;
+}
+
+/* The transport knows best what is cheap to look at. */
+bool gw__messenger_spin(struct gw__messenger *post, uint64_t deadline_ns)
+{
+    struct gw__messenger_spin *spin = &post->spin;
+    uint64_t now_ns = gw_now_ns(), end_ns = now_ns + spin_ns;
+    if (!pays(spin, now_ns))
+        return false;
+    end_ns = end_ns < deadline_ns ? end_ns : deadline_ns;
+    for (unsigned i = 1; i % BURST || gw_now_ns() < end_ns; i++) {
+        if (post->ops->ready(post) ||
+            atomic_load_explicit(&post->woken, memory_order_relaxed)) {
+            spin->penalty_ns = 0;
+            return true;
+        }
+        if (i % BURST)
+            cpu_pause();
+        else if (!yield(spin))
+            return post->ops->ready(post);
+    }
+    return false;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening and closing the post over ZeroMQ, knowing and forgetting peers. See
+ * messenger_zmq.h for the whole picture.
+ *
+ * An address is an endpoint: over ipc an abstract name that is random, over tcp
+ * the port that the kernel chose. A peer that is started again has another one,
+ * so a DEALER lives as long as its peer is known.
+ */
+#include "messenger_zmq.h"
+
+#include "wire/address.h"
+#include "wire/zmq/zmq_context.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+    CARD_MAGIC = 0x317a7067, /* "gpz1" */
+    RECONNECT_MS = 10,
+    RECONNECT_MOST_MS = 100,
+    HANDSHAKE_MS = 2000, /* strangers that connect and say nothing */
+    RECEIVE_MARK = 1000, /* messages a connection that nobody has read */
+    FORGETTING_MS = 100, /* for lent memory to come back */
+};
+
+/* What peers need to know, in the address blob. */
+struct card {
+    uint32_t magic, node;
+    uint64_t token, incarnation_high, incarnation_low;
+    struct gw__process_watch_id watch;
+    uint8_t secured;
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
+};
+_Static_assert(sizeof(struct card) <= GW__ADDRESS_MAX, "fits the blob");
+
+/* ---- sockets ---- */
+
+static bool set(void *socket, int option, int value)
+{
+    return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
+}
+
+/* What waits is bounded where it is sent; the mark on receiving keeps it there.
+ */
+static bool set_options(void *socket, const char *endpoint, bool listens)
+{
+    int64_t most = UINT32_MAX;
+    bool ok = set(socket, ZMQ_SNDHWM, 0) &&
+              set(socket, ZMQ_RCVHWM, listens ? RECEIVE_MARK : 1) &&
+              set(socket, ZMQ_LINGER, listens ? 0 : GW__MESSENGER_CLOSING_MS) &&
+              set(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
+              set(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
+              set(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
+              set(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL) &&
+              zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
+    return ok && (!listens || gw__zmq_own_user_only(socket, endpoint));
+}
+
+static enum gw_err make_socket(struct gw__messenger_zmq *zmq, bool listens,
+                               const char *endpoint, void **socket,
+                               struct gw_error *why)
+{
+    *socket = zmq_socket(zmq->context, listens ? ZMQ_ROUTER : ZMQ_DEALER);
+    if (!*socket || !set_options(*socket, endpoint, listens))
+        return gw_fail_errno(why, "a socket for %s", endpoint);
+    return zmq->secured ? gw__zmq_key_set(*socket, &zmq->key, listens, why)
+                        : GW_OK;
+}
+
+/* ---- knowing ---- */
+
+static enum gw_err read_card(const struct gw__messenger_zmq *zmq, unsigned node,
+                             const struct gw__address *address,
+                             struct card *card, struct gw_error *why)
+{
+    const struct gw__messenger_peer *peer = &zmq->post.peers[node];
+    if (address->bytes != sizeof *card)
+        return gw_fail(why, GW_EDATA, "no address of the %s wire", zmq->wire);
+    memcpy(card, address->blob, sizeof *card);
+    if (card->magic != CARD_MAGIC ||
+        strnlen(card->endpoint, sizeof card->endpoint) ==
+            sizeof card->endpoint ||
+        strncmp(card->endpoint, zmq->wire, 3) != 0)
+        return gw_fail(why, GW_EDATA, "no address of the %s wire", zmq->wire);
+    if (card->token != zmq->post.token)
+        return gw_fail(why, GW_EDATA, "an address of another run");
+    if (card->node != node ||
+        card->incarnation_high != peer->incarnation_high ||
+        card->incarnation_low != peer->incarnation_low)
+        return gw_fail(why, GW_EDATA, "the address of another node (%u)",
+                       card->node);
+    if (card->secured != zmq->secured)
+        return gw_fail(
+            why, GW_EUNREACH, "it has %s key file, this process has %s",
+            card->secured ? "a" : "no", zmq->secured ? "one" : "none");
+    if (gw__control_channel_check_endpoint(card->endpoint, NULL))
+        return gw_fail(why, GW_EDATA, "its address \"%.40s\" is none",
+                       card->endpoint);
+    return GW_OK;
+}
+
+/* Told only of processes of this host. */
+static bool has_ended(const struct card *card)
+{
+    struct gw__process_watch watch;
+    bool ended =
+        gw__process_watch_init(&watch, 1, NULL) == GW_OK &&
+        gw__process_watch_add(&watch, 0, &card->watch, NULL) == GW_OK &&
+        gw__process_watch_poll(&watch) >= 0;
+    gw__process_watch_fini(&watch);
+    return ended;
+}
+
+static enum gw_err zmq_know(struct gw__messenger *post, unsigned node,
+                            const struct gw__address *address,
+                            struct gw_error *why)
+{
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
+    struct card card = {.magic = 0};
+    enum gw_err err = read_card(zmq, node, address, &card, why);
+    if (err)
+        return err;
+    if (has_ended(&card))
+        return gw_fail(why, GW_ELOST, "its process (%u) has ended",
+                       card.watch.pid);
+    err = make_socket(zmq, false, card.endpoint, &peer->dealer, why);
+    if (!err && zmq_connect(peer->dealer, card.endpoint) != 0)
+        err = gw_fail(why, GW_EUNREACH, "%s: %s", card.endpoint,
+                      zmq_strerror(errno));
+    if (err) {
+        if (peer->dealer)
+            zmq_close(peer->dealer);
+        peer->dealer = NULL;
+        return err;
+    }
+    peer->session++;
+    peer->sequence = 0;
+    peer->near = GW__MESSENGER_NEAR_SHUT;
+    memcpy(peer->endpoint, card.endpoint, sizeof peer->endpoint);
+    gw__messenger_zmq_welcome(zmq, node);
+    return GW_OK;
+}
+
+/* libzmq ends its reading of lent memory within moments, in its own thread. */
+static void zmq_forget(struct gw__messenger *post, unsigned node)
+{
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
+    gw__reorder_queue_drop(zmq, node);
+    peer->was_known = true;
+    peer->former_high = post->peers[node].incarnation_high;
+    peer->former_low = post->peers[node].incarnation_low;
+    set(peer->dealer, ZMQ_LINGER, 0);
+    zmq_close(peer->dealer);
+    peer->dealer = NULL;
+    struct pollfd bell = {.fd = zmq->bell, .events = POLLIN};
+    uint64_t until_ns = gw_now_ns() + FORGETTING_MS * 1000000ULL;
+    eventfd_t rings;
+    while (peer->lent > 0 && gw_now_ns() < until_ns) {
+        atomic_store(&zmq->sleeping, true);
+        atomic_thread_fence(memory_order_seq_cst);
+        if (!atomic_load(&zmq->urgent) && poll(&bell, 1, 1) > 0)
+            (void)eventfd_read(zmq->bell, &rings);
+        atomic_store(&zmq->sleeping, false);
+        gw__messenger_zmq_tend(post);
+    }
+}
+
+/* ---- closing ---- */
+
+/* Ending the context waits for what lingers; then nothing is lent any more. */
+static void zmq_close_post(struct gw__messenger *post)
+{
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    for (unsigned node = 0; node < GW__MESSENGER_NODES; node++)
+        if (zmq->peers[node].dealer)
+            zmq_close(zmq->peers[node].dealer);
+    gw__accept_filter_close(&zmq->gate);
+    if (zmq->router)
+        zmq_close(zmq->router);
+    while (zmq->context && zmq_ctx_term(zmq->context) != 0)
+        assert(errno == EINTR);
+    gw__messenger_zmq_tend(post);
+    gw__messenger_zmq_drop_early(zmq);
+    for (unsigned node = 0; node < GW__MESSENGER_NODES; node++)
+        gw__reorder_queue_empty(zmq, node);
+    gw__messenger_near_close(zmq);
+    if (zmq->bell >= 0)
+        close(zmq->bell);
+    free(zmq);
+}
+
+/* ---- opening ---- */
+
+static const struct gw__messenger_ops ops = {
+    .know = zmq_know,
+    .forget = zmq_forget,
+    .send = gw__messenger_zmq_send,
+    .take = gw__messenger_zmq_take,
+    .tend = gw__messenger_zmq_tend,
+    .ready = gw__messenger_zmq_ready,
+    .sleep = gw__messenger_zmq_sleep,
+    .rouse = gw__messenger_zmq_rouse,
+    .close = zmq_close_post,
+};
+
+/* What is not known to be loopback is taken for the open network. */
+static enum gw_err check_exposure(const struct gw__messenger_config *config,
+                                  const char *interface, struct gw_error *why)
+{
+    static const char *const any[] = {"*", "0.0.0.0", "::", "[::]"};
+    for (size_t i = 0; i < sizeof any / sizeof *any; i++)
+        if (strcmp(interface, any[i]) == 0)
+            return gw_fail(why, GW_EINVAL,
+                           "name one interface, not \"%s\": peers must know "
+                           "where to connect",
+                           interface);
+    if (gw__zmq_is_loopback(interface) || config->key_file || config->insecure)
+        return GW_OK;
+    return gw_fail(why, GW_EINVAL,
+                   "%.60s is open to the network: give a key file, or allow it "
+                   "with --insecure",
+                   interface);
+}
+
+static enum gw_err
+choose_endpoint(const struct gw__messenger_config *config,
+                char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX],
+                struct gw_error *why)
+{
+    char interface[GW__HOST_MAX] = "127.0.0.1";
+    uint64_t name;
+    if (strcmp(config->wire, "ipc") == 0) {
+        enum gw_err err = gw__messenger_nonce(&name, why);
+        snprintf(endpoint, GW__CONTROL_CHANNEL_ENDPOINT_MAX,
+                 "ipc://@gradwire-post-%016llx", (unsigned long long)name);
+        return err;
+    }
+    enum gw_err err = GW_OK, open;
+    if (config->interface)
+        err = gw__address_own(config->interface, NULL, interface, why);
+    open = check_exposure(config, interface, why);
+    if (err || open)
+        return open ? open : err;
+    bool six = strchr(interface, ':') != NULL;
+    snprintf(endpoint, GW__CONTROL_CHANNEL_ENDPOINT_MAX,
+             six ? "tcp://[%.100s]:*" : "tcp://%.100s:*", interface);
+    return GW_OK;
+}
+
+static enum gw_err listen_at(struct gw__messenger_zmq *zmq,
+                             const char *endpoint, struct gw_error *why)
+{
+    size_t size = sizeof zmq->endpoint, fd_size = sizeof zmq->router_fd;
+    enum gw_err err = make_socket(zmq, true, endpoint, &zmq->router, why);
+    if (!err)
+        err = gw__accept_filter_open(zmq->context, zmq->router, endpoint,
+                                     zmq->secured, &zmq->gate, why);
+    if (err)
+        return err;
+    if (zmq_bind(zmq->router, endpoint) != 0)
+        return gw_fail(why, GW_EINVAL, "cannot listen at %s: %s", endpoint,
+                       zmq_strerror(errno));
+    if (zmq_getsockopt(zmq->router, ZMQ_LAST_ENDPOINT, zmq->endpoint, &size) !=
+            0 ||
+        zmq_getsockopt(zmq->router, ZMQ_FD, &zmq->router_fd, &fd_size) != 0)
+        return gw_fail_errno(why, "asking where %s is", endpoint);
+    return GW_OK;
+}
+
+static enum gw_err open_all(struct gw__messenger_zmq *zmq,
+                            const struct gw__messenger_config *config,
+                            struct gw_error *why)
+{
+    char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
+    enum gw_err err = choose_endpoint(config, endpoint, why);
+    if (!err && config->key_file) {
+        zmq->secured = true;
+        err = gw__zmq_key_read(config->key_file, &zmq->key, why);
+    }
+    if (err)
+        return err;
+    zmq->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (zmq->bell < 0)
+        return gw_fail_errno(why, "eventfd");
+    err = gw__zmq_context_new(1, 0, 0, &zmq->context, why);
+    if (!err)
+        err = listen_at(zmq, endpoint, why);
+    return err ? err : gw__messenger_near_open(zmq, why);
+}
+
+static void write_card(struct gw__messenger_zmq *zmq,
+                       const struct gw__messenger_config *config)
+{
+    struct card card = {.magic = CARD_MAGIC,
+                        .node = config->node,
+                        .token = config->token,
+                        .incarnation_high = config->incarnation_high,
+                        .incarnation_low = config->incarnation_low,
+                        .secured = zmq->secured};
+    gw__process_watch_self(&card.watch);
+    memcpy(card.endpoint, zmq->endpoint, sizeof card.endpoint);
+    memcpy(zmq->post.address.blob, &card, sizeof card);
+    zmq->post.address.bytes = sizeof card;
+}
+
+/* libzmq takes the memory of each large frame from malloc, and glibc maps and
+ * unmaps what is over 32 MiB at the most, and its threads' heaps when they are
+ * empty: every message would cost its page faults, which take longer than the
+ * copy (2.7 GB/s instead of 7.5). So nothing is mapped by itself, and heaps
+ * are kept: they grow by more than any heap of a thread (64 MiB) can lack. It
+ * holds for the whole process; the price is that it keeps up to as much memory
+ * as it once needed. */
+static void keep_large_blocks(void)
+{
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_TOP_PAD, 128 << 20);
+}
+
+enum gw_err gw__messenger_zmq_open(const struct gw__messenger_config *config,
+                                   struct gw__messenger **post,
+                                   struct gw_error *why)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct gw__messenger_zmq *zmq = calloc(1, sizeof *zmq);
+    if (!zmq)
+        return gw_fail(why, GW_ENOMEM, "%s", config->wire);
+    pthread_once(&once, keep_large_blocks);
+    zmq->post.ops = &ops;
+    zmq->bell = zmq->near_fd = -1;
+    zmq->early_end = &zmq->early;
+    zmq->wire = strcmp(config->wire, "ipc") == 0 ? "ipc" : "tcp";
+    zmq->mine = (struct gw__messenger_head){.to = (uint16_t)config->node,
+                                            .token = config->token,
+                                            .to_high = config->incarnation_high,
+                                            .to_low = config->incarnation_low};
+    enum gw_err err = open_all(zmq, config, why);
+    if (err) {
+        zmq_close_post(&zmq->post);
+        return gw_wrap(why, err, "%s", config->wire);
+    }
+    write_card(zmq, config);
+    *post = &zmq->post;
+    return GW_OK;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Receiving over ZeroMQ. The frames of a message:
+ *
+ *     which connection (of ROUTER) | head | part | ...
+ *
+ * libzmq delivers all of them or none. What is not exactly as its head says is
+ * refused as a whole. A large part stays in libzmq's message, which has a piece
+ * of memory of its own; a small one lies at any address in a common reading
+ * buffer, and is copied into the parcel.
+ */
+#include "messenger_zmq.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 256 }; /* a take: a flood of refused ones must not hold us */
+
+static void free_parcel(struct gw__message_in *released)
+{
+    struct gw__messenger_zmq_message *parcel =
+        (struct gw__messenger_zmq_message *)released;
+    for (unsigned i = 0; i < GW__MESSENGER_PARTS; i++) {
+        if (parcel->kept >> i & 1)
+            zmq_msg_close(&parcel->frames[i]);
+        free(parcel->moved[i]);
+    }
+    free(parcel);
+}
+
+struct gw__messenger_zmq_message *
+gw__messenger_zmq_message_new(const struct gw__messenger_head *head,
+                              size_t room)
+{
+    struct gw__messenger_zmq_message *parcel = malloc(sizeof *parcel + room);
+    if (!parcel)
+        return NULL;
+    parcel->base = (struct gw__messenger_message){
+        .parcel = {.from = head->from,
+                   .incarnation_high = head->from_high,
+                   .incarnation_low = head->from_low,
+                   .part_count = head->part_count,
+                   .free = free_parcel},
+        .sent_ns = head->sent_ns};
+    atomic_init(&parcel->base.parcel.holds, 1);
+    parcel->near = parcel->is_void = false;
+    parcel->session = head->session;
+    parcel->sequence = head->sequence;
+    parcel->kept = 0;
+    memset(parcel->moved, 0, sizeof parcel->moved);
+    return parcel;
+}
+
+void gw__messenger_zmq_drop(struct gw__messenger_zmq *zmq,
+                            struct gw__messenger_message *parcel)
+{
+    zmq->post.counts.dropped++;
+    gw__message_in_release(&parcel->parcel);
+}
+
+/* ---- frames ---- */
+
+static void skip_rest(void *router, bool more)
+{
+    zmq_msg_t frame;
+    while (more) {
+        zmq_msg_init(&frame);
+        more = zmq_msg_recv(&frame, router, ZMQ_DONTWAIT) >= 0 &&
+               zmq_msg_more(&frame);
+        zmq_msg_close(&frame);
+    }
+}
+
+/* For the small parts, which are copied. */
+static size_t room_of(const struct gw__messenger_head *head)
+{
+    size_t room = 0;
+    for (unsigned i = 0; i < head->part_count; i++)
+        if (head->bytes[i] <= GW__MESSENGER_SMALL_BYTES)
+            room += gw__messenger_padded(head->bytes[i]);
+    return room;
+}
+
+/* Where the part's bytes are to stay; NULL: no memory. */
+static const void *settle_part(struct gw__messenger_zmq_message *parcel,
+                               unsigned part, unsigned char *copy)
+{
+    zmq_msg_t *frame = &parcel->frames[part];
+    const void *data = zmq_msg_data(frame);
+    size_t bytes = zmq_msg_size(frame);
+    if (bytes > GW__MESSENGER_SMALL_BYTES && (uintptr_t)data % 8 == 0)
+        return data;
+    if (bytes > GW__MESSENGER_SMALL_BYTES)
+        copy = parcel->moved[part] = malloc(bytes);
+    if (copy && bytes > 0)
+        memcpy(copy, data, bytes);
+    parcel->kept &= ~(1U << part);
+    zmq_msg_close(frame);
+    return copy;
+}
+
+/* False: refused; *more: frames are left. */
+static bool read_parts(struct gw__messenger_zmq *zmq,
+                       struct gw__messenger_zmq_message *parcel,
+                       const struct gw__messenger_head *head, bool *more)
+{
+    unsigned char *copy = parcel->copies;
+    for (unsigned i = 0; i < head->part_count; i++) {
+        struct gw__messenger_part *part = &parcel->base.parcel.parts[i];
+        zmq_msg_init(&parcel->frames[i]);
+        parcel->kept |= 1U << i;
+        if (!*more ||
+            zmq_msg_recv(&parcel->frames[i], zmq->router, ZMQ_DONTWAIT) < 0)
+            return false;
+        *more = zmq_msg_more(&parcel->frames[i]);
+        part->bytes = zmq_msg_size(&parcel->frames[i]);
+        if (part->bytes != head->bytes[i])
+            return false;
+        part->data = settle_part(parcel, i, copy);
+        if (!part->data)
+            return false;
+        if (part->bytes <= GW__MESSENGER_SMALL_BYTES)
+            copy += gw__messenger_padded(part->bytes);
+        parcel->base.bytes += part->bytes;
+    }
+    return !*more;
+}
+
+static enum gw__arrival read_message(struct gw__messenger_zmq *zmq,
+                                     struct gw__messenger_zmq_message **read)
+{
+    zmq_msg_t frame;
+    struct gw__messenger_head head;
+    zmq_msg_init(&frame);
+    if (zmq_msg_recv(&frame, zmq->router, ZMQ_DONTWAIT) < 0)
+        return GW__ARRIVAL_NONE;
+    bool more = zmq_msg_more(&frame);
+    bool good = more && zmq_msg_recv(&frame, zmq->router, ZMQ_DONTWAIT) >= 0;
+    more = good && zmq_msg_more(&frame);
+    good = good &&
+           gw__messenger_head_read(zmq_msg_data(&frame), zmq_msg_size(&frame),
+                                   &zmq->mine, &head, NULL) == GW_OK;
+    zmq_msg_close(&frame);
+    *read = good ? gw__messenger_zmq_message_new(&head, room_of(&head)) : NULL;
+    if (*read && read_parts(zmq, *read, &head, &more))
+        return GW__ARRIVAL_CAME;
+    skip_rest(zmq->router, more);
+    if (*read)
+        gw__message_in_release(&(*read)->base.parcel);
+    zmq->post.counts.dropped++;
+    return GW__ARRIVAL_REFUSED;
+}
+
+/* ---- what comes early ---- */
+
+static struct gw__messenger_message *
+unlink_early(struct gw__messenger_zmq *zmq, struct gw__messenger_message **at)
+{
+    struct gw__messenger_message *parcel = *at;
+    *at = parcel->next;
+    if (!*at)
+        zmq->early_end = at;
+    zmq->early_count--;
+    zmq->early_bytes -= parcel->bytes;
+    return parcel;
+}
+
+static void keep_early(struct gw__messenger_zmq *zmq,
+                       struct gw__messenger_message *parcel)
+{
+    parcel->next = NULL;
+    *zmq->early_end = parcel;
+    zmq->early_end = &parcel->next;
+    zmq->early_count++;
+    zmq->early_bytes += parcel->bytes;
+    while (zmq->early && (zmq->early_count > GW__MESSENGER_EARLY_MESSAGES ||
+                          zmq->early_bytes > gw__messenger_early_bytes))
+        gw__messenger_zmq_drop(zmq, unlink_early(zmq, &zmq->early));
+}
+
+static bool is_known(const struct gw__messenger_zmq *zmq,
+                     const struct gw__message_in *parcel)
+{
+    return gw__messenger_knows(&zmq->post, parcel->from,
+                               parcel->incarnation_high,
+                               parcel->incarnation_low);
+}
+
+static bool is_former(const struct gw__messenger_zmq *zmq,
+                      const struct gw__message_in *parcel)
+{
+    const struct gw__messenger_zmq_peer *peer = &zmq->peers[parcel->from];
+    return peer->was_known && parcel->incarnation_high == peer->former_high &&
+           parcel->incarnation_low == peer->former_low;
+}
+
+/* Those of who is known by now go on. */
+static void admit_early(struct gw__messenger_zmq *zmq)
+{
+    struct gw__messenger_message **at = &zmq->early;
+    while (zmq->early_changed && *at) {
+        if (is_known(zmq, &(*at)->parcel))
+            gw__reorder_queue_add(
+                zmq, (struct gw__messenger_zmq_message *)unlink_early(zmq, at));
+        else
+            at = &(*at)->next;
+    }
+    zmq->early_changed = false;
+}
+
+void gw__messenger_zmq_welcome(struct gw__messenger_zmq *zmq, unsigned node)
+{
+    const struct gw__messenger_peer *peer = &zmq->post.peers[node];
+    struct gw__messenger_message **at = &zmq->early;
+    while (*at) {
+        const struct gw__message_in *parcel = &(*at)->parcel;
+        if (parcel->from == node &&
+            (parcel->incarnation_high != peer->incarnation_high ||
+             parcel->incarnation_low != peer->incarnation_low))
+            gw__messenger_zmq_drop(zmq, unlink_early(zmq, at));
+        else
+            at = &(*at)->next;
+    }
+    zmq->early_changed = zmq->early != NULL;
+}
+
+void gw__messenger_zmq_drop_early(struct gw__messenger_zmq *zmq)
+{
+    while (zmq->early)
+        gw__messenger_zmq_drop(zmq, unlink_early(zmq, &zmq->early));
+}
+
+/* ---- taking ---- */
+
+static void admit(struct gw__messenger_zmq *zmq,
+                  struct gw__messenger_zmq_message *parcel)
+{
+    const struct gw__message_in *shown = &parcel->base.parcel;
+    struct gw__messenger_zmq_peer *peer = &zmq->peers[shown->from];
+    if (is_known(zmq, shown)) {
+        if (peer->near == GW__MESSENGER_NEAR_SHUT)
+            peer->near = GW__MESSENGER_NEAR_HEARD;
+        gw__reorder_queue_add(zmq, parcel);
+    } else if (parcel->near || is_former(zmq, shown)) {
+        gw__reorder_queue_skip(zmq, parcel);
+    } else {
+        keep_early(zmq, &parcel->base);
+    }
+}
+
+static bool read_near(struct gw__messenger_zmq *zmq)
+{
+    struct gw__messenger_zmq_message *parcel;
+    enum gw__arrival arrival = gw__messenger_near_read(zmq, &parcel);
+    if (arrival == GW__ARRIVAL_CAME)
+        admit(zmq, parcel);
+    return arrival != GW__ARRIVAL_NONE;
+}
+
+static bool read_far(struct gw__messenger_zmq *zmq)
+{
+    struct gw__messenger_zmq_message *parcel;
+    enum gw__arrival arrival = read_message(zmq, &parcel);
+    if (arrival == GW__ARRIVAL_CAME) {
+        zmq->near_looked = zmq->near_fd < 0;
+        admit(zmq, parcel);
+    }
+    return arrival != GW__ARRIVAL_NONE;
+}
+
+/* A message of one road or the other, in turns; but after one of ZeroMQ the
+ * near road is read until it is empty. False: there is nothing. */
+static bool read_one(struct gw__messenger_zmq *zmq)
+{
+    if (!zmq->near_looked) {
+        zmq->near_looked = !read_near(zmq);
+        return true;
+    }
+    zmq->near_turn = !zmq->near_turn;
+    return zmq->near_turn ? read_near(zmq) || read_far(zmq)
+                          : read_far(zmq) || read_near(zmq);
+}
+
+struct gw__messenger_message *gw__messenger_zmq_take(struct gw__messenger *post)
+{
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    struct gw__messenger_message *parcel = NULL;
+    admit_early(zmq);
+    for (unsigned i = 0; i < TRIES && !parcel; i++) {
+        parcel = gw__reorder_queue_take(zmq);
+        if (!parcel && !read_one(zmq))
+            break;
+    }
+    return parcel ? parcel : gw__reorder_queue_take(zmq);
+}
