@@ -39,7 +39,7 @@ call() {
 # carry messages over it. The exceptions are the dispatchers, the checks of peers
 # and the substitute for a missing header.
 transports() {
-    lines '^(enum gw_err )?gw__[a-z_]+_open\(' --include='*.c' --exclude-dir=base |
+    lines '^(enum gw_err )?gw__[a-z_]+_open\(' --exclude='*.h' --exclude-dir=base |
         grep -E '^lib/wire/' | grep -vE '_none\.c|gw__(wire|messenger|accept_filter|peers)_open'
 }
 # Transports of messages through memory that two processes share.
