@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * See accept_filter.h. Three things happen at a gate with a key: the other has none at
- * all (another security mechanism), another key (what it says cannot be
- * opened), or is none of us (it does not speak ZMTP). They look the same from
- * here, and are told alike.
+ * Reports connections that a listening socket refused: see accept_filter.h.
  *
- * libzmq says that a handshake has failed, but not where the first bytes are
- * none of ZMTP's: such a connection has come and gone. It says of both which
- * descriptor that was, but not whose handshake has succeeded meanwhile. So who
- * has gone was a stranger if since it came nobody's has; where that is not so,
- * nobody knows, and all who are there are believed. (The order is the true one:
- * a context has one thread for its connections, unless it is told otherwise.)
+ * With a key, three kinds of connection fail: one with another security
+ * mechanism, one with another key, and one that does not speak ZMTP. They look
+ * alike in the monitor's events and are reported alike.
+ *
+ * libzmq reports a failed handshake, except when the first bytes are not ZMTP:
+ * then the connection is only accepted and disconnected. Those two events name
+ * the descriptor; the event of a successful handshake does not. So a connection
+ * that ends was a stranger's if no handshake has succeeded since it was
+ * accepted. Otherwise the two cannot be told apart, and all open connections
+ * count as members. (The events are in their true order: a context has one I/O
+ * thread unless configured otherwise.)
  */
 #include "accept_filter.h"
 
@@ -26,19 +28,20 @@
 
 enum { DESCRIPTORS = 4096 };
 
-/* Who has come, and may be a stranger. */
+/* Accepted connections that may be strangers, by descriptor. */
 struct newcomers {
     bool are[DESCRIPTORS];
-    unsigned count, succeeded; /* `succeeded` of them, whoever that was */
+    unsigned count,
+        succeeded; /* `succeeded` of them are members; unknown which */
 };
 
 struct gw__accept_filter {
     void *socket;  /* not owned */
-    void *monitor; /* of the thread, once that runs */
+    void *monitor; /* used by the thread once it runs */
     char endpoint[128];
     bool keyed, told;
     struct newcomers newcomers; /* with a key */
-    struct gw__peers peers;     /* without */
+    struct gw__peers peers;     /* without a key */
     pthread_t thread;
 };
 
@@ -54,10 +57,10 @@ enum {
 struct event {
     unsigned number; /* 0: the context has ended */
     uint32_t value;
-    char address[256]; /* where it was listened */
+    char address[256]; /* of the listening socket */
 };
 
-/* The rest of `part` is zeros. */
+/* Fills the rest of `part` with zeros. */
 static bool receive(void *monitor, void *part, size_t bytes)
 {
     int got;
@@ -68,7 +71,7 @@ static bool receive(void *monitor, void *part, size_t bytes)
     return got >= 0;
 }
 
-/* An event is its number and a value, then a frame with an address. */
+/* An event has two frames: its number and a value, then an address. */
 static struct event next_event(void *monitor)
 {
     unsigned char frame[6];
@@ -141,7 +144,7 @@ static void watch_keys(struct gw__accept_filter *gate,
     gate->told |= refused;
 }
 
-/* ---- without ---- */
+/* ---- without a key ---- */
 
 static void watch_users(struct gw__accept_filter *gate,
                         const struct event *event)
@@ -232,7 +235,7 @@ enum gw_err gw__accept_filter_open(void *context, void *socket,
     return GW_OK;
 }
 
-/* The end of the monitor is its last event, which ends the thread. */
+/* Stopping the monitor sends its last event, which ends the thread. */
 void gw__accept_filter_close(struct gw__accept_filter **opened)
 {
     struct gw__accept_filter *gate = *opened;

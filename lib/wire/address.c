@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which address of this host the others are to be told. The kernel knows: a
- * datagram socket that is connected to the rendezvous (nothing is sent) has the
- * address from which one goes there. On the host of the rendezvous itself that
- * may be a loopback address, which is of no use to others: then it is the one
- * address that is not, and if there are several, somebody has to say which.
+ * Chooses the address of this host that other hosts can reach. The kernel knows
+ * it: a datagram socket connected to the rendezvous (nothing is sent) is bound
+ * to the local address of that route. On the rendezvous host itself this may be
+ * a loopback address, which is useless to other hosts. Then the host's only
+ * non-loopback address is used; if there are several, the user must choose.
  */
 #include "address.h"
 
@@ -51,7 +51,7 @@ static void write_number(const struct sockaddr *address,
         number[0] = 0;
 }
 
-/* ---- those of this host ---- */
+/* ---- the addresses of this host ---- */
 
 static bool is_candidate(const struct ifaddrs *at, int family)
 {
@@ -63,8 +63,8 @@ static bool is_candidate(const struct ifaddrs *at, int family)
                : address->sa_family == family;
 }
 
-/* How many there are that others can reach, the first of them, and all as text:
- * "eth0 10.0.0.1, eth1 10.1.0.1". */
+/* Returns the number of addresses that other hosts can reach. `first` is the
+ * first of them; `all` lists them as text: "eth0 10.0.0.1, eth1 10.1.0.1". */
 static unsigned list_own(int family, char first[GW__HOST_MAX],
                          char all[GW__HOST_MAX])
 {
@@ -107,7 +107,7 @@ enum gw_err gw__address_only(const char *name, int family,
                    name, all);
 }
 
-/* ---- the way to a host ---- */
+/* ---- the route to a host ---- */
 
 /* "tcp://[::1]:80" -> "::1" and "80". */
 static bool split(const char *endpoint, char host[GW__HOST_MAX], char port[16])
@@ -116,7 +116,7 @@ static bool split(const char *endpoint, char host[GW__HOST_MAX], char port[16])
            sscanf(endpoint, "tcp://%200[^:]:%15[0-9*]", host, port) == 2;
 }
 
-/* The port is that of no service: a datagram socket is only connected to it. */
+/* The port does not matter: a datagram socket is only connected to it. */
 static enum gw_err look_up(const char *host, struct addrinfo **list,
                            struct gw_error *why)
 {
@@ -167,15 +167,15 @@ enum gw_err gw__address_towards(const char *endpoint, char number[GW__HOST_MAX],
     return err;
 }
 
-/* ---- what somebody has said ---- */
+/* ---- names and numbers given by the user ---- */
 
 static bool is_number(const char *host)
 {
     return strspn(host, "0123456789.") == strlen(host) || strchr(host, ':');
 }
 
-/* Of the version that is wanted, if the name has such a number. If any will do
- * it is version 4, which the controllers' log wants. */
+/* Prefers an address of the requested family. For any family this is IPv4,
+ * which the controllers' log needs. */
 static const struct addrinfo *prefer(const struct addrinfo *list, int family)
 {
     family = family == AF_UNSPEC ? AF_INET : family;
@@ -240,9 +240,9 @@ bool gw__address_is_near(const char *endpoint)
             strcmp(host, "localhost") == 0);
 }
 
-/* ---- and whether it is this host's ---- */
+/* ---- addresses of this host ---- */
 
-/* Of which version of IP the way to an endpoint is, as far as is known. */
+/* The IP version of the route to an endpoint; AF_UNSPEC if it is not known. */
 static int family_of(const char *towards)
 {
     char host[GW__HOST_MAX], port[16];
@@ -255,7 +255,7 @@ static int family_of(const char *towards)
     return family;
 }
 
-/* The first of an interface's. */
+/* The first address of the interface. */
 static bool find_interface(const char *name, int family,
                            char number[GW__HOST_MAX])
 {
@@ -272,7 +272,7 @@ static bool find_interface(const char *name, int family,
     return found;
 }
 
-/* Can one listen there? The kernel knows. */
+/* Can a socket be bound there? The kernel knows. */
 static bool is_own(const char *number)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM,

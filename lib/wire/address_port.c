@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Endpoints to listen at whose port may be any: a free one is chosen before the
- * socket is made, since a process tells it to others first. See address.h.
+ * Endpoints to listen at with any port. A free port is chosen before the socket
+ * is made, since a process sends its endpoint to others first. See address.h.
  */
 #include "address.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A port of this host that is free just now. */
+/* A port of this host that is free now. */
 static enum gw_err free_port(const char *host, unsigned *port,
                              struct gw_error *why)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sleeping on an epoll set for a time in nanoseconds. epoll_pwait2 knows them,
- * but is not everywhere; and the naps of a communicator that waits beside
- * another are shorter than a millisecond. And looking again and again before
- * one sleeps, for as long as that pays.
+ * Waiting on an epoll set with a timeout in nanoseconds. epoll_pwait2 has one,
+ * but not every kernel has epoll_pwait2, and a communicator that waits together
+ * with another one sleeps less than a millisecond at a time. Also the adaptive
+ * time to spin before a sleep.
  */
 #ifndef GW__EPOLL_H
 #define GW__EPOLL_H
@@ -27,8 +27,8 @@ static inline int gw__epoll_wait_ns(int ears, struct epoll_event *events,
     return count;
 }
 
-/* How long to look the next time: twice as long when something came meanwhile,
- * else half, from 1 to 50 us. */
+/* The next time to spin: doubled if something arrived while spinning, else
+ * halved; 1 to 50 us. */
 static inline uint64_t gw__epoll_next_spin(uint64_t spin_ns, bool paid)
 {
     enum { LEAST_NS = 1000, MOST_NS = 50 * 1000 };

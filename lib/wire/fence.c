@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The heavy half of fence.h. A child of fork registers for itself.
+ * The heavy fence of fence.h. A forked child registers itself.
  */
 #include "fence.h"
 
@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The process that has registered. */
+/* The pid of the process that has registered. */
 static _Atomic int registered;
 
 static bool membarrier(int command)

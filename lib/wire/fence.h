@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * Dekker's handshake between processes ("I changed it; do you sleep?" against
- * "I sleep; did you change it?") with its cost on the side that sleeps.
+ * "I sleep; did you change it?"), with its cost on the side that sleeps.
  *
- * Both sides store, fence, and load. Who changes things does so millions of
- * times a second, and a full fence waits each time until the line that it just
- * wrote has come over from the other core: without it a broadcast of 8 bytes
- * takes 53 ns instead of 60, a gather 53 instead of 66. Who sleeps has time. So
- * the waking side has a light fence, nothing but an order for the compiler, and
- * the sleeping side a heavy one, membarrier(2), which makes every running
+ * Both sides store, fence and load. The side that changes data does so millions
+ * of times a second, and a full fence waits each time until the cache line that
+ * was just written has arrived from the other core: without it a broadcast of 8
+ * bytes takes 53 ns instead of 60, a gather 53 instead of 66. The sleeping side
+ * has time. So the waking side has a light fence, a mere compiler barrier, and
+ * the sleeping side a heavy one: membarrier(2), which makes every running
  * thread of the registered processes execute a full fence.
  *
- * Where the kernel does not offer it, light fences are full ones. And a process
- * in which the heavy one fails cannot trust the light ones of others: it must
+ * Where the kernel does not offer it, light fences are full ones. A process
+ * whose heavy fence fails cannot rely on the light fences of others: it must
  * not sleep for long.
  */
 #ifndef GW__FENCE_H
@@ -32,7 +32,7 @@ static inline void gw__fence_light(bool registered)
         atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* False: the light fences of others may not have been enough. */
+/* False: the light fences of other processes may not have been enough. */
 bool gw__fence_heavy(void);
 
 #endif

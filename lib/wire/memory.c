@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Shared memory without names. A region is a memfd (or, when $GW_SHM_DIR names
- * a tmpfs such as /dev/shm, an unnamed O_TMPFILE there); peers of the same user
- * open it as /proc/PID/fd/FD. The kernel frees it with its last user, so that a
- * SIGKILL at any moment leaves nothing behind.
+ * a tmpfs such as /dev/shm, an unnamed O_TMPFILE there). Peers of the same user
+ * open it as /proc/PID/fd/FD. The kernel frees it with its last user, so a
+ * SIGKILL at any moment leaves nothing in the file system.
  *
- * Pages are reserved at once by fallocate: a full /dev/shm or memory limit is
+ * Pages are reserved at once by fallocate: a full /dev/shm or a memory limit is
  * an error here, not a SIGBUS in the middle of an all-reduce.
  */
 #include "memory.h"
@@ -26,7 +26,7 @@
 
 enum { PAGE_BYTES = 4096 };
 
-/* What gw_alloc gave out, in no order. `lock` guards all of it. */
+/* The regions of gw_alloc, unordered. `lock` guards all of it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gw__region *regions;
 static size_t region_count, region_capacity;
@@ -41,11 +41,11 @@ static int open_unnamed(const char **place)
         return open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     int fd = memfd_create("gradwire", MFD_CLOEXEC);
     if (fd >= 0)
-        (void)fchmod(fd, 0600); /* it is everybody's at first */
+        (void)fchmod(fd, 0600); /* created with mode 0777 */
     return fd;
 }
 
-/* fallocate that survives signals and tells by errno. */
+/* fallocate, restarted after signals; errno holds the error. */
 static int reserve(int fd, size_t bytes)
 {
     int err;
@@ -123,8 +123,8 @@ void *gw_alloc(size_t bytes, struct gw_error *why)
     return region.base;
 }
 
-/* Peers may keep it mapped for long, so its pages are given back here; but not
- * by a child that has inherited it. */
+/* Peers may keep the region mapped for long, so its pages are freed here, but
+ * not by a child that has inherited it. */
 static void give_pages_back(const struct gw__region *region)
 {
     if (region->base && region->pid == (int)getpid())
@@ -173,7 +173,7 @@ uint64_t gw__region_generation(void)
     return atomic_load_explicit(&generation, memory_order_acquire);
 }
 
-/* A file that is shorter than its name says is another one. */
+/* A file shorter than the expected size is a different file. */
 static enum gw_err map_whole(int fd, size_t bytes, void **base,
                              struct gw_error *why)
 {

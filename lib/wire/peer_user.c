@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * See peer_user.h. Of a connection over loopback both ends are in the kernel's
- * table of TCP sockets, the other one with the two addresses swapped, and the
- * table knows the user of each: one question, whatever its size.
+ * Finds the owner of a loopback connection: see peer_user.h. Both ends of such
+ * a connection are in the kernel's table of TCP sockets, the other end with the
+ * two addresses swapped. The table stores the user of each socket and is
+ * queried for one entry, whatever its size.
  *
- * Who asks has only the number of a descriptor that is another thread's, and
- * may long be closed, and given out again. So the number is copied first, by
- * one system call, onto a descriptor of our own, and all that follows is about
- * the connection that is held there: it is looked at only if it is TCP, over
- * loopback, and its own port is the one that is listened at, which no outgoing
- * connection has; its two ends are what is asked for; and it is shut down by
- * the copy. Whatever that number has become, nobody else is hit. The copy needs
- * no new descriptor, so who takes all of them does not escape; and it is
- * dropped at once, since a connection lives as long as its last copy.
+ * The caller has only the number of a descriptor of another thread. It may be
+ * closed already and the number reused. So it is first duplicated, by one
+ * system call, onto a descriptor of our own, and all further calls use the
+ * duplicate. It is examined only if it is TCP, over loopback, and its local
+ * port is the listening one, which no outgoing connection has. Its two ends are
+ * looked up, and shutdown is called on the duplicate. So no unrelated
+ * connection is harmed, whatever the number refers to now. The duplicate
+ * replaces an open descriptor, so a peer that exhausts the descriptors does not
+ * escape. It is closed at once, since a connection lives as long as its last
+ * descriptor.
  *
- * An end that nobody has is cut off, too. Either its process has closed it
- * (what arrived of it is still read), or it was never on this host: somebody
- * rewrites addresses, and lets others in to loopback. On older kernels an end
- * without a process counts as root's, hence the look at its inode. Only where
- * our own end is not in the table either, nothing can be known: the connection
- * is over, or the kernel has no such table.
+ * A connection whose other end has no owner is cut off, too. Either its process
+ * has closed it (data that arrived before is still read), or it was never on
+ * this host, since address translation lets other hosts in to loopback. On
+ * older kernels a socket without a process has user 0, hence the check of its
+ * inode. If our own end is not in the table either, nothing can be concluded:
+ * the connection is over, or the kernel has no such table.
  *
- * What a foreigner sent until then has been read: as much as goes through in
- * the moment between two threads, and what the socket's buffer holds. That
- * bounds memory, but may be a whole message: where nobody else may say anything
- * at all, there must be a key.
+ * The data that a foreign process has sent until then has been read: what
+ * passes in the moment between two threads, and what fits the socket's buffer.
+ * That bounds memory, but it may be a whole message. Where no other user may
+ * send anything at all, a key is needed.
  */
 #include "peer_user.h"
 
@@ -61,8 +63,8 @@ void gw__peers_close(struct gw__peers *peers)
     *peers = (struct gw__peers){-1, -1};
 }
 
-/* The kernel answers before send returns. It may find who listens there
- * instead, who has no other end. */
+/* The kernel answers before send returns. It may return the listening socket
+ * instead, which has no other end. */
 bool gw__peers_find(const struct gw__peers *peers, int family,
                     const struct inet_diag_sockid *ends, uid_t *user)
 {
@@ -79,7 +81,7 @@ bool gw__peers_find(const struct gw__peers *peers, int family,
     struct {
         struct nlmsghdr head;
         struct inet_diag_msg found;
-    } answer; /* what else it tells is cut off */
+    } answer; /* the rest is truncated */
     if (send(peers->table, &question, sizeof question, 0) !=
             (ssize_t)sizeof question ||
         recv(peers->table, &answer, sizeof answer, MSG_DONTWAIT) !=

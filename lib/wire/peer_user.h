@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whose process is at the other end of a TCP connection over loopback: a port
- * without a key is for its own user, as an ipc path is, and for root.
+ * The user of the process at the other end of a TCP connection over loopback. A
+ * port without a key is open to its own user, as an ipc path is, and to root.
  */
 #ifndef GW__PEER_USER_H
 #define GW__PEER_USER_H
@@ -12,30 +12,31 @@
 #include <sys/types.h>
 
 struct gw__peers {
-    int table; /* the kernel's, of all TCP sockets (sock_diag(7)); -1: none */
-    int hand;  /* holds a connection while it is looked at */
+    int table; /* sock_diag(7), the kernel's table of TCP sockets; -1: none */
+    int hand;  /* duplicates a connection while it is examined */
 };
 
-enum { GW__PEERS_FILES = 2 }; /* that it opens */
+enum { GW__PEERS_FILES = 2 }; /* opened by it */
 
 enum gw__peer {
-    GW__PEER_ONE_OF_US, /* or nobody can know */
+    GW__PEER_ONE_OF_US, /* or it cannot be known */
     GW__PEER_FOREIGN,
     GW__PEER_GONE /* no process of this host has that end (any more) */
 };
 
-/* A kernel without the table is no error: then all are let in. */
+/* A kernel without the table is not an error: all peers are accepted then. */
 GW_MUST_CHECK enum gw_err gw__peers_open(struct gw__peers *peers,
                                          struct gw_error *why);
 void gw__peers_close(struct gw__peers *peers);
 
-/* The user of the socket with these ends, its own first. False: there is none,
- * or no process has it. */
+/* Finds the user of the socket with these ends, its own end first. False: there
+ * is no such socket, or no process has it. */
 bool gw__peers_find(const struct gw__peers *peers, int family,
                     const struct inet_diag_sockid *ends, uid_t *user);
 
-/* Who has come to `port` by this descriptor, which may be closed by now, or
- * another's. Whoever is not one of us is cut off; `user` is the foreign one. */
+/* Checks the connection that `port` accepted as this descriptor, which may be
+ * closed already or reused. A peer that is foreign or gone is cut off; `user`
+ * is set for a foreign one. */
 enum gw__peer gw__peers_receive(struct gw__peers *peers, int descriptor,
                                 unsigned port, uid_t *user);
 

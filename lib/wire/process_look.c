@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Looking at a process; see process_look.h. A thread that is runnable, and has
- * neither run nor been put on a CPU since the look before, has waited since
- * then, or almost; its schedstat says so only when the wait is over.
+ * Examines a process through /proc: see process_look.h. A thread that is
+ * runnable and has neither run nor been scheduled since the previous look has
+ * been waiting (almost) since then; its schedstat counts a wait only when it is
+ * over.
  */
 #include "process_look.h"
 
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An older look says nothing of the present silence. */
+/* An older look is too old to explain the present silence. */
 static const uint64_t old_ns = 1000000000;
 
 bool gw__process_watch_read(const char *path, char *text, size_t room)
@@ -30,8 +31,8 @@ bool gw__process_watch_read(const char *path, char *text, size_t room)
     return length > 0;
 }
 
-/* State letter and start time (fields 3 and 22 of proc(5)'s stat); the name
- * before them is in parentheses and may hold anything. */
+/* State letter and start time: fields 3 and 22 of proc(5)'s stat. The name
+ * before them is in parentheses and may contain anything. */
 static bool take_stat(const char *text, char *state, unsigned long long *start)
 {
     const char *rest = strrchr(text, ')');
@@ -51,7 +52,7 @@ bool gw__process_watch_stat(uint32_t pid, char *state,
            take_stat(text, state, start);
 }
 
-/* To who must not see it a process looks as if it were not there. */
+/* Where /proc hides a process, it looks as if it did not exist. */
 static bool is_gone(uint32_t pid)
 {
     return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
@@ -120,7 +121,8 @@ static uint64_t wait_of(const struct gw__thread_seen *now,
     return waited_ns < since_ns ? waited_ns : since_ns;
 }
 
-/* Replaces the threads of the look before; returns their longest wait. */
+/* Replaces the threads of the previous look; returns the longest wait of one.
+ */
 static uint64_t look_at_threads(struct gw__process_watch_look *look,
                                 uint64_t since_ns)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watching processes through pidfds; see process_watch.h. A pid may have been given to
- * another process since its owner announced it, so the start time is compared
- * after the pidfd is open: from then on the pidfd means that very process.
+ * Watches processes through pidfds: see process_watch.h. A pid may have been
+ * reused since its owner announced it, so the start time is compared after the
+ * pidfd is open: from then on the pidfd refers to that very process.
  *
- * Kernels before 5.3 and some sandboxes have no pidfd_open. There the same
- * facts are read from /proc at each poll: dearer, and nobody is woken by them.
+ * Kernels before 5.3 and some sandboxes lack pidfd_open. There each poll reads
+ * the same facts from /proc, which costs more and cannot wake a sleeper.
  */
 #include "process_look.h"
 
@@ -25,7 +25,7 @@ struct gw__process_watch_entry {
     struct gw__process_watch_id id;
 };
 
-/* One boot of one kernel, and one set of pids in it. */
+/* Hash of the kernel's boot id and the pid namespace. */
 static uint64_t host_id(void)
 {
     char boot[64];
@@ -119,8 +119,8 @@ enum gw_err gw__process_watch_add(struct gw__process_watch *watch,
     return GW_OK;
 }
 
-/* A copy of the pidfd in a forked child would keep it in the epoll set, so it
- * is taken out by name. */
+/* A forked child's copy of the pidfd would keep it in the epoll set, so it is
+ * removed explicitly. */
 static int ended_by_pidfd(struct gw__process_watch *watch)
 {
     struct epoll_event event;

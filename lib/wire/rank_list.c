@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of missing ranks, as many as fit; see rank_list.h.
+ * Lists missing ranks, as many as fit: see rank_list.h.
  */
 #include "rank_list.h"
 
@@ -21,7 +21,7 @@ void gw__rank_list(const bool *here, unsigned size,
         int more = snprintf(names + length, sizeof names - length, "%s%u",
                             named ? ", " : "", r);
         if (named + 1 < missing || length + (size_t)more >= sizeof names)
-            names[length] = 0; /* did not fit; nor shall a later one */
+            names[length] = 0; /* no room: none after it is named */
         else {
             length += (size_t)more;
             named++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who did not come, as a person would say it.
+ * A readable list of the missing ranks.
  */
 #ifndef GW__RANK_LIST_H
 #define GW__RANK_LIST_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See seal.h. The manager of libipsec-mb holds no more than which of its
- * functions fit this processor, so one serves all threads.
+ * See seal.h. The manager of libipsec-mb holds only the functions chosen for
+ * this processor, so one serves all threads.
  */
 #include "seal.h"
 

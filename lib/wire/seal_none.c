@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sealing where libipsec-mb was not found: the Makefile compiles either this
- * file or seal.c. Bodies then go through CURVE as all else does.
+ * Sealing without libipsec-mb: the Makefile compiles either this file or
+ * seal.c. Large bodies then go through CURVE like all other data.
  */
 #include "seal.h"
 
@@ -23,7 +23,7 @@ void gw__seal_free(struct gw__seal **seal)
     *seal = NULL;
 }
 
-/* Without a seal there is no pass. */
+/* Never reached: there is no seal to begin with. */
 
 void gw__seal_begin(const struct gw__seal *seal, bool opens, uint32_t from,
                     uint64_t number, const void *bound, size_t bound_bytes,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The wires by name. To add one: its opener in wire.h, and a line here.
+ * The wires by name. To add one: declare its opener in wire.h and add a line
+ * here.
  */
 #include "wire.h"
 
