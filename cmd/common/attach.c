@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Opening a run, and asking it. Requests are numbered ("id"), and an answer
- * brings the number back: one that comes after its asker gave up is not taken
- * for the answer to the next question.
+ * Opening a run and sending it requests. Requests are numbered ("id"), and the
+ * answer repeats the number. So a late answer is not taken for the answer to
+ * the next request.
  */
 #include "common/attach/attach_parts.h"
 
@@ -24,10 +24,10 @@
 enum { LOOK_MS = 100, LINGER_MS = 200, ANSWER_MAX = 64 << 20 };
 #define HELLO_NS UINT64_C(10000000000)
 
-/* ---- is anybody there? ---- */
+/* ---- is the supervisor alive? ---- */
 
 /* Any user may take an abstract name that is free again, or copy the folder of
- * a run. */
+ * a run. So the peer's user is checked. */
 static enum gw_err check_user(int fd, const char *run, struct gw_error *why)
 {
     struct ucred peer;
@@ -124,7 +124,7 @@ enum gw_err attach_connect(struct attach *attach, int type,
     return GW_OK;
 }
 
-/* Who it is that answers, and where its events are. */
+/* Reads the supervisor's process id and the endpoint of its events. */
 static enum gw_err greet(struct attach *attach, struct gw_error *why)
 {
     json_t *answer = NULL, *data;
@@ -214,7 +214,7 @@ static enum gw_err send_request(struct attach *attach, json_t *request,
                     : GW_OK;
 }
 
-/* The answer that we wait for, if it is here. */
+/* The answer to the current request, if it has arrived. */
 static json_t *take_answer(struct attach *attach)
 {
     zmq_msg_t message;
@@ -235,7 +235,7 @@ static json_t *take_answer(struct attach *attach)
     return answer;
 }
 
-/* Before it has said who it is there is no pidfd. */
+/* There is no pidfd before the answer to hello. */
 static bool is_dead(const struct attach *attach)
 {
     return attach->pidfd < 0
@@ -251,7 +251,7 @@ static enum gw_err await(struct attach *attach, uint64_t deadline_ns,
         {.fd = attach->pidfd, .events = ZMQ_POLLIN},
     };
     for (;;) {
-        bool dead = is_dead(attach); /* what it said before still counts */
+        bool dead = is_dead(attach); /* its last answers still count */
         *answer = take_answer(attach);
         if (*answer)
             return GW_OK;

@@ -1,61 +1,61 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Talking to a run. A run belongs to one supervisor process; ringctl, ringtop
- * and whoever else wants to, attach to it, and do nothing else. A run has a
- * name and a directory, $GRADWIRE_RUNS/NAME (default: runs/NAME), in which
+ * The protocol of a run. A run belongs to one supervisor process; ringctl,
+ * ringtop and other clients only attach to it. A run has a name and a
+ * directory, $GRADWIRE_RUNS/NAME (default: runs/NAME), with these files:
  *
- *     endpoint      where the supervisor listens (abstract ipc: no file of its
- *                   own; only the same user gets in)
- *     run.json      command, seed, versions, when it began
- *     events.jsonl  what `record` wrote
- *     summary.json  how it ended
- *     log           what its processes had to say
+ *     endpoint      the supervisor's endpoint (abstract ipc: has no file;
+ *                   admits only the same user)
+ *     run.json      command, seed, versions, start time
+ *     events.jsonl  written by `record`
+ *     summary.json  the result
+ *     log           the output of its processes
  *
- * `runs/latest` is a link to the newest. A run whose supervisor is gone says so
- * by not answering the first knock: its end is a matter of record then.
+ * `runs/latest` is a link to the newest. If the supervisor is gone, the first
+ * connection fails, and summary.json has the result.
  *
- * Requests and answers are JSON objects over ZeroMQ, one answer a request:
+ * Requests and answers are JSON objects over ZeroMQ, one answer per request:
  *
  *     {"verb": "kill", "role": "worker", "node": 2}
  *     {"code": 0, "text": "node 2 was killed: epoch 2, ring 0 1 3", "epoch": 2}
  *
- * `code` is an enum gw_err; `text` one sentence, also when all is well; what a
- * verb returns beside that is in "data". Verbs and their fields ("role" is
- * "worker" when not given, else "server" or "controller"; controllers count
- * from 0, and -1 is the one that leads):
+ * `code` is an enum gw_err; `text` is one sentence, also on success. Other
+ * results of a verb are in "data". Verbs and their fields ("role" is "worker"
+ * when not given, else "server" or "controller"; controllers count from 0, and
+ * -1 is the leader):
  *
  *     hello                        data: {run, pid, version, events}
  *     status                       data: below
  *     add     count, role
  *     kill    role, node           stop pause resume restart drain likewise;
- *                                  restart also starts one that has ended
- *     slow    role, node, ns       extra time a step; of a server: a message;
- *                                  0: none
+ *                                  restart also starts an ended one
+ *     slow    role, node, ns       extra time per step, or, of a server,
+ *                                  per message; 0: none
  *     link    from, to, fields     of delay_us jitter_us rate loss_ppm down;
- *                                  "both": true for both ways; data: the rule
+ *                                  "both": true for both ways; data: the link
  *                                  from, to: a worker's number, or {role,
  *                                  node}
  *     cut     left, right          arrays of {role, node}
  *     heal
- *     pace    ns                   every chunk takes so long; 0: none
+ *     pace    ns                   extra time per chunk; 0: none
  *     train   model, file, options work for an idle run (run/supervisor.h)
- *     snapshot directory, timeout_ns  of parameter servers, a whole path
- *     mode    mode, timeout_ns     of parameter servers, from the next unit on
+ *     snapshot directory, timeout_ns  of parameter servers; a full path
+ *     mode    mode, timeout_ns     of parameter servers; from the next unit on
  *     wait    condition, timeout_ns
  *     expect  condition
  *     record  file, on             file null: the run's own
  *     down
  *
- * A request about node -1 waits while no controller leads, for timeout_ns or,
- * at most and when it does not say, 5 s.
+ * A request about node -1 waits while no controller leads: for timeout_ns, but
+ * at most 5 s, which is also the default.
  *
- * The supervisor also publishes events: raw struct gw_event records, several a
- * message, behind a first frame "c" (SEND, APPLY, WAIT: chunk by chunk;
+ * The supervisor also publishes events: raw struct gw_event records, several per
+ * message, after a first frame "c" (SEND, APPLY, WAIT: chunk by chunk;
  * PASS_BEGIN, PASS_END: pass by pass) or "e" (all others). Nodes send chunk
- * events only while somebody subscribes to them or a recording is on.
+ * events only while they have subscribers or a recording is on.
  *
- * A run that is only looked at (announce.h) knows hello and status; it refuses
- * all else with GW_ENOTSUP.
+ * A read-only run (announce.h) answers hello and status, and refuses all other
+ * verbs with GW_ENOTSUP.
  *
  * status:
  *   {"run", "state": "idle"|"training"|"done"|"parked"|"ended", "seed",
@@ -75,7 +75,7 @@
  *    "result": null | {"train_loss", "train_accuracy", "steps",
  *                      "data_epochs", "digest", "seconds"}}
  *
- * A run of parameter servers has these, too ("nodes" in links and recoveries
+ * A run of parameter servers also has these ("nodes" in links and recoveries
  * are numbers of the library: worker i is i, server i is 32 + i, controller i
  * is 63 - i; "names" are "server 0" and so on):
  *   {"model", "clock", "replicas", "replicas_wanted", "slots_lost",
@@ -98,11 +98,11 @@
  *               "staleness": [units, ...], "done"},
  *    "curve": [{"data_epoch", "units", "samples", "right", "loss",
  *               "seconds", "row_writes", "row_writes_lost"}],
- *              what was learnt from, by data epoch
+ *              the training, by data epoch
  *    "result": {..., "test_loss", "test_accuracy", "quality": "accuracy" |
  *               "rmse" | "first", "train_quality", "test_quality"}}
  *
- * A run that is only looked at has these, and what its tool says beside:
+ * A read-only run has these and the members that its tool adds:
  *   {"run", "tool", "command", "version", "seed", "pid" of the tool,
  *    "state": "running"|"ended", "verbs": ["hello", "status"], "alive", "step",
  *    "events_dropped", "nodes": [],
@@ -118,12 +118,12 @@
 
 struct attach;
 
-/* The folder of the runs, and of the run `name` (NULL: latest); GW_EUNREACH
- * when there is none. */
+/* The folder of all runs, and the folder of the run `name` (NULL: the latest);
+ * GW_EUNREACH when there is none. */
 void attach_folder(char *out, size_t room);
 GW_MUST_CHECK enum gw_err attach_directory(const char *name, char *out,
                                            size_t room, struct gw_error *why);
-/* `name` NULL: the latest. GW_EUNREACH: there is no such run, or it has ended
+/* `name` NULL: the latest. GW_EUNREACH: an unknown run, or one that has ended
  * ("run tiger has ended; start one by: ringctl up 4"). */
 GW_MUST_CHECK enum gw_err attach_open(const char *name, struct attach **attach,
                                       struct gw_error *why);
@@ -131,12 +131,12 @@ void attach_close(struct attach **attach);
 const char *attach_run(const struct attach *attach);
 
 /* Steals `request`; `timeout_ns` 0: no limit. GW_OK with the answer, whatever
- * its code is; GW_ETIMEOUT; GW_EUNREACH: the supervisor has died meanwhile;
+ * its code; else GW_ETIMEOUT, GW_EUNREACH when the supervisor dies meanwhile;
  * GW_EINTR after Ctrl-C. */
 GW_MUST_CHECK enum gw_err attach_ask(struct attach *attach, json_t *request,
                                      uint64_t timeout_ns, json_t **answer,
                                      struct gw_error *why);
-/* The same; an answer with a code is an error here, too. */
+/* The same, but an answer with an error code is returned as this error. */
 GW_MUST_CHECK enum gw_err attach_do(struct attach *attach, json_t *request,
                                     uint64_t timeout_ns, json_t **answer,
                                     struct gw_error *why);
@@ -148,13 +148,13 @@ GW_MUST_CHECK enum gw_err attach_status(struct attach *attach,
 /* Begins the event stream; with chunks or without. */
 GW_MUST_CHECK enum gw_err attach_listen(struct attach *attach, bool chunks,
                                         struct gw_error *why);
-/* GW_OK with an event; GW_PENDING at `deadline_ns` or after a signal;
- * GW_ECLOSED: the run has ended. */
+/* GW_OK with an event. GW_PENDING at `deadline_ns` or after a signal.
+ * GW_ECLOSED when the run has ended. */
 GW_MUST_CHECK enum gw_err attach_event(struct attach *attach,
                                        uint64_t deadline_ns,
                                        struct gw_event *event,
                                        struct gw_error *why);
-/* Readable when it is worth asking for an event. */
+/* Readable when attach_event may have an event. */
 int attach_fd(const struct attach *attach);
 
 #endif

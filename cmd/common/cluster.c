@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What --topo names, see cluster.h: a word becomes the text of a topology.
+ * The value of --topo (cluster.h): a word becomes the text of a topology.
  */
 #include "cluster.h"
 

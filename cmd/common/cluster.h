@@ -8,8 +8,8 @@
 
 #include <gradwire/topology.h>
 
-/* NULL: one rack of `ranks` hosts. Cards of such a rack and of fabrics carry
- * 1 GiB a second and take 5 us. */
+/* NULL: one rack of `ranks` hosts. The NICs of such a rack and of fabrics have
+ * 1 GiB/s and a latency of 5 us. */
 GW_MUST_CHECK enum gw_err cluster_get(const char *word, unsigned ranks,
                                       struct gw_topology **topology,
                                       struct gw_error *why);

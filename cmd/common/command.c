@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One run of a tool, from argv to the exit status; a shell's lines go the same
- * way as the words of argv.
+ * One run of a tool, from argv to the exit status. The lines of a shell take
+ * the same way as the words of argv.
  *
- * The command line is walked twice. The first walk knows the options of all
- * commands and looks at no value; it finds the command wherever it stands, what
- * -o says (so that an error about another option comes out in that format), and
- * whether help was asked for. The second walk knows the command, assigns the
- * values and collects the operands. Read on in words.c, options.c, help.c; how
- * a command is found by its name is in find.c.
+ * The command line is read twice. The first pass knows the options of all
+ * commands and checks no value. It finds the command wherever it is, the output
+ * format (so that an error about another option is printed in that format), and
+ * whether help was requested. The second pass knows the command, assigns the
+ * values and collects the operands. Read on in words.c, options.c, help.c;
+ * find.c finds a command by its name.
  */
 #include "internal.h"
 #include "key.h"
@@ -39,7 +39,7 @@ static const char *survey(int count, char **list)
         if (item.kind != ITEM_OPTION)
             continue;
         if (item.spec->target == &common.output) {
-            struct gw_error ignored; /* the second walk reports it */
+            struct gw_error ignored; /* the second pass reports it */
             if (option_assign(item.spec, item.typed, item.value, &ignored))
                 continue;
         }
@@ -167,8 +167,8 @@ static bool is_file(const char *word)
            access(word, F_OK) == 0;
 }
 
-/* Sets the_command: to the one that is named, or to what runs unnamed; to NULL
- * when there is none for no words. */
+/* Sets the_command: to the named command, or to the one that runs unnamed; to
+ * NULL when there are no words and no such command. */
 static enum gw_err choose(const char *name, int count,
                           const struct command *unnamed, struct gw_error *why)
 {
@@ -230,8 +230,8 @@ int tool_line(int count, char **words)
     int status = dispatch(count, words, NULL);
     progress("%s", "");
     status = output_finish(status);
-    complaint_clear(); /* it has been told, in full */
-    options_restore(); /* `words` may go */
+    complaint_clear(); /* it was printed in full */
+    options_restore(); /* `words` may be freed now */
     the_command = caller;
     return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One table of commands and options a tool, from which come the parser, help,
- * "did you mean", shell completion and the check that the man page is complete.
+ * One table of commands and options per tool. The parser, the help, "did you
+ * mean", shell completion and the completeness check of the man page all come
+ * from it.
  */
 #ifndef COMMAND_H
 #define COMMAND_H
@@ -11,7 +12,7 @@
 enum option_kind {
     OPTION_FLAG,     /* bool */
     OPTION_UNSIGNED, /* unsigned */
-    OPTION_COUNT,    /* unsigned, from 1 on: 0 is for what was not said */
+    OPTION_COUNT,    /* unsigned, at least 1; 0 means not given */
     OPTION_BYTES,    /* uint64_t; takes K M G */
     OPTION_DURATION, /* uint64_t nanoseconds; takes us ms s */
     OPTION_REAL,     /* double */
@@ -20,8 +21,8 @@ enum option_kind {
     OPTION_SEED      /* uint64_t; a number, or "random" */
 };
 
-/* One option. `target` is where the value goes; the default is what is there
- * before parsing. */
+/* One option. `target` receives the value; its value before parsing is the
+ * default. */
 struct option_spec {
     const char *name; /* "ranks", without dashes */
     char letter;      /* 'n', or 0 */
@@ -37,16 +38,16 @@ struct command {
     const char *operands; /* "ALGO|FILE.plan", as in help; NULL: none */
     const char *help;     /* one line */
     const char *examples; /* two or three lines, shown first by --help */
-    const struct option_spec *options; /* ends with name == NULL; beside the
-                                          common ones */
+    const struct option_spec *options; /* in addition to the common ones; ends
+                                          with name == NULL */
     unsigned operands_min, operands_max;
-    bool program;  /* the first operand is one, and what follows is its own */
+    bool program;  /* the first operand is a program, the rest its arguments */
     bool computes; /* holds nothing but memory: see computing_begin */
     /* Returns the exit status. */
     int (*run)(int operand_count, char **operands);
 };
 
-/* A word that people will try, and what to do instead: "use wait COND". */
+/* A word that users will try, and the right command: "use wait COND". */
 struct absent {
     const char *name, *instead;
 };
@@ -55,17 +56,17 @@ struct tool {
     const char *name; /* "collrun" */
     const char *summary;
     const struct command *const *commands; /* NULL-terminated */
-    /* Instead of commands: the tool does one thing, whose name is the tool's
-     * and is not typed. `help` and `completion` are there all the same. */
+    /* Instead of commands: the tool has one command with the tool's own name,
+     * which is not typed. `help` and `completion` still exist. */
     const struct command *only;
-    /* Beside commands: what runs when no command is named, or a file is: a
-     * shell, which runs commands by tool_line. Then commands may be cut short
-     * as long as it is clear which is meant. */
+    /* In addition to commands: runs when no command is named, or when a file
+     * is. It is a shell that runs commands by tool_line. Command names may then
+     * be abbreviated as long as they are unambiguous. */
     const struct command *shell;
-    const struct option_spec *options; /* of all its commands, or NULL; ends
+    const struct option_spec *options; /* for all its commands, or NULL; ends
                                           with name == NULL */
-    /* A flag that asks something of its own, and the command that answers when
-     * none is named; its own operands need not be there then. Or NULL. */
+    /* A flag that is a request of its own, and the command that handles it when
+     * none is named. The command's operands are optional then. Or NULL. */
     const bool *question;
     const struct command *answer;
     const struct absent *absent; /* or NULL; ends with name == NULL */
@@ -83,17 +84,17 @@ struct common_options {
 };
 extern struct common_options common;
 
-/* Parses, dispatches and returns the exit status. Options may stand before or
- * after operands and before the command; "--" ends them. -h is short help,
- * --help is long, `help CMD` too; --version; `completion bash|zsh|fish` prints
- * a completion script. A typo gets a suggestion and status 64. */
+/* Parses, dispatches and returns the exit status. Options are allowed before
+ * and after operands and before the command; "--" ends them. -h is short help,
+ * --help and `help CMD` are long. `completion bash|zsh|fish` prints a
+ * completion script. A typo gets a suggestion and status 64. */
 int tool_main(const struct tool *tool, int argc, char **argv);
 
 /* For a shell: runs one more command of the tool, as if it had been typed
- * alone, and returns its exit status. Options have the values that they had
- * when the first line began (so what was told to the shell holds for all), and
- * its output is a document of its own. A command may call it, too, when it has
- * copied its options. `words` need not outlive the call. */
+ * alone, and returns its exit status. Options start with their values from the
+ * first command line, so an option given to the shell holds for all lines. The
+ * output is a separate document. A command may also call it once it has copied
+ * its options. `words` need not outlive the call. */
 int tool_line(int count, char **words);
 /* Of the tool, then help and completion; NULL past the last. */
 const struct command *command_at(unsigned index);
@@ -110,48 +111,45 @@ const struct option_spec *command_options(const struct command *command,
 /* "collrun: SENTENCE" on stderr, in red on a terminal; returns the exit status
  * of error->code. */
 int complain(const struct gw_error *error);
-/* The same with a sentence of one's own. */
+/* The same with another sentence. */
 int complain_with(enum gw_err code, const char *format, ...) GW_PRINTF(2, 3);
-/* What the library notices beside all calls (gw_notice_to) is said on stderr.
- */
+/* Prints the library's notices (gw_notice_to) on stderr. */
 void notices_on_stderr(void);
-/* From now on complaints are not said, only counted: another process says what
- * there is to say. */
+/* From now on complaints are counted, not printed: another process reports
+ * them. */
 void complain_quietly(void);
-/* This process is one rank of an engine's: a loss of others, or being told to
- * end, is a reason to be started again, which exit status 75 asks for
+/* This process is one rank of an engine. When it loses other ranks or is asked
+ * to end, it should be started again, which exit status 75 requests
  * (EX_TEMPFAIL of sysexits). */
 void exit_for_engine(void);
 /* The exit status that `code` ends this tool with. */
 int exit_status(enum gw_err code);
-/* The first error that was complained of, or NULL: what output_end is told
- * when a command goes on after one. */
+/* The first error complained of, or NULL: the error for output_end when a
+ * command continues after one. */
 const struct gw_error *complaint(void);
-/* What goes wrong from now on did so at `place`: "FILE:3", which is said before
- * the sentence; NULL: at none. Returns the place before. */
+/* Errors from now on have occurred at `place`, "FILE:3", which is printed
+ * before the sentence; NULL: no place. Returns the previous place. */
 const char *complain_at(const char *place);
 
 /* True when colour may be used on `fd`: a terminal, NO_COLOR unset, TERM not
- * dumb, or as --color says. */
+ * dumb; --color overrides. */
 bool color_on(int fd);
-/* Progress for a person: one line on a terminal's stderr, overwritten; nothing
- * when stderr is no terminal. An empty line clears it. */
+/* Progress for a person: one line on stderr, overwritten; nothing when stderr
+ * is not a terminal. An empty line clears it. */
 void progress(const char *format, ...) GW_PRINTF(1, 2);
 
-/* The signal, set by SIGINT and SIGTERM once tool_main runs; commands that take
- * long look at it and end with what they have, marked partial, and status 130.
- */
+/* The signal, set by SIGINT and SIGTERM once tool_main runs. Long commands
+ * check it and end with a partial result, marked as such, and status 130. */
 extern volatile int interrupted;
 /* This signal sets it, too, unless it is ignored. */
 void interrupt_by(int number);
-/* A terminal that is closed and its Ctrl-\ set it, too: for commands that would
- * leave something behind, as a run or a screen. */
+/* Hanging up the terminal and Ctrl-\ set it, too: for commands that would leave
+ * a run or a changed screen. */
 void interrupt_by_terminal(void);
-/* Until computing_end the process holds nothing but memory: no child, no file
- * that is half written, no terminal in another mode. Then SIGINT and SIGTERM
- * end it with a valid document and status 130 wherever it is, if it has not
- * soon ended by itself. Not to be nested; a shell's lines are never computing.
- */
+/* Until computing_end the process holds nothing but memory: no child, no
+ * half-written file, no terminal in another mode. SIGINT and SIGTERM then end
+ * it anywhere, with a valid document and status 130, unless it soon ends by
+ * itself. Does not nest. The lines of a shell are never computing. */
 void computing_begin(void);
 void computing_end(void);
 /* Called before the process ends by a second Ctrl-C: must be safe in a signal

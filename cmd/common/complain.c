@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Errors for a person, on stderr. What they quote may be anything, so it is
- * made visible here, for all of them. The first one is kept: output.c puts it
- * into the document when the output is JSON.
+ * Errors for a person, on stderr. Quoted text may contain any bytes and is made
+ * visible here, for all callers. The first error is kept: output.c puts it into
+ * the document when the output is JSON.
  */
 #include "common/text/visible.h"
 #include "internal.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Ctrl-C for commands that only compute, read and print. They hold nothing but
- * memory, so they may end wherever they are: in a loop of the library, which
- * knows no signals, in the reading of a large file, in a write to a pipe that
- * is not read. A thread waits for the signal. It leaves the command some time
- * to end by itself with what it has; then it closes the document on stdout and
- * ends the process.
+ * memory, so they may end anywhere: in a loop of the library, which knows no
+ * signals, while reading a large file, or in a write to a pipe that is not
+ * read. A thread waits for the signal. It leaves the command some time to end
+ * with a partial result. Then it closes the document on stdout and ends the
+ * process.
  *
  *     signal --> PATIENCE --> no more rows; document closed --> exit status 130
  *                             not within LAST: exit status 130 all the same
  *
- * What the command prints meanwhile: rows are whole, because the thread ends
- * the document between two of them (output.c). Blocking calls are restarted,
- * since a write that was interrupted would lose a part of a row.
+ * Rows printed meanwhile are whole, because the thread ends the document
+ * between two rows (output.c). Blocking calls are restarted, since an
+ * interrupted write would lose a part of a row.
  */
 #include "internal.h"
 
@@ -29,9 +29,10 @@ enum { PATIENCE_MS = 400, LAST_MS = 400, STACK_BYTES = 256 << 10 };
 
 static sem_t woken; /* by a signal, and by computing_end */
 static pthread_t watcher;
-static bool begun; /* known to the thread of the command only */
+static bool begun; /* used by the command's thread only */
 static atomic_bool computing, ending;
-/* Held while it is decided who ends: the command, or the watcher. */
+/* Held while the command and the watcher decide which of them ends the process.
+ */
 static pthread_mutex_t decision = PTHREAD_MUTEX_INITIALIZER;
 
 static void on_alarm(int number)
@@ -40,7 +41,7 @@ static void on_alarm(int number)
     _exit(gw_err_exit(GW_EINTR));
 }
 
-/* Also when the lock of stdout, or a reader of it, does not come. */
+/* Also when the lock of stdout is not free or its reader does not read. */
 static void exit_within(long ms)
 {
     struct sigaction action = {.sa_handler = on_alarm};
@@ -59,7 +60,7 @@ static _Noreturn void end_here(void)
     _exit(status);
 }
 
-/* Until the patience is over, or the command. */
+/* Waits until the patience is over or the command has ended. */
 static void be_patient(void)
 {
     struct timespec end;
@@ -88,7 +89,7 @@ static void *watch(void *unused)
     return unused;
 }
 
-/* Signals are for the other threads. */
+/* Signals are delivered to other threads. */
 static bool start_watcher(void)
 {
     sigset_t all, before;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the options are without being told. An option's default is what lies in
- * its target before the command line is parsed; a shell parses many, so it
- * keeps what was there and gives it back before each.
+ * The default values of options. An option's default is the value of its target
+ * before the command line is parsed. A shell parses many lines, so it keeps
+ * these values and restores them before each line.
  */
 #include "internal.h"
 

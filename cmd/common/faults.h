@@ -20,13 +20,13 @@ struct rank_faults {
     unsigned count;
 };
 
-/* What one rank and one step are called: "stage" and "step". */
+/* The words for one rank and one step: "stage" and "step". */
 struct fault_words {
     const char *rank, *step;
 };
 
-/* Adds what `text` says. GW_EINVAL: it says nothing, or a rank or step beyond
- * so many. */
+/* Adds the faults in `text`. GW_EINVAL: a syntax error, or a rank or step out
+ * of range. */
 GW_MUST_CHECK enum gw_err
 faults_parse(const char *text, const struct fault_words *words, unsigned ranks,
              unsigned steps, struct rank_faults *faults, struct gw_error *why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The commands of the tool, and which of them a word means: its name or, in a
- * tool with a shell, the beginning of it. Whoever writes something else is told
- * what would have been right.
+ * Finding a command by a word: by its name or, in a tool with a shell, by an
+ * unambiguous beginning of it. For any other word the error names the valid
+ * ones.
  */
 #include "internal.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Help in two lengths, drawn from the command table: -h fits a small terminal,
- * --help begins with examples and leaves nothing out. On a terminal no word is
- * broken at its edge.
+ * --help begins with examples and is complete. On a terminal, lines break
+ * between words.
  */
 #include "internal.h"
 
@@ -23,7 +23,7 @@ static void heading(FILE *file, const char *text)
     fprintf(file, "\n%s%s:%s\n", bold(file, true), text, bold(file, false));
 }
 
-/* Prints each line of `text` behind two blanks. */
+/* Prints each line of `text`, indented by two blanks. */
 static void indented(FILE *file, const char *text)
 {
     while (text && *text) {
@@ -39,8 +39,8 @@ static int room_of(FILE *file)
     return isatty(fd) ? terminal_columns(fd) : INT_MAX;
 }
 
-/* The words of `text`, the first in `column`, in lines of `room` columns; the
- * others begin behind `indent` blanks. */
+/* Prints the words of `text` in lines of `room` columns. The first word starts
+ * at `column`; further lines are indented by `indent`. */
 static void put_words(FILE *file, const char *text, int column, int indent,
                       int room)
 {

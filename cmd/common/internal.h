@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the files of cmd/common share among themselves. command.c tells the
- * story of a tool's run; read it first.
+ * Shared by the files of cmd/common. command.c describes a tool's run; read it
+ * first.
  */
 #ifndef COMMON_INTERNAL_H
 #define COMMON_INTERNAL_H
@@ -18,14 +18,15 @@ extern const struct command *the_command; /* NULL until it is known */
 
 extern const struct command command_help, command_completion;
 
-/* Is it the tool itself: its name is not typed? */
+/* Is it the tool's only command, whose name is not typed? */
 bool command_unnamed(const struct command *command);
-/* What is typed to run it: "collrun plan"; writes and returns `out`. */
+/* The words that a user types to run it: "collrun plan". Writes and returns
+ * `out`. */
 const char *command_typed(const struct command *command, char out[96]);
 
 /* ---- options (options.c) ---- */
 
-/* What `--help` and its like asked for, before any value is looked at. */
+/* Requests such as `--help`, found before any value is checked. */
 struct asked {
     bool help_long, help_short, version;
     bool question; /* the tool's */
@@ -39,9 +40,9 @@ extern const struct option_spec common_specs[];
 GW_MUST_CHECK enum gw_err option_assign(const struct option_spec *spec,
                                         const char *typed, const char *text,
                                         struct gw_error *why);
-/* "4", or "" where there is no default worth a word. */
+/* "4", or "" where the default is not worth printing. */
 void option_default(const struct option_spec *spec, char out[64]);
-/* Keeps the values of all options, if none are kept yet; gives them back. */
+/* Keeps the values of all options, if none are kept yet; restores them. */
 void options_keep(void);
 void options_restore(void);
 
@@ -52,7 +53,7 @@ enum item_kind {
     ITEM_OPERAND,
     ITEM_OPTION,
     ITEM_UNKNOWN,  /* no such option */
-    ITEM_NO_VALUE, /* an option at the end that wants one */
+    ITEM_NO_VALUE, /* a last option without its value */
     ITEM_UNWANTED  /* --flag=value */
 };
 
@@ -64,17 +65,17 @@ struct item {
     bool by_letter;
 };
 
-/* Steps through the words of a command line. `command` NULL: the options of
- * all commands are known, which is how the command is found behind them. */
+/* Steps through the words of a command line. `command` NULL: the options of all
+ * commands are known, so that the command is found after them. */
 struct words {
     int count;
     char **list;
     const struct command *command;
     int next;
-    const char *cluster; /* letters left of "-vn4" */
+    const char *cluster; /* the rest of a cluster such as "-vn4" */
     bool options_ended;  /* by "--", or by the name of a program */
     unsigned operands;
-    bool program; /* the second operand is one */
+    bool program; /* the second operand is a program */
 };
 enum item_kind words_next(struct words *words, struct item *item);
 
@@ -85,32 +86,34 @@ void help_command(FILE *file, const struct command *command, bool in_full);
 
 /* ---- the rest ---- */
 
-/* Writes what is buffered. It waits for a reader until SIGINT or SIGTERM comes;
- * after that it drops what still has no room 200 ms later. */
+/* Writes the buffered output. It waits for the reader until SIGINT or SIGTERM
+ * comes. After that, output for which there is no room within 200 ms is
+ * dropped. */
 void output_flush(FILE *file); /* output_flush.c */
 
 void signals_catch(void); /* interrupt.c */
-/* computing.c: whether computing_begin holds; a signal has come (safe in its
- * handler); returns never once the watcher ends the process. */
+/* computing.c: is computing_begin in effect? The second function is called when
+ * a signal has come and is safe in its handler. The third does not return once
+ * the watcher ends the process. */
 bool computing_now(void);
 void computing_wake(void);
 void computing_yield(void);
 void complaint_clear(void); /* complain.c */
-/* Of the terminal at `fd`; 80 if it does not say. (terminal.c) */
+/* The width of the terminal at `fd`; 80 if unknown. (terminal.c) */
 int terminal_columns(int fd);
 
-/* When the command has returned: closes a document that is still open, or, if
- * none was begun and the format is JSON, writes one that says what went wrong.
- * Returns the exit status, which a full disk may change. (output.c) */
+/* After the command has returned: closes a document that is still open. If none
+ * was begun and the format is JSON, writes one that contains the error. Returns
+ * the exit status, which a full disk may change. (output.c) */
 int output_finish(int status);
 /* For the watcher of computing.c: closes the document between two rows, or
- * writes one that says that it was interrupted. Nothing can be printed
- * afterwards. */
+ * writes one that reports the interruption. No output is possible afterwards.
+ */
 void output_cut(void);
 
 /* ---- open files (files.c) ---- */
 
-/* As many as the hard limit allows. */
+/* Raises the soft limit of open files to the hard limit. */
 void files_allow(void);
 
 #endif

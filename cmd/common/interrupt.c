@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Ctrl-C once: the command is asked to end with what it has. Twice: at once.
- * What comes within a quarter of a second is one: timeout(1) signals a process
- * and then the group that it is in. A command that only computes ends wherever
- * it is: computing.c.
+ * One Ctrl-C asks the command to end with a partial result. A second one ends
+ * it at once. Signals within a quarter of a second count as one: timeout(1)
+ * signals a process and then its group. A command that only computes may end
+ * anywhere: computing.c.
  */
 #include "internal.h"
 
@@ -30,8 +30,8 @@ static void on_signal(int number)
     computing_wake();
 }
 
-/* Without SA_RESTART what blocks comes back and looks; what only computes is
- * ended from outside. */
+/* Without SA_RESTART, blocking calls return and the caller checks the flag. The
+ * watcher ends a command that only computes. */
 void interrupt_by(int number)
 {
     struct sigaction action = {.sa_handler = on_signal}, before;

@@ -16,7 +16,7 @@
 
 enum { KEY_TEXT = 41 }; /* Z85, with its end */
 
-/* Nothing half-written stays. */
+/* Leaves no half-written file. */
 static enum gw_err write_key(const char *path, struct gw_error *why)
 {
     char public_key[KEY_TEXT], secret_key[KEY_TEXT];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The key of a cluster, for all tools: which file it is in, and making a new
- * one. It is one key for all processes (CURVE): whoever has the file is let in,
- * so it is to be copied to each host, and nowhere else.
+ * The key of a cluster, for all tools: its file, and making a new one. All
+ * processes share one key (CURVE). Whoever has the file is admitted, so it
+ * should be copied to each host and nowhere else.
  */
 #ifndef KEY_H
 #define KEY_H
 
 #include "command.h"
 
-/* For the options of a command whose processes speak with each other. */
+/* For the options of a command whose processes communicate. */
 extern const char *key_given;
 /* clang-format off */
 #define KEY_OPTION                                                             \
@@ -18,15 +18,15 @@ extern const char *key_given;
      "accepted. Default: $GRADWIRE_KEY.",                                      \
      NULL}
 /* clang-format on */
-/* The file that --key has named, else $GRADWIRE_KEY, else NULL: no key. */
+/* The file that --key names, else $GRADWIRE_KEY, else NULL: no key. */
 const char *key_file(void);
-/* Does that command take a key? Then the file is right, or why says what is
- * wrong with it (GW_EDATA): said before anything is begun or printed. */
+/* If the command takes a key, checks its file before anything is started or
+ * printed. GW_EDATA with the reason in `why`. */
 GW_MUST_CHECK enum gw_err key_check(const struct command *command,
                                     struct gw_error *why);
 
-/* What `ringctl keygen` and `psnode key` do with their one operand: a file that
- * only its owner may read; one that is there already stays as it is. */
+/* `ringctl keygen` and `psnode key`: writes the key into the file of the one
+ * operand, readable by its owner only. An existing file is not changed. */
 int key_make(int operand_count, char **operands);
 
 #endif

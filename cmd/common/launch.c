@@ -2,23 +2,23 @@
  *
  * The supervisor: forks n ranks, reads their pipes, waits for all of them.
  *
- * Under an engine the ranks are processes of other supervisors, too. Rank 0's
- * supervisor hears them over sockets (launch_far.c) and starts only its own;
- * such a rank has ended when its socket is closed.
+ * Under an engine, other supervisors have ranks, too. Rank 0's supervisor hears
+ * those over sockets (launch_far.c) and starts only its own rank. A remote rank
+ * has ended when its socket is closed.
  *
  *     running --(a rank dies or fails)--> closing: 600 ms for the others to
- *        |                                say what they saw, then SIGKILL
+ *        |                                report, then SIGKILL
  *        |------(Ctrl-C, SIGTERM)-------> stopping: SIGTERM to all, 500 ms,
  *        |                                then SIGKILL; Ctrl-C again: at once
- *        |------(all told a result)-----> leaving: 10 s to exit
+ *        |------(all gave a result)-----> leaving: 10 s to exit
  *        '------(a rank is silent)------> it is killed; 200 ms for the others
  *
  * In each state the end is the same: every child has been waited for. SIGINT,
- * SIGTERM and SIGCHLD are blocked for the duration and read from a signalfd, so
- * that one poll sees pipes and signals and nothing can slip in between.
+ * SIGTERM and SIGCHLD are blocked meanwhile and read from a signalfd, so that
+ * one poll sees pipes and signals and no event is missed in between.
  *
- * It forks before any thread or ZeroMQ context exists in this process; the
- * library is used by the children only. Read on in launch_rank.c.
+ * It forks before any thread or ZeroMQ context exists in this process; only the
+ * children use the library. Read on in launch_rank.c.
  */
 #include "common/launch/launch_parts.h"
 
@@ -33,14 +33,14 @@
 
 enum {
     CLOSING_MS = 600,
-    SILENT_MS = 200, /* the silence itself has taken long enough */
+    SILENT_MS = 200, /* the silence itself has already taken long */
     STOPPING_MS = 500,
-    DRAINING_MS = 10000, /* under an engine, which has its own patience */
-    LEAVING_MS = 10000,  /* much memory on a busy machine takes its time */
+    DRAINING_MS = 10000, /* under an engine, which has its own limit */
+    LEAVING_MS = 10000,  /* freeing much memory on a busy machine is slow */
     LOOK_MS = 10
 };
 
-/* SIGKILL to all in `ms`, unless that is decided for earlier already. */
+/* Sends SIGKILL to all in `ms`, unless that is due earlier already. */
 static void end_within(struct supervisor *s, uint64_t ms)
 {
     uint64_t at = gw_now_ns() + ms * 1000000;
@@ -48,7 +48,7 @@ static void end_within(struct supervisor *s, uint64_t ms)
         s->kill_at_ns = at;
 }
 
-/* Is the run over when this rank is? */
+/* Does the end of this rank end the run? */
 static bool matters(const struct supervisor *s, unsigned rank)
 {
     return rank == 0 || !s->launch->expendable;
@@ -68,7 +68,7 @@ static void far_ended(struct supervisor *s, unsigned rank)
         end_within(s, CLOSING_MS);
 }
 
-/* A program may have started others; they are of its group. */
+/* A program may have started other processes, which are in its group. */
 static void signal_child(struct supervisor *s, unsigned rank, int signal)
 {
     pid_t pid = s->endings[rank].pid;
@@ -109,7 +109,7 @@ static bool serves(const struct supervisor *s, unsigned rank)
     return rank + s->launch->servers >= s->launch->ranks;
 }
 
-/* The ranks that they served have ended. */
+/* Ends the servers: the ranks that used them have ended. */
 static void dismiss_servers(struct supervisor *s)
 {
     for (unsigned i = 0; i < s->launch->ranks; i++)
@@ -167,7 +167,7 @@ static enum gw_err take_frames(struct supervisor *s, unsigned rank,
     return code;
 }
 
-/* A rank that writes nonsense is not listened to any more, and ends the run. */
+/* A rank that sends invalid frames is disconnected and ends the run. */
 static void refuse(struct supervisor *s, unsigned rank,
                    const struct gw_error *why)
 {
@@ -179,7 +179,7 @@ static void refuse(struct supervisor *s, unsigned rank,
     end_within(s, 0);
 }
 
-/* Reads once what `rank` has written; false when there is no more for now. */
+/* Reads once from `rank`; false when there is no more for now. */
 static bool listen_to(struct supervisor *s, unsigned rank)
 {
     struct child *child = &s->children[rank];
@@ -204,7 +204,8 @@ static bool ended_well(const struct ending *ending)
            WEXITSTATUS(ending->status) == 0;
 }
 
-/* A program has no last word but its status; whom it leaves behind must go. */
+/* The only result of a program is its exit status. The processes it started are
+ * killed. */
 static void bury_program(struct supervisor *s, unsigned rank)
 {
     struct ending *ending = &s->endings[rank];
@@ -222,7 +223,7 @@ static void bury_program(struct supervisor *s, unsigned rank)
     }
 }
 
-/* Waits for whoever has ended; what they wrote before is still heard. */
+/* Waits for the ranks that have ended, and reads the rest of their pipes. */
 static void reap(struct supervisor *s, int flags)
 {
     for (unsigned i = 0; i < s->launch->ranks; i++) {
@@ -264,7 +265,7 @@ static int poll_timeout_ms(const struct supervisor *s)
     return look_ms >= 0 && look_ms < kill_ms ? look_ms : kill_ms;
 }
 
-/* Who has told a result owes nothing more. */
+/* A rank that has given its result owes no further signs of life. */
 static void look_for_silence(struct supervisor *s)
 {
     attention_look(&s->attention, gw_now_ns());
@@ -292,7 +293,8 @@ static void look(struct supervisor *s)
         end_within(s, 0);
 }
 
-/* One of us has called from afar; who comes twice is left. */
+/* A remote rank has connected. A second connection of the same rank is closed.
+ */
 static void welcome(struct supervisor *s, unsigned rank, int fd,
                     const struct ending *ending)
 {
@@ -314,7 +316,7 @@ static void answer_callers(struct supervisor *s)
         welcome(s, rank, fd, &ending);
 }
 
-/* Who comes from afar, and who has come. */
+/* The listening socket and the callers that have not sent hello yet. */
 static nfds_t poll_callers(struct supervisor *s, struct pollfd *polls)
 {
     polls[0] = (struct pollfd){.fd = s->far_fd, .events = POLLIN};
@@ -352,7 +354,7 @@ static void wait_and_serve(struct supervisor *s)
     look(s);
 }
 
-/* Until every child that was started has been waited for. */
+/* Runs until every started child has been waited for. */
 static void supervise(struct supervisor *s)
 {
     while (s->ended < s->started) {
@@ -379,7 +381,7 @@ static enum gw_err run(struct supervisor *s, struct gw_error *why)
     if (s->error.code)
         return gw_fail(why, s->error.code, "%s", s->error.text);
     if (placed && s->heard_afar && s->endings[placed->config.rank].told)
-        complain_quietly(); /* rank 0 knows, too, and says it for all */
+        complain_quietly(); /* rank 0 reports it for all */
     return verdict_of(s->endings, s->launch->expendable ? 1 : s->launch->ranks,
                       rank_name(s->launch), why);
 }
@@ -394,11 +396,11 @@ enum gw_err launch_run(const struct launch *launch, struct gw_error *why)
             "the number of ranks must be from 1 to %d on this host, not %u",
             RANKS_MAX, launch->ranks);
     assert(launch->rank_main || launch->program);
-    fflush(NULL); /* else each child holds a copy of what is not written yet */
+    fflush(NULL); /* else each child inherits unwritten output */
     if (launch->placed)
         complain_at(NULL); /* from here on sentences name the rank themselves */
     enum gw_err code = supervisor_init(&s, launch, why);
-    if (!code && interrupted) /* before the signals were ours */
+    if (!code && interrupted) /* a signal before signals_take */
         code = gw_fail(why, GW_EINTR, "interrupted");
     if (!code)
         code = run(&s, why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The options that every command has, and turning the text of a value into what
- * the command reads. Each kind of value says itself what it would have liked.
+ * The options common to all commands, and the conversion of option values. The
+ * error of each kind of value names the valid values.
  */
 #include "internal.h"
 

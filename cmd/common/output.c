@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The one writer of stdout. It keeps the document that is open, the notes, and
- * the promise that the document ends well: whatever a command forgets to close,
- * `output_finish` closes. How a format looks is in output_FORMAT.c.
+ * The one writer of stdout. It keeps the open document and its notes, and
+ * guarantees a valid end: `output_finish` closes any document that a command
+ * leaves open. Each format is in output_FORMAT.c.
  */
 #include "common/output/output_format.h"
 #include "internal.h"
@@ -18,7 +18,7 @@ static const double digits_end = 1e15;
 static FILE *target;
 static struct output *open_document;
 static unsigned documents;
-static bool finished; /* all that a command of one process prints */
+static bool finished; /* a command of one process has printed all */
 
 static const struct output_format *const formats[] = {
     &output_table, &output_json, &output_jsonl, &output_csv};
@@ -211,7 +211,7 @@ bool output_has_field(const struct output *output, const char *name)
     return false;
 }
 
-/* A document without rows that says what went wrong. */
+/* A document without rows that contains the error. */
 static void write_failure(void)
 {
     char title[96];
@@ -228,7 +228,7 @@ static void write_failure(void)
     fputs("}\n", file);
 }
 
-/* Not by output_end: nobody may hold the file any more. */
+/* Does not use output_end, because the lock may never become free. */
 void output_cut(void)
 {
     FILE *file = target ? target : stdout;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a command prints on stdout, behind one table of functions: table (drawn
- * by libsmartcols), json, jsonl, csv. The same field names in all. The document
- * is valid at any end: rows are objects of "rows", and `output_end` closes it
- * with the notes, also after a failure or Ctrl-C.
+ * The output of a command on stdout, through one table of functions: table
+ * (drawn by libsmartcols), json, jsonl, csv. All have the same field names. The
+ * document is valid at any end: rows are objects of "rows", and `output_end`
+ * closes it with the notes, also after a failure or Ctrl-C.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
@@ -41,13 +41,13 @@ GW_MUST_CHECK enum gw_err output_begin(const char *title, const char *format,
  * is complete, each column as wide as its content. Other formats are not
  * affected. */
 void output_collect(struct output *output);
-/* Before the first row: what the table can do without on a terminal that is
- * narrower than it: "entropy queued" leaves out `entropy` first, then `queued`,
- * and then columns from the right, as many as need be. A last line names them.
- * Nothing is left out with -v, nor where stdout is no terminal. `names` must
- * live as long as the document. */
+/* Before the first row: the columns that the table can omit on a narrow
+ * terminal. "entropy queued" omits `entropy` first, then `queued`, then columns
+ * from the right, as many as necessary. A last line names them. Nothing is
+ * omitted with -v or where stdout is not a terminal. `names` must live as long
+ * as the document. */
 void output_spare(struct output *output, const char *names);
-/* One value a field. */
+/* One value per field. */
 void output_row(struct output *output, const union value *values);
 /* A fact about the whole document: "seed": 1. Before the first row: above it;
  * later: below. In the table a line that begins with "# "; in jsonl and csv

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where a tool stands, and what --explain-env says about it.
+ * The place of this process in an engine's job, and --explain-env.
  */
 #include "placed.h"
 
@@ -48,7 +48,7 @@ static const char *mode_of(const struct gw_place *place)
 static enum gw_err configure(struct placed *placed, const char **wire,
                              struct gw_error *why);
 
-/* By which address the others would reach this rank, or why that is not known.
+/* The address at which other ranks would reach this rank, or why it is unknown.
  */
 static void explain_interface(struct output *output, struct placed *placed)
 {
@@ -116,7 +116,7 @@ static void be_silent(void)
     close(nowhere);
 }
 
-/* What the environment does not say about the network, the options do. */
+/* Options complete the environment's settings of the network. */
 static enum gw_err configure(struct placed *placed, const char **wire,
                              struct gw_error *why)
 {
@@ -136,8 +136,8 @@ static enum gw_err configure(struct placed *placed, const char **wire,
     return err;
 }
 
-/* It says it for all; but an engine that sees one process fail may end the
- * others at once, so that it must not be the second. */
+/* Rank 0 reports for all. But an engine that sees one process fail may end the
+ * others at once, so this process must not be the second to end. */
 static void leave_it_to_rank_0(void)
 {
     const struct timespec time_to_speak = {.tv_nsec = 300 * 1000000};
@@ -177,7 +177,7 @@ enum gw_err placed_begin(unsigned *ranks, unsigned ranks_default,
     static const struct placed none;
     *found = NULL;
     placed = none;
-    if (placed_options.interface) /* rank 0 may have to tell it to others */
+    if (placed_options.interface) /* rank 0 may have to send it to others */
         setenv("GW_INTERFACE", placed_options.interface, 1);
     if (!placed_options.alone || placed_options.explain) {
         enum gw_err err = gw_place_here(&placed.place, why);

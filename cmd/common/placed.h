@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Tools under an engine: when mpirun, srun, torchrun or Kubernetes has started
- * the ranks (gradwire/place.h), each process is one of them, and rank 0 alone
- * prints. Commands that can be so take these options and ask placed_begin
+ * the ranks (gradwire/place.h), each process is one of them, and only rank 0
+ * prints. Commands that support this take these options and call placed_begin
  * first.
  */
 #ifndef PLACED_H
@@ -20,7 +20,7 @@ struct placed {
 
 struct placed_options {
     bool alone, explain, insecure;
-    bool all_print; /* not only rank 0; for a command to set */
+    bool all_print; /* not only rank 0; set by a command */
     const char *interface;
 };
 extern struct placed_options placed_options;
@@ -39,16 +39,16 @@ extern struct placed_options placed_options;
      "Address or interface of this host for ranks on other hosts.", NULL}
 /* clang-format on */
 
-/* The value of --ranks before it is said. */
+/* The value of --ranks when it is not given. */
 enum { RANKS_UNSAID = INT32_MAX };
 
-/* Looks where this process stands. Alone: *placed is NULL, and *ranks and *wire
+/* Finds the place of this process. Alone: *placed is NULL, and *ranks and *wire
  * get their defaults (`ranks_default`, "shm") where they are RANKS_UNSAID or
- * NULL. Under
- * an engine *placed is one of its ranks, *ranks how many it has started, *wire
- * "shm" or, between hosts, "tcp"; from then on only rank 0 prints. After
- * --explain-env, which is done, GW_PENDING: there is no more to do.
- * GW_EINVAL: half a place, or --ranks says another number. */
+ * NULL. Under an engine, *placed is the place of this rank, *ranks the number
+ * of ranks that the engine has started, and *wire "shm" or, between hosts,
+ * "tcp". From then on only rank 0 prints. GW_PENDING: --explain-env has been
+ * handled, and nothing is left to do. GW_EINVAL: an incomplete place, or a
+ * different --ranks. */
 GW_MUST_CHECK enum gw_err placed_begin(unsigned *ranks, unsigned ranks_default,
                                        const char **wire,
                                        const struct placed **placed,

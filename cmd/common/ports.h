@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Ports on loopback for controllers, which speak to each other over TCP by
- * addresses that all of them know before any has begun; one that is restarted
- * comes back to its own. So that the kernel gives such a port to nobody else
- * meanwhile, it is held: by a socket that is bound and never listens, with
- * SO_REUSEADDR, as the controller's has, too. socket(7): then both may be
- * bound.
+ * Ports on loopback for controllers. They communicate over TCP by addresses
+ * that all of them know before any has started, and a restarted one returns to
+ * its own. Each port is held meanwhile, so that the kernel assigns it to no
+ * other process: a socket is bound to it and never listens, with SO_REUSEADDR,
+ * which the controller's socket has, too. socket(7): both may then be bound.
  */
 #ifndef PORTS_H
 #define PORTS_H
@@ -19,8 +18,8 @@ struct ports {
     int fds[PORTS_MAX];
 };
 
-/* `count` of them, all different: "127.0.0.1:PORT" each. Whatever comes of it,
- * they are to be let go. */
+/* `count` of them, all different: "127.0.0.1:PORT" each. They must be released
+ * on failure, too. */
 GW_MUST_CHECK enum gw_err ports_hold(struct ports *ports, char raft[][32],
                                      unsigned count, struct gw_error *why);
 void ports_let_go(struct ports *ports);

@@ -47,7 +47,7 @@ void signals_release(struct signal_file *file)
     sigprocmask(SIG_SETMASK, &file->before, NULL);
 }
 
-/* Asked for first, then looked whether it was in time. */
+/* Requests the signal first, then checks that the parent still lives. */
 bool process_follow(pid_t parent, int number)
 {
     prctl(PR_SET_PDEATHSIG, number);

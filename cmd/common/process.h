@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What every parent of processes needs: signals as something to poll, children
- * that die with it, and how they ended. Which children there are, and what
- * their ends mean, the parent knows: launch.c of ranks, run/supervisor of the
- * members of a run, announce.c of its one.
+ * For every parent of processes: signals that can be polled, children that die
+ * with the parent, and the description of their end. The children themselves
+ * and the meaning of their ends are the parent's matter: launch.c for ranks,
+ * run/supervisor for the members of a run, announce.c for its one process.
  */
 #ifndef PROCESS_H
 #define PROCESS_H
@@ -13,8 +13,8 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* SIGINT, SIGTERM and SIGCHLD come out of a file, one after the other, so one
- * poll sees them and all else, and nothing can slip in between. */
+/* Reads SIGINT, SIGTERM and SIGCHLD from a file, one after the other, so that
+ * one poll sees them and all other files and misses none in between. */
 struct signal_file {
     int fd;          /* -1: not taken */
     sigset_t before; /* the mask until then */
@@ -22,12 +22,12 @@ struct signal_file {
 /* GW_ESYS, and nothing is taken. */
 GW_MUST_CHECK enum gw_err signals_take(struct signal_file *file,
                                        struct gw_error *why);
-/* The number of the next one; 0: there is none. */
+/* The number of the next signal; 0: none. */
 int signals_next(const struct signal_file *file);
 void signals_release(struct signal_file *file);
 
-/* In a child: `number` comes when the parent ends, also when it has already
- * ended: false. */
+/* In a child: `number` comes when the parent ends. False: the parent has
+ * already ended. */
 GW_MUST_CHECK bool process_follow(pid_t parent, int number);
 /* Has this child just ended? `flags` as waitpid's; true once, with its status.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Events come from the ranks in batches, each in order, all on one clock (ranks
- * of a launch share a machine). Readers want one order, so everything is kept
- * and sorted before it is written. That is for runs of one call; longer ones
- * stream.
+ * of a launch share a machine). The files need one common order, so all events
+ * are kept and sorted before they are written. That suits runs of one call;
+ * longer runs stream.
  */
 #include "recorder.h"
 

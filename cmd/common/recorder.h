@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Keeps the events of a short run and writes them, in order of time, into the
- * files that were asked for.
+ * Keeps the events of a short run and writes them, sorted by time, into the
+ * requested files.
  */
 #ifndef RECORDER_H
 #define RECORDER_H
@@ -13,7 +13,7 @@ struct recorder {
     const char *jsonl, *trace, *metrics;
     struct gw_event *events;
     size_t count, room;
-    uint64_t lost; /* for which there was no memory */
+    uint64_t lost; /* for lack of memory */
 };
 
 bool recorder_wanted(const struct recorder *recorder);

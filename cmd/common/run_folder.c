@@ -21,7 +21,7 @@ enum { ATTEMPTS = 1000, DEPTH_MAX = 4 };
 
 /* ---- taking it ---- */
 
-/* Empties a directory that is open at `fd`; what a run leaves is not deep. */
+/* Empties a directory that is open at `fd`; a run's files are not deep. */
 static void empty(int fd, unsigned depth)
 {
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -62,7 +62,7 @@ static bool is_empty(int fd)
     return count == 2; /* itself and its parent */
 }
 
-/* Nothing else is ever emptied: each run's log is the first thing in it. */
+/* Nothing else is ever emptied: the log is the first file of each run. */
 static bool is_a_runs(int fd)
 {
     struct stat log;
@@ -71,7 +71,7 @@ static bool is_a_runs(int fd)
     return is_empty(fd);
 }
 
-/* What lies in it is for this user alone, also where it was there before. */
+/* Restricts the directory to this user, also if it existed before. */
 static enum gw_err make_private(int fd, const char *path, struct gw_error *why)
 {
     struct stat info;
@@ -88,7 +88,7 @@ static enum gw_err make_private(int fd, const char *path, struct gw_error *why)
     return GW_OK;
 }
 
-/* GW_PENDING: a living run has it. */
+/* GW_PENDING: a run that is alive has it. */
 static enum gw_err take(struct run_folder *folder, const char *runs,
                         const char *name, bool must_be_new,
                         struct gw_error *why)
@@ -123,7 +123,7 @@ static enum gw_err take(struct run_folder *folder, const char *runs,
     return GW_OK;
 }
 
-/* A name that nobody has had; if all are taken, one whose run has ended. */
+/* Takes an unused name; if all are taken, one whose run has ended. */
 static enum gw_err take_any(struct run_folder *folder, const char *runs,
                             struct gw_error *why)
 {
@@ -160,7 +160,7 @@ enum gw_err run_folder_open(struct run_folder *folder, const char *name,
     return code;
 }
 
-/* ---- what lies in it ---- */
+/* ---- its files ---- */
 
 enum gw_err run_folder_log(const struct run_folder *folder,
                            struct gw_error *why)

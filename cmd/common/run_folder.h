@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A run's directory (attach.h), as its owner has it. Whoever holds the lock on
- * it is the owner; the lock goes with the process, however it ends, so a
- * directory without one is what a dead run left, and may be taken over.
+ * A run's directory (attach.h), for its owner. The owner is the process that
+ * holds the lock on it. The lock ends with the process, so a directory without
+ * a lock belongs to a dead run and may be taken over.
  */
 #ifndef RUN_FOLDER_H
 #define RUN_FOLDER_H
@@ -23,14 +23,14 @@ struct run_folder {
 };
 
 /* Takes the directory of the run `name`, which run_name_check has passed, or a
- * free one (NULL). What a dead run of that name left is removed. GW_EINVAL: a
- * living run has it, or it is no run's; GW_ENOSPC; else what the system says.
- */
+ * free one (NULL). The files of a dead run of that name are removed. GW_EINVAL:
+ * a run that is alive has it, or it is not a run's. GW_ENOSPC, or the system's
+ * error. */
 GW_MUST_CHECK enum gw_err run_folder_open(struct run_folder *folder,
                                           const char *name,
                                           struct gw_error *why);
-/* stdout and stderr go into its log from now on. A directory without a log is
- * not taken for a run's later, so this comes first. */
+/* From now on stdout and stderr go into its log. A directory without a log will
+ * not be recognised as a run's, so this comes first. */
 GW_MUST_CHECK enum gw_err run_folder_log(const struct run_folder *folder,
                                          struct gw_error *why);
 /* Whole or not at all. */
@@ -41,18 +41,18 @@ GW_MUST_CHECK enum gw_err run_folder_write(const struct run_folder *folder,
 GW_MUST_CHECK enum gw_err run_folder_write_json(const struct run_folder *folder,
                                                 const char *file, json_t *json,
                                                 struct gw_error *why);
-/* run.json of these facts (stolen), its name and when it began; and where it is
- * to be asked. */
+/* Writes run.json of these facts (stolen), its name and start time, and the
+ * file with its endpoint. */
 GW_MUST_CHECK enum gw_err run_folder_publish(const struct run_folder *folder,
                                              json_t *facts,
                                              const char *endpoint,
                                              struct gw_error *why);
-/* The run is over: writes summary.json of `summary` (stolen; NULL: none), with
- * its beginning, its duration and the error (NULL: none) where the summary has
- * not got them. The run cannot be asked any more. */
+/* The run is over: writes summary.json of `summary` (stolen; NULL: none). The
+ * start, the duration and the error (NULL: none) are added unless the summary
+ * has them. Requests to the run fail from now on. */
 void run_folder_conclude(const struct run_folder *folder, json_t *summary,
                          const char *error);
-/* `latest` is this one from now on. */
+/* Makes `latest` a link to this run. */
 void run_folder_latest(const struct run_folder *folder);
 
 /* ---- names ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What runs are called (run_folder.h). A name is a directory's, and is typed by
- * people.
+ * The names of runs (run_folder.h). A name is also a directory's, and people
+ * type it.
  */
 #include "run_folder.h"
 

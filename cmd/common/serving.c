@@ -88,7 +88,7 @@ bool serving_next(struct serving *serving, struct asker *asker, json_t **json)
         *json = json_loadb(zmq_msg_data(&part), zmq_msg_size(&part), 0, NULL);
     while (zmq_msg_more(&part) &&
            zmq_msg_recv(&part, serving->requests, ZMQ_DONTWAIT) >= 0)
-        ; /* the rest of something that we do not understand */
+        ; /* the rest of an unknown message */
     zmq_msg_close(&part);
     asker->id = json_integer_value(json_object_get(*json, "id"));
     return true;
@@ -151,8 +151,8 @@ void serving_farewell(struct serving *serving)
     send_row(serving, false, NULL, 0);
 }
 
-/* Each message of an XPUB is 1 or 0 and a topic: libzmq tells when the first
- * comes and when the last has gone. */
+/* A message of an XPUB is 1 or 0 and a topic: libzmq reports the first
+ * subscription and the end of the last one. */
 bool serving_subscription(struct serving *serving, char *topic, bool *any)
 {
     char message[8];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What depends on a person watching: colour and the progress line.
+ * Output for a person: colour and the progress line.
  */
 #include "common/text/visible.h"
 #include "internal.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The tool's side of announcing (announce.h). An event is one write that either
- * fits into the pipe or is dropped; the summary at the end is waited for.
+ * The tool's side of announcing (announce.h). An event is one write, which fits
+ * into the pipe or is dropped. The summary at the end waits for room.
  *
- * The tool holds the reading end, too, so that writing is no error when the
- * process has died: then the pipe is full one day, and all is dropped.
+ * The tool keeps the reading end open, too, so that a write does not fail after
+ * the process has died. The pipe then fills up, and all further events are
+ * dropped.
  */
 #include "announce_parts.h"
 
@@ -23,7 +24,7 @@ enum { PIPE_BYTES = 1 << 20, CLOSE_MS = 2000 };
 struct announce {
     char name[RUN_NAME_MAX];
     pid_t pid;
-    int ends[2];      /* of the pipe: both are ours */
+    int ends[2];      /* of the pipe; the tool keeps both open */
     uint64_t dropped; /* events */
 };
 
@@ -55,7 +56,7 @@ static enum gw_err start(const struct announce_options *options,
     fcntl(a->ends[1], F_SETPIPE_SZ, PIPE_BYTES);
     if (pipe2(ready, O_CLOEXEC) < 0)
         return gw_fail_errno(why, "a pipe");
-    fflush(NULL); /* else the child holds a copy of what is not written yet */
+    fflush(NULL); /* else the child inherits unwritten output */
     a->pid = fork();
     if (a->pid == 0) {
         const struct announce_birth birth = {.options = options,
@@ -123,7 +124,7 @@ void announce_event(struct announce *a, const struct gw_event *event)
 
 /* ---- closing ---- */
 
-/* Writes it all, unless the process has died, or time is over. */
+/* Writes all bytes, unless the process has died or the time is over. */
 static void write_whole(struct announce *a, const unsigned char *bytes,
                         size_t left, uint64_t deadline_ns)
 {
@@ -168,7 +169,7 @@ static void bury(struct announce *a, uint64_t deadline_ns)
     const struct timespec look = {.tv_nsec = 2000000};
     while (waitpid(a->pid, NULL, WNOHANG) == 0) {
         if (gw_now_ns() >= deadline_ns)
-            kill(a->pid, SIGKILL); /* the next look finds it */
+            kill(a->pid, SIGKILL); /* the next waitpid finds it */
         nanosleep(&look, NULL);
     }
 }

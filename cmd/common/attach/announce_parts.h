@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The parts of announcing, private to announce*.c: what the tool does
- * (announce.c), the process that answers for it (announce_process.c), and what
- * that knows of the run (announce_status.c).
+ * The parts of announcing, private to announce*.c: the tool's side
+ * (announce.c), the process that answers for the tool (announce_process.c), and
+ * its knowledge of the run (announce_status.c).
  *
- *     tool --- pipe: frames of launch_parts.h ---> process <--- who looks
+ *     tool --- pipe: frames of launch_parts.h ---> process <--- observers
  *
- * FRAME_EVENTS holds events, FRAME_REPORT, which is the last one, a JSON object
- * with "summary" and how many events were "dropped".
+ * FRAME_EVENTS holds events. FRAME_REPORT, the last frame, is a JSON object
+ * with "summary" and the number of events "dropped".
  */
 #ifndef ANNOUNCE_PARTS_H
 #define ANNOUNCE_PARTS_H
@@ -16,13 +16,13 @@
 #include "common/launch/launch_parts.h"
 #include "common/run_folder.h"
 
-/* What the process tells the tool, once. */
+/* The one message from the process to the tool. */
 struct announce_ready {
-    struct gw_error why; /* code GW_OK: it stands */
+    struct gw_error why; /* code GW_OK: the process is ready */
     char name[RUN_NAME_MAX];
 };
 
-/* What the process is born with. */
+/* The arguments of the process. */
 struct announce_birth {
     const struct announce_options *options;
     int frames, ready; /* its ends of the pipes */
@@ -32,13 +32,14 @@ struct announce_birth {
 /* The whole life of the process. */
 _Noreturn void announce_live(const struct announce_birth *birth);
 
-/* ---- what is known of the run ---- */
+/* ---- the state of the run ---- */
 
 enum { ANNOUNCE_STAGES_MAX = 1024 };
 
-/* A pipeline, as its events tell: who attaches late has missed STAGE. */
+/* A pipeline as its events describe it. An observer that attaches late has
+ * missed the STAGE events. */
 struct announced_pipeline {
-    unsigned stages; /* 0: it is none, as far as is known */
+    unsigned stages; /* 0: none known */
     unsigned micros, chunks;
     int64_t predicted_ns;
     uint32_t step; /* the newest that has begun; GW_NONE */
@@ -54,7 +55,7 @@ struct announced {
 };
 
 void announced_event(struct announced *announced, const struct gw_event *event);
-/* What `status` answers; `state`: "running" or "ended". */
+/* The answer to `status`; `state`: "running" or "ended". */
 json_t *announced_json(const struct announced *announced, const char *state);
 
 #endif

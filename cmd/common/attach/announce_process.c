@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The process that answers for a tool (announce_parts.h): it holds the run's
- * directory, answers hello and status, refuses all else, and publishes what
- * comes through the pipe. One thread, one poll.
+ * directory, answers hello and status, refuses all other requests, and
+ * publishes the events from the pipe. One thread, one poll.
  *
- *     born --> directory, sockets, papers --> ready --> the loop --> summary,
- *     farewell, gone: when the tool says so, or has died (its pidfd tells)
+ *     start --> directory, sockets, run.json --> ready --> the loop
+ *           --> the report, or the death of the tool (pidfd)
+ *           --> summary, farewell, exit
  *
  * The terminal's signals are for the tool; this process follows it.
  */
@@ -33,7 +34,7 @@ struct process {
     int input, tool_fd;
     uint64_t token;
     json_t *summary;
-    bool over; /* the tool has said so */
+    bool over; /* the tool has sent its report */
 };
 
 /* ---- being born ---- */
@@ -48,7 +49,7 @@ static void ignore_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* What the tool has open is not held open by who only looks. */
+/* An observer must not hold the tool's files open. */
 static void leave_files(int kept, int other)
 {
     unsigned low = (unsigned)(kept < other ? kept : other);
@@ -113,7 +114,7 @@ static enum gw_err begin(struct process *p, const struct announce_birth *birth,
     return code;
 }
 
-/* ---- what the tool says ---- */
+/* ---- frames from the tool ---- */
 
 static void take_report(struct process *p, const struct frame *frame)
 {
@@ -141,7 +142,7 @@ static void take_events(struct process *p, const struct frame *frame)
     }
 }
 
-/* What is in the pipe; false when what comes is no frame. */
+/* Reads the pipe; false when the bytes are not a valid frame. */
 static bool take_input(struct process *p)
 {
     struct frame frame;
@@ -161,7 +162,7 @@ static bool take_input(struct process *p)
     return code == GW_OK || code == GW_PENDING;
 }
 
-/* ---- who looks ---- */
+/* ---- requests ---- */
 
 static json_t *answer_hello(const struct process *p)
 {
@@ -216,10 +217,10 @@ static void loop(struct process *p)
     while (!p->over) {
         zmq_poll(items, sizeof items / sizeof *items, -1);
         bool alive = items[2].revents == 0;
-        bool sane = take_input(p); /* what the dead said still counts */
+        bool sane = take_input(p); /* frames of a dead tool still count */
         serve(p);
         while (serving_subscription(&p->serving, &topic, &any))
-            ; /* all are told all the same */
+            ; /* ignored: all events are published */
         p->over |= !alive || !sane;
     }
 }
@@ -231,7 +232,7 @@ static void end(struct process *p)
     if (!p->summary)
         snprintf(error, sizeof error, "%s ended without a message",
                  p->options->tool);
-    if (!json_is_null(p->summary)) { /* it wants one */
+    if (!json_is_null(p->summary)) { /* null: the tool wants none */
         summary = announced_json(&p->announced, "ended");
         json_object_update(summary, p->summary);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is known of an announced run, and its status (announce_parts.h).
+ * The state of an announced run and its status (announce_parts.h).
  */
 #include "announce_parts.h"
 

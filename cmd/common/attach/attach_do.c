@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Asking a run for something: what it refuses is this program's own error.
+ * A request whose refusal is this program's own error.
  */
 #include "attach_parts.h"
 
 #include "common/text/json_get.h"
 
-/* A code of ours, whatever a stranger may have answered. */
+/* A code of this library, whatever the answer contains. */
 static enum gw_err code_of(const json_t *answer)
 {
     const json_t *code = json_object_get(answer, "code");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The event stream of a run. Each message has two frames: "e" or "c", which is
- * what one subscribes to, and a row of struct gw_event; none is the farewell.
+ * The event stream of a run. A message has two frames: the topic ("e" or "c")
+ * and an array of struct gw_event. An empty array is the farewell.
  */
 #include "attach_parts.h"
 
@@ -62,7 +62,7 @@ void attach_events_close(struct attach *attach)
     attach->epoll = -1;
 }
 
-/* The next message, if there is one; false also for the farewell. */
+/* Receives the next message, if there is one; false also for the farewell. */
 static bool next_batch(struct attach *attach)
 {
     char topic[2];
@@ -103,8 +103,8 @@ enum gw_err attach_event(struct attach *attach, uint64_t deadline_ns,
     for (;;) {
         if (take(attach, event))
             return GW_OK;
-        /* Costs a system call, so only when there is nothing to take; what the
-         * dead said in between still counts. */
+        /* Asks for death only when the queue is empty, because that costs a
+         * system call. Events that arrived before the death still count. */
         bool dead = attach_dead(attach);
         if (dead && take(attach, event))
             return GW_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where runs lie: a folder of folders, `latest` being a link to the newest.
+ * The directory of the runs: one folder per run, and `latest`, a link to the
+ * newest.
  */
 #include "common/attach.h"
 

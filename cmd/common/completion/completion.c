@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * `TOOL completion bash|zsh|fish` prints a script drawn from the command table;
- * `completion words` prints the table itself, a line an option, which is how
- * the tests hold the man page against it. What may stand as an operand is read
- * from the usage text: words in small letters are offered as they are, OP means
- * the collectives, and anything with FILE or DATA in it means files.
+ * `completion words` prints the table itself, one line per option, which the
+ * tests compare with the man page. The possible operands come from the usage
+ * text: words in small letters are offered as they are, OP means the
+ * collectives, and a word with FILE or DATA in it means files.
  */
 #include "completion.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Completion scripts, one file a shell, and what those files share.
+ * Completion scripts, one file per shell, and their shared functions.
  */
 #ifndef COMPLETION_H
 #define COMPLETION_H

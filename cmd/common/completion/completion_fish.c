@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The completion script for fish: one `complete` a command, an option.
+ * The completion script for fish: one `complete` per command and option.
  */
 #include "completion.h"
 

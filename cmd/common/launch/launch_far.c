@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How ranks that an engine has started on their own are heard by the supervisor
- * of rank 0: each connects to it and writes its frames there. The address and a
- * token of 128 random bits travel over the communicator, so behind its key when
- * it has one; who does not say the token is left. Within a host it is an
- * abstract socket, and the kernel says that both belong to one user.
+ * Connects the ranks of an engine to rank 0's supervisor: each rank writes its
+ * frames to a socket. The address and a token of 128 random bits travel over
+ * the communicator, which is encrypted when it has a key. A caller without the
+ * token is disconnected. Within a host the socket is abstract, and the kernel
+ * confirms that both ends belong to one user.
  */
 #include "launch_parts.h"
 
@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The first that one says. */
+/* The first message of a caller. */
 struct hello {
     uint64_t token[2];
     uint32_t rank;
@@ -35,7 +35,7 @@ union address {
     struct sockaddr_in6 in6;
 };
 
-/* What the address is to the kernel; 0: nothing. */
+/* Converts the address for the kernel and returns its length; 0: invalid. */
 static socklen_t spell(const struct far_address *address, union address *out)
 {
     memset(out, 0, sizeof *out);
@@ -126,9 +126,9 @@ static bool is_same_user(int fd)
            peer.uid == geteuid();
 }
 
-/* ---- who comes ---- */
+/* ---- callers ---- */
 
-/* Also who has no more to say, or said something else. */
+/* Removes a caller. `hang_up`: also closes its socket. */
 static void leave(struct far_callers *all, unsigned index, bool hang_up)
 {
     if (hang_up)
@@ -159,7 +159,7 @@ static void let_in(int listen_fd, bool near, struct far_callers *all)
     }
 }
 
-/* GW_PENDING: it has not said all of it yet. */
+/* GW_PENDING: the hello is not complete yet. */
 static enum gw_err hear_hello(struct far_caller *caller,
                               const struct far_address *address,
                               struct hello *hello)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Frames: kind, length, bytes. A pipe is a stream, and a rank may die in the
- * middle of a write, so the reader trusts nothing: a length is checked before
- * room is made for it, and what is left of a torn frame is simply never whole.
+ * middle of a write, so the reader trusts nothing. A length is checked before
+ * room is made for it, and a torn frame never becomes whole.
  */
 #include "launch_parts.h"
 
@@ -28,7 +28,7 @@ void frame_head(unsigned char out[FRAME_HEAD_BYTES], enum frame_kind kind,
     memcpy(out, &head, sizeof head);
 }
 
-/* Drops what has been written from the front of the parts. */
+/* Drops the written bytes from the front of the parts. */
 static void advance(struct iovec parts[2], size_t written)
 {
     for (int i = 0; i < 2; i++) {
@@ -75,7 +75,7 @@ static bool make_room(struct frames *frames, size_t need)
     return true;
 }
 
-/* How much the frame at the front takes, as far as that is known. */
+/* The length of the frame at the front, as far as that is known. */
 static size_t wanted(const struct frames *frames)
 {
     enum { FIRST_BYTES = 8192 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The parts of launching, private to launch*.c: the frames that travel
- * from a rank to its supervisor (launch_frames.c), the life of a rank
- * (launch_rank.c, launch_pin.c) and what it says (launch_report.c), who is
- * silent (launch_silence.c) and the sentence that tells how a run ended
+ * The parts of launching, private to launch*.c: the frames from a rank to its
+ * supervisor (launch_frames.c), the life of a rank (launch_rank.c,
+ * launch_pin.c) and its reports (launch_report.c), the detection of silent
+ * ranks (launch_silence.c), and the sentence about the end of the run
  * (launch_verdict.c). launch.c joins them.
  */
 #ifndef LAUNCH_PARTS_H
@@ -22,8 +22,8 @@
 enum frame_kind {
     FRAME_REPORT = 1, /* bytes of the command's own */
     FRAME_EVENTS,     /* whole struct gw_event records */
-    FRAME_RESULT,     /* one struct gw_error, the rank's last word */
-    FRAME_LIFE        /* nothing: the rank is there */
+    FRAME_RESULT,     /* one struct gw_error, the rank's result */
+    FRAME_LIFE        /* empty: a sign of life */
 };
 enum { FRAME_BYTES_MAX = 1 << 20 };
 
@@ -33,72 +33,72 @@ struct frame {
     const unsigned char *data; /* until the next frames_pull; not aligned */
 };
 
-/* Bytes that came through a pipe and are not yet a whole frame. Zeroed is
- * empty. */
+/* Bytes received from a pipe that are not yet a whole frame. Zeroed is empty.
+ */
 struct frames {
     unsigned char *buffer;
     size_t capacity, begin, end;
 };
 
-/* What stands before the bytes of a frame. */
+/* The header of a frame. */
 enum { FRAME_HEAD_BYTES = 8 };
 void frame_head(unsigned char out[FRAME_HEAD_BYTES], enum frame_kind kind,
                 size_t bytes);
-/* Writes one frame, blocking; false when nobody reads any more. */
+/* Writes one frame, blocking; false when the reader is gone. */
 bool frame_write(int fd, enum frame_kind kind, const void *data, size_t bytes);
-/* Reads what there is from a non-blocking `fd`, after frames_next has said
- * GW_PENDING. GW_OK: something came. GW_PENDING: nothing now. GW_ECLOSED: the
- * writer is gone. */
+/* Reads the available bytes from a non-blocking `fd`, after frames_next has
+ * returned GW_PENDING. GW_OK: there were some. GW_PENDING: none now.
+ * GW_ECLOSED: the writer is gone. */
 GW_MUST_CHECK enum gw_err frames_pull(struct frames *frames, int fd,
                                       struct gw_error *why);
-/* GW_OK and the next whole frame, GW_PENDING when there is none yet, or
- * GW_EDATA when the bytes are no frame. */
+/* GW_OK and the next whole frame, GW_PENDING when it is not complete yet, or
+ * GW_EDATA when the bytes are not a frame. */
 GW_MUST_CHECK enum gw_err
 frames_next(struct frames *frames, struct frame *frame, struct gw_error *why);
 void frames_fini(struct frames *frames);
 
-/* ---- what a rank says ---- */
+/* ---- reports of a rank ---- */
 
 enum { EVENTS_HELD_MAX = 256 };
 
 /* The writing end of a rank's pipe. The lock keeps the frames of its threads
- * apart: what is longer than a page is no single write. */
+ * apart, because a write of more than a page is not atomic. */
 struct reporter {
     struct gw_sink sink; /* the first member: a sink is a reporter */
     pthread_mutex_t lock;
     unsigned rank;
     int fd;
-    int far_fd;   /* where all but signs of life go, too; -1: nowhere else */
-    bool started; /* what connecting takes is nobody's event */
+    int far_fd;          /* for all frames but signs of life; -1: none */
+    bool started;        /* events of connecting are not sent */
     unsigned silence_ms; /* 0: no signs of life */
-    bool quiet;          /* and no more of them */
+    bool quiet;          /* the signs of life have ended */
     pthread_cond_t quieted;
     pthread_t life;
     unsigned held;
     struct gw_event events[EVENTS_HELD_MAX];
-    uint64_t flushed_ns; /* by the events' time */
+    uint64_t flushed_ns; /* in the time of the events */
     uint64_t pass_ns;    /* when the newest pass began */
-    bool slow;           /* passes take so long that each is worth a write */
+    bool slow;           /* passes are long enough to be written one by one */
 };
 _Static_assert(sizeof(struct gw_event) * EVENTS_HELD_MAX <= FRAME_BYTES_MAX,
                "one frame");
 
 void reporter_init(struct reporter *report, unsigned rank, int fd);
-/* From now on events count. */
+/* From now on events are sent. */
 void reporter_start(struct reporter *report);
-/* Gives a sign of life eight times in so long, in a thread of its own, until
- * the last word. GW_ESYS. */
+/* Starts a thread that gives eight signs of life in this time, until the result
+ * is sent. GW_ESYS. */
 GW_MUST_CHECK enum gw_err reporter_live(struct reporter *report,
                                         unsigned silence_ms,
                                         struct gw_error *why);
-/* Reports and events go there instead from now on, the last word as well. */
+/* From now on reports, events and the result go to `fd`. */
 void reporter_go_far(struct reporter *report, int fd);
-/* The last word. */
+/* Sends the rank's result, the last frame. */
 void reporter_result(struct reporter *report, const struct gw_error *result);
 
 /* ---- one rank ---- */
 
-/* What a child gets from the supervisor beside the launch itself. */
+/* The arguments of a child, besides the launch itself. */
 struct birth {
     unsigned rank;
     const char *name; /* "rank 2" */
@@ -109,41 +109,40 @@ struct birth {
     const struct far_address *far; /* rank 0 under an engine; else NULL */
 };
 
-/* How long the ranks may take to meet; 0: the usual time. */
+/* The time limit for connecting the ranks; 0: the default. */
 unsigned rank_meeting_ms(const struct launch *launch);
 /* The whole life of a child: connects, runs rank_main, reports, leaves. */
 _Noreturn void rank_live(const struct launch *launch,
                          const struct birth *birth);
 
-/* What comes first in each child: it must not outlive the supervisor, and hears
- * SIGTERM only. */
+/* The first step of each child: it dies with the supervisor and receives only
+ * SIGTERM. */
 void rank_be_child(const struct birth *birth);
 /* The child becomes launch->program. */
 _Noreturn void rank_become(const struct launch *launch,
                            const struct birth *birth);
 
-/* Gives this process the CPU that is its rank's turn. */
+/* Pins this process to the next CPU for its rank. */
 void rank_pin(const struct launch *launch, unsigned rank);
 
 /* ---- how it ended ---- */
 
-/* How one rank ended. */
+/* The end of one rank. */
 struct ending {
     pid_t pid;
-    char name[24];      /* "server 0"; "": as all, and its number */
-    char host[48];      /* of a rank that is not this process's; "": is */
+    char name[24];      /* "server 0"; "": the common word and the number */
+    char host[48];      /* of a remote rank; "": this host */
     int status;         /* of waitpid */
     bool told;          /* it gave a result before it ended */
-    bool shot;          /* the supervisor ended it */
-    unsigned silent_ms; /* and why: no sign of life for so long; else 0 */
-    bool program;       /* it was one, of which no result is expected */
-    uint64_t turn;      /* 1 for the first that ended, and so on */
+    bool shot;          /* the supervisor killed it */
+    unsigned silent_ms; /* the silence for which it was killed; else 0 */
+    bool program;       /* it was a program, which gives no result */
+    uint64_t turn;      /* 1 for the first rank that ended, and so on */
     struct gw_error result;
 };
 
-/* The one result of the run and the sentence that says most about it: the dead
- * first, then a cause, then a consequence. `name`: what a rank is called. Pure.
- */
+/* The result of the run and its most informative sentence: first a death, then
+ * a cause, then a consequence. `name`: the word for a rank. Pure. */
 /* "rank 2", or the name in its ending. */
 enum { RANK_CALLED_MAX = 48 };
 const char *rank_called(const struct ending *endings, const char *name,
@@ -152,67 +151,67 @@ GW_MUST_CHECK enum gw_err verdict_of(const struct ending *endings,
                                      unsigned ranks, const char *name,
                                      struct gw_error *why);
 
-/* ---- who is silent ---- */
+/* ---- silent ranks ---- */
 
 enum {
-    SIGNS_OF_LIFE = 8, /* in the time after which a rank is silent */
+    SIGNS_OF_LIFE = 8, /* per silence limit */
     STARVED_SILENCES = 8
 };
 
-/* A clock that stands still while its owner does: when the supervisor was
- * stopped, or had no CPU, ranks may have spoken, and it would not know. A look
- * at it may be one sign of life late; what is more was no listening. Pure. */
+/* A clock that stops while its owner does not run. A supervisor that was
+ * stopped or had no CPU has not read the ranks' signs of life. A call of
+ * attention_look may be late by one sign of life. Time beyond that does not
+ * count. Pure. */
 struct attention {
-    uint64_t silence_ns; /* 0: nobody looks */
+    uint64_t silence_ns; /* 0: no limit */
     uint64_t looked_ns, clock_ns;
 };
 void attention_begin(struct attention *attention, unsigned silence_ms,
                      uint64_t now_ns);
-/* To be called after all that there was has been heard. */
+/* To be called after all available input has been read. */
 void attention_look(struct attention *attention, uint64_t now_ns);
-/* Nothing was heard since `heard_ns` on the clock: is that too long? */
+/* Is the time since `heard_ns`, on this clock, too long? */
 bool attention_misses(const struct attention *attention, uint64_t heard_ns);
-/* How many silences convict the process: 1 if it is stopped, STARVED_SILENCES
- * if not; 0: it may live. */
+/* The number of silences after which the process is declared hung: 1 if it is
+ * stopped, STARVED_SILENCES if not; 0: it is not hung. */
 unsigned attention_convicts(const struct attention *attention,
                             uint64_t heard_ns, pid_t pid);
-/* How long one may wait before the next look; -1: for ever. */
+/* The longest wait before the next look; -1: no limit. */
 int attention_wait_ms(const struct attention *attention);
 
-/* ---- ranks that are another process's ---- */
+/* ---- remote ranks ---- */
 
-/* Where rank 0's supervisor hears the ranks that an engine has started beside
- * it: told to them over the communicator. */
+/* The address at which rank 0's supervisor hears the engine's other ranks. The
+ * communicator sends it to them. */
 struct far_address {
     char host[64]; /* a number; "": a socket of this host, by name */
     char name[64];
     uint16_t port;
-    uint64_t token[2]; /* who has it is one of us */
+    uint64_t token[2]; /* admits a caller */
 };
 /* Begins to listen: on `interface`, or, NULL, on this host only. */
 GW_MUST_CHECK enum gw_err far_listen(const char *interface,
                                      struct far_address *address, int *fd,
                                      struct gw_error *why);
-/* The other side: one who is rank `rank`. */
+/* Connects to rank 0's supervisor as rank `rank`. */
 GW_MUST_CHECK enum gw_err far_connect(const struct far_address *address,
                                       unsigned rank, int *fd,
                                       struct gw_error *why);
-/* Who has connected and not said hello yet. One of us says it at once; so that
- * nobody who keeps silent holds up the others, all are waited for, and when
- * there are too many, the one who has waited longest is left. Zeroed is empty.
- */
+/* Callers that have connected and not sent hello yet. A rank sends it at once.
+ * A silent caller must not delay the others, so all are polled together, and
+ * when there are too many, the oldest is disconnected. Zeroed is empty. */
 enum { FAR_CALLERS_MAX = 64, FAR_HELLO_BYTES = 72 };
 struct far_caller {
     int fd;
-    unsigned said; /* bytes of its hello */
+    unsigned said; /* bytes of its hello received */
     unsigned char hello[FAR_HELLO_BYTES];
 };
 struct far_callers {
     unsigned count;
-    struct far_caller callers[FAR_CALLERS_MAX]; /* in the order of coming */
+    struct far_caller callers[FAR_CALLERS_MAX]; /* oldest first */
 };
-/* Takes one who has said hello, with the token; never waits. False: there is
- * none now. */
+/* Accepts a caller that has sent hello with the right token; never waits.
+ * False: none now. */
 bool far_accept(int listen_fd, const struct far_address *address,
                 struct far_callers *callers, int *fd, unsigned *rank,
                 struct ending *ending);
@@ -221,36 +220,36 @@ void far_leave(struct far_callers *callers);
 /* ---- the supervisor ---- */
 
 enum child_kind {
-    CHILD_NONE, /* not started yet, or never here */
-    CHILD_HERE, /* a process of ours */
-    CHILD_FAR   /* another supervisor's */
+    CHILD_NONE, /* not started yet, or not this supervisor's */
+    CHILD_HERE, /* a process of this supervisor */
+    CHILD_FAR   /* a remote rank */
 };
 
 struct child {
     enum child_kind kind;
     int fd; /* -1: closed, or not yet open */
     bool ended;
-    uint64_t heard_ns; /* by the clock of the attention */
+    uint64_t heard_ns; /* on the clock of `attention` */
     struct frames frames;
 };
 
 struct supervisor {
     const struct launch *launch;
     char rendezvous[256];
-    unsigned expected;      /* how many results there are to be */
-    unsigned started;       /* and are */
-    struct child *children; /* `ranks` of each, by rank */
+    unsigned expected;      /* results */
+    unsigned started;       /* children, remote ranks included */
+    struct child *children; /* one per rank */
     struct ending *endings;
-    /* More than the ranks: the signalfd, who comes from afar, and who has come.
-     */
+    /* Larger than `ranks`: includes the signalfd, the listening socket and the
+     * callers. */
     struct pollfd *polls;
-    int far_fd; /* -1: nobody is to */
+    int far_fd; /* -1: no remote ranks */
     struct far_address far;
     struct far_callers callers;
-    bool heard_afar; /* rank 0 hears what our rank says */
+    bool heard_afar; /* rank 0 receives the frames of this rank */
     unsigned ended, told;
     struct attention attention;
-    uint64_t kill_at_ns; /* 0: not decided */
+    uint64_t kill_at_ns; /* 0: not due */
     unsigned interrupts;
     struct signal_file signals;
     struct gw_error error; /* of the supervisor itself */

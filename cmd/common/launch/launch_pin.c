@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A CPU for each rank. Ranks that wait for each other are wakened by each
- * other, and the scheduler likes to run the wakened where the waker runs: two
- * ranks can share one CPU for a whole run while another idles, and every wait
- * then costs a turn of the scheduler. So ranks go to the allowed CPUs in turn,
- * one of each core before its siblings.
+ * One CPU per rank. Ranks that wait for each other wake each other, and the
+ * scheduler prefers to run a woken process on the waker's CPU. So two ranks can
+ * share one CPU for a whole run while another is idle, and every wait then
+ * costs a scheduling delay. Therefore ranks are assigned to the allowed CPUs in
+ * turn, one of each core before its siblings.
  *
- * A rank over ZeroMQ is several threads. Where there are two CPUs and more for
- * each rank they are left to spread out.
+ * A rank over ZeroMQ has several threads. With two or more CPUs per rank they
+ * are not pinned.
  */
 #include "launch_parts.h"
 
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Is this CPU the first of its core? Where nobody tells, each is its own. */
+/* Is this CPU the first of its core? If unknown, each CPU is its own core. */
 static bool leads_core(unsigned cpu)
 {
     char path[96];
@@ -31,7 +31,7 @@ static bool leads_core(unsigned cpu)
     return !told || first == cpu;
 }
 
-/* The CPUs of the set, those that lead a core first; returns how many. */
+/* The CPUs of the set, first CPUs of cores first; returns their number. */
 static unsigned order_cpus(const cpu_set_t *set, unsigned out[CPU_SETSIZE])
 {
     unsigned leaders = 0, count = 0;
@@ -59,7 +59,7 @@ void rank_pin(const struct launch *launch, unsigned rank)
     cpu_set_t allowed, mine;
     unsigned cpus[CPU_SETSIZE];
     if (sched_getaffinity(0, sizeof allowed, &allowed) < 0)
-        return; /* more CPUs than the set has room for: no need to share */
+        return; /* more CPUs than fit into the set: no need to share */
     unsigned count = order_cpus(&allowed, cpus);
     if (count == 0 || (has_threads(launch) && count / launch->ranks >= 2))
         return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A rank that is a program of somebody's: the child puts its place into GW_*
- * variables and becomes it. It has a process group of its own, so that what it
- * starts ends with it; that it could not be started is its result.
+ * A rank that is a user's program: the child puts its place into GW_* variables
+ * and executes it. It has a process group of its own, so that its own children
+ * end with it. A failure to start it is the rank's result.
  */
 #include "launch_parts.h"
 
@@ -30,7 +30,7 @@ static void set_place(const struct launch *launch, const struct birth *birth)
     set_number("GW_LOCAL_RANK", birth->rank);
     set_number("GW_LOCAL_SIZE", launch->ranks);
     setenv("GW_RENDEZVOUS", birth->rendezvous, 1);
-    unsetenv("GW_INCARNATION"); /* each has its own */
+    unsetenv("GW_INCARNATION"); /* each rank has its own */
     if (launch->wire)
         setenv("GW_WIRE", launch->wire, 1);
     if (key_file())
@@ -39,7 +39,7 @@ static void set_place(const struct launch *launch, const struct birth *birth)
         setenv("GW_INSECURE", "1", 1);
 }
 
-/* A program finds signals as a shell would leave them. */
+/* Gives the program the signal dispositions that a shell would. */
 static void usual_signals(const sigset_t *mask)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGPIPE, SIGCHLD};
@@ -49,8 +49,8 @@ static void usual_signals(const sigset_t *mask)
     sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-/* Rank 0 reads what is piped in; a terminal is the supervisor's, since a group
- * in the background that reads from it is stopped. */
+/* Rank 0 reads piped input. A terminal belongs to the supervisor, since a
+ * background process group that reads from it is stopped. */
 static void choose_input(unsigned rank)
 {
     int nowhere = -1;
@@ -79,5 +79,5 @@ _Noreturn void rank_become(const struct launch *launch,
             launch->program[0], strerror(errno));
     reporter_init(&report, birth->rank, birth->fd);
     reporter_result(&report, &result);
-    _exit(0); /* it has said why */
+    _exit(0); /* the reason is in its result */
 }

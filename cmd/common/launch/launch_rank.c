@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The life of one rank: a child that was forked, not executed, so that the
- * command's plans and options are simply there. It must not outlive the
- * supervisor (parent-death signal), not write into the supervisor's stdout, and
- * not be stopped by the terminal's Ctrl-C before the supervisor says so. What
- * it says is in launch_report.c.
+ * The life of one rank: a child that is forked, not executed, so that the
+ * command's plans and options are already in memory. It must not outlive the
+ * supervisor (parent-death signal), not write to the supervisor's stdout, and
+ * not be stopped by the terminal's Ctrl-C before the supervisor stops it. Its
+ * reports are in launch_report.c.
  */
 #include "launch_parts.h"
 
@@ -64,20 +64,19 @@ static unsigned timeout_ms(const struct launch *launch)
     return ms < UINT_MAX ? (unsigned)ms : UINT_MAX;
 }
 
-/* Ranks of an engine do not begin together: they have long to meet, or as long
- * as --timeout says. Those that are forked here have the usual time, which
- * --timeout makes longer, never shorter. */
+/* Ranks of an engine do not start together, so their time limit for connecting
+ * is long, or --timeout. Forked ranks have the default limit, which --timeout
+ * can only increase. */
 unsigned rank_meeting_ms(const struct launch *launch)
 {
-    enum { USUAL_MS = 10000 }; /* what 0 means: gradwire/wire.h */
+    enum { USUAL_MS = 10000 }; /* the meaning of 0: gradwire/wire.h */
     unsigned ms = timeout_ms(launch);
     if (launch->placed)
         return ms ? ms : launch->placed->connect_ms;
     return ms > USUAL_MS ? ms : 0;
 }
 
-/* Under an engine: the ranks beside rank 0 learn where its supervisor hears
- * them. */
+/* Under an engine, rank 0 sends the other ranks its supervisor's address. */
 static enum gw_err find_supervisor(struct gw_comm *comm,
                                    const struct birth *birth,
                                    struct reporter *report,
@@ -98,7 +97,8 @@ static enum gw_err find_supervisor(struct gw_comm *comm,
     if (err)
         return err;
     reporter_go_far(report, fd);
-    frame_write(birth->fd, FRAME_REPORT, "", 0); /* and so that is known here */
+    frame_write(birth->fd, FRAME_REPORT, "", 0); /* reports the connection
+                                                    here */
     return GW_OK;
 }
 

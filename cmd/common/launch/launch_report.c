@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a rank says into its pipe: reports, events, signs of life, and a last
- * word.
+ * The frames that a rank writes into its pipe: reports, events, signs of life,
+ * and its result.
  *
- * Events travel in batches: a record costs a copy of 64 bytes, a write happens
- * once in 256 of them, at the end of an op, and before anything else that goes
- * through the same pipe, so that the order is kept. The passes of a pipeline
- * are watched one by one, so each is written as it begins and ends, unless they
- * are so short that only the writing would be seen.
+ * Events travel in batches: a record costs a copy of 64 bytes. A write happens
+ * every 256 records, at the end of an op, and before any other frame of the
+ * same pipe, which keeps the order. The passes of a pipeline are observed one
+ * by one, so each is written as it begins and ends, unless passes are so short
+ * that the writes would dominate.
  *
- * A thread gives the signs of life. It takes no signal, and what it shares with
- * the rank is behind the lock. What is held when a sign is due goes with it, so
+ * A thread gives the signs of life. It takes no signal, and the lock protects
+ * the data it shares with the rank. A sign also flushes the buffered events, so
  * no event waits for long.
  */
 #include "launch_parts.h"
@@ -102,7 +102,7 @@ void reporter_start(struct reporter *report)
     report->started = true;
 }
 
-/* False: nobody reads any more. */
+/* False: the reader is gone. */
 static bool say(struct reporter *report, enum frame_kind kind, const void *data,
                 size_t bytes)
 {
@@ -129,7 +129,7 @@ void report_send(struct reporter *report, const void *data, size_t bytes)
 
 /* ---- signs of life ---- */
 
-/* Until the next sign is due; false: there is to be none. */
+/* Sleeps until the next sign is due; false: no more signs. */
 static bool nap(struct reporter *report)
 {
     uint64_t ns = (uint64_t)report->silence_ms * 1000000 / SIGNS_OF_LIFE;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Who is silent (struct attention). A rank gives a sign of life eight times in
- * the silence that convicts it, and the supervisor looks as often, so a rank
- * that was stopped is found between one silence and a quarter more after it.
+ * Detection of silent ranks (struct attention). A rank gives eight signs of
+ * life per silence limit, and the supervisor checks as often. So a stopped rank
+ * is found after one to one and a quarter limits.
  *
- * One that is silent and not stopped hangs, or waits for a CPU on a busy
- * machine: which of both, only time tells, and it is given some silences more.
+ * A rank that is silent but not stopped hangs, or waits for a CPU on a busy
+ * machine. Only time distinguishes the two, so it is given several limits.
  */
 #include "launch_parts.h"
 
@@ -39,7 +39,7 @@ bool attention_misses(const struct attention *attention, uint64_t heard_ns)
            attention->clock_ns - heard_ns >= attention->silence_ns;
 }
 
-/* What cannot be seen is taken for stopped. */
+/* A process whose state is unknown counts as stopped. */
 static bool is_stopped(pid_t pid)
 {
     return gw__process_watch_state((uint32_t)pid, 0) != GW__PROCESS_WATCH_AWAKE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How ranks are born: signals blocked, a pipe each, fork. What the parent has
- * acquired for itself the child lets go of, so that a pipe ends with its writer
- * and nobody holds what another will need.
+ * Starting ranks: signals blocked, one pipe per rank, fork. The child closes
+ * the parent's files, so that a pipe ends with its writer and no process holds
+ * a file that another will need.
  */
 #include "common/placed.h"
 #include "launch_parts.h"
@@ -23,7 +23,7 @@ static void name_rendezvous(struct supervisor *s)
              (int)getpid(), (unsigned long long)random);
 }
 
-/* Which ranks this supervisor starts, and which it only hears. */
+/* Decides which ranks this supervisor starts, and which are remote. */
 static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
 {
     const struct launch *launch = s->launch;
@@ -46,7 +46,8 @@ static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
     if (config->rank != 0) {
         s->expected = 1;
         for (unsigned i = 0; i < launch->ranks; i++)
-            s->endings[i].told = i != config->rank; /* is not ours to judge */
+            s->endings[i].told = i != config->rank; /* not this supervisor's to
+                                                       check */
         return GW_OK;
     }
     for (unsigned i = 1; i < launch->ranks; i++) {
@@ -93,7 +94,7 @@ void supervisor_fini(struct supervisor *s)
     free(s->polls);
 }
 
-/* In the child: lets go of what is the supervisor's, then lives. */
+/* In the child: closes the supervisor's files, then runs the rank. */
 static _Noreturn void be_rank(struct supervisor *s, unsigned rank, int fd,
                               pid_t supervisor)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Out of n endings, one sentence. When a rank dies, its peers fail one after
- * the other, each with a true sentence about somebody else; a person wants the
- * first cause. So the ranks are asked in this order: one that died by itself,
- * one whose error is a cause (a wrong call, a timeout), one whose error is only
- * the loss of a peer.
+ * One sentence from n endings. When a rank dies, its peers fail one after the
+ * other, each with a true sentence about another rank, but a person wants the
+ * first cause. So the order is: a rank that died by itself, a rank whose error
+ * is a cause (a wrong call, a timeout), a rank whose only error is the loss of
+ * a peer.
  */
 #include "launch_parts.h"
 
@@ -64,7 +64,7 @@ const char *rank_called(const struct ending *endings, const char *name,
     return out;
 }
 
-/* How it died, after "rank 2 (pid 4711) ". */
+/* The cause of death, after "rank 2 (pid 4711) ". */
 static void obituary(const struct ending *ending, char *text, size_t bytes)
 {
     char end[PROCESS_END_MAX];
@@ -82,7 +82,7 @@ static void obituary(const struct ending *ending, char *text, size_t bytes)
                      : " without a result");
 }
 
-/* "; 2 more died" and one survivor's own words. */
+/* "; 2 more died" and the sentence of one survivor. */
 static enum gw_err tell_death(const struct ending *endings, unsigned ranks,
                               unsigned dead, const char *name,
                               struct gw_error *why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Comma-separated values after RFC 4180: a line of names, then the rows. Early
- * notes are columns too, so that files of several runs can be put together.
- * What ends a document badly is said on stderr only.
+ * notes are columns too, so that files of several runs can be joined. An error
+ * that ends a document is printed on stderr only.
  */
 #include "output_format.h"
 

@@ -21,7 +21,7 @@ static bool has_room(FILE *file, int timeout_ms)
     return out.fd < 0 || poll(&out, 1, timeout_ms) > 0; /* -1: in memory */
 }
 
-/* Both signals are blocked here, so none comes before the poll unseen. */
+/* Both signals are blocked here, so poll does not miss one that came before. */
 static void await_room_or_signal(FILE *file)
 {
     sigset_t signals, before;
@@ -41,7 +41,7 @@ static void await_room_or_signal(FILE *file)
 
 void output_flush(FILE *file)
 {
-    static bool unread; /* the reader has had its last time */
+    static bool unread; /* the reader's last time limit is over */
     if (!has_room(file, 0))
         await_room_or_signal(file);
     if (has_room(file, unread ? 0 : LAST_MS)) {

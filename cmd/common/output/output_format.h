@@ -17,13 +17,13 @@ enum { NOTES_MAX = 64 };
 struct note {
     struct field field;
     union value value;
-    char text[512]; /* what value.text points to */
+    char text[512]; /* storage of value.text */
 };
 
-struct grid; /* a table that is drawn when it is complete */
+struct grid; /* the collected cells of a table */
 
-/* Of a table: what it needs at least, whether its texts may be broken at
- * blanks, and whether it is there. */
+/* A column of a table: its minimal width, whether its texts may be broken at
+ * blanks, and whether it is shown. */
 struct column {
     int width;
     bool wraps;
@@ -64,32 +64,31 @@ extern const struct output_format output_table, output_json, output_jsonl,
 /* Where documents go; NULL (as at first) is stdout. For tests. */
 void output_to(FILE *file);
 
-/* The text of one cell: as the table and csv show it. `absent` stands for NULL
+/* The text of one cell, as the table and csv show it. `absent` replaces NULL
  * and NaN. The result is `buf` or the value's own text. */
 const char *output_cell(const struct field *field, union value value,
                         const char *absent, char buf[64]);
 bool output_field_shown(const struct field *field);
-/* What stands above its column. */
+/* The header of its column. */
 const char *output_header(const struct field *field);
 /* True when a row has a field of this name, which then hides a note's. */
 bool output_has_field(const struct output *output, const char *name);
 
 /* ---- a table on a narrow terminal (output_narrow.c) ---- */
 
-/* How many columns of characters there are: INT_MAX where it does not matter.
- */
+/* The available width in characters: INT_MAX where it does not matter. */
 int output_room(const struct output *output);
-/* What stands between two columns, and the room that a text which is broken at
- * blanks should have for some words. */
+/* The gap between two columns, and the room for a few words that a wrapped text
+ * should have. */
 enum { OUTPUT_GAP = 2, OUTPUT_WORDS = 20 };
-/* How wide a line of the shown columns must be. */
+/* The width of a line with all shown columns. */
 int output_width(const struct output *output);
 /* ... and whether it fits, or need not. */
 bool output_fits(const struct output *output);
-/* Shows no more columns than there is room for. */
+/* Omits columns until the table fits. */
 void output_narrow(struct output *output);
-/* The names of those, as jsonl has them: "entropy, queued"; "" if there are
- * none. Writes and returns `out`. */
+/* The names of the omitted columns, as in jsonl: "entropy, queued"; "" if there
+ * are none. Writes and returns `out`. */
 const char *output_left_out(const struct output *output, char *out,
                             size_t size);
 
@@ -101,7 +100,7 @@ void grid_draw(struct output *output);
 
 /* ---- JSON by pieces (json_text.c) ---- */
 
-/* Quoted and escaped; bytes that are no UTF-8 become U+FFFD. NULL: null. */
+/* Quoted and escaped; bytes that are not UTF-8 become U+FFFD. NULL: null. */
 void put_json_text(FILE *file, const char *text);
 /* The shortest form that reads back as the same number; null for NaN. */
 void put_json_real(FILE *file, double real);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A table whose rows are all known, drawn by libsmartcols: each column as wide
- * as its content. On a terminal that is too narrow prose wraps, as does the
- * last text; what still does not fit is left out (output_narrow.c).
+ * A table whose rows are all known, drawn by libsmartcols: each column is as
+ * wide as its content. On a narrow terminal, prose and the last text wrap.
+ * Columns that still do not fit are omitted (output_narrow.c).
  */
 #include "common/internal.h"
 #include "output_format.h"
@@ -12,16 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A text up to here is a name, and stays whole: "by feature". */
+/* A text up to this width is a name and is not broken: "by feature". */
 enum { NAME_WIDTH = 16 };
 
-/* The texts of all cells, row by row; those that are not shown are NULL. */
+/* The texts of all cells, row by row; those not shown are NULL. */
 struct grid {
     size_t count, room;
     char **cells;
 };
 
-/* How wide a text would like to be. */
+/* The unwrapped width of a text. */
 static size_t whole_text(const struct libscols_column *column, const char *text,
                          void *unused)
 {
@@ -30,8 +30,8 @@ static size_t whole_text(const struct libscols_column *column, const char *text,
     return mbstowcs(NULL, text, 0);
 }
 
-/* Ends the line at the last blank that still fits, and returns what follows;
- * NULL: all of it fits. */
+/* Ends the line at the last blank that still fits, and returns the rest; NULL:
+ * all of it fits. */
 static char *next_line(const struct libscols_column *column, char *text,
                        void *unused)
 {
@@ -71,7 +71,7 @@ void grid_head(struct output *output, const union value *sample)
     }
 }
 
-/* At least so much room the column needs for this cell. */
+/* Grows the column to the minimal width of this cell. */
 static void widen(struct column *column, const char *text)
 {
     size_t width = mbstowcs(NULL, text, 0);

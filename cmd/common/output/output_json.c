@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One JSON object: schema, version, early notes, "rows", late notes, and how it
- * ended. Rows go out as they come; the closing brackets are owed until `tail`.
+ * One JSON object: schema, version, early notes, "rows", late notes, and the
+ * ending. Rows are written as they come; `tail` writes the closing brackets.
  */
 #include "output_format.h"
 

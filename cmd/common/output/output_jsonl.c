@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One JSON object a line, each a row that stands alone: it carries the early
- * notes. Only if there is more to say (late notes, a failure, an interruption)
- * a last line says it; it is known by its "status".
+ * One JSON object per line, each a self-contained row with the early notes. A
+ * last line, recognised by its "status", is only written for late notes, a
+ * failure or an interruption.
  */
 #include "output_format.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A table that is wider than the terminal would be broken in the middle of its
- * rows, and nobody could read it. So columns are left out: first those that the
- * command named (output_spare), in its order, then from the right; the first
- * column stays, for it says whose row it is. Who wants all of them asks with
- * -v, and gets all of them where stdout is no terminal: what a script reads
- * does not depend on where it runs.
+ * A table wider than the terminal would break in the middle of its rows and be
+ * unreadable. So columns are omitted: first those that the command named
+ * (output_spare), in its order, then from the right. The first column stays,
+ * for it identifies the row. -v shows all columns. Output that is not a
+ * terminal always has all of them, so that scripts do not depend on the
+ * terminal.
  */
 #include "common/internal.h"
 #include "output_format.h"
@@ -20,7 +20,7 @@ int output_room(const struct output *output)
     return isatty(fd) ? terminal_columns(fd) : INT_MAX;
 }
 
-/* The last text may go on in the next line. */
+/* The last text may wrap. */
 int output_width(const struct output *output)
 {
     int width = 0, last = 0;

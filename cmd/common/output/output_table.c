@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The table for people. Rows of a measurement come one by one over minutes, so
- * each is printed at once and the widths must be known before: numbers get room
- * for eight digits before the point and their fixed decimals behind it, which
- * keeps 0.01 to 10^7 aligned on the unit; texts get the width of the header or
- * of the first row. A longer text takes its room from the columns behind it, so
- * that the line falls back into step. On a terminal that is too narrow for such
- * widths, numbers get less room, and then columns are left out
- * (output_narrow.c). Tables that are complete at once are drawn by libsmartcols
+ * each is printed at once and the widths must be known before. Numbers get room
+ * for eight digits before the point and their fixed decimals after it, which
+ * aligns 0.01 to 10^7. Texts get the width of the header or of the first row. A
+ * longer text takes room from the next columns, so that the line becomes
+ * aligned again. On a narrow terminal, numbers get less room, and then columns
+ * are omitted (output_narrow.c). Complete tables are drawn by libsmartcols
  * instead (output_grid.c).
  */
 #include "common/internal.h"
@@ -55,8 +54,8 @@ static int column_width(const struct field *field, const union value *sample,
 
 /* A line that is being printed. */
 struct line {
-    int debt;    /* by how much it is longer than it should be so far */
-    int pending; /* blanks that are owed if another cell follows */
+    int debt;    /* by how much it is too long so far */
+    int pending; /* blanks before the next cell, if any */
 };
 
 /* Text to the left, numbers to the right. */
@@ -73,7 +72,7 @@ static void put_cell(struct output *output, unsigned i, const char *text,
     line->debt = width + blanks - room;
 }
 
-/* On a terminal it is broken between words; what goes on is indented. */
+/* On a terminal it is broken between words; further lines are indented. */
 static void put_note(FILE *file, int columns, const char *name,
                      const char *text)
 {
@@ -175,7 +174,7 @@ static void put_left_out(const struct output *output)
 static void tail(struct output *output, const struct gw_error *error,
                  bool partial)
 {
-    (void)error; /* said on stderr */
+    (void)error; /* printed on stderr */
     if (output->collect)
         grid_draw(output);
     put_left_out(output);

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Copies the next item and moves *rest behind it, in the end to NULL; false:
- * there is none. What has no room is cut off. "" is one item, which is empty.
- */
+/* Copies the next item and moves *rest past it, finally to NULL; false: there
+ * is none. An item that is too long is truncated. "" is one item, which is
+ * empty. */
 bool items_next(const char **rest, char *item, size_t size);
 
 #endif

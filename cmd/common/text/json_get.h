@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reading answers of a supervisor, whatever may be missing in them.
+ * Reading answers of a supervisor, whose members may be missing.
  */
 #ifndef JSON_GET_H
 #define JSON_GET_H
@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* A member of an object, or what is said instead of it. */
+/* A member of an object, or `otherwise` if it is missing. */
 const char *text_of(const json_t *object, const char *name,
                     const char *otherwise);
 int64_t integer_of(const json_t *object, const char *name, int64_t otherwise);

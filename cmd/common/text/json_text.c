@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * JSON piece by piece, as a document that grows over minutes needs it; a file
+ * JSON written piece by piece, for a document that grows over minutes. A file
  * name may hold any bytes, and the document must stay valid all the same.
  */
 #include "common/command.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * "Did you mean": the nearest valid word by edit distance, if it is near
- * enough to be what the person had in mind: a third of the letters may differ,
- * or the word was cut short.
+ * enough: a third of the letters may differ, or the word may be cut short.
  */
 #include "common/internal.h"
 
@@ -54,7 +53,8 @@ static bool near_enough(const char *word, const char *candidate,
     return distance <= (length + 2) / 3 && distance < length;
 }
 
-/* Of two that are as near, the one that begins alike. */
+/* Of two that are equally near, the one with the same first letter is
+ * preferred. */
 void suggestion_offer(struct suggestion *suggestion, const char *candidate)
 {
     const char *word = suggestion->word;

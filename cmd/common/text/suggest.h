@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * "Did you mean": for whoever reads a word that a person typed.
+ * "Did you mean", for any reader of typed words.
  */
 #ifndef SUGGEST_H
 #define SUGGEST_H
@@ -21,7 +21,7 @@ void suggestion_offer(struct suggestion *suggestion, const char *candidate);
 /* "; did you mean \"ring\"?" or "". */
 const char *suggestion_text(const struct suggestion *suggestion, char out[96]);
 
-/* Steps through "shm|ipc|tcp": copies the next word, moves *rest behind it;
+/* Steps through "shm|ipc|tcp": copies the next word and moves *rest past it;
  * false at the end. */
 bool choice_next(const char **rest, char out[64]);
 

@@ -26,7 +26,7 @@ unsigned utf8_bytes(const char *text)
     return overlong || surrogate || too_large ? 0 : bytes;
 }
 
-/* Those of ASCII, and those that follow it: U+0080 to U+009F. */
+/* A control character of ASCII, or U+0080 to U+009F. */
 static bool is_control(const char *s)
 {
     unsigned char first = (unsigned char)s[0];

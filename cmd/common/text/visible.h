@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Text of others on the way to a person: what was typed, a file's name, a line
- * of a script. It may hold any bytes, and a terminal obeys some of them; so
- * what is no character to look at is shown as what it is: "\x1b[31m".
+ * Foreign text for a person: typed words, a file's name, a line of a script. It
+ * may contain any bytes, and a terminal obeys some of them, so bytes that are
+ * not visible characters are shown as "\x1b[31m".
  */
 #ifndef VISIBLE_H
 #define VISIBLE_H
 
 #include <stddef.h>
 
-/* How many bytes the UTF-8 character at `s` has; 0 when it is none: a stray or
- * missing continuation, an overlong form, a surrogate, or above U+10FFFF. */
+/* How many bytes the UTF-8 character at `s` has; 0 when it is invalid: a stray
+ * or missing continuation, an overlong form, a surrogate, or above U+10FFFF. */
 unsigned utf8_bytes(const char *s);
-/* Writes and returns `out`: control characters and bytes that are no UTF-8 as
- * \xNN, the rest as it is; as much as there is room for. */
+/* Writes and returns `out`: control characters and bytes that are not UTF-8 as
+ * \xNN, the rest unchanged, truncated to `room`. */
 const char *visible(const char *text, char *out, size_t room);
 
 #endif

@@ -2,11 +2,11 @@
  *
  * Takes a command line apart, word by word, in the manner of getopt_long with
  * options anywhere: "--name value", "--name=value", "-n value", "-n4", "-vn4",
- * "--" ends the options, "-" and "-1" are operands. It judges nothing: an
- * option that does not exist is an item like others, so that the first walk
- * (command.c) can step over it. Behind the name of a program (collrun exec)
- * there are only operands. Long names are not abbreviated: scripts would
- * break when a new option comes, and a typo gets a suggestion anyway.
+ * "--" ends the options, "-" and "-1" are operands. It checks nothing: an
+ * unknown option is an item like others, so that the first pass (command.c) can
+ * skip it. After the name of a program (collrun exec) there are only operands.
+ * Long names are not abbreviated: scripts would break when a new option comes,
+ * and a typo gets a suggestion anyway.
  */
 #include "common/internal.h"
 
@@ -91,7 +91,7 @@ static enum item_kind by_name(struct words *words, struct item *item,
     return value_of(words, item, name[length] ? name + length + 1 : NULL);
 }
 
-/* "-" is none, nor is "-1": no option has a digit for its letter. */
+/* "-" is not one, nor is "-1": no option has a digit for its letter. */
 static bool is_option(const char *word)
 {
     return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]);
