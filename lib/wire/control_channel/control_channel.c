@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening and closing a mesh, its sockets' options, and where its peers are.
+ * Opening and closing a control channel, the options of its sockets, and the
+ * endpoints of its peers.
  */
 #include "control_channel_parts.h"
 #include "wire/process_look.h"
@@ -16,8 +17,8 @@
 enum {
     RECONNECT_MS = 10,
     RECONNECT_MOST_MS = 100,
-    HANDSHAKE_MS = 2000, /* strangers that connect and say nothing */
-    /* Hosts vanish without a word only where there is a network between. */
+    HANDSHAKE_MS = 2000, /* for connections that stay silent */
+    /* Hosts fail silently only across a network. */
     HEARTBEAT_MS = 200,
     HEARTBEAT_TIMEOUT_MS = 800,
 };
@@ -44,8 +45,8 @@ static bool set_common(void *socket, const char *endpoint, bool bulk)
     return ok;
 }
 
-/* What is sent before the peer listens is kept for it, but in bulk. Nobody
- * answers on a DEALER: what comes in is not read. */
+/* Messages sent before the peer listens are queued for it, except in bulk. A
+ * DEALER only sends: no message ever comes back on it. */
 static bool set_dealer(void *socket, bool bulk)
 {
     return set(socket, ZMQ_LINGER, GW__CONTROL_CHANNEL_LINGER_MS) &&
@@ -130,7 +131,8 @@ static enum gw_err open_all(struct gw__control_channel *mesh,
             why);
     if (err)
         return err;
-    /* In bulk nobody is taken for dead by its messages. */
+    /* In bulk the threads have no control names: bulk messages are not evidence
+     * of life. */
     err = gw__zmq_context_new(1, 0, mesh->bulk ? 0 : GW__CONTROL_THREADS,
                               &mesh->context, why);
     return err ? err : listen_at(mesh, config->endpoint, why);
@@ -162,7 +164,7 @@ gw__control_channel_open(const struct gw__control_channel_config *config,
     return GW_OK;
 }
 
-/* Ending the context waits for what lingers. */
+/* Ending the context waits for lingering messages. */
 void gw__control_channel_close(struct gw__control_channel **opened)
 {
     struct gw__control_channel *mesh = *opened;
@@ -182,7 +184,7 @@ void gw__control_channel_close(struct gw__control_channel **opened)
     free(mesh);
 }
 
-/* ---- where everybody is ---- */
+/* ---- endpoints ---- */
 
 const char *gw__control_channel_endpoint(const struct gw__control_channel *mesh)
 {

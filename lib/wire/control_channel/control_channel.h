@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * Control messages between the processes of a run: small, datagram-like, to a
- * node by its number. ZeroMQ carries them (ipc or tcp, CURVE with a key file),
- * so a message arrives whole or not at all; it may be lost when a peer is not
- * there, slow or cut off: protocols repeat what matters. Nothing blocks.
+ * Control messages between the processes of a run: small datagrams, addressed
+ * by node number. ZeroMQ carries them (ipc or tcp, CURVE with a key file), so a
+ * message arrives whole or not at all. It may be lost when a peer is absent,
+ * slow or cut off: protocols repeat important messages. Nothing blocks.
  *
  * Each process binds one ROUTER at its endpoint and keeps one DEALER for each
- * node that it sends to, made on the first send and anew when the node has
- * another endpoint or incarnation. Every message begins with
+ * node that it sends to. The DEALER is made on the first send, and again when
+ * the node's endpoint or incarnation changes. Every message begins with
  *
  *     magic version | from, to | token | incarnation (128 bits) | sent_ns |
  *     process | bytes ...
  *
- * The process is where on the host the sender runs (watch.h), so that who has
- * not heard from it for long can look at it.
+ * `process` identifies the sender's process on its host (process_watch.h), so
+ * that a receiver can examine a process that has been silent for long.
  *
- * What is malformed, of another run (`token`) or for another node is dropped
- * and counted. To abstract ipc endpoints only processes of the same user may
- * connect.
+ * Messages that are malformed, of another run (`token`) or for another node are
+ * dropped and counted. Only processes of the same user may connect to abstract
+ * ipc endpoints.
  *
- * A mesh in `bulk` is for few processes that say much and want to know at once
- * who is away, as the controllers' log does: its messages may be longer, and
- * what cannot leave now is not kept but said to be lost.
+ * A channel in `bulk` is for a few processes that send much data and must know
+ * at once which peers are away, such as the controllers' log. Its messages may
+ * be longer, and a message that cannot leave now is not queued but reported as
+ * lost.
  *
- * Link rules (rules.h) apply to what comes in. One thread at a time.
+ * Link profiles (rules.h) apply to arriving messages. One thread at a time.
  */
 #ifndef GW__CONTROL_CHANNEL_H
 #define GW__CONTROL_CHANNEL_H
@@ -41,11 +42,12 @@ enum {
 struct gw__control_channel_config {
     unsigned node;
     uint64_t incarnation_high, incarnation_low;
-    /* Where to listen: "ipc://@name", "tcp://host:port", "tcp://host:*". */
+    /* Endpoint to listen at: "ipc://@name", "tcp://host:port", "tcp://host:*".
+     */
     const char *endpoint;
-    uint64_t token;          /* of the run: same for all its processes */
-    const char *key_file;    /* NULL: none */
-    bool insecure;           /* tcp outside loopback without a key */
+    uint64_t token;          /* of the run: the same in all its processes */
+    const char *key_file;    /* NULL: no key */
+    bool insecure;           /* allow tcp outside loopback without a key */
     bool bulk;               /* see above */
     struct gw__rules *rules; /* not owned; NULL: none */
 };
@@ -59,36 +61,36 @@ struct gw__control_channel_message {
 
 struct gw__control_channel;
 
-/* GW_EUNREACH: cannot listen there. GW_EINVAL: not a place where one should, a
- * bad key file. GW_ESYS: not enough open files are allowed (for which the soft
- * limit is raised), or something else that the system refuses. */
+/* GW_EUNREACH: cannot listen there. GW_EINVAL: an endpoint that is not allowed,
+ * or a bad key file. GW_ESYS: too few open files are allowed (the soft limit is
+ * raised if possible), or another system error. */
 GW_MUST_CHECK enum gw_err
 gw__control_channel_open(const struct gw__control_channel_config *config,
                          struct gw__control_channel **mesh,
                          struct gw_error *why);
-/* Waits for nobody; what was sent just before gets up to 100 ms to leave. */
+/* Does not wait for peers; messages just sent have up to 100 ms to leave. */
 void gw__control_channel_close(struct gw__control_channel **mesh);
-/* Where it listens, with the port that it got. */
+/* The endpoint where it listens, with the actual port. */
 const char *
 gw__control_channel_endpoint(const struct gw__control_channel *mesh);
 
-/* GW_EINVAL with a sentence: no endpoint that peers could be told. */
+/* GW_EINVAL with a message: peers could not use this endpoint. */
 GW_MUST_CHECK enum gw_err
 gw__control_channel_check_endpoint(const char *endpoint, struct gw_error *why);
-/* The same of where to listen: the port may be "*", and one that is open to the
- * network must be `allowed`. */
+/* The same for an endpoint to listen at: the port may be "*", and `allowed`
+ * must be true for one that is open to the network. */
 GW_MUST_CHECK enum gw_err
 gw__control_channel_check_listen(const char *endpoint, bool allowed,
                                  struct gw_error *why);
-/* Where `node` listens; a change makes a new connection (in bulk at once, else
- * when something is sent). "" forgets it.
- * GW_EINVAL: no such node or endpoint. GW_ESYS: no open files for it. */
+/* Sets the endpoint of `node`. A change makes a new connection: at once in
+ * bulk, else on the next send. "" removes the endpoint. GW_EINVAL: invalid node
+ * or endpoint. GW_ESYS: no open files for it. */
 GW_MUST_CHECK enum gw_err
 gw__control_channel_know(struct gw__control_channel *mesh, unsigned node,
                          const char *endpoint, struct gw_error *why);
-/* GW_OK also when it will be lost; GW_EUNREACH: no endpoint is known, or, in
- * bulk, it is not connected or does not read; GW_EINVAL: too long. A message to
- * the own node comes back by `receive`. */
+/* GW_OK, even if the message will be lost. GW_EUNREACH: the endpoint is not
+ * known or, in bulk, the peer is not connected or does not read. GW_EINVAL: too
+ * long. A message to the own node is returned by `receive`. */
 enum gw_err gw__control_channel_send(struct gw__control_channel *mesh,
                                      unsigned node, const void *data,
                                      size_t bytes);
@@ -96,18 +98,18 @@ enum gw_err gw__control_channel_send(struct gw__control_channel *mesh,
 GW_MUST_CHECK enum gw_err
 gw__control_channel_receive(struct gw__control_channel *mesh,
                             struct gw__control_channel_message *message);
-/* Sleeps until there may be something to receive, `extra_fd` (or -1) is
- * readable, or gw_now_ns() is `deadline_ns`. */
+/* Sleeps until there may be a message, `extra_fd` (or -1) is readable, or
+ * gw_now_ns() is `deadline_ns`. */
 void gw__control_channel_wait(struct gw__control_channel *mesh, int extra_fd,
                               uint64_t deadline_ns);
-/* For who sleeps elsewhere, without rules: the descriptor turns readable when
- * there may be news, and says so once; before each sleep the other must have
- * been false. */
+/* For a caller that sleeps elsewhere, without link profiles: the descriptor
+ * becomes readable when there may be messages, but only once. So before each
+ * sleep gw__control_channel_has_some must have returned false. */
 int gw__control_channel_fd(const struct gw__control_channel *mesh);
 bool gw__control_channel_has_some(const struct gw__control_channel *mesh);
 
-/* Which process has spoken as this incarnation of the node; NULL: none, of
- * late. */
+/* The process that has sent as this incarnation of the node; NULL: none of the
+ * last two. */
 const struct gw__process_watch_id *
 gw__control_channel_process(const struct gw__control_channel *mesh,
                             unsigned node, uint64_t incarnation_low);

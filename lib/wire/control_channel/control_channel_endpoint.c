@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which endpoints are allowed: "ipc://@name", abstract, so that no file is left
- * behind, and "tcp://host:port" with one numeric host. What is not known to be
- * loopback is taken for the open network, where only a key lets one listen.
- * What else libzmq would understand (wildcards, source addresses, names to be
- * resolved) is refused: endpoints come from other processes.
+ * The allowed endpoints: "ipc://@name", abstract, so that no file is left in
+ * the file system, and "tcp://host:port" with one numeric host. An address not
+ * known to be loopback counts as the open network, where listening needs a key.
+ * Other forms that libzmq would accept (wildcards, source addresses, names to
+ * resolve) are refused, since endpoints come from other processes.
  */
 #include "control_channel_parts.h"
 
@@ -38,7 +38,7 @@ static bool is_port(const char *port, bool listen)
            strtoul(port, NULL, 10) - 1 < 65535;
 }
 
-/* "127.0.0.1:4711", "[::1]:4711": the host, "" when it is none. */
+/* "127.0.0.1:4711", "[::1]:4711": the host, or "" if it is neither. */
 static void split_host(const char *endpoint,
                        char host[GW__CONTROL_CHANNEL_ENDPOINT_MAX],
                        const char **port)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading and writing the messages of control_channel_frame.h. A number is taken as the
- * host has it: a sender of the other byte order is refused by the magic.
+ * Reading and writing the messages of control_channel_frame.h. Numbers are in
+ * the host's byte order: the magic number refuses a sender of the other byte
+ * order.
  */
 #include "control_channel_frame.h"
 
 #include <string.h>
 
-static const uint32_t magic = 0x32637767; /* "gwc2": the version is in it */
+static const uint32_t magic = 0x32637767; /* "gwc2": includes the version */
 
 void gw__control_channel_frame_seal(struct gw__control_channel_head *head,
                                     const void *data, size_t bytes, void *frame)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages of the mesh, as bytes: a head, then what the sender gave. Pure:
- * nothing here knows a socket, and nothing that a stranger sends can do more
- * than be refused.
+ * The messages of the control channel as bytes: a head, then the sender's data.
+ * Pure: nothing here uses a socket, and any bytes from a stranger are safely
+ * refused.
  */
 #ifndef GW__CONTROL_CHANNEL_FRAME_H
 #define GW__CONTROL_CHANNEL_FRAME_H
 
 #include "control_channel.h"
 
-/* The receiver's number is in it too: the port of a node that is gone may
- * belong to another by now. */
+/* The receiver's number is included: the port of a node that has ended may
+ * belong to another node now. */
 struct gw__control_channel_head {
     uint32_t magic; /* set by gw__control_channel_frame_seal */
     uint16_t from, to;
@@ -34,8 +34,8 @@ void gw__control_channel_frame_seal(struct gw__control_channel_head *head,
                                     const void *data, size_t bytes,
                                     void *frame);
 /* Reads the head of a frame for node `to` of the run `token`; the rest of the
- * frame is data. GW_EDATA with a sentence, *head then undefined, when it is
- * none. */
+ * frame is data. GW_EDATA with a message, and *head undefined: not a valid
+ * frame. */
 GW_MUST_CHECK enum gw_err gw__control_channel_frame_read(
     const void *frame, size_t bytes, unsigned to, uint64_t token,
     struct gw__control_channel_head *head, struct gw_error *why);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Receiving. A message passes these, or ends there:
+ * Receiving. A message passes these stages, or ends at one of them:
  *
- *     ROUTER -> frame (refused) -> rules (lost, link down) -> due now? -> user
- *                                          queue (overflow) <-- no        ^
- *                                            `---- when it is due --------'
+ *   ROUTER -> frame (refused) -> profile (lost, link down) -> due now? -> user
+ *                                           queue (overflow) <-- no         ^
+ *                                             `---- when it is due ---------'
  *
- * When the rules change they are asked again for what lies in the queue; so a
- * cut takes that too, and a slow link that is healed lets it go.
+ * When the link profiles change, they are applied again to the queued messages:
+ * a cut drops them, and a slow link that is restored releases them.
  *
- * What is sent to the own node lies in the same queue, due at once. Queue and
- * socket take turns, so that neither starves the other.
+ * Messages to the own node go to the same queue, due at once. Queue and socket
+ * take turns, so that neither starves the other.
  *
- * A node whose messages begin to carry another incarnation has been restarted:
- * its DEALER may be waiting for the next try to reconnect, with a queue of what
- * was for the dead one, so the connection is made anew at the next send (but in
- * bulk, where nothing is kept and it may be on its way already). The last two
- * incarnations are known, so that what a convicted process still says does not
- * make it anew again and again.
+ * A node whose messages begin to carry another incarnation has been restarted.
+ * Its DEALER may be waiting to reconnect, with a queue for the dead process, so
+ * the connection is made again at the next send. (Not in bulk: nothing is
+ * queued there and a new connection may already be on its way.) The last two
+ * incarnations are remembered, so that late messages of a process declared dead
+ * do not renew the connection again and again.
  */
 #include "control_channel_parts.h"
 
@@ -25,14 +25,16 @@
 #include <string.h>
 #include <time.h>
 
-/* An older stamp, or one of the future, is of another host's clock, or of a
- * message that waited for its receiver to be started. */
+/* An older time stamp, or one in the future, is of another host's clock, or of
+ * a message that waited for its receiver to start. */
 static const uint64_t oldest_stamp_ns = 1000000000U;
 
-/* While something is held back, another thread may change the rules. */
+/* While messages are held back, another thread may change the link profiles. */
 static const uint64_t look_ns = 20 * 1000000U;
 
-enum { TRIES = 256 }; /* a receive: a flood of refused ones must not hold us */
+enum {
+    TRIES = 256
+}; /* per receive: a flood of refused messages must not hold us */
 
 enum arrival { NOTHING, REFUSED, KEPT_BACK, DUE };
 
@@ -71,7 +73,7 @@ gw__control_channel_process(const struct gw__control_channel *mesh,
                : NULL;
 }
 
-/* ROUTER puts a part before the message: which connection it came by. */
+/* ROUTER puts a part with the connection's id before the message. */
 static enum arrival read_frame(struct gw__control_channel *mesh,
                                struct gw__control_channel_head *head)
 {
@@ -115,7 +117,7 @@ static enum arrival keep_back(struct gw__control_channel *mesh,
     if (due_ns == UINT64_MAX) {
         mesh->counts.dropped_by_rule++;
     } else if (!gw__later_put(&mesh->later, due_ns, &mesh->received)) {
-        mesh->peers[head->from].due = before; /* it took no time of the link */
+        mesh->peers[head->from].due = before; /* it takes no time on the link */
         mesh->counts.overflowed++;
     }
     return KEPT_BACK;
@@ -131,7 +133,8 @@ static uint64_t ask_again(void *context, zmq_msg_t *message)
     return ask_rules(mesh, &head, zmq_msg_size(message));
 }
 
-/* Otherwise what a slow link holds back would stay after the rule is gone. */
+/* Otherwise messages held back by a slow link would wait after the profile is
+ * gone. */
 static void heed_changes(struct gw__control_channel *mesh)
 {
     uint64_t changes = mesh->rules ? gw__rules_changes(mesh->rules) : 0;
@@ -203,8 +206,8 @@ gw__control_channel_receive(struct gw__control_channel *mesh,
     return GW_PENDING;
 }
 
-/* ZMQ_FD announces commands to the socket, not messages, and each only once:
- * so ZMQ_EVENTS, which digests them, is asked before every sleep. */
+/* ZMQ_FD signals commands to the socket, not messages, and each only once. So
+ * ZMQ_EVENTS, which processes the commands, is read before every sleep. */
 bool gw__control_channel_has_some(const struct gw__control_channel *mesh)
 {
     int events = 0;

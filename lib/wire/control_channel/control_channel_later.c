@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Messages that are here and not yet due: a heap of bounded size. The
- * number of arrival decides between equal times, so that links keep their
- * order. The messages themselves do not move in memory (libzmq forbids it);
- * each entry has one of them, whether it is used or not.
+ * Messages that have arrived and are not yet due: a heap of bounded size. Equal
+ * times are ordered by the number of arrival, so that links keep their order.
+ * The messages themselves do not move in memory (libzmq forbids it); each entry
+ * owns one of them, whether it is used or not.
  */
 #include "control_channel_parts.h"
 
@@ -38,7 +38,7 @@ void gw__later_fini(struct gw__later *later)
     *later = (struct gw__later){.count = 0};
 }
 
-/* Its message is the one that the entry behind the heap has. */
+/* entry.message is that of the first entry after the heap. */
 static void add(struct gw__later *later, struct gw__later_entry entry)
 {
     later->count++;

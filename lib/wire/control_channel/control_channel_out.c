@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sending. Each node that is sent to has a DEALER of its own, so that one that
- * does not read holds up nobody else. libzmq keeps what is sent before the peer
- * listens, up to the mark; what is over it is lost and counted. In bulk it
- * keeps nothing, and connects before anything is sent.
+ * Sending. Each destination node has a DEALER of its own, so that a node that
+ * does not read holds up no other. libzmq queues messages sent before the peer
+ * listens, up to the mark; further ones are lost and counted. In bulk it queues
+ * nothing and connects before the first message.
  */
 #include "control_channel_parts.h"
 
@@ -21,7 +21,7 @@ enum gw_err gw__control_channel_connect(struct gw__control_channel *mesh,
     return err ? GW_EUNREACH : GW_OK;
 }
 
-/* What was sent just before may still leave. */
+/* Messages just sent may still leave. */
 void gw__control_channel_disconnect(struct gw__control_channel_peer *peer)
 {
     if (peer->dealer)
@@ -29,7 +29,7 @@ void gw__control_channel_disconnect(struct gw__control_channel_peer *peer)
     peer->dealer = NULL;
 }
 
-/* To the queue of what is due, or to libzmq; false when that is full. */
+/* To the queue of messages to the own node, or to libzmq. False: it is full. */
 static bool hand_over(struct gw__control_channel *mesh, unsigned node,
                       zmq_msg_t *message, uint64_t now_ns)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A wire that obeys link rules, around a wire that knows none.
+ * An emulated wire: it applies link profiles to an inner wire that has none.
  *
- * The sender stamps each slice; the receiver looks at the head of each link of
- * the inner wire and shows it only when it is due:
+ * The sender stamps each slice with the time. The receiver looks at the head of
+ * each link of the inner wire and shows it only when it is due:
  *
  *              not due                   wait: it is time
  *   NONE ---------------------> HELD ------------------------> TOLD
@@ -12,14 +12,16 @@
  *    |  | release                | due                          | due
  *    |  |                        v                              |
  *    +--+--------------------> SHOWN <--------------------------+
- *         due, or no rules
+ *         due, or no profiles
  *
- * What is shown stays, whatever the rules become. A held slice is asked about
- * again when they change, with the link as it was before it; nothing behind it
- * has been looked at yet. What is behind has its own stamp, so delays overlap.
- * Nobody wakes the inner wire at a change, so while something is held `wait`
- * ends each `look_ns`; it tells of each slice once, as the inner wires do, so
- * that who is not interested does not spin.
+ * A slice stays shown, whatever the profiles become. For a held slice the due
+ * time is computed again when they change, from the state of the link before
+ * it. The slices after it have not been examined yet. Each has its own time
+ * stamp, so delays overlap.
+ *
+ * A change does not wake the inner wire, so `wait` ends every `look_ns` while a
+ * slice is held. Like the inner wires it reports each slice once, so a caller
+ * that does not want the slice does not spin.
  */
 #include "rules.h"
 
@@ -34,12 +36,12 @@ struct ruled_link {
     enum head head;
     struct gw__due before, after; /* the link before and after the head */
     uint64_t sent_ns, due_ns;     /* of the head */
-    uint64_t changes;             /* of the rules that said so */
+    uint64_t changes;             /* of the profiles that due_ns is based on */
 };
 
 struct ruled {
     struct gw__wire wire;
-    struct gw__wire_ops ops; /* with the inner wire's name and slices */
+    struct gw__wire_ops ops; /* with the inner wire's name and slice size */
     struct gw__wire *inner;
     struct gw__rules *rules;
     unsigned held; /* links whose head is HELD */
@@ -66,7 +68,7 @@ static enum gw_err ruled_connect(struct gw__wire *wire,
     return inner->ops->connect(inner, table, deadline_ns, why);
 }
 
-/* Always stamped: the sender does not know the rules of the receiver. */
+/* Always stamped: the sender does not know the receiver's profiles. */
 static enum gw_err ruled_send(struct gw__wire *wire, unsigned peer,
                               const struct gw__header *header, const void *data,
                               bool copy)
@@ -100,14 +102,15 @@ static void move_to(struct ruled *ruled, struct ruled_link *link,
     link->head = head;
 }
 
-/* A stamp from the future is another clock's. */
+/* A time stamp in the future is of another clock. */
 static uint64_t when_sent(const struct gw__header *header)
 {
     uint64_t now = gw_now_ns();
     return header->sent_ns && header->sent_ns < now ? header->sent_ns : now;
 }
 
-/* Asks the rules about the head, once, and again when they have changed. */
+/* Computes the due time of the head, once and after each change of the
+ * profiles. */
 static void ask(struct ruled *ruled, struct ruled_link *link,
                 const struct gw__header *header)
 {
@@ -123,7 +126,7 @@ static void ask(struct ruled *ruled, struct ruled_link *link,
                       header->bytes, false, header->slice == 0);
 }
 
-/* What a cut holds up goes on when the link is up again, not before. */
+/* Slices held up by a cut go on when the link is up again, not before. */
 static bool is_through(struct ruled *ruled, struct ruled_link *link,
                        const struct gw__header *header)
 {
@@ -166,7 +169,7 @@ static void ruled_release(struct gw__wire *wire, unsigned peer)
     reflect(ruled);
 }
 
-/* How long the head is still held, for all that is known now. */
+/* How long the head is still held under the current profiles. */
 static uint64_t left_ns(const struct ruled *ruled,
                         const struct ruled_link *link, uint64_t now)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of link rules, and when a message is through (rules.h).
+ * The table of link profiles, and the due times of messages (rules.h).
  *
- * Nearly always there is no rule, so what is asked for each slice (is there
- * any? is the link down? has anything changed?) is one atomic word each. The
- * rules themselves and chance lie under a lock, which is taken only while there
- * are rules.
+ * There are almost never any profiles, so each of the questions asked for every
+ * slice (is there a profile? is the link down? has anything changed?) is one
+ * atomic word. A lock guards the profiles and the random generator. It is taken
+ * only while there are profiles.
  *
  * A link is a pipe that carries one message after the other: a message enters
- * when it has come all the way (delay, jitter, a resend) and the one before is
- * through, and then takes bytes/rate, and pace. So a stream keeps its order
- * whatever chance says, delays overlap, and times at a rate add up.
+ * it after its delay, jitter and resend, when the previous one has passed, and
+ * then takes bytes/rate and the pace. So a stream keeps its order whatever the
+ * random numbers are, delays overlap, and times at a rate add up.
  */
 #include "rules.h"
 
@@ -27,7 +27,7 @@ struct gw__rules {
     _Atomic bool quiet;
     _Atomic uint64_t down; /* nodes as bits */
     _Atomic uint64_t changes;
-    pthread_mutex_t lock; /* over all that follows */
+    pthread_mutex_t lock; /* guards all that follows */
     struct gw__rule links[GW__RULE_NODES];
     uint64_t pace_ns;
     struct gw_rng chance;
@@ -60,7 +60,7 @@ static bool is_nothing(const struct gw__rule *rule)
            !rule->loss_ppm && !rule->down;
 }
 
-/* Whoever sees the new count sees the new rules. */
+/* A thread that sees the new count also sees the new profiles. */
 static void publish(struct gw__rules *rules)
 {
     bool quiet = rules->pace_ns == 0;
@@ -109,7 +109,7 @@ uint64_t gw__rules_changes(const struct gw__rules *rules)
     return atomic_load_explicit(&rules->changes, memory_order_acquire);
 }
 
-/* What the rules and chance do to one message. */
+/* The effect of the profile and of chance on one message. */
 struct fate {
     bool lost;
     uint64_t delay_ns, jitter_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading and writing the messages of meet.h. Numbers are as the host has them;
- * a host of the other byte order is a stranger.
+ * Reading and writing the messages of meet.h. Numbers are in the host's byte
+ * order: a host of the other byte order is a stranger.
  */
 #include "meet.h"
 

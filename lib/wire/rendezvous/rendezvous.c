@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rendezvous, as those see it who come to rank 0.
+ * The rendezvous on the side of the other ranks, which connect to rank 0.
  *
  *     rank r                          rank 0
  *       | JOIN(r, size, address) ------> |
- *       | <------ WAIT(who is missing)   |   again each 250 ms
+ *       | <------ WAIT(missing ranks)    |   again every 250 ms
  *       | <------ TABLE(all addresses)   |   when all are there
- *       | <------ REFUSE(code, sentence) |   when it cannot be
+ *       | <------ REFUSE(code, message)  |   when it has failed
  *
- * A JOIN is said again and again, because rank 0 may start later, and because
- * the first one may have gone to a rank 0 of an earlier run that was about to
- * end. A nonce tells a repetition from another process that claims the rank.
+ * A JOIN is repeated, because rank 0 may start later, and because the first one
+ * may have reached a rank 0 of an earlier run that was about to end. A nonce
+ * distinguishes a repetition from another process that claims the same rank.
  */
 #include "rendezvous.h"
 
@@ -65,8 +65,8 @@ static void join(const struct gw__meeting *meeting, const uint64_t nonce[2])
     free(message);
 }
 
-/* What rank 0 says, if it is that: GW_OK with the table, GW_PENDING (*waits:
- * for whom), or what REFUSE says. */
+/* Reads the answer of rank 0, if there is one: GW_OK with the table, GW_PENDING
+ * (*waits: the missing ranks), or the error of a REFUSE. */
 static enum gw_err listen_to_host(const struct gw__meeting *meeting,
                                   char waits[GW__RANK_LIST_BYTES],
                                   struct gw_error *why)
@@ -108,7 +108,7 @@ static enum gw_err meet_as_guest(struct gw__meeting *meeting,
         return err;
     if (getrandom(nonce, sizeof nonce, 0) != sizeof nonce)
         return gw_fail_errno(why, "getrandom");
-    /* Of the JOINs that cannot be delivered yet one is enough. */
+    /* Queue at most one JOIN that cannot be delivered yet. */
     zmq_setsockopt(meeting->socket, ZMQ_SNDHWM, &one, sizeof one);
     if (zmq_connect(meeting->socket, meeting->endpoint) != 0)
         return gw_fail(why, GW_EUNREACH, "%s", zmq_strerror(errno));
@@ -131,8 +131,8 @@ static enum gw_err meet_as_guest(struct gw__meeting *meeting,
     }
 }
 
-/* The endpoint is taken. If by another rank 0, then it will say so to one more
- * that claims to be rank 0. */
+/* The endpoint is in use. If another rank 0 has it, that one will refuse a JOIN
+ * as rank 0. */
 static enum gw_err ask_the_other_host(struct gw__meeting *meeting,
                                       struct gw_error *why)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rendezvous, as rank 0 holds it: it collects addresses until all are
- * there, tells who waits whom it waits for, and sends the table to all. What
- * makes the meeting impossible (two processes that claim one rank, another
- * number of ranks) is told to all that are there, and ends it.
+ * The rendezvous on the side of rank 0. It collects addresses until all are
+ * there, sends the list of missing ranks to those that wait, and finally sends
+ * the table to all. An error that makes the rendezvous impossible (two
+ * processes that claim one rank, different numbers of ranks) is sent to all
+ * ranks that are there and ends it.
  */
 #include "rendezvous_parts.h"
 
@@ -20,7 +21,7 @@ enum { ROUTE_BYTES_MAX = 255, FAREWELL_MS = 1000 };
 struct guest {
     uint64_t nonce[2];
     size_t route_bytes;
-    unsigned char route[ROUTE_BYTES_MAX]; /* where ROUTER finds it */
+    unsigned char route[ROUTE_BYTES_MAX]; /* ROUTER's id of the connection */
 };
 
 struct host {
@@ -30,14 +31,14 @@ struct host {
     unsigned missing;
 };
 
-/* One JOIN as it came. */
+/* One JOIN as received. */
 struct claim {
     struct guest guest;
     struct gw__meet head;
     struct gw__address address;
 };
 
-/* GW_ENOMEM; that a message cannot be delivered is no error. */
+/* GW_ENOMEM. A message that cannot be delivered is not an error. */
 static enum gw_err tell(const struct host *host, const struct guest *guest,
                         struct gw__meet *head, const void *payload,
                         size_t bytes)
@@ -64,7 +65,7 @@ static enum gw_err tell_all(const struct host *host, struct gw__meet *head,
     return err;
 }
 
-/* Takes one message off the socket. True when it is a JOIN. */
+/* Receives one message. True: it is a JOIN. */
 static bool take_claim(struct host *host, struct claim *claim)
 {
     void *socket = host->meeting->socket;
@@ -121,7 +122,7 @@ static void admit(struct host *host, const struct claim *claim)
     host->meeting->table[rank] = claim->address;
 }
 
-/* A sentence about who is missing, to one that is there. */
+/* Sends the list of missing ranks to one that is there. */
 static void ask_patience(const struct host *host, const struct guest *guest)
 {
     char text[GW__RANK_LIST_BYTES], sentence[GW__RANK_LIST_BYTES + 16];
@@ -159,7 +160,7 @@ static enum gw_err collect(struct host *host, struct claim *claim,
     return GW_OK;
 }
 
-/* TABLE to all, or the reason why there is none. */
+/* Sends TABLE to all, or the reason why there is none. */
 static enum gw_err answer(const struct host *host, enum gw_err err,
                           struct gw_error *why)
 {
@@ -186,9 +187,9 @@ static bool is_loopback(const char *address)
     return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-/* libzmq binds to numbers and interfaces, not to names of hosts. A host may
- * know its own name as a loopback address (127.0.1.1 in /etc/hosts), where the
- * others cannot come: then all of its addresses are bound. */
+/* libzmq binds to numbers and interfaces, not to host names. A host may know
+ * its own name as a loopback address (127.0.1.1 in /etc/hosts), which other
+ * hosts cannot reach: then all of its addresses are bound. */
 static bool bind_by_name(void *socket, const char *endpoint)
 {
     char host[256], service[16], address[NI_MAXHOST], numeric[NI_MAXHOST + 40];

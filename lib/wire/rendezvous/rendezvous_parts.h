@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the rendezvous: what its two sides share.
+ * Shared by the two sides of the rendezvous.
  */
 #ifndef GW__RENDEZVOUS_PARTS_H
 #define GW__RENDEZVOUS_PARTS_H
@@ -11,17 +11,18 @@
 
 struct gw__meeting {
     const char *endpoint;
-    const struct gw__zmq_key *key; /* NULL: none */
+    const struct gw__zmq_key *key; /* NULL: no key */
     unsigned rank, size;
     const struct gw__address *mine;
     struct gw__address *table;
     unsigned timeout_ms;
     uint64_t deadline_ns;
     void *context, *socket;
-    struct gw__accept_filter *gate; /* of rank 0 with a key */
+    struct gw__accept_filter *gate; /* of rank 0; NULL: not needed */
 };
 
-/* GW_ETIMEOUT: "MISSING in 300 ms", and what a key may have to do with it. */
+/* GW_ETIMEOUT: "MISSING in 300 ms", with a hint at the key file if there is
+ * one. */
 enum gw_err gw__meet_timed_out(const struct gw__meeting *meeting,
                                const char *missing, struct gw_error *why);
 
@@ -32,7 +33,7 @@ GW_MUST_CHECK enum gw_err gw__meet_as_host(struct gw__meeting *meeting,
 /* Makes meeting->socket. */
 GW_MUST_CHECK enum gw_err gw__meet_socket(struct gw__meeting *meeting, int type,
                                           bool server, struct gw_error *why);
-/* Waits for a message, not longer than until `until_ns`. */
+/* Waits for a message, until `until_ns` at most. */
 bool gw__meet_await(const struct gw__meeting *meeting, uint64_t until_ns);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * The wire inside a host. Each rank owns one segment of shared memory, which
- * every peer maps; it holds
+ * every peer maps. It holds
  *
- *   doorbell, state, abort     how peers wake it, and what it tells all
- *   card                       what it posts for window passes
+ *   doorbell, state, abort     how peers wake the owner, and its state for all
+ *   card                       its control block for window passes
  *   links[q]                   its ring of descriptors to rank q, and how far
  *                              it has read rank q's ring to it
  *
  * Every word but the doorbell has one writer. Segments and user data are
- * regions without names (memory.c); a rank finds its peers' through
+ * regions without names (memory.c). A rank opens its peers' regions through
  * /proc/PID/fd, so all ranks must share a pid namespace and a user. The data
  * path is in shm_link.c, waiting and failing in shm_wait.c, mapping in
  * shm_map.c.
@@ -25,7 +25,7 @@
 
 enum { SLICE_BYTES = 128 << 10, SPINS = 2000 };
 
-/* What peers need to know, in the address blob. */
+/* The address blob for the peers. */
 struct address {
     uint64_t nonce;
     uint64_t segment_bytes;
@@ -57,7 +57,7 @@ static const struct gw__wire_ops ops = {
     .lost = gw__shm_lost,
 };
 
-/* Spinning pays only while every rank can have a core. */
+/* Spinning pays only if there is a core for every rank. */
 static unsigned spin_limit(unsigned ranks)
 {
     return (long)ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? SPINS : 0;
@@ -150,7 +150,7 @@ static enum gw_err join_peer(struct gw__shm *shm, unsigned rank,
     return gw__process_watch_add(&shm->watch, rank, &theirs->watch, why);
 }
 
-/* A rank may close only after all have mapped it; so all wait for all. */
+/* A rank may close only after all have mapped it, so all wait for all. */
 static enum gw_err await_joined(struct gw__shm *shm, uint64_t deadline_ns,
                                 struct gw_error *why)
 {
@@ -193,8 +193,8 @@ static enum gw_err shm_connect(struct gw__wire *wire,
     return await_joined(shm, deadline_ns, why);
 }
 
-/* A stage is read by its name until the peer has released it, so linger for
- * peers that live and still have something to read. */
+/* The peer reads a stage by its place until it has released the slice. So
+ * linger for peers that live and still have slices to read. */
 static void linger(struct gw__shm *shm)
 {
     uint64_t deadline = gw_now_ns() + 200 * 1000000ULL;
@@ -216,7 +216,7 @@ static void shm_close(struct gw__wire *wire)
     struct gw__shm *shm = gw__shm_of(wire);
     linger(shm);
     atomic_store(&shm->segment->state, SHM_CLOSED);
-    /* Before our memory changes; gw__shm_release is the other side. */
+    /* Before our memory changes; the counterpart is in gw__shm_release. */
     atomic_thread_fence(memory_order_seq_cst);
     for (unsigned r = 0; r < wire->size; r++) {
         struct gw__shm_peer *peer = &shm->peers[r];

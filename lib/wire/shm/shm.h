@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The segment through which a rank speaks to its peers on the same host, and
- * the local state of the wire. See shm.c for the whole picture.
+ * The segment through which a rank communicates with its peers on the same
+ * host, and the local state of the wire. shm.c describes the whole.
  */
 #ifndef GW__SHM_H
 #define GW__SHM_H
@@ -17,30 +17,32 @@ enum {
     LINE_BYTES = 64,
     RING_SLOTS = 8,
     INLINE_BYTES = 152,
-    MAPPINGS_MAX = 32, /* of one peer's regions, kept here */
+    MAPPINGS_MAX = 32, /* per peer: regions mapped here */
 };
 
-/* OPEN: made; JOINED: has mapped every peer; CLOSED: said goodbye. */
+/* OPEN: made. JOINED: has mapped every peer. CLOSED: has left. */
 enum { SHM_OPEN = 1, SHM_JOINED = 2, SHM_CLOSED = 3 };
 
-/* One slice on its way: small ones inside, large ones by place. `sequence` is
- * the slice's number on the link plus one, and publishes the rest. */
+/* The descriptor of one slice: small slices are inside, large ones named by
+ * place. `sequence` is the slice's number on the link plus one, and publishes
+ * the rest. */
 struct gw__shm_entry {
     _Alignas(LINE_BYTES) _Atomic uint64_t sequence;
     struct gw__place place; /* fd < 0: the bytes are here */
-    bool lent;              /* they lie in the caller's memory */
+    bool lent;              /* they are in the caller's memory */
     struct gw__header header;
     unsigned char bytes[INLINE_BYTES];
 };
 _Static_assert(sizeof(struct gw__shm_entry) == 256, "four cache lines");
 
-/* What `owner` says to one peer, and how far it has read that peer. */
+/* From `owner` to one peer: the ring of slices, and the number of slices that
+ * the owner has released of the peer's ring. */
 struct gw__shm_link {
     _Alignas(LINE_BYTES) _Atomic uint64_t released;
     struct gw__shm_entry ring[RING_SLOTS];
 };
 
-/* Everything in it is written by its owner alone, but for `doorbell`. */
+/* Only its owner writes it, except for `doorbell`. */
 struct gw__shm_segment {
     uint64_t nonce;
     _Alignas(LINE_BYTES) _Atomic uint32_t doorbell; /* futex */
@@ -49,25 +51,25 @@ struct gw__shm_segment {
     _Atomic int32_t abort_code; /* publishes abort_text */
     char abort_text[sizeof(((struct gw_error *)0)->text)];
     _Alignas(LINE_BYTES) unsigned char card[GW__CONTROL_BLOCK_BYTES];
-    struct gw__shm_link links[]; /* one a rank */
+    struct gw__shm_link links[]; /* one per rank */
 };
 
 struct gw__shm_mapping {
     uint32_t region; /* 0: free */
-    uint64_t used;   /* for eviction: the newest use */
+    uint64_t used;   /* mapping_clock at the last use, for eviction */
     void *base;
     size_t bytes;
 };
 
 struct gw__shm_peer {
-    struct gw__shm_segment *segment; /* theirs, mapped here */
+    struct gw__shm_segment *segment; /* the peer's, mapped here */
     size_t segment_bytes;
     int pid;
     bool lost;
-    uint64_t pushed;         /* slices sent to it */
-    uint64_t released_seen;  /* of them, given back at the last look */
-    uint64_t borrowed;       /* newest slice that lies in the caller's memory,
-                                plus one */
+    uint64_t pushed;        /* slices sent to it */
+    uint64_t released_seen; /* of them, released at the last look */
+    /* The newest slice that is in the caller's memory, plus one. */
+    uint64_t borrowed;
     uint64_t taken;          /* slices released from it */
     struct gw__region stage; /* for bytes that the peer cannot map */
     struct gw__shm_mapping mappings[MAPPINGS_MAX];
@@ -80,7 +82,7 @@ struct gw__shm {
     struct gw__shm_segment *segment;
     struct gw__shm_peer *peers;
     struct gw__process_watch watch;
-    struct gw_error error; /* found while moving data; `check` tells it */
+    struct gw_error error; /* found while moving data; `check` returns it */
     size_t slice_bytes;
     bool no_windows;
     /* waiting */
@@ -88,7 +90,7 @@ struct gw__shm {
     bool armed, sure;
     uint32_t doorbell_seen;
     bool registered; /* see fence.h */
-    /* the last answer of gw__region_find */
+    /* the last result of gw__region_find */
     struct gw__region shown;
     uint64_t shown_generation;
 };

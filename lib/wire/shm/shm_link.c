@@ -2,12 +2,12 @@
  *
  * Slices between two ranks of a host: a single-producer ring of descriptors in
  * the sender's segment. A large slice is only named (pointer passing): the
- * receiver reduces straight out of the sender's memory. A small one rides in
- * the descriptor's own cache lines. Memory that the peer cannot map is copied
- * into a stage, a region of RING_SLOTS slices made at its first use.
+ * receiver reduces directly from the sender's memory. A small one is in the
+ * descriptor's own cache lines. Memory that the peer cannot map is copied into
+ * a stage, a region of RING_SLOTS slices made at its first use.
  *
- * The receiver counts what it has released in its own segment; the sender reads
- * that count for room (RING_SLOTS in flight) and for `sends_done`.
+ * The receiver counts the slices that it has released in its own segment. The
+ * sender reads that count for room (RING_SLOTS in flight) and for `sends_done`.
  */
 #include "shm.h"
 
@@ -24,7 +24,7 @@ static struct gw__shm_link *link_from(struct gw__shm *shm, unsigned peer)
     return &shm->peers[peer].segment->links[shm->wire.rank];
 }
 
-/* Why nothing can be had from this peer any more. */
+/* The reason why nothing more will come from this peer; GW_OK: it may. */
 static enum gw_err gone(struct gw__shm_peer *peer)
 {
     if (peer->lost)
@@ -43,8 +43,8 @@ static uint64_t released(struct gw__shm *shm, unsigned rank)
     return peer->released_seen;
 }
 
-/* Slices that were copied gave their buffers back at once; a peer that is gone
- * reads none any more. */
+/* Buffers of copied slices are free at once; a lost or closed peer reads no
+ * slices any more. */
 uint64_t gw__shm_sends_done(struct gw__wire *wire, unsigned rank)
 {
     struct gw__shm *shm = gw__shm_of(wire);
@@ -124,7 +124,7 @@ enum gw_err gw__shm_peek(struct gw__wire *wire, unsigned rank,
     if (atomic_load_explicit(&entry->sequence, memory_order_acquire) !=
         peer->taken + 1) {
         enum gw_err why = gone(peer);
-        /* It may have spoken between our look and its goodbye. */
+        /* A slice may have come between our look and its closing. */
         if (!why ||
             atomic_load_explicit(&entry->sequence, memory_order_acquire) !=
                 peer->taken + 1)
@@ -145,9 +145,9 @@ void gw__shm_release(struct gw__wire *wire, unsigned rank)
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
     bool lent = link_from(shm, rank)->ring[peer->taken % RING_SLOTS].lent;
-    /* One that has closed without waiting for us may have overwritten what we
-     * read. (Who waits closes after it has seen our release.) The fence orders
-     * our loads before this one. */
+    /* A peer that has closed without waiting for us may have overwritten the
+     * data that we read. (A peer that waits closes after it has seen our
+     * release.) The fence orders our loads before this one. */
     atomic_thread_fence(memory_order_acquire);
     if (lent && atomic_load_explicit(&peer->segment->state,
                                      memory_order_relaxed) == SHM_CLOSED)

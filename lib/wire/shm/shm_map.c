@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory shown to peers and peers' memory mapped here. Mappings are made at
- * first use and kept, a few a peer, the one that was not used for longest
- * giving way: a loop over a peer's buffers holds addresses in two of its
- * regions, which must stay. A region's id is never used twice, so a stale
- * mapping can waste memory but not deceive.
+ * Memory shown to peers, and peers' memory mapped here. Mappings are made at
+ * first use and kept, a few per peer; the least recently used one is evicted. A
+ * loop over a peer's buffers holds addresses in two of its regions, and both
+ * must stay. A region's id is never reused, so a stale mapping can waste memory
+ * but never shows wrong data.
  */
 #include "shm.h"
 
@@ -38,7 +38,7 @@ struct gw__place gw__shm_show(struct gw__wire *wire, const void *memory,
                               .offset = at - base};
 }
 
-/* Room for a mapping, at the cost of the one that was not used for longest. */
+/* A free mapping, if need be by evicting the least recently used one. */
 static struct gw__shm_mapping *make_room(struct gw__shm_peer *peer)
 {
     struct gw__shm_mapping *mapping = &peer->mappings[0];
@@ -58,11 +58,11 @@ static void *use(struct gw__shm_peer *peer, struct gw__shm_mapping *mapping,
     return (unsigned char *)mapping->base + place->offset;
 }
 
-/* What cannot be mapped of a rank that has said goodbye is no loss: it has left
+/* Failing to map memory of a rank that has closed is not a loss: it has left
  * without waiting for us. */
 static void lose(struct gw__shm *shm, unsigned rank, const struct gw_error *why)
 {
-    /* That we have no memory is not the peer's loss. */
+    /* Lack of memory here does not mean that the peer is lost. */
     enum gw_err code = why->code == GW_ENOMEM ? GW_ENOMEM : GW_ELOST;
     struct gw__shm_peer *peer = &shm->peers[rank];
     if (atomic_load(&peer->segment->state) == SHM_CLOSED)
@@ -72,8 +72,8 @@ static void lose(struct gw__shm *shm, unsigned rank, const struct gw_error *why)
         gw_fail(&shm->error, code, "shm: rank %u: %s", rank, why->text);
 }
 
-/* Descriptors come again as soon as their owner has closed them, so a mapping
- * is trusted only when its owner was still there after it had been made. */
+/* Descriptors are reused as soon as their owner has closed them, so a mapping
+ * is valid only if its owner still lives after it was made. */
 void *gw__shm_reach(struct gw__wire *wire, unsigned rank,
                     const struct gw__place *place)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * Waiting: spin, then yield, then sleep on a futex. A caller polls, finds
- * nothing, and calls `wait`; each call takes one step further, and anything
- * that moves starts again from the spin.
+ * nothing, and calls `wait`. Each call goes one step further, and any progress
+ * starts again from the spin.
  *
  *   spin_limit calls   a pause each (none when ranks outnumber the cores), and
  *                      now and then a yield: the peer may share our core
- *   YIELDS calls       sched_yield; fewer when one takes long, since then
- *                      somebody else than our peers has the core
- *   one call           arm: say "sleeping" and note the doorbell; return, so
+ *   YIELDS calls       sched_yield; fewer when one takes long, since then a
+ *                      process other than our peers has the core
+ *   one call           arm: set "sleeping" and note the doorbell; return, so
  *                      that the caller polls once more
  *   then               sleep until the doorbell moves
  *
- * A peer that changes something we may wait for looks whether we are armed
- * and only then rings: store, fence, load on both sides (fence.h), so a ring
- * cannot be missed, and costs nothing while nobody sleeps.
+ * A peer that changes something we may wait for checks whether we are armed and
+ * only then rings: store, fence, load on both sides (fence.h). So a ring cannot
+ * be missed, and costs nothing while no rank sleeps.
  */
 #include "shm.h"
 #include "wire/fence.h"
@@ -31,7 +31,7 @@ enum {
     BURST = 256,
     YIELDS = 20,
     LONG_YIELD_NS = 100000,
-    UNSURE_NS = 1000000, /* a nap, when a ring might be missed */
+    UNSURE_NS = 1000000, /* longest sleep when a ring may be missed */
 };
 
 static void cpu_pause(void)
@@ -61,7 +61,7 @@ void gw__shm_moved(struct gw__wire *wire)
     }
 }
 
-/* Only after a fence that follows what changed. */
+/* Call it only after a fence that follows the change. */
 static void ring(struct gw__shm_segment *theirs)
 {
     if (!atomic_load_explicit(&theirs->sleeping, memory_order_relaxed))
@@ -125,7 +125,7 @@ void gw__shm_wait(struct gw__wire *wire, uint64_t ns)
     }
 }
 
-/* An abort that some peer has published. */
+/* The error of an abort that a peer has published. */
 static enum gw_err aborted(struct gw__shm *shm, struct gw_error *why)
 {
     for (unsigned r = 0; r < shm->wire.size; r++) {
@@ -144,14 +144,14 @@ static enum gw_err aborted(struct gw__shm *shm, struct gw_error *why)
     return GW_OK;
 }
 
-/* The watch tells each death once; `error` keeps the first. */
+/* The process watch reports each death once; `error` keeps the first. */
 static void hear_deaths(struct gw__shm *shm)
 {
     int rank;
     while ((rank = gw__process_watch_poll(&shm->watch)) >= 0) {
         struct gw__shm_peer *peer = &shm->peers[rank];
         if (atomic_load(&peer->segment->state) == SHM_CLOSED)
-            continue; /* it said goodbye first */
+            continue; /* it closed first */
         peer->lost = true;
         if (!shm->error.code)
             gw_fail(&shm->error, GW_ELOST, "rank %d (pid %d) died", rank,
