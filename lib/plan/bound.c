@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What no algorithm can beat, in the alpha-beta-gamma model with one port: a
- * rank sends one message and receives one at a time (Chan, Heimlich,
- * Purkayastha, van de Geijn, "Collective communication: theory, practice, and
- * experience", 2007).
+ * Lower bounds that no algorithm can beat, in the alpha-beta-gamma model with
+ * one port: a rank sends one message and receives one at a time (Chan,
+ * Heimlich, Purkayastha, van de Geijn, "Collective communication: theory,
+ * practice, and experience", 2007).
  *
- *     rounds        ceil(log2 p): who knows can at most double a round
+ *     rounds        ceil(log2 p): informed ranks at most double per round
  *     n             bytes of the buffer; of all ranks' blocks together for
  *                   gather, scatter, all-gather, reduce-scatter, all-to-all
  *     bytes         broadcast, reduce  n
@@ -13,7 +13,7 @@
  *                   the others         (p-1)/p n
  *     bytes reduced reduce, reduce-scatter, all-reduce  (p-1)/p n
  *
- * The terms are bounds each for itself; no algorithm need reach all at once.
+ * Each term is a bound of its own; an algorithm need not reach all at once.
  */
 #include <gradwire/plan.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plans are built by appending transfers; this file owns their memory. An
- * algorithm reads as its rank arithmetic because errors stick in the builder
- * and come out once, at `finish`. A builder may also hand on what it gets and
- * keep nothing (stream.h). Read on in semantics.c (what a plan promises) and
- * algo/ (one algorithm a file).
+ * Builds plans by appending transfers; this file owns their memory. An
+ * algorithm reads as its rank arithmetic, because the first error sticks in the
+ * builder and `finish` returns it. A builder may also pass its transfers on
+ * without storing them (stream.h). Read on in semantics.c (the promise of a
+ * plan) and algo/ (one algorithm per file).
  */
 #include "stream.h"
 
@@ -15,7 +15,7 @@ struct gw_builder {
     struct gw_plan plan;
     size_t transfer_capacity;
     size_t step_capacity;
-    const struct gw__run_sink *sink; /* NULL: the plan is written down */
+    const struct gw__run_sink *sink; /* NULL: store the plan */
     bool step_begun;                 /* with a sink: the step has a transfer */
     struct gw_error error;
 };

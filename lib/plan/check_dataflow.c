@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Symbolic execution. `+` needs disjoint sets, or a rank would be counted
- * twice; at the end every set must be what the collective promises. Chunks do
- * not meet, so each is played alone and the sets of one chunk are all the
- * memory it takes: a row a rank, begun when a transfer first touches it.
+ * Checks the data flow of a plan by symbolic execution. `+` needs disjoint
+ * sets, or a rank would be counted twice; at the end every set must be the one
+ * that the collective promises. Chunks are independent, so each is executed
+ * alone. Memory holds the sets of one chunk only: one row per rank, initialised
+ * when a transfer first touches it.
  */
 #include "verify.h"
 
@@ -14,7 +15,7 @@ struct play {
     const struct gw_plan *plan;
     struct gw__finding *found;
     struct gw__sets sets;
-    uint32_t *begun;  /* of each rank: chunk + 1 that its row is of */
+    uint32_t *begun;  /* of each rank: chunk + 1 that its row belongs to */
     uint32_t *writer; /* of each staged row: its first write of the step */
 };
 
@@ -26,7 +27,7 @@ static void touch(struct play *p, unsigned rank, unsigned chunk)
     gw__sets_begin(&p->sets, p->plan, rank, rank, chunk);
 }
 
-/* What is wrong with transfer t, or GW_FAULT_NONE. */
+/* The fault of transfer t, or GW_FAULT_NONE. */
 static enum gw_fault play_transfer(struct play *p, uint32_t t)
 {
     const struct gw_transfer *all = p->plan->transfers, *x = &all[t];
@@ -44,7 +45,7 @@ static enum gw_fault play_transfer(struct play *p, uint32_t t)
     return GW_FAULT_NONE;
 }
 
-/* Plays items i..end of one step; false at a fault. */
+/* Executes items i..end of one step; false at a fault. */
 static bool play_step(struct play *p, uint32_t i, uint32_t end)
 {
     enum gw_fault fault = GW_FAULT_NONE;
@@ -91,7 +92,7 @@ static bool check_promise(struct play *p, unsigned rank, unsigned chunk)
     return false;
 }
 
-/* A chunk is promised to one rank (its block's, the root) or to everybody. */
+/* A chunk is promised to one rank (its block's, the root) or to all ranks. */
 static void check_promises(struct play *p, unsigned chunk)
 {
     const struct gw_plan *plan = p->plan;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * The game of waits: can a run of the plan stand still for ever? It keeps the
- * rules of the executor. A link is a queue of slices, its transfers in plan
- * order, with room for so many slices.
+ * Checks whether a run of the plan can deadlock, by playing the game of waits
+ * under the executor's rules. A link is a queue of slices with a fixed
+ * capacity; its transfers are in plan order.
  *
  *   push   The sender pushes slice k of a transfer when the link's earlier
  *          slices are pushed, the link has room, and slice k of the version
  *          that it reads has been applied.
  *   apply  The receiver applies slice k of a version when that slice is at the
  *          head of the link of every transfer that helps to write it, slice k
- *          of the version before has been applied, and all who read the version
- *          before have pushed slice k. Applying takes the heads off the links.
+ *          of the version before has been applied, and all readers of the
+ *          version before have pushed slice k. Applying takes the heads off
+ *          the links.
  *
- * A move never takes another move away, so the order of moves does not matter:
- * we move while anything can. Slices that are left over then can never move in
- * any run, and in a run where they remain ranks wait for each other in a cycle
- * (cycle.c). Things to look at again are kept in a worklist; each move wakes
- * those that it may have freed, so that the game is linear in the plan.
+ * A move never makes another move impossible, so the order of moves does not
+ * matter: the game moves while any slice can. The remaining slices cannot move
+ * in any run, and their ranks wait for each other in a cycle (cycle.c). A
+ * worklist holds the links and versions to examine again; each move adds those
+ * that it may have freed, so that the game is linear in the plan.
  */
 #include "verify.h"
 

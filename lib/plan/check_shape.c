@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is wrong with a plan on the face of it: chunks or actions that do not
- * fit the collective, more peers in a step than `ports=` allows, and a
- * barrier's token that is typed twice (of additions and replacements check_dataflow.c
- * finds the repetition, because it counts a rank twice).
+ * Checks the shape of a plan without executing it: chunks or actions that do
+ * not fit the collective, more peers in a step than `ports=` allows, and a
+ * barrier's token that is written twice. (Repeated additions and replacements
+ * are left to check_dataflow.c, which finds a rank that is counted twice.)
  */
 #include "verify.h"
 
@@ -27,7 +27,7 @@ bool gw__chunks_fit(const struct gw_plan *plan)
     }
 }
 
-/* The first transfer whose action does not fit, or the number of all. */
+/* The first transfer whose action does not fit, or the number of transfers. */
 static uint32_t first_misfit(const struct gw__index *index)
 {
     const struct gw_transfer *x = index->plan->transfers;
@@ -55,7 +55,7 @@ static bool check_shape(const struct gw__index *index,
     return false;
 }
 
-/* How many peers a rank has talked to in a step. */
+/* How many peers a rank has communicated with in a step. */
 struct peers {
     uint32_t step; /* counted from 1 */
     unsigned to;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Why a game of waits stands still. Whatever is left over waits for something
- * that is left over too, so following the waits ends in a cycle, and that cycle
- * is the proof. We begin at the first slice of the plan that is left and tell
- * the cycle from its earliest transfer on:
+ * Explains a deadlock. Each link or version that is left over waits for another
+ * one that is left over, so following the waits ends in a cycle, and that cycle
+ * is the proof. The search begins at the first slice of the plan that is left,
+ * and the cycle is printed from its earliest transfer on:
  *
  *     rank 1 step 1: c0 waits until 1>0 c0 has left
  *     rank 1 step 1: 1>0 c1 waits for room on 1>0
  *     ...
  *
- * Nothing ever waits for a later step, because links keep the order of steps;
- * hence all of a cycle lies in one step. A wait for a value, which comes from
- * an earlier step, can lead to a cycle but is never part of one.
+ * A wait is never for a later step, because links keep the order of steps;
+ * hence a cycle is within one step. A wait for a value, which comes from an
+ * earlier step, can lead to a cycle but is never part of one.
  *
  * Things are numbered as in check_deadlock.c: links, then versions.
  */
@@ -21,14 +21,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A thing waits for another; `text` says why, if that can be in a cycle. */
+/* A wait for another link or version. `text` explains it, if the wait can be
+ * part of a cycle. */
 struct wait {
     uint32_t thing;
     char text[128];
 };
 
-/* The transfer that stands for a thing: the one that a link would push, the
- * first that helps to write a version. */
+/* The transfer that represents a thing: the next one that a link would push, or
+ * the first that helps to write a version. */
 static uint32_t transfer_of(const struct gw__waits *w, uint32_t thing)
 {
     const struct gw__buckets *writers = &w->versions->writers;
@@ -42,7 +43,7 @@ static struct wait wait_for_version(const struct gw__waits *w, uint32_t version)
     return (struct wait){.thing = w->index->links + version};
 }
 
-/* What a link would push waits for its version, or for room. */
+/* The next transfer of a link waits for its version, or for room. */
 static struct wait link_waits(const struct gw__waits *w, uint32_t link)
 {
     uint32_t t = gw__waits_front(w, link);
@@ -84,7 +85,7 @@ static bool writer_waits(const struct gw__waits *w, uint32_t t,
 }
 
 /* A reader of the version before whose slice has not left. On a link transfers
- * are in plan order, so what lies before the front has been pushed. */
+ * are in plan order, so those before the front have been pushed. */
 static uint32_t unsent_reader(const struct gw__waits *w, uint32_t version,
                               uint32_t slice)
 {
@@ -100,7 +101,7 @@ static uint32_t unsent_reader(const struct gw__waits *w, uint32_t version,
     }
 }
 
-/* A version waits for its writers, for the version before it, or for those who
+/* A version waits for its writers, for the version before it, or for ranks that
  * have yet to send the version before it. */
 static struct wait version_waits(const struct gw__waits *w, uint32_t version)
 {
@@ -129,7 +130,7 @@ static struct wait waits(const struct gw__waits *w, uint32_t thing)
                                    : version_waits(w, thing - w->index->links);
 }
 
-/* A link whose front cannot move, or the version its head is of. */
+/* A link whose front cannot move, or the version of its head. */
 static uint32_t first_stuck(const struct gw__waits *w)
 {
     uint32_t best = UINT32_MAX, best_transfer = UINT32_MAX;
@@ -148,7 +149,8 @@ static uint32_t first_stuck(const struct gw__waits *w)
 }
 
 /* The first thing that we meet twice when we follow the waits is on the cycle.
- * The game's marks, clear now that its worklist is empty, tell what we met. */
+ * `queued`, all clear now that the game's worklist is empty, marks the things
+ * that we have met. */
 static uint32_t on_cycle(const struct gw__waits *w)
 {
     uint32_t thing = first_stuck(w);

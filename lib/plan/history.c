@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a chunk came to hold the wrong set: the shortest story that shows it.
+ * Explains how a chunk came to hold the wrong set: the shortest history that
+ * shows it.
  *
- * The chunk is played again up to the fault, then walked backwards from the
- * values that are wrong: a transfer belongs to the story when it wrote a value
- * that still mattered. Where a rank is counted twice only the transfers that
- * carried that rank's data matter, and they form two paths that meet.
+ * The chunk is executed again up to the fault, then followed backwards from the
+ * wrong values: a transfer belongs to the history if it wrote a value that
+ * still mattered. If a rank is counted twice, only the transfers that carried
+ * that rank's data matter, and they form two paths that meet.
  *
  *     step 1: 0>1 c0 +  {1} + {0} = {0-1}
  *     step 1: 0>2 c0 +  {2} + {0} = {0,2}
@@ -25,12 +26,13 @@ struct story {
     const struct gw__finding *finding;
     struct gw_verdict *verdict;
     struct gw__sets sets;
-    uint64_t *wrong;      /* the ranks counted twice, or those that lack */
+    uint64_t *wrong;      /* the ranks counted twice, or those that are
+                             missing */
     int member;           /* follow this one only, or ALL_MEMBERS */
     const uint32_t *item; /* the chunk's transfers, up to the fault */
     uint32_t items;
-    bool *carries; /* of each item: what it carries matters */
-    bool *told;    /* of each item: it is in the story */
+    bool *carries; /* of each item: the value that it carries matters */
+    bool *told;    /* of each item: it is in the history */
     bool *live;    /* of each rank: its value, at this step, matters */
     uint32_t untold_lines;
 };
@@ -45,7 +47,7 @@ static uint32_t step_at(const struct story *s, uint32_t i)
     return s->index->step[s->item[i]];
 }
 
-/* The item that is itself at fault; there is none at the end. */
+/* The item at fault; a fault at the end has none. */
 static bool is_fault(const struct story *s, uint32_t i)
 {
     return s->finding->fault == GW_FAULT_DOUBLE && i + 1 == s->items;
@@ -56,7 +58,7 @@ static const char *plural(const struct story *s, const uint64_t *set)
     return gw__sets_count(&s->sets, set) == 1 ? "rank" : "ranks";
 }
 
-/* Plays the items and shows each to `see` before it writes. */
+/* Executes the items and shows each to `see` before it writes. */
 static void replay(struct story *s, void (*see)(struct story *, uint32_t))
 {
     unsigned chunk = s->verdict->chunk;
@@ -115,8 +117,8 @@ static void see_and_tell(struct story *s, uint32_t i)
                         sent, is_fault(s, i) ? "shares" : "=", sum);
 }
 
-/* One step backwards: whoever wrote a live value is told; the writer's own
- * value, from before the step, becomes live in its place. */
+/* One step backwards: a transfer that wrote a live value is included; the
+ * source's own value, from before the step, becomes live in its place. */
 static void mark_step(struct story *s, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = begin; i < end; i++)
@@ -133,8 +135,9 @@ static void mark_step(struct story *s, uint32_t begin, uint32_t end)
             s->live[at(s, i)->src] = true;
 }
 
-/* A doubled rank came to the receiver in an earlier step, or just before, by
- * another addition of this step. Returns where the step begins. */
+/* Marks the faulty transfer, and the earlier additions of its step that carried
+ * the doubled rank. If there are none, the rank came in an earlier step.
+ * Returns where the step begins. */
 static uint32_t mark_fault(struct story *s)
 {
     uint32_t fault = s->items - 1, i = fault;

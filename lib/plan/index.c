@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A plan's transfers, sorted by chunk and numbered by link: counting sorts, so
- * that a plan of a quarter of a million transfers costs some milliseconds.
+ * that a plan of a quarter of a million transfers takes a few milliseconds.
  */
 #include "index.h"
 
@@ -35,8 +35,8 @@ void gw__buckets_fini(struct gw__buckets *buckets)
     *buckets = (struct gw__buckets){0};
 }
 
-/* Bucketed by sender, a link is new when this sender has not yet sent to that
- * receiver: `sender_of[dst]` remembers who was last seen sending to dst. */
+/* Bucketed by sender, a link is new if this sender has not yet sent to that
+ * receiver: `sender_of[dst]` is the last sender seen for dst. */
 static uint32_t number(const struct gw_plan *plan,
                        const struct gw__buckets *by_src, uint32_t *sender_of,
                        uint32_t *link_to, uint32_t *link)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ways to look things up in a plan: transfers by chunk, by step and by link (a
- * directed pair of ranks that talk at all). Everything here is linear in the
- * plan's size; the verifier and the price stand on it.
+ * Indexes of a plan: transfers by chunk, by step and by link (a directed pair
+ * of ranks that communicate). The cost of each is linear in the plan's size;
+ * the verifier and the price use them.
  */
 #ifndef GW__PLAN_INDEX_H
 #define GW__PLAN_INDEX_H
@@ -32,7 +32,7 @@ bool gw__links_number(const struct gw_plan *plan, uint32_t *link,
 
 struct gw__index {
     const struct gw_plan *plan;
-    const struct gw__start *start; /* NULL: what the collective says */
+    const struct gw__start *start; /* NULL: the collective's own start */
     uint32_t transfers;
     uint32_t *step; /* of each transfer, counted from 0 */
     uint32_t *link; /* of each transfer */

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a plan costs. Counts are exact, from the extents of the chunks that move
- * (the executor cuts its buffers with the same function), so that tests can
- * hold them against the counters of a wire. Time follows the alpha-beta-gamma
- * model: in each step a rank sends and receives at the same time, one message
- * after another, and the slowest rank ends the step:
+ * The cost of a plan. Counts are exact, from the extents of the chunks that
+ * move (the executor divides its buffers with the same function), so that tests
+ * can compare them with the counters of a wire. Time follows the
+ * alpha-beta-gamma model: in each step a rank sends and receives at the same
+ * time, one message after another, and the slowest rank ends the step:
  *
  *     sum over steps of max over ranks of
  *         alpha * max(messages sent, received)
  *       + beta  * max(bytes sent, received)
  *       + gamma * bytes reduced
  *
- * A run that overlaps steps and slices can be faster; see bound.c for what no
- * run can beat.
+ * A run that overlaps steps and slices can be faster; bound.c has the lower
+ * bounds.
  */
 #include "index.h"
 
 #include <stdlib.h>
 
-/* What a rank does in a step. */
+/* The load of a rank in a step. */
 struct load {
     uint64_t messages_sent, messages_received;
     uint64_t bytes_sent, bytes_received;
@@ -77,7 +77,7 @@ static double load_us(const struct load *load,
            model->gamma_us_per_byte * (double)load->bytes_reduced;
 }
 
-/* Moves a rank's load of the step to its total, and leaves zero. */
+/* Adds a rank's load of the step to its total and clears it. */
 static void settle(struct load *step, struct load *all)
 {
     all->messages_sent += step->messages_sent;
@@ -178,9 +178,9 @@ enum gw_err gw_plan_price(const struct gw_plan *plan, size_t count,
                           plan->transfer_count);
 }
 
-/* While it counts, messages[peer] holds in its upper half the messages and in
- * its lower half the step, counted from 1, of the last one: chunks to one peer
- * in a step are one message. */
+/* While counting, messages[peer] holds the number of messages in its upper half
+ * and the last one's step, counted from 1, in its lower half: all chunks to one
+ * peer in a step are one message. */
 void gw_plan_price_rank(const struct gw_plan *plan, size_t count,
                         size_t elem_bytes, unsigned rank, uint64_t *messages,
                         uint64_t *bytes)

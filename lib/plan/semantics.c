@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the chunks of a plan mean: who holds them at first, who must hold them
- * at last, and where they lie in a buffer. The verifier, the price and the
- * executor ask here, so that they cannot disagree.
+ * The meaning of the chunks of a plan: the ranks that hold them first, the
+ * ranks that must hold them last, and their places in a buffer. The verifier,
+ * the price and the executor all use these functions, so they cannot disagree.
  */
 #include <gradwire/plan.h>
 
@@ -49,7 +49,7 @@ bool gw_collective_rooted(enum gw_collective c)
            c == GW_SCATTER;
 }
 
-/* How many blocks the buffer of this collective consists of. */
+/* The number of blocks in the buffer of this collective. */
 static unsigned blocks(const struct gw_plan *plan)
 {
     switch (plan->collective) {
@@ -108,7 +108,7 @@ bool gw_plan_wants(const struct gw_plan *plan, unsigned rank, unsigned chunk)
     }
 }
 
-/* Cuts `units` into `parts`; part i begins here. */
+/* Where part i begins if `units` are divided into `parts`. */
 static size_t cut(size_t units, unsigned parts, unsigned i)
 {
     size_t whole = units / parts, rest = units % parts;

@@ -83,7 +83,8 @@ void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
         set[self / 64] |= (uint64_t)1 << self % 64;
 }
 
-/* The row's staged value; the step's first write decides where it starts. */
+/* The row's staged value. It starts as a copy of the current value; a
+ * replacement clears it. */
 static uint64_t *stage(struct gw__sets *sets, uint32_t row,
                        enum gw_action action)
 {

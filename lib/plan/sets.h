@@ -4,8 +4,8 @@
  * data the value contains, as bits. A step is staged and then committed, so
  * that all its reads see the values from before it.
  *
- * Where nothing is reduced a chunk has one owner and a value is there or not:
- * such plans have sets of one member.
+ * If nothing is reduced, a chunk has one owner and a value is either present or
+ * not: such plans have sets of one member.
  */
 #ifndef GW__PLAN_SETS_H
 #define GW__PLAN_SETS_H
@@ -13,9 +13,9 @@
 #include "start.h"
 
 struct gw__sets {
-    unsigned members; /* of the full set; 64 with a start of its own */
-    unsigned words;   /* 64-bit words a set */
-    const struct gw__start *start; /* NULL: what the collective says */
+    unsigned members; /* of the full set; 64 with an explicit start */
+    unsigned words;   /* 64-bit words per set */
+    const struct gw__start *start; /* NULL: the collective's own start */
     uint64_t *now;                 /* values from before the step */
     uint64_t *next;                /* values after it, of the staged rows */
     bool *staged;
@@ -23,11 +23,12 @@ struct gw__sets {
     uint32_t staged_count;
 };
 
-/* What a full set of this plan counts: all ranks, or the one owner. */
+/* The number of members of a full set of this plan: all ranks, or the one
+ * owner. */
 unsigned gw__sets_members(const struct gw_plan *plan);
-/* The member that `rank` itself is in a set of `chunk`. */
+/* The number of `rank` as a member of sets of this plan. */
 unsigned gw__sets_self(const struct gw_plan *plan, unsigned rank);
-/* Bytes that `rows` sets take. */
+/* Memory of `rows` sets, in bytes. */
 double gw__sets_bytes(const struct gw_plan *plan, size_t rows);
 
 /* All rows are empty at first. */
@@ -38,24 +39,26 @@ void gw__sets_fini(struct gw__sets *sets);
 /* The rows begin with `start` (NULL: as usual), which must outlive them. */
 void gw__sets_from(struct gw__sets *sets, const struct gw__start *start);
 
-/* Makes the row what `rank` holds of `chunk` before the first step. */
+/* Sets the row to the value that `rank` holds of `chunk` before the first
+ * step. */
 void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
                     uint32_t row, unsigned rank, unsigned chunk);
 /* Stages a write of row `src` into row `dst`. False when it adds (GW_ADD) and
  * the sets share a member; the union is staged all the same. */
 bool gw__sets_write(struct gw__sets *sets, uint32_t dst, uint32_t src,
                     enum gw_action action);
-/* The step ends: what was staged becomes the value. */
+/* Ends the step: the staged rows become the values. */
 void gw__sets_commit(struct gw__sets *sets);
 
-/* The value from before the step; and the value with what is staged so far. */
+/* The value from before the step, and the value including the writes staged so
+ * far. */
 const uint64_t *gw__sets_before(const struct gw__sets *sets, uint32_t row);
 const uint64_t *gw__sets_value(const struct gw__sets *sets, uint32_t row);
 unsigned gw__sets_count(const struct gw__sets *sets, const uint64_t *set);
 bool gw__sets_has(const uint64_t *set, unsigned member);
-/* Is it what must be there at the end? */
+/* Is it the set required at the end? */
 bool gw__sets_is_full(const struct gw__sets *sets, const uint64_t *set);
-/* Makes `out` the members that `set` lacks for that; none when it has only some
+/* Sets `out` to the members that `set` lacks for that; none if it only has some
  * too many. */
 void gw__sets_lacking(const struct gw__sets *sets, const uint64_t *set,
                       uint64_t *out);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan usually begins with what its collective says that the ranks hold. A
- * recovery begins with what the survivors of a death hold: partial sums of this
- * or that set of contributors, and it must end with one set everywhere. Such a
- * plan is verified against its own start; contributors are numbers below 64
- * that need not be ranks (the dead are among them).
+ * Plans that begin with given contributor sets. A plan usually begins with the
+ * values that its collective defines. A recovery begins with the partial sums
+ * that the survivors hold, each with its own set of contributors, and must end
+ * with one set everywhere. Such a plan is verified against this start.
+ * Contributors are numbers below 64 that need not be ranks (dead members are
+ * among them).
  */
 #ifndef GW__PLAN_START_H
 #define GW__PLAN_START_H
@@ -14,13 +15,13 @@
 enum { GW__CONTRIBUTORS_MAX = 64 };
 
 struct gw__start {
-    const uint64_t *sets; /* [rank * chunks + chunk]: contributors as bits of
-                             the value that is there; 0: none is */
-    uint64_t full;        /* what each set must be at the end */
+    const uint64_t *sets; /* [rank * chunks + chunk]: contributors of the value
+                             there, as bits; 0: no value */
+    uint64_t full;        /* the set required everywhere at the end */
 };
 
-/* As gw_plan_verify, from another start. Plans of at most 64 ranks, of
- * all-reduce. */
+/* As gw_plan_verify, from another start. Only for all-reduce plans of at most
+ * 64 ranks. */
 GW_MUST_CHECK enum gw_err gw__plan_verify_from(const struct gw_plan *plan,
                                                const struct gw__start *start,
                                                unsigned link_chunks,

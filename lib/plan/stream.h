@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * An algorithm's transfers as they are emitted, without a plan that keeps them:
- * a ring of 4,096 ranks has 33 million, and an all-gather of 100,000 ranks ten
- * thousand million, in no more than 1.7 million messages. So what lies side by
- * side is emitted as a run, chunk, chunk + stride, ..., and whoever wants to
- * know no more than how long that is never counts them one by one.
+ * Streams an algorithm's transfers as they are emitted, without storing a plan.
+ * A ring of 4,096 ranks has 33 million transfers, and an all-gather of 100,000
+ * ranks ten thousand million, in no more than 1.7 million messages. So adjacent
+ * chunks are emitted as a run, chunk, chunk + stride, ..., and a sink that only
+ * needs its length never counts them one by one.
  *
- * An algorithm emits into a gw_builder as always (gw__builder_run beside
- * gw_builder_add). The builder writes the transfers down, or hands the runs on
- * to a sink.
+ * An algorithm emits into a gw_builder as always (gw__builder_run in addition
+ * to gw_builder_add). The builder stores the transfers or passes the runs on to
+ * a sink.
  */
 #ifndef GW__PLAN_STREAM_H
 #define GW__PLAN_STREAM_H
 
 #include <gradwire/plan.h>
 
-/* More than a plan may have: a sink keeps what it likes. */
+/* More than a plan may have: a sink decides what to store. */
 enum { GW__STREAM_RANKS_MAX = 1 << 17 };
 
 struct gw__run {
@@ -27,15 +27,16 @@ struct gw__run {
 
 struct gw__run_sink {
     void *context;
-    /* False: no more, please (memory is short). */
+    /* Returns false to stop (for example when memory is short). */
     bool (*take)(void *context, const struct gw__run *run);
 };
 
-/* Are runs handed on to a sink? Then their order within a message is nothing.
- */
+/* Are runs passed on to a sink? Then their order within a message does not
+ * matter. */
 bool gw__builder_streams(const struct gw_builder *builder);
-/* Nothing that is added counts any more: it has failed, or the sink refuses. A
- * loop over all ranks asks, since there may be as many rounds as ranks. */
+/* True when further transfers have no effect: an error occurred or the sink
+ * stopped. Loops over all ranks check this, since there may be as many rounds
+ * as ranks. */
 bool gw__builder_failed(const struct gw_builder *builder);
 /* Adds `count` transfers from src to dst, ascending. */
 void gw__builder_run(struct gw_builder *builder, const struct gw__run *run);
@@ -43,8 +44,9 @@ void gw__builder_run(struct gw_builder *builder, const struct gw__run *run);
 void gw__builder_around(struct gw_builder *builder, const struct gw__run *run,
                         unsigned blocks);
 
-/* Emits the algorithm of that name into the sink; *steps receives how many
- * steps it has. GW_EINVAL as gw_plan_make; GW_ENOMEM when the sink refuses. */
+/* Emits the algorithm of that name into the sink and stores the number of its
+ * steps in *steps. GW_EINVAL as gw_plan_make; GW_ENOMEM when the sink
+ * refuses. */
 GW_MUST_CHECK enum gw_err gw__algo_stream(const struct gw_algo *algo,
                                           const struct gw_algo_args *args,
                                           const struct gw__run_sink *sink,

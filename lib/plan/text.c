@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text form of plans, in: the header, the statements as a tree, the tree
- * run into a builder. The language is described in gradwire-plan(5); the parts
- * are listed in text.h.
+ * Reads the text form of plans: the header, the statements as a tree, then the
+ * tree run into a builder. The language is described in gradwire-plan(5); the
+ * parts are listed in text.h.
  */
 #include "text.h"
 
@@ -25,7 +25,7 @@ bool gw__script_grow(struct gw__script *script, void **array, size_t *capacity,
     return true;
 }
 
-/* From a script that has been read to a plan. */
+/* From a parsed script to a plan. */
 static enum gw_err build(struct gw__script *script, struct gw_plan **plan,
                          struct gw_error *why)
 {

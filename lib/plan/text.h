@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts that read a `.plan` (gradwire-plan(5)):
- *   text.c        the way through: header, statements, run
+ * The parts of the reader and the printer of `.plan` files (gradwire-plan(5)):
+ *   text.c        the sequence: header, statements, run
  *   text_lex.c    characters to tokens
  *   text_header.c the first line
  *   text_expr.c   expressions, to a postfix program
  *   text_eval.c   and their values
  *   text_parse.c  statements, to a tree
  *   text_run.c    the tree, run into a builder
- *   text_print.c  the way back
+ *   text_print.c  the printer
  *
- * What is read is not trusted: text, tree, nesting, loops and transfers are
- * bounded, arithmetic is checked, and the first error ends it all. Functions
- * return false after an error that stands in the source (base/source.h).
+ * The input is not trusted: text, tree, nesting, loops and transfers are
+ * bounded, arithmetic is checked, and parsing ends at the first error.
+ * Functions return false after an error that is stored in the source
+ * (base/source.h).
  */
 #ifndef GW__PLAN_TEXT_H
 #define GW__PLAN_TEXT_H
@@ -22,12 +23,12 @@
 
 struct gw__text_limits {
     size_t bytes;     /* of the text */
-    size_t transfers; /* of the plan */
-    size_t work;      /* statements run, an iteration each */
+    size_t transfers; /* statements run, counted in each iteration */
+    size_t work;      /* statements run, once per iteration */
 };
 extern const struct gw__text_limits gw__text_limits;
 
-/* gw_plan_parse with limits of one's own. */
+/* gw_plan_parse with explicit limits. */
 GW_MUST_CHECK enum gw_err
 gw__plan_parse_within(const struct gw__text_limits *limits, const char *text,
                       size_t bytes, const char *name, unsigned ranks,
@@ -43,7 +44,7 @@ enum gw__token_kind {
     GW__NUMBER,
     GW__POWER, /* ** */
     GW__DOTS,  /* .. */
-    GW__BAD    /* its error stands in the source */
+    GW__BAD    /* its error is in the source */
 };
 
 struct gw__token {
@@ -57,25 +58,25 @@ struct gw__lexer {
     struct gw__source *source;
     size_t at;              /* where the next token begins */
     unsigned indent;        /* blanks before the line's first token */
-    struct gw__token token; /* the one to look at */
+    struct gw__token token; /* the current one */
 };
 
-/* Goes on to the next line that has a token; at the end of the text the token
+/* Advances to the next line that has a token; at the end of the text the token
  * is GW__END_OF_TEXT and the indent 0. */
 void gw__lex_line(struct gw__lexer *lexer);
 void gw__lex_next(struct gw__lexer *lexer);
-/* Takes the token if it is of this kind. */
+/* Consumes the token if it is of this kind. */
 bool gw__lex_take(struct gw__lexer *lexer, int kind);
-/* Takes the token or fails with "expected WHAT, found ...". */
+/* Consumes the token or fails with "expected WHAT, found ...". */
 bool gw__lex_expect(struct gw__lexer *lexer, int kind, const char *what);
 bool gw__lex_is_word(const struct gw__lexer *lexer, const char *word);
 /* "expected WHAT, found `...`"; false. */
 bool gw__lex_unexpected(struct gw__lexer *lexer, const char *what);
-/* Takes the token and returns the characters after it, as they are, up to a
+/* Consumes the token and returns the characters after it, unchanged, up to a
  * blank; there may be none. */
 struct gw__token gw__lex_raw(struct gw__lexer *lexer);
 
-/* ---- the script: what was typed, ready to run ---- */
+/* ---- the parsed script, ready to run ---- */
 
 enum {
     GW__NEST_MAX = 16,  /* loops in loops */
@@ -92,7 +93,7 @@ enum gw__op_code {
     GW__OP_VARIABLE,
     GW__OP_NEGATE,
     GW__OP_LOG2,
-    GW__OP_BINARY, /* from here on two operands */
+    GW__OP_BINARY, /* operators from here on have two operands */
     GW__OP_MIN = GW__OP_BINARY,
     GW__OP_MAX,
     GW__OP_XOR,
@@ -145,7 +146,7 @@ struct gw__script {
     size_t node_count, node_capacity;
     struct gw__op *ops;
     size_t op_count, op_capacity;
-    unsigned depth; /* operators inside which the parser is */
+    unsigned depth; /* current nesting of operators in the parser */
     /* Variables: names for the parser, values for the run. The header sets
      * P, C and root one after the other. */
     struct gw__token names[GW__SLOTS];
@@ -158,20 +159,20 @@ struct gw__script {
 bool gw__script_grow(struct gw__script *script, void **array, size_t *capacity,
                      size_t count, size_t item);
 
-/* `expr`: anything. `term`: what stands in a transfer, where a sum needs
- * parentheses because `+` means something else there. */
+/* `expr`: any expression. `term`: an operand of a transfer, in which a sum
+ * needs parentheses because `+` is the transfer's action. */
 bool gw__expr_parse(struct gw__script *script, struct gw__expr *expr);
 bool gw__term_parse(struct gw__script *script, struct gw__expr *expr);
 bool gw__expr_value(struct gw__script *script, struct gw__expr expr,
                     int64_t *value);
-/* Where the expression stands in the text. */
+/* The offset of the expression in the text. */
 uint32_t gw__expr_offset(const struct gw__script *script, struct gw__expr expr);
-/* The slot of the variable that has this name here, or GW__SLOTS. */
+/* The slot of the variable with this name, or GW__SLOTS. */
 unsigned gw__name_slot(const struct gw__script *script, struct gw__token name);
 
 /* The header line; `ranks` is the caller's P, or 0. */
 bool gw__header_parse(struct gw__script *script, unsigned ranks);
-/* All lines after it. */
+/* All lines after the header. */
 bool gw__statements_parse(struct gw__script *script);
 bool gw__script_run(struct gw__script *script, struct gw_builder *builder);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values of expressions: a stack machine over 64-bit integers in which all
+ * Evaluates expressions: a stack machine over 64-bit integers in which all
  * arithmetic is checked. Division rounds down and a remainder is never
  * negative, so that (i - 1) % P is the left neighbour of every i.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Expressions over 64-bit integers, from loose to tight:
+ * Parses expressions over 64-bit integers; operators from loose to tight:
  *
  *     ^   exclusive or          hypercubes: i^2**s
  *     + -
@@ -9,8 +9,8 @@
  *     **  power                 2**s
  *     number, variable, ( ), min( , ), max( , ), log2( ) rounded up
  *
- * They are parsed once into a postfix program; text_eval.c runs it as often as
- * loops ask.
+ * They are parsed once into a postfix program, which text_eval.c runs in each
+ * iteration of a loop.
  */
 #include "text.h"
 
@@ -126,7 +126,7 @@ static bool parse_power(struct gw__script *script)
     return parse_unary(script) && emit(script, GW__OP_POWER, offset, 0);
 }
 
-/* Whatever nests passes here. */
+/* All nesting of expressions passes through here. */
 static bool parse_unary(struct gw__script *script)
 {
     uint32_t offset = script->lexer.token.offset;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first line of a plan: what it does, for how many.
+ * Parses the first line of a plan: the collective and its sizes.
  *
  *     COLLECTIVE ranks=N chunks=N [root=R] [ports=K] [name=WORD]
  *
- * Entries come in any order, but each can use the values of those before it
- * only; `ranks=P` (or `any`) leaves the number of ranks to the caller.
+ * Entries come in any order, but each can use only the values of those before
+ * it; `ranks=P` (or `any`) leaves the number of ranks to the caller.
  */
 #include "index.h"
 #include "text.h"
@@ -78,7 +78,7 @@ static bool parse_chunks(struct gw__script *script, unsigned ranks)
     return true;
 }
 
-/* Entries that are limited by the ranks need them to be known. */
+/* Entries that are limited by the ranks need the number of ranks. */
 static bool need_ranks(struct gw__script *script, const char *key)
 {
     return script->known[GW__SLOT_P] ||
@@ -132,7 +132,7 @@ static const struct entry entries[] = {
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
-/* KEY=VALUE; `seen` has a bit for each key that was there. */
+/* KEY=VALUE; `seen` has a bit for each key so far. */
 static bool parse_entry(struct gw__script *script, unsigned ranks,
                         unsigned *seen)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Characters to tokens. Lines matter in a plan: the end of a line is a token,
- * and the blanks before a line's first token are its indent. Offsets into the
- * text are all that tokens know of their place.
+ * and the blanks before a line's first token are its indent. A token's position
+ * is its offset in the text.
  */
 #include "text.h"
 

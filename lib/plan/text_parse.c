@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Statements to a tree. A line is read from left to right: `step` and `for
- * ...:` open a place into which the rest of the line goes, transfers fill it.
+ * Parses statements into a tree. A line is read from left to right: `step` and
+ * `for ...:` open a body that contains the rest of the line.
  *
  *     for s in 0..P-2:                               a step each iteration
  *         step for i in 0..P-1: i>(i+1)%P c(i-s)%P + all of them in the step
  *
  * Deeper lines that follow a line ending in `:` or `step` are its body; after
- * any other line they carry on its step. Only `step` decides where a step
+ * any other line they continue its step. Only `step` decides where a step
  * begins: what a loop inside it sends belongs to that one step.
  */
 #include "text.h"
@@ -61,7 +61,7 @@ static uint32_t parse_step(struct gw__script *script, uint32_t parent)
     return step;
 }
 
-/* The name of a new variable: a word that means nothing else here. */
+/* The name of a new variable: a word with no other meaning here. */
 static bool check_variable(struct gw__script *script)
 {
     static const char *const reserved[] = {"for", "in",   "step", "min",
@@ -116,7 +116,7 @@ static uint32_t parse_for(struct gw__script *script, uint32_t parent)
     return loop;
 }
 
-/* `c` and a term with nothing between them: c0, ci, c(i+1)%P. */
+/* `c` directly followed by a term: c0, ci, c(i+1)%P. */
 static bool parse_chunk(struct gw__script *script, struct gw__expr *chunk)
 {
     struct gw__lexer *lexer = &script->lexer;
@@ -173,8 +173,8 @@ static bool parse_transfer(struct gw__script *script, uint32_t parent)
     return true;
 }
 
-/* One line's statements. *opened: the innermost place that it opened, or 0;
- * *owner: where deeper lines go, or 0. */
+/* One line's statements. *opened: the innermost body that it opened, or 0;
+ * *owner: the parent of deeper lines, or 0. */
 static bool parse_items(struct gw__script *script, uint32_t parent,
                         uint32_t *opened, uint32_t *owner)
 {

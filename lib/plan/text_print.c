@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text form of plans, out: transfers as they are, without loops. Lines are
- * broken at 80 columns; the lines that carry on a step are indented.
+ * Prints the text form of plans: plain transfers without loops. Lines are
+ * broken at 80 columns; the lines that continue a step are indented.
  */
 #include <gradwire/plan.h>
 

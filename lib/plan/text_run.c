@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tree, run into a builder: loops count, steps begin, transfers are
- * computed, checked and added. An error names the loop variables' values,
+ * Runs the tree into a builder: loops count, steps begin, transfers are
+ * computed, checked and added. An error reports the loop variables' values,
  * because the same line is right for some of them.
  */
 #include "text.h"

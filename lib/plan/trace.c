@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan watched from above: the matrix of contributor sets, rank by chunk,
- * after every transfer. It is the verifier's symbolic execution of all chunks
- * at once, for people to look at.
+ * Traces a plan: the matrix of contributor sets, rank by chunk, after every
+ * transfer. It is the verifier's symbolic execution of all chunks at once, for
+ * people to read.
  */
 #include "index.h"
 #include "sets.h"
@@ -16,7 +16,7 @@ struct gw_plan_trace {
     const struct gw_plan *plan;
     struct gw__sets sets; /* row rank * chunks + chunk */
     size_t next;          /* transfer */
-    unsigned step;        /* the one that it is in, counted from 0 */
+    unsigned step;        /* that of the transfer, counted from 0 */
 };
 
 static uint32_t row_of(const struct gw_plan_trace *trace, unsigned rank,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the verifier found, said in one sentence that names step, ranks and
- * chunk. Faults that sets explain are told in history.c.
+ * Describes the verifier's finding in one sentence with its step, ranks and
+ * chunk. Faults that need the contributor sets are described in history.c.
  */
 #include "verify.h"
 
@@ -72,7 +72,7 @@ static void tell_shape(const struct gw__index *index,
             plan->chunks);
 }
 
-/* The history is what that rank does in that step. */
+/* The history lists the transfers of that rank in that step. */
 static void tell_ports(const struct gw__index *index,
                        const struct gw__finding *finding,
                        struct gw_verdict *verdict)
@@ -119,7 +119,7 @@ static bool holds_at_first(const struct gw__index *index, unsigned rank,
     return gw_plan_holds(plan, rank, chunk);
 }
 
-/* The history says where the value is and when it comes. */
+/* The history shows which ranks hold the value and when it arrives. */
 static void tell_absent(const struct gw__index *index,
                         const struct gw__finding *finding,
                         struct gw_verdict *verdict)
@@ -146,7 +146,7 @@ static void tell_absent(const struct gw__index *index,
     }
 }
 
-/* Where the fault lies; a fault at the end has no transfer. */
+/* Fills in the place of the fault; a fault at the end has no transfer. */
 static void place(const struct gw__index *index,
                   const struct gw__finding *finding, struct gw_verdict *verdict)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * The verifier. A plan is executed symbolically: a value is not a number but
- * the set of ranks whose data it contains (check_dataflow.c). Of all faults the one
- * that comes first in the plan is told (verdict.c).
+ * the set of ranks whose data it contains (check_dataflow.c). The first fault
+ * in the order of the plan is reported (verdict.c).
  *
- * A plan that computes the right thing can still stand still for ever; whether
- * it does is decided by the game of waits (check_deadlock.c), played twice: in
- * rendezvous, where a chunk has several slices and a link has room for one, and
- * with bounded buffers of `link_chunks` whole chunks.
+ * A plan that computes the right values can still deadlock. The game of waits
+ * (check_deadlock.c) decides this. It is played twice: in rendezvous, where a
+ * chunk has several slices and a link has room for one, and with bounded
+ * buffers of `link_chunks` whole chunks.
  *
  * The work is linear in the number of transfers, times the words of a set.
  */

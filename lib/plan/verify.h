@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts of the verifier:
- *   check_shape.c      what shows without execution: shape, ports, repeated tokens
- *   check_dataflow.c    symbolic execution with contributor sets
- *   verdict.c   tells the fault that they find: one sentence
- *   history.c   and the history of the chunk that shows it
- *   versions.c  which write each transfer reads, for the game of waits
- *   check_deadlock.c     plays the game of waits
- *   cycle.c     tells the cycle in which it got stuck
+ * The interfaces between the parts of the verifier:
+ *   check_shape.c     faults visible without execution: shape, ports, tokens
+ *   check_dataflow.c  symbolic execution with contributor sets
+ *   verdict.c         describes the fault in one sentence
+ *   history.c         and the history of the chunk that shows it
+ *   versions.c        the write that each transfer reads, for the game of waits
+ *   check_deadlock.c  plays the game of waits
+ *   cycle.c           prints the cycle of a deadlock
  */
 #ifndef GW__PLAN_VERIFY_H
 #define GW__PLAN_VERIFY_H
@@ -20,13 +20,15 @@ struct gw__finding {
     enum gw_fault fault;
     uint32_t step;     /* counted from 0; plan->steps: at the end */
     uint32_t transfer; /* the one at fault; none at the end */
-    uint32_t other;    /* GW_FAULT_CONFLICT: the one that it meets */
-    unsigned rank;     /* at the end: who; GW_FAULT_PORTS: whose ports */
+    uint32_t other;    /* GW_FAULT_CONFLICT: the conflicting transfer */
+    unsigned rank;     /* at the end: the rank with the wrong set;
+                          GW_FAULT_PORTS: with too many peers */
     unsigned chunk;
-    bool hears; /* GW_FAULT_PORTS: receives from too many, or sends to */
+    bool hears; /* GW_FAULT_PORTS: receives from too many peers; else sends to
+                   too many */
 };
 
-/* Keeps in *found whichever of the two faults comes first in the plan. */
+/* Keeps in *found the fault that comes first in the plan. */
 void gw__finding_note(struct gw__finding *found,
                       const struct gw__finding *another);
 
@@ -43,13 +45,12 @@ GW_MUST_CHECK enum gw_err gw__verdict_tell(const struct gw__index *index,
                                            struct gw_verdict *verdict,
                                            struct gw_error *why);
 
-/* Each step's writes into one (rank, chunk) make a new version of it; so every
+/* Each step's writes into one (rank, chunk) make a new version of it. So each
  * transfer reads one version and takes part in writing one. The versions of a
- * (rank, chunk) have consecutive numbers, the first is what it held at first.
- */
+ * (rank, chunk) have consecutive numbers; the first is its initial value. */
 struct gw__versions {
     uint32_t count;
-    bool *first;     /* of each version: not written by the plan; true also of
+    bool *first;     /* of each version: not written by the plan; also true of
                         the one past the last */
     uint32_t *read;  /* of each transfer: the version it sends */
     uint32_t *write; /* of each transfer: the version it helps to make */
@@ -62,26 +63,26 @@ GW_MUST_CHECK enum gw_err gw__versions_init(struct gw__versions *versions,
                                             struct gw_error *why);
 void gw__versions_fini(struct gw__versions *versions);
 
-/* A link's items are its transfers' slices, in plan order; counted from the
- * beginning of the plan. */
+/* Progress of a link; its items are its transfers' slices, in plan order,
+ * counted from the beginning of the plan. */
 struct gw__wait_link {
     uint32_t pushed;
     uint32_t popped;
 };
 
-/* The game of waits: how far each link and each version has come. */
+/* The game of waits: the progress of each link and version. */
 struct gw__waits {
     const struct gw__index *index;
     const struct gw__versions *versions;
     const struct gw__buckets *by_link;
-    unsigned slices; /* a chunk */
-    unsigned room;   /* slices a link holds */
+    unsigned slices; /* per chunk */
+    unsigned room;   /* capacity of a link, in slices */
     struct gw__wait_link *links;
     uint8_t *applied; /* of each version: slices that have been written */
-    uint32_t *heads;  /* of each version: its next slice is the head of so many
-                         of its links */
+    uint32_t *heads;  /* of each version: the number of its links whose head is
+                         its next slice */
     uint32_t *unsent; /* version * slices + slice: readers yet to push it */
-    uint32_t *todo;   /* links, and versions after them, that may move */
+    uint32_t *todo;   /* links, then versions, that may move */
     bool *queued;
     uint32_t todo_count;
 };
@@ -91,7 +92,7 @@ uint32_t gw__waits_front(const struct gw__waits *waits, uint32_t link);
 /* The transfer whose slice is at the head of the link, or UINT32_MAX. */
 uint32_t gw__waits_head(const struct gw__waits *waits, uint32_t link);
 
-/* Plays with `slices` (at most GW__SLICES_MAX) a chunk and `room` slices a
+/* Plays with `slices` (at most GW__SLICES_MAX) per chunk and `room` slices per
  * link. GW_OK, GW_ENOMEM, or GW_EPLAN with *verdict filled. */
 enum { GW__SLICES_MAX = 3 };
 GW_MUST_CHECK enum gw_err gw__waits_play(const struct gw__index *index,
@@ -101,10 +102,10 @@ GW_MUST_CHECK enum gw_err gw__waits_play(const struct gw__index *index,
                                          struct gw_verdict *verdict,
                                          struct gw_error *why);
 
-/* Fills *verdict from a game that cannot go on. */
+/* Fills *verdict from a deadlocked game. */
 void gw__cycle_tell(const struct gw__waits *waits, struct gw_verdict *verdict);
 
-/* Fills verdict->history from a finding, and verdict->sentence where that needs
+/* Fills verdict->history from a finding, and verdict->sentence if that needs
  * the sets: GW_FAULT_DOUBLE and GW_FAULT_INCOMPLETE. */
 GW_MUST_CHECK enum gw_err gw__history_tell(const struct gw__index *index,
                                            const struct gw__finding *finding,

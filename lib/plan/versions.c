@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Versions: who reads what. A plan mentions a (rank, chunk) again and again;
- * what a transfer sends is the version that the last earlier step wrote. Named
- * so, the waits of a run become plain: a send waits for its version, a write
- * waits for the version before it and for everybody who still reads that one.
+ * Numbers the versions that transfers read and write. A plan mentions a (rank,
+ * chunk) repeatedly; a transfer sends the version that the last earlier step
+ * wrote. With versions the waits of a run are simple: a send waits for its
+ * version, a write waits for the version before it and for all ranks that still
+ * read that one.
  */
 #include "verify.h"
 
 #include <stdlib.h>
 
-/* What the transfers of one chunk have done to a rank's copy of it so far. */
+/* The history so far of a rank's copy of the current chunk. */
 struct copy {
-    uint32_t chunk;   /* that this is about, counted from 1 */
+    uint32_t chunk;   /* the current chunk, counted from 1 */
     uint32_t step;    /* of the last write, counted from 1; 0: none */
     uint32_t writes;  /* steps that write here */
     uint32_t version; /* the newest, once begun */
@@ -57,7 +58,7 @@ static void begin_copy(struct numbering *n, struct copy *copy)
     copy->step = 0;
 }
 
-/* Reads come first: all transfers of a step read what was before it. */
+/* Reads come first: all transfers of a step read the version from before it. */
 static void number_step(struct numbering *n, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = begin; i < end; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every algorithm of the library, one file each: `COLLECTIVE_NAME.c` defines
- * `gw__algo_COLLECTIVE_NAME` with its formula and source. Adding one means a
- * file and a line here.
+ * Declares every algorithm of the library. Each one has its own file:
+ * `COLLECTIVE_NAME.c` defines `gw__algo_COLLECTIVE_NAME` with its formula and
+ * source. A new algorithm needs a file and a line here.
  */
 #ifndef GW__ALGO_H
 #define GW__ALGO_H

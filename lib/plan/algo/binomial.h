@@ -2,8 +2,8 @@
  *
  * The binomial tree of broadcast, reduce, gather and scatter. Places are
  * counted from the root, which is 0. The parent of a place is the place without
- * its lowest bit, so that a subtree is a run of neighbours. Away from the root
- * the widest hops come first, towards it the narrowest:
+ * its lowest bit, so that a subtree is a contiguous range of places. Away from
+ * the root the widest hops come first, towards it the narrowest:
  *
  *     0 - 4 - 6 - 7
  *     |   `-- 5
@@ -18,7 +18,8 @@
 /* The widest hop: the largest power of two below `ranks`, 0 for one rank. */
 unsigned gw__binomial_widest(unsigned ranks);
 
-/* How many places the subtree of `place` has: it is [place, place + result). */
+/* The number of places in the subtree of `place`: it is [place, place +
+ * result). */
 unsigned gw__binomial_subtree(unsigned ranks, unsigned place);
 
 /* The four walks along the tree, ceil(log2 p) steps each. Broadcast and reduce
@@ -30,8 +31,8 @@ void gw__binomial_reduce(struct gw_builder *builder,
 /* Chunk r from rank r to the root. */
 void gw__binomial_gather(struct gw_builder *builder,
                          const struct gw_algo_args *args);
-/* The root deals out one chunk a rank, chunk r to rank r. Afterwards
- * each place holds the chunks of its whole subtree. */
+/* The root distributes one chunk per rank, chunk r to rank r. Afterwards each
+ * place holds the chunks of its whole subtree. */
 void gw__binomial_scatter(struct gw_builder *builder,
                           const struct gw_algo_args *args);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Butterflies exchange between ranks whose numbers differ in one bit, so they
- * want a power of two. Any other p is folded: let 2^k be the largest power of
- * two below it. So many ranks are keepers and take part; the first p - 2^k of
- * them have a partner, the rank after them, that hands in its values before and
- * is handed the result after.
+ * Butterfly exchanges, for which any number of ranks is folded to a power of
+ * two. Partners are ranks whose numbers differ in one bit, so their number must
+ * be a power of two. For any other p, let 2^k be the largest power of two below
+ * it. 2^k ranks are keepers and take part. The first p - 2^k keepers each have
+ * a partner, the next rank, which hands in its values before the exchange and
+ * receives the result after it.
  *
  *     p = 6:  rank    0<1  2<3  4  5
  *             keeper  0    1    2  3
  *
- * So keeper v is rank v + min(v, extra), and that is also where the blocks of
- * the ranks that it answers for begin.
+ * So keeper v is rank v + min(v, extra), and the blocks for which it is
+ * responsible begin at the same number.
  */
 #ifndef GW__BUTTERFLY_H
 #define GW__BUTTERFLY_H
@@ -19,7 +20,7 @@
 
 struct gw__reduce {
     unsigned keepers; /* 2^k */
-    unsigned extra;   /* so many of them have a partner; < keepers */
+    unsigned extra;   /* the first so many have a partner; < keepers */
 };
 
 /* `.valid` of an algorithm that does not fold. */
@@ -37,13 +38,14 @@ void gw__reduce_in(struct gw_builder *builder, const struct gw__reduce *fold,
 void gw__reduce_out(struct gw_builder *builder, const struct gw__reduce *fold,
                     unsigned chunks);
 
-/* Keepers exchange the halves of what they still hold, then halves of those,
- * far to near; keeper v ends with the sum of its blocks, those from
+/* Keepers exchange halves of the blocks that they still hold, then halves of
+ * those, far to near. Keeper v ends with the sum of its blocks: from
  * place(blocks, v) to before place(blocks, v + 1). */
 void gw__butterfly_reduce_scatter(struct gw_builder *builder,
                                   const struct gw__reduce *fold,
                                   const struct gw__reduce *blocks);
-/* The same backwards: from their own blocks to all, near to far. */
+/* The reverse: keepers begin with their own blocks and end with all, near to
+ * far. */
 void gw__butterfly_allgather(struct gw_builder *builder,
                              const struct gw__reduce *fold,
                              const struct gw__reduce *blocks);

@@ -2,8 +2,8 @@
  *
  * The skips of the circulant graph on p ranks: halving p again and again, each
  * time rounded up, until 1. Rank r is joined to r + skip (mod p) for each of
- * them. It is what makes an algorithm of ceil(log2 p) rounds fit any p
- * (Träff, arXiv 2410.14234, section 2; arXiv 2407.18004, section 2).
+ * them. This graph lets an algorithm of ceil(log2 p) rounds fit any p (Träff,
+ * arXiv 2410.14234, section 2; arXiv 2407.18004, section 2).
  */
 #ifndef GW__CIRCULANT_H
 #define GW__CIRCULANT_H

@@ -4,33 +4,33 @@
  * 2312.11236 and 2407.18004).
  *
  * Count places from the root, which is 0, and let q = ceil(log2 p). In round i
- * every place r hears from r - skip[i mod q] and sends to r + skip[i mod q]. A
- * phase is q rounds. Within a phase, blocks are numbered so that the root
+ * every place r receives from r - skip[i mod q] and sends to r + skip[i mod q].
+ * A phase is q rounds. Within a phase, blocks are numbered so that the root
  * introduces block k in its round k; those of the phase before are then -q to
- * -1. In each phase every place but the root hears q different blocks: a new
- * one, its base block b, and the old ones of all others (old block b - q is
- * the base block that it heard one phase ago).
+ * -1. In each phase every place except the root receives q different blocks: a
+ * new one, its base block b, and the old ones of all others (old block b - q is
+ * the base block that it received one phase ago).
  *
  *   The base block of r: write r as a sum of different skips, greedily from
  *   the largest; it is the index of the smallest one used. The skips are the
  *   path from the root along which a new block first comes to r.
  *
- * What remains is the order in which r hears the old blocks, such that whoever
- * is to send one already has it. In round k it should come along a path that
- * ends at or before r - skip[k]. So we look for places r_0 > r_1 > ... >
- * r_(q-1), in the lap before r: r_k is the nearest that is at or before
- * r - skip[k], on a path whose skips are not yet taken; r hears in round k the
- * base block of r_k, which takes that skip. The depth-first search below tries
- * the largest skip first, so it meets the candidates in descending order and
- * never turns back: a schedule costs O(log p) steps.
+ * The search below finds the order in which r receives the old blocks, such
+ * that each sender already has the block. In round k the block should come
+ * along a path that ends at or before r - skip[k]. So we look for places r_0 >
+ * r_1 > ... > r_(q-1), in the lap before r. r_k is the nearest place at or
+ * before r - skip[k] on a path of unused skips. In round k, r receives the base
+ * block of r_k, which uses up that skip. The depth-first search tries the
+ * largest skip first, so it meets the candidates in descending order and never
+ * backtracks: a schedule costs O(log p) steps.
  *
- * k blocks need k - 1 + q rounds, in general no whole number of phases. So the
- * first phase begins in its round `late`; a negative block is silence, and what
- * lies beyond the last block is the last block. Each place hears each block
- * exactly once.
+ * k blocks need k - 1 + q rounds, in general not a whole number of phases. So
+ * the first phase begins in its round `late`. A negative block number means no
+ * transfer, and a number beyond the last block means the last block. Each place
+ * receives each block exactly once.
  *
- * The paper has a second computation for what r sends. A plan names both ends
- * of a transfer, and what r sends is what r + skip[k] hears.
+ * The paper computes the blocks that r sends separately. A plan names both ends
+ * of a transfer, and r sends the block that r + skip[k] receives.
  */
 #include "circulant_schedule.h"
 
@@ -40,7 +40,7 @@ struct search {
     unsigned q;
     unsigned skips[GW__CIRCULANT_MAX];
     unsigned place; /* one lap on: p + r */
-    unsigned last;  /* r_(found-1): the next one lies before it */
+    unsigned last;  /* r_(found-1): the next one is before it */
     unsigned taken; /* bit k: skip k may not be used any more */
     unsigned found;
     unsigned wanted;                  /* at most q */
@@ -56,7 +56,7 @@ static unsigned base_block(const struct search *s, unsigned place)
     return k;
 }
 
-/* The last place that round k may still take a block from. */
+/* The last place from which round k may still take a block. */
 static unsigned limit(const struct search *s, unsigned k)
 {
     return s->place - s->skips[k];
@@ -72,8 +72,8 @@ static void extend(struct search *s, unsigned place, unsigned end)
             continue;
         if (next <= limit(s, s->found + 1))
             extend(s, next, k);
-        /* When round found + 1 comes too early for `place`, `place` is what
-         * this round takes: the caller does. */
+        /* If round found + 1 is too early for `place`, this round takes
+         * `place`: the caller does. */
         if (s->found == s->wanted || place > limit(s, s->found + 1))
             return;
         s->base[s->found++] = k;
@@ -82,7 +82,7 @@ static void extend(struct search *s, unsigned place, unsigned end)
     }
 }
 
-/* The block, numbered within the phase, that `place` hears in round k. */
+/* The block, numbered within the phase, that `place` receives in round k. */
 static int heard_in_phase(unsigned ranks, unsigned place, unsigned k)
 {
     struct search s = {
@@ -91,8 +91,7 @@ static int heard_in_phase(unsigned ranks, unsigned place, unsigned k)
     unsigned own = base_block(&s, place);
     s.taken = 1U << own;
     extend(&s, 0, s.q + 1);
-    /* skip[q] = p leads to the root of this lap: what comes from there is
-     * new. */
+    /* skip[q] = p leads to the root of this lap, whose block is new. */
     return s.base[k] == s.q ? (int)own : (int)s.base[k] - (int)s.q;
 }
 

@@ -55,7 +55,7 @@ void gw__racks_columns(struct gw_builder *b, const struct gw__racks *racks,
     }
 }
 
-/* Member j passes on to member j + 1 what is member j - lag's. */
+/* Member j passes the columns of member j - lag on to member j + 1. */
 static void round_inside(struct gw_builder *b, const struct gw__racks *racks,
                          unsigned lag, enum gw_action action)
 {
@@ -125,14 +125,14 @@ void gw__racks_lacking(struct gw_builder *b, const struct gw__racks *racks,
 
 /* ---- trees ---- */
 
-/* The rank at `place` of rack `rack`, counted from the one that speaks for it:
- * the root in its own rack, else the first. */
+/* The rank at `place` of rack `rack`, counted from the rack's root: the root in
+ * its own rack, the first rank in others. */
 static unsigned at_place(const struct gw__racks *racks, unsigned rack,
                          unsigned root, unsigned place)
 {
     unsigned speaker = rack == root / racks->group ? root % racks->group : 0;
     unsigned size = gw__racks_size(racks, rack);
-    assert(size > 0); /* it is one of those that there are */
+    assert(size > 0); /* a rack has at least one rank */
     return rack * racks->group + (speaker + place) % size;
 }
 

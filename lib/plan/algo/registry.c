@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list of algorithms, those that are added to it, and making a plan by
- * name. What is added is found by its name and runs, but is in no list: nobody
- * who chooses among algorithms takes one of which the library knows nothing.
+ * The list of algorithms, the algorithms that an application adds, and plans by
+ * name. An added algorithm can be found by name and run, but it is not listed,
+ * so that an automatic choice never takes an algorithm unknown to the library.
  */
 #include "algo.h"
 
@@ -18,7 +18,7 @@ static const struct gw_algo *const algos[] = {
 
 enum { ALGO_COUNT = sizeof algos / sizeof *algos, ADDED_MAX = 16 };
 
-/* A place that is free again stays NULL, so that numbers keep. */
+/* A free entry stays NULL, so that the numbers of the others do not change. */
 static const struct gw_algo *added[ADDED_MAX];
 static unsigned added_count;
 
@@ -152,7 +152,8 @@ enum gw_err gw_plan_make(enum gw_collective collective, const char *name,
     if (err)
         return err;
     algo->emit(builder, args);
-    gw_builder_name(builder, name); /* whatever it has called itself */
+    gw_builder_name(builder, name); /* in place of any name that it has set
+                                       itself */
     err = gw_builder_finish(&builder, plan, why);
     return err ? gw_wrap(why, err, "%s %s of %u ranks",
                          gw_collective_name(collective), name, args->ranks)

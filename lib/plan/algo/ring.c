@@ -17,7 +17,7 @@ struct gw__ring gw__ring_of(unsigned ranks)
         .stride = 1, .members = ranks, .width = 1, .parts = ranks};
 }
 
-/* Every member j passes block j - lag on to its right. lag < members. */
+/* Each member j passes block j - lag on to its right. lag < members. */
 static void pass(struct gw_builder *b, const struct gw__ring *ring,
                  unsigned lag, enum gw_action action)
 {

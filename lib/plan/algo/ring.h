@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One round of a ring, for a ring of all ranks or for one of many that turn at
- * the same time (hierarchical all-reduce). Member j is rank first + j * stride
- * and in the end owns block j; block j is the parts j, j + members, ... of
- * `parts`, and a part is `width` chunks.
+ * One round of a ring: a ring of all ranks, or one of many that run at the same
+ * time (hierarchical all-reduce). Member j is rank first + j * stride and owns
+ * block j at the end. Block j consists of the parts j, j + members, ... of
+ * `parts`; a part has `width` chunks.
  *
  * In round i of the reduce-scatter member j passes block j - 1 - i on to member
  * j + 1, which adds it; after members - 1 rounds block j is complete at j. In
@@ -23,7 +23,7 @@ struct gw__ring {
 /* `.valid` where every rank pairs up with a neighbour: p even, or 1. */
 bool gw__ring_pairs_up(unsigned ranks);
 
-/* All ranks, one chunk a block. */
+/* All ranks, one chunk per block. */
 struct gw__ring gw__ring_of(unsigned ranks);
 
 /* Both add to the current step. */

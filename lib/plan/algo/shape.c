@@ -4,8 +4,8 @@
  */
 #include "shape.h"
 
-/* Eight segments put a chain of a few ranks within twice its bandwidth bound;
- * whoever measures picks better. */
+/* Eight segments bring a chain of a few ranks within twice its bandwidth bound;
+ * a measurement finds a better number. */
 enum { SEGMENTS_DEFAULT = 8 };
 
 bool gw__any_ranks(unsigned ranks)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shifted rounds; see shift.h. Blocks go out in ascending order on every link:
- * then each wait of a run is for something earlier in (step, block), so that a
- * plan of such rounds cannot deadlock however small the buffers are.
+ * Shifted rounds; see shift.h. Blocks go out in ascending order on every link.
+ * So each wait of a run is for an earlier (step, block), and a plan of such
+ * rounds cannot deadlock, however small the buffers are.
  */
 #include "shift.h"
 
@@ -14,8 +14,8 @@ void gw__shift_add(struct gw_builder *b, const struct gw__shift *shift)
     for (unsigned r = 0; r < p && !gw__builder_failed(b); r++) {
         unsigned peer = (r + shift->distance) % p;
         unsigned first = (r + shift->first) % p;
-        /* The row wraps around after so many blocks; those behind the wrap
-         * are lower, and go first. */
+        /* The blocks wrap around after `straight` of them; those after the wrap
+         * are lower and go first. */
         unsigned straight = (p - first - 1) / shift->stride + 1;
         if (straight > shift->count)
             straight = shift->count;

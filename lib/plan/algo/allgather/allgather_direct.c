@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * All-gather, direct: everyone sends its block to everyone in one step.
+ * All-gather, direct: every rank sends its block to all others in one step.
  *
  *     1 round, p-1 messages and (p-1)/p n bytes a rank
  *
- * Least latency where p-1 messages at once cost little more than one: inside a
- * host each rank reads its peers' blocks where they lie. Rank r begins with
+ * The lowest latency where p-1 simultaneous messages cost little more than one:
+ * inside a host each rank reads its peers' blocks in place. Rank r begins with
  * r + 1, so that not all send to rank 0 first.
  */
 #include "plan/algo/shape.h"

@@ -5,7 +5,7 @@
  *
  *     2 ceil(log2 p) rounds; rank 0 sends n in each of the last ceil(log2 p)
  *
- * What follows from the definition, and what the others are measured against:
+ * This follows directly from the definition and is the baseline for the others:
  * all blocks pass through one rank, and each rank receives its own back.
  */
 #include "plan/algo/binomial.h"

@@ -6,9 +6,9 @@
  *
  *     p/2 rounds, (p-1)/p n bytes a rank; p even
  *
- * Half of the ring's rounds, and still only neighbours talk. Pairs of blocks
- * travel both ways around: those that go right in round i have come i/2 pairs
- * (rounded down) from the left, and the other way round.
+ * Half of the ring's rounds, and still only neighbours exchange data. Pairs of
+ * blocks travel in both directions. A pair that goes right in round i has
+ * already come i/2 pairs (rounded down) from the left, and vice versa.
  */
 #include "plan/algo/ring.h"
 #include "plan/algo/shape.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * All-gather by parallel aggregated trees (PAT). Every block spreads along a
- * binomial tree whose root is its owner: place x, x ranks behind the root,
- * hears from place x - (lowest set bit of x). All p trees grow at once, far to
- * near: ranks p/2 apart exchange one block, direct neighbours half of all, so
- * that the long ways carry the least.
+ * binomial tree whose root is its owner: place x, which is x ranks after the
+ * root, receives from place x - (lowest set bit of x). All p trees grow at
+ * once, far to near: ranks p/2 apart exchange one block, direct neighbours half
+ * of all, so that the longest links carry the least.
  *
  * A message aggregates blocks of at most A trees. Let A be a power of two and P
  * be p rounded up to one. In the first log2 A rounds every tree reaches its
@@ -13,13 +13,13 @@
  *
  *     log2 A + P/A - 1 rounds (p-1 for A = 1), (p-1)/p n bytes a rank; any p
  *
- * `segments` sets A; the default aggregates all, in ceil(log2 p) rounds. In
- * NCCL A is what its staging buffers hold; here blocks arrive in place.
+ * `segments` sets A; the default aggregates all, in ceil(log2 p) rounds. NCCL
+ * limits A by the size of its staging buffers; here blocks arrive in place.
  */
 #include "plan/algo/shape.h"
 #include "plan/algo/shift.h"
 
-/* A round in which the places x, x + gap, x + 2 gap, ... of every tree hear,
+/* A round in which the places x, x + gap, x + 2 gap, ... of every tree receive,
  * each from the place without its lowest bit, which is that of x. */
 static void hear(struct gw_builder *b, unsigned p, unsigned x, unsigned gap)
 {

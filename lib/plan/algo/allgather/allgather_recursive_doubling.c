@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * All-gather, recursive doubling (hypercube): in round i ranks 2^i apart
- * exchange all blocks that they hold, which doubles them.
+ * exchange all blocks that they hold, which doubles their number.
  *
  *     log2 p rounds, (p-1)/p n bytes a rank; p a power of two
  *

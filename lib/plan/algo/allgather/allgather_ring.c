@@ -5,8 +5,8 @@
  *
  *     p-1 rounds, p-1 messages and (p-1)/p n bytes a rank
  *
- * All links carry one block in every round, so that it is bandwidth-optimal on
- * any network that holds a ring. The round itself is in ring.c.
+ * All links carry one block in every round, which is bandwidth-optimal on any
+ * network that contains a ring. The round itself is in ring.c.
  */
 #include "plan/algo/ring.h"
 #include "plan/algo/shape.h"

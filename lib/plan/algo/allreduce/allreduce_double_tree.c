@@ -3,7 +3,7 @@
  * All-reduce along two complementary binary trees, each with one half of the
  * vector in k segments: sums go up to the root, results come down, segment
  * after segment. A rank that has children in one tree is a leaf in the other,
- * so everyone's links are used, and nobody sends more than 2n bytes.
+ * so the links of all ranks are used and no rank sends more than 2n bytes.
  *
  *     2 ceil(log2 p) + k - 1 rounds, at most 2n bytes a rank,
  *     2(p-1) n in all
@@ -65,12 +65,12 @@ struct forest {
     unsigned ranks, segments, height;
 };
 
-/* What moves in round t along the edge above `position`. Up: the segment that
- * all positions of this depth pass on together, the deepest starting in round
- * 0, so that a parent hears from both children at once. Down: the root has a
- * segment complete after round `height` - 1 + segment, and each level takes a
- * round more. Before the first and after the last segment these differences,
- * taken modulo 2^32, are no segments. */
+/* Adds the transfers of round t along the edge above `position`. Up: all
+ * positions of one depth pass on the same segment, and the deepest ones begin
+ * in round 0, so that a parent receives from both children at once. Down: a
+ * segment is complete at the root after round `height` - 1 + segment, and each
+ * level takes one more round. Before the first and after the last segment these
+ * differences, taken modulo 2^32, are not below k. */
 static void edge(struct gw_builder *b, const struct forest *forest,
                  unsigned tree, unsigned position, unsigned t)
 {

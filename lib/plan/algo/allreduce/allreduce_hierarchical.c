@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * All-reduce in two levels, for racks (or hosts) whose inner links are faster
- * than the links between them. With g ranks a rack and h racks, in rings:
+ * than the links between them. With g ranks per rack and h racks, in rings:
  *
  *     1. reduce-scatter inside each rack: its member j holds part j of g
  *     2. all-reduce of part j across the racks, among the members j
@@ -11,7 +11,7 @@
  *     of which 2(h-1)/h n/g leave the rack
  *
  * Those are the fewest bytes, in about 4 sqrt(p) rounds instead of 2(p-1).
- * racks.h says which ranks are a rack.
+ * racks.h defines which ranks form a rack.
  *
  * If g does not divide p, the last rack is short: its members share g parts
  * among them, hand their sums to the first rack before step 2, and receive the
@@ -30,7 +30,8 @@ static unsigned chunks(const struct gw_algo_args *args)
     return racks.group * racks.full;
 }
 
-/* All racks turn at the same time, part j a block of `full` chunks. */
+/* The rings of all racks advance together; part j is a block of `full`
+ * chunks. */
 static void inside(struct gw_builder *b, const struct gw__racks *racks,
                    ring_round turn)
 {
@@ -48,7 +49,7 @@ static void inside(struct gw_builder *b, const struct gw__racks *racks,
     }
 }
 
-/* The members j of all full racks make a ring for part j. */
+/* The members j of all full racks form a ring for part j. */
 static void across(struct gw_builder *b, const struct gw__racks *racks,
                    ring_round turn)
 {

@@ -6,8 +6,8 @@
  *     2 rounds, (p-1) n bytes into rank 0 and (p-1) n out of it; n in and out
  *     of the others
  *
- * Data parallelism as it is first drawn. The link of rank 0 carries p-1 times
- * what any other does, so that each further rank makes a step longer.
+ * This is data parallelism in its simplest form. The link of rank 0 carries p-1
+ * times the bytes of any other link, so each further rank makes a step longer.
  */
 #include "plan/algo/shape.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * All-reduce, one-shot: everyone sends its whole vector to everyone, and each
- * adds up all of them.
+ * All-reduce, one-shot: every rank sends its whole vector to all others and
+ * adds up all vectors.
  *
  *     1 round, p-1 messages and (p-1) n bytes a rank
  *
- * One latency is the least there is; the bytes are p/2 times the fewest. Best
- * for some kilobytes inside a host.
+ * One latency is the minimum; the bytes are p/2 times the minimum. Best for
+ * some kilobytes inside a host.
  */
 #include "plan/algo/shape.h"
 

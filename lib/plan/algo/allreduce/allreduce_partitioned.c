@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * All-reduce, partitioned ("two-shot"): every rank is the master of one part of
- * the vector. All send part j to rank j, which adds them up and sends the sum
- * to all.
+ * All-reduce, partitioned ("two-shot"): every rank is responsible for one part
+ * of the vector. All send part j to rank j, which adds them up and sends the
+ * sum to all.
  *
  *     2 rounds, 2(p-1) messages and 2(p-1)/p n bytes a rank
  *
- * As few bytes as any all-reduce can send, in two steps; each part is summed by
- * one rank in one pass, in an order that does not depend on who is early.
+ * The fewest bytes of any all-reduce, in two steps. One rank sums each part in
+ * one pass, in an order that does not depend on the order of arrival.
  */
 #include "plan/algo/shape.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * All-reduce after Rabenseifner: a reduce-scatter by recursive halving, then an
- * all-gather by recursive doubling, on the 2^k largest below p; the others are
- * folded (butterfly.h). The vector is cut into 2^k chunks.
+ * all-gather by recursive doubling, on the largest 2^k <= p ranks; the others
+ * are folded (butterfly.h). The vector is cut into 2^k chunks.
  *
  *     p = 2^k:    2 log2 p rounds, 2(p-1)/p n bytes a rank
  *     any other:  2 floor(log2 p) + 2 rounds; a keeper with a partner sends n
@@ -10,8 +10,8 @@
  *
  * Optimal in bytes for a power of two; otherwise circulant beats it. The paper
  * halves between near ranks first and folds with a first halving of its own;
- * here the halving goes from far to near, so that the chunks of a message lie
- * side by side, and the fold hands in whole vectors. Rounds are the same.
+ * here the halving goes from far to near, so that the chunks of a message are
+ * adjacent, and the fold adds whole vectors. The number of rounds is the same.
  */
 #include "plan/algo/butterfly.h"
 #include "plan/algo/shape.h"

@@ -7,7 +7,7 @@
  *     any other:  floor(log2 p) + 2 rounds; a keeper with a partner sends n
  *                 bytes more, the partner n in all
  *
- * The fewest rounds, and every byte in each of them: for short vectors. Both
+ * The fewest rounds, but each carries the whole vector: for short vectors. Both
  * sides of an exchange compute a + b from the same a and b, and addition
  * commutes, so all ranks end with the same bits. Folding is in butterfly.h.
  */

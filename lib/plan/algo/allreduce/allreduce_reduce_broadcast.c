@@ -6,8 +6,8 @@
  *     2 ceil(log2 p) rounds; rank 0 sends ceil(log2 p) n bytes, all ranks
  *     together 2(p-1) n
  *
- * The plainest all-reduce, and what the others are measured against: half of
- * the ranks idle in most rounds.
+ * The simplest all-reduce and the baseline for the others: half of the ranks
+ * idle in most rounds.
  */
 #include "plan/algo/shape.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * All-reduce, Swing: halving and doubling whose partners lie close together on
+ * All-reduce, Swing: halving and doubling whose partners are close together on
  * a ring or torus. In step s an even rank r exchanges with r + rho(s), an odd
  * one with r - rho(s), modulo p:
  *
@@ -12,11 +12,12 @@
  *     2 ceil(log2 p) rounds, 2(p-1)/p n bytes a rank; p even
  *
  * Which blocks an exchange carries follows from how block 0 would spread in the
- * all-gather: rank r hears of it in one step, heard[r]. Block b spreads in the
+ * all-gather: rank r receives it in one step, heard[r]. Block b spreads in the
  * same way, shifted by b, and mirrored for odd b because odd ranks swing the
- * other way. The reduce-scatter runs the all-gather backwards. If p is no power
- * of two, some ranks could hear of a block twice; they take it in the first of
- * the all-gather's steps, so that each sends exactly p-1 blocks either way.
+ * other way. The reduce-scatter runs the all-gather backwards. If p is not a
+ * power of two, some ranks could receive a block twice; they receive it only in
+ * the first of these all-gather steps, so that each sends exactly p-1 blocks
+ * either way.
  */
 #include "plan/algo/ring.h"
 #include "plan/algo/shape.h"
@@ -49,15 +50,15 @@ static void spread(unsigned p, unsigned steps, uint8_t *heard)
         }
 }
 
-/* What a listener hears in step s lies this far beyond it, ascending; and as
- * runs. */
+/* The distances from a receiver to the blocks that it receives in step s,
+ * ascending, and the same distances as runs. */
 struct beyond {
     unsigned at[GW__STREAM_RANKS_MAX], count;
     struct gw__run runs[RUNS_MAX];
     unsigned run_count; /* 0: too many */
 };
 
-/* From an odd listener one sees the blocks of the other parity. */
+/* An odd receiver sees the blocks of the other parity. */
 static void beyond_it(unsigned p, unsigned s, const uint8_t *heard, bool odd,
                       struct beyond *beyond)
 {
@@ -69,11 +70,11 @@ static void beyond_it(unsigned p, unsigned s, const uint8_t *heard, bool odd,
     }
 }
 
-/* Going on from step s one comes to sums of later rho that alternate in sign:
- * with two of them one moves by a sum of powers of -2 from 2^(s+2) on, and such
- * sums are all multiples of it in a row. So there are two runs of that stride,
- * from an even and an odd number of steps; a few more where p is no power of
- * two. */
+/* Steps after s add later values of rho, whose signs alternate. Two such steps
+ * together add a sum of powers of -2, from 2^(s+2) on, and such sums are
+ * consecutive multiples of 2^(s+2). So the distances form two runs of that
+ * stride, one for an even and one for an odd number of steps, and a few more if
+ * p is not a power of two. */
 static void find_runs(unsigned s, struct beyond *beyond)
 {
     unsigned stride = 4U << s;
@@ -98,7 +99,7 @@ static void find_runs(unsigned s, struct beyond *beyond)
     }
 }
 
-/* The listener's blocks, ascending: first those that wrap around. */
+/* The receiver's blocks, ascending: first those that wrap around. */
 static void add_blocks(struct gw_builder *b, const struct gw__run *run,
                        unsigned p, const struct beyond *beyond,
                        unsigned listener)
@@ -114,8 +115,8 @@ static void add_blocks(struct gw_builder *b, const struct gw__run *run,
     }
 }
 
-/* The same for a sink, to which their order is nothing: as runs, each of which
- * may wrap around once. */
+/* The same for a sink, which ignores their order: as runs, each of which may
+ * wrap around once. */
 static void add_runs(struct gw_builder *b, const struct gw__run *run,
                      unsigned p, const struct beyond *beyond, unsigned listener)
 {
@@ -136,8 +137,8 @@ static void add_runs(struct gw_builder *b, const struct gw__run *run,
     }
 }
 
-/* One step: what the receiver hears in an all-gather, or what the sender would
- * have heard, going back. */
+/* One step: the blocks that the receiver gets in an all-gather, or the blocks
+ * that the sender would have received, when run backwards. */
 static void exchange(struct gw_builder *b, unsigned p, unsigned s,
                      const uint8_t *heard, enum gw_action action)
 {

@@ -7,16 +7,16 @@
  *     ceil(log2 p) rounds, about (n/2) log2 p bytes a rank (n: all blocks of a
  *     rank; exactly n/p times the number of one bits in 0 .. p-1)
  *
- * The fewest rounds, paid for with bytes: for short blocks. Bruck et al., IEEE
- * TPDS 8(11), 1997 (the index operation, radix 2).
+ * The fewest rounds, at the price of more bytes: for short blocks. Bruck et
+ * al., IEEE TPDS 8(11), 1997 (the index operation, radix 2).
  *
  * The paper rotates the blocks before and after, so that a message is
- * contiguous. Chunks have names here, and nothing needs to be rotated.
+ * contiguous. Here chunks have names, so nothing is rotated.
  */
 #include "plan/algo/shape.h"
 
-/* Every rank's block for the one `distance` to its right has already come as
- * far as the bits below `hop` say. */
+/* Each rank's block for the rank `distance` to its right has already travelled
+ * as far as the bits of `distance` below `hop`. */
 static void forward(struct gw_builder *b, unsigned p, unsigned distance,
                     unsigned hop)
 {

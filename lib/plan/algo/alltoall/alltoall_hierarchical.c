@@ -15,8 +15,8 @@
 #include "plan/algo/racks.h"
 #include "plan/algo/shape.h"
 
-/* Every member hands the one `distance` to its right the blocks for its
- * columns. */
+/* Each member sends the member `distance` to its right the blocks for that
+ * member's columns. */
 static void collect(struct gw_builder *b, const struct gw__racks *racks,
                     unsigned p, unsigned distance)
 {
@@ -34,8 +34,8 @@ static void collect(struct gw_builder *b, const struct gw__racks *racks,
     }
 }
 
-/* Whoever collected for a rank `distance` racks to the right sends it all
- * blocks of the own rack. */
+/* The rank that has collected blocks for a rank `distance` racks to the right
+ * sends it all blocks of its own rack. */
 static void exchange(struct gw_builder *b, const struct gw__racks *racks,
                      unsigned p, unsigned distance)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * All-to-all, linear: everyone sends everyone its block in one step.
+ * All-to-all, linear: every rank sends all others their blocks in one step.
  *
  *     1 round, p-1 messages, (p-1)/p n bytes a rank (n: all blocks of a rank)
  *

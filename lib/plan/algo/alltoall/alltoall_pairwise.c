@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * All-to-all, pairwise: one partner a round. When p is a power of two, the rank
- * whose number differs by XOR with the round; else rank r sends to r + round
- * and hears from r - round.
+ * All-to-all, pairwise: one partner per round. If p is a power of two, the
+ * partner of rank r is r XOR round; otherwise rank r sends to r + round and
+ * receives from r - round.
  *
  *     p-1 rounds, (p-1)/p n bytes a rank (n: all blocks of a rank)
  *

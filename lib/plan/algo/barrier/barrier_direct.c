@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Barrier, direct: everyone tells everyone, in one step.
+ * Barrier, direct: every rank notifies all others in one step.
  *
- *     1 round, p-1 empty messages a rank
+ *     1 round, p-1 empty messages per rank
  *
- * The least latency where a rank can look at all others at once: through the
- * cards of shared memory it is one write and p-1 reads.
+ * The lowest latency where a rank can read the state of all others at once: in
+ * shared memory it is one write and p-1 reads.
  */
 #include "plan/algo/shape.h"
 

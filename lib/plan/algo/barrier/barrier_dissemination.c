@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Barrier by dissemination: in the round of 2^k every rank tells the one 2^k to
- * the right that it, and all of whom it has heard, have arrived. The number of
- * ranks that each knows of doubles.
+ * Barrier by dissemination: in the round of 2^k every rank notifies the rank
+ * 2^k to its right that it and all ranks whose notices it has received have
+ * arrived. The number of ranks known to each rank doubles.
  *
- *     ceil(log2 p) rounds, one empty message a rank and round
+ *     ceil(log2 p) rounds, one empty message per rank and round
  *
  * Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", Int.
  * J. Parallel Programming 17(1), 1988.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Broadcast down a binomial tree: in each round those that have the buffer send
- * it to others that have not. The parent of a place is the place without its
+ * Broadcast down a binomial tree: in each round the ranks that have the buffer
+ * send it to others that do not. The parent of a place is the place without its
  * lowest bit; the widest hops come first.
  *
  *     ceil(log2 p) rounds of n bytes

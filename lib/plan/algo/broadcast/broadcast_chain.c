@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Broadcast down a pipelined chain: the buffer is cut into k segments, and each
- * rank passes on the segment that it heard in the round before.
+ * rank passes on the segment that it received in the round before.
  *
  *     k+p-2 rounds of n/k bytes
  *

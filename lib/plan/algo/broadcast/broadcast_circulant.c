@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Broadcast of k segments on the circulant graph: for one segment as quick as a
- * binomial tree, for many as frugal as a chain, in between better than both.
+ * Broadcast of k segments on the circulant graph: as fast as a binomial tree
+ * for one segment, as economical as a chain for many, and better than both in
+ * between.
  *
  *     k-1+ceil(log2 p) rounds of n/k bytes
  *
- * This is optimal with one port, for any p; each rank hears each segment once.
- * The best k is sqrt((ceil(log2 p)-1) n beta / alpha). Träff, arXiv 2407.18004;
- * the schedule is in circulant_schedule.c.
+ * This is optimal with one port, for any p; each rank receives each segment
+ * once. The best k is sqrt((ceil(log2 p)-1) n beta / alpha). Träff, arXiv
+ * 2407.18004; the schedule is in circulant_schedule.c.
  */
 #include "plan/algo/circulant_schedule.h"
 #include "plan/algo/shape.h"

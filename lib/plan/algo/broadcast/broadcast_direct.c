@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Broadcast, direct: the root sends the buffer to everyone in one step.
+ * Broadcast, direct: the root sends the buffer to all ranks in one step.
  *
  *     1 round, (p-1) n bytes from the root
  *

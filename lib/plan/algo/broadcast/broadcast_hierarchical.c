@@ -5,8 +5,8 @@
  *
  *     ceil(log2 h) + ceil(log2 g) rounds of n bytes, (h-1) n between racks
  *
- * With h racks of g ranks each rack receives the buffer once, whatever the
- * root; a tree over all ranks that is not drawn from rank 0 cuts racks in two.
+ * With h racks of g ranks, each rack receives the buffer once, whatever the
+ * root. A single tree over all ranks splits racks if its root is not rank 0.
  */
 #include "plan/algo/binomial.h"
 #include "plan/algo/racks.h"

@@ -9,9 +9,9 @@
  * "Interprocessor collective communication library", 1994; Thakur,
  * Rabenseifner, Gropp, IJHPCA 19(1), 2005, on broadcast.
  *
- * The textbook's ring also carries parts to ranks that kept them from the
- * scatter. This one leaves those out: every rank hears each part once, and
- * nobody writes into the root's buffer.
+ * The textbook's ring also carries parts to ranks that already have them from
+ * the scatter. This one omits those: every rank receives each part once, and no
+ * rank writes into the root's buffer.
  */
 #include "plan/algo/binomial.h"
 #include "plan/algo/shape.h"
@@ -21,7 +21,7 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
     unsigned p = args->ranks;
     gw_builder_ports(b, 1);
     gw__binomial_scatter(b, args);
-    /* Each place hears first the part just before its own, that is p - 1
+    /* Each place first receives the part just before its own, which is p - 1
      * beyond it, and last the one just beyond it. */
     for (unsigned beyond = p - 1; beyond > 0; beyond--) {
         gw_builder_step(b);

@@ -6,8 +6,8 @@
  *     ceil(log2 p) rounds, (p-1)/p n bytes into the root (n: all blocks
  *     together)
  *
- * Both are the least possible with one port; but blocks deep in the tree move
- * up to log2 p times. Chan et al. 2007 (minimum spanning tree gather).
+ * Both are minimal with one port, but blocks deep in the tree move up to log2 p
+ * times. Chan et al. 2007 (minimum spanning tree gather).
  */
 #include "plan/algo/binomial.h"
 #include "plan/algo/shape.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gather, linear: everyone sends its block straight to the root in one step.
+ * Gather, linear: every rank sends its block directly to the root in one step.
  *
  *     1 round, (p-1)/p n bytes into the root (n: all blocks together)
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reduce up a binomial tree: in each round every other of the ranks that still
- * hold a partial sum hands it to its parent and is done. The parent of a place
- * is the place without its lowest bit, so that partial sums are runs of
- * neighbours.
+ * Reduce up a binomial tree: in each round every second rank that still holds a
+ * partial sum sends it to its parent and is done. The parent of a place is the
+ * place without its lowest bit, so that partial sums cover contiguous ranges of
+ * places.
  *
  *     ceil(log2 p) rounds of n bytes, sent and reduced
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reduce up a pipelined chain: the buffer is cut into k segments; each rank
- * adds its own values to the segment that it hears and passes the sum on. The
- * reverse of broadcast_chain.c.
+ * adds its own values to the segment that it receives and passes the sum on.
+ * The reverse of broadcast_chain.c.
  *
  *     k+p-2 rounds of n/k bytes, sent and reduced
  *
@@ -17,7 +17,7 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
     gw_builder_ports(b, 1);
     for (unsigned t = 0; t + 2 < segments + p; t++) {
         gw_builder_step(b);
-        /* i hops are done already when place p - 1 - i sends. */
+        /* When place p - 1 - i sends, i hops are already done. */
         for (unsigned i = 0; i + 1 < p && i <= t; i++)
             if (t - i < segments)
                 gw_builder_add(b, gw__from_root(args, p - 1 - i),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reduce on the circulant graph: the broadcast of broadcast_circulant.c run
- * backwards, rounds from the last to the first and every hop turned round. For
- * each segment the hops of the broadcast form a tree away from the root. So,
- * backwards, a rank has added all that it will ever hear of a segment before it
- * sends it, once.
+ * backwards, rounds from the last to the first and every hop reversed. For each
+ * segment the hops of the broadcast form a tree away from the root. So,
+ * backwards, a rank receives all of its contributions to a segment before it
+ * sends the sum, once.
  *
  *     k-1+ceil(log2 p) rounds of n/k bytes, sent and reduced
  *

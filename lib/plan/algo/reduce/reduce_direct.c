@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reduce, direct: everyone sends its buffer to the root, which adds all of them
- * in one pass.
+ * Reduce, direct: every rank sends its buffer to the root, which adds all of
+ * them in one pass.
  *
  *     1 round, (p-1) n bytes into the root, which reduces as many
  *
- * Inside a host the root reads every buffer where it lies. The flat tree of
+ * Inside a host the root reads every buffer in place. The flat tree of
  * Pješivac-Grbović et al., Cluster Computing 10(2), 2007.
  */
 #include "plan/algo/shape.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reduce, partitioned: every rank is the master of one of p parts; it sums that
- * part for all and hands the sum to the root. A direct reduce-scatter and a
- * direct gather.
+ * Reduce, partitioned: every rank is responsible for one of p parts; it sums
+ * that part for all ranks and sends the sum to the root. A direct
+ * reduce-scatter and a direct gather.
  *
  *     2 rounds, n bytes a rank: (p-1)/p n in the first, n/p in the second,
- *     in which the root only hears; (p-1)/p n bytes reduced a rank
+ *     in which the root only receives; (p-1)/p n bytes reduced a rank
  *
- * The work of reducing is shared evenly, the least possible. Chan et al. 2007
- * (long vectors: reduce-scatter, then gather), with both halves sent directly.
+ * The reduction work is shared evenly and minimal. Chan et al. 2007 (long
+ * vectors: reduce-scatter, then gather), with both halves sent directly.
  */
 #include "plan/algo/shape.h"
 

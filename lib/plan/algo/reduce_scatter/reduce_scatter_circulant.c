@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reduce-scatter on the circulant graph: a rank that still answers for the
- * blocks of the next s ranks, itself included, sends those from s' = ceil(s/2)
- * on to rank r + s', and adds what it receives from r - s' to those that it
- * keeps. From s = p to s = 1 that halves, rounding up, so any p is served.
+ * Reduce-scatter on the circulant graph: a rank that is still responsible for
+ * the blocks of the next s ranks, itself included, sends those from s' =
+ * ceil(s/2) on to rank r + s', and adds what it receives from r - s' to those
+ * that it keeps. Each round halves s, rounding up, from p to 1, so any p is
+ * served.
  *
  *     ceil(log2 p) rounds, p-1 blocks = (p-1)/p n bytes a rank
  *
  * Optimal in rounds, bytes and additions for every p, a power of two or not.
- * Each sum adds in an order of its own, so the operation must commute.
+ * Each sum has its own order, so the operation must commute.
  */
 #include "plan/algo/circulant.h"
 #include "plan/algo/shape.h"

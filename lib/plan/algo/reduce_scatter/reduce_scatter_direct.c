@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reduce-scatter, direct: everyone sends block j to rank j in one step, and
+ * Reduce-scatter, direct: every rank sends block j to rank j in one step, and
  * rank j adds the p-1 values to its own.
  *
  *     1 round, p-1 messages and (p-1)/p n bytes a rank
  *
- * The p-1 sources of a block arrive in the same step, so that one pass over
- * all of them reduces it. Rank r begins with rank r + 1, so that not all send
- * to rank 0 first.
+ * The p-1 sources of a block arrive in the same step, so that one pass over all
+ * of them reduces it. Rank r begins with rank r + 1, so that not all send to
+ * rank 0 first.
  */
 #include "plan/algo/shape.h"
 #include "plan/algo/shift.h"

@@ -8,7 +8,8 @@
  *     any other:  floor(log2 p) + 2 rounds; a partner hands in n bytes and
  *                 receives its block (butterfly.h)
  *
- * Optimal in rounds and bytes for a power of two; for any other p circulant is.
+ * Optimal in rounds and bytes for a power of two. For any other p the circulant
+ * algorithm is optimal.
  */
 #include "plan/algo/butterfly.h"
 #include "plan/algo/shape.h"

@@ -6,8 +6,8 @@
  *     2 ceil(log2 p) rounds; rank 0 receives n in each of the first
  *     ceil(log2 p), and sends (p-1)/p n
  *
- * What follows from the definition, and what the others are measured against:
- * rank 0 adds up what all ranks could add up in parts.
+ * This follows directly from the definition and is the baseline for the others:
+ * rank 0 does all of the additions that the ranks could share.
  */
 #include "plan/algo/binomial.h"
 #include "plan/algo/shape.h"

@@ -7,7 +7,7 @@
  *     p-1 rounds, p-1 messages and (p-1)/p n bytes a rank,
  *     (p-1)/p n bytes reduced
  *
- * Bandwidth-optimal on any network that holds a ring. The round itself is in
+ * Bandwidth-optimal on any network that contains a ring. The round itself is in
  * ring.c.
  */
 #include "plan/algo/ring.h"

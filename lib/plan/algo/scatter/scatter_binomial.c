@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Scatter down a binomial tree: the blocks of a whole subtree go to its top as
- * one message; the top keeps its own and deals out the rest.
+ * one message; the top keeps its own and passes the rest down.
  *
  *     ceil(log2 p) rounds, (p-1)/p n bytes from the root (n: all blocks
  *     together)
  *
- * Both are the least possible with one port. Chan et al. 2007 (minimum spanning
- * tree scatter). The tree is in binomial.c, since van de Geijn's broadcast
- * begins with it too.
+ * Both are minimal with one port. Chan et al. 2007 (minimum spanning tree
+ * scatter). The tree is in binomial.c, since van de Geijn's broadcast begins
+ * with it too.
  */
 #include "plan/algo/binomial.h"
 #include "plan/algo/shape.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scatter, linear: the root sends everyone its block in one step.
+ * Scatter, linear: the root sends each rank its block in one step.
  *
  *     1 round, (p-1)/p n bytes from the root (n: all blocks together)
  *
