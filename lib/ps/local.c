@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cluster inside one process: a controller, servers, and an observer that
- * sets up the slots and says who has ended, as a run's supervisor does. Nothing
- * here is special to being in one process: all speak over the mesh and the
- * post, as elsewhere.
+ * A cluster inside one process: a controller, servers, and an observer. The
+ * observer places the slots and reports ended members, as the supervisor of a
+ * run does. All communication uses the control channel and the messenger, as
+ * between processes.
  */
 #include <gradwire/ps.h>
 
@@ -34,7 +34,7 @@ enum {
 
 struct gw_ps_local {
     struct gw_ps_local_config config;
-    struct gw_ps_server_config server; /* the pattern */
+    struct gw_ps_server_config server; /* template for all servers */
     uint64_t token;
     char directory[PATH_ROOM];
     char controller_endpoint[ENDPOINT_ROOM];
@@ -55,9 +55,9 @@ static void endpoint(const struct gw_ps_local *local, unsigned node,
 
 /* ---- the controller ---- */
 
-/* A free port of loopback. The kernel gives it to no other socket while *fd,
- * which is bound and never listens, is open; the controller's may be bound beside
- * it, since both have SO_REUSEADDR (socket(7)). */
+/* Finds a free loopback port. While *fd, which is bound and never listens, is
+ * open, the kernel gives the port to no other socket. The controller may still
+ * bind it, since both sockets have SO_REUSEADDR (socket(7)). */
 static enum gw_err hold_port(char out[32], int *fd, struct gw_error *why)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
@@ -211,7 +211,7 @@ struct gw_ps_server *gw_ps_local_server(struct gw_ps_local *local,
     return number < local->server_count ? local->servers[number] : NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- the cluster ---- */
 
 static enum gw_err start(struct gw_ps_local *local, struct gw_error *why)
 {
@@ -248,7 +248,7 @@ enum gw_err gw_ps_local_start(const struct gw_ps_local_config *config,
     return err;
 }
 
-/* The controller's files: the folder holds nothing else. */
+/* The controller's directory, which has no subdirectories. */
 static void remove_directory(const char *directory)
 {
     DIR *listing = directory[0] ? opendir(directory) : NULL;

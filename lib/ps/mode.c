@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Modes and updaters as people write them: "bsp", "ssp:2", "asp", "kofn:3", and
+ * The text form of modes and updaters: "bsp", "ssp:2", "asp", "kofn:3",
  * "bsp+drop".
  */
 #include <gradwire/ps.h>
@@ -15,8 +15,8 @@ static const char *const updaters[GW_PS_UPDATERS] = {
     [GW_PS_FTRL] = "ftrl",       [GW_PS_CALLBACK] = "callback",
 };
 
-/* Bounds in [least, most]; most 0: the mode has none. A round has at most 64
- * parts, so K beyond that would never close one. */
+/* Bounds are in [least, most]; most 0: the mode has no bound. A round has at
+ * most 64 parts, so a larger K could never be reached. */
 static const struct {
     const char *name;
     unsigned least, most;
@@ -32,7 +32,7 @@ const char *gw_ps_updater_name(enum gw_ps_updater updater)
     return updater < GW_PS_UPDATERS ? updaters[updater] : "?";
 }
 
-/* Digits only, and no more than 9 of them; behind it the rest of the mode. */
+/* Parses up to 9 digits; *text then points to the rest of the mode. */
 static bool parse_bound(const char **text, unsigned *bound)
 {
     size_t digits = strspn(*text, "0123456789");
@@ -44,7 +44,7 @@ static bool parse_bound(const char **text, unsigned *bound)
     return true;
 }
 
-/* "", or what the mode does with a dead worker's share. */
+/* Parses "" or the handling of a dead worker's share. */
 static bool parse_drop(const char *text, bool *drop)
 {
     *drop = strcmp(text, "+drop") == 0;

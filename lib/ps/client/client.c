@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The client's life, and how it waits; see client_parts.h.
+ * Connecting, leaving, and waiting for a request; see client_parts.h.
  */
 #include "client_parts.h"
 
@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t look_ns = 50000000; /* for an interrupt, at the latest */
+/* an interrupt is noticed within this time */
+static const uint64_t look_ns = 50000000;
 static const uint64_t connect_default_ns = 10000000000;
 static const uint64_t leave_ns = 2000000000;
 
-/* ---- turning and waiting ---- */
+/* ---- turns and waiting ---- */
 
 static void send_now(void *context, const struct gw__message_out *letter)
 {
@@ -36,7 +37,7 @@ static void open_letter(struct gw_ps *ps, uint64_t now_ns,
     gw__worker_message_in(ps->worker, now_ns, parcel);
 }
 
-/* A message of the post: a letter, or a bundle of them. */
+/* A message is either single or a bundle of several. */
 static void open_message(struct gw_ps *ps, uint64_t now_ns,
                          struct gw__message_in *parcel)
 {
@@ -135,7 +136,8 @@ enum gw_err gw__ps_finish(struct gw_ps *ps, uint64_t request,
     bool ended;
     enum gw_err err =
         gw__ps_await(ps, request, gw__ps_deadline(ps), &ended, why);
-    /* Without memory for copies the request goes on with the caller's. */
+    /* Without memory for copies the request continues with the caller's
+     * memory. */
     if (!ended)
         (void)!gw__worker_detach(ps->worker, request);
     return err;
@@ -159,7 +161,7 @@ enum gw_err gw__ps_clock(struct gw_ps *ps, unsigned group,
 
 /* ---- connecting ---- */
 
-/* What is missing before anything can be pushed; false: nothing. */
+/* Checks that pushes are possible; if not, `out` gets the reason. */
 static bool lacks(const struct gw_ps *ps, char *out, size_t room)
 {
     const struct gw__routes *routes = gw__worker_get_routes(ps->worker);
@@ -291,7 +293,7 @@ enum gw_err gw_ps_connect(const struct gw_ps_config *config,
 
 /* ---- leaving ---- */
 
-/* What was lent comes back when the post ends, so the worker goes last. */
+/* Closing the node returns all lent memory, so the worker is destroyed last. */
 void gw_ps_abandon(struct gw_ps **made)
 {
     struct gw_ps *ps = *made;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pushes and pulls. Values are lent to the wire where that is safe: memory that
- * peers can map (shm), or any (ZeroMQ, which reads it while it sends); and only
- * when the call does not end before the request does.
+ * Pushes and pulls.
+ *
+ * Values are lent to the messenger where that is safe: shared memory that peers
+ * can map (shm), or any memory (ZeroMQ, which reads it while it sends). They
+ * are lent only if the call cannot return before the request has ended.
  */
 #include "client_parts.h"
 
 #include <wire/memory.h>
 
-/* Which clock the table obeys; GW_EINVAL: there is no such table. */
+/* The group whose clock the table obeys. GW_EINVAL: unknown table. */
 static enum gw_err group_of(const struct gw_ps *ps, unsigned table,
                             const struct gw__ps_group **group,
                             struct gw_error *why)
@@ -34,7 +36,7 @@ static bool may_lend(const struct gw_ps *ps, const struct gw__access *access,
     return !ps->shm || gw__region_find(access->values, bytes, &region);
 }
 
-/* All that are under way have ended, and wait to be asked for. */
+/* True if all requests have ended, and only gw_ps_wait can free one. */
 static bool is_idle(const struct gw_ps *ps)
 {
     return gw__worker_due(ps->worker) == UINT64_MAX;
@@ -65,8 +67,8 @@ enum gw_err gw__ps_begin(struct gw_ps *ps, const struct gw__access *access,
     }
 }
 
-/* The routes of now, from the leader: what each access of Project Adam's begins
- * with, and cached routes save. */
+/* Fetches the current routes from the leader. Project Adam asks before each
+ * access; cached routes avoid this cost. */
 static enum gw_err ask_routes(struct gw_ps *ps, struct gw_error *why)
 {
     uint64_t began_ns = gw_now_ns(), deadline_ns = gw__ps_deadline(ps);
@@ -90,7 +92,7 @@ static enum gw_err ask_routes(struct gw_ps *ps, struct gw_error *why)
     return GW_OK;
 }
 
-/* Begins what travels of it. */
+/* Begins the access; a push passes through the filters. */
 static enum gw_err begin(struct gw_ps *ps, struct gw__access *access,
                          bool blocks, uint64_t *request, struct gw_error *why)
 {
@@ -166,7 +168,7 @@ enum gw_err gw_ps_pull(struct gw_ps *ps, unsigned table, const uint64_t *keys,
     return access(ps, pull, handle, "pull", why);
 }
 
-/* With filters the two are not about the same keys. */
+/* With filters, the push and the pull may have different keys. */
 enum gw_err gw_ps_push_pull(struct gw_ps *ps, unsigned table,
                             const uint64_t *keys, size_t count,
                             const float *values, float *out,

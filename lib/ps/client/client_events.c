@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a client reports to the event stream of its pushes and pulls: each
- * message to a server, and each answer.
+ * Events of a client's pushes and pulls: one for each message to a server and
+ * one for each reply.
  */
 #include "client_parts.h"
 
@@ -48,7 +48,7 @@ void gw__ps_event_sent(struct gw_ps *ps, const struct gw__message_out *letter)
     gw_emit(ps->events, &event);
 }
 
-/* Answers of clocks are reported too; no request has their number. */
+/* Replies to clock commands are reported, too, without a request's number. */
 void gw__ps_event_answered(struct gw_ps *ps,
                            const struct gw__message_in *parcel)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pushes behind the filters (filter.h). The updater `assign` is not filtered:
- * there a value replaces the one before, and what was kept could not be added.
+ * Pushes through the filters (filter.h). Tables with the updater `assign` are
+ * not filtered: there a value replaces the previous one, so a remainder must
+ * not be added to a later push.
  *
- * What was kept belongs to no unit: it travels with the next push of its key,
- * or, when the client closes, outside of units.
+ * A remainder belongs to no unit. It is sent with the next push of its key or,
+ * when the client closes, outside of units.
  */
 #include "client_parts.h"
 
@@ -26,7 +27,7 @@ bool gw__ps_filters(const struct gw_ps *ps, unsigned table)
            (ps->top_share > 0 || ps->significant > 0);
 }
 
-/* ---- what is passed on ---- */
+/* ---- filtered pushes ---- */
 
 static struct gw__passed *new_passed(size_t count, uint32_t width)
 {
@@ -61,7 +62,7 @@ void gw__ps_passed(struct gw_ps *ps, uint64_t request)
         }
 }
 
-/* Begins the push of it. */
+/* Begins the filtered push. */
 static enum gw_err pass_on(struct gw_ps *ps, struct gw__passed *passed,
                            const struct gw__access *like, uint64_t *request,
                            struct gw_error *why)
@@ -87,8 +88,8 @@ static enum gw_err pass_on(struct gw_ps *ps, struct gw__passed *passed,
 
 /* ---- a push ---- */
 
-/* What could not be pushed must not be kept either: the worker refuses, and
- * counts, what is not finite. */
+/* Refused values must not enter the filter. Values that are not finite go to
+ * the worker, which refuses and counts them. */
 static enum gw_err check(struct gw_ps *ps,
                          const struct gw_ps_table_config *config,
                          const struct gw__access *access, uint64_t *request,

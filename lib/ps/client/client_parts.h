@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The client from inside. The caller's thread does everything: each call turns
- * the node (news), takes parcels, lets the worker's machine (worker.h) work,
- * and, when it has to wait, waits on the post. Between calls nothing moves but
- * what servers read out of lent memory, so no call leaves letters behind in a
- * bundle (bundle.h) but those it began before it fails; the control thread
- * (node.h) keeps the process a member meanwhile.
+ * The client's internals.
  *
- *   client.c           connecting, leaving, turning and waiting
- *   client_access.c    pushes and pulls; client_filter.c what travels of a push
+ * The caller's thread does all the work. Each call runs a turn: it applies
+ * membership updates, receives messages, runs the worker's state machine
+ * (worker.h), and waits on the messenger if necessary. Between calls the only
+ * activity on the data path is that servers read lent memory. Therefore no call
+ * leaves messages in a bundle (bundle.h), except those that it began before it
+ * failed. Meanwhile the control thread (node.h) keeps the process a member.
+ *
+ *   client.c           connecting, leaving, turns, waiting
+ *   client_access.c    pushes and pulls; client_filter.c: filtered pushes
  *   client_units.c     units of work, plans, barriers
  *   client_table.c     tables
  *   client_snapshot.c
@@ -23,12 +25,12 @@
 
 struct gw__ps_group {
     bool in_unit;
-    uint64_t finished; /* units; the number of the next NEXT but one */
+    uint64_t finished; /* units; the next NEXT has number finished + in_unit */
     uint64_t clock, closed;
-    double sum, weight; /* of the unit under way */
+    double sum, weight; /* of the current unit */
 };
 
-/* What is left of a push behind the filters, until it has ended. */
+/* A filtered push, kept until its request has ended. */
 struct gw__passed {
     struct gw__passed *next;
     uint64_t request;
@@ -51,27 +53,29 @@ struct gw_ps {
     struct gw__filter *filters[GW_PS_TABLES_MAX];
     struct gw__passed *passed;
     uint64_t rows_held_back, waited_ns;
-    bool ask_routes, asking; /* before each access; the answer is awaited */
+    bool ask_routes, asking; /* ask before each access; an answer is awaited */
     uint64_t routes_asked, routes_ns;
 };
 
 /* ---- client.c ---- */
 
-/* Whatever has come is worked off. */
+/* Processes all changes and messages that have arrived. */
 void gw__ps_turn(struct gw_ps *ps);
 /* Sleeps until something may have changed, at most until `until_ns`. */
 void gw__ps_sleep(struct gw_ps *ps, uint64_t until_ns);
-/* GW_OK; GW_ECLOSED, GW_EINTR: no call will succeed any more. */
+/* GW_OK, or the reason why no call can succeed any more: GW_ECLOSED,
+ * GW_EINTR. */
 GW_MUST_CHECK enum gw_err gw__ps_alive(const struct gw_ps *ps,
                                        struct gw_error *why);
-/* When a request that begins now has waited too long. */
+/* The deadline of a request that begins now. */
 uint64_t gw__ps_deadline(const struct gw_ps *ps);
-/* Until the request has ended, or nothing can come of it any more: GW_ETIMEOUT,
- * GW_EINTR, GW_ECLOSED, and it is still under way then. */
+/* Waits until the request has ended (*ended) and returns its result.
+ * GW_ETIMEOUT, GW_EINTR, GW_ECLOSED without *ended: the request is still under
+ * way. */
 GW_MUST_CHECK enum gw_err gw__ps_await(struct gw_ps *ps, uint64_t request,
                                        uint64_t deadline_ns, bool *ended,
                                        struct gw_error *why);
-/* The same; what does not end is detached. */
+/* The same, but a request that has not ended is detached. */
 GW_MUST_CHECK enum gw_err gw__ps_finish(struct gw_ps *ps, uint64_t request,
                                         struct gw_error *why);
 GW_MUST_CHECK enum gw_err gw__ps_clock(struct gw_ps *ps, unsigned group,
@@ -87,19 +91,19 @@ void gw__ps_event_answered(struct gw_ps *ps,
 
 /* ---- client_access.c, client_filter.c ---- */
 
-/* Begins it, after waiting for room if there is none. */
+/* Begins the access. Waits while too many requests are under way. */
 GW_MUST_CHECK enum gw_err gw__ps_begin(struct gw_ps *ps,
                                        const struct gw__access *access,
                                        uint64_t *request, struct gw_error *why);
 bool gw__ps_filters(const struct gw_ps *ps, unsigned table);
-/* Pushes what the filters let through; *request 0: nothing. */
+/* Pushes the values that pass the filters. *request is 0 if there are none. */
 GW_MUST_CHECK enum gw_err gw__ps_push(struct gw_ps *ps,
                                       const struct gw__access *access,
                                       uint64_t *request, struct gw_error *why);
-/* Pushes what they have held back, and waits for it. */
+/* Pushes all remainders of the table's filter and waits for the result. */
 GW_MUST_CHECK enum gw_err gw__ps_flush(struct gw_ps *ps, unsigned table,
                                        struct gw_error *why);
-/* The request has ended: what was passed on for it is freed. */
+/* Frees the filtered push of a request that has ended. */
 void gw__ps_passed(struct gw_ps *ps, uint64_t request);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A snapshot: all servers are told where to write, then the clock gets a
- * marker, and all servers are asked until each says that it is whole. A server
- * that goes meanwhile is not asked any more: whoever has its slots now has
- * applied the marker too.
+ * A snapshot in three steps: tell all servers the directory, append a marker to
+ * the clock's round commits, and ask all servers until each one reports a
+ * complete snapshot. A server that leaves meanwhile is no longer asked: the new
+ * owner of its slots has applied the marker, too.
  */
 #include "client_parts.h"
 
@@ -17,7 +17,7 @@ struct snapshot {
     struct gw_ps *ps;
     uint64_t mark, deadline_ns;
     const char *directory;
-    uint64_t open; /* servers that have not said it yet, as bits */
+    uint64_t open; /* servers with no answer yet, as bits */
 };
 
 static uint64_t servers(const struct gw_ps *ps)
@@ -42,7 +42,7 @@ static enum gw_err still(struct snapshot *s, struct gw_error *why)
                    __builtin_ctzll(s->open));
 }
 
-/* One question; *said GW_PENDING also when the server has gone meanwhile. */
+/* Asks one server. The answer is GW_PENDING if that server leaves meanwhile. */
 static enum gw_err ask(struct snapshot *s, unsigned server, enum gw_err *said,
                        struct gw_error *why)
 {
@@ -68,7 +68,7 @@ static enum gw_err ask(struct snapshot *s, unsigned server, enum gw_err *said,
     return err;
 }
 
-/* All of them, until each says `wanted` (or that it is done already). */
+/* Asks all servers until each answers `wanted` or GW_OK. */
 static enum gw_err ask_all(struct snapshot *s, enum gw_err wanted,
                            struct gw_error *why)
 {
@@ -96,7 +96,7 @@ static enum gw_err ask_all(struct snapshot *s, enum gw_err wanted,
     }
 }
 
-/* Of the group that this worker works in; else of the first one. */
+/* The group in which this worker works; without one the first group. */
 static unsigned marked_group(const struct gw_ps *ps)
 {
     for (unsigned group = 0; group < GW_PS_GROUPS_MAX; group++)

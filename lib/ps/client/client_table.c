@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables: a name and a form, which the registry keeps with the routes. A table
- * is there when the routes that this worker goes by have it; servers that have
- * not heard of it yet refuse, and are asked again.
+ * Tables: a name and a configuration, which the registry stores with the
+ * routes. A table exists for this worker as soon as its routes contain it. A
+ * server that does not know the table yet refuses, and the request is sent
+ * again.
  */
 #include "client_parts.h"
 
@@ -19,7 +20,7 @@ static int find(const struct gw_ps *ps, const char *name)
     return -1;
 }
 
-/* The controllers' answer. */
+/* Waits for the controllers' answer. */
 static enum gw_err await_answer(struct gw_ps *ps, uint64_t deadline_ns,
                                 struct gw__answer *answer, struct gw_error *why)
 {
@@ -38,7 +39,7 @@ static enum gw_err await_answer(struct gw_ps *ps, uint64_t deadline_ns,
     }
 }
 
-/* The news that has it. */
+/* Waits for routes that contain the table. */
 static enum gw_err await_routes(struct gw_ps *ps, unsigned table,
                                 uint64_t deadline_ns, struct gw_error *why)
 {

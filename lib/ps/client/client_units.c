@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of work: commands to the group's clock (clock.h). NEXT is numbered by
- * the units that this worker has finished, so one that was given up (a timeout)
- * is simply said again.
+ * Units of work: commands to the group's clock (clock.h). NEXT carries the
+ * number of units that this worker has finished, so a NEXT that timed out can
+ * be repeated.
  */
 #include "client_parts.h"
 
@@ -22,7 +22,7 @@ static struct gw__alive self(const struct gw_ps *ps)
                               gw__node_incarnation(ps->node).low};
 }
 
-/* All pushes are acknowledged: only then the unit is done. */
+/* A unit is finished only when all its pushes are acknowledged. */
 static enum gw_err drain(struct gw_ps *ps, struct gw_error *why)
 {
     uint64_t deadline_ns = gw__ps_deadline(ps);
@@ -138,7 +138,7 @@ enum gw_err gw_ps_mode(struct gw_ps *ps, unsigned group,
     return command(ps, group, &set, "mode", why);
 }
 
-/* Group 0 is as good as any. */
+/* Barriers are independent of groups, so group 0 serves all of them. */
 enum gw_err gw_ps_barrier(struct gw_ps *ps, uint64_t number, unsigned count,
                           struct gw_error *why)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Filters; see filter.h. Kept rows lie in one array, found by an
- * open-addressing table of keys. A row stays there once it was, even if nothing
- * of it is kept.
+ * Filters; see filter.h. Rows with a remainder are stored in one array, with an
+ * open-addressing index by key. A row stays there even if its remainder becomes
+ * zero.
  */
 #include "filter.h"
 
@@ -19,8 +19,8 @@ struct gw__filter {
     size_t count, room; /* rows */
     uint64_t *keys;     /* by row */
     float *rows;
-    uint32_t *table; /* of 2 * room places: row or FREE */
-    uint32_t *found; /* of the push under way: its rows */
+    uint32_t *table; /* 2 * room entries: row or FREE */
+    uint32_t *found; /* rows of the current push */
     size_t found_room;
 };
 
@@ -74,7 +74,7 @@ static void index_all(struct gw__filter *filter)
         filter->table[place_of(filter, filter->keys[row])] = (uint32_t)row;
 }
 
-/* Room for `more` rows. */
+/* Makes room for `more` rows. */
 static bool reserve(struct gw__filter *filter, size_t more)
 {
     size_t room = filter->room ? filter->room : LEAST;
@@ -112,17 +112,17 @@ static uint32_t find_or_make(struct gw__filter *filter, uint64_t key)
     return filter->table[at];
 }
 
-/* ---- the largest ---- */
+/* ---- the threshold ---- */
 
 static uint32_t magnitude(float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    return bits & 0x7fffffff; /* as integers in the same order */
+    return bits & 0x7fffffff; /* integers in the same order */
 }
 
-/* Counts values by the digit of `bits` bits at `shift`, of those that agree
- * with `prefix` above. */
+/* Counts the values whose higher bits equal `prefix`, by their digit of `bits`
+ * bits at `shift`. */
 static void count_digits(const struct gw__filter *filter, size_t count,
                          uint32_t prefix, unsigned shift, unsigned bits,
                          size_t digits[DIGITS])
@@ -140,8 +140,9 @@ static void count_digits(const struct gw__filter *filter, size_t count,
     }
 }
 
-/* The magnitude of the `wanted`-th largest value, digit by digit; *ties: how
- * many of exactly that one still belong to them. */
+/* The magnitude of the `wanted`-th largest value, by radix selection. *ties is
+ * the number of values of exactly this magnitude that are among the `wanted`
+ * largest. */
 static uint32_t threshold(const struct gw__filter *filter, size_t count,
                           size_t wanted, size_t *ties)
 {
@@ -159,10 +160,10 @@ static uint32_t threshold(const struct gw__filter *filter, size_t count,
     return prefix;
 }
 
-/* ---- passing ---- */
+/* ---- filtering ---- */
 
-/* As in magnitude, a NaN is above infinity: it travels at once, and the worker
- * refuses it. */
+/* A NaN compares above infinity, as in magnitude(): it passes the filter at
+ * once, and the worker refuses it. */
 static float largest(const float *row, uint32_t width)
 {
     uint32_t most = 0;
@@ -173,8 +174,8 @@ static float largest(const float *row, uint32_t width)
     return value;
 }
 
-/* Adds the push to what is kept; finds the rows that are worth sending. Returns
- * how many. */
+/* Adds the push to the remainders and finds the rows to send. Returns their
+ * number. */
 static size_t add(struct gw__filter *filter, const uint64_t *keys, size_t count,
                   const float *values)
 {
@@ -192,7 +193,7 @@ static size_t add(struct gw__filter *filter, const uint64_t *keys, size_t count,
     return worth;
 }
 
-/* Moves what travels of a row to `out`; true: something does. */
+/* Moves the passing values of a row to `out`. Returns true if there are any. */
 static bool split(float *row, float *out, uint32_t width, uint32_t least,
                   size_t *ties)
 {
@@ -254,7 +255,7 @@ void gw__filter_return(struct gw__filter *filter, const uint64_t *keys,
     }
 }
 
-/* ---- what is kept ---- */
+/* ---- remainders ---- */
 
 size_t gw__filter_rows(const struct gw__filter *filter)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Requests of a worker: begun, queued, ended; and the sequence numbers of what
- * they push. See worker_parts.h for the words.
+ * A worker's requests from begin to end, and the sequence numbers of pushes.
+ * worker_parts.h defines the terms.
  *
- * A request whose pieces do not all fit the windows stands in the queue. Its
- * turn comes in order, but pulls may pass pushes that wait and the other way
- * round, since they have windows of their own.
+ * A request whose partitions exceed the window waits in a queue. The queue is
+ * processed in order, but pulls may pass waiting pushes and vice versa, since
+ * each kind has its own window.
  */
 #include "worker_parts.h"
 
@@ -17,7 +17,7 @@
 static const uint64_t resend_ns = 100000000;
 static const size_t piece_bytes = 2 << 20;
 
-/* ---- made and unmade ---- */
+/* ---- creation and destruction ---- */
 
 enum gw_err gw__worker_new(const struct gw__worker_config *config,
                            struct gw__worker **made, struct gw_error *why)
@@ -126,7 +126,7 @@ void gw__job_settle(struct gw__job *request)
         gw__job_free(request);
 }
 
-/* Those with nothing left to begin leave the queue. */
+/* Removes requests without partitions left to begin from the queue. */
 static void sweep_queue(struct gw__worker *worker)
 {
     struct gw__job *request = worker->first;
@@ -148,7 +148,7 @@ void gw__job_fail(struct gw__job *request, enum gw_err code, const char *text)
         request->next_piece = request->cut->piece_count;
 }
 
-/* ---- errands ---- */
+/* ---- partitions ---- */
 
 struct gw__partition *gw__partition_next(struct gw__worker *worker,
                                          unsigned *at)
@@ -180,7 +180,7 @@ struct gw__partition *gw__partition_new(struct gw__worker *worker,
     return NULL;
 }
 
-/* The floor rises over all numbers that have ended. */
+/* Raises the low watermark over all numbers that have ended. */
 static void end_sequence(struct gw__worker *worker, uint64_t sequence)
 {
     worker->ended |= (uint64_t)1 << (sequence - worker->floor - 1);
@@ -326,7 +326,7 @@ enum gw_err gw__worker_access(struct gw__worker *worker, uint64_t now_ns,
     return GW_OK;
 }
 
-/* ---- how it ends ---- */
+/* ---- results ---- */
 
 enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
                               struct gw_error *why)
@@ -343,7 +343,7 @@ enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
     return err;
 }
 
-/* Nobody wants what they would bring. */
+/* Ends the partitions of a request whose result is not wanted. */
 static void end_errands(struct gw__worker *worker, const struct gw__job *job)
 {
     struct gw__partition *errand;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Requests that push and pull nothing: commands to a group's clock, which go to
- * the primary of its slot, and SAVE, which goes to one server. They have no
- * pieces, and are one errand each.
+ * Requests without keys and values: clock commands, which go to the primary of
+ * the clock's slot, and SAVE, which goes to one server. Each has exactly one
+ * partition.
  */
 #include "worker_parts.h"
 
 #include <string.h>
 
-/* GW_PENDING: too many are under way. */
+/* GW_PENDING: too many requests are under way. */
 static enum gw_err begin(struct gw__worker *worker, uint64_t now_ns,
                          enum gw__ps_kind kind, struct gw__partition **errand)
 {
@@ -88,6 +88,6 @@ enum gw_err gw__worker_save(struct gw__worker *worker, uint64_t now_ns,
     errand->request->said = said;
     errand->request->command_bytes = bytes;
     memcpy(errand->request->command, directory, bytes);
-    errand->todo = 1; /* a server, whatever it has */
+    errand->todo = 1; /* SAVE goes to a server, whatever its slots */
     return send(worker, now_ns, errand, request_id, why);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Flights: which slots of an errand go to whom, and when again.
+ * Attempts: the receiver of a partition's slots, and the time of the next try.
  *
  *     begin --> send --> answered: end
  *                ^  |
- *                |  +--> silence: after `pause`, which doubles; or the node
- *                |       can be reached only now, or the slots have moved
- *                +------ refused: at once when there are newer routes to go by,
- *                        else a little later
+ *                |  +--> no answer: after `pause`, which doubles; at once if
+ *                |       the node has become reachable or slots have moved
+ *                +------ refused: at once if there are newer routes, otherwise
+ *                        a little later
  *
- * Each time it goes by the routes of now. The number of a flight changes with
- * what it carries, so a late answer to an earlier letter is nobody's.
+ * Each send uses the current routes. The id of an attempt changes whenever its
+ * contents change, so that a late reply to an earlier message is ignored.
  */
 #include "worker_parts.h"
 
@@ -36,7 +36,7 @@ bool gw__attempt_is_whole(const struct gw__attempt *flight)
     return piece && flight->slots == piece->slots;
 }
 
-/* Numbers are never used again: the errand's place, and how many it has had. */
+/* The id combines the partition's index and a serial number, and is unique. */
 static void renumber(struct gw__worker *worker, struct gw__attempt *flight)
 {
     struct gw__partition *errand = flight->errand;
@@ -86,7 +86,7 @@ void gw__attempt_end(struct gw__worker *worker, struct gw__attempt *flight)
 
 /* ---- sending ---- */
 
-/* Those of `slots` that have the same primary as the first of them. */
+/* The subset of `slots` with the same primary as the first one. */
 static uint64_t same_primary(const struct gw__worker *worker, uint64_t slots)
 {
     const struct gw__slot_route *routes = worker->routes.slots;
@@ -108,7 +108,7 @@ static unsigned receiver(const struct gw__worker *worker,
     return server != GW__NO_NODE ? server : worker->routes.slots[slot].primary;
 }
 
-/* To one node. */
+/* Sends to one node. */
 static void send(struct gw__worker *worker, struct gw__attempt *flight,
                  uint64_t now_ns)
 {
@@ -122,7 +122,7 @@ static void send(struct gw__worker *worker, struct gw__attempt *flight,
     }
     flight->due_ns = now_ns + flight->pause_ns;
     if (node != GW__NO_NODE && gw__message_out_send(worker, flight))
-        flight->due_ns = now_ns + refused_ns; /* no memory */
+        flight->due_ns = now_ns + refused_ns; /* out of memory */
 }
 
 void gw__attempt_send(struct gw__worker *worker, struct gw__attempt *flight,
@@ -151,10 +151,10 @@ void gw__attempt_refused(struct gw__worker *worker, struct gw__attempt *flight,
         pause_ns = worker->config.resend_ns;
     flight->refused_ns = pause_ns;
     flight->due_ns = now_ns + pause_ns;
-    flight->id = 0; /* it has had its answer, and may carry less now */
+    flight->id = 0; /* it was answered, and may carry less now */
 }
 
-/* ---- when ---- */
+/* ---- timers ---- */
 
 static void tick(struct gw__worker *worker, struct gw__attempt *flight,
                  uint64_t now_ns)
@@ -193,13 +193,13 @@ uint64_t gw__worker_due(const struct gw__worker *worker)
             for (; f; f = f->next)
                 due_ns = f->due_ns < due_ns ? f->due_ns : due_ns;
         }
-    /* There was no memory to begin with anything. */
+    /* A request waits because memory was short; try again at once. */
     return worker->first && !any ? 1 : due_ns;
 }
 
 /* ---- routes ---- */
 
-/* Whose primary has changed. */
+/* The slots whose primary has changed. */
 static uint64_t moved_slots(const struct gw__routes *a,
                             const struct gw__routes *b)
 {

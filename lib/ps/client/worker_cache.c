@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cuts are kept under the signature of the key list as the caller has it. A
- * list that comes again costs one pass over its keys; one that was cut for
- * other routes is cut anew.
+ * A cache of partitioned key lists, by the signature of the caller's list. A
+ * repeated list costs one pass over its keys. An entry made with other routes
+ * is made again.
  */
 #include "worker_parts.h"
 
@@ -22,7 +22,8 @@ static inline uint64_t stir(uint64_t sum, uint64_t key)
     return (sum << 29 | sum >> 35) * factor;
 }
 
-/* Several lanes, since each step waits for the one before. */
+/* Several independent lanes, since the steps of one lane must wait for each
+ * other. */
 uint64_t gw__keys_signature(const uint64_t *keys, size_t count, uint64_t seed)
 {
     uint64_t lanes[LANES], sum = stir(seed, count);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A key list is cut: brought in the order of servers, and slots of a server,
- * by a counting sort that keeps the caller's order within a slot, so that what
- * is gathered is read forward. Then it is cut into pieces of at most
- * `piece_bytes` of values, or, where rows are so wide that copying one costs
- * more than a letter, into runs that lie one behind the other anyway.
+ * Partitions a key list. A counting sort orders the keys by server and slot; it
+ * keeps the caller's order within a slot, so that values are read forward. The
+ * result is split into partitions of at most `piece_bytes` of values. Rows so
+ * wide that a copy costs more than a message are split into runs that are
+ * contiguous in the caller's memory.
  */
 #include "worker_parts.h"
 
@@ -17,12 +17,12 @@ struct sorter {
     uint8_t slots[GW_PS_SLOTS_MAX]; /* in the order of servers */
     size_t counts[GW_PS_SLOTS_MAX]; /* by slot */
     size_t next[GW_PS_SLOTS_MAX];   /* by slot: where its next key goes */
-    const uint8_t *slot_of;         /* by the caller's place */
+    const uint8_t *slot_of;         /* by the caller's index */
 };
 
 /* ---- the order ---- */
 
-/* By insertion: there are few, and mostly they are in order. */
+/* Insertion sort: the slots are few and mostly in order. */
 static void order_slots(struct sorter *s)
 {
     const struct gw__slot_route *routes = s->routes->slots;
@@ -69,16 +69,16 @@ static void sort(struct sorter *s, const struct gw__access *access,
     }
 }
 
-/* ---- pieces ---- */
+/* ---- partitions ---- */
 
-/* Goes through the keys twice: how many pieces and segments there will be is
- * counted first. */
+/* Makes two passes over the keys; the first one counts partitions and
+ * segments. */
 struct cutter {
     struct gw__cut *cut;
     bool counts_only;
-    bool lone_slots; /* no piece has two slots */
+    bool lone_slots; /* each partition has one slot only */
     unsigned pieces, segments;
-    struct gw__piece piece; /* the last */
+    struct gw__piece piece; /* the last one */
 };
 
 static void close_piece(struct cutter *c)
@@ -111,13 +111,13 @@ static void add(struct cutter *c, unsigned node, unsigned slot, uint32_t first,
     c->piece.count += count;
 }
 
-/* How many of the keys from `first` on, at most `count`, still fit. */
+/* How many of the next `count` keys from `first` fit. */
 static uint32_t fitting(const struct cutter *c, uint32_t first, uint32_t count,
                         size_t row_bytes, size_t piece_bytes)
 {
     const uint32_t *order = c->cut->order;
     size_t room = piece_bytes / row_bytes;
-    if (row_bytes >= GW__LONE_ROW_BYTES) { /* a run */
+    if (row_bytes >= GW__LONE_ROW_BYTES) { /* a contiguous run */
         uint32_t run = c->piece.count == 0;
         while (run < count && order[first + run] == order[first + run - 1] + 1)
             run++;
@@ -191,7 +191,7 @@ static enum gw_err make_pieces(struct gw__worker *worker,
     return GW_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole list ---- */
 
 static enum gw_err fill(struct gw__worker *worker,
                         const struct gw__access *access, struct gw__cut *cut,

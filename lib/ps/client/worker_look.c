@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Looking at a worker: whom its oldest request waits for, and its counts.
+ * Inspection of a worker: the servers that its oldest request waits for, and
+ * its counts.
  */
 #include "worker_parts.h"
 
@@ -24,7 +25,7 @@ static void GW_PRINTF(2, 3) say(struct text *t, const char *format, ...)
     t->used += wrote > 0 ? (size_t)wrote : 0;
 }
 
-/* "0-20, 23" */
+/* Writes, for example, "0-20, 23". */
 static void say_slots(struct text *t, uint64_t slots)
 {
     const char *between = "";
@@ -55,7 +56,7 @@ static const struct gw__job *oldest(const struct gw__worker *worker)
     return found;
 }
 
-/* The slots of this request that wait for each node. */
+/* Groups the request's unfinished slots by the node that each waits for. */
 static void by_node(const struct gw__worker *worker,
                     const struct gw__job *request,
                     uint64_t slots[GW__NO_NODE + 1])

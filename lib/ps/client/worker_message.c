@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * One letter of a flight. What it carries, and where that lies:
+ * One message of an attempt: its contents and their memory.
  *
- *     keys     in the cut; of a flight with some of the slots only, a copy; or
- *              none, when the server has the list
- *     values   the caller's own memory, where the rows lie one behind the other
- *              and travel as they are; a unit of the pool when they are large,
- *              gathered once for all letters of the errand; else a copy for
- *              this letter
+ *     keys     the cached list; a copy if the attempt has only some of the
+ *              slots; none if the server knows the list
+ *     values   the caller's memory if the rows are contiguous there and need no
+ *              conversion; a pool unit if they are large, gathered once for all
+ *              messages of the partition; otherwise a copy for this message
  */
 #include "worker_parts.h"
 
@@ -24,7 +23,7 @@ struct parcel_plan {
                         GW_PS_SLOTS_MAX * sizeof(struct gw__ps_segment)];
 };
 
-/* ---- what was lent comes back ---- */
+/* ---- return of lent memory ---- */
 
 static void unit_back(void *context)
 {
@@ -116,7 +115,7 @@ static enum gw_err put_keys(struct parcel_plan *p)
 
 /* ---- values ---- */
 
-/* All rows of the flight's slots, in their order, to `out`. */
+/* Copies all rows of the attempt's slots, in order, to `out`. */
 static void gather(const struct parcel_plan *p, float *out)
 {
     const struct gw__job *request = p->flight->errand->request;
@@ -140,7 +139,7 @@ static void gather(const struct parcel_plan *p, float *out)
     }
 }
 
-/* As they travel. */
+/* Copies the values in the format of the message. */
 static enum gw_err fill(struct parcel_plan *p, void *out, size_t values)
 {
     struct gw__worker *worker = p->worker;
@@ -181,7 +180,7 @@ static enum gw_err put_unit(struct parcel_plan *p, size_t values)
     return GW_OK;
 }
 
-/* The rows lie as they travel. */
+/* The rows are sent from the caller's memory. */
 static void put_own(struct parcel_plan *p)
 {
     struct gw__job *request = p->flight->errand->request;
@@ -197,7 +196,7 @@ static void put_own(struct parcel_plan *p)
     p->letter.context = request;
 }
 
-/* The post copies it before it returns. */
+/* The messenger copies the values before it returns. */
 static enum gw_err put_copy(struct parcel_plan *p, size_t values)
 {
     struct gw__worker *worker = p->worker;
@@ -228,7 +227,7 @@ static enum gw_err put_values(struct parcel_plan *p)
     return put_copy(p, values);
 }
 
-/* ---- the letter ---- */
+/* ---- the message ---- */
 
 static void put_head(struct parcel_plan *p)
 {
@@ -272,7 +271,7 @@ static enum gw_err put_parts(struct parcel_plan *p)
     return err;
 }
 
-/* Each slot behind the first would have been a message of its own. */
+/* Each slot after the first would otherwise have been a message of its own. */
 static void count(struct gw_ps_counts *counts, const struct parcel_plan *p)
 {
     for (unsigned i = 0; i < p->letter.part_count; i++)

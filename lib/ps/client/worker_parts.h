@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's machine from inside.
+ * The internals of the worker's state machine.
  *
- *   job --cut--> pieces --window--> errands --routes--> flights --> letters
+ *   request --cut--> pieces --window--> partitions --routes--> attempts
  *
- * A job is a request as it stands here. A cut is a key list in the order of
- * servers and slots. A piece of it is what one letter can carry; a piece under
- * way is an errand. An errand begins as one flight to the piece's server; when
- * slots move on the way, it becomes several, each with slots that have the same
- * primary now. A flight is repeated until it is answered; the errand ends when
- * no slot is left to do.
+ * A job (gw__job) is the worker's record of a request. A cut (gw__cut) is a key
+ * list in the order of servers and slots; it is divided into pieces
+ * (gw__piece), each of which fits one message. A partition (gw__partition) is a
+ * piece under way. It begins as one attempt (gw__attempt) to the piece's
+ * server. If slots move meanwhile, it is split into several attempts, one per
+ * primary. An attempt sends its message again until it is answered. The
+ * partition ends when none of its slots is left.
  *
- * Sequence numbers: each errand that pushes has one, given when it begins, in
- * order. `floor`: all up to there have ended. No number above floor + 64 is
- * given, since a slot's memory reaches no further.
+ * Sequence numbers: each partition with a push gets one when it begins, in
+ * order. All numbers up to the low watermark (`floor`) have ended. No number
+ * above floor + 64 is given, since a slot remembers no more.
  */
 #ifndef GW__PS_WORKER_PARTS_H
 #define GW__PS_WORKER_PARTS_H
@@ -23,7 +24,7 @@
 enum {
     GW__PARTITION_MAX = 2 * GW__PUSHES_MAX, /* pushes, and as many pulls */
     GW__CUTS_MAX = 32,
-    GW__KEY_LIST_LEAST = 16, /* shorter ones are not worth a signature */
+    GW__KEY_LIST_LEAST = 16, /* shorter lists are not worth a signature */
     GW__LEND_LEAST_BYTES = 65536
 };
 
@@ -31,25 +32,25 @@ enum {
 
 struct gw__piece {
     unsigned node;          /* GW__NO_NODE: its slots have no primary */
-    uint32_t first, count;  /* keys of the cut */
-    uint32_t first_segment; /* of the cut */
+    uint32_t first, count;  /* in the cut */
+    uint32_t first_segment; /* in the cut */
     uint32_t segment_count;
     uint64_t slots;    /* as bits */
-    bool straight;     /* its rows lie one behind the other at the caller's */
+    bool straight;     /* its rows are contiguous in the caller's memory */
     bool known;        /* the server has the key list */
     uint64_t key_list; /* 0: too short */
 };
 
 struct gw__cut {
-    uint64_t signature; /* of the list as the caller has it */
+    uint64_t signature; /* of the caller's list */
     unsigned table;
     size_t count;
-    uint64_t placement; /* that it was made by */
-    unsigned refs;      /* requests, and the cache */
-    uint64_t used;      /* for eviction */
-    size_t bytes;       /* of memory */
-    uint64_t *keys;     /* in the order of pieces; */
-    uint32_t *order;    /* [i]: their places at the caller's */
+    uint64_t placement; /* version of the placement it was made with */
+    unsigned refs;      /* requests and the cache */
+    uint64_t used;      /* time of last use, for eviction */
+    size_t bytes;       /* memory used */
+    uint64_t *keys;     /* in the order of pieces */
+    uint32_t *order;    /* [i]: the caller's index of key i */
     struct gw__ps_segment *segments;
     unsigned piece_count;
     struct gw__piece *pieces;
@@ -60,7 +61,7 @@ struct gw__cut {
 struct gw__pool;
 struct gw__pool_unit {
     struct gw__pool *pool;
-    struct gw__pool_unit *next; /* while it is free */
+    struct gw__pool_unit *next; /* in the list of free units */
     unsigned char *memory;
     unsigned refs;
 };
@@ -79,31 +80,31 @@ struct gw__pool {
     struct gw__pool_unit *free;
 };
 
-/* ---- what is under way ---- */
+/* ---- under way ---- */
 
 struct gw__partition;
 
 struct gw__attempt {
     struct gw__attempt *next;
     struct gw__partition *errand;
-    uint64_t id; /* in the head of its letters */
+    uint64_t id; /* in the head of its messages */
     uint64_t slots;
     unsigned node;
-    bool bare;        /* its last letter had the key list's signature alone */
-    uint64_t sent_ns; /* first, to this node */
-    uint64_t due_ns;  /* again */
+    bool bare; /* its last message had only the signature of the key list */
+    uint64_t sent_ns; /* first message to this node */
+    uint64_t due_ns;  /* next repetition */
     uint64_t pause_ns;
-    uint64_t refused_ns; /* pause after the last refusal; 0: it was not */
+    uint64_t refused_ns; /* pause after the last refusal; 0: not refused */
 };
 
 struct gw__partition {
-    struct gw__job *request;    /* NULL: this entry is free */
-    struct gw__piece *piece;    /* NULL: of a clock command */
-    uint64_t sequence;          /* 0: nothing is pushed */
-    uint64_t todo;              /* slots */
-    uint64_t serial;            /* of the next flight */
-    struct gw__pool_unit *unit; /* the values as they travel; NULL: gathered
-                              anew for each letter */
+    struct gw__job *request; /* NULL: this entry is free */
+    struct gw__piece *piece; /* NULL: a clock command or SAVE */
+    uint64_t sequence;       /* 0: no push */
+    uint64_t todo;           /* slots not done yet */
+    uint64_t serial;         /* of the next attempt */
+    /* values in the format of the message; NULL: gathered for each message */
+    struct gw__pool_unit *unit;
     struct gw__attempt *flights;
 };
 
@@ -114,17 +115,17 @@ struct gw__job {
     struct gw__job *next; /* in the queue */
     struct gw__worker *worker;
     uint32_t width;
-    unsigned next_piece; /* to begin with */
-    unsigned errands;    /* under way */
-    unsigned lent;       /* letters that lie in the caller's memory */
-    bool detached;       /* nobody asks for the result */
+    unsigned next_piece; /* the next one to begin */
+    unsigned errands;    /* partitions under way */
+    unsigned lent;       /* messages that use the caller's memory */
+    bool detached;       /* the result is not wanted */
     void *own;           /* detached: a copy of the values */
     uint64_t began_ns;
-    struct gw_error failed;  /* code GW_OK: not */
-    enum gw__ps_kind kind;   /* not an access: CLOCK or SAVE */
+    struct gw_error failed;  /* code GW_OK: no failure */
+    enum gw__ps_kind kind;   /* CLOCK or SAVE, if not an access */
     unsigned group;          /* CLOCK */
     struct gw_ps_work *work; /* CLOCK; may be NULL */
-    unsigned server;         /* SAVE: which; else GW__NO_NODE */
+    unsigned server;         /* SAVE: the receiver; otherwise GW__NO_NODE */
     uint64_t mark;           /* SAVE */
     enum gw_err *said;       /* SAVE */
     size_t command_bytes;
@@ -133,26 +134,26 @@ struct gw__job {
 
 struct gw__worker {
     struct gw__worker_config config;
-    uint64_t own_names;       /* of gw__attempt_name */
+    uint64_t own_names;       /* mask of gw__attempt_name */
     struct gw__routes routes; /* version 0: none yet */
-    uint64_t placement;       /* grows when a slot has another primary */
+    uint64_t placement;       /* grows when the primary of a slot changes */
     uint64_t last_sequence, floor;
-    uint64_t ended; /* bit i: of sequence floor + 1 + i */
+    uint64_t ended; /* bit i: sequence number floor + 1 + i */
     uint32_t nans;
-    uint64_t generation; /* of the last request */
-    uint64_t used;       /* of cuts */
+    uint64_t generation; /* of the newest request */
+    uint64_t used;       /* clock of the cache's evictions */
     size_t cut_bytes;
     unsigned cut_count;
     struct gw__cut *cuts[GW__CUTS_MAX];
     struct gw__pool pool;
-    /* Each grows to the largest that was needed. */
+    /* Scratch memory; each grows to the largest size needed. */
     unsigned char *scratch, *copied, *some_keys;
     size_t scratch_bytes, copied_bytes, some_keys_bytes;
     struct gw__attempt *free_flights;
-    uint64_t busy[GW__PARTITION_MAX / 64]; /* errands in use, as bits */
+    uint64_t busy[GW__PARTITION_MAX / 64]; /* partitions in use, as bits */
     struct gw__partition errands[GW__PARTITION_MAX];
-    unsigned pulls;               /* errands that push nothing */
-    struct gw__job *first, *last; /* with pieces to begin */
+    unsigned pulls;               /* partitions without a push */
+    struct gw__job *first, *last; /* with pieces left to begin */
     struct gw__job requests[GW__REQUESTS_MAX];
     struct gw_ps_counts counts;
 };
@@ -162,22 +163,22 @@ static inline bool gw__is_push(const struct gw__job *request)
     return request->access.values != NULL;
 }
 
-/* The next errand in use from `*at` on; NULL: no more. */
+/* The next partition in use from index `*at`; NULL: none. */
 struct gw__partition *gw__partition_next(struct gw__worker *worker,
                                          unsigned *at);
 
 /* ---- worker.c ---- */
 
-/* NULL: too many are under way. */
+/* NULL: too many requests are under way. */
 struct gw__job *gw__job_new(struct gw__worker *worker, uint64_t now_ns);
 void gw__job_free(struct gw__job *request);
 struct gw__partition *gw__partition_new(struct gw__worker *worker,
                                         struct gw__job *request);
 
-/* No slot is left to do, or it has failed: flights and number are given back.
- */
+/* Ends a partition that is done or has failed, with its attempts and its
+ * sequence number. */
 void gw__partition_end(struct gw__worker *worker, struct gw__partition *errand);
-/* The first failure counts; pieces that were not begun are dropped. */
+/* Records the first failure; pieces that have not begun are dropped. */
 void gw__job_fail(struct gw__job *request, enum gw_err code, const char *text);
 /* Frees a detached request that has ended. */
 void gw__job_settle(struct gw__job *request);
@@ -191,7 +192,7 @@ GW_MUST_CHECK enum gw_err gw__cut_make(struct gw__worker *worker,
                                        const struct gw__access *access,
                                        struct gw__cut **cut,
                                        struct gw_error *why);
-/* With a hold for the caller. */
+/* Returns a reference for the caller. */
 GW_MUST_CHECK enum gw_err gw__cut_get(struct gw__worker *worker,
                                       const struct gw__access *access,
                                       struct gw__cut **cut,
@@ -201,53 +202,52 @@ void gw__cuts_forget(struct gw__worker *worker);
 
 /* ---- worker_attempt.c ---- */
 
-/* The first flight of an errand; GW_ENOMEM. */
+/* Creates the partition's first attempt. GW_ENOMEM. */
 GW_MUST_CHECK enum gw_err gw__attempt_begin(struct gw__worker *worker,
                                             struct gw__partition *errand,
                                             uint64_t now_ns);
-/* Goes by the routes of now: to the primaries of its slots, which may take
- * several. */
+/* Sends to the current primaries of its slots; this may split the attempt. */
 void gw__attempt_send(struct gw__worker *worker, struct gw__attempt *flight,
                       uint64_t now_ns);
-/* After a refusal: a little later, each time twice as much. */
+/* After a refusal: waits a little, twice as long each time. */
 void gw__attempt_refused(struct gw__worker *worker, struct gw__attempt *flight,
                          uint64_t now_ns);
 struct gw__attempt *gw__attempt_find(struct gw__worker *worker, uint64_t id);
-/* What a flight is called in messages, and back: no other process that had this
- * node's number before calls its own so. A server answers to a node; what was
- * asked by a process that is no more must not answer us. */
+/* Converts an attempt's id to its number in messages, or back. The numbers of
+ * processes that had this node number before are different. Servers reply to
+ * the node number, so a reply to an earlier process must not match. */
 static inline uint64_t gw__attempt_name(const struct gw__worker *worker,
                                         uint64_t id)
 {
     return id ^ worker->own_names;
 }
 void gw__attempt_end(struct gw__worker *worker, struct gw__attempt *flight);
-/* Is `slots` all of the errand's piece? */
+/* Does the attempt have all slots of the partition's piece? */
 bool gw__attempt_is_whole(const struct gw__attempt *flight);
 
 /* ---- worker_message.c ---- */
 
-/* GW_ENOMEM: it was not sent. */
+/* GW_ENOMEM: nothing was sent. */
 enum gw_err gw__message_out_send(struct gw__worker *worker,
                                  struct gw__attempt *flight);
 
-/* ---- worker_rows.c: `order` says which row of the other side ---- */
+/* ---- worker_rows.c: `order` numbers rows of the unordered side ---- */
 
 void gw__rows_gather(float *out, const float *rows, const uint32_t *order,
                      size_t count, uint32_t width);
 void gw__rows_scatter(float *rows, const uint32_t *order, size_t count,
                       uint32_t width, const float *in);
-/* The first value that half precision cannot hold; `count`: none. */
+/* The index of the first value too large for half precision; `count`: none. */
 size_t gw__first_large(const float *values, size_t count);
 
 /* ---- worker_pool.c ---- */
 
 void gw__pool_init(struct gw__pool *pool, size_t unit_bytes);
 void gw__pool_fini(struct gw__pool *pool);
-/* With one reference; NULL: all are out, or there is no memory. */
+/* With one reference. NULL: all units are in use, or out of memory. */
 struct gw__pool_unit *gw__pool_take(struct gw__pool *pool);
 void gw__unit_release(struct gw__pool_unit *unit);
-/* Makes *memory at least `bytes` large; false: no memory. */
+/* Makes *memory at least `bytes` large. False: out of memory. */
 bool gw__grow(unsigned char **memory, size_t *room, size_t bytes);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory for gathered values: units of one size out of a few slabs that peers
- * can map (they keep only so many regions mapped), each slab twice as large as
- * the one before. A unit is back when the errand and all its letters have given
- * it back. What lies unused costs address space only.
+ * Memory for gathered values: units of one size from a few slabs that peers can
+ * map. Peers keep only a few regions mapped, so each slab is twice as large as
+ * the previous one. A unit is free again when the partition and all its
+ * messages have released it. Unused memory costs only address space.
  */
 #include "worker_parts.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What comes back to a worker. An answer belongs to one flight, by its number,
- * and counts only when it comes from the node that the flight is to; whatever
- * else comes is nobody's and is dropped.
+ * Replies to a worker. A reply belongs to one attempt, by its id, and counts
+ * only if it comes from that attempt's node. All other replies are dropped.
  *
- *     some slots done     their values go to the caller, they leave the flight
- *     all done            the flight ends
- *     not the others      for good (a wrong request), or for now: they are sent
- *                         again, by newer routes at once
- *     keys are wanted     the letter again, with them
+ *     some slots done     their values go to the caller, and these slots are
+ *                         removed from the attempt
+ *     all slots done      the attempt ends
+ *     slots refused       permanently (an invalid request), or temporarily:
+ *                         sent again, at once if there are newer routes
+ *     keys wanted         the message is sent again with its keys
  */
 #include "worker_parts.h"
 
@@ -54,7 +54,7 @@ static void scatter(const struct answer *a, const float *rows)
     const struct gw__piece *piece = a->flight->errand->piece;
     const uint32_t *order = cut->order + piece->first;
     float *out = request->access.out;
-    if (!rows) /* not one key */
+    if (!rows) /* without keys */
         return;
     if (a->done == piece->slots && piece->straight) {
         memcpy(out + (size_t)*order * request->width, rows,
@@ -72,7 +72,7 @@ static void scatter(const struct answer *a, const float *rows)
     }
 }
 
-/* False: they are not what was asked for; then nothing was done. */
+/* False: the values do not match the request; nothing has changed. */
 static bool take_values(const struct answer *a)
 {
     struct gw__worker *worker = a->worker;
@@ -115,8 +115,7 @@ static bool take_work(const struct answer *a)
 
 /* ---- refusals ---- */
 
-/* Trying again would change nothing. What goes wrong with a snapshot does so
- * for good (take). */
+/* True if a repetition cannot succeed. A failed snapshot is permanent, too. */
 static bool is_final(int code)
 {
     return code == GW_EINVAL || code == GW_EDATA || code == GW_EMISMATCH ||
@@ -149,7 +148,7 @@ static void refuse_for_good(const struct answer *a)
     gw__partition_end(a->worker, errand);
 }
 
-/* The flight may have left for elsewhere when this returns. */
+/* The attempt may already have been sent elsewhere when this returns. */
 static void refuse(const struct answer *a)
 {
     struct gw__routes routes;
@@ -164,7 +163,7 @@ static void refuse(const struct answer *a)
         gw__worker_routes(a->worker, a->now_ns, &routes);
 }
 
-/* ---- an answer ---- */
+/* ---- replies ---- */
 
 static uint64_t done_slots(const struct answer *a)
 {
@@ -177,14 +176,14 @@ static uint64_t done_slots(const struct answer *a)
     }
     if (said && code == GW_OK)
         *said = code;
-    if (!errand->piece) /* of a command the code says it all */
+    if (!errand->piece) /* a command is done as a whole */
         return code == GW_OK ? a->flight->slots : 0;
     return a->head->done & a->flight->slots;
 }
 
 static void want_keys(const struct answer *a)
 {
-    if (!a->flight->bare) { /* it had them: something is wrong over there */
+    if (!a->flight->bare) { /* it had the keys: the server is faulty */
         gw__attempt_refused(a->worker, a->flight, a->now_ns);
         return;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows from one order into another, `order` naming the rows of the side that is
- * not in order. Narrow rows are copied by numbers; a little ahead of what is
- * read from, or written to, here and there, the memory is asked for.
+ * Copies rows from one order into another; `order` has the row numbers of the
+ * unordered side. Rows of one value are copied one by one, and the scattered
+ * side is prefetched.
  */
 #include "worker_parts.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock: what each command changes. clock.h has the idea; this file is
- * about workers, modes and barriers, clock_deal.c about who gets which unit,
- * clock_close.c about what is closed.
+ * The clock's commands. clock.h has the idea. This file has workers, modes and
+ * barriers; clock_deal.c assigns units, clock_close.c makes the round commits.
  */
 #include "clock_parts.h"
 
@@ -55,8 +54,8 @@ bool gw__clock_has(const struct gw__clock *clock, struct gw__alive who)
     return false;
 }
 
-/* All that have gone give back what they had before the first one is forgotten:
- * whose a part is goes by places. */
+/* Returns the units of all dead workers before any is removed: the owner of a
+ * part depends on the workers' positions. */
 static void remove_workers(struct gw__clock *clock)
 {
     unsigned left = 0;
@@ -71,7 +70,8 @@ static void remove_workers(struct gw__clock *clock)
     clock->worker_count = left;
 }
 
-/* Its place is by node: the dealing of parts goes by places. */
+/* Workers are sorted by node, since the assignment of parts goes by
+ * position. */
 static struct worker *add_worker(struct gw__clock *clock, struct gw__alive who)
 {
     unsigned at = 0;
@@ -95,9 +95,9 @@ static enum gw_err apply_workers(struct gw__clock *clock,
     return GW_OK;
 }
 
-/* The first NEXT of a process makes it one of the group. Its number says how
- * many units it has finished: one more than we know means that the one it holds
- * is done; anything else is a repetition. */
+/* The first NEXT of a process adds it to the group. NEXT carries the number of
+ * finished units. One more than recorded here: the current unit is finished.
+ * Any other number is a repetition. */
 static enum gw_err apply_next(struct gw__clock *clock,
                               const struct gw__clock_command *command,
                               struct gw_error *why)
@@ -141,7 +141,7 @@ static enum gw_err check_mode(const struct gw_ps_mode *mode, uint32_t parts,
     return GW_OK;
 }
 
-/* That a round can have, so far as is known. */
+/* An upper bound for a round's parts, as far as known. */
 static uint32_t most_parts(const struct gw__clock *clock,
                            const struct gw_ps_plan *plan)
 {
@@ -153,8 +153,8 @@ static uint32_t most_parts(const struct gw__clock *clock,
                                                : clock->worker_count;
 }
 
-/* With how many workers it began is past, for those who come later and for a
- * training that goes on from a snapshot. */
+/* The number of workers at the start is not compared: it has no meaning for
+ * workers that join later or for a training that continues from a snapshot. */
 static bool same_plan(const struct gw_ps_plan *a, const struct gw_ps_plan *b)
 {
     return a->epochs == b->epochs && a->batches == b->batches &&
@@ -194,7 +194,8 @@ enum gw_err gw__clock_check_mode(const struct gw__clock *clock,
     return check_mode(mode, most_parts(clock, &clock->plan), why);
 }
 
-/* What was fast before the bound is nothing that others have to catch up. */
+/* Raises all clocks to the fastest one: a lead from before the bound does not
+ * count. */
 static void level(struct gw__clock *clock)
 {
     uint64_t most = 0;
@@ -284,8 +285,8 @@ static enum gw_err apply(struct gw__clock *clock,
     return gw_fail(why, GW_EINVAL, "there is no such clock command");
 }
 
-/* A refused command changes nothing; after any other one whatever can be
- * closed is, and whoever can go on gets a unit. */
+/* A refused command changes nothing. After any other one, rounds that are
+ * complete are closed and free workers get units. */
 enum gw_err gw__clock_apply(struct gw__clock *clock,
                             const struct gw__clock_command *command,
                             struct gw_error *why)

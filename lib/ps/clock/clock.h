@@ -1,59 +1,62 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock of a group: who works on what, what is closed, who may go on. A
- * deterministic state machine; its commands are entries in the log of one slot
- * (gw__clock_slot), so it is replicated, fails over and is saved with that
- * slot, and there is one decision about each unit for all servers.
+ * The clock of a group: it assigns units of work to workers, closes rounds, and
+ * decides when a worker may continue.
  *
- *   NEXT     a worker has finished the unit it had (all pushes of it are
- *            acknowledged) and wants another; numbered by its clock, so a
- *            repetition does nothing
- *   WORKERS  who is alive (the registry's view): units of the others return to
- *            the pool, and what they pushed of them is dropped
+ * The clock is a deterministic state machine. Its commands are entries in the
+ * log of one slot (gw__clock_slot), so it is replicated, fails over and is
+ * saved with that slot. All servers follow one decision about each unit.
+ *
+ *   NEXT     a worker has finished its unit (all its pushes are acknowledged)
+ *            and wants another; numbered by its clock, so a repetition does
+ *            nothing
+ *   WORKERS  the live workers, from the registry: units of all others return
+ *            to the pool, and their pushes for these units are dropped
  *   PLAN, MODE, BARRIER   see gradwire/ps.h
- *   MARK     a marker among the closings: every slot saves itself when it
+ *   MARK     a marker among the round commits: every slot saves itself when it
  *            applies it, which makes a consistent cut
- *   PRUNE    closings that all slots have applied are forgotten
+ *   PRUNE    round commits that all slots have applied are forgotten
  *
- * What comes out are closings, numbered from 1: an ordered list of units to
- * apply and of units to drop. Every slot applies the closings in order, so all
- * slots agree on what has happened, in which order, and, with closing k, on
- * what a pull that was granted k sees.
+ * The output is a sequence of round commits, numbered from 1: each lists units
+ * to apply and units to drop. Every slot applies them in order. So all slots
+ * agree on the updates and their order, and a pull that was granted round
+ * commit k sees all updates through k.
  *
- * A mode with `drop` does not give back what a worker that died had: its share
- * of the open round (the part that it held and those that it would have got) is
- * skipped, and the sum of what came is multiplied by parts / parts that came.
- * The model learns from less data for a while, and no worker does anything
- * twice. A part that was done when its worker died has come.
+ * In a mode with `drop` the share of a dead worker is not assigned again. Its
+ * share of the open round (the part that it held and those that it would have
+ * got) is skipped, and the sum of the other parts is multiplied by parts /
+ * parts that came. The model learns from less data for a while, and no worker
+ * repeats work. A part that was done before its worker died still counts.
  *
  *     unit:   free --granted--> leased --NEXT--> done --round closes--> closed
  *               ^                  |                       (ssp, asp: at once)
  *               +--- its worker dies
  *
- * A round of bsp and kofn is one batch; its parts are dealt to the live workers
- * (part j to the one at place j mod n), and are applied in the order of parts.
- * Without a plan a round has one part for each worker that has asked. In ssp
- * and asp the parts of an epoch are dealt as they are asked for; the units of
- * the dead go first. An epoch of bsp and kofn ends with its last round; in ssp
- * and asp the next one may begin while the last units of one are out.
+ * A round of bsp and kofn is one batch. Its parts are assigned to the n live
+ * workers (part j to the worker at position j mod n) and applied in the order
+ * of parts. Without a plan a round has one part for each worker that has asked.
+ * In ssp and asp the parts of an epoch are assigned on request; the units of
+ * dead workers go first. An epoch of bsp and kofn ends with its last round. In
+ * ssp and asp the next epoch may begin while the last units of the previous one
+ * are out.
  *
- * How many parts a batch has is fixed when its first one is dealt: as many as
- * the plan says or, if it says 0, as there are workers then. So a worker that
- * joins has work from the next batch on.
+ * The number of parts of a batch is fixed when its first part is assigned: the
+ * plan's number or, if that is 0, the number of workers. So a worker that joins
+ * gets work from the next batch on.
  *
- * The clock of a worker is the number of units it has finished; one that joins
- * begins with the smallest clock of the others. A worker for which a round had
- * no part is raised to the slowest of those that worked, and all clocks are
- * equal when ssp begins: a bound holds for what comes after, and nobody waits
- * for a worker that had nothing to do.
+ * A worker's clock is the number of units that it has finished. A worker that
+ * joins begins with the smallest clock of the others. A worker without a part
+ * in a round is raised to the slowest worker that had one, and all clocks are
+ * made equal when ssp begins. So a bound holds only from then on, and no worker
+ * waits for one that had no work.
  *
- * A plan may end before its last epoch: NEXT says what the unit's loss was, and
- * an epoch whose mean over all units closed while it was dealt is below `until`
- * is the last one. The rounds of bsp make that the mean of the epoch, with the
- * same bits each time.
+ * A plan may end before its last epoch. NEXT reports the unit's loss; if an
+ * epoch's mean loss, over all units closed while it was assigned, is below
+ * `until`, it is the last epoch. With the rounds of bsp this is exactly the
+ * mean of the epoch, with the same bits in each run.
  *
- * Every part that was dealt out of a batch ends once: applied (`units`), or
- * `skipped` (kofn: its round closed without it; drop: its worker died).
+ * Every assigned part of a batch ends once: applied (`units`), or `skipped`
+ * (kofn: its round closed without it; drop: its worker died).
  */
 #ifndef GW__PS_CLOCK_H
 #define GW__PS_CLOCK_H
@@ -61,8 +64,8 @@
 #include <base/bytes.h>
 #include <gradwire/ps.h>
 
-/* Which pushes: of this process, in the unit that it began with that clock. */
-#define GW__NO_CLOCK UINT64_MAX /* of no unit: applied at once */
+/* The pushes of one process for the unit that it began at this clock. */
+#define GW__NO_CLOCK UINT64_MAX /* belongs to no unit: applied at once */
 
 struct gw__unit {
     unsigned node;
@@ -72,10 +75,10 @@ struct gw__unit {
 
 struct gw__round_commit {
     uint64_t number;
-    uint64_t mark;  /* not 0: a marker, of this id */
-    float scale;    /* kofn: parts / parts that came; else 1 */
-    unsigned apply; /* units to apply, as one update (sum in this order), */
-    unsigned drop;  /* and units to forget, behind them in `units` */
+    uint64_t mark;  /* not 0: a marker with this id */
+    float scale;    /* kofn and drop: parts / parts that came; otherwise 1 */
+    unsigned apply; /* units to apply as one update (a sum in this order) */
+    unsigned drop;  /* units to drop; they follow in `units` */
     struct gw__unit units[GW_PS_NODES];
 };
 enum { GW__ROUND_COMMIT_BYTES_MAX = 32 + GW_PS_NODES * 20 };
@@ -102,13 +105,14 @@ struct gw__alive {
 
 struct gw__clock_command {
     enum gw__clock_kind kind;
-    struct gw__alive who;   /* NEXT, BARRIER */
-    uint64_t number;        /* NEXT: units finished; BARRIER, MARK: its number;
-                               PRUNE: through this closing */
-    double sum, weight;     /* NEXT: of the finished unit; see gw_ps_report */
-    unsigned count;         /* BARRIER: how many; WORKERS: of `alive` */
-    struct gw_ps_mode mode; /* PLAN, MODE */
-    struct gw_ps_plan plan; /* PLAN */
+    struct gw__alive who; /* NEXT, BARRIER */
+    /* NEXT: units finished; BARRIER, MARK: the id; PRUNE: last commit
+     * to forget */
+    uint64_t number;
+    double sum, weight; /* NEXT: loss of the finished unit; see gw_ps_report */
+    unsigned count; /* BARRIER: number of workers; WORKERS: length of `alive` */
+    struct gw_ps_mode mode;              /* PLAN, MODE */
+    struct gw_ps_plan plan;              /* PLAN */
     struct gw__alive alive[GW_PS_NODES]; /* WORKERS */
 };
 enum { GW__CLOCK_COMMAND_MAX = 64 + GW_PS_NODES * 9 };
@@ -118,7 +122,7 @@ GW_MUST_CHECK enum gw_err gw__clock_decode(const void *data, size_t bytes,
                                            struct gw__clock_command *command,
                                            struct gw_error *why);
 
-/* In the log of which slot a group's clock is. */
+/* The slot whose log has the group's clock. */
 static inline unsigned gw__clock_slot(unsigned group, unsigned slot_count)
 {
     return group % slot_count;
@@ -129,42 +133,43 @@ struct gw__clock;
 GW_MUST_CHECK enum gw_err gw__clock_new(struct gw__clock **clock,
                                         struct gw_error *why);
 void gw__clock_destroy(struct gw__clock **clock);
-/* GW_OK; GW_EINVAL, GW_EMISMATCH with a sentence: refused, on all replicas
- * alike (a plan that is another, a mode without sense). */
+/* GW_OK; GW_EINVAL, GW_EMISMATCH: refused with a reason, on all replicas alike
+ * (a different plan, an invalid mode). */
 enum gw_err gw__clock_apply(struct gw__clock *clock,
                             const struct gw__clock_command *command,
                             struct gw_error *why);
-/* Would MODE be refused? GW_EINVAL. */
+/* GW_EINVAL if the command MODE would be refused. */
 GW_MUST_CHECK enum gw_err gw__clock_check_mode(const struct gw__clock *clock,
                                                const struct gw_ps_mode *mode,
                                                struct gw_error *why);
-/* The newest closing's number; 0: none yet. */
+/* The number of the newest round commit; 0: none yet. */
 uint64_t gw__clock_closed(const struct gw__clock *clock);
-/* NULL: not yet, or forgotten. */
+/* NULL: not made yet, or already forgotten. */
 const struct gw__round_commit *
 gw__clock_round_commit(const struct gw__clock *clock, uint64_t number);
-/* What NEXT `number` of this worker has got: GW_OK with *work (waited_ns 0);
- * GW_PENDING: the mode lets it wait, or too many closings are kept (PRUNE);
- * GW_EINVAL: it never asked so. */
+/* The result of NEXT `number` of this worker. GW_OK: *work (waited_ns is 0).
+ * GW_PENDING: the mode makes it wait, or too many round commits are kept (see
+ * PRUNE). GW_EINVAL: the worker has not sent this NEXT. */
 enum gw_err gw__clock_granted(const struct gw__clock *clock,
                               struct gw__alive who, uint64_t number,
                               struct gw_ps_work *work);
-/* Whom it waits for, as a sentence, for a NEXT that is pending. */
+/* The reason why a pending NEXT waits, as a sentence. */
 void gw__clock_waits_for(const struct gw__clock *clock, char *out, size_t room);
-/* Are these the workers that WORKERS said last? */
+/* Does the last WORKERS have exactly these workers? */
 bool gw__clock_knows(const struct gw__clock *clock,
                      const struct gw__alive *alive, unsigned count);
-/* Is this one of them? */
+/* Does the last WORKERS have this one? */
 bool gw__clock_has(const struct gw__clock *clock, struct gw__alive who);
-/* GW_OK: all have come to barrier `number`; else GW_PENDING. */
+/* GW_OK: all workers have arrived at barrier `number`; otherwise GW_PENDING. */
 enum gw_err gw__clock_barrier(const struct gw__clock *clock, uint64_t number);
 void gw__clock_status(const struct gw__clock *clock,
                       struct gw_ps_clock_status *status);
 
-/* The whole state as bytes, to copy and to save. */
+/* The complete state as bytes, for copies and snapshots. */
 size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room);
-/* Into a new one. `fresh`: the processes of that time are gone (a restore):
- * nobody holds a unit, what was leased or done but not closed is free. */
+/* Loads into a new clock. `fresh` (a restore): all workers of the saved state
+ * have ended, and their units that are leased, or done but not closed, are
+ * free. */
 GW_MUST_CHECK enum gw_err gw__clock_load(struct gw__clock *clock,
                                          const void *data, size_t bytes,
                                          bool fresh, struct gw_error *why);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clock commands and closings as bytes: what goes into logs and messages.
+ * Encoding of clock commands and round commits, for logs and messages.
  */
 #include "clock_parts.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- closings ---- */
+/* ---- round commits ---- */
 
 static void put_f32(struct gw__writer *w, float value)
 {

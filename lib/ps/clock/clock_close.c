@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is closed, and when: the only place where closings are made.
+ * Round commits are made in this file only.
  */
 #include "clock_parts.h"
 
 #include <assert.h>
 
-/* The ring has room: grants and markers stop long before it is full, and what
- * closes without them is at most one unit a worker and one a part. */
+/* The ring always has room: grants and markers stop long before it is full.
+ * Without them, at most one unit per worker and one per part can close. */
 static struct gw__round_commit *begin(struct gw__clock *clock)
 {
     assert(clock->closed - clock->pruned < CLOSINGS_KEPT);
@@ -84,7 +84,7 @@ static unsigned count(const struct gw__clock *clock, enum part_state state)
     return found;
 }
 
-/* kofn closes with fewer than K when more can no longer come. */
+/* kofn also closes with fewer than K parts if no more can come. */
 static bool is_complete(const struct gw__clock *clock)
 {
     unsigned done = count(clock, PART_DONE);
@@ -94,7 +94,7 @@ static bool is_complete(const struct gw__clock *clock)
     return open == 0;
 }
 
-/* Whoever still works for the round that has closed is late. */
+/* Workers that still compute for the closed round are late. */
 static void make_late(struct gw__clock *clock)
 {
     for (unsigned i = 0; i < clock->worker_count; i++)
@@ -111,7 +111,7 @@ static bool had_part(const struct gw__clock *clock, const struct worker *worker)
     return worker->hold != HOLDS_NONE;
 }
 
-/* The round is about to close: whoever had nothing to do is not behind. */
+/* Before a round closes: workers without a part must not count as slow. */
 static void raise_idle(struct gw__clock *clock)
 {
     uint64_t slowest = UINT64_MAX;
@@ -149,8 +149,8 @@ bool gw__clock_close_round(struct gw__clock *clock)
     return true;
 }
 
-/* A round of which nothing has begun is not opened at all: so what is returned
- * stays bounded, for units that were returned are dealt first. */
+/* A round without progress is withdrawn; its parts are assigned later. This
+ * bounds the number of returned units, since those are assigned first. */
 void gw__clock_break_round(struct gw__clock *clock)
 {
     if (!clock->open)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who gets which unit. Units of the dead go first, to whoever asks; then, by
- * rounds, each worker gets parts of the open round that are its own; in ssp and
- * asp whatever is next.
+ * Assignment of units to workers. The units of dead workers go first, to any
+ * worker. Then, by rounds, each worker gets its own parts of the open round; in
+ * ssp and asp each gets the next part.
  */
 #include "clock_parts.h"
 
@@ -28,7 +28,7 @@ static bool has_plan(const struct gw__clock *clock)
     return clock->plan.batches > 0;
 }
 
-/* Everything was dealt at least once. */
+/* Every part was assigned at least once. */
 static bool dealt_out(const struct gw__clock *clock)
 {
     return has_plan(clock) &&
@@ -53,8 +53,8 @@ bool gw__clock_has_room(const struct gw__clock *clock)
 
 /* ---- granting ---- */
 
-/* In bsp every pull sees all rounds before its own, however many parts of them
- * its worker had. */
+/* In bsp every pull sees all earlier rounds, independent of how many parts its
+ * worker had. */
 static void grant(struct gw__clock *clock, struct worker *worker,
                   enum hold hold, struct gw__place_of_work work)
 {
@@ -91,15 +91,15 @@ static bool is_own(const struct gw__clock *clock, unsigned place, uint32_t j)
            unit->incarnation == worker->who.incarnation;
 }
 
-/* What is left out of the batch counts as skipped at once. */
+/* A dropped part counts as skipped at once. */
 static void count_dropped(struct gw__clock *clock)
 {
     clock->skipped++;
     clock->parts_dropped++;
 }
 
-/* What the worker holds, and the parts of the open round that it would have
- * had. A part that was done has come. */
+/* Drops the worker's current unit and its free parts of the open round. A part
+ * that is done counts. */
 static void drop_share(struct gw__clock *clock, unsigned place)
 {
     const struct worker *worker = &clock->workers[place];
@@ -116,7 +116,7 @@ static void drop_share(struct gw__clock *clock, unsigned place)
     }
 }
 
-/* Another worker does it again. */
+/* The unit is free for another worker. */
 static void free_unit(struct gw__clock *clock, const struct worker *worker)
 {
     if (worker->hold == HOLDS_LOOSE)
@@ -126,7 +126,7 @@ static void free_unit(struct gw__clock *clock, const struct worker *worker)
     clock->redone += worker->hold == HOLDS_LOOSE || worker->hold == HOLDS_PART;
 }
 
-/* Without a plan a part is one worker's: nobody else will do it. */
+/* Without a plan each part belongs to one worker, and no other can do it. */
 static void forget_parts(struct gw__clock *clock, unsigned place)
 {
     for (uint32_t j = 0; clock->open && j < clock->part_count; j++)
@@ -181,8 +181,8 @@ void gw__clock_next_batch(struct gw__clock *clock)
 
 /* ---- by rounds ---- */
 
-/* A round that begins in the middle of a batch (the mode was another before)
- * has the rest of its parts. */
+/* A round may begin in the middle of a batch after a change of mode. It then
+ * has the remaining parts. */
 static void open_round(struct gw__clock *clock)
 {
     begin_batch(clock);
@@ -231,9 +231,9 @@ static bool grant_next(struct gw__clock *clock, struct worker *worker)
     return true;
 }
 
-/* ---- to all who ask ---- */
+/* ---- assignment ---- */
 
-/* The slowest one always may. */
+/* Always true for the slowest worker. */
 static bool keeps_bound(const struct gw__clock *clock,
                         const struct worker *worker)
 {

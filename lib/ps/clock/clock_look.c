@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What others want to know of a clock: its closings, what a worker was granted,
- * whom one waits for, and how it stands.
+ * Queries about a clock: its round commits, a worker's grant, the reason of a
+ * wait, its status.
  */
 #include "clock_parts.h"
 
@@ -56,7 +56,7 @@ enum gw_err gw__clock_granted(const struct gw__clock *clock,
     return GW_OK;
 }
 
-/* ---- whom it waits for ---- */
+/* ---- reasons of a wait ---- */
 
 GW_PRINTF(4, 5)
 static size_t add(char *out, size_t room, size_t used, const char *format, ...)
@@ -134,7 +134,7 @@ bool gw__clock_knows(const struct gw__clock *clock,
     return true;
 }
 
-/* ---- how it stands ---- */
+/* ---- status ---- */
 
 uint32_t gw__clock_parts_now(const struct gw__clock *clock)
 {

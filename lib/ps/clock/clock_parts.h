@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts of the clock:
- *   clock.c        a command: who it is from, what it changes
- *   clock_deal.c   who gets which unit
- *   clock_close.c  what is closed, and when
- *   clock_bytes.c  commands and closings as bytes
+ * Internals of the clock:
+ *   clock.c        commands: senders and effects
+ *   clock_deal.c   assignment of units
+ *   clock_close.c  round commits
+ *   clock_bytes.c  encoding of commands and round commits
  *   clock_save.c   the state as bytes
- *   clock_look.c   what others want to know
+ *   clock_look.c   queries
  */
 #ifndef GW__PS_CLOCK_PARTS_H
 #define GW__PS_CLOCK_PARTS_H
@@ -15,7 +15,8 @@
 
 enum {
     CLOSINGS_KEPT = 1024,
-    CLOSINGS_SPARE = 2 * GW_PS_NODES, /* no grants when fewer are free */
+    /* no grants when fewer entries are free */
+    CLOSINGS_SPARE = 2 * GW_PS_NODES,
     RETURNED_MAX = 2 * GW_PS_NODES,
     BARRIERS_KEPT = 16
 };
@@ -29,11 +30,11 @@ enum part_state {
     PART_FREE,
     PART_LEASED,
     PART_DONE,
-    PART_GONE,   /* not of this round (any more) */
+    PART_GONE,   /* not part of this round (any more) */
     PART_DROPPED /* its worker has died, and the mode drops its share */
 };
 
-/* Of losses, as workers report them. */
+/* Sums of the losses that workers report. */
 struct reported {
     double sum, weight;
 };
@@ -41,27 +42,28 @@ struct reported {
 /* One part of the open round. */
 struct part {
     uint32_t state;
-    struct gw__unit unit;     /* LEASED, DONE: whose */
+    struct gw__unit unit;     /* LEASED, DONE: the owner */
     struct reported reported; /* DONE */
 };
 
-/* LOOSE: closes alone, when it is done. LATE: its round closed without it. */
+/* LOOSE: closes alone when it is done. LATE: its round has closed
+ * without it. */
 enum hold { HOLDS_NONE, HOLDS_PART, HOLDS_LOOSE, HOLDS_LATE };
 
 struct worker {
     struct gw__alive who;
-    uint64_t base;     /* its clock when it came */
-    uint64_t finished; /* units since; clock = base + finished */
+    uint64_t base;     /* clock when it joined */
+    uint64_t finished; /* units since then; clock = base + finished */
     bool asks;
     uint32_t hold;
-    struct gw__place_of_work work; /* that it holds, or held last */
-    /* What it got with its last grant. */
+    struct gw__place_of_work work; /* current or last unit */
+    /* As of the last grant. */
     uint64_t closed, staleness;
 };
 
 struct barrier {
     uint64_t number;
-    uint64_t nodes; /* that have come */
+    uint64_t nodes; /* that have arrived */
     bool used, open;
 };
 
@@ -70,35 +72,35 @@ struct gw__clock {
     bool planned, started;
     struct gw_ps_plan plan;
 
-    unsigned worker_count; /* by node */
+    unsigned worker_count; /* sorted by node */
     struct worker workers[GW_PS_NODES];
-    unsigned alive_count; /* as WORKERS said last */
+    unsigned alive_count; /* of the last WORKERS */
     struct gw__alive alive[GW_PS_NODES];
 
-    /* bsp, kofn: the open round. ssp, asp: what is dealt next. */
+    /* bsp, kofn: the open round. ssp, asp: the next part to assign. */
     struct gw__place_of_work next;
-    bool open;           /* `parts` are those of a round */
-    uint32_t part_count; /* of the batch `next`; 0: none of it is dealt yet */
+    bool open;           /* `parts` belong to an open round */
+    uint32_t part_count; /* of the batch `next`; 0: no part is assigned yet */
     struct part parts[GW_PS_NODES];
-    /* Units of the dead that are dealt again, each alone. */
+    /* Units of dead workers to assign again, each closes alone. */
     unsigned returned_count;
     struct gw__place_of_work returned[RETURNED_MAX];
 
     struct barrier barriers[BARRIERS_KEPT];
     unsigned barrier_next;
 
-    struct reported epoch; /* of the units closed since it began */
-    bool until;            /* the plan's stop rule holds: deal no more */
+    struct reported epoch; /* units closed since the epoch began */
+    bool until;            /* the plan's stop rule holds: assign no more */
 
-    uint64_t dealt; /* parts of all batches that were begun */
+    uint64_t dealt; /* parts of all batches begun */
     uint64_t units, skipped, dropped, redone;
-    uint64_t parts_dropped; /* of the skipped: their worker had died */
+    uint64_t parts_dropped; /* of the skipped ones: their worker died */
     uint64_t staleness[GW_PS_STALENESS_MAX + 1];
 
-    uint64_t closed; /* the newest closing */
-    uint64_t pruned; /* closings up to this one are forgotten */
-    /* Those between, by number % CLOSINGS_KEPT; the others are not written:
-     * this is 1.6 MB. */
+    uint64_t closed; /* newest round commit */
+    uint64_t pruned; /* round commits through this one are forgotten */
+    /* Round commits pruned + 1 to closed, by number % CLOSINGS_KEPT. Other
+     * entries are not initialised: the array has 1.6 MB. */
     struct gw__round_commit closings[CLOSINGS_KEPT];
 };
 
@@ -115,24 +117,24 @@ static inline struct gw__unit gw__unit_of(const struct worker *worker)
 
 /* ---- clock.c ---- */
 
-/* Zero, and no closings. */
+/* Clears the state, without touching the array of round commits. */
 void gw__clock_clear(struct gw__clock *clock);
 
-/* NULL: it never asked, or is gone. */
+/* NULL: it has never asked, or has left. */
 struct worker *gw__clock_worker(struct gw__clock *clock, struct gw__alive who);
 
 /* ---- clock_deal.c ---- */
 
-/* Deals to those who ask, as far as the mode allows. True: somebody got a
- * unit. */
+/* Assigns units to waiting workers as far as the mode allows. True: at least
+ * one was assigned. */
 bool gw__clock_deal(struct gw__clock *clock);
-/* The worker at this place is gone: its unit is free again or, if the mode
- * drops, its share of the open round is left out. */
+/* The worker at this position has died. Its unit becomes free again or, if the
+ * mode drops, its share of the open round is dropped. */
 void gw__clock_return(struct gw__clock *clock, unsigned place);
-/* All that the plan has was dealt, done and closed. */
+/* True if all units of the plan were assigned, done and closed. */
 bool gw__clock_is_done(const struct gw__clock *clock);
 uint64_t gw__clock_slowest(const struct gw__clock *clock);
-/* Of one worker. */
+/* The clock of one worker. */
 static inline uint64_t gw__clock_of(const struct worker *worker)
 {
     return worker->base + worker->finished;
@@ -143,9 +145,9 @@ static inline void gw__clock_raise(struct worker *worker, uint64_t at)
     if (gw__clock_of(worker) < at)
         worker->base = at - worker->finished;
 }
-/* All parts of the batch `next` are dealt or closed. */
+/* All parts of the batch `next` are assigned or closed. */
 void gw__clock_next_batch(struct gw__clock *clock);
-/* Is there room for what the units under way may close? */
+/* Is there room for the round commits of all current units? */
 bool gw__clock_has_room(const struct gw__clock *clock);
 
 /* ---- clock_bytes.c ---- */
@@ -157,20 +159,20 @@ void gw__get_plan(struct gw__reader *reader, struct gw_ps_plan *plan);
 
 /* ---- clock_look.c ---- */
 
-/* Of the batch that is dealt, or will be next; at least 1. */
+/* Of the current or next batch; at least 1. */
 uint32_t gw__clock_parts_now(const struct gw__clock *clock);
 
 /* ---- clock_close.c ---- */
 
-/* The worker has finished the unit that it holds. */
+/* The worker has finished its current unit. */
 void gw__clock_finish(struct gw__clock *clock, struct worker *worker,
                       struct reported reported);
-/* What it pushed of the unit that it holds never happened. */
+/* Drops all pushes of the worker's current unit. */
 void gw__clock_drop(struct gw__clock *clock, const struct worker *worker);
 /* Closes the open round if it is complete. True: it did. */
 bool gw__clock_close_round(struct gw__clock *clock);
-/* The open round ends as it is: its done parts close one by one, those that
- * are leased become loose. */
+/* Ends the open round: its done parts close one by one, its leased parts become
+ * loose. */
 void gw__clock_break_round(struct gw__clock *clock);
 void gw__clock_mark(struct gw__clock *clock, uint64_t mark);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock's whole state as bytes, field by field: it is copied to learners
- * and saved in snapshots. What comes back is checked as far as the rest of the
- * clock relies on it.
+ * The clock's complete state as bytes, field by field, for copies to learners
+ * and for snapshots. Loaded bytes are checked as far as the clock relies on
+ * them.
  */
 #include "clock_parts.h"
 
@@ -52,7 +52,7 @@ static struct reported get_reported(struct gw__reader *r)
     return (struct reported){sum, gw__get_f64(r)};
 }
 
-/* ---- out ---- */
+/* ---- saving ---- */
 
 static void put_workers(struct gw__writer *w, const struct gw__clock *clock)
 {
@@ -129,7 +129,7 @@ size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
     return w.used;
 }
 
-/* ---- and back ---- */
+/* ---- loading ---- */
 
 static void get_workers(struct gw__reader *r, struct gw__clock *clock)
 {
@@ -194,8 +194,8 @@ static void get_closings(struct gw__reader *r, struct gw__clock *clock)
     }
 }
 
-/* Nobody of that time lives: their units are free, and what of the open round
- * was done and not closed is not in any table and has to be done again. */
+/* All workers of the saved state have ended, so their units are free. Parts
+ * done in the open round are in no table and must be done again. */
 static void freshen(struct gw__clock *clock)
 {
     for (unsigned i = 0; i < clock->worker_count; i++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * See clock_sim.h. There is one thing that a worker can be about to do, end its
- * unit, so the queue of events is a time for each of them; at the same time the
- * lowest number goes first. After each NEXT, in this order: closings are told,
- * the policy is asked, the late give up, and who was granted a unit begins it.
+ * Simulation of a clock; see clock_sim.h. Each worker has at most one future
+ * event, the end of its unit, so the event queue is an array of times. At equal
+ * times the lowest worker goes first. After each NEXT, in this order: round
+ * commits are delivered, the policy is asked, late workers give up, and workers
+ * with a new unit begin it.
  */
 #include "clock_sim.h"
 
@@ -17,12 +18,12 @@ enum { PRUNE_AT = 256 };
 #define NEVER UINT64_MAX
 
 struct player {
-    uint64_t ends_ns;  /* its unit; NEVER: it has none */
-    uint64_t asked_ns; /* since when it waits for one */
+    uint64_t ends_ns;  /* end of its unit; NEVER: none */
+    uint64_t asked_ns; /* start of its wait for a unit */
     uint64_t finished; /* units */
     bool waits;
-    /* Updates that it saw with its unit, by the unit's number: at most one a
-     * part is not closed. */
+    /* Number of updates when each unit was granted, by unit number. A worker
+     * has at most one open unit per part. */
     uint64_t saw[GW_PS_NODES];
 };
 
@@ -30,10 +31,10 @@ struct stage {
     const struct gw__clock_sim *how;
     struct gw__clock_sim_result *result;
     struct gw__clock *clock;
-    struct gw__clock_command command; /* large */
+    struct gw__clock_command command; /* here because it is large */
     struct gw__straggler_watch watch;
     uint64_t now_ns;
-    uint64_t told, pruned; /* closings */
+    uint64_t told, pruned; /* round commits */
     struct player players[GW_PS_NODES];
 };
 
@@ -47,7 +48,7 @@ static struct gw__alive name_of(unsigned worker)
     return (struct gw__alive){.node = worker, .incarnation = 1};
 }
 
-/* ---- closings ---- */
+/* ---- round commits ---- */
 
 static void count_unit(struct stage *s, const struct gw__round_commit *closing,
                        unsigned i)
@@ -126,7 +127,7 @@ static enum gw_err finish(struct stage *s, unsigned i, struct gw_error *why)
     return say_next(s, i, why);
 }
 
-/* The next one of those that work in vain; false: nobody. */
+/* The next worker that computes for a closed round. False: none. */
 static bool find_late(const struct stage *s, unsigned *late)
 {
     for (unsigned i = 0; i < s->clock->worker_count; i++)
@@ -204,7 +205,7 @@ static enum gw_err settle(struct stage *s, struct gw_error *why)
         if (err)
             return err;
         if (s->told < gw__clock_closed(s->clock))
-            continue; /* the new mode has closed something */
+            continue; /* the new mode has closed a round */
         if (!s->how->give_up || !find_late(s, &late))
             break;
         err = finish(s, late, why);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Closings on their way from the clock of a group to all slots. The clock's
- * primary sends them to the primaries of slots, again and again, until each has
- * said that its slots have applied them; a slot's primary puts them into the
- * slot's log, in order and without gaps. Both sides only speak of what is
- * committed, so whatever comes late or twice is still true.
+ * Transfer of round commits from a group's clock to all slots.
  *
- *     CLOSED  part 2: count, closings; none of them is a question: where are
- *             you?
- *     SEEN    behind the head: a slot, and its closings, each
+ * The clock's primary sends them to the primaries of all slots, repeatedly,
+ * until each has reported that its slots have applied them. A slot's primary
+ * appends them to the slot's log, in order and without gaps. Both sides only
+ * report committed entries, so late or repeated messages are still true.
+ *
+ *     CLOSED  part 2: a count and round commits; without any it is a request
+ *             for SEEN
+ *     SEEN    after the head: pairs of a slot and its newest round commit
  */
 #include "ps/server/server_parts.h"
 
@@ -24,7 +25,7 @@ struct seen_record {
     uint64_t closed;
 };
 
-/* The slot that has the group's clock, when this server is its primary. */
+/* The slot of the group's clock, if this server is its primary. */
 static struct gw__slot *clock_here(const struct gw__server *server,
                                    unsigned group)
 {
@@ -84,7 +85,7 @@ uint64_t gw__round_commits_behind_all(struct gw__server *server, unsigned group)
     return least;
 }
 
-/* The least that slots of this node have seen; false: some have not said. */
+/* The oldest state among this node's slots. False: not all have reported. */
 static bool least_seen(const struct gw__server *server, unsigned group,
                        unsigned node, uint64_t *least)
 {
@@ -227,9 +228,10 @@ void gw__on_seen(struct gw__server *server, uint64_t now_ns,
     }
 }
 
-/* ---- both ---- */
+/* ---- both sides ---- */
 
-/* Have all slots seen what there is? Asked often, so the answer is kept. */
+/* Have all slots applied all round commits? The answer is cached, since it is
+ * needed often. */
 static bool is_settled(struct gw__server *server, unsigned group,
                        const struct gw__clock *clock)
 {

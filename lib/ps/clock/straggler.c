@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * See straggler.h. A worker's unit is done when its count of finished units has
- * grown since the last look, and it was granted one when it holds one that it
- * did not hold then. A round of bsp and kofn ends when the clock goes on to
- * another batch; what comes of a round that has closed is counted in its
- * worker's times, but in no arrivals.
+ * Observation of rounds for a straggler policy; see straggler.h. A worker's
+ * unit is done when its number of finished units has grown since the last look.
+ * It was granted a unit if it holds one that it did not hold then. A round of
+ * bsp and kofn ends when the clock proceeds to another batch. A part that
+ * arrives after its round has closed counts in its worker's times but not in
+ * the arrivals.
  */
 #include "straggler.h"
 

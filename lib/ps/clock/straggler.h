@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whose parts came when: what a policy for stragglers (gradwire/ps.h) is told,
- * and the one place where it is asked. The clock knows no time, for it is the
- * same on all replicas; so this stands beside it, on the one that serves, and
- * looks at it after each command. What the policy answers goes to the clock as
- * a command like any other, MODE.
+ * Arrival times of parts, for a straggler policy (gradwire/ps.h), which is
+ * called only here.
+ *
+ * The clock itself has no time, since it is the same on all replicas. So the
+ * primary observes it after each command. The policy's answer goes to the clock
+ * as an ordinary MODE command.
  *
  *     apply a command -> gw__straggler_look -> a round has ended?
  *         -> gw__straggler_ask -> another mode? -> MODE
  *
- * Nothing is lost with it: after a failover the new primary begins to look.
+ * The observations are not replicated: after a failover the new primary starts
+ * with none.
  */
 #ifndef GW__PS_STRAGGLER_H
 #define GW__PS_STRAGGLER_H
@@ -17,11 +19,11 @@
 #include "clock.h"
 
 struct gw__straggler_watch {
-    uint64_t rounds; /* that have ended */
-    bool looking;    /* the fields below are of a round under way */
+    uint64_t rounds; /* ended so far */
+    bool looking;    /* the fields below are of the current round */
     uint64_t epoch, batch, began_ns;
-    uint32_t parts; /* that it began with */
-    uint32_t done;  /* of ssp and asp: units in this round */
+    uint32_t parts; /* at its start */
+    uint32_t done;  /* ssp and asp: units in this round */
     double staleness_sum;
     unsigned granted;
     double arrivals[GW_PS_NODES];
@@ -34,17 +36,17 @@ struct gw__straggler_watch {
         double unit, mean;  /* 0: none yet */
     } workers[GW_PS_NODES]; /* by node */
 
-    /* What `round` points to. */
+    /* The arrays that `round` points to. */
     double arrivals_told[GW_PS_NODES], units[GW_PS_NODES], means[GW_PS_NODES];
     struct gw_straggler_round round;
 };
 
-/* After each command that `clock` has applied, at the time when it did. True: a
- * round has ended, and watch->round tells of it. A zeroed watch is fresh. */
+/* Call this after each command that the clock has applied, with the time. True:
+ * a round has ended; watch->round describes it. A zeroed watch is valid. */
 bool gw__straggler_look(struct gw__straggler_watch *watch,
                         const struct gw__clock *clock, uint64_t now_ns);
-/* GW_OK: *mode, which the policy has chosen after that round, is another than
- * the clock has; GW_PENDING: it is the same; GW_EINVAL: it makes no sense. */
+/* GW_OK: *mode is the policy's choice, different from the clock's mode.
+ * GW_PENDING: the mode stays. GW_EINVAL: the policy's mode is invalid. */
 GW_MUST_CHECK enum gw_err
 gw__straggler_ask(const struct gw__straggler_watch *watch,
                   const struct gw__clock *clock,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See bundle.h.
+ * Packing and unpacking of bundles; see bundle.h.
  */
 #include "bundle.h"
 
@@ -29,7 +29,7 @@ static size_t aligned(size_t bytes)
 
 /* ---- packing ---- */
 
-/* As it lies in a bundle; 0: it is too large for one. */
+/* The size of the message in a bundle; 0: it is too large for one. */
 static size_t packed_bytes(const struct gw__message_out *letter)
 {
     size_t bytes = 0, packed = sizeof(struct sizes);
@@ -42,8 +42,8 @@ static size_t packed_bytes(const struct gw__message_out *letter)
     return packed;
 }
 
-/* Behind what is gathered. Of the first letter only what is not lent is copied;
- * the rest has its place. */
+/* Appends the message. Lent parts of the first message are not copied yet, but
+ * get their space. */
 static void pack(struct gw__bundle_to *to, const struct gw__message_out *letter)
 {
     struct sizes sizes = {.part_count = letter->part_count};
@@ -67,7 +67,7 @@ static void pack(struct gw__bundle_to *to, const struct gw__message_out *letter)
     to->count++;
 }
 
-/* The first letter is not the only one any more. */
+/* Copies the lent parts of the first message, since a second one follows. */
 static void complete_first(struct gw__bundle_to *to)
 {
     const struct gw__message_out *first = &to->first;
@@ -96,7 +96,7 @@ static void flush_node(struct gw__bundles *bundles, unsigned node)
     bundles->send(bundles->context, to->count == 1 ? &to->first : &letter);
 }
 
-/* Room for it behind what is gathered; false: no memory. */
+/* Makes room for a message of this size. False: out of memory. */
 static bool make_room(struct gw__bundles *bundles, unsigned node, size_t bytes)
 {
     struct gw__bundle_to *to = &bundles->to[node];
@@ -160,7 +160,7 @@ void gw__bundles_fini(struct gw__bundles *bundles)
 /* ---- unpacking ---- */
 
 struct inner {
-    struct gw__message_in parcel; /* first: freed by its address */
+    struct gw__message_in parcel; /* must be first: freed by its address */
     struct gw__message_in *bundle;
 };
 
@@ -173,7 +173,7 @@ bool gw__is_bundle(const struct gw__message_in *parcel)
     return magic == MAGIC;
 }
 
-/* The end of the letter at `at`; 0: it does not fit. */
+/* The end of the inner message at `at`; 0: it exceeds the bundle. */
 static size_t check_letter(const uint8_t *data, size_t at, size_t end)
 {
     struct sizes sizes;
@@ -215,7 +215,7 @@ enum gw_err gw__bundle_check(const struct gw__message_in *parcel,
     return GW_OK;
 }
 
-/* Parts of the letter at `data`, which was checked. Returns its end. */
+/* Finds the parts of the checked inner message at `at`. Returns its end. */
 static size_t find_parts(const uint8_t *data, size_t at, unsigned *part_count,
                          struct gw__messenger_part *parts)
 {

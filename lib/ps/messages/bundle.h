@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bundles: small letters to one node travel as one message of the post. A
- * message costs about as much as some kilobytes of copying, and in one turn a
- * server often has many letters for the same node: answers to requests that
- * came together, the entries of its slots for their replicas.
+ * Bundles: several small messages to one node in one message of the messenger.
+ * A message costs about as much as copying some kilobytes, and a server often
+ * sends many messages to the same node in one turn: replies to requests that
+ * arrived together, and log entries for its replicas.
  *
- *     message   one part: head | letter | letter | ...
- *     letter    sizes of its parts, then the parts, each from a multiple of 8
+ *     bundle   one part: head | message | message | ...
+ *     message  sizes of its parts, then the parts, each aligned to 8
  *
- * The first letter of a turn to a node leaves at once: whoever waits for it
- * waits for nothing else. Those behind it are gathered, and leave when the turn
- * ends (flush), so many letters are two messages. Letters to a node keep their
- * order: a large one sends what was gathered first. If only one was gathered it
- * travels as it is, and what is lent of it stays lent.
+ * The first message of a turn to a node is sent at once, without delay. The
+ * following ones are gathered and sent when the turn ends (flush), so the whole
+ * turn costs two messages per node. The order per node is kept: before a large
+ * message, the gathered ones are sent. A single gathered message is sent
+ * unchanged, and its lent parts stay lent.
  *
- * Packing and unpacking are pure; messages leave by a function, and what is
- * unpacked are parcels like those of the post.
+ * Packing and unpacking are pure. Bundles are sent by a callback, and unpacked
+ * messages are like those of the messenger.
  */
 #ifndef GW__PS_BUNDLE_H
 #define GW__PS_BUNDLE_H
@@ -24,47 +24,46 @@
 #include <wire/messenger/messenger.h>
 
 enum {
-    GW__BUNDLE_SMALL = 8192, /* bytes of a letter's parts, and below */
-    GW__BUNDLE_ROOM = 65536  /* bytes of a message */
+    GW__BUNDLE_SMALL = 8192, /* largest total size of a small message's parts */
+    GW__BUNDLE_ROOM = 65536  /* largest bundle */
 };
 
 struct gw__bundle_to {
-    uint8_t *data; /* GW__BUNDLE_ROOM bytes; NULL: not needed so far */
+    uint8_t *data; /* GW__BUNDLE_ROOM bytes; NULL: not allocated yet */
     size_t used;
     unsigned count;
     struct gw__message_out first; /* gathered, while it is the only one */
 };
 
 struct gw__bundles {
-    /* Must do what gw__messenger_send does, and call `back` on an error. */
+    /* As gw__messenger_send; must call `back` on an error. */
     void (*send)(void *context, const struct gw__message_out *letter);
     void *context;
-    bool off; /* every letter travels alone, at once */
+    bool off; /* send every message alone, at once */
     struct gw__bundle_to to[GW__MESSENGER_NODES];
-    uint64_t begun;   /* nodes, as bits, that got a letter in this turn */
-    uint64_t waiting; /* those for which something is gathered */
-    uint64_t saved;   /* letters that travelled in another one's message */
+    uint64_t begun;   /* nodes, as bits, with a message in this turn */
+    uint64_t waiting; /* nodes, as bits, with gathered messages */
+    uint64_t saved;   /* messages that were sent in another one's bundle */
 };
 
-/* Takes the letter as gw__messenger_send does. What is lent of a small one may come
- * back at once, or with the letter behind it. */
+/* As gw__messenger_send. The lent parts of a small message may be returned at
+ * once, or with the bundle. */
 void gw__bundles_send(struct gw__bundles *bundles,
                       const struct gw__message_out *letter);
-/* Ends a turn: sends what was gathered. Between two flushes no peer may be
- * forgotten or replaced by another incarnation. */
+/* Ends a turn: sends the gathered messages. Between two flushes no peer may be
+ * removed or replaced by another incarnation. */
 void gw__bundles_flush(struct gw__bundles *bundles);
-/* Forgets what was gathered; what was lent of it comes back. */
+/* Drops the gathered messages and returns their lent parts. */
 void gw__bundles_fini(struct gw__bundles *bundles);
 
 bool gw__is_bundle(const struct gw__message_in *parcel);
-/* How many letters are in it; GW_EDATA: it is not what gw__bundles_send makes.
- */
+/* Counts the messages in a bundle. GW_EDATA: malformed. */
 GW_MUST_CHECK enum gw_err gw__bundle_check(const struct gw__message_in *parcel,
                                            unsigned *count,
                                            struct gw_error *why);
-/* The letter that begins at *at (0 at first), as a parcel with one hold that
- * holds the bundle; *at is moved on. Only `count` times, of a bundle that was
- * checked. NULL: no memory, that letter is lost. */
+/* Extracts the message at *at (0 at first) and advances *at. The message has
+ * one reference, and keeps the bundle. Call it at most `count` times on a
+ * checked bundle. NULL: out of memory; that message is lost. */
 struct gw__message_in *gw__bundle_next(struct gw__message_in *bundle,
                                        size_t *at);
 

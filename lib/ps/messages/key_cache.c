@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Key lists by signature, the least recently used at the end of a chain.
+ * Cache of key lists by signature: a chain with the least recently used list at
+ * its end.
  */
 #include "keys.h"
 

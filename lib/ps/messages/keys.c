@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Segments of keys: making, checking, and finding their places.
+ * Segments of keys: creation, checks, and lookup of their places.
  */
 #include "keys.h"
 
@@ -70,7 +70,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ascending keys are distinct, and that is how most lists come. */
+/* Ascending keys, the common case, are distinct. */
 static enum gw_err check_distinct(const uint64_t *keys, size_t count,
                                   struct gw_error *why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all messages of the data path have in common, checked as a whole before
- * anybody looks inside: a stranger's parcel can only be refused.
+ * Checks that are common to all messages of the data path. A message is checked
+ * completely before use, and messages from unknown senders are refused.
  */
 #include "message.h"
 
@@ -16,7 +16,7 @@ static size_t part_bytes(const struct gw__message_in *parcel, unsigned part)
     return part < parcel->part_count ? parcel->parts[part].bytes : 0;
 }
 
-/* Distinct slots, none of them empty, and the sum is the head's. */
+/* Slots must be distinct and not empty, and the sum must match the head. */
 static enum gw_err check_segments(const struct gw__ps_head *head,
                                   const struct gw__ps_segment *segments,
                                   struct gw_error *why)
@@ -98,8 +98,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-/* Four chains at once: a multiplication takes four times as long as the next
- * one waits. */
+/* Four independent chains hide the latency of the multiplication. */
 uint64_t gw__ps_key_list(const struct gw__ps_segment *segments,
                          unsigned segment_count, const uint64_t *keys,
                          size_t key_count, unsigned table)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages between workers and servers on the data path (wire/messenger/messenger.h).
+ * The messages between workers and servers on the data path
+ * (wire/messenger/messenger.h).
  * A message has up to three parts:
  *
  *     part 0   struct gw__ps_head, then its segments
@@ -60,8 +61,8 @@ enum gw__ps_kind {
 
 enum gw__ps_flag {
     GW__PS_HALF = 1,      /* values are f16 */
-    GW__PS_NEWER = 2,     /* REPLY: part 1 has routes */
-    GW__PS_WANT_KEYS = 4, /* REPLY: that key list is not known */
+    GW__PS_NEWER = 2,     /* REPLY: part 1 has newer routes */
+    GW__PS_WANT_KEYS = 4, /* REPLY: the key list is unknown, send the keys */
     GW__PS_CACHE = 8      /* request: remember this key list */
 };
 
@@ -71,40 +72,41 @@ struct gw__ps_head {
     uint32_t magic;
     uint16_t kind;
     uint16_t flags;
-    uint64_t request;  /* of the sender; comes back in the reply */
-    uint64_t routes;   /* version that the sender goes by */
-    uint64_t sequence; /* of a push, from 1, by worker incarnation */
-    uint64_t floor;    /* all its pushes up to this one are acknowledged */
-    uint64_t clock;    /* of the unit; GW__NO_CLOCK */
-    uint64_t closed;   /* pulls: closings of the group that must be applied */
+    uint64_t request;  /* chosen by the sender, copied to the reply */
+    uint64_t routes;   /* the sender's version */
+    uint64_t sequence; /* of a push, from 1, per worker incarnation */
+    /* all pushes of the sender through this one are acknowledged */
+    uint64_t floor;
+    uint64_t clock;    /* of the unit, or GW__NO_CLOCK */
+    uint64_t closed;   /* pulls: the newest round commit that must be applied */
     uint64_t key_list; /* signature of segments and keys; 0: none */
-    uint64_t done;     /* REPLY: slots, as bits */
-    uint64_t keys;     /* how many in all segments */
+    uint64_t done;     /* REPLY: slots done, as bits */
+    uint64_t keys;     /* total of all segments */
     int32_t code;      /* REPLY: enum gw_err */
     uint16_t table;
     uint8_t group;
     uint8_t reserved;
     uint32_t segments;
-    uint32_t nans; /* pushes that this worker has refused so far, for NaNs */
+    uint32_t nans; /* pushes that this worker has refused because of NaNs */
 };
 _Static_assert(sizeof(struct gw__ps_head) == 96, "no holes");
 
-/* APPEND and its like give the last three fields a meaning of their own
+/* APPEND, COPY and their answers use the last three fields in another way
  * (lib/ps/slot/replicate.h). */
 struct gw__ps_segment {
     uint32_t slot;
-    uint32_t keys; /* of this segment */
+    uint32_t keys; /* number of keys in this segment */
 };
 
-/* The head of a parcel that is well-formed as far as all kinds have it in
- * common: sizes agree, segments name distinct slots below GW_PS_SLOTS_MAX,
- * counts add up, values have a multiple of their size. GW_EDATA. `width`: of
- * the table; 0: values are not looked at. */
+/* Checks the format that all kinds have in common: sizes agree, segments have
+ * distinct slots below GW_PS_SLOTS_MAX, counts add up, and the size of the
+ * values is a multiple of their width. GW_EDATA. `width` is the table's; 0:
+ * values are not checked. */
 GW_MUST_CHECK enum gw_err gw__ps_check(const struct gw__message_in *parcel,
                                        const struct gw__ps_head **head,
                                        const struct gw__ps_segment **segments,
                                        struct gw_error *why);
-/* Of segments and keys; never 0. */
+/* The signature of segments and keys; never 0. */
 uint64_t gw__ps_key_list(const struct gw__ps_segment *segments,
                          unsigned segment_count, const uint64_t *keys,
                          size_t key_count, unsigned table);

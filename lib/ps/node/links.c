@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rules of links, as an experiment sets them on a process that runs. One table
- * (wire/emulation/rules.h) is looked at by the mesh and by the post, so control messages
- * and data obey alike.
+ * Link profiles that an experiment sets on a running process. The control
+ * channel and the messenger use the same table, so control messages and data
+ * behave alike.
  */
 #include "node_parts.h"
 #include "ps/client/client_parts.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The life of a node: registered first, under its number then a post is opened,
- * whose address control tells the crew. See node.h.
+ * Opening and closing of a node; see node.h. A node registers first. Then it
+ * opens a messenger under its number, and the control thread announces the
+ * address to the members.
  */
 #include "node_parts.h"
 
@@ -49,11 +50,11 @@ static enum gw_err take_config(struct gw__node *node,
     for (unsigned n = 0; config->links && n < GW_PS_NODES; n++)
         gw__node_link(node, n, &config->links[n]);
     gw__node_pace(node, config->pace_ns);
-    mine->links = NULL; /* the caller's */
+    mine->links = NULL; /* owned by the caller */
     return GW_OK;
 }
 
-/* Until the registry says that this process is active. */
+/* Waits until the registry counts this process as active. */
 static enum gw_err await_active(struct gw__node *node, uint64_t deadline_ns,
                                 struct gw_error *why)
 {
@@ -147,7 +148,7 @@ void gw__node_close(struct gw__node **opened)
     if (!node)
         return;
     *opened = NULL;
-    gw__session_stop(&node->session); /* its thread wakes the post */
+    gw__session_stop(&node->session); /* its thread wakes the messenger */
     gw__messenger_close(&node->post);
     gw__session_fini(&node->session);
     free(node->known);

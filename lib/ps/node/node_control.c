@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The control thread's side of a node: what the member machine tells is in the
- * mailbox, and the data thread is to take it.
+ * The control thread's side of a node: puts all notifications of the membership
+ * state machine into the mailbox for the data thread.
  */
 #include "node_parts.h"
 
@@ -19,7 +19,7 @@ void gw__node_tell(struct gw__node *node, unsigned changes)
 static void put_answer(struct gw__mailbox *box, unsigned tag,
                        const struct gw__answer *answer)
 {
-    if (box->answer_count == GW__NODE_ANSWERS) { /* nobody takes them */
+    if (box->answer_count == GW__NODE_ANSWERS) { /* answers are not collected */
         box->answer_count--;
         memmove(box->answers, box->answers + 1,
                 box->answer_count * sizeof *box->answers);
@@ -43,7 +43,7 @@ static void told_answer(struct gw__node *node, const struct gw__told *told)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- notifications ---- */
 
 void gw__node_on_told(void *context, const struct gw__told *told)
 {
@@ -68,7 +68,7 @@ void gw__node_on_told(void *context, const struct gw__told *told)
     case GW__TOLD_GONE:
         gw__node_tell(node, GW__NODE_GONE);
         break;
-    default: /* the ring's */
+    default: /* only used by the ring */
         break;
     }
 }

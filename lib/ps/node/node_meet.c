@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The exchange of post addresses, in the control thread:
+ * Exchange of messenger addresses, in the control thread:
  *
- *     WHERE | the sender's address      it lacks the receiver's
+ *     WHERE | the sender's address      request for the receiver's address
  *     HERE  | the sender's address      the answer
  *
- * Who the sender is, and which incarnation, the mesh says. WHERE is repeated
- * until the address is here; it may be answered late, when the other one has
- * not heard of us yet.
+ * The control channel identifies the sender and its incarnation. WHERE is
+ * repeated until the address is known. The answer may be late, if the other
+ * member has not learned of this one yet.
  */
 #include "node_parts.h"
 

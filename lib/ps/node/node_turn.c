@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The data thread's side of a node: takes the mailbox over, and tells the post
- * who is to be reached and who is to be forgotten.
+ * The data thread's side of a node: copies the mailbox, and adds and removes
+ * the messenger's peers.
  */
 #include "node_parts.h"
 
@@ -23,7 +23,7 @@ static void copy(struct gw__node *node, unsigned changes)
     memcpy(node->parked_text, session->parked_text, sizeof node->parked_text);
 }
 
-/* ---- the post ---- */
+/* ---- the messenger ---- */
 
 static void forget_those_gone(struct gw__node *node,
                               const struct gw__id wanted[GW__MESSENGER_NODES])
@@ -36,8 +36,9 @@ static void forget_those_gone(struct gw__node *node,
         }
 }
 
-/* One that cannot be reached has ended, most likely: the news will say so. But
- * nobody else would say that there is no memory for it, so this node ends. */
+/* A peer that cannot be reached has most likely ended, and a membership update
+ * will follow. But out of memory is not reported elsewhere, so it ends this
+ * node. */
 static void reach(struct gw__node *node, unsigned peer, struct gw__id who)
 {
     struct gw_error why;
@@ -103,7 +104,7 @@ static struct gw__node_asked *find_free(struct gw__mailbox *box, unsigned tag,
     return found;
 }
 
-/* GW_OK with *serial 0: it waits already. */
+/* GW_OK with *serial 0: an equal command is waiting already. */
 static enum gw_err note_asked(struct gw__node *node, unsigned tag,
                               uint64_t hash, unsigned *serial)
 {
@@ -165,7 +166,7 @@ bool gw__node_answer(struct gw__node *node, unsigned *tag,
     return any;
 }
 
-/* ---- to be read ---- */
+/* ---- accessors ---- */
 
 unsigned gw__node_number(const struct gw__node *node)
 {
