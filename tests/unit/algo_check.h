@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tests of algorithms share: make a plan, verify it, and count what
- * each rank sends. Chunks are counted, not bytes: a test says how many chunks
- * the formula's n is.
+ * Shared by the tests of algorithms: make a plan, verify it, and count the
+ * messages and chunks that each rank sends. Sizes are in chunks, not bytes: a
+ * test defines how many chunks the formula's n is.
  */
 #ifndef ALGO_CHECK_H
 #define ALGO_CHECK_H
@@ -155,7 +155,7 @@ static inline struct tally check_plan(const struct gw_plan *plan)
     return t;
 }
 
-/* The i-th transfer of `step`, counted from 0, reads "src>dst cCHUNK". */
+/* The i-th transfer of `step`, from 0, is chunk `chunk` from `src` to `dst`. */
 static inline void check_transfer(const struct gw_plan *plan, unsigned step,
                                   size_t i, unsigned src, unsigned dst,
                                   unsigned chunk)
@@ -166,8 +166,8 @@ static inline void check_transfer(const struct gw_plan *plan, unsigned step,
                   (unsigned)t->dst, (unsigned)t->chunk, src, dst, chunk);
 }
 
-/* It has its documentation, and says that it is direct exactly when `direct`
- * (names with a comma before and behind each) lists it. */
+/* The algorithm is documented, and is direct exactly if `direct`, a list of
+ * names with a comma before and after each, contains it. */
 static inline void check_described(const struct gw_algo *algo,
                                    const char *direct)
 {

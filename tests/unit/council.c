@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Real controllers and somebody who asks them; see council.h.
+ * Real controllers and a client that sends them requests; see council.h.
  */
 #include "council.h"
 
@@ -30,7 +30,7 @@ struct gw__process council_process(unsigned node)
     return (struct gw__process){node, {.high = 5, .low = node + 1}};
 }
 
-/* ---- the asker: a machine of clients ---- */
+/* ---- the client machine ---- */
 
 struct question {
     unsigned tag;
@@ -205,7 +205,8 @@ void council_close(struct council *council, unsigned i)
     gw__controller_stop(&council->chairs[i].controller);
 }
 
-/* The node that all who are open name, if it is open; else GW__NODES_MAX. */
+/* The leader's node if all open controllers agree on it and it is open; else
+ * GW__NODES_MAX. */
 static unsigned agreed(struct council *council)
 {
     unsigned leader = 0;
@@ -272,7 +273,7 @@ void council_end(struct council *council)
     logs_end(&council->ground);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 void council_ask(struct council *council, const struct gw__command *command,
                  unsigned tag)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A machine that does as it is told and tells what happens to it, and drivers
- * for it that write down what they hear.
+ * A machine that carries out the orders it receives and reports its inputs, and
+ * drivers for it that record its reports.
  *
- * It is asked in words, several orders with ";" between them:
- *     say TEXT          tells TEXT
+ * Orders are text, several of them separated by ";":
+ *     say TEXT          reports TEXT
  *     send NODE TEXT    sends TEXT
  *     set TIMER MS      from now
  *     cancel TIMER
@@ -12,9 +12,9 @@
  *     persist KEY TEXT
  *     load KEY
  *     long NODE BYTES   sends that many zeros
- *     foreign           sends what is not a machine's
- *     signals           tells whether its thread blocks them
- * and tells lines such as "timer 3", "from 1/7: hello", "died 2/9".
+ *     foreign           sends a message that no machine sends
+ *     signals           reports whether its thread blocks signals
+ * Reports are lines such as "timer 3", "from 1/7: hello", "died 2/9".
  */
 #ifndef DRIVER_TOY_H
 #define DRIVER_TOY_H
@@ -26,7 +26,7 @@
 
 enum { TOY_LINES = 4096, TOY_LINE = 120 };
 
-/* A driver and what it told; one thread writes, the test's reads. */
+/* A driver and its reports; the driver's thread writes, the test's reads. */
 struct toy_node {
     struct gw__driver *driver;
     unsigned node;
@@ -40,25 +40,25 @@ struct toy_node {
 
 extern const struct gw__machine_kind toy_machine;
 
-/* How `node` is driven by default: over ipc, as incarnation (node, 7). */
+/* The default configuration of `node`: over ipc, as incarnation (node, 7). */
 struct gw__driver_config toy_config(struct toy_node *toy, unsigned node);
 void toy_init(struct toy_node *toy);
 void toy_start(struct toy_node *toy, const struct gw__driver_config *config);
-/* toy_init and toy_start by default. */
+/* toy_init and toy_start with the default configuration. */
 void toy_open(struct toy_node *toy, unsigned node);
 /* Stops it if it runs. */
 void toy_close(struct toy_node *toy);
-/* `a` knows where `b` listens. */
+/* Gives `a` the address of `b`. */
 void toy_know(struct toy_node *a, const struct toy_node *b);
 
 void toy_ask(struct toy_node *toy, const char *orders);
-/* The next line that was told, within seconds, is `line`. */
+/* The next report, within seconds, is `line`. */
 void toy_expect(struct toy_node *toy, const char *line);
-/* Reads on until that line. */
+/* Reads reports up to that line. */
 void toy_await(struct toy_node *toy, const char *line);
-/* Adds a line, as if it had been told. */
+/* Adds a line to the reports. */
 void toy_note(struct toy_node *toy, const char *format, ...) GW_PRINTF(2, 3);
-/* While held, the driver's thread stays in the next line that it tells. */
+/* While held, the driver's thread blocks in its next report. */
 void toy_hold(struct toy_node *toy, bool held);
 
 #endif

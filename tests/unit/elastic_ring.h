@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A ring in the hand: its members as threads of a test, each with an elastic
- * communicator over a real wire, and all-reduces in which node i gives 4^i, so
- * that in base 4 a digit of any value counts how often its node is in it.
+ * A ring under the test's control: its members are threads of the test, each
+ * with an elastic communicator over a real wire. Node i contributes 4^i to the
+ * all-reduces, so in base 4 each digit of a value counts how often its node is
+ * in it.
  */
 #ifndef TESTS_ELASTIC_RING_H
 #define TESTS_ELASTIC_RING_H
@@ -20,15 +21,15 @@ struct elastic_ring {
     unsigned size;
     size_t slice_bytes; /* 0: the wire's own */
     unsigned timeout_ms;
-    struct gw__rules *rules; /* of the links to all members; NULL: none */
+    struct gw__rules *rules; /* of all links; NULL: none */
     unsigned nodes[RING_MOST];
-    uint32_t epochs[RING_MOST]; /* [rank]; equal but where a test lies */
+    uint32_t epochs[RING_MOST]; /* [rank]; equal unless a test falsifies one */
     struct gw_sink *sinks[RING_MOST];
-    _Atomic bool stops[RING_MOST]; /* also what interrupts the wires */
+    _Atomic bool stops[RING_MOST]; /* these also interrupt the wires */
     struct gw_comm *comms[RING_MOST];
 };
 
-/* The wires by number: shm, ipc, tcp. */
+/* Names of the wires by number: shm, ipc, tcp. */
 enum { RING_WIRES = 3 };
 extern const char *const ring_wires[RING_WIRES];
 
@@ -36,10 +37,10 @@ extern const char *const ring_wires[RING_WIRES];
 struct elastic_ring ring_of(const char *wire, unsigned size);
 /* Makes and connects the communicators. */
 void ring_open(struct elastic_ring *ring);
-/* All leave, all at the same time. */
+/* All members leave at the same time. */
 void ring_leave(struct elastic_ring *ring);
 /* Runs `body` for every member on a thread of its own. Check's assertions do
- * not work there: what fails, aborts. */
+ * not work on those threads, so failures abort. */
 typedef void (*ring_body)(struct elastic_ring *ring, unsigned rank,
                           void *context);
 void ring_each(struct elastic_ring *ring, ring_body body, void *context);
@@ -56,35 +57,35 @@ struct share {
     uint64_t sets[RING_CHUNKS_MOST];
     struct gw__program *program;
     struct gw_request *request;
-    enum gw_err err; /* how it ended; GW_PENDING: stopped */
+    enum gw_err err; /* result of the call; GW_PENDING: stopped */
 };
 
-/* `count` values of 4^node as input, and a result of nothing yet; gw_alloc
- * memory when `shared`. */
+/* Fills the input with `count` values of 4^node and the result with a value
+ * that no sum has; memory is from gw_alloc if `shared`. */
 void share_init(struct share *share, const struct elastic_ring *ring,
                 unsigned rank, size_t count, bool shared);
 void share_fini(struct share *share, bool shared);
-/* Takes the plan (copied) and what the member begins with. */
+/* Takes a copy of the plan, and the member's initial contributor sets. */
 void share_plan(struct share *share, const struct elastic_ring *ring,
                 unsigned rank, const struct gw_plan *plan, uint64_t target,
                 const uint64_t *sets);
-/* A clean run: everybody has its input. */
+/* A clean run: every member begins with its input. */
 void share_plan_clean(struct share *shares, const struct elastic_ring *ring);
-/* All members start, and wait until they are done, stopped or fail. */
+/* Starts all members, and waits until they are done, stopped or have failed. */
 void share_run_all(struct share *shares, struct elastic_ring *ring);
-/* One of them. */
+/* Starts one member, and waits for it. */
 void share_run(struct share *share, struct elastic_ring *ring, unsigned rank);
 
 /* The sum of 4^node over a set. */
 int64_t share_digits(uint64_t set);
-/* Asserts that memory is what the sets say: a value of exactly their
- * contributors, and the input as it was. */
+/* Asserts that memory matches the sets: each value contains exactly its
+ * contributors, and the input is unchanged. */
 void share_check(const struct share *share, const struct elastic_ring *ring,
                  unsigned rank, const char *what);
-/* All of them are `want`; chunk -1: of the input. */
+/* All values are `want`; chunk -1: those of the input. */
 void share_expect(const int64_t *values, size_t length, int64_t want,
                   const char *what, unsigned node, int chunk);
-/* What a member reports of it. */
+/* The member's holdings as it reports them. */
 void share_report(const struct share *share, struct gw__holdings *holdings);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The small run that the tests of the sinks emit (rank 0 sends chunk 2 to rank
- * 1), and a page that a sink writes on.
+ * A small run for the tests of the sinks (rank 0 sends chunk 2 to rank 1), and
+ * a page that holds a sink's output.
  */
 #ifndef EVENT_RUN_H
 #define EVENT_RUN_H
@@ -51,7 +51,7 @@ static const struct gw_event loss = {
     .value = 693147181,
 };
 
-/* What a sink writes into a FILE, as a string. */
+/* A sink's output to a FILE, as a string. */
 struct page {
     FILE *file;
     char *text;

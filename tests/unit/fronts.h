@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests of the service machine: two controllers, nodes 20 and 21, and the
- * log between them in the hand. What they tell is proposed; `fronts_commit`
- * appends it and has both apply it.
+ * For tests of the service machine: two controllers, nodes 20 and 21, and a log
+ * between them that the test drives. Commands that a controller reports are
+ * proposed; `fronts_commit` appends them to the log, and both controllers apply
+ * them.
  */
 #ifndef TESTS_FRONTS_H
 #define TESTS_FRONTS_H
@@ -23,7 +24,7 @@ struct fronts {
     struct front front[FRONTS];
     uint64_t now_ns; /* of both */
     uint64_t next_index;
-    unsigned down; /* bits: what is committed does not reach them */
+    unsigned down; /* bits: fronts without committed commands */
 };
 extern struct fronts fronts;
 
@@ -32,17 +33,17 @@ static const uint64_t MS = 1000000;
 void fronts_setup(void);
 void fronts_teardown(void);
 const struct gw__registry *fronts_registry(unsigned front);
-/* Time passes, in steps of the machines' timers. */
+/* Advances the time in steps of the machines' timers. */
 void fronts_wait(uint64_t ns);
-/* The same without any timer: the process did not run. */
+/* Advances the time without any timer, as if the process had not run. */
 void fronts_sleep(uint64_t ns);
 
-/* Both hear who leads: a front, or FRONTS for nobody. Drops what it proposes at
- * once unless `keep`. */
+/* Notifies both of the leader: a front, or FRONTS for none. Drops the leader's
+ * proposals at once unless `keep`. */
 void fronts_lead(unsigned front, bool keep);
-/* Everything that was told, in order; returns how many. */
+/* Commits all proposals in order; returns their number. */
 unsigned fronts_commit(void);
-/* This command, by nobody. */
+/* Appends this command without a proposal by a controller. */
 void fronts_append(const struct gw__command *command);
 void fronts_input(unsigned front, struct gw__input input);
 
@@ -50,7 +51,7 @@ struct gw__process fronts_process(unsigned node, unsigned life);
 /* Request `sequence` of the client of node `node`. */
 void fronts_request(unsigned front, unsigned node, uint64_t sequence,
                     struct gw__command command);
-/* The answer or redirect to it; false: there is none. */
+/* The answer or redirect to the request; false: there is none. */
 bool fronts_reply(unsigned front, unsigned node, struct gw__reply *reply,
                   struct gw__answer *answer);
 void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
@@ -58,8 +59,8 @@ void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
 /* False: there is none for this node. */
 bool fronts_news(unsigned front, unsigned node,
                  struct gw__membership_update *news);
-/* Registers and admits workers 0 .. count-1 to the ring, and forgets the news
- * of it. */
+/* Registers workers 0 .. count-1, admits them to the ring, and drops the
+ * membership updates about it. */
 void fronts_ring_of(unsigned count);
 void fronts_accuse(unsigned by, unsigned node);
 void fronts_report(unsigned node, uint64_t op);

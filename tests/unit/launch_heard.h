@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a supervisor hears from ranks that are real processes, for the tests of
- * launching.
+ * The reports that a supervisor receives from ranks that are real processes,
+ * for the tests of launching.
  */
 #ifndef LAUNCH_HEARD_H
 #define LAUNCH_HEARD_H
@@ -24,10 +24,10 @@ typedef enum gw_err rank_main(struct gw_comm *, struct reporter *, void *,
 /* For `on_report` of a launch whose context is a struct heard. */
 void heard_report(void *context, unsigned rank, const void *data, size_t bytes);
 
-/* What a rank does that is to be ended. */
+/* The main function of a rank that the test must end: it blocks forever. */
 _Noreturn void hang(void);
 
-/* Fails the test if anybody is left to wait for. */
+/* Fails the test if this process still has a child. */
 void expect_no_child(void);
 
 #endif

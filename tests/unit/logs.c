@@ -28,7 +28,8 @@ void logs_free_address(char address[32])
                      0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&in, &bytes), 0);
-    /* It stays open, so that nobody else gets the port while the test runs. */
+    /* The socket stays open, so that no other process gets the port during the
+     * test. */
     snprintf(address, 32, "127.0.0.1:%u", ntohs(in.sin_port));
 }
 
@@ -85,7 +86,7 @@ void logs_path(const struct logs *logs, unsigned i, char path[128])
     snprintf(path, 128, "%s/%u", logs->directory, i);
 }
 
-/* ---- what they tell ---- */
+/* ---- callbacks of a log ---- */
 
 static void on_entry(void *context, uint64_t index, const void *command,
                      size_t bytes)
@@ -117,7 +118,7 @@ static void on_leader(void *context, unsigned leader)
     pthread_mutex_unlock(&one->lock);
 }
 
-/* ---- their lives ---- */
+/* ---- opening and closing ---- */
 
 void logs_open(struct logs *logs, unsigned i)
 {
@@ -159,7 +160,7 @@ void logs_close(struct logs *logs, unsigned i)
     gw__raft_log_close(&logs->logs[i].log);
 }
 
-/* All that are open say the same, and it is open; else count. */
+/* The leader if all open logs agree on it and it is open; else count. */
 static unsigned agreed(struct logs *logs)
 {
     unsigned leader = logs->count;

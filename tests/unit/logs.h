@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests of the controllers' log: up to three of them on loopback, in a
- * directory of their own, and what they have told.
+ * For tests of the controllers' log: up to three logs on loopback, each with
+ * its own directory, and the entries that they have reported.
  */
 #ifndef TESTS_LOGS_H
 #define TESTS_LOGS_H
@@ -16,58 +16,58 @@
 
 enum { LOGS = 3, LOG_ENTRIES = 8192, LOGS_TOKEN = 4712 };
 
-/* What a log has told. */
+/* The reports of a log. */
 struct log_sight {
     unsigned leader; /* an index, or count */
     uint64_t index;  /* of the newest entry */
-    unsigned gaps;   /* entries that did not follow on the one before */
+    unsigned gaps;   /* entries whose index was not the next one */
     unsigned snapshots;
-    unsigned count; /* of entries since it was opened, or the last snapshot */
-    uint64_t numbers[LOG_ENTRIES]; /* in them */
+    unsigned count;                /* since opening or the last snapshot */
+    uint64_t numbers[LOG_ENTRIES]; /* the numbers in the entries */
 };
 
 struct one_log {
     struct gw__raft_log *log;
-    pthread_mutex_t lock; /* of `sight` */
+    pthread_mutex_t lock; /* protects `sight` */
     struct log_sight sight;
 };
 
 struct logs {
     char directory[64];
     unsigned count;
-    bool secured; /* by this key: */
+    bool secured; /* links are encrypted with this key: */
     struct key_file key;
-    struct gw__rules *rules[LOGS]; /* of links to each, by index; or NULL */
-    /* Between opening and running, unless NULL. */
+    struct gw__rules *rules[LOGS]; /* by index: of all links to it; or NULL */
+    /* Called between opening and running, unless NULL. */
     void (*opened)(struct gw__raft_log *log);
     char addresses[LOGS][32];
     struct one_log logs[LOGS];
 };
 
-/* Directory and addresses; `logs` is of static storage. */
+/* Prepares directories and addresses; `logs` must have static storage. */
 void logs_begin(struct logs *logs, unsigned count);
-/* They speak behind a key of their own. */
+/* Creates a key and secures the links with it. */
 void logs_secure(struct logs *logs);
-/* Links have rules: before they are opened, and all of them. */
+/* Gives all links a profile. Call it before the logs are opened. */
 void logs_rule(struct logs *logs);
 void logs_set_links(struct logs *logs, struct gw__rule rule);
-/* Closes what is open, and removes the directory. */
+/* Closes all open logs, and removes the directory. */
 void logs_end(struct logs *logs);
 /* "DIRECTORY/INDEX". */
 void logs_path(const struct logs *logs, unsigned i, char path[128]);
-/* An address of loopback on which nobody listens now. */
+/* A loopback address on which no process listens at the moment. */
 void logs_free_address(char address[32]);
 
 void logs_open(struct logs *logs, unsigned i);
 void logs_close(struct logs *logs, unsigned i);
-/* The one that all others which are open take for the leader, in seconds. */
+/* The leader on which all other open logs agree; waits for seconds at most. */
 unsigned logs_leader(struct logs *logs);
 void logs_propose(struct logs *logs, unsigned i, uint64_t number);
-/* Until log `i` has told entry `index`. */
+/* Waits until log `i` has reported entry `index`. */
 void logs_await(struct logs *logs, unsigned i, uint64_t index);
-/* A copy, valid until the next one. */
+/* A copy of the log's reports, valid until the next call. */
 const struct log_sight *logs_sight(struct logs *logs, unsigned i);
-/* It runs, and has told entry after entry. */
+/* Log `i` runs, and its entries came without gaps. */
 void logs_check(struct logs *logs, unsigned i);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests that drive a machine of lib/cluster by hand: its actions land here.
+ * For tests that drive a machine of lib/cluster by hand: mail receives the
+ * machine's actions.
  */
 #ifndef TESTS_MAIL_H
 #define TESTS_MAIL_H
@@ -12,7 +13,7 @@
 enum { MAIL_MOST = 256, MAIL_BYTES = 16384 };
 
 struct letter {
-    uint32_t to; /* a tell has none */
+    uint32_t to; /* unset for a report */
     size_t bytes;
     uint8_t data[MAIL_BYTES];
 };
@@ -23,14 +24,14 @@ struct mail {
     uint64_t timer_ns; /* of timer 0 */
 };
 
-/* Its actions; valid as long as the mail. */
+/* The machine's actions, which write to `mail`; valid as long as it. */
 struct gw__actions mail_actions(struct mail *mail);
-/* The oldest letter of this kind to this node, which is taken out; NULL: there
- * is none. Valid until the next letter. */
+/* Removes and returns the oldest message of this kind to this node; NULL: there
+ * is none. Valid until the next message. */
 const struct letter *mail_take(struct mail *mail, uint32_t to,
                                enum gw__protocol talk);
-/* The same of a told command; false: nothing was told. Fails the test when it
- * is no command. */
+/* The same for a reported command; false: there is no report. A report that is
+ * not a command fails the test. */
 bool mail_command(struct mail *mail, struct gw__command *command);
 void mail_clear(struct mail *mail);
 

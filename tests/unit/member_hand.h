@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests of the member machine: one that is driven by hand. News goes in,
- * what it sends and tells is kept and looked at. Node 4 is the member; 0 and 1
- * are the controllers, 5 and 6 other members.
+ * For tests of the member machine: a member that the test drives. The test
+ * supplies membership updates, and records the member's messages and reports.
+ * Node 4 is the member, 0 and 1 are controllers, 5 and 6 other members.
  */
 #ifndef TESTS_MEMBER_HAND_H
 #define TESTS_MEMBER_HAND_H
@@ -22,19 +22,19 @@ struct member_sent {
 };
 
 struct member_hand {
-    bool looks;      /* processes can be looked at */
-    unsigned looked; /* nodes, as bits */
+    bool looks;      /* local processes can be inspected */
+    unsigned looked; /* inspected nodes, as bits */
     void *state;
     uint64_t now_ns;
     uint64_t due_ns;                 /* of its own timer */
     uint64_t detector_ns;            /* of the detector's */
-    struct gw__told told[TOLD_MOST]; /* without NEWS */
+    struct gw__told told[TOLD_MOST]; /* reports other than NEWS */
     unsigned told_count;
     struct member_sent sent[SENT_MOST];
     unsigned sent_count;
-    struct gw__membership_update news; /* to be told next */
-    bool crew;  /* a worker that is to stand in no ring */
-    bool drawn; /* its number is one of chance, until it is told */
+    struct gw__membership_update news; /* the next update to deliver */
+    bool crew;                         /* a worker outside the ring */
+    bool drawn; /* its number is random until a controller assigns one */
 };
 extern struct member_hand hand;
 
@@ -45,34 +45,35 @@ void hand_teardown(void);
 void hand_input(enum gw__input_kind kind, uint32_t from, const void *data,
                 size_t bytes);
 void hand_ask(const struct gw__member_request *ask);
-/* The timer fires when it is due, until `ms` have passed. */
+/* Advances the time by `ms`; the timer fires when it is due. */
 void hand_pass(uint64_t ms);
-/* The same, and the detector inside of it knows it. */
+/* The same, with the detector's timer. */
 void hand_pass_watching(uint64_t ms);
 struct gw__id hand_id_of(unsigned node);
 
-/* Forgets what was sent and told so far. */
+/* Forgets all messages and reports so far. */
 void hand_clear(void);
-/* What was told, by kind; NULL: it was not. */
+/* The report of this kind; NULL: there is none. */
 const struct gw__told *hand_told(enum gw__told_kind kind);
-/* The last request of this kind that was sent; false: there was none. */
+/* The last request of this kind that was sent; false: there is none. */
 bool hand_asked(enum gw__command_kind kind, struct gw__command *command);
 /* A controller answers a request that was sent. */
 void hand_answer(const struct gw__command *command, enum gw_err code,
                  const char *text);
 
-/* Controller 0 tells hand.news, as the next of the log or at this index. */
+/* Controller 0 delivers hand.news, with the next log index or with this one. */
 void hand_tell_news(void);
 void hand_tell_news_at(uint64_t index);
 void hand_ring_is(uint64_t epoch, unsigned count, const unsigned *nodes);
 
 void hand_start(enum gw__role role);
-/* In the ring of 4, 5 and 6, in epoch 1, with nothing under way. */
+/* Puts the member into the ring of 4, 5 and 6, in epoch 1, with no op under
+ * way. */
 void hand_in_ring(void);
-/* Node 6 is removed. */
+/* A flush begins: node 6 is removed. */
 void hand_flush_begins(uint64_t epoch);
 void hand_give_report(uint64_t flush_epoch);
-/* A controller passes on the report of a node. */
+/* A controller forwards the report of a node. */
 void hand_reported(uint64_t flush_epoch, unsigned node);
 void hand_is_decided(void);
 

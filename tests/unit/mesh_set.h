@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A set of meshes in one process, for tests of the control messages. All are
- * used from the test's thread, unless a test gives them to threads.
+ * A set of control channels in one process, for tests of the control messages.
+ * Only the test's thread uses them, unless a test hands them to other threads.
  */
 #ifndef MESH_SET_H
 #define MESH_SET_H
@@ -17,27 +17,28 @@ struct mesh_set {
     struct gw__control_channel *meshes[MESH_SET_MAX];
 };
 
-/* What node `node` is opened with, as incarnation (node, 1). */
+/* The configuration of node `node`, as incarnation (node, 1). */
 struct gw__control_channel_config mesh_config(unsigned node,
                                               const char *endpoint);
-/* "ipc://@gw-mesh-<pid>-<tag>" in static memory, of the last 8 calls. */
+/* "ipc://@gw-mesh-<pid>-<tag>" in static memory; the last 8 results are
+ * valid. */
 const char *mesh_name(const char *tag);
 /* Opens it or fails the test. */
 struct gw__control_channel *mesh_open(struct gw__control_channel_config config);
 
-/* Nodes 0 to size - 1, over "ipc" or "tcp", all known to all. */
+/* Nodes 0 to size - 1, over "ipc" or "tcp"; each knows all others. */
 void mesh_set_open(struct mesh_set *set, const char *wire, unsigned size);
 void mesh_set_know(struct mesh_set *set);
 void mesh_set_close(struct mesh_set *set);
 
-/* The next message, which must come within seconds. */
+/* The next message; the test fails if none comes within seconds. */
 struct gw__control_channel_message mesh_await(struct gw__control_channel *mesh);
 /* It must come from `from` and be `text`. */
 void mesh_expect(struct gw__control_channel *mesh, unsigned from,
                  const char *text);
-/* Nothing is there now. */
+/* No message is there now. */
 void mesh_expect_none(struct gw__control_channel *mesh);
-/* Sends a text, which must be taken. */
+/* Sends a text, which must be accepted. */
 void mesh_say(struct gw__control_channel *mesh, unsigned node,
               const char *text);
 

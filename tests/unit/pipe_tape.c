@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * See pipe_tape.h. Stage s of p begins p - s - 1 forward passes before its
- * first backward one, then has one of each in turn. A pass begins when its
- * stage is free and the other stage's pass that it needs is done.
+ * Generated events of a pipeline; see pipe_tape.h. Stage s of p begins with p -
+ * s - 1 forward passes, then alternates between forward and backward ones. A
+ * pass begins when its stage is free and the pass of the other stage on which
+ * it depends is done.
  */
 #include "pipe_tape.h"
 
@@ -13,7 +14,7 @@ enum { NOT_YET = 0 };
 
 struct walk {
     const struct pipe_tape *pipe;
-    /* When they are done; times begin with 1. */
+    /* Completion times; they begin with 1. */
     uint64_t forward_ns[PIPE_TAPE_STAGES][PIPE_TAPE_MICROS];
     uint64_t backward_ns[PIPE_TAPE_STAGES][PIPE_TAPE_MICROS];
     uint64_t free_ns[PIPE_TAPE_STAGES];
@@ -43,17 +44,17 @@ static void add(struct tape *tape, enum gw_event_kind kind, unsigned stage,
     event->chunk = 0;
     event->peer = pass->peer;
     event->bytes = kind == GW_EV_PASS_END ? pass->bytes : 0;
-    tape->now_ns = now_ns - 1000; /* it does not count */
+    tape->now_ns = now_ns - 1000; /* now_ns does not advance here */
 }
 
 static bool wants_forward(const struct walk *w, unsigned s)
 {
-    unsigned ahead = w->pipe->stages - s; /* of its backward passes */
+    unsigned ahead = w->pipe->stages - s; /* of the backward passes */
     return w->forwards[s] < w->pipe->micros &&
            w->forwards[s] - w->backwards[s] < ahead;
 }
 
-/* Runs the stage's next pass if what it needs is done. */
+/* Runs the stage's next pass if the pass on which it depends is done. */
 static bool advance(struct walk *w, unsigned s, struct tape *tape,
                     uint32_t step, uint64_t begin_ns)
 {

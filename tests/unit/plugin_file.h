@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plug-ins that tests compile while they run: a folder with one source and one
- * shared object. Tests run where the sources are, hence -I lib/include.
+ * Plug-ins that tests compile at run time: a folder with one source and one
+ * shared object. Tests run in the source tree, hence -I lib/include.
  */
 #ifndef PLUGIN_FILE_H
 #define PLUGIN_FILE_H
@@ -11,9 +11,9 @@ struct plugin_file {
     char path[64]; /* of the shared object */
 };
 
-/* Compiles this text, or fails the test with what the compiler said. */
+/* Compiles this text; on failure the test fails with the compiler's output. */
 struct plugin_file plugin_file_from_text(const char *text);
-/* Compiles a file of the sources, "labs/plugins/two_level.c". */
+/* Compiles a file of the source tree, such as "labs/plugins/two_level.c". */
 struct plugin_file plugin_file_from_source(const char *source);
 void plugin_file_remove(const struct plugin_file *file);
 

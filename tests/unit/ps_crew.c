@@ -73,7 +73,7 @@ static void take_closing(struct crew *c, const struct gw__round_commit *closing)
         c->given[g].closed = true;
         c->times[work->epoch][work->batch][work->part]++;
         c->applied++;
-        if (closing->apply > 1) { /* a round: in the order of parts */
+        if (closing->apply > 1) { /* a round is in part order */
             ck_assert_int_gt((int)work->part, part);
             part = (int)work->part;
         }
@@ -139,7 +139,7 @@ bool ps_crew_all_done(const struct crew *c)
     return alive > 0 && done == alive;
 }
 
-/* Somebody does something. */
+/* A random worker takes a step: it dies, comes back, finishes or requests. */
 void ps_crew_turn(struct crew *c, unsigned deaths)
 {
     unsigned i = (unsigned)gw_rng_below(&c->rng, CREW);
@@ -158,12 +158,13 @@ void ps_crew_turn(struct crew *c, unsigned deaths)
         hand->number++;
         ps_crew_ask(c, i);
     } else {
-        ps_crew_ask(c, i); /* again: no harm */
+        ps_crew_ask(c, i); /* a repeated request is harmless */
     }
     ps_crew_hear(c);
 }
 
-/* Copies the clock by its bytes now and then: nobody notices. */
+/* Replaces the clock with a saved and loaded copy, which must behave the
+ * same. */
 static void copy(struct crew *c)
 {
     struct gw__clock *other;

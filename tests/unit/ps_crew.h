@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Workers that come, ask a clock for units, finish them, die and come back, by
- * a seed; and what must always hold of its closings: each is of a unit that was
- * granted, no unit closes or is dropped twice, rounds close in the order of
- * parts.
+ * Workers that come, request units from a clock, finish them, die and come
+ * back, by a seed; and the invariants of the clock's commits. Each commit is of
+ * a unit that was granted, no unit is committed or dropped twice, and rounds
+ * are committed in the order of parts.
  */
 #ifndef TESTS_PS_CREW_H
 #define TESTS_PS_CREW_H
@@ -24,18 +24,18 @@ struct crew {
     struct gw_rng rng;
     struct hand hands[CREW];
     uint64_t incarnations;
-    /* What each process worked on, by its number: from what it was granted. */
+    /* The units granted to each process, with their work. */
     struct {
         struct gw__unit unit;
         struct gw_ps_work work;
         bool closed, dropped;
     } given[4096];
     unsigned given_count;
-    uint64_t looked; /* closings up to here */
+    uint64_t looked; /* commits checked so far */
     unsigned times[EPOCHS][BATCHES][CREW];
-    unsigned parts[EPOCHS][BATCHES]; /* that each batch was dealt in */
+    unsigned parts[EPOCHS][BATCHES]; /* the number of parts of each batch */
     uint64_t applied, dropped;
-    uint64_t order; /* of bsp: the newest batch closed, counted through */
+    uint64_t order; /* bsp: the newest committed batch, counted across epochs */
 };
 
 void ps_crew_command(struct crew *c, const struct gw__clock_command *command);
@@ -47,13 +47,13 @@ void ps_crew_hear(struct crew *c);
 bool ps_crew_all_done(const struct crew *c);
 void ps_crew_begin(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                    unsigned workers);
-/* As many parts; 0: as there are workers. */
+/* With that many parts; 0: one per worker. */
 void ps_crew_begin_parts(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                          unsigned workers, unsigned parts);
 /* With a stop rule: the loss of a sample in epoch e is EPOCHS - e. */
 void ps_crew_begin_until(struct crew *c, uint64_t seed, struct gw_ps_mode mode,
                          unsigned workers, double until);
-/* Until all is done; how the clock was then. */
+/* Runs until all work is done, and returns the clock's status. */
 void ps_crew_end_status(struct crew *c, uint64_t seed, unsigned deaths,
                         struct gw_ps_clock_status *status);
 void ps_crew_end(struct crew *c, uint64_t seed, unsigned deaths);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The network and the servers of ps_net.h; ps_net_worker.c has the workers.
- * Mail is kept in a list and delivered when it is due; what is lent is read at
- * that moment, as a post does it.
+ * Messages are kept in a list and delivered when they are due. Lent memory is
+ * read at that moment, as a messenger does it.
  */
 #include "ps_net.h"
 
@@ -15,7 +15,7 @@ struct net_mail {
     uint64_t due_ns, number;
     unsigned from, to;
     bool news;
-    struct gw__message_out letter; /* parts lent, or in `copy` */
+    struct gw__message_out letter; /* its parts are lent, or in `copy` */
     void *copy;
     struct gw__membership_update *what;
 };
@@ -30,7 +30,7 @@ static struct gw__id id_of(unsigned node)
     return (struct gw__id){77, net_incarnation(node)};
 }
 
-/* ---- parcels ---- */
+/* ---- messages ---- */
 
 struct net_parcel {
     struct gw__message_in parcel;
@@ -70,7 +70,7 @@ static struct gw__message_in *make_parcel(unsigned from,
     return &p->parcel;
 }
 
-/* ---- mail ---- */
+/* ---- delivery ---- */
 
 static struct net_mail *new_mail(struct net *net, unsigned from, unsigned to)
 {
@@ -89,7 +89,7 @@ static struct net_mail *new_mail(struct net *net, unsigned from, unsigned to)
     return mail;
 }
 
-/* What is not lent is copied now. */
+/* Copies the parts that are not lent. */
 void net_post(struct net *net, unsigned from,
               const struct gw__message_out *letter)
 {
@@ -353,7 +353,7 @@ static void deliver(struct net *net, struct net_mail *mail)
     gw__server_flush(server, net->now_ns);
 }
 
-/* The next that is due, but what a paused server is to get stays. */
+/* Delivers the next due message, but not to a paused server. */
 static bool deliver_next(struct net *net)
 {
     size_t best = SIZE_MAX;

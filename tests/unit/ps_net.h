@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Some servers of the parameter server, workers of the simplest kind, and a
- * network between them that loses, doubles and reorders, all from one seed. The
- * routes are the real ones (cluster/route.h); who dies and when the news come
- * is the test's.
+ * Some parameter servers, workers of the simplest kind, and a network between
+ * them that loses, duplicates and reorders messages, all from one seed. Routes
+ * come from the real code (cluster/route.h); the test decides which servers die
+ * and when updates arrive.
  *
  * A worker overwrites the values of a push when it is acknowledged, as real
- * ones may: whoever looks at them later gets nonsense.
+ * workers may. A late reader of them gets garbage.
  */
 #ifndef PS_NET_H
 #define PS_NET_H
@@ -30,16 +30,16 @@ struct net_request {
     bool used, done, failed;
     unsigned worker, kind, table;
     uint64_t sequence, floor, clock, closed;
-    uint64_t todo; /* slots */
+    uint64_t todo; /* slots, as bits */
     size_t count;
     uint64_t *keys;
-    float *values; /* pushed, or pulled */
+    float *values; /* pushed or pulled values */
     bool half;
-    void **memory; /* values of each time it was sent: the servers read them
-                      there, and they are nonsense once it is done */
+    void **memory; /* the values of each attempt: the servers read them there,
+                    * and they are overwritten once the request is done */
     unsigned sent;
     uint64_t asked_ns;
-    struct gw__ps_head reply; /* the newest */
+    struct gw__ps_head reply; /* the newest reply */
     char text[200];
     struct gw_ps_work work;
     struct gw__clock_command command;
@@ -57,7 +57,7 @@ struct net {
     unsigned server_count, width;
     struct gw__server *servers[NET_SERVERS];
     struct gw__server_config configs[NET_SERVERS];
-    bool paused[NET_SERVERS], gone[NET_SERVERS]; /* gone: by the routes */
+    bool paused[NET_SERVERS], gone[NET_SERVERS]; /* gone: not in the routes */
     bool alive[NET_WORKERS];
     struct gw__routes routes;
     uint64_t index;
@@ -70,35 +70,35 @@ struct net {
     uint64_t sequences[NET_WORKERS];
     struct net_request requests[NET_PUSHES];
     unsigned request_count;
-    bool signatures; /* requests carry key lists to be kept */
+    bool signatures; /* requests ask servers to keep key lists */
     struct net_saved saved[256];
     unsigned saved_count;
 };
 
-/* On the heap. Slots are placed when it returns. */
+/* On the heap. The slots are placed when it returns. */
 struct net *net_new(uint64_t seed, unsigned servers, unsigned slots,
                     unsigned replicas);
 void net_free(struct net *net);
-/* For one made with 0 servers: adds one that has heard nothing yet; places the
- * slots on those that are there. */
+/* For a network made with 0 servers: adds a server without any update, and
+ * places the slots on the other servers. */
 void net_add_silent(struct net *net);
 void net_place(struct net *net);
-/* A further server, empty; joins with the news. */
+/* A further, empty server; it joins with the next update. */
 void net_add_server(struct net *net);
 unsigned net_table(struct net *net, const char *name, uint32_t width,
                    enum gw_ps_updater updater, uint32_t dense);
-/* To all servers, some time soon. */
+/* Sends the update to all servers; it arrives some time soon. */
 void net_news(struct net *net);
-/* What is under way to that server is lost, news too. */
+/* Drops all messages on their way to that server, updates included. */
 void net_lose_mail(struct net *net, unsigned server);
-void net_kill(struct net *net, unsigned server); /* its process */
+void net_kill(struct net *net, unsigned server); /* kills its process */
 void net_convict(struct net *net, unsigned server);
 void net_end_worker(struct net *net, unsigned worker);
 
-/* Prints what is not done, and where the slots are. */
+/* Prints the open requests, and the places of the slots. */
 void net_explain(const struct net *net);
 void net_run(struct net *net, unsigned ms);
-/* Until no request is under way and no letter either; fails the test after
+/* Runs until no request and no message is under way; fails the test after
  * `ms`. */
 void net_settle(struct net *net, unsigned ms);
 
@@ -106,17 +106,17 @@ void net_settle(struct net *net, unsigned ms);
 unsigned net_push(struct net *net, unsigned worker, unsigned table,
                   const uint64_t *keys, size_t count, const float *values,
                   uint64_t clock);
-/* Outside of units; the values become what was pulled. */
+/* Outside of units; pulls the result into the values. */
 unsigned net_push_pull(struct net *net, unsigned worker, unsigned table,
                        const uint64_t *keys, size_t count, const float *values);
 unsigned net_pull(struct net *net, unsigned worker, unsigned table,
                   const uint64_t *keys, size_t count, uint64_t closed);
 unsigned net_clock(struct net *net, unsigned worker, unsigned group,
                    const struct gw__clock_command *command);
-/* Once more, now: as if the answer had been lost. */
+/* Sends the request again, as if the answer had been lost. */
 void net_repeat(struct net *net, unsigned request);
 bool net_done(const struct net *net, unsigned request);
-/* Runs until it has ended, at most ten seconds. */
+/* Runs until the request has ended, ten seconds at most. */
 struct net_request *net_wait(struct net *net, unsigned request);
 /* Between ps_net.c and ps_net_worker.c. */
 void net_post(struct net *net, unsigned from,
@@ -124,12 +124,14 @@ void net_post(struct net *net, unsigned from,
 void net_on_reply(struct net *net, struct gw__message_in *parcel);
 void net_repeat_requests(struct net *net);
 uint64_t net_incarnation(unsigned node);
-/* A letter as it is, from a worker to a server: takes no part of it over. */
+/* Sends a message from a worker to a server as it is, without lending a
+ * part. */
 void net_send(struct net *net, unsigned worker, unsigned server,
               const struct gw__message_out *letter);
 /* The value of a key in a table of width 1. */
 float net_value(struct net *net, unsigned table, uint64_t key);
-/* Replicas of each slot have the same digest; returns how many were there. */
+/* Checks that all replicas of a slot have the same digest; returns the number
+ * of replicas compared. */
 unsigned net_compare_replicas(struct net *net);
 
 #endif

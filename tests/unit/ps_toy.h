@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests of the worker's machine: servers that keep what they are told in
- * one place, as if all replicas always agreed, behind a network that drops,
- * doubles and reorders, and slots that move from server to server without a
- * word. Time is virtual.
+ * For tests of the worker's machine: servers that keep all values in one place,
+ * as if all replicas always agreed, behind a network that drops, duplicates and
+ * reorders messages, and slots that move between servers without notice. Time
+ * is virtual.
  *
- * It checks whatever a server could see go wrong: a sequence number out of the
- * window, a floor above a push that was not acknowledged yet, a key list that
- * is not the one it was, memory that changed while it was lent.
+ * It checks every error that a server could see: a sequence number outside the
+ * window, a low-water mark above an unacknowledged push, a key list that
+ * changed, memory that changed while it was lent.
  */
 #ifndef TESTS_PS_TOY_H
 #define TESTS_PS_TOY_H
@@ -34,7 +34,7 @@ struct toy_list {
     uint64_t *keys;
 };
 
-/* A copy of what is under way, and where the lent parts lie. */
+/* A copy of a message on its way, and the addresses of its lent parts. */
 struct toy_mail {
     bool used;
     bool from_server; /* a reply */
@@ -50,8 +50,8 @@ struct toy {
     struct gw_rng rng;
     uint64_t now_ns;
     unsigned loss, twice; /* of 100 */
-    bool halves;          /* replies travel as f16 */
-    bool forgetful;       /* key lists are forgotten now and then */
+    bool halves;          /* values in replies are f16 */
+    bool forgetful;       /* key lists are forgotten at random */
     struct gw__routes truth;
     struct gw__worker *worker;
     float *values; /* [key * width + column], of table 0 */
@@ -60,12 +60,12 @@ struct toy {
     unsigned mail_count;
     struct toy_mail mail[TOY_LETTERS];
     uint64_t needed[TOY_SEQUENCES], acked[TOY_SEQUENCES]; /* slots, as bits */
-    uint64_t lent, back;                                  /* letters */
+    uint64_t lent, back;                                  /* messages */
     uint64_t letters, largest, applied, duplicates, bare;
-    bool lied; /* the worker was: its floor means nothing */
+    bool lied; /* the worker had wrong answers: ignore its low-water mark */
     unsigned saves;
-    uint32_t nans;               /* of the last letter */
-    enum gw_err refuse_for_good; /* not GW_OK: all pushes are */
+    uint32_t nans;               /* in the last message */
+    enum gw_err refuse_for_good; /* not GW_OK: refuses all pushes */
 };
 extern struct toy toy;
 
@@ -73,11 +73,11 @@ extern struct toy toy;
 void toy_begin(uint64_t seed, unsigned slots, uint32_t width,
                const struct gw__worker_config *config);
 void toy_end(void);
-/* One thing happens: something arrives, or time passes. */
+/* One step: a message arrives, or time passes. */
 void toy_step(void);
-/* Until the request has ended. */
+/* Runs until the request has ended. */
 enum gw_err toy_wait(uint64_t request);
-/* Some slots have another primary; the worker is not told. */
+/* Moves some slots to another primary without notice to the worker. */
 void toy_move(unsigned slots);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The crew from the test's side: its processes, controller and supervisor; see
+ * The test's side of the crew: its processes, controller and supervisor; see
  * ring_crew.h.
  */
 #include "ring_crew.h"
@@ -102,8 +102,8 @@ static void start_supervisor(struct crew *crew)
 
 /* ---- starting and stopping ---- */
 
-/* For the controller's log: in memory where that can be, since a busy disk may
- * hold it up for seconds. */
+/* For the controller's log: in memory if possible, since a busy disk may block
+ * it for seconds. */
 static void make_directory(struct crew *crew)
 {
     static const char *const places[] = {"/dev/shm", "/tmp"};
@@ -137,7 +137,7 @@ void ring_crew_start(struct crew *crew, const struct crew_plan *plan)
         crew_go(crew, i);
     unsigned stay =
         plan->most && plan->most < plan->members ? plan->most : plan->members;
-    for (unsigned i = 0; i < stay; i++) /* who has a number above is too many */
+    for (unsigned i = 0; i < stay; i++) /* higher numbers exceed the maximum */
         crew_await_state(crew, i, CREW_MEMBER);
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests of the ring: its members as processes, killed and stopped at will,
- * a controller and a supervisor that admits the first members in the test's own
- * process.
+ * For tests of the ring: its members are processes that the test kills and
+ * stops at will; a controller and a supervisor that admits the first members
+ * run in the test's own process.
  *
- * What the members do is an oracle: node i contributes 4^i to every element, so
- * in base 4 each digit of a sum tells how often a node is in it. Each member
- * checks each result against the contributors that it names, and writes them
- * down; the test compares what all have written. One more element carries the
- * test's wish to end: it is summed like the others, so all end at the same op.
+ * The members' calls are an oracle: node i contributes 4^i to every element, so
+ * in base 4 each digit of a sum counts how often a node is in it. Each member
+ * checks each result against the contributors reported with it, and records
+ * both; the test compares all records. One more element carries the test's wish
+ * to end: it is summed like the others, so all members end at the same op.
  */
 #ifndef TESTS_RING_CREW_H
 #define TESTS_RING_CREW_H
@@ -36,17 +36,17 @@ enum crew_state {
     CREW_MEMBER,
     CREW_DONE,
     CREW_LEFT,
-    CREW_GAVE_UP, /* by the plan's bounds; `text` says why */
+    CREW_GAVE_UP, /* because of the plan's bounds; `text` has the reason */
     CREW_FAILED
 };
 
-/* What a member writes down about an op. */
+/* A member's record of an op. */
 struct crew_record {
     uint64_t contributors, digest;
 };
 
-/* One process; in memory that all share. Its node is its number,
- * where the plan does not leave that to the controllers. */
+/* A process, in memory shared by all. Its node is its number, unless the plan
+ * leaves the choice to the controllers. */
 struct crew_seat {
     _Atomic int state;
     _Atomic bool go, leaves;
@@ -54,11 +54,11 @@ struct crew_seat {
     _Atomic uint64_t op;       /* under way */
     _Atomic uint64_t epoch;    /* of the newest result */
     _Atomic uint64_t epoch_ns; /* when its first result came */
-    _Atomic unsigned lives;    /* times it has joined */
+    _Atomic unsigned lives;    /* number of times it has joined */
     uint64_t first_op;         /* of the newest life */
     struct gw_ring_status status;
-    uint64_t events[GW_EVENT_KINDS]; /* told in the newest life */
-    uint64_t told_dead;              /* nodes of whose death it told */
+    uint64_t events[GW_EVENT_KINDS]; /* emitted in the newest life */
+    uint64_t told_dead;              /* nodes that its events reported dead */
     char text[600];
     struct crew_record records[CREW_OPS];
 };
@@ -71,20 +71,20 @@ struct crew_shared {
 struct crew;
 
 struct crew_plan {
-    unsigned members;  /* that the supervisor admits together */
-    unsigned seats;    /* processes; the others join when they are told to */
+    unsigned members;  /* members that the supervisor admits together */
+    unsigned seats;    /* processes; those above `members` join on request */
     const char *wire;  /* NULL: shm */
-    size_t count;      /* elements; 0: another number each op */
-    size_t blob_bytes; /* of the state, beside its head */
+    size_t count;      /* elements; 0: varies by op */
+    size_t blob_bytes; /* size of the state, without its head */
     uint64_t think_us; /* between ops */
-    uint64_t pace_ns;  /* of a chunk */
+    uint64_t pace_ns;  /* of each chunk */
     uint64_t rate;     /* bytes a second from node 0 to node 1; 0: all */
-    bool rejoins;      /* after it was convicted */
-    bool any;          /* those who join later get their number */
+    bool rejoins;      /* after it was declared dead */
+    bool any;          /* controllers number the later joiners */
     unsigned least, most, patience_ms; /* bounds; 0: none */
-    /* In a member, before it joins and before each op; NULL: nothing. */
+    /* Called in a member, before it joins and before each op; NULL: no call. */
     void (*before)(struct crew *crew);
-    /* Instead of all-reduces; NULL: those. */
+    /* Replaces the all-reduces; NULL: all-reduces. */
     enum gw_err (*turn)(struct crew *crew, struct gw_ring *ring,
                         struct gw_error *why);
 };
@@ -104,43 +104,45 @@ struct crew {
     char directory[64];
     struct gw__controller *controller;
     struct gw__session supervisor;
-    /* With the supervisor's lock: its newest ring epoch, and when it came. */
+    /* Under the supervisor's lock: the newest ring epoch, and its arrival
+     * time. */
     uint64_t ring_epoch, news_ns;
     bool admitted;
     /* In a member: */
-    unsigned seat, node; /* the same, unless the controllers chose */
+    unsigned seat, node; /* equal, unless the controllers chose the node */
     struct crew_head *head;
     int64_t *in, *out;
 };
 
-/* Processes first, then controller and supervisor; the first members go. */
+/* Starts processes, then controller and supervisor; the first members join. */
 void ring_crew_start(struct crew *crew, const struct crew_plan *plan);
-/* Everything is torn down, whatever it does. */
+/* Ends all processes, in whatever state they are. */
 void crew_stop(struct crew *crew);
 
 void crew_go(struct crew *crew, unsigned seat);
-/* SIGKILL; waits for its end and lets the supervisor say so. Returns when it
- * was killed. */
+/* Sends SIGKILL, waits for the end, and lets the supervisor report it. Returns
+ * the time of the kill. */
 uint64_t crew_kill(struct crew *crew, unsigned seat);
-/* The supervisor does not look: the members have to notice. */
+/* Without a report by the supervisor: the members have to notice. */
 uint64_t crew_kill_unseen(struct crew *crew, unsigned seat);
-/* It has ended by itself, says the supervisor, if it stands in the ring. */
+/* The supervisor reports that the process has ended by itself, if it is in the
+ * ring. */
 void ring_crew_accuse(struct crew *crew, unsigned seat);
 bool crew_lives(const struct crew *crew, unsigned seat);
 struct crew_seat *crew_seat(const struct crew *crew, unsigned seat);
 
 /* ---- ring_crew_wait.c ---- */
 
-/* Each waits for a condition, 15 s at most, then the test fails. */
+/* Each waits for a condition; the test fails after 15 s. */
 void crew_await_ops(struct crew *crew, unsigned seat, uint64_t ops);
 void crew_await_all(struct crew *crew, uint64_t ops);
 void crew_await_state(struct crew *crew, unsigned seat, enum crew_state state);
 void crew_await_size(struct crew *crew, unsigned members);
-/* All that live have a result of an epoch above this; when the last came. */
+/* Waits until all living members have a result of a later epoch. Returns the
+ * time of the last of them. */
 uint64_t crew_await_epoch(struct crew *crew, uint64_t epoch);
 
-/* All that live end at the same op, and are compared: states are equal, and so
- * is what they have written down. */
+/* All living members end at the same op. Compares their states and records. */
 void ring_crew_end(struct crew *crew);
 
 /* ---- ring_crew_member.c ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Waiting for what the crew does, and comparing what its members have written
- * down; see ring_crew.h.
+ * Waits for states of the crew, and compares the records of its members; see
+ * ring_crew.h.
  */
 #include "ring_crew.h"
 
@@ -13,7 +13,7 @@ static const uint64_t patience_ns = 15000000000;
 
 /* ---- waiting ---- */
 
-/* Where all stand, and what is wrong with the controller if anything is. */
+/* The state of each member, and the error of the controller if there is one. */
 static void tell_all(struct crew *crew, char *text, size_t room)
 {
     struct gw_error why = {0};
@@ -58,7 +58,7 @@ static void wait_more(struct crew *crew, uint64_t begin_ns, const char *what)
     nanosleep(&nap, NULL);
 }
 
-/* Takes too long: no op is done for the whole of that time. */
+/* Fails if no op is done during the whole of that time. */
 void crew_await_ops(struct crew *crew, unsigned seat, uint64_t ops)
 {
     uint64_t begin_ns = gw_now_ns(), before = 0, now;
@@ -118,7 +118,7 @@ uint64_t crew_await_epoch(struct crew *crew, uint64_t epoch)
 
 /* ---- the end ---- */
 
-/* Those who were in both ops have written the same about each. */
+/* Records of an op that both members took part in must be equal. */
 static void compare(const struct crew *crew, unsigned a, unsigned b)
 {
     const struct crew_seat *x = crew_seat(crew, a), *y = crew_seat(crew, b);

@@ -8,7 +8,7 @@
 
 static void take_input(struct world *w, unsigned i, unsigned chunk)
 {
-    /* Values whose sum depends on the order in its last bits. */
+    /* Values whose sum depends on the summation order in its last bits. */
     uint64_t seed = w->nodes[i] * 31 + chunk;
     struct gw_rng rng;
     gw_rng_seed(&rng, seed);
@@ -128,8 +128,8 @@ static void plan(struct world *w)
     ck_assert_msg(err == GW_OK, "%s\n%s", why.text, verdict.history);
 }
 
-/* A survivor keeps what the plan says, which it must hold, or takes its input
- * again. */
+/* A survivor takes its input again, or keeps the partial sum in the plan, which
+ * it must have. */
 static void obey(struct world *w, unsigned rank)
 {
     struct world_member *m = &w->members[w->survivors[rank]];
@@ -158,7 +158,7 @@ void world_lose_asleep(struct world *w, unsigned members, unsigned asleep)
             used = w->members[i].ledger.target;
     }
     decide(w);
-    /* Somebody may have used its result: it stands. */
+    /* A member may have used its result, so the result must not change. */
     ck_assert(!used || (w->decision.fate == GW__FORWARD &&
                         w->decision.contributors == used));
     w->earlier = w->decision.contributors;
@@ -176,7 +176,7 @@ void world_lose(struct world *w, unsigned members)
     world_lose_asleep(w, members, 0);
 }
 
-/* ---- going on ---- */
+/* ---- continuing ---- */
 
 bool world_do_transfer(struct world *w, const struct gw_transfer *x)
 {
@@ -187,8 +187,8 @@ bool world_do_transfer(struct world *w, const struct gw_transfer *x)
     return true;
 }
 
-/* No chunk has two hops in a step that follow each other, so their order does
- * not matter. */
+/* A chunk has no two hops in consecutive steps, so their order does not
+ * matter. */
 void world_do_step(struct world *w, unsigned step)
 {
     const struct gw_plan *p = w->recovery.plan;
@@ -202,7 +202,7 @@ void world_finish(struct world *w, unsigned from_step)
         world_do_step(w, from_step++);
 }
 
-/* What a clean run of `contributors` gives: value[chunk]. */
+/* The result of a clean run of `contributors`: value[chunk]. */
 static void run_clean(const struct world *w, uint64_t contributors,
                       double value[WORLD_MOST])
 {

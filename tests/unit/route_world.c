@@ -35,9 +35,9 @@ static uint64_t in_sync(const struct gw__slot_route *slot)
     return nodes;
 }
 
-/* ---- what always holds ---- */
+/* ---- invariants of every command ---- */
 
-/* NULL, or what is wrong with the form of a slot. */
+/* NULL, or the fault in the form of a slot. */
 static const char *form_fault(const struct route_world *w,
                               const struct gw__slot_route *is)
 {
@@ -62,7 +62,8 @@ static const char *form_fault(const struct route_world *w,
     return NULL;
 }
 
-/* Only what was in sync, or was promoted by the command, holds the slot. */
+/* Only servers that were in sync, or that the command promoted, have the
+ * slot. */
 static const char *step_fault(struct route_world *w,
                               const struct gw__slot_route *was,
                               const struct gw__slot_route *is)
@@ -105,7 +106,7 @@ static void check(struct route_world *w, const struct gw__routes *before)
     ck_assert_msg(!fault, "seed %llu: %s", (unsigned long long)w->seed, fault);
 }
 
-/* ---- what happens ---- */
+/* ---- commands ---- */
 
 void routes_set_servers(struct route_world *w, uint64_t servers)
 {
@@ -173,7 +174,7 @@ void routes_settle(struct route_world *w)
                       (unsigned long long)w->seed);
 }
 
-/* ---- what holds when nothing is under way ---- */
+/* ---- invariants at rest ---- */
 
 unsigned routes_lost(const struct route_world *w)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests of the routes: servers that come, die and drain at random, and what
- * must hold after every command, and when nothing is under way any more.
+ * For tests of the routes: servers that come, die and drain at random, the
+ * invariants after every command, and those at rest.
  */
 #ifndef TESTS_ROUTE_WORLD_H
 #define TESTS_ROUTE_WORLD_H
@@ -17,7 +17,7 @@ struct route_world {
     struct gw__routes routes;
     uint64_t servers, drained;
     unsigned promoted;          /* by the command that is checked, or 255 */
-    unsigned copies, handovers; /* since somebody set them to 0 */
+    unsigned copies, handovers; /* the test may reset them */
     uint64_t touched;           /* slots that were changed */
 };
 
@@ -26,17 +26,17 @@ unsigned count_nodes(uint64_t nodes);
 unsigned routes_draw(struct route_world *w, unsigned bound);
 unsigned routes_draw_node(struct route_world *w, uint64_t nodes);
 
-/* Slots, replicas and servers by the seed; nobody is there yet. */
+/* Slots, replicas and servers by the seed; no server is up yet. */
 struct route_world routes_begin(uint64_t seed);
-/* These are checked for what must always hold. */
+/* These check the invariants of every command. */
 void routes_set_servers(struct route_world *w, uint64_t servers);
 void routes_drain(struct route_world *w, unsigned node);
 void routes_advise(struct route_world *w, const struct gw__advice *advice);
 /* Ends one copy or handover; false: there is none. */
 bool routes_advance(struct route_world *w);
 void routes_settle(struct route_world *w);
-/* Each slot has as many replicas as are wanted, and, without advice, load is
- * even; nobody who drains has anything. */
+/* Each slot has the wanted number of replicas, load is even unless there is
+ * advice, and draining servers have no slot. */
 void routes_check_quiet(const struct route_world *w);
 unsigned routes_lost(const struct route_world *w);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A network of puppets for the tests of lib/sim: machines without a will of
- * their own, that do what a request tells them, and a log of every input that
- * the network delivers.
+ * A network of puppets for the tests of lib/sim: machines that only carry out
+ * requests, and a log of every input that the network delivers.
  */
 #ifndef SIM_PUPPET_H
 #define SIM_PUPPET_H
@@ -11,14 +10,14 @@
 
 #define MS UINT64_C(1000000)
 
-/* What a request asks for, in order. */
+/* The orders of a request. */
 enum puppet_verb {
     PUPPET_SEND,      /* `value` to node `which` */
     PUPPET_TIMER,     /* `which` in `value` ns from now; 0 cancels */
     PUPPET_TIMER_AT,  /* `which` at `value` of its clock */
     PUPPET_PERSIST,   /* `value` under key `which` */
     PUPPET_TELL,      /* `value` */
-    PUPPET_LOAD,      /* which a machine must not do then */
+    PUPPET_LOAD,      /* which a machine must not do at that time */
     PUPPET_SEND_BYTES /* `value` zero bytes to node `which` */
 };
 
@@ -30,8 +29,8 @@ struct puppet_order {
 
 extern const struct gw__machine_kind puppet_kind;
 
-/* One delivered input. At START `value` is what is persisted under key 1, or
- * 0; of a message it is what was sent. */
+/* One delivered input. `value` is the one persisted under key 1, or 0, for
+ * START, and the one sent for a message. */
 struct seen {
     uint64_t time_ns;
     uint64_t clock_ns;
@@ -51,16 +50,16 @@ struct stage {
     struct seen log[SEEN_MOST];
     size_t told_count;
     uint64_t told[SEEN_MOST];
-    unsigned lives[GW__FAULT_KINDS]; /* what befell nodes, how often */
+    unsigned lives[GW__FAULT_KINDS]; /* count of faults by kind */
 };
 
-/* A new network of puppets; the hooks of `options` are overwritten, NULL means
- * messages that take 1 ms and nothing else. */
+/* A new network of puppets. The hooks of `options` are overwritten; NULL:
+ * messages take 1 ms, and there are no other faults. */
 struct stage *stage_new(unsigned nodes, const struct gw__sim_options *options);
 void stage_destroy(struct stage **stage);
 /* Adds a schedule in text form. */
 void stage_faults(struct stage *stage, const char *text);
-/* Requests: one order at a time, at `at_ns`. */
+/* Requests with one order each, at `at_ns`. */
 void stage_order(struct stage *stage, uint64_t at_ns, uint32_t node,
                  enum puppet_verb verb, uint32_t which, uint64_t value);
 void stage_orders(struct stage *stage, uint64_t at_ns, uint32_t node,

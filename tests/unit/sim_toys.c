@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The toys' networks, what must always hold of them, and what must have come
- * about at the end. See sim_toys.h.
+ * The networks of the toys, their invariants, and the progress that they must
+ * have made at the end; see sim_toys.h.
  */
 #include "sim_toys.h"
 
@@ -50,7 +50,7 @@ static void on_tell(void *context, struct gw__sim *sim, uint32_t node,
         check_place(run, sim, node, value);
 }
 
-/* A follower that starts anew knows nothing, and may begin anywhere. */
+/* A restarted follower has no state, and may begin anywhere. */
 static void after_step(void *context, struct gw__sim *sim, uint32_t node,
                        const struct gw__input *input)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See stress.h. What all ranks must agree on is drawn from numbers that they
- * share; what each decides alone from its own. Every so many calls rank 0
- * tells whether there is time left.
+ * Random calls; see stress.h. Decisions that all ranks must agree on are drawn
+ * from a shared seed, private ones from the rank's own. At regular intervals
+ * rank 0 broadcasts whether there is time left.
  */
 #include "stress.h"
 
@@ -38,7 +38,7 @@ struct flight {
     unsigned number;
     struct job job;
     enum placing placing;
-    struct area in, out;  /* `in` only when apart */
+    struct area in, out;  /* `in` is unused in place */
     unsigned char *image; /* of `in` with its guards */
     size_t counts[2][JOB_RANKS_MAX], displs[2][JOB_RANKS_MAX];
     struct gw_request *requests[2];
@@ -165,7 +165,7 @@ static void place_apart(struct runner *r, struct flight *f)
         call->out = NULL;
 }
 
-/* By address: the smaller of input and result is a part of the other. */
+/* In place by address: the smaller of input and result is part of the other. */
 static void place_together(struct runner *r, struct flight *f)
 {
     struct pieces ins, outs;
@@ -197,8 +197,8 @@ static void place_together(struct runner *r, struct flight *f)
         call->out = f->out.first + outs.list[0].begin * elem;
 }
 
-/* What `out` must look like: results in it, nothing else changed; inputs that
- * lie in it and are no result may be anything. */
+/* Checks `out`: it must contain the results, and the rest must be unchanged.
+ * Inputs in it that are not results may have any value. */
 static void check_out(const struct runner *r, const struct flight *f)
 {
     struct pieces ins = {0}, outs;
@@ -252,7 +252,7 @@ static void land(struct runner *r, struct flight *f)
     f->used = false;
 }
 
-/* An error ends the run: all that is under way fails, no input was written. */
+/* An error ends the run: all calls under way fail, and no input was written. */
 static void fail(struct runner *r, enum gw_err err)
 {
     bool kept = true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See stress_job.h. Values are whole numbers that every type holds exactly, and
- * so are their reductions; integer types also get large ones, which wrap.
+ * Random calls and their results; see stress_job.h. Values are whole numbers
+ * that every type holds exactly, and so are their reductions. Integer types
+ * also get large ones, which wrap.
  */
 #include "stress_job.h"
 
@@ -33,8 +34,8 @@ static enum gw_redop draw_op(enum gw_dtype type, struct gw_rng *rng)
     return op;
 }
 
-/* Around the sizes where the library changes its way, of a whole buffer or of
- * a block of it. */
+/* Counts near the sizes at which the library changes its algorithm, for a whole
+ * buffer or for a block of it. */
 static size_t draw_count(const struct job *job, size_t slice_bytes,
                          struct gw_rng *rng)
 {
@@ -102,8 +103,8 @@ static uint64_t mix(uint64_t a, uint64_t b, uint64_t c, uint64_t salt)
     return h ^ h >> 31;
 }
 
-/* Elements of the block that `from` sends to `to`, in a v-variant: for all but
- * alltoallv one of the two does not matter. */
+/* Elements of the block from `from` to `to`, in a v-variant. Only alltoallv
+ * depends on both. */
 static size_t v_count(const struct job *job, unsigned from, unsigned to)
 {
     uint64_t h = mix(from, to, 0, job->salt);
@@ -156,7 +157,7 @@ static void add_blocks(const struct job *job, unsigned rank, bool received,
         add(pieces, displs[b], counts[b], b);
 }
 
-/* The rank's own block, where all lie or alone. */
+/* The rank's own block, within a buffer of all blocks or alone. */
 static void add_own(const struct job *job, unsigned rank, bool among_all,
                     struct pieces *pieces)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A random call and what it must do: the same for all ranks when drawn from the
- * same numbers. Every value is a small function of (rank, block, index), so
- * that each rank fills its own input and checks its own result alone.
+ * A random call and its expected result; all ranks draw the same from the same
+ * seed. Every value is a small function of (rank, block, index), so that each
+ * rank fills its own input and checks its own result alone.
  */
 #ifndef STRESS_JOB_H
 #define STRESS_JOB_H
@@ -16,15 +16,15 @@ enum { JOB_RANKS_MAX = 72 };
 enum placing { APART, IN_PLACE, BY_ADDRESS };
 
 struct job {
-    struct gw_call call; /* but for buffers and counts */
+    struct gw_call call; /* without buffers and counts */
     unsigned ranks;
     uint64_t salt;
-    unsigned shift; /* not 0: no collective, a message to rank + shift */
-    bool v;         /* counts of its own for each block */
+    unsigned shift; /* not 0: a message to rank + shift, not a collective */
+    bool v;         /* each block has its own count */
     enum { PACKED, GAPS, BACKWARDS } layout;
 };
 
-/* A run of elements: where it lies, and which block's values it has. */
+/* A run of elements: its position, and the block of its values. */
 struct piece {
     size_t begin, length;
     unsigned block;
@@ -36,20 +36,20 @@ struct pieces {
     struct piece list[JOB_RANKS_MAX];
 };
 
-/* `slice_bytes` and the wire's thresholds are sizes to try. */
+/* Prefers sizes near `slice_bytes` and the thresholds of the wire. */
 void job_draw(struct job *job, unsigned ranks, size_t slice_bytes,
               struct gw_rng *rng);
 /* May this rank choose `placing`? */
 bool job_allows(const struct job *job, unsigned rank, enum placing placing);
-/* For struct gw_call; displs of packed blocks are NULL there. */
+/* As in struct gw_call; displs of packed blocks are NULL there. */
 void job_counts(const struct job *job, unsigned rank, bool received,
                 size_t *counts, size_t *displs);
-/* What the rank gives, and what it gets, in elements of the buffers. */
+/* The rank's inputs and results, in elements of the buffers. */
 void job_inputs(const struct job *job, unsigned rank, bool in_place,
                 struct pieces *pieces);
 void job_results(const struct job *job, unsigned rank, bool in_place,
                  struct pieces *pieces);
-/* Writes a piece's values of before (or after) the call to `memory`. */
+/* Writes the values of a piece before (or after) the call to `memory`. */
 void job_fill(const struct job *job, unsigned rank, const struct piece *piece,
               bool result, unsigned char *memory);
 void job_describe(const struct job *job, char *text, size_t room);

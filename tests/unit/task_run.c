@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold for every learning task; task_run.h says it.
+ * Properties of every learning task; see task_run.h.
  */
 #include "task_run.h"
 
@@ -108,7 +108,7 @@ struct gw_task_score task_score(struct task_run *run, enum gw_task_set set,
     return score;
 }
 
-/* ---- what must hold ---- */
+/* ---- properties ---- */
 
 void task_expect_near(float is, float wanted, double tolerance)
 {
@@ -139,7 +139,7 @@ static double loss_at(struct task_run *run, float *value, float there)
     return loss;
 }
 
-/* Central differences; rows are f32, so the true distance is used. */
+/* Central differences. The real distance is used, since rows are f32. */
 void task_expect_slopes(struct task_run *run, double scale, double tolerance)
 {
     task_compute(run, true);
@@ -158,7 +158,7 @@ void task_expect_slopes(struct task_run *run, double scale, double tolerance)
         }
 }
 
-/* What one batch in parts pushes, pulled from a table that adds. */
+/* The sum of the pushes of one batch in parts, in tables that add. */
 static void push_all(struct task_run *run, uint64_t batch, unsigned parts,
                      struct gw_local **added, struct gw_unit_sums *sums)
 {
@@ -188,7 +188,7 @@ void task_expect_parts(struct task_run *run, uint64_t batch, unsigned parts)
     struct gw_local *parted, *whole;
     struct gw_unit_sums a, b;
     push_all(run, batch, parts, &parted, &a);
-    push_all(run, batch, 1, &whole, &b); /* the unit stays at the batch */
+    push_all(run, batch, 1, &whole, &b); /* `run->unit` remains at this batch */
     ck_assert_uint_eq(a.rows, b.rows);
     ck_assert_uint_eq(a.samples, b.samples);
     ck_assert_uint_eq(a.right, b.right);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A learning task with one worker and tables in this process, and what must
- * hold for every model: keys ascend, gradients are slopes, parts of a batch add
- * up, and a seed decides everything.
+ * A learning task with one worker and tables in this process, and the
+ * properties of every model: keys ascend, gradients are slopes, parts of a
+ * batch add up, and a seed determines everything.
  */
 #ifndef TASK_RUN_H
 #define TASK_RUN_H
@@ -18,37 +18,37 @@ struct task_run {
     const struct gw_ps_table_config *tables;
     float *rows[GW_TASK_TABLES_MAX], *gradients[GW_TASK_TABLES_MAX];
     struct gw_error why;
-    char path[2][40]; /* files that task_file has made */
+    char path[2][40]; /* files made by task_file */
 };
 
-/* Writes text to a file of its own; its path. */
+/* Writes text to a file of its own; returns the path. */
 const char *task_file(struct task_run *run, int number, const char *text,
                       size_t bytes);
-/* Makes all of it from run->config. */
+/* Makes everything from run->config. */
 void task_begin(struct task_run *run);
-/* Frees what there is, but the files. */
+/* Frees everything except the files. */
 void task_end(struct task_run *run);
-/* The files too. */
+/* As task_end, and removes the files. */
 void task_clean(struct task_run *run);
 
 /* Prepares a unit, and pulls its rows to run->rows. */
 void task_pull(struct task_run *run, const struct gw_unit_place *place);
 struct gw_unit_sums task_compute(struct task_run *run, bool gradients);
-/* Trains epochs [first, end) and returns the score of what it met. */
+/* Trains epochs [first, end) and returns the score over them. */
 struct gw_task_score task_train(struct task_run *run, uint64_t first,
                                 uint64_t end, unsigned parts);
 struct gw_task_score task_score(struct task_run *run, enum gw_task_set set,
                                 uint64_t epochs);
 
-/* Fails unless they are that near. */
+/* Fails unless the values are that close. */
 void task_expect_near(float is, float wanted, double tolerance);
 void task_expect_keys(struct task_run *run);
 /* gradients * scale is the slope of the loss at run->rows. */
 void task_expect_slopes(struct task_run *run, double scale, double tolerance);
 void task_expect_parts(struct task_run *run, uint64_t batch, unsigned parts);
-/* Two runs with run->config give the same bits, and another seed does not. */
+/* Two runs with run->config give the same bits; another seed gives others. */
 void task_expect_seed(struct task_run *run, uint64_t epochs, unsigned parts);
-/* gw_task_new fails so, with a sentence that has `text` in it. */
+/* gw_task_new fails with this code, and `text` is part of the error text. */
 void task_expect_refused(struct task_run *run, enum gw_err code,
                          const char *text);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Actors and a learner apart: the policy lag is what the formula says, whoever
- * is the slower; a bound on it holds; and without correction lag does harm.
- * Actors that are processes learn the same, and count what they send.
+ * Actors and a learner apart. The policy lag matches the formula, whichever
+ * side is slower. A bound on the lag holds, and uncorrected lag harms learning.
+ * Actors in processes learn the same, and count their bytes.
  */
 #include "ranks.h"
 
@@ -32,7 +32,7 @@ static void play(const struct gw_actors_config *config, uint64_t updates,
 }
 
 /* The learner is slow: the queue is full, and with equal times of actors every
- * trajectory is as old as any. */
+ * trajectory has the same lag. */
 START_TEST(a_slow_learner_fills_the_queue)
 {
     static const unsigned cases[][3] = {/* actors, queue, batch */
@@ -60,7 +60,7 @@ START_TEST(a_slow_learner_fills_the_queue)
 }
 END_TEST
 
-/* As the header says, with all kinds of times. */
+/* The formula of the header, with all kinds of times. */
 START_TEST(lag_is_what_there_is_in_flight)
 {
     for (unsigned seed = 1; seed <= 8; seed++) {
@@ -124,8 +124,8 @@ START_TEST(the_seed_decides)
 }
 END_TEST
 
-/* The mean return of the last of 2000 updates; 0 if there are no numbers left.
- */
+/* The mean return of the last of 2000 updates; 0 if the values are not
+ * finite. */
 static double learn(unsigned queue, bool corrected, uint64_t seed)
 {
     struct gw_actors_config config;
@@ -183,7 +183,7 @@ START_TEST(bad_configs_are_refused)
 }
 END_TEST
 
-/* ---- actors that are processes: here, threads ---- */
+/* ---- actors as processes (here: threads) ---- */
 
 enum { ACTORS_MAX = 4 };
 
@@ -248,7 +248,7 @@ static struct group group_of(unsigned actors, unsigned queue, unsigned batch)
     return g;
 }
 
-/* With one actor and no queue nothing depends on time. */
+/* With one actor and no queue the result does not depend on time. */
 START_TEST(processes_learn_what_virtual_actors_learn)
 {
     struct group g = group_of(1, 0, 1);
@@ -262,7 +262,7 @@ START_TEST(processes_learn_what_virtual_actors_learn)
 }
 END_TEST
 
-/* Whatever the machine does meanwhile. */
+/* On a machine with any other load. */
 START_TEST(lag_of_processes_is_what_there_is_in_flight)
 {
     static const unsigned cases[][3] = {{2, 0, 1}, {3, 8, 2}, {4, 4, 1}};
@@ -282,7 +282,7 @@ START_TEST(lag_of_processes_is_what_there_is_in_flight)
 }
 END_TEST
 
-/* A policy for each trajectory, and one that ends the actor. */
+/* One policy per trajectory, and one more that ends the actor. */
 START_TEST(policies_and_trajectories_are_counted)
 {
     struct group g = group_of(2, 2, 1);

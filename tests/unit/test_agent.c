@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cart, the pole and the agent: the first push by hand, gradients against
- * slopes, V-trace against its definition as a sum, and n-step returns.
+ * The cart and pole, and the agent: the first push computed by hand, gradients
+ * against slopes, V-trace against its definition as a sum, and n-step returns.
  */
 #include <learn/agents/agent.h>
 
@@ -62,7 +62,7 @@ static double loss(void)
     return losses.total;
 }
 
-/* Targets and advantages stay what they are while a parameter moves. */
+/* Targets and advantages are constant while a parameter moves. */
 START_TEST(gradients_are_slopes)
 {
     begin(true);
@@ -120,8 +120,8 @@ START_TEST(vtrace_is_its_definition)
 }
 END_TEST
 
-/* Who acts is who learns: r + gamma r + ... + gamma^n V, whether corrected or
- * not; and nothing comes after a failure. */
+/* With the same policy for actor and learner, corrected or not, targets are r +
+ * gamma r + ... + gamma^n V; a failure has no value after it. */
 START_TEST(without_lag_they_are_returns)
 {
     for (int corrected = 0; corrected < 2; corrected++) {
@@ -158,7 +158,7 @@ START_TEST(the_first_push_is_known)
 }
 END_TEST
 
-/* Left and right are alike, and who pushes only one way fails soon. */
+/* Left and right mirror each other, and pushing one way only fails soon. */
 START_TEST(it_is_symmetric_and_falls)
 {
     struct gw__cartpole left = {0}, right = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * All-reduce: every algorithm for every p that it serves verifies, cannot
- * deadlock, sends exactly what its formula says, and ends with the same bits
- * everywhere.
+ * All-reduce: every algorithm, for every p that it supports, verifies, cannot
+ * deadlock, sends exactly the amounts of its formula, and ends with the same
+ * bits on all ranks.
  */
 #include "algo_check.h"
 
@@ -22,7 +22,7 @@ static struct gw_plan *plan_of(const char *name, unsigned p)
     return algo_plan(find(name), &(struct gw_algo_args){.ranks = p});
 }
 
-/* ---- algorithms in which all ranks send alike ---- */
+/* ---- algorithms in which all ranks send the same amounts ---- */
 
 struct spec {
     const char *name;
@@ -136,8 +136,8 @@ START_TEST(reduce_broadcast_counts)
 }
 END_TEST
 
-/* log2 p rounds of n; else two rounds more, and n more for a keeper. n is one
- * chunk. */
+/* log2 p rounds of n; otherwise two rounds more, and n more for a keeper. n is
+ * one chunk. */
 START_TEST(recursive_doubling_counts)
 {
     for (unsigned p = 1; p <= ALL_RANKS; p++) {
@@ -198,8 +198,9 @@ START_TEST(double_tree_counts)
 }
 END_TEST
 
-/* Who receives `+` in a tree is inner there; only the two roots, the first and
- * the last position of an odd p, may be so in both. */
+/* A rank that receives an addition in a tree is an inner node of it. Only
+ * the two roots (first and last position of an odd p) may be inner in both
+ * trees. */
 START_TEST(double_tree_is_complementary)
 {
     for (unsigned p = 2; p <= ALL_RANKS; p++) {
@@ -255,7 +256,7 @@ START_TEST(swing_partners)
 }
 END_TEST
 
-/* A power of two halves: p/2, p/4, ... blocks a message. */
+/* Halves for a power of two: p/2, p/4, ... blocks per message. */
 START_TEST(swing_halves)
 {
     struct gw_plan *plan = plan_of("swing", 32);
@@ -270,7 +271,7 @@ END_TEST
 
 /* ---- hierarchical ---- */
 
-/* What the busiest rank sends to other racks, in chunks. */
+/* The largest number of chunks that a rank sends to other racks. */
 static size_t most_across(const struct gw_plan *plan, unsigned group)
 {
     size_t most = 0;
@@ -285,7 +286,7 @@ static size_t most_across(const struct gw_plan *plan, unsigned group)
     return most;
 }
 
-/* n is p chunks where the group divides p. */
+/* n is p chunks if the group divides p. */
 START_TEST(hierarchical_counts)
 {
     for (unsigned p = 1; p <= ALL_RANKS; p++)
@@ -333,8 +334,8 @@ END_TEST
 
 /* ---- the same bits on all ranks ---- */
 
-/* Steps in lock-step over one double a (rank, chunk); sums of a step in the
- * plan's order. */
+/* Runs the plan in lock-step on one double per (rank, chunk); the sums of a
+ * step follow the plan's order. */
 static void play(const struct gw_plan *plan, double *now, double *before)
 {
     size_t chunks = plan->chunks, bytes = plan->ranks * chunks * sizeof *now;
@@ -372,8 +373,8 @@ static void check_same_bits(const struct gw_algo *algo, unsigned p)
     gw_plan_destroy(&plan);
 }
 
-/* But for one_shot, where each rank adds up by itself and the executor sees to
- * the order. */
+/* Except one_shot, where each rank adds by itself and the executor fixes the
+ * order. */
 START_TEST(same_bits_everywhere)
 {
     size_t count;

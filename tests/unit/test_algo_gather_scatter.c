@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * All-gather and reduce-scatter: every algorithm for every p that it serves
- * verifies, cannot deadlock, and sends exactly what its formula says. Both
- * collectives have a chunk a rank, so p-1 chunks are (p-1)/p n bytes.
+ * All-gather and reduce-scatter: every algorithm, for every p that it supports,
+ * verifies, cannot deadlock, and sends exactly the amounts of its formula. Both
+ * collectives have one chunk per rank, so p-1 chunks are (p-1)/p n bytes.
  */
 #include "algo_check.h"
 
@@ -149,8 +149,8 @@ START_TEST(described)
 }
 END_TEST
 
-/* A power of two: optimal. Any other: two rounds more, the partners of keepers
- * hand in everything and nobody else sends more than p-1 chunks. */
+/* For a power of two: optimal. Otherwise two rounds more: the partners of
+ * keepers send all their chunks, and no other rank sends more than p-1. */
 START_TEST(recursive_halving_folds)
 {
     const struct gw_algo *algo =
@@ -170,7 +170,7 @@ START_TEST(recursive_halving_folds)
 }
 END_TEST
 
-/* Ring and neighbour exchange keep to the neighbours. */
+/* Ring and neighbour exchange send to neighbours only. */
 START_TEST(only_neighbours_talk)
 {
     static const char *const names[] = {"ring", "neighbor"};
@@ -205,7 +205,7 @@ START_TEST(reduce_scatter_ring_of_three)
 }
 END_TEST
 
-/* Far first: step s goes 2^(rounds-1-s) ranks on. */
+/* Farthest first: step s sends to rank + 2^(rounds-1-s). */
 START_TEST(pat_goes_far_first)
 {
     struct gw_algo_args args = {.ranks = 21};
@@ -218,7 +218,7 @@ START_TEST(pat_goes_far_first)
 }
 END_TEST
 
-/* A blocks a message at most, log2 A + P/A - 1 rounds. */
+/* At most A blocks per message, and log2 A + P/A - 1 rounds. */
 START_TEST(pat_aggregates_as_told)
 {
     const struct gw_algo *algo = gw_algo_find(GW_ALLGATHER, "pat");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The algorithms of broadcast, reduce, gather, scatter, all-to-all and barrier,
- * and those of the other collectives by which all data passes rank 0: every one verifies for every p and root, and its rounds, messages and chunks
- * moved are exactly what its formula says. The table `specs` is the
- * specification; p is the number of ranks and k that of segments.
+ * and those of the other collectives that send all data through rank 0. Each
+ * verifies for every p and root, and its rounds, messages and moved chunks are
+ * exactly those of its formula. The table `specs` is the specification; p is
+ * the number of ranks and k that of segments.
  */
 #include <gradwire/plan.h>
 
@@ -71,7 +72,8 @@ static size_t pairs(size_t p, size_t k)
     return p * (p - 1);
 }
 
-/* Each place of a binomial tree lies as deep as it has bits. */
+/* The sum of the depths in a binomial tree; a place's depth is the number of
+ * its one bits. */
 static size_t depths(size_t p, size_t k)
 {
     size_t sum = 0;
@@ -86,8 +88,8 @@ static size_t scatter_ring_rounds(size_t p, size_t k)
     return log2_up(p, k) + p - 1;
 }
 
-/* One message down each edge of the tree; then a part a message, but for those
- * that the tree has brought. */
+/* One message along each edge of the tree; then one message per part, except
+ * the parts that the tree has already delivered. */
 static size_t scatter_ring_messages(size_t p, size_t k)
 {
     return p - 1 + pairs(p, k) - depths(p, k);
@@ -129,7 +131,8 @@ static size_t tree_there_and_back(size_t p, size_t k)
     return depths(p, k) + pairs(p, k);
 }
 
-/* The chunks that the root, or for lack of one rank 0, sends and hears. */
+/* root_sends, root_hears: chunks that the root, or rank 0 where there is no
+ * root, sends and receives. */
 struct spec {
     enum gw_collective collective;
     const char *name;
@@ -185,7 +188,7 @@ struct counts {
 };
 
 /* `latest` has a word for each pair of ranks: the last step, from 1, in which
- * the pair spoke. */
+ * the pair exchanged a message. */
 static void count_step(const struct gw_plan *plan, unsigned step,
                        unsigned *latest, struct counts *counts)
 {

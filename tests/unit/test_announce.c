@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Announcing, with a real process: who attaches finds the run, gets its status
- * and its events and no more; the tool is never held up; and however the tool
- * ends, the run ends with it and leaves its directory.
+ * Announcing, with a real process. A client that attaches finds the run and
+ * gets its status and events, and nothing else. The tool is never blocked; and
+ * however the tool ends, the run ends with it and leaves its directory.
  */
 #include "common/attach.h"
 #include "common/attach/announce.h"
@@ -101,7 +101,7 @@ static const char *text(const json_t *object, const char *name)
     return json_string_value(value);
 }
 
-/* Asks until the pipeline is in this step. */
+/* Requests the status until the pipeline is in this step. */
 static json_t *status_in(struct attach *attach, json_int_t step)
 {
     for (uint64_t until_ns = gw_now_ns() + 10 * SECOND;;) {
@@ -189,7 +189,7 @@ START_TEST(verbs_that_change_something_are_refused)
 }
 END_TEST
 
-/* Events until one of this micro-batch comes, which are counted. */
+/* Reads and counts events until one of this micro-batch comes. */
 static unsigned listen_until(struct attach *attach, unsigned micro)
 {
     struct gw_event event;
@@ -202,7 +202,7 @@ static unsigned listen_until(struct attach *attach, unsigned micro)
     }
 }
 
-/* Sends an event until it is heard: a subscription takes a moment. */
+/* Sends an event until it is received: a subscription takes a moment. */
 static void wait_for_stream(struct attach *attach, enum gw_event_kind kind)
 {
     for (uint64_t until_ns = gw_now_ns() + 10 * SECOND;;) {
@@ -288,7 +288,7 @@ START_TEST(nobody_who_announces_nothing_is_disturbed)
 }
 END_TEST
 
-/* The process that announces; 0: this kernel does not tell. */
+/* The announcing process; 0: the kernel cannot list children. */
 static pid_t process(void)
 {
     char task[64];
@@ -302,8 +302,8 @@ static pid_t process(void)
     return pid;
 }
 
-/* It stands still, or it dies: the tool goes on all the same. What is dropped
- * is counted. */
+/* Whether that process is stopped or dies, the tool goes on. Dropped events are
+ * counted. */
 START_TEST(the_tool_is_never_held_up)
 {
     enum { MANY = 100000 };
@@ -329,7 +329,7 @@ START_TEST(the_tool_is_never_held_up)
 }
 END_TEST
 
-/* Killed: nobody closes anything. */
+/* After SIGKILL no destructor runs. */
 START_TEST(the_run_ends_with_the_tool)
 {
     struct attach *attach;

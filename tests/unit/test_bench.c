@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What bench measures and how it counts: sizes and factors by nccl-tests'
- * definition, the list of cases, and rows that wait for every rank.
+ * The cases, sizes and factors of bench, by the definitions of nccl-tests, and
+ * rows that wait for every rank.
  */
 #include "collrun/bench/bench.h"
 #include "collrun/bench/sizes.h"
@@ -55,8 +55,8 @@ START_TEST(bus_factors)
 }
 END_TEST
 
-/* The size is the real one: it gives back the count, and is at most what was
- * asked for, unless that is less than one element a block. */
+/* The size is that of the rounded count: it gives back the count, and is at
+ * most the requested size, unless that is less than one element per block. */
 START_TEST(sizes_are_rounded_down)
 {
     for (unsigned c = 0; c < GW_BARRIER; c++)
@@ -181,7 +181,7 @@ END_TEST
 
 static char *caught;
 
-/* Lets `body` write to a stdout that is a file; keeps what it wrote. */
+/* Runs `body` with stdout redirected to a file; keeps the output. */
 static void catch_stdout(void (*body)(void))
 {
     char path[] = "/tmp/gw-test-bench-XXXXXX";

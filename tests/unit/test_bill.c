@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a call does, by textbook numbers; prices that are found from times; and
- * figures of some numbers of ranks that serve others.
+ * The cost features of a call, by textbook numbers; coefficients fitted to
+ * measured times; and the coefficients used for other numbers of ranks.
  */
 #include "coll/cost/cost_model.h"
 
@@ -46,7 +46,7 @@ static struct gw__cost_features work_of(enum gw_collective collective,
     return work;
 }
 
-/* Calls in a loop: who waits for nobody has no turn. */
+/* Calls in a loop: a call in which no rank waits for another has no turns. */
 START_TEST(turns_are_what_a_loop_waits_for)
 {
     for (unsigned p = 2; p <= 9; p++) {
@@ -63,14 +63,14 @@ START_TEST(turns_are_what_a_loop_waits_for)
         ck_assert_double_eq(
             work_of(GW_ALLREDUCE, "one_shot", p, 64, false).turns, 1);
     }
-    /* A lent value is waited for; one that rides in the message is not. */
+    /* A lent value makes its sender wait; one inside the message does not. */
     ck_assert_double_ge(work_of(GW_BROADCAST, "binomial", 4, 4096, true).turns,
                         1);
     ck_assert_double_eq(work_of(GW_BROADCAST, "binomial", 4, 8, true).turns, 0);
 }
 END_TEST
 
-/* n floats a rank: both load two and store one. */
+/* n floats per rank: each of the two loads two and stores one. */
 START_TEST(memory_is_counted)
 {
     struct gw__cost_features work =
@@ -86,8 +86,8 @@ START_TEST(memory_is_counted)
 }
 END_TEST
 
-/* n bytes of a root, in passes: it copies its own while the other one loads;
- * in an engine it copies first. */
+/* n bytes of a root, in passes: it copies its own while the other rank loads;
+ * with an engine it copies first. */
 START_TEST(memory_of_a_root_is_counted)
 {
     const double n = 4 << 20;
@@ -100,13 +100,13 @@ START_TEST(memory_of_a_root_is_counted)
     work = work_of(GW_BROADCAST, "binomial", 2, 1 << 20, true);
     ck_assert(!work.passes);
     ck_assert_double_eq(work.moved_bytes, 4 * n);
-    /* All push: each loads its own once and stores it at both. */
+    /* All ranks push: each loads its input once and stores it at both. */
     work = work_of(GW_ALLGATHER, "direct", 2, 1 << 20, true);
     ck_assert_double_eq(work.moved_bytes, 3 * n);
 }
 END_TEST
 
-/* Samples made from known prices, one of ten disturbed: the fit finds what
+/* Samples generated from known coefficients, one of ten disturbed: the fit
  * predicts the others. */
 START_TEST(prices_are_found_in_spite_of_outliers)
 {
@@ -134,7 +134,8 @@ START_TEST(prices_are_found_in_spite_of_outliers)
 }
 END_TEST
 
-/* Figures of 2 and 8 ranks: 4 lie half way, 16 and more are as 8. */
+/* Coefficients of 2 and 8 ranks: those of 4 are half way, and 16 or more ranks
+ * use those of 8. */
 START_TEST(other_numbers_of_ranks_lie_between)
 {
     struct gw_wire_costs costs;
@@ -165,8 +166,7 @@ START_TEST(other_numbers_of_ranks_lie_between)
 }
 END_TEST
 
-/* A file of an older calibration has no prices, and gets none that are not its
- * machine's. */
+/* A file of an older calibration has no coefficients, and gets no defaults. */
 START_TEST(an_old_file_has_no_prices)
 {
     struct gw_wire_costs costs;
@@ -184,7 +184,7 @@ START_TEST(an_old_file_has_no_prices)
 }
 END_TEST
 
-/* The lines of a bill add up to what the choice goes by. */
+/* The lines of a cost breakdown add up to the cost that the choice used. */
 START_TEST(a_bill_adds_up)
 {
     struct gw_wire_costs costs;

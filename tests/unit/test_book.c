@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The book of ops: what is begun, what a flush leaves to be done, and what may
- * be taken in. Whole rings of books run in tests/sim; here each rule stands by
- * itself. Views are written as epoch: nodes, with the op from which a newcomer
- * takes part.
+ * The table of ops: the ops that have begun, the tasks that a flush leaves, and
+ * the results that may be adopted. Whole rings run in tests/sim; here each rule
+ * is tested alone. Views are written as epoch: nodes, with the op from which a
+ * newcomer takes part.
  */
 #include <ring/op_table.h>
 
@@ -85,7 +85,8 @@ static struct gw__decision decision(uint64_t epoch, uint64_t op,
                                  .origin = {0, 1, 2}};
 }
 
-/* The flush that lost node 2: everybody has reported what node 1 has. */
+/* The flush that lost node 2: all survivors have reported the holdings of node
+ * 1. */
 static void resume(const struct gw__decision *decisions, unsigned count)
 {
     static struct gw__report report;
@@ -124,13 +125,13 @@ START_TEST(only_data_of_this_ring_and_of_what_is_begun_comes_in)
 {
     setup_three(1);
     ck_assert(
-        gw__op_table_accepts(&book, 1, 0)); /* others may still be at it */
+        gw__op_table_accepts(&book, 1, 0)); /* others may still be in it */
     ck_assert(!gw__op_table_accepts(&book, 1, 1));
     gw__op_table_begin(&book);
     ck_assert(gw__op_table_accepts(&book, 1, 1));
     ck_assert(!gw__op_table_accepts(&book, 0, 1));
     ck_assert(!gw__op_table_accepts(&book, 2, 1));
-    book.any_epoch = true; /* as only a simulation has it */
+    book.any_epoch = true; /* only a simulation sets it */
     ck_assert(gw__op_table_accepts(&book, 0, 1));
     gw__op_table_init(&book, 0, 1);
     ck_assert(!book.any_epoch);
@@ -163,7 +164,8 @@ START_TEST(a_report_has_the_newest_result_and_the_op_under_way)
 }
 END_TEST
 
-/* Its floor would say that all have completed the op before its first. */
+/* Otherwise its report would claim that all have completed the op before its
+ * first. */
 START_TEST(a_joiner_reports_nothing_until_it_has_begun)
 {
     struct gw__report report;
@@ -185,8 +187,7 @@ START_TEST(an_op_without_the_newcomer_is_finished_first)
 {
     setup_three(5);
     struct gw__view wider = with(view_of(2, 3), 9, 6);
-    ck_assert(
-        !gw__op_table_may_adopt(&book, &wider)); /* op 5 is in the old view */
+    ck_assert(!gw__op_table_may_adopt(&book, &wider)); /* op 5: old view */
     gw__op_table_begin(&book);
     ck_assert(!gw__op_table_may_adopt(&book, &wider));
     gw__op_table_done(&book, 5);
@@ -197,8 +198,8 @@ START_TEST(an_op_without_the_newcomer_is_finished_first)
 }
 END_TEST
 
-/* From op 6 on: op 5 is finished in the old order, and all have in op 6 the
- * places that they had. */
+/* The new order applies from op 6: op 5 is finished in the old order, and in op
+ * 6 members change ranks but keep their places in the input. */
 START_TEST(a_new_order_moves_ranks_and_no_places)
 {
     static const struct gw__order backwards = {3, {2, 1, 0}};
@@ -246,7 +247,7 @@ START_TEST(joiners_are_admitted_once_an_op_of_this_view_is_complete)
     ck_assert(!gw__op_table_may_admit(&book)); /* no boundary */
     const struct gw__decision one = decision(2, 1, GW__EXCLUDE, 3);
     resume(&one, 1);
-    gw__op_table_done(&book, 1); /* as decided: who knows who has met? */
+    gw__op_table_done(&book, 1); /* decided: another member may not know */
     ck_assert(!gw__op_table_may_admit(&book));
     gw__op_table_begin(&book);
     gw__op_table_done(&book, 2);
@@ -290,7 +291,7 @@ START_TEST(who_had_not_begun_begins_as_decided)
     gw__op_table_begin(&book);
     struct gw__task t = task();
     ck_assert(t.recovers);
-    ck_assert_uint_eq(t.plan.chunks, 3); /* though they are two by now */
+    ck_assert_uint_eq(t.plan.chunks, 3); /* although two members are left */
     ck_assert_uint_eq(t.plan.target, 3);
     ck_assert_uint_eq(gw__op_table_origin(&book, 5, origin), 3);
     ck_assert_uint_eq(origin[2], 2);
@@ -314,7 +315,7 @@ START_TEST(holdings_of_another_number_of_chunks_are_none)
     setup_three(5);
     gw__op_table_begin(&book);
     struct gw__decision wider = decision(2, 5, GW__EXCLUDE, 3);
-    wider.origin_count = 4; /* somebody had been admitted to it */
+    wider.origin_count = 4; /* a fourth member had been admitted */
     wider.origin[3] = 9;
     resume(&wider, 1);
     struct gw__task t = task();
@@ -332,7 +333,7 @@ START_TEST(a_joiner_has_no_part_in_what_was_before_it)
                                         decision(3, 6, GW__EXCLUDE, 0x203)};
     struct gw__view view = without(with(view_of(2, 3), 9, 6), 3, 2);
     gw__op_table_init(&book, 9, 6);
-    gw__op_table_freeze(&book); /* a flush is the first that it hears of */
+    gw__op_table_freeze(&book); /* its first sign of the new view */
     gw__op_table_resume(&book, &view, two, 2, none);
     ck_assert(!has_task());
     gw__op_table_begin(&book);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The circulant graph and its broadcast schedule. That the schedule is right
- * does not show in its code, so it is run here, for every p up to 256 and some
- * beyond: nobody sends what it has not, and after k - 1 + ceil(log2 p) rounds
- * each has heard each of the k blocks once.
+ * The circulant graph and its broadcast schedule. The code does not show that
+ * the schedule is correct, so the test runs it for every p up to 256 and some
+ * larger ones: no rank sends a block before it has it, and after k - 1 +
+ * ceil(log2 p) rounds each rank has received each of the k blocks once.
  */
 #include "plan/algo/circulant_schedule.h"
 
@@ -26,10 +26,10 @@ START_TEST(skips_halve_rounding_up)
 }
 END_TEST
 
-/* The blocks that each rank has, a bit a block. */
+/* The blocks that each rank has, one bit per block. */
 static uint64_t has[GW_RANKS_MAX], had[GW_RANKS_MAX];
 
-/* Asserting is slow: only what is wrong comes to it. */
+/* Check's assertions are slow, so only failures call Check. */
 static void check_hop(const struct gw_algo_args *args, unsigned round,
                       unsigned place, const struct gw__hop *hop)
 {
@@ -86,7 +86,7 @@ START_TEST(takes_the_fewest_rounds)
 }
 END_TEST
 
-/* Place 1 hears from the root at once; the root itself hears nothing. */
+/* Place 1 receives from the root at once; the root receives nothing. */
 START_TEST(counts_places_from_the_root)
 {
     struct gw_algo_args args = {.ranks = 5, .root = 3, .segments = 1};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a joiner's copy is worth (ring/state_validity.h): with elders, without them, and
- * after decisions. Nodes 0 and 1 are the elders; 2, 3 and 4 are admitted
- * together, from op 7 on.
+ * Validity of a joiner's copy of the state (ring/state_validity.h): with
+ * initial members, without them, and after decisions. Nodes 0 and 1 are the
+ * initial members; 2, 3 and 4 are admitted together, from op 7 on.
  */
 #include <ring/state_validity.h>
 
@@ -49,7 +49,7 @@ START_TEST(a_first_member_has_the_state)
                      GW__STATE_VALIDITY_STANDS);
     ck_assert_int_eq(gw__state_validity_worth(&initial, &view, life(0)),
                      GW__STATE_VALIDITY_STANDS);
-    /* What was copied from a ring that is no more is of no use in the next. */
+    /* A copy from a ring that has ended is useless in the next ring. */
     ck_assert_int_eq(gw__state_validity_worth(&old, &view, life(0)),
                      GW__STATE_VALIDITY_LOST);
 }
@@ -70,7 +70,8 @@ START_TEST(all_elders_must_have_the_same)
     ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
                      GW__STATE_VALIDITY_STANDS);
     ck_assert(!gw__state_validity_heard(&claim, 1, FROM, 5));
-    /* One op behind nobody needs to be asked, nor without a place in it. */
+    /* A copy that is one op old does not need confirmation, and a node without
+     * a place in the ring has none to ask. */
     claim = copied(FROM - 1);
     ck_assert_uint_eq(gw__state_validity_asks(&claim, &view, life(2)), 0);
     ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
@@ -81,7 +82,8 @@ START_TEST(all_elders_must_have_the_same)
 }
 END_TEST
 
-/* The elders die while node 2 has a copy, and 3 has one that lacks an op. */
+/* The initial members die. Node 2 has a copy, and 3 has one that lacks an
+ * op. */
 START_TEST(what_elders_leave_behind_stands)
 {
     const struct gw__view view = ring_of(0x1c, EPOCH + 2);
@@ -108,7 +110,8 @@ START_TEST(when_nobody_has_it_the_state_is_lost)
     gw__state_validity_heard_nothing(&claim, 4, EPOCH + 2);
     ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
                      GW__STATE_VALIDITY_LOST);
-    /* In the next ring it is asked again: 3 may have it from 4, who died. */
+    /* In the next ring it asks again: node 3 may have a copy from the dead node
+     * 4. */
     view = ring_of(0xc, EPOCH + 3);
     ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
                      GW__STATE_VALIDITY_WAITS);
@@ -118,15 +121,14 @@ START_TEST(when_nobody_has_it_the_state_is_lost)
     gw__state_validity_heard_nothing(&claim, 3, EPOCH + 3);
     ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
                      GW__STATE_VALIDITY_LOST);
-    /* Alone nobody has to be asked. */
+    /* A node alone in its ring has no other to ask. */
     view = ring_of(4, EPOCH + 4);
     ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
                      GW__STATE_VALIDITY_LOST);
 }
 END_TEST
 
-/* Node 2 died alone in its ring and comes back, before it has heard whether
- * another has begun. */
+/* Node 2 died alone in its ring and returns before it knows of another ring. */
 START_TEST(the_place_of_an_earlier_life_is_not_ours)
 {
     const struct gw__view view = ring_of(4, EPOCH);
@@ -141,7 +143,7 @@ START_TEST(the_place_of_an_earlier_life_is_not_ours)
 }
 END_TEST
 
-/* Node 0 had completed op 6 and gave the state, when it died; node 1 did that
+/* Node 0 had completed op 6 and served the state when it died. Node 1 did that
  * op without it, and died, too. */
 START_TEST(what_was_decided_otherwise_is_void)
 {

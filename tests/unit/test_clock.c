@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock of a process whose rate is changed: it never falls nor jumps, runs
- * as it was told, and who waits for a moment of it waits as long as that takes.
+ * The clock of a process whose rate changes: it never goes back or jumps, and
+ * runs at the given rate; a wait for a time on this clock takes as long as the
+ * clock does.
  */
 #include <base/clock.h>
 
@@ -25,8 +26,8 @@ static void nap_ms(unsigned ms)
     nanosleep(&time, NULL);
 }
 
-/* Both clocks are read with others between: the bounds hold whatever happens
- * there. */
+/* The two clocks are read in turn, so the bounds hold even if the thread is
+ * preempted between the reads. */
 static void runs_at(double rate)
 {
     uint64_t real_before = real_ns(), before = gw_now_ns(),
@@ -79,7 +80,7 @@ END_TEST
 START_TEST(a_wait_is_as_long_as_the_clock_needs)
 {
     struct timespec at = gw__clock_until(12345678901ULL);
-    ck_assert_int_eq(at.tv_sec, 12); /* as it is told while the rate is 1 */
+    ck_assert_int_eq(at.tv_sec, 12); /* unchanged while the rate is 1 */
     ck_assert_int_eq(at.tv_nsec, 345678901);
     gw__clock_set_rate(0.5);
     uint64_t real = real_ns();

@@ -2,8 +2,8 @@
  *
  * Every collective, by every algorithm, over every wire, against a scalar
  * reference: the specification of lib/coll. Ranks are threads. Slices are tiny,
- * so that chunks of a few hundred elements already travel in several; counts
- * on the wire must equal the price of the plan.
+ * so that a chunk of a few hundred elements already has several. Counters must
+ * equal the price of the plan.
  */
 #include "elements.h"
 #include "ranks.h"
@@ -19,7 +19,7 @@
 
 enum { SLICE = 256 };
 
-/* One call, as all ranks make it. */
+/* One call, the same on all ranks. */
 struct job {
     struct gw_call call;
     bool in_place, shared; /* shared: buffers from gw_alloc */
@@ -78,7 +78,7 @@ static size_t own_block(const struct job *job, unsigned rank)
     return c == GW_GATHER || c == GW_ALLGATHER ? rank * job->call.count : 0;
 }
 
-/* Where the result begins in `out`, how long it is, and what it must be. */
+/* The offset of the result in `out`, its length, and its expected values. */
 static size_t result_elems(const struct job *job, unsigned ranks, unsigned rank)
 {
     bool root = rank == job->call.root;
@@ -186,7 +186,7 @@ static void check_counters(const struct gw_comm *comm, const struct job *job)
             counted.bytes_sent != bytes[q])
             give_up(comm, job, "counters differ from the price of the plan");
     }
-    /* What was received is measured where what was sent is not. */
+    /* A receiver counts as its own what the senders' prices predict for it. */
     for (unsigned q = 0; q < p; q++) {
         struct gw_counters counted;
         gw_comm_counters(comm, q, &counted);
@@ -252,7 +252,7 @@ static void run_job(struct gw_comm *comm, const struct job *job)
     free_buffer(job->shared, out);
 }
 
-/* Every algorithm with one shape; types and reductions take turns. */
+/* Every algorithm with one shape; types and reductions rotate. */
 static void sweep(struct gw_comm *comm, void *context)
 {
     static const size_t counts[] = {0, 1, 5, 64, 333, 1500, 5000};
@@ -282,8 +282,8 @@ static void sweep(struct gw_comm *comm, void *context)
     }
 }
 
-/* The wires of messages do the same for every number of ranks, so that a few
- * are enough; SLOW tries all. */
+/* The message wires behave the same for every number of ranks, so a few are
+ * enough; SLOW tries all. */
 static const struct wire_case {
     const char *wire;
     bool no_windows;
@@ -343,7 +343,7 @@ START_TEST(every_type_and_reduction_is_right)
 }
 END_TEST
 
-/* Large enough for the default slices, and for memory passes. */
+/* Large enough for the default slices and for passes over memory. */
 static void large(struct gw_comm *comm, void *context)
 {
     (void)context;
@@ -367,7 +367,7 @@ START_TEST(large_calls_are_right)
 }
 END_TEST
 
-/* A suite for each wire, so that they run side by side. */
+/* A suite for each wire, so that the wires are tested in parallel. */
 static Suite *suite_of(int wire, const char *name)
 {
     Suite *suite = suite_create(name);

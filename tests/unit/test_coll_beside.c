@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Communicators beside each other: ranks that wait crosswise on two of them get
- * on, one's error is the other's, and either can go first.
+ * Communicators that make progress together: ranks that wait crosswise on two
+ * of them make progress, an error of one is an error of the other, and they can
+ * be destroyed in either order.
  */
 #include "coll/comm.h"
 #include "edge.h"
@@ -13,12 +14,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Far more than a link takes at once. */
+/* Far more than a link buffers. */
 enum { LARGE = 24 << 20, TIMEOUT_MS = 4000 };
 
-/* With a key, over tcp, large slices move only while their rank is asked. Over
- * loopback the kernel would take megabytes at once, over a network it does not:
- * here it takes little. */
+/* With a key, over tcp, large slices move only during calls of their rank. A
+ * loopback socket would buffer megabytes, a network does not; hence the small
+ * buffer. */
 static void take_little(struct gw_comm *comm)
 {
     const struct gw__zmq *zmq = gw__zmq_of(comm->wire);
@@ -34,8 +35,8 @@ static void take_little(struct gw_comm *comm)
     }
 }
 
-/* Rank 0 waits in a barrier of A, while most of its message on B is still to
- * be pushed. Rank 1 comes to that barrier when it has the message. */
+/* Rank 0 waits in a barrier of A while most of its message on B is not yet
+ * sent. Rank 1 enters that barrier when it has the message. */
 static void wait_crosswise(struct gw_comm *comm, struct gw_comm *other)
 {
     struct gw_request *request;
@@ -62,7 +63,7 @@ static void cross(struct gw_comm *comm, void *context)
     if (context)
         take_little(other);
     MUST(gw_comm_progress_with(comm, other) == GW_OK);
-    MUST(gw_comm_progress_with(other, comm) == GW_OK); /* they are already */
+    MUST(gw_comm_progress_with(other, comm) == GW_OK); /* already together */
     for (unsigned round = 0; round < 2; round++)
         wait_crosswise(comm, other);
     gw_comm_destroy(&other);
@@ -90,7 +91,7 @@ START_TEST(with_a_key_they_get_on_as_well)
 }
 END_TEST
 
-/* Nobody waits, all look now and then. */
+/* No rank waits; all poll from time to time. */
 static void look(struct gw_comm *comm, void *context)
 {
     struct gw_request *request;
@@ -124,7 +125,7 @@ START_TEST(looking_is_enough)
 }
 END_TEST
 
-/* The parent and the child of a split, the child's peers being others. */
+/* The parent and the child of a split; the child has other peers. */
 static void meet(struct gw_comm *comm, void *context)
 {
     enum { ROUNDS = 50 };
@@ -142,7 +143,7 @@ static void meet(struct gw_comm *comm, void *context)
                                .out = &both,
                                .count = 1,
                                .type = GW_I32};
-        /* Odd ranks take the two in the other order. */
+        /* Odd ranks use the two in the other order. */
         if (rank % 2) {
             MUST(gw_allreduce(comm, &mine, &all, 1, GW_I32, GW_SUM) == GW_OK);
             MUST(gw_run(half, &call) == GW_OK);

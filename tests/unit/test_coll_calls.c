@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls beside the plain ones: v-variants, point to point, several at once,
- * sub-communicators, calls that a communicator must refuse.
+ * Calls other than the plain ones: v-variants, point to point, several at once,
+ * sub-communicators, and calls that a communicator must refuse.
  */
 #include "must.h"
 #include "ranks.h"
@@ -165,7 +165,7 @@ static void sum_of_ranks(struct gw_comm *comm, uint32_t mine, uint32_t want)
     MUST(sum == want);
 }
 
-/* Even and odd ranks; order by falling key; one rank in none. */
+/* Even and odd ranks, in the order of falling keys; one rank is in neither. */
 static void split(struct gw_comm *comm, void *context)
 {
     (void)context;

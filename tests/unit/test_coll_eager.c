@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls that come again and again, which take a shorter way than their
- * first: the same results and counts whatever came in between, more kinds of
- * calls than are kept, ranks that are late, buffers that must be refused, and
- * ranks that never wait and call different things.
+ * Repeated calls, which take a shorter path than the first of their kind: the
+ * same results and counts whatever calls came between, more kinds of calls than
+ * a communicator keeps, late ranks, buffers that must be refused, and ranks
+ * that never wait and make different calls.
  */
 #include "kinds.h"
 #include "must.h"
@@ -40,7 +40,7 @@ struct buffers {
     int32_t in[RANKS * COUNT_MAX], out[RANKS * COUNT_MAX];
 };
 
-/* Each time with other buffers, or the same; sometimes a rank comes late. */
+/* Buffers are new or reused at random; sometimes a rank comes late. */
 static void mixed(struct gw_comm *comm, void *context)
 {
     const uint64_t seed = *(const uint64_t *)context;
@@ -73,8 +73,8 @@ START_TEST(any_order_of_kinds_gives_the_same_results)
 }
 END_TEST
 
-/* What the first call of a kind moves, each of the others moves too. The first
- * counts what its passes load and store, the others what their strokes do. */
+/* Later calls of a kind count the same as the first. The first counts the loads
+ * and stores of its passes, the others those of their prepared steps. */
 static void counted(struct gw_comm *comm, void *context)
 {
     (void)context;
@@ -106,7 +106,7 @@ START_TEST(every_call_counts_what_the_first_counted)
 }
 END_TEST
 
-/* A kind that is known, with buffers that are not sound. */
+/* A known kind of call with invalid buffers. */
 static void overlapping(struct gw_comm *comm, void *context)
 {
     (void)context;
@@ -124,7 +124,7 @@ START_TEST(buffers_are_looked_at_each_time)
 }
 END_TEST
 
-/* The root of a broadcast and the leaf of a gather read nobody. */
+/* The root of a broadcast and the leaf of a gather wait for no data. */
 static void crosswise(struct gw_comm *comm, void *context)
 {
     (void)context;

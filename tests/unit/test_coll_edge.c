@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where calls meet the edges of what holds them up: more buffers than a rank
- * keeps mapped, results on top of inputs that peers still read, counts that
- * nobody can have meant, more ranks than a kernel takes. Each was a wrong
- * result, a crash or a refusal once, or would be one.
+ * Calls at the limits of their resources: more buffers than a rank keeps
+ * mapped, results on top of inputs that peers still read, absurd counts, more
+ * ranks than a kernel takes. Each of these has caused a wrong result, a crash
+ * or a refusal, or could.
  */
 #include "edge.h"
 
@@ -21,8 +21,8 @@
 
 /* ---- memory ---- */
 
-/* One input and ever new results of the same size: the input's mapping is the
- * oldest when the mapping of a result needs its room. */
+/* One input and always new results of the same size: the input's mapping is the
+ * oldest when a result's mapping needs its room. */
 static void many_buffers(struct gw_comm *comm, void *context)
 {
     (void)context;
@@ -74,7 +74,7 @@ START_TEST(freed_memory_is_given_back_though_it_is_mapped)
 }
 END_TEST
 
-/* A descriptor that has come again as something else. */
+/* A descriptor number that was reused for another file. */
 START_TEST(another_file_is_not_mapped)
 {
     struct gw__region region;
@@ -94,8 +94,8 @@ END_TEST
 
 static _Atomic unsigned entered;
 
-/* All enter; then the last rank goes on only when the others have stored what
- * they may. */
+/* All ranks enter. The last rank continues only after the others had time to
+ * store. */
 static void late_reader(struct gw_comm *comm, void *context)
 {
     enum { N = 3000 };
@@ -146,7 +146,7 @@ END_TEST
 
 /* ---- counts ---- */
 
-/* Displacements are part of a v-call: peers reckon with them. */
+/* Displacements are part of a v-call: peers use them. */
 static void with_displs(struct gw_comm *comm, void *context)
 {
     static const size_t counts[3] = {2, 2, 2}, packed[3] = {0, 2, 4},

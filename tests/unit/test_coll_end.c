@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls that do not end well: ranks that close, give up, come late or go on
- * when all is over. Nobody waits for them for long, what they left is not
- * summed, and memory that was given back to its user is not written any more.
+ * Calls that do not end well: ranks that close, give up, come late or continue
+ * after the end. No rank waits long for them, their data is not summed, and
+ * memory that was returned to its user is not written again.
  */
 #include "edge.h"
 
@@ -47,7 +47,7 @@ START_TEST(a_rank_that_has_closed_is_named)
 }
 END_TEST
 
-/* Nobody will take what was sent to a rank that has closed. */
+/* The receiver has closed and never receives the message. */
 static void sends_to_nobody(struct gw_comm *comm, void *context)
 {
     (void)context;
@@ -69,8 +69,8 @@ START_TEST(a_send_to_a_rank_that_closes_ends)
 }
 END_TEST
 
-/* Rank 0 begins, and closes without an end. What ipc and tcp had taken over by
- * then may be enough. */
+/* Rank 0 begins, and closes before the end. The data that ipc and tcp had
+ * already taken over may suffice. */
 static void one_abandons(struct gw_comm *comm, void *context)
 {
     enum { N = 5000 };
@@ -117,8 +117,8 @@ END_TEST
 
 /* ---- time ---- */
 
-/* The root comes when the others have given up and use their inputs for other
- * things: it must not sum those up. */
+/* The root comes after the others have given up and reused their inputs: it
+ * must not sum those. */
 static void root_is_late(struct gw_comm *comm, void *context)
 {
     (void)context;
@@ -146,12 +146,12 @@ static void root_is_late(struct gw_comm *comm, void *context)
 
 START_TEST(memory_that_was_given_up_is_not_summed)
 {
-    on_wire(_i, 3, 100, root_is_late, NULL); /* others hand copies over */
+    on_wire(_i, 3, 100, root_is_late, NULL); /* shm only: others copy */
 }
 END_TEST
 
-/* Rank 1 has seen rank 0 enter, and goes on when rank 0 has long given up: it
- * must not store into memory that is not rank 0's result any more. */
+/* Rank 1 has seen rank 0 enter, and continues long after rank 0 has given up.
+ * It must not store into memory that is not rank 0's result any more. */
 static void one_is_slow(struct gw_comm *comm, void *context)
 {
     (void)context;
@@ -187,7 +187,7 @@ START_TEST(memory_that_was_given_up_is_not_written)
 }
 END_TEST
 
-/* Time that ranks spend between start and wait is no time without progress. */
+/* Time between start and wait does not count towards the timeout. */
 static void away_for_long(struct gw_comm *comm, void *context)
 {
     enum { N = 20000 };

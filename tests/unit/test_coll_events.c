@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What communicators tell of calls that do not go well: each that began also
- * ends, with the code of its error, and whoever waits for long says for whom.
- * In a ring members are named by their nodes, and ops by the ring's numbers.
+ * The events of calls that go wrong. Each call that began also ends, with its
+ * error code, and a long wait names the awaited peer. In a ring, members are
+ * named by their nodes, and ops by the ring's numbers.
  */
 #include "elastic_ring.h"
 #include "ranks.h"
@@ -16,7 +16,7 @@ Suite *suite_coll_events(void);
 
 enum { RANKS = 3, KEPT = 256 };
 
-/* What the ranks told, each in its own order. */
+/* The events of the ranks, each in its own order. */
 struct hearing {
     struct gw_sink sink;
     struct gw_event events[32][KEPT]; /* [rank or node] */
@@ -59,11 +59,11 @@ static const struct gw_event *last(unsigned who, enum gw_event_kind kind)
 
 /* ---- ends ---- */
 
-/* After a barrier that ends well, rank 2 stays away until the others have begun
- * the next call, and gives up. */
+/* After a successful barrier, rank 2 stays away until the others have begun the
+ * next call, and gives up. */
 static void give_up(struct gw_comm *comm, void *context)
 {
-    enum { BEGUN = 3 }; /* they have agreed on costs first */
+    enum { BEGUN = 3 }; /* agreeing on costs comes first */
     double in[4] = {1}, out[4];
     (void)context;
     if (gw_barrier(comm))
@@ -102,7 +102,7 @@ END_TEST
 
 /* ---- waits ---- */
 
-/* Rank 1 comes when rank 0 has said twice that it waits. */
+/* Rank 1 comes after rank 0 has reported two waits. */
 static void come_late(struct gw_comm *comm, void *context)
 {
     double in[4] = {1}, out[4];
@@ -128,7 +128,7 @@ START_TEST(who_waits_says_for_whom)
         ck_assert_uint_eq(event->peer, 1);
         if (before && before->op != event->op)
             before = NULL;
-        /* Not more each time: what moves meanwhile begins a new wait. */
+        /* The value need not grow each time: any progress begins a new wait. */
         ck_assert_int_ge(event->value, 50000000);
         if (before)
             ck_assert_uint_ge(event->time_ns - before->time_ns, 50000000);
@@ -160,7 +160,7 @@ START_TEST(a_ring_speaks_of_nodes)
     for (unsigned r = 0; r < P; r++) {
         unsigned node = ring.nodes[r];
         ck_assert_int_eq(shares[r].err, GW_OK);
-        /* Nothing but the op: connecting sends nothing of its own. */
+        /* No event but the op's: connecting emits none. */
         ck_assert_uint_eq(heard(node, GW_EV_OP_BEGIN), 1);
         ck_assert_uint_eq(heard(node, GW_EV_OP_END), 1);
         ck_assert_uint_eq(heard(node, GW_EV_SEND), 2 * (P - 1));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Failing fast: a lost peer, calls that differ, a rank that never comes, memory
- * that is full. Every rank gets an error whose sentence names who and what,
- * within a second; inputs stay as they were; closing does not hang.
+ * that is full. Every rank gets an error within a second whose text names the
+ * peer and the cause. Inputs are unchanged, and closing does not hang.
  */
 #include "must.h"
 #include "ranks.h"
@@ -24,7 +24,7 @@ enum { WIRES = 3, RANKS = 4, VICTIM = 2 };
 
 /* ---- a killed rank ---- */
 
-/* What a rank tells the test: that it is busy, then how it ended. */
+/* A rank's message to the test: that it is busy, then its result. */
 struct note {
     unsigned rank;
     enum gw_err code; /* GW_PENDING: under way */
@@ -155,7 +155,8 @@ static void other_count(struct gw_comm *comm, void *context)
                            .count = gw_comm_rank(comm) == 1 ? 9 : 8,
                            .type = GW_I32,
                            .algo = context};
-    /* Nobody calls before all are there; the sentence may overtake that. */
+    /* A barrier first, so that all ranks are in the call; the error may arrive
+     * before it ends. */
     enum gw_err err = gw_barrier(comm);
     both_calls_named(comm, err ? err : gw_run(comm, &call));
     MUST(gw_barrier(comm) == GW_EMISMATCH);
@@ -176,7 +177,7 @@ static void other_call(struct gw_comm *comm, void *context)
     if (!err)
         err = odd ? gw_broadcast(comm, in, out, 5, GW_I32, 1)
                   : gw_run(comm, &call);
-    /* The odd one may be done before anybody notices. */
+    /* The odd rank may be done before the others notice. */
     if (odd && !err)
         err = gw_barrier(comm);
     MUST(err == GW_EMISMATCH);
@@ -201,7 +202,7 @@ static void one_stays_away(struct gw_comm *comm, void *context)
     (void)context;
     int32_t in[8] = {0}, out[8];
     if (gw_comm_rank(comm) == VICTIM) {
-        /* Alive, but not calling: until the others have given up. */
+        /* Alive but without a call, until the others have given up. */
         while (gw_comm_error(comm)->code == GW_OK) {
             struct gw_request *none = NULL;
             uint64_t begin = gw_now_ns();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rank is killed at a random moment of random calls: each survivor gets an
- * error that names it within a second, its inputs are as they were, and closing
+ * A rank is killed at a random moment of random calls. Each survivor gets an
+ * error within a second that names it, its inputs are unchanged, and closing
  * returns. About 2 s; longer with GRADWIRE_STRESS_SECONDS.
  */
 #include "stress.h"
@@ -30,7 +30,7 @@ static const struct wire_case wires[] = {
 };
 enum { WIRES = sizeof wires / sizeof *wires };
 
-/* What a rank tells the test: that it is busy, then how it ended. */
+/* A rank's message to the test: that it is busy, then its result. */
 struct note {
     unsigned rank;
     enum gw_err code; /* GW_PENDING: busy */
@@ -72,7 +72,7 @@ static void child(const struct gw_comm_config *config, struct stress stress)
     _exit(0);
 }
 
-/* One run; all of it follows from the seed but for the timing. */
+/* One run; all of it except the timing follows from the seed. */
 struct run {
     uint64_t seed;
     const char *wire;
@@ -142,7 +142,7 @@ static void take_note(const struct run *run, bool busy)
                   run->seed);
 }
 
-/* All have closed and ended when nobody holds the pipe any more. */
+/* All ranks have ended when the pipe has no writer any more. */
 static void await_ends(const struct run *run)
 {
     char nothing;

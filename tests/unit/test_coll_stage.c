@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Large calls over memory that peers cannot map, which goes through stages in
- * many pieces: each rank has its own kind of memory, every collective, in place
- * and not, sizes that fit no piece; and ranks that are late at any time.
+ * Large calls over memory that peers cannot map, which pass through bounce
+ * buffers in many pieces. Each rank has its own kind of memory; every
+ * collective runs, in place and not, with sizes that are not multiples of a
+ * piece, and with ranks that are late at any time.
  */
 #include "coll/comm.h"
 #include "kinds.h"
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Elements: some pieces of a chunk, and a bit. */
+/* Elements: a few pieces per chunk, and a remainder. */
 enum { LARGE = 3 * (256 << 10) / 4 + 1001, CALLS = 24 };
 
 static const struct kind kinds[] = {
@@ -92,9 +93,9 @@ START_TEST(every_kind_of_memory_and_call)
 }
 END_TEST
 
-/* Rank 0 has stored into rank 1's stage and goes on, while rank 1 has not yet
- * emptied it: so many eager calls later the side of rank 0's card that said so
- * tells of another call. */
+/* Rank 0 has stored into rank 1's bounce buffer and continues, while rank 1 has
+ * not yet emptied it. After GW__SIDES eager calls, the slot in rank 0's control
+ * block that announced the data belongs to another call. */
 static void run_ahead(struct gw_comm *comm, void *meeting)
 {
     enum { COUNT = 1001 };

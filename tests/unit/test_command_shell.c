@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A tool with a shell: commands may be cut short, files run without a verb, and
- * each line begins with the defaults that the shell was given.
+ * A tool with a shell: commands can be abbreviated, files run without a verb,
+ * and each line begins with the defaults given to the shell.
  */
 #include "common/output.h"
 #include "tool_run.h"
@@ -40,7 +40,7 @@ static const struct command command_paint = {.name = "paint",
 static const struct command command_pause = {
     .name = "pause", .help = "rest", .run = paint};
 
-/* Its lines: words with commas between them. */
+/* The lines as words, with commas instead of blanks. */
 static int run_lines(int operand_count, char **operands)
 {
     int last = 0;
@@ -117,7 +117,7 @@ START_TEST(what_looks_like_a_file_is_one)
 }
 END_TEST
 
-/* A first word that is no command makes it a script of all of them. */
+/* A first word that is not a command is the name of a script. */
 #define LINES "./x "
 
 START_TEST(lines_begin_with_the_defaults)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Controllers for real: threads, sockets, disks. What is asked is answered once
- * and kept, whoever dies.
+ * Real controllers with threads, sockets and disks. Each request is answered
+ * once, and its effect survives any death.
  */
 #include "council.h"
 
@@ -17,7 +17,7 @@ static struct gw__command accusation(unsigned by, unsigned node)
         .accuse = {council_process(node), .certain = true}};
 }
 
-/* Done twice it would take two numbers. */
+/* Executed twice, it would take two numbers. */
 static struct gw__command newcomer(unsigned which)
 {
     return (struct gw__command){
@@ -65,7 +65,7 @@ START_TEST(a_restart_finds_the_same_state)
     council_begin(&council, 1);
     council_workers(&council, 4);
     set_slots(50);
-    gw__driver_stop(&council.asker); /* nothing new comes in */
+    gw__driver_stop(&council.asker); /* no new request comes in */
     council_close(&council, 0);
     const struct sight before = council_sight(&council, 0);
     council_open(&council, 0);
@@ -174,8 +174,8 @@ START_TEST(a_minority_answers_nothing_and_a_cut_heals)
 }
 END_TEST
 
-/* Many entries: the log is cut short, and who was away gets a snapshot, which
- * its service takes over between two inputs. */
+/* Many entries: the log is compacted, and a controller that was away gets a
+ * snapshot, which its service loads between two inputs. */
 START_TEST(who_was_away_for_long_gets_a_snapshot)
 {
     council_begin(&council, 3);
@@ -199,7 +199,7 @@ START_TEST(who_was_away_for_long_gets_a_snapshot)
     council_agree(&council);
     ck_assert_uint_eq(council_sight(&council, away).slots, 10);
     council_close(&council, away);
-    council_open(&council, away); /* its own snapshot and the log behind it */
+    council_open(&council, away); /* its own snapshot, and the log after it */
     council_leader(&council);
     council_agree(&council);
     ck_assert_uint_lt(council_sight(&council, away).entries, 1000);
@@ -208,9 +208,9 @@ START_TEST(who_was_away_for_long_gets_a_snapshot)
 }
 END_TEST
 
-/* ---- who speaks under a number ---- */
+/* ---- processes that use the same number ---- */
 
-/* A process of node 2, where the controller finds it by this endpoint. */
+/* A process of node 2, which the controller reaches at this endpoint. */
 static struct gw__control_channel *speak(struct gw__id life,
                                          const char *endpoint)
 {
@@ -239,7 +239,7 @@ static bool is_answer(const struct gw__control_channel_message *message)
 
 static uint64_t least_index;
 
-/* Later ones than what may have been under way. */
+/* An update that is newer than those that may have been under way. */
 static bool is_late_news(const struct gw__control_channel_message *message)
 {
     const uint8_t *data = message->data;
@@ -251,7 +251,7 @@ static bool is_late_news(const struct gw__control_channel_message *message)
            news.index >= least_index;
 }
 
-/* Says it, again and again, until the answer comes. */
+/* Sends it repeatedly until the answer comes. */
 static void say_until(struct gw__control_channel *mesh, const void *data,
                       size_t bytes,
                       bool (*is_it)(const struct gw__control_channel_message *))
@@ -271,8 +271,9 @@ static void say_until(struct gw__control_channel *mesh, const void *data,
     ck_abort_msg("no answer");
 }
 
-/* One who draws the number of a convicted member, to ask for any, is answered;
- * and the member hears, when it wakes, that it was convicted. */
+/* A process draws the number of a dead member in order to ask for any number.
+ * It is answered; and the member learns, when it resumes, that it was declared
+ * dead. */
 START_TEST(a_drawn_number_is_given_back)
 {
     uint8_t hello[64], ask[1 + GW__COMMAND_BYTES_MAX] = {GW__PROTOCOL_REQUEST};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The detector in the simulated network: whom it accuses, when, and whom never.
+ * The detector in the simulated network: which nodes it accuses, after how
+ * long, and which never.
  */
 #include "detector_run.h"
 
@@ -36,7 +37,7 @@ START_TEST(a_silent_member_is_accused_by_its_three_observers)
     ck_assert_uint_ge(detector_scene->first_ns, 1100 * MS);
     ck_assert_uint_le(detector_scene->first_ns, 1300 * MS);
     ck_assert_uint_eq(detector_accusations(), 3);
-    detector_run(2000); /* they repeat themselves while it lasts */
+    detector_run(2000); /* accusations repeat while the crash lasts */
     ck_assert_uint_ge(detector_accusations(), 9);
     ck_assert_uint_le(detector_accusations(), 15);
     detector_end();
@@ -111,7 +112,7 @@ START_TEST(a_cut_link_gives_one_accuser_and_no_conviction)
 }
 END_TEST
 
-/* As on a busy machine, whose members meet late after a new view. */
+/* As on a busy machine, whose members connect late after a new view. */
 START_TEST(who_was_never_heard_may_take_a_second_to_connect)
 {
     detector_begin(8, (struct gw__sim_options){.seed = 10});
@@ -152,7 +153,7 @@ START_TEST(a_member_comes_back_as_another_incarnation)
     detector_publish();
     detector_run(3000);
     ck_assert_uint_eq(detector_accusations(),
-                      1); /* the old fact is about the old one */
+                      1); /* the old report is about the old incarnation */
     detector_faults("at 3s crash 2\n");
     detector_run(3100);
     ck_assert_uint_eq(detector_scene->registry.view.epoch, 4);
@@ -168,7 +169,7 @@ START_TEST(a_beat_of_another_incarnation_is_no_beat)
     detector_run(1060);
     detector_scene->registry.view.ring[2].incarnation =
         detector_process(2).incarnation;
-    detector_ask_view(2, 1061 * MS); /* it believes to be in and beats */
+    detector_ask_view(2, 1061 * MS); /* it beats, believing to be in it */
     detector_run(1500);
     ck_assert_uint_eq(detector_accusers_of(2), 3);
     detector_end();
@@ -208,7 +209,7 @@ START_TEST(the_watchdog_names_the_one_at_the_root)
     stand(
         5, 2300,
         (struct gw__standing){.op = 12, .phase = GW__REDUCING, .waits_for = 4});
-    for (unsigned i = 0; i < 8; i++) /* and on it goes */
+    for (unsigned i = 0; i < 8; i++) /* the member continues */
         for (unsigned ms = 2300; ms < 4100; ms += 300)
             stand(i, ms,
                   (struct gw__standing){.op = 12,
@@ -224,8 +225,8 @@ END_TEST
 
 /* ---- many schedules ---- */
 
-/* Crashes, pauses and lossy links at random: who neither crashed nor was paused
- * stays in the view; who crashed is out of it after half a second. */
+/* Random crashes, pauses and lossy links. A node that neither crashed nor was
+ * paused stays in the view; a crashed one is out of it after half a second. */
 static void random_day(unsigned seed)
 {
     enum { NODES = 6, DAY_MS = 4000 };

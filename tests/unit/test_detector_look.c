@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The detector in the simulated network, where members share a host and their
- * processes can be looked at: who waits for a CPU is waited for, who is stopped
- * is found.
+ * The detector in the simulated network, with members that share a host and can
+ * inspect each other's processes: a process that waits for a CPU gets more
+ * time, a stopped one is found.
  */
 #include "detector_run.h"
 
 Suite *suite_detector_look(void);
 
 static struct {
-    bool starve; /* who is paused waits for a CPU, and is not stopped */
+    bool starve; /* a paused process waits for a CPU, it is not stopped */
     bool paused[NODES_MOST];
     uint64_t looked_ns[NODES_MOST][NODES_MOST];
 } host;
@@ -69,8 +69,8 @@ START_TEST(but_not_for_ever)
 }
 END_TEST
 
-/* From the stop on, ms, of a member whose observers hardly run themselves and
- * hear it irregularly. */
+/* Milliseconds from the stop to the conviction, for a member whose observers
+ * themselves hardly run and receive its beats irregularly. */
 static uint64_t convicted_after_ms(uint64_t seed, bool seen)
 {
     const struct gw__sim_options busy = {
@@ -98,7 +98,7 @@ START_TEST(a_stop_that_is_seen_is_found_soon)
 }
 END_TEST
 
-/* They go on one after the other: nobody has seen a stop. */
+/* They resume one after the other, and none of them has seen a stop. */
 START_TEST(who_was_stopped_with_the_others_accuses_nobody)
 {
     begin_on_a_host(4, false, (struct gw__sim_options){.seed = 9});
@@ -110,7 +110,7 @@ START_TEST(who_was_stopped_with_the_others_accuses_nobody)
 }
 END_TEST
 
-/* As when slots move: epoch after epoch, with the same members. */
+/* As when slots move: many epochs with the same members. */
 START_TEST(views_that_follow_each_other_hide_no_stop)
 {
     begin_on_a_host(5, false, (struct gw__sim_options){.seed = 4});

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver of machines: what a machine is given and when, and what becomes of
- * what it does.
+ * The driver of machines: the inputs of a machine and their times, and the
+ * effects of its actions.
  */
 #include "driver_toy.h"
 
@@ -24,7 +24,7 @@ static void begun(struct toy_node *toy, unsigned node)
 
 /* ---- inputs ---- */
 
-/* What START brings is a copy, and comes before all that is asked. */
+/* START brings a copy of its data, and comes before all requests. */
 START_TEST(start_comes_first)
 {
     static struct toy_node toy;
@@ -256,8 +256,8 @@ static void count_turn(void *context)
         toy_note(toy, "6 turns");
 }
 
-/* At least every 20 ms, and not much more often when nothing happens: the
- * first turn is at once, and START's actions make no further one. */
+/* A turn at least every 20 ms, and not much more often without input. The first
+ * turn is immediate, and the actions at START cause no further one. */
 START_TEST(an_idle_driver_turns_every_20_ms)
 {
     static struct toy_node toy;
@@ -274,7 +274,7 @@ START_TEST(an_idle_driver_turns_every_20_ms)
 }
 END_TEST
 
-/* Without on_turn it sleeps until something happens. */
+/* Without on_turn it sleeps until there is input. */
 START_TEST(an_idle_driver_takes_no_time)
 {
     static struct toy_node toy;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The failure detector in the real world: four of them, each on a driver, over
- * ipc. It is the object code that test_detector.c runs in the simulator.
+ * ipc. They run the same object code as test_detector.c in the simulator.
  */
 #include "detector_machine.h"
 
@@ -21,8 +21,8 @@ enum { NODES = 4, VICTIM = 2, BEATS = 3, PATIENCE_S = 10 };
 
 static struct member {
     struct gw__driver *driver;
-    unsigned beats[NODES];   /* heard from */
-    unsigned accused[NODES]; /* how often */
+    unsigned beats[NODES];   /* beats received from each */
+    unsigned accused[NODES]; /* number of accusations of each */
     bool certain[NODES];
 } members[NODES];
 
@@ -84,7 +84,7 @@ static void start_member(unsigned node)
     char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     struct gw__detector_config config = gw__detector_defaults;
     struct gw_error why;
-    config.pause_ns = 500000000; /* for a machine with much else to do */
+    config.pause_ns = 500000000; /* for a machine with much other load */
     snprintf(endpoint, sizeof endpoint, "ipc://@gw-detector-%ld-%u",
              (long)getpid(), node);
     kind.state_bytes = sizeof(struct beating) + detector_machine.state_bytes;
@@ -173,7 +173,7 @@ static void expect_only_the_victim(bool certain)
         }
 }
 
-/* In a ring of four everybody watches everybody. */
+/* In a ring of four all members observe each other. */
 START_TEST(the_silent_one_is_accused)
 {
     start_all();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls whose chunks carry the set of their contributors: clean rings of 1 to
- * 8 members over every wire, of every kind of value, and recoveries from what
- * the survivors of any death at any step hold.
+ * Calls whose chunks carry their contributor sets: clean rings of 1 to 8
+ * members over every wire and with every type, and recoveries from the partial
+ * sums that survivors hold after any death at any step.
  */
 #include "elastic_ring.h"
 #include "elements.h"
@@ -31,7 +31,7 @@ START_TEST(everybody_counts_once)
         bool shared = k % 2;
         for (unsigned r = 0; r < ring.size; r++) {
             share_init(&shares[r], &ring, r, counts[k], shared);
-            shares[r].op = UINT32_MAX - 2 + k; /* it comes around */
+            shares[r].op = UINT32_MAX - 2 + k; /* the number wraps around */
         }
         share_plan_clean(shares, &ring);
         share_run_all(shares, &ring);
@@ -48,8 +48,8 @@ START_TEST(everybody_counts_once)
 }
 END_TEST
 
-/* What a ring makes of a chunk: added one member after the other, beginning
- * with the one after its owner. */
+/* A chunk's sum in the ring's order: member by member, beginning with the one
+ * after its owner. */
 static void reference(struct share *shares, unsigned size, unsigned chunk,
                       size_t offset, size_t length, unsigned char *out)
 {
@@ -131,7 +131,7 @@ START_TEST(every_kind_of_value)
 }
 END_TEST
 
-/* ---- from what survivors hold ---- */
+/* ---- recoveries from holdings ---- */
 
 static struct world world;
 
@@ -189,8 +189,8 @@ static void survivors_end(struct elastic_ring *ring, struct share *shares,
     ring_leave(ring);
 }
 
-/* Each chunk has several slices; what they copy, keep or redo is what
- * test_ring_recovery.c shows in the small. */
+/* Each chunk has several slices. test_ring_recovery.c checks which of them
+ * survivors copy, keep or recompute. */
 START_TEST(any_death_at_any_step)
 {
     unsigned p = 2 + (unsigned)_i;

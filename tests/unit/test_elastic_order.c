@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elastic calls whose members are not where the others are: one is an op
- * ahead, one has called something else, one comes late; and writes into a
- * chunk that follow each other slice by slice.
+ * Elastic calls of members that are out of step: one is an op ahead, one makes
+ * another call, one comes late; and overlapping writes to a chunk, slice by
+ * slice.
  */
 #include "elastic_hand.h"
 
@@ -12,7 +12,7 @@
 
 Suite *suite_elastic_order(void);
 
-/* ---- ahead, beside, late ---- */
+/* ---- early, different, late ---- */
 
 struct two_ops {
     struct share shares[2][RING_MOST];
@@ -37,9 +37,9 @@ static void run_both(struct elastic_ring *ring, unsigned rank, void *context)
         share_run(&two->shares[i][rank], ring, rank);
 }
 
-/* Rank 1 has nothing to do in the first op, so it is soon in the second, and
- * sends rank 0 what that will want; rank 0 still waits for rank 2, and longer
- * than a plain call would. */
+/* Rank 1 has nothing to do in the first op. So it is soon in the second one,
+ * and sends rank 0 its data for that one, while rank 0 still waits for rank 2,
+ * and longer than a plain call would. */
 START_TEST(who_is_ahead_is_not_told_off)
 {
     static const struct hop first[] = {{2, 0, GW_REPLACE, false}};
@@ -87,7 +87,7 @@ START_TEST(calls_that_differ_are_both_named)
 }
 END_TEST
 
-/* Also when nothing is expected from the one that calls something else. */
+/* A different call is detected even if the plan expects no data from it. */
 START_TEST(who_calls_something_else_is_seen_beside_the_plan)
 {
     static const struct hop hops[] = {{2, 0, GW_REPLACE, false}};
@@ -105,8 +105,8 @@ START_TEST(who_calls_something_else_is_seen_beside_the_plan)
 }
 END_TEST
 
-/* What one node sends to the others is 5 ms under way: a chunk that goes once
- * around to be summed and once to be spread passes there twice. */
+/* Node 1's messages take 5 ms. A chunk passes that node twice: once for the
+ * reduction and once for the distribution. */
 START_TEST(links_have_rules)
 {
     const struct gw__rule slow = {.delay_us = 5000};
@@ -131,15 +131,15 @@ END_TEST
 
 /* ---- slice by slice ---- */
 
-/* Lets rank 1 apply so many slices in all. */
+/* Lets rank 1 apply `moved` slices in total. */
 static void apply(struct share *s, uint64_t moved)
 {
     while (s->shares.moved < moved)
         ck_assert_int_eq(gw_test(&s->request), GW_PENDING);
 }
 
-/* Each write is one of two slices. While any is under way the chunk is of two
- * versions, and counts as the input; when the last one is in, as the sum. */
+/* Each write has two slices. While one is under way the chunk has two versions
+ * and counts as the input; after the last slice it counts as the sum. */
 START_TEST(a_chunk_is_bare_while_writes_are_under_way)
 {
     static const struct hop hops[] = {{0, 1, GW_ADD, false},

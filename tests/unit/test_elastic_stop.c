@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * An op that is stopped in the middle: the sets say what memory holds, the
- * buffers are the caller's again once the communicator is left, and the
- * survivors of whoever dies then go on in a new one, and in a newer one when
- * that is stopped too, until everybody's data counts as decided.
+ * An op that is stopped in the middle. The sets describe the contents of
+ * memory, and the buffers belong to the caller again after leaving the
+ * communicator. The survivors then continue in a new communicator, and in
+ * another one if that is stopped, too, until all data is accounted for.
  */
 #include "elastic_ring.h"
 
@@ -16,8 +16,7 @@
 
 Suite *suite_elastic_stop(void);
 
-/* Stops all members when the member whose sink it is has told so many events.
- */
+/* Stops all members after this many events of one member's sink. */
 struct tripwire {
     struct gw_sink sink;
     struct elastic_ring *ring;
@@ -41,10 +40,10 @@ struct story {
     uint64_t seed;
     struct gw_rng rng;
     char what[80];
-    struct elastic_ring ring; /* of those that live */
+    struct elastic_ring ring; /* the living members */
     struct share shares[RING_MOST];
     unsigned origin_count, origin[RING_MOST];
-    uint64_t earlier; /* what the last decision said; 0: none */
+    uint64_t earlier; /* contributors by the last decision; 0: none */
     unsigned stops;
 };
 
@@ -64,7 +63,7 @@ static void story_begin(struct story *s, unsigned size, size_t count)
     share_plan_clean(s->shares, &s->ring);
 }
 
-/* Runs until somebody trips, or to the end. True: all have their result. */
+/* Runs to the end or until stopped. Returns whether all have their result. */
 static bool run_on(struct story *s)
 {
     struct elastic_ring *ring = &s->ring;
@@ -129,7 +128,7 @@ static uint64_t decide(const struct story *s, struct gw__report *reports)
     return decision.contributors;
 }
 
-/* A partial goes on only where memory has it. */
+/* A partial sum is continued only if memory has it. */
 static void take_up(struct story *s, const struct gw__recovery *recovery,
                     uint64_t target)
 {
@@ -169,7 +168,7 @@ static void recover(struct story *s)
     gw__recovery_fini(&recovery);
 }
 
-/* The share of runs that were stopped shows that the tripwires trip. */
+/* The share of stopped runs shows that the tripwires work. */
 static unsigned live_through(struct story *s, unsigned size, size_t count)
 {
     story_begin(s, size, count);
@@ -249,11 +248,11 @@ START_TEST(a_stopped_call_goes_on)
 }
 END_TEST
 
-/* What a member that waits for another in vain does when it is stopped. */
+/* A member that waits for another in vain, until it is stopped. */
 struct vain {
     struct share shares[2];
     struct gw_sink sink;
-    _Atomic bool waits, stop; /* not what interrupts the wire */
+    _Atomic bool waits, stop; /* `stop` does not interrupt the wire */
     _Atomic uint64_t stopped_ns;
     uint64_t took_ns;
 };
@@ -285,7 +284,7 @@ static void wait_in_vain(struct elastic_ring *ring, unsigned rank,
     atomic_store(&v->stop, true);
 }
 
-/* 2 ms are promised; this machine may be busy with something else. */
+/* 2 ms are promised; the test allows for a busy machine. */
 START_TEST(a_stop_is_obeyed_within_milliseconds)
 {
     uint64_t least_ns = UINT64_MAX;
@@ -323,13 +322,13 @@ static void leave_in_the_middle(struct elastic_ring *ring, unsigned rank,
         if (!s->err)
             s->err = gw__contributors_wait(&s->request, &ring->stops[0]);
         gw__comm_leave(&ring->comms[0]);
-        share_fini(s, false); /* the address sanitizer watches */
+        share_fini(s, false); /* lets the address sanitizer find late reads */
     } else
         share_run(s, ring, rank);
 }
 
-/* What was lent is the caller's again, and the one that is left behind learns
- * that nothing more will come; it is not told that anything failed. */
+/* Lent memory belongs to the caller again. The other member learns that no more
+ * data will come; no failure is reported to it. */
 START_TEST(after_leaving_nobody_reads_the_buffers)
 {
     struct elastic_ring ring = ring_of(ring_wires[_i], 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What elastic communicators refuse: data that would count twice or must not
- * count, slices that contradict themselves, slices of another epoch, calls that
- * make no sense.
+ * Data that elastic communicators refuse: contributions that would count twice
+ * or must not count, contradictory slices, slices of another epoch, and invalid
+ * calls.
  */
 #include "elastic_hand.h"
 
@@ -11,7 +11,7 @@
 
 Suite *suite_elastic_wrong(void);
 
-/* Who fails stops the others, as a new view would. */
+/* A member that fails stops the others, as a new view would. */
 static void run_or_stop(struct elastic_ring *ring, unsigned rank, void *context)
 {
     struct share *s = &((struct share *)context)[rank];
@@ -35,7 +35,7 @@ START_TEST(nobody_counts_twice)
     ring_each(&ring, run_or_stop, shares);
     hand_expect(&ring, shares, 1, GW_EWRONG,
                 "op 0, step 2, chunk 0 at node 16: node 5 would count twice");
-    /* What was there before is still there, and nobody else was told. */
+    /* The old contents are unchanged, and no other member got an error. */
     ck_assert_uint_eq(shares[1].sets[0], ring_everybody(&ring));
     share_check(&shares[1], &ring, 1, ring.wire);
     ck_assert(shares[0].err == GW_OK || shares[0].err == GW_PENDING);
@@ -43,7 +43,7 @@ START_TEST(nobody_counts_twice)
 }
 END_TEST
 
-/* Two that come at once, and the own value, may not share anybody either. */
+/* Two simultaneous sources and the own value must be disjoint, too. */
 START_TEST(several_sources_share_nobody)
 {
     static const struct hop hops[] = {{0, 2, GW_ADD, false},
@@ -92,9 +92,9 @@ START_TEST(nobody_counts_who_must_not)
 }
 END_TEST
 
-/* ---- slices that lie ---- */
+/* ---- slices with false headers ---- */
 
-/* What rank 0 says in the headers of its two slices. */
+/* The headers of rank 0's two slices. */
 struct lie {
     uint32_t epoch;
     uint64_t first, second; /* contributors */
@@ -155,7 +155,7 @@ START_TEST(members_of_two_epochs_do_not_mix)
 }
 END_TEST
 
-/* ---- what makes no sense ---- */
+/* ---- invalid calls ---- */
 
 enum fault { AVG, IN_PLACE, NOT_ALLREDUCE, OTHER_RANK, NO_SET, BEYOND, FAULTS };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Chrome trace is valid JSON, and its spans and arrows find their ends.
+ * The Chrome trace is valid JSON, and its spans and arrows are paired.
  */
 #include "event_run.h"
 
@@ -84,8 +84,8 @@ START_TEST(test_chrome_every_record_is_whole)
 }
 END_TEST
 
-/* The span of a transfer lies on the sender, from send to apply; the arrow
- * leads from the sender to the receiver and ends on slices that exist. */
+/* The span of a transfer is in the sender's row, from send to apply. The arrow
+ * leads from the sender to the receiver, and both ends are existing slices. */
 START_TEST(test_chrome_transfer)
 {
     const struct gw_event run[] = {sent, applied};
@@ -144,7 +144,7 @@ START_TEST(test_chrome_ops_do_not_mix)
 }
 END_TEST
 
-/* A stage's passes are slices of its own, named by letter and micro-batch. */
+/* Each pass of a stage is a slice, named by letter and micro-batch. */
 START_TEST(test_chrome_passes)
 {
     char name[8];

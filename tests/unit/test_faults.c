@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fault schedules as text and at random: what is printed reads back equal, what
- * is wrong is refused with its place, and a random schedule keeps within its
+ * Fault schedules as text and at random: printed schedules are read back equal,
+ * errors are refused with their position, and a random schedule is within its
  * profile.
  */
 #include <sim/faults/faults.h>
@@ -336,7 +336,7 @@ START_TEST(an_empty_profile_has_no_faults)
     gw__faults_random(1, &none, &faults);
     ck_assert_uint_eq(faults.count, 0);
     for (unsigned kind = 0; kind < GW__FAULT_KINDS; kind++)
-        none.most[kind] = 3; /* but nobody may die, and there is no link */
+        none.most[kind] = 3; /* but no node may die, and no link exists */
     for (uint64_t seed = 0; seed < 100; seed++) {
         gw__faults_random(seed, &none, &faults);
         for (size_t i = 0; i < faults.count; i++)

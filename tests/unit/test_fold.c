@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * gw_reduce_local against fold_reference.h, bit for bit: every type and reduction, any
- * number of sources and destinations, any count, alignment and instruction set,
- * in place or not, streaming or not; and no byte beside the destinations
- * changes.
+ * gw_reduce_local against fold_reference.h, bit for bit: every type and
+ * reduction, any number of sources and destinations, any count, alignment and
+ * instruction set, in place or not, streaming or not. Bytes around the
+ * destinations must not change.
  */
 #include "coll/reduce/reduce.h"
 #include "fold_reference.h"
@@ -18,7 +18,7 @@ Suite *suite_fold(void);
 static const char *const levels[] = {"scalar", "neon", "avx2", "avx512"};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
-/* Arrays lie in rows, with room around them to see stray stores. */
+/* Each array has a margin on both sides, in which stray stores show. */
 enum { SOURCES = 17, DESTS = 5, MARGIN = 64, ELEMENTS = 1000 };
 enum { ROW_BYTES = 8 * ELEMENTS + 3 * MARGIN, UNTOUCHED = 0xa5 };
 
@@ -30,9 +30,9 @@ enum { SEED = 20240607 };
 
 /* ---- values ---- */
 
-/* Bits that mean something special in f16, bf16 and (shifted up) in f32 and
- * f64: zeros, subnormals, the largest finite, infinities, NaNs quiet and
- * signalling, one, a number that ties. */
+/* Bits with a special meaning in f16, bf16 and (shifted up) in f32 and f64:
+ * zeros, subnormals, the largest finite value, infinities, quiet and signalling
+ * NaNs, one, a value that ties. */
 static const uint16_t special_bits[] = {
     0x0000, 0x8000, 0x0001, 0x8001, 0x03ff, 0x0400, 0x007f, 0x0080,
     0x7bff, 0x7c00, 0xfc00, 0x7c01, 0x7e00, 0xfe55, 0x7f7f, 0x7f80,
@@ -63,14 +63,14 @@ static void fill(struct gw_rng *rng, enum gw_dtype type, char *p, size_t count)
     }
 }
 
-/* ---- one fold against the reference ---- */
+/* ---- one reduction against the reference ---- */
 
 struct layout {
     const void *sources[SOURCES];
     void *dests[DESTS];
 };
 
-/* Array i begins `skew` * (i + 1) bytes behind a cache line. */
+/* Array i begins `skew` * (i + 1) bytes after a cache line. */
 static void lay_out(struct layout *layout, size_t skew)
 {
     for (size_t i = 0; i < SOURCES; i++)
@@ -126,7 +126,7 @@ static void check_fold(const struct gw_reduce_local *fold)
     }
 }
 
-/* With several numbers of destinations, streaming and not, on every level. */
+/* With several numbers of destinations, streaming and not, at every level. */
 static void check_everywhere(struct gw_reduce_local *fold)
 {
     static const unsigned dest_counts[] = {1, 2, 3, DESTS};
@@ -209,7 +209,7 @@ START_TEST(test_most_arrays)
 }
 END_TEST
 
-/* Arrays too large for the caches take another loop. */
+/* Arrays larger than the caches take another loop. */
 START_TEST(test_large)
 {
     enum { COUNT = 400001 };
@@ -247,7 +247,7 @@ END_TEST
 
 /* ---- in place ---- */
 
-/* `places`: bit i: source i is a destination. */
+/* Bit i of `places`: source i is a destination. */
 static void check_in_place(struct gw_reduce_local *fold, unsigned places)
 {
     void *dests[SOURCES];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * gw_reduce_local at the edges of memory: every type and reduction and every length up
- * to some vectors, with arrays that begin and end at pages that nobody may
- * touch. So a load or a store beside an array, even one whose value is not
- * used, ends the test. In place or not, streaming or not, on every level, with
- * arrays that are aligned alike and not.
+ * gw_reduce_local at the edges of memory: every type, reduction and length up
+ * to a few vectors, with arrays that begin and end at inaccessible pages. A
+ * load or store outside an array, even of an unused value, thus ends the test.
+ * In place or not, streaming or not, at every level, with equal and different
+ * alignments.
  */
 #include "coll/comm.h"
 #include "coll/reduce/reduce.h"
@@ -24,7 +24,7 @@ enum { SOURCES = 5, DESTS = 3, LONGEST_BYTES = 300, SEED = 20261122 };
 static char *pages[SOURCES + DESTS];
 static size_t page_bytes;
 
-/* A page between two that nobody may touch. */
+/* A page between two inaccessible pages. */
 static char *fenced_page(void)
 {
     char *memory = mmap(NULL, 3 * page_bytes, PROT_NONE,
@@ -49,8 +49,8 @@ static void tear_down(void)
     ck_assert(gw__reduce_use(NULL));
 }
 
-/* At which end of its page array `i` lies: all at the first, all at the last,
- * or mixed, for places 0 to 2. */
+/* Array `i` in its page: for `place` 0 all at the start, for 1 all at the end,
+ * for 2 alternating. */
 static char *array(unsigned i, unsigned place, size_t bytes)
 {
     bool last = place == 1 || (place == 2 && i % 2);
@@ -76,7 +76,7 @@ static void check_one(struct gw_reduce_local *fold, struct gw_rng *rng,
     }
     for (unsigned i = 0; i < DESTS; i++)
         dests[i] = array(SOURCES + i, place, bytes);
-    if (in_place) /* as any of the sources, the last one, too */
+    if (in_place) /* in place of any source, the last one included */
         dests[0] = array(fold->source_count - 1, place, bytes);
     fold->sources = sources;
     fold->dests = dests;
@@ -91,7 +91,7 @@ static void check_one(struct gw_reduce_local *fold, struct gw_rng *rng,
                          place, in_place, fold->stream, gw_reduce_isa(), SEED);
 }
 
-/* Numbers of arrays in turn: loops of their own are for 2:1, 2:2, 3:1, 4:1. */
+/* Numbers of arrays rotate: 2:1, 2:2, 3:1 and 4:1 have loops of their own. */
 static void check_length(enum gw_dtype type, enum gw_redop op, size_t count,
                          struct gw_rng *rng)
 {
@@ -127,7 +127,8 @@ START_TEST(test_every_length)
 }
 END_TEST
 
-/* Where a copy and where sums, by a rank of a job of four. */
+/* Does a copy (one source) or a sum, by a rank of a job of four, bypass the
+ * caches? */
 static bool goes_past(enum gw_collective collective, size_t count,
                       unsigned rank, unsigned sources)
 {
@@ -142,8 +143,8 @@ static bool goes_past(enum gw_collective collective, size_t count,
     return past;
 }
 
-/* What is small stays in the caches, what is huge does not, and there is one
- * border between. All ranks see it at the same place: they share the cache. */
+/* Small data stays in the caches, huge data does not, with one threshold in
+ * between. It is the same for all ranks, since they share the cache. */
 START_TEST(test_past_the_caches)
 {
     enum { SMALL = 1 << 10, HUGE_SHIFT = 34 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values that gw_reduce_local promises, by example: where integers wrap and
- * divisions cut, how 16-bit floats round, what becomes of NaNs, infinities,
- * subnormals and the two zeros. Each on every level that this CPU has.
+ * The results that gw_reduce_local promises, by example: where integers wrap
+ * and divisions truncate, how 16-bit floats round, and the results for NaNs,
+ * infinities, subnormals and the two zeros. Each at every level of this CPU.
  */
 #include "coll/reduce/reduce.h"
 #include "fold_reference.h"
@@ -25,7 +25,7 @@ struct example {
     uint64_t result;
 };
 
-/* Folds the example in every lane, and looks at the first and the last. */
+/* Reduces the example in every lane, and checks the first and the last. */
 static void check_example(const struct example *e, size_t index)
 {
     enum { LANES = 200 };
@@ -77,7 +77,7 @@ START_TEST(test_integers)
         {GW_I32, GW_PROD, 0, 2, {0x80000000, 0xffffffff}, 0x80000000},
         {GW_I64, GW_SUM, 0, 2, {INT64_MAX, 1}, (uint64_t)INT64_MIN},
         {GW_U64, GW_PROD, 0, 2, {UINT64_MAX, UINT64_MAX}, 1},
-        /* order: signed and unsigned */
+        /* order, signed and unsigned */
         {GW_I8, GW_MIN, 0, 2, {0x80, 1}, 0x80},
         {GW_U8, GW_MIN, 0, 2, {0x80, 1}, 1},
         {GW_I64, GW_MAX, 0, 2, {UINT64_MAX, 1}, 1},
@@ -112,7 +112,7 @@ START_TEST(test_integer_avg)
         {GW_I8, GW_AVG, 200, 2, {0x80, 0}, 0},
         {GW_U8, GW_AVG, 300, 2, {255, 0}, 0},
         {GW_I32, GW_AVG, 0xffffffff, 2, {0x80000000, 0}, 0},
-        /* one rank or none: a sum; one source can be divided */
+        /* one rank or none: a sum; a single source can be divided */
         {GW_I32, GW_AVG, 1, 2, {3, 4}, 7},
         {GW_I32, GW_AVG, 0, 2, {3, 4}, 7},
         {GW_I32, GW_AVG, 2, 1, {7}, 3},
@@ -122,7 +122,7 @@ START_TEST(test_integer_avg)
 }
 END_TEST
 
-/* Divides `values` by `ranks`, whole array against the reference. */
+/* Divides `values` by `ranks`: the whole array against the reference. */
 static void check_quotients(enum gw_dtype type, const void *values,
                             size_t count, unsigned ranks)
 {
@@ -143,8 +143,8 @@ static void check_quotients(enum gw_dtype type, const void *values,
                   "%s / %u on %s", gw_dtype_name(type), ranks, gw_reduce_isa());
 }
 
-/* Quotients are cut where exact arithmetic cuts: all integers of 16 bits, and
- * those of 32 bits beside a multiple. */
+/* Quotients truncate as exact arithmetic does: all 16-bit integers, and 32-bit
+ * ones next to a multiple. */
 START_TEST(test_quotients)
 {
     enum { COUNT = 1 << 16 };
@@ -184,7 +184,7 @@ END_TEST
 START_TEST(test_f32)
 {
     static const struct example examples[] = {
-        /* whatever NaN goes in, one comes out */
+        /* the result of any NaN is the quiet NaN */
         {GW_F32, GW_SUM, 0, 2, {NAN_1, ONE}, QUIET},
         {GW_F32, GW_SUM, 0, 2, {ONE, NAN_2}, QUIET},
         {GW_F32, GW_SUM, 0, 2, {NAN_2, NAN_1}, QUIET},
@@ -195,7 +195,7 @@ START_TEST(test_f32)
         {GW_F32, GW_MAX, 0, 3, {NAN_2, INF, ONE}, QUIET},
         {GW_F32, GW_MAX, 0, 3, {INF, NAN_1, ONE}, QUIET},
         {GW_F32, GW_AVG, 2, 1, {NAN_2}, QUIET},
-        /* but a copy is a copy */
+        /* except in a copy */
         {GW_F32, GW_SUM, 0, 1, {NAN_2}, NAN_2},
         {GW_F32, GW_MIN, 0, 1, {NAN_1}, NAN_1},
         /* -0 < +0 */
@@ -238,7 +238,7 @@ START_TEST(test_small_floats)
         {GW_F16, GW_SUM, 0, 2, {0x7bff, 0x4c00}, 0x7c00},
         {GW_F16, GW_SUM, 0, 2, {0x7bff, 0x4bf3}, 0x7bff},
         {GW_F16, GW_SUM, 0, 2, {0xfbff, 0xfbff}, 0xfc00},
-        /* what overflows f16 on the way does not overflow f32 */
+        /* intermediate results are f32, which does not overflow */
         {GW_F16, GW_SUM, 0, 3, {0x7bff, 0x7bff, 0xfbff}, 0x7bff},
         {GW_F16, GW_SUM, 0, 2, {0x7c00, 0xfc00}, 0x7e00},
         {GW_F16, GW_MAX, 0, 2, {0xfe01, 0x3c00}, 0x7e00},

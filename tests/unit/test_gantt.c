@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Timelines as text and as SVG: held against files of tests/view, and drawn at
+ * Timelines as text and as SVG: compared with files of tests/view, and drawn at
  * every width.
  */
 #include "golden.h"
@@ -69,8 +69,8 @@ static void assert_drawn(const struct gantt *gantt,
     free(text);
 }
 
-/* What has happened until then: passes after it are not there, and the one that
- * is under way has no end yet. */
+/* The state at that time: later passes are removed, and the current pass has no
+ * end yet. */
 static void cut(struct gw_timeline *timeline, double now_us)
 {
     for (size_t i = 0; i < timeline->pass_count; i++) {
@@ -174,7 +174,7 @@ START_TEST(golden_page)
 }
 END_TEST
 
-/* ---- what holds for any picture ---- */
+/* ---- properties of any picture ---- */
 
 static unsigned columns(const char *line, const char *end)
 {
@@ -184,7 +184,7 @@ static unsigned columns(const char *line, const char *end)
     return count;
 }
 
-/* No lane is longer than the terminal is wide, if it is wide enough at all. */
+/* No lane is longer than the terminal's width, if that is sufficient at all. */
 START_TEST(every_width)
 {
     static const char *const names[] = {"gpipe", "interleaved", "zb-h1"};
@@ -223,8 +223,8 @@ START_TEST(nothing_has_happened)
 }
 END_TEST
 
-/* A cell of 3 ms in which 1.2, 1.0 and 0.2 ms are worked shows the first; one
- * in which 0.4 ms are worked is idle. */
+/* A cell of 3 ms with passes of 1.2, 1.0 and 0.2 ms shows the first; one with
+ * 0.4 ms of work is idle. */
 START_TEST(a_cell_shows_what_most_of_it_is)
 {
     struct scene_of_gantt s = scene_of("1f1b", 1, 3);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who is at the root of the waits, and who watches whom.
+ * The root cause of a chain of waits, and the graph of observers.
  */
 #include <cluster/controller/stall_diagnosis.h>
 #include <cluster/detector/observers.h>
@@ -13,7 +13,7 @@ Suite *suite_laggard(void);
 enum { NODES = 5 };
 static struct gw__standing at[GW__NODES_MAX];
 
-/* Each node of the ring waits for the one before it, in op 12. */
+/* In op 12 each node of the ring waits for the one before it. */
 static void setup(void)
 {
     memset(at, 0, sizeof at);
@@ -24,7 +24,7 @@ static void setup(void)
                                       .waits_for = (i + NODES - 1) % NODES};
 }
 
-/* From whichever member one begins, the answer is the same sentence. */
+/* The diagnosis is the same from every member's view. */
 static void all_say(uint64_t dead, const char *sentence)
 {
     char text[160];
@@ -79,7 +79,7 @@ END_TEST
 
 START_TEST(a_cycle_has_no_root)
 {
-    at[0].waits_for = 2; /* 0 > 2 > 1 > 0; 3 and 4 hang on it */
+    at[0].waits_for = 2; /* 0 > 2 > 1 > 0; 3 and 4 depend on it */
     for (unsigned i = 0; i < NODES; i++) {
         struct gw__stall_diagnosis found = gw__stall_diagnosis_find(at, 0, i);
         ck_assert_int_eq(found.lag, GW__LAG_CYCLE);
@@ -120,16 +120,16 @@ START_TEST(standings_survive_the_journey)
     gw__get_standing(&r, &back);
     ck_assert(gw__reader_done(&r));
     ck_assert_uint_eq(back.moved, 3);
-    bytes[w.used - 1] = 64; /* no such node */
+    bytes[w.used - 1] = 64; /* unknown node */
     r = gw__reader_on(bytes, w.used);
     gw__get_standing(&r, &back);
     ck_assert(!gw__reader_done(&r));
 }
 END_TEST
 
-/* ---- who watches whom ---- */
+/* ---- observers ---- */
 
-/* The longest way over the graph of watching, both directions. */
+/* The diameter of the graph of observers, edges in both directions. */
 static unsigned diameter(const struct gw__observers *o)
 {
     unsigned longest = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Launching, with real processes: what ranks report arrives, whatever happens
- * to a rank ends the run within a second with a sentence that names it, and no
- * child is ever left.
+ * Launching, with real processes: the ranks' reports arrive; any failure of a
+ * rank ends the run within a second with a message that names it; and no child
+ * is ever left.
  */
 #include "common/command.h"
 #include "launch_heard.h"
@@ -64,9 +64,9 @@ static enum gw_err report_twice(struct gw_comm *comm, struct reporter *report,
     return GW_OK;
 }
 
-/* Usually it takes no longer than this and four times what a launch takes here
- * that just ends. On a busy machine any try may be held up, so those that are
- * in time have to be two ahead of those that are late. */
+/* The limit is `seconds` and four times the duration of an empty launch. A busy
+ * machine may delay any attempt, so the attempts in time must be two ahead of
+ * the late ones. */
 static void within(double seconds, double (*try_it)(void))
 {
     enum { TRIES = 9, AHEAD = 2 };
@@ -123,7 +123,7 @@ START_TEST(events_arrive_in_order_with_reports)
     ck_assert_int_eq(launch(reduce_once, &heard), GW_OK);
     for (unsigned i = 0; i < RANKS; i++) {
         ck_assert_uint_eq(heard.reports[i], 2);
-        ck_assert_uint_eq(heard.begins[i], 1); /* connecting is not told */
+        ck_assert_uint_eq(heard.begins[i], 1); /* connecting emits none */
         ck_assert_uint_eq(heard.applies[i], 4);
     }
 }
@@ -241,7 +241,7 @@ START_TEST(leaving_without_a_result_is_an_error)
 }
 END_TEST
 
-/* Signals are looked at, so the last report still comes. */
+/* The rank handles signals, so its last report still comes. */
 static enum gw_err until_interrupted(struct gw_comm *comm,
                                      struct reporter *report, void *context,
                                      struct gw_error *error)
@@ -314,8 +314,8 @@ START_TEST(ctrl_c_before_the_start_starts_nobody)
 }
 END_TEST
 
-/* Ranks cannot write into the document on stdout, nor twice what the
- * supervisor has not flushed yet. */
+/* Ranks cannot write into the document on stdout, and must not flush a second
+ * copy of the supervisor's buffered output. */
 static enum gw_err print_something(struct gw_comm *comm,
                                    struct reporter *report, void *context,
                                    struct gw_error *error)
@@ -401,7 +401,8 @@ static struct cpus launch_for_cpus(bool no_pin)
     return cpus;
 }
 
-/* Allowed CPUs in turn: rank i and rank i + count share one, others do not. */
+/* Allowed CPUs are assigned in turn: rank i and rank i + count share one, no
+ * others do. */
 START_TEST(ranks_get_a_cpu_each)
 {
     cpu_set_t allowed;

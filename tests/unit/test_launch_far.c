@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ranks of other supervisors: who has the token is let in by the number that it
- * says, within a host and by either kind of address; nobody else is.
+ * Ranks of other supervisors: a caller with the token is accepted under its
+ * number, within a host and by either kind of address; all others are refused.
  */
 #include "common/launch/launch_parts.h"
 #include "skip.h"
@@ -42,7 +42,7 @@ START_TEST(who_has_the_token_is_let_in)
     ck_assert_uint_eq(rank, 7);
     ck_assert_int_eq(ending.pid, getpid());
     ck_assert_str_ne(ending.host, "");
-    /* What comes then are frames. */
+    /* After the greeting come frames. */
     struct frames frames = {.capacity = 0};
     struct frame frame;
     ck_assert(frame_write(guest, FRAME_REPORT, "news", 4));
@@ -72,7 +72,7 @@ START_TEST(who_has_another_token_is_left)
 }
 END_TEST
 
-/* A half-open connection: what is sent is nothing, or the token alone. */
+/* Half-open connections, which send nothing, or only the token. */
 START_TEST(who_is_silent_holds_nobody_up)
 {
     enum { SILENT = FAR_CALLERS_MAX + 6 };
@@ -97,7 +97,7 @@ START_TEST(who_is_silent_holds_nobody_up)
     }
     ck_assert(!far_accept(house, &address, &callers, &got, &rank, &ending));
     ck_assert_uint_eq(callers.count, FAR_CALLERS_MAX);
-    ck_assert_int_eq(read(silent[0], &byte, 1), 0); /* the first was left */
+    ck_assert_int_eq(read(silent[0], &byte, 1), 0); /* the first was dropped */
     ck_assert_int_eq(far_connect(&address, 3, &guest, &why), GW_OK);
     ck_assert(far_accept(house, &address, &callers, &got, &rank, &ending));
     ck_assert_uint_eq(rank, 3);

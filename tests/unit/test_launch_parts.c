@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pure parts of launching: frames that survive any tearing and refuse
- * nonsense, the verdict that finds the first cause among n endings, and the
- * attention that knows a rank's silence from its own.
+ * The pure parts of launching: frames that survive any fragmentation and refuse
+ * invalid ones, the verdict that finds the first cause among n endings, and the
+ * attention that distinguishes a rank's silence from its own absence.
  */
 #include "common/launch/launch_parts.h"
 #include "common/placed.h"
@@ -60,7 +60,8 @@ START_TEST(frames_keep_order_and_bytes)
 }
 END_TEST
 
-/* A frame that comes byte by byte is whole with its last byte, not before. */
+/* A frame that comes byte by byte is complete with its last byte, not
+ * before. */
 START_TEST(frames_survive_tearing)
 {
     int whole[2];
@@ -178,7 +179,7 @@ static void expect(const struct ending *endings, unsigned ranks,
     ck_assert_str_eq(why.text, text);
 }
 
-/* Killed for its silence. */
+/* Killed because it was silent. */
 static struct ending silent(pid_t pid, unsigned ms, uint64_t turn)
 {
     struct ending ending = dead(pid, KILLED, turn);
@@ -264,7 +265,7 @@ START_TEST(the_silent_are_named_as_the_dead_are)
     expect(endings, 3, GW_ELOST,
            "rank 1 (pid 4711) did not respond for 700 ms (stopped or "
            "hanging); 1 more failed; rank 0: rank 0 waits for rank 1");
-    endings[1].shot = true; /* once more, with all others */
+    endings[1].shot = true; /* once more, after all others */
     endings[2] = shot();
     expect(endings, 3, GW_ELOST,
            "rank 1 (pid 4711) did not respond for 700 ms (stopped or "
@@ -293,7 +294,8 @@ END_TEST
 
 enum { MS = 1000000, SILENCE_MS = 800, LOOK_NS = SILENCE_MS * MS / 8 };
 
-/* Looks every 100 ms, and hears nothing; returns how long it takes to miss. */
+/* Checks every 100 ms without a message; returns the time until the rank is
+ * missed. */
 static uint64_t missed_after(struct attention *attention, uint64_t *now_ns)
 {
     uint64_t heard_ns = attention->clock_ns, since_ns = *now_ns;
@@ -314,7 +316,8 @@ START_TEST(silence_is_missed_in_time)
 }
 END_TEST
 
-/* It was stopped for a minute: what it did not hear then is nobody's fault. */
+/* The supervisor was stopped for a minute: that does not count as silence of a
+ * rank. */
 START_TEST(who_was_away_himself_waits_longer)
 {
     struct attention attention;

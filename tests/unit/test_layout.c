@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layouts: every entry of the table of conversions, what AUTO becomes, that any
- * split can follow any other, where pieces begin, and Megatron-LM's four
- * all-reduces a layer. What a layout costs is in test_layout_price.c, what is
- * refused in test_layout_errors.c.
+ * Layouts: every entry of the table of conversions, the splits chosen for AUTO,
+ * that any split can follow any other, the boundaries of pieces, and
+ * Megatron-LM's four all-reduces per layer. test_layout_price.c has the costs
+ * of layouts, test_layout_errors.c the errors.
  */
 #include "nets.h"
 
@@ -17,7 +17,7 @@ Suite *suite_layout(void);
 
 /* ---- conversions ---- */
 
-/* Of 12 rows of 8 features among 4 ranks: 384 bytes, of which a rank has 96. */
+/* 12 rows of 8 features on 4 ranks: 384 bytes, 96 of them on each rank. */
 static const struct {
     enum gw_sharding from, to;
     enum gw_collective collective;
@@ -58,8 +58,8 @@ END_TEST
 
 /* ---- splits ---- */
 
-/* The four ways in which activations and gradients lie, as "RffP": what an
- * operator takes and yields, then of the gradients what it takes and yields. */
+/* The four shardings of an operator as letters, such as "RffP": of its input,
+ * its output, the gradient of its output and the gradient of its input. */
 static void ways(const struct gw_placed *placed, char out[5])
 {
     static const char letters[] = {'R', 'r', 'f', 'P'};
@@ -126,7 +126,7 @@ START_TEST(an_embedding_by_rows_takes_all_words)
 }
 END_TEST
 
-/* What AUTO became, as a list of split words. */
+/* The splits chosen for AUTO, as a list of words. */
 static void expect_splits(const char *text, struct gw_mesh mesh,
                           const char *expected)
 {
@@ -169,8 +169,7 @@ END_TEST
 
 /* ---- any split after any other ---- */
 
-/* Does the table lead from what one has to what the next one wants, with the
- * collective that it says? */
+/* Checks a conversion: both shardings, and the collective in the table. */
 static void expect_conversion(const struct gw_conversion *made,
                               enum gw_sharding from, enum gw_sharding to)
 {
@@ -262,8 +261,8 @@ static void price_blocks(unsigned count, unsigned width, unsigned batch,
     gw_network_destroy(&network);
 }
 
-/* A layer of a transformer is two such blocks. One layer more: four all-reduces
- * more, of batch x width: 8 b h (T-1)/T elements. */
+/* A layer of a transformer is two such blocks. One more layer adds four
+ * all-reduces of batch x width: 8 b h (T-1)/T elements. */
 START_TEST(a_layer_costs_four_all_reduces)
 {
     enum { BATCH = 16, WIDTH = 32 };
@@ -285,7 +284,8 @@ END_TEST
 
 /* ---- pieces ---- */
 
-/* Where pieces begin, as "0 2 4"; the last number is the operators. */
+/* The first operators of the pieces, such as "0 2 4"; the last number is the
+ * count of operators. */
 static void expect_pieces(const char *text, unsigned pipe, unsigned chunks,
                           const char *expected)
 {
@@ -323,7 +323,7 @@ START_TEST(the_largest_piece_is_small)
     expect_pieces("network n\ninput 64\ndense 10\ndense 16\ntanh\ndense 4\n"
                   "softmax",
                   2, 0, "0 1 5");
-    /* as good either way: the cut where fewer features cross */
+    /* equal work either way: the cut with fewer features */
     expect_pieces("network n\ninput 2\ndense 16\ndense 2\ndense 8\ndense 4\n"
                   "dense 8\nsoftmax",
                   2, 0, "0 2 6");
@@ -340,7 +340,7 @@ START_TEST(stage_lines_decide)
 }
 END_TEST
 
-/* The least possible largest piece, by trying all cuts. */
+/* The smallest possible largest piece, by trying all cuts. */
 static uint64_t try_all(const uint64_t *work, unsigned count, unsigned pieces)
 {
     uint64_t sum = 0, best = UINT64_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a layout costs, held against the formulas: 2(p-1)/p S for data
+ * The price of a layout, compared with the formulas: 2(p-1)/p S for data
  * parallelism and ZeRO-1, 3(p-1)/p S fully sharded, memory S/p, and whole
  * meshes D x T x P, whose bytes are added up here by hand.
  */
@@ -10,7 +10,7 @@
 
 Suite *suite_layout_price(void);
 
-/* S = 4 * (64 * 128 + 128 + 128 * 16 + 16): widths that divide by all here. */
+/* S = 4 * (64 * 128 + 128 + 128 * 16 + 16): all widths here are divisible. */
 static const char text[] = "network n\ninput 64\ndense 128\nrelu\ndense 16\n"
                            "softmax\n";
 enum { PARAMETERS = 64 * 128 + 128 + 128 * 16 + 16, S = 4 * PARAMETERS };
@@ -150,7 +150,7 @@ START_TEST(rows_split_by_batch_share_weight_gradients)
 }
 END_TEST
 
-/* Two stages of two micro-batches, 32 rows each on one of two data ranks:
+/* Two stages and two micro-batches of 32 rows for each of two data ranks:
  *   dense 128 columns, relu by feature | dense 16 rows, all-reduce, softmax
  * Gradients and activations of 128 features cross the cut by feature. */
 START_TEST(a_mesh_of_all_three_adds_up)
@@ -167,7 +167,7 @@ START_TEST(a_mesh_of_all_three_adds_up)
     ck_assert_uint_eq(first.tensor_forward_bytes, 0);
     ck_assert_uint_eq(last.tensor_forward_bytes, 2 * ROWS * 16 * 4);
     ck_assert_uint_eq(last.tensor_backward_bytes, 0);
-    /* half of the weights and biases; the biases by rows are everybody's */
+    /* half of the weights and biases; the biases by rows are replicated */
     enum { FIRST = (64 * 128 + 128) / 2, LAST = 64 * 16 + 16 };
     ck_assert_uint_eq(first.parameter_bytes, 4 * FIRST);
     ck_assert_uint_eq(last.parameter_bytes, 4 * LAST);
@@ -176,9 +176,9 @@ START_TEST(a_mesh_of_all_three_adds_up)
 }
 END_TEST
 
-/* What is converted between stages is converted before it is sent, forward by
- * the first stage and backward by the second, and crosses as the other wants
- * it: R forward, after an all-reduce; R backward, after another. */
+/* A conversion between stages happens before the send: forward in the first
+ * stage, backward in the second. The data crosses in the receiver's sharding: R
+ * forward, after an all-reduce; R backward, after another. */
 START_TEST(stages_convert_what_they_send)
 {
     static const char cut[] = "network n\ninput 8\ndense 8 columns\nrelu\n"
@@ -197,8 +197,8 @@ START_TEST(stages_convert_what_they_send)
 }
 END_TEST
 
-/* Pieces 0 and 2 are stage 0's, 1 and 3 stage 1's: three borders each way, of
- * 8 features and 4 rows. One stage sends itself nothing. */
+/* Stage 0 has pieces 0 and 2, stage 1 has 1 and 3: three boundaries each way,
+ * of 8 features and 4 rows. A stage sends nothing to itself. */
 START_TEST(chunks_cross_stages_more_often)
 {
     static const char deep[] = "network n\ninput 8\ndense 8\ndense 8\ndense 8\n"
@@ -215,7 +215,7 @@ START_TEST(chunks_cross_stages_more_often)
 }
 END_TEST
 
-/* Whatever the mesh, no parameter is missing and none there twice. */
+/* For every mesh, each parameter is stored exactly once. */
 START_TEST(parameters_add_up_over_the_mesh)
 {
     static const char even[] = "network n\ninput 64\ndense 128 columns\nrelu\n"

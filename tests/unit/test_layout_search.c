@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `pipebench layout --search` against the plainest enumeration there is: all
- * meshes, modes, micro-batches, schedules, splits and orders in nested loops.
+ * `pipebench layout --search` against a plain enumeration: all meshes, modes,
+ * micro-batches, schedules, splits and orders in nested loops.
  */
 #include "nets.h"
 
@@ -49,8 +49,8 @@ static void end(void)
 /* ---- all layouts ---- */
 
 struct found {
-    double step_us;      /* of the fastest that fits; infinity: none does */
-    uint64_t held_bytes; /* of that */
+    double step_us;      /* of the fastest that fits; infinity: none */
+    uint64_t held_bytes; /* memory of that one */
     unsigned timed;
 };
 
@@ -132,7 +132,7 @@ static struct search_space space_of(uint64_t memory)
                                  .memory = memory};
 }
 
-/* Each bound is one byte less than what the best layout before it held. */
+/* Each bound is one byte less than the previous best layout needs. */
 START_TEST(finds_what_enumeration_finds)
 {
     uint64_t memory = 0;
@@ -162,7 +162,7 @@ START_TEST(finds_what_enumeration_finds)
 }
 END_TEST
 
-/* The least that any layout holds, as it says when none fits. */
+/* The smallest memory of all layouts, reported when none fits. */
 START_TEST(says_what_is_least)
 {
     struct search_result none, some;

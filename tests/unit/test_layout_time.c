@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layout in virtual time, held against sums by hand: two servers of two
- * ranks, whose inner link is ten times as fast as their network cards. The
- * collectives of two ranks are one exchange (recursive doubling) or two of half
- * the size (ring), and both groups of an axis share a link.
+ * A layout in virtual time, compared with sums by hand: two servers of two
+ * ranks, whose inner link is ten times as fast as their NICs. The collectives
+ * of two ranks are one exchange (recursive doubling) or two of half the size
+ * (ring), and both groups of an axis share a link.
  */
 #include "nets.h"
 
@@ -17,8 +17,8 @@ Suite *suite_layout_time(void);
 
 enum { WIDTH = 64, PARAMETERS = 64 * 32 + 32 + 32 * 64 + 64 };
 
-/* Inner: 10,000 bytes a microsecond and 1 us; a card: 1,000 and 10 us, there
- * are two on the way. */
+/* Inner: 10,000 bytes per microsecond and 1 us. A NIC: 1,000 and 10 us; a path
+ * has two of them. */
 static const char servers[] = "topology two\n"
                               "nic rate=1000000000 latency=10us\n"
                               "inner rate=10000000000 latency=1us\n"
@@ -81,7 +81,7 @@ static struct gw_layout_time *time_of(enum gw_mesh_order order)
     return time;
 }
 
-/* Both ranks of a pair send `bytes` to the other one, and so do both of the
+/* Both ranks of a pair send `bytes` to each other, and so do both ranks of the
  * other pair; ring: two rounds of half of it. */
 static double exchange_us(double bytes, double rate, double latency_us)
 {
@@ -121,7 +121,7 @@ START_TEST(two_servers_by_hand)
 }
 END_TEST
 
-/* What each call sends is what its links carry. */
+/* The bytes on the links equal those that the calls send. */
 START_TEST(links_carry_what_is_sent)
 {
     uint64_t crossed[2] = {0}, sent = 0;
@@ -148,7 +148,7 @@ START_TEST(links_carry_what_is_sent)
 }
 END_TEST
 
-/* Bytes of calls by ring are those of gw_layout_price. */
+/* The bytes of ring calls are those of gw_layout_price. */
 START_TEST(calls_are_priced)
 {
     const struct gw_layout_costs free_messages = {0};
@@ -174,8 +174,8 @@ START_TEST(calls_are_priced)
             for (unsigned i = 0; i < time->call_count; i++)
                 sent[(int)time->calls[i].axis] +=
                     time->calls[i].calls * time->calls[i].bytes;
-            /* Of two ranks recursive doubling of an all-reduce sends what the
-             * ring does. */
+            /* With two ranks, recursive doubling of an all-reduce sends as much
+             * as a ring. */
             ck_assert_uint_eq(sent['D'], price.data_bytes);
             ck_assert_uint_eq(sent['T'], price.tensor_forward_bytes +
                                              price.tensor_backward_bytes +

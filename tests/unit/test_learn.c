@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The mathematics of training: the gradient is the slope of the loss, shares
- * add up whatever their number, and steps go downhill.
+ * add up for any number of them, and steps reduce the loss.
  */
 #include <gradwire/learn.h>
 
@@ -29,7 +29,7 @@ static void clean(void)
     gw_dataset_destroy(&data);
 }
 
-/* Rows whose labels follow from their features, but for some noise. */
+/* Rows whose labels follow from their features, with some noise. */
 static struct gw_dataset *make_data(unsigned classes, uint64_t seed)
 {
     char text[ROWS * (FEATURES + 1) * 24];
@@ -79,7 +79,7 @@ static double loss_at(size_t parameter, float value)
     return sums.loss;
 }
 
-/* Central differences; the parameter is f32, so the true distance is used. */
+/* Central differences. The parameter is f32, so the real distance is used. */
 static void expect_gradient_is_slope(void)
 {
     double *gradient = malloc(model->parameter_count * sizeof *gradient);
@@ -116,7 +116,7 @@ START_TEST(gradient_of_softmax)
 }
 END_TEST
 
-/* With all parameters 0 every class is as likely: the loss is log K. */
+/* With all parameters 0 all classes are equally likely: the loss is log K. */
 START_TEST(loss_of_nothing_learnt)
 {
     for (unsigned classes = 2; classes <= 5; classes++) {
@@ -147,7 +147,7 @@ static void one_row(enum gw_model_kind kind, const char *text, float bias0,
     gw_model_evaluate(model, data, 0, 1, &sums);
 }
 
-/* Row 0 has class 1; the score of class 1 lies z above the other. */
+/* Row 0 has class 1; the score of class 1 exceeds the other by z. */
 START_TEST(huge_scores_stay_finite)
 {
     static const float scores[] = {0, 40, 700, 1e4f, 1e30f};
@@ -197,7 +197,7 @@ static void one_step(size_t batch, const struct gw_sgd *sgd, unsigned ranks)
     gw_model_step(model, sgd, gradient, gw_order_batch_rows(&order, batch));
 }
 
-/* The mean loss after each of 8 epochs, the batches shared by `ranks`. */
+/* The mean loss after each of 8 epochs; `ranks` share the batches. */
 static void train(const struct gw_sgd *sgd, unsigned ranks, double curve[8])
 {
     for (unsigned epoch = 0; epoch < 8; epoch++) {
@@ -223,8 +223,8 @@ START_TEST(loss_decreases)
 }
 END_TEST
 
-/* The issue's own: 1e-5 relative for p = 1, 2, 3, 4; here also p beyond the
- * rows of a batch, and a last batch that is smaller (210 = 6 x 32 + 18). */
+/* Within 1e-5 relative for p = 1, 2, 3, 4, and p larger than the rows of a
+ * batch, with a last batch that is smaller (210 = 6 x 32 + 18). */
 START_TEST(shares_change_nothing)
 {
     static const unsigned ranks[] = {2, 3, 4, 7, 40};
@@ -249,9 +249,9 @@ START_TEST(shares_change_nothing)
 }
 END_TEST
 
-/* softmax of two classes with weights (-w/2, w/2) is lr with w: its scores
- * differ twice as fast, so half the rate takes the same way, and the penalty of
- * (w/2)^2 + (w/2)^2 = w^2/2 wants twice the factor. */
+/* softmax of two classes with weights (-w/2, w/2) equals lr with w. Its score
+ * difference changes twice as fast, so half the rate gives the same steps, and
+ * the penalty of (w/2)^2 + (w/2)^2 = w^2/2 needs twice the factor. */
 START_TEST(softmax_of_two_is_lr)
 {
     const struct gw_sgd for_lr = {.rate = 0.2, .momentum = 0.7, .l2 = 1e-2};

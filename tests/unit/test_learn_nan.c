@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A NaN that goes into a layer, a loss, an optimiser or an updater comes out of
- * it, whatever its place and whichever kernel computes: a training that has
- * diverged must look like one. As in PyTorch relu(NaN) is NaN; a row of scores
- * with a NaN has no right answer.
+ * A NaN that enters a layer, a loss, an optimiser or an updater comes out of
+ * it, at any position and by any kernel, so that a diverged training is
+ * visible. As in PyTorch, relu(NaN) is NaN. A row of scores with a NaN has no
+ * right answer.
  */
 #include "learn/logistic.h"
 #include "learn/network/product.h"
@@ -43,15 +43,15 @@ START_TEST(element_wise)
         gw__tanh_back(y, dy, dx, COUNT);
         ck_assert(isnan(dx[place]));
         dy[place] = NAN;
-        gw__relu_back(x, dy, dx, COUNT); /* as PyTorch: it lets dy through */
+        gw__relu_back(x, dy, dx, COUNT); /* as PyTorch: it passes dy through */
         for (size_t i = 0; i < COUNT; i++)
             ck_assert(isnan(dx[i]) == (i == place));
     }
 }
 END_TEST
 
-/* All elements are 0 or 1 but one: whose row of the result, or column, is NaN
- * then, also where it meets zeros only. */
+/* All elements but one are 0 or 1. The row of the result, or the column, of
+ * that one must be NaN, even if it meets zeros only. */
 static void check_product(struct gw__product p, float *from, size_t place,
                           bool of_left)
 {
@@ -233,7 +233,7 @@ START_TEST(optimisers_report_it)
 }
 END_TEST
 
-/* Of a row: the column that is pushed, and no other. */
+/* In a row: the pushed column, and no other. */
 static void check_updater(enum gw_ps_updater kind, size_t width, size_t place)
 {
     const struct gw_ps_table_config config = {.width = (uint32_t)width,
@@ -273,7 +273,7 @@ START_TEST(updaters)
 }
 END_TEST
 
-/* What guards pushes, and their way in half precision. */
+/* The check of pushes, and their conversion to half precision and back. */
 START_TEST(what_is_not_finite_is_found)
 {
     enum { COUNT = 83 };
@@ -293,8 +293,8 @@ START_TEST(what_is_not_finite_is_found)
 }
 END_TEST
 
-/* Kept rows that add up to inf - inf travel, and do not stay for ever. What was
- * given back is kept. */
+/* Kept rows that add up to inf - inf are sent, not kept forever. Returned rows
+ * are kept. */
 START_TEST(a_filter_keeps_no_nan)
 {
     const uint64_t key = 7;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The LibSVM reader: what it accepts, what it makes of it, and which place it
- * names when it refuses.
+ * The LibSVM reader: accepted files, the rows made from them, and the position
+ * in its error messages.
  */
 #include <gradwire/learn.h>
 
@@ -100,7 +100,7 @@ START_TEST(no_entry_at_all)
 }
 END_TEST
 
-/* Each of these says the same. */
+/* All of these are equivalent. */
 START_TEST(whitespace_comments_and_endings)
 {
     static const char *const texts[] = {
@@ -257,7 +257,7 @@ static FILE *scratch(char path[32])
     return file;
 }
 
-/* Row i is "i%5 1+i%97:i" and lines do not end where blocks end. */
+/* Row i is "i%5 1+i%97:i"; ends of lines and of blocks do not coincide. */
 START_TEST(a_file_of_many_blocks)
 {
     enum { ROWS = 200000 };
@@ -297,7 +297,7 @@ START_TEST(a_line_longer_than_a_block)
 }
 END_TEST
 
-/* A pipe gives what is there, and lines come in pieces. */
+/* Lines arrive from a pipe in pieces. */
 START_TEST(a_pipe_that_trickles)
 {
     static const char text[] = "1 1:1 2:2\n2 1:3\nx";
@@ -331,7 +331,7 @@ START_TEST(what_cannot_be_opened)
 }
 END_TEST
 
-/* What is printed with enough digits is read back bit by bit. */
+/* Values printed with enough digits are read back with the same bits. */
 START_TEST(round_trip_of_random_rows)
 {
     enum { ROWS = 300, PER_ROW = 20 };
@@ -361,7 +361,7 @@ START_TEST(round_trip_of_random_rows)
 }
 END_TEST
 
-/* ---- what is done to a data set ---- */
+/* ---- operations on a data set ---- */
 
 START_TEST(scaling)
 {

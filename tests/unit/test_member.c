@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The member machine, as message diagrams: how it gets in, what it makes of
- * news, and how it goes through a flush. What a whole ring of them does under
- * faults is tested by tests/sim.
+ * The member machine, as message diagrams: how it registers, how it handles
+ * updates, and how it passes a flush. Whole rings under faults are in
+ * tests/sim.
  */
 #include "member_hand.h"
 
@@ -30,7 +30,7 @@ START_TEST(it_registers_until_it_is_let_in)
 }
 END_TEST
 
-/* The registry may still speak of who had the number before. */
+/* The registry may still report the previous process with this number. */
 START_TEST(news_of_an_earlier_process_is_not_about_this_one)
 {
     hand_start(GW__WORKER);
@@ -71,7 +71,8 @@ START_TEST(who_is_replaced_is_gone)
 }
 END_TEST
 
-/* A request of who had the number before, which has ended since, came later. */
+/* A request by the previous, now dead process with this number arrived
+ * later. */
 START_TEST(who_was_replaced_before_it_was_seen_finds_out)
 {
     struct gw__command c;
@@ -82,7 +83,7 @@ START_TEST(who_was_replaced_before_it_was_seen_finds_out)
     hand.news.incarnation = hand_id_of(40);
     hand.news.state = GW__JOINING;
     hand_tell_news();
-    hand_pass(1900); /* it may speak of the time before */
+    hand_pass(1900); /* the update may be an old one */
     ck_assert_ptr_null(hand_told(GW__TOLD_GONE));
     hand_pass(1000);
     ck_assert_str_eq(hand_told(GW__TOLD_GONE)->text,
@@ -90,9 +91,9 @@ START_TEST(who_was_replaced_before_it_was_seen_finds_out)
 }
 END_TEST
 
-/* Who has drawn by chance the number that it is given hears news of itself, and
- * maybe before the answer, which may be lost: what it is called it does not
- * know yet. */
+/* A member whose random number equals its assigned number receives updates
+ * about itself, perhaps before the answer, which may be lost. It does not know
+ * its number yet. */
 START_TEST(the_answer_alone_tells_the_number)
 {
     struct gw__command c;
@@ -180,7 +181,7 @@ START_TEST(another_removal_in_the_same_flush_needs_no_other_report)
 }
 END_TEST
 
-/* Its report for the first one may come too late for the second. */
+/* Its report for the first freeze may arrive too late for the second. */
 START_TEST(another_flush_is_another_freeze)
 {
     struct gw__command first, second;
@@ -192,7 +193,7 @@ START_TEST(another_flush_is_another_freeze)
     hand_flush_begins(3);
     ck_assert_uint_eq(hand.told[hand.told_count - 1].epoch, 3);
     ck_assert_ptr_null(gw__member_report(hand.state, LEFT));
-    hand_give_report(2); /* to the wrong one */
+    hand_give_report(2); /* for the wrong one */
     hand_give_report(3);
     hand_clear();
     hand_answer(&first, GW_OK, "epoch 2 is decided");

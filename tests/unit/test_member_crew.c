@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The member machine of servers and workers of the parameter server: they beat
- * and accuse each other without a ring, and a server knows how long it may
- * serve.
+ * The member machine of servers and workers of the parameter server: they send
+ * beats and accuse each other without a ring, and a server knows the end of its
+ * lease.
  */
 #include "member_hand.h"
 
@@ -37,7 +37,7 @@ static void begin(enum gw__role role)
     hand_clear();
 }
 
-/* From the leader, about a HELLO that was said so long ago. */
+/* From the leader, about a HELLO sent `ago_ms` ago. */
 static void lease_of(unsigned node, uint64_t ago_ms)
 {
     uint8_t out[64];
@@ -147,7 +147,7 @@ START_TEST(the_crew_beats_and_accuses_who_is_silent)
     ck_assert(gw__id_equal(c.accuse.accused.incarnation,
                            hand_id_of(c.accuse.accused.node)));
     hand_clear();
-    crew_is(2, 1, (const unsigned[]){SELF}); /* convicted */
+    crew_is(2, 1, (const unsigned[]){SELF}); /* declared dead */
     hand_tell_news();
     hand_answer(&c, GW_OK, "convicted");
     hand_clear();

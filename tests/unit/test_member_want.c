@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a member wants of others, as message diagrams: joiners to be admitted,
- * the dead removed, addresses, an answer.
+ * The requests of a member to others, as message diagrams: admission of
+ * joiners, removal of dead members, addresses, an answer.
  */
 #include "member_hand.h"
 
@@ -89,7 +89,7 @@ START_TEST(a_refusal_is_told_unless_the_ring_is_another_by_then)
 }
 END_TEST
 
-/* The machine may have heard of a new ring before its application has. */
+/* The machine may know a new ring before its application does. */
 START_TEST(an_admission_is_for_the_ring_in_which_it_was_decided)
 {
     struct gw__command c;
@@ -182,7 +182,7 @@ static void see_awake(unsigned node)
     hand_input(GW__DEDUP, node, &awake, sizeof awake);
 }
 
-/* It lives, and has gone on to the next ring before we heard of that. */
+/* It is alive, and went on to the next ring before the update arrived here. */
 START_TEST(who_is_seen_alive_is_not_accused_of_its_connection)
 {
     struct gw__command c;
@@ -214,7 +214,7 @@ START_TEST(who_has_ended_is_accused_at_once)
 }
 END_TEST
 
-/* Or the ring would stand still for ever. */
+/* Otherwise the ring would hang forever. */
 START_TEST(a_connection_that_is_gone_without_news_is_an_end)
 {
     struct gw__command c;
@@ -228,7 +228,7 @@ START_TEST(a_connection_that_is_gone_without_news_is_an_end)
 }
 END_TEST
 
-/* On another host: its beats tell. */
+/* On another host only its beats show whether it is alive. */
 START_TEST(who_cannot_be_seen_is_accused_when_it_beats_no_more)
 {
     struct gw__command c;
@@ -275,7 +275,7 @@ START_TEST(members_meet_until_each_knows_that_it_is_known)
 {
     size_t bytes;
     hand_in_ring();
-    hear_meet(LEFT, 1, false); /* ahead of us: kept */
+    hear_meet(LEFT, 1, false); /* it is ahead: kept */
     ask_address(1);
     ck_assert_uint_eq(meets_sent(), 2);
     ck_assert_ptr_null(hand_told(GW__TOLD_ADDRESSES));
@@ -286,12 +286,12 @@ START_TEST(members_meet_until_each_knows_that_it_is_known)
     ck_assert_uint_eq(blob[0], RIGHT);
     hand_clear();
     hand_pass(40);
-    ck_assert_uint_eq(meets_sent(), 1); /* the left may not know ours */
+    ck_assert_uint_eq(meets_sent(), 1); /* LEFT may not know our epoch */
     hear_meet(LEFT, 1, true);
     hand_clear();
     hand_pass(200);
     ck_assert_uint_eq(meets_sent(), 0);
-    hear_meet(LEFT, 1, false); /* it does not, after all */
+    hear_meet(LEFT, 1, false); /* it does not */
     ck_assert_uint_eq(meets_sent(), 1);
     ck_assert_uint_eq(hand.told_count, 0);
 }
@@ -330,7 +330,7 @@ START_TEST(who_waits_for_a_leader_in_vain_is_parked)
                      "4 waits for a decision");
     ck_assert(gw__member_parked(hand.state));
     hand.news.leader = true;
-    hand_tell_news_at(hand.news.index); /* nothing new, but from a leader */
+    hand_tell_news_at(hand.news.index); /* not new, but from a leader */
     ck_assert_ptr_nonnull(hand_told(GW__TOLD_UNPARKED));
     ck_assert(!gw__member_parked(hand.state));
 }
@@ -382,7 +382,7 @@ START_TEST(who_was_forgotten_asks_again_under_another_id)
 }
 END_TEST
 
-/* Messages that are none, from whom ever. */
+/* Invalid messages, from any sender. */
 START_TEST(nonsense_does_nothing)
 {
     uint8_t noise[64];

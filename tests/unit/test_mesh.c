@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The mesh: messages between nodes, and what happens to those that cannot be
- * delivered now. Link rules are in test_mesh_rules.c, and who may speak at all
- * in test_mesh_closed.c.
+ * The control channel: messages between nodes, and the handling of messages
+ * that cannot be delivered. Link profiles are in test_mesh_rules.c, access
+ * control in test_mesh_closed.c.
  */
 #include "mesh_set.h"
 
@@ -100,7 +100,8 @@ START_TEST(only_known_nodes_are_sent_to)
 }
 END_TEST
 
-/* libzmq would end the program; so it is refused before, or made possible. */
+/* libzmq would end the program when descriptors run out. The library therefore
+ * refuses to open, or raises the limit. */
 START_TEST(open_files_are_reserved)
 {
     struct rlimit few = {.rlim_cur = 20, .rlim_max = 400};
@@ -126,7 +127,7 @@ START_TEST(open_files_are_reserved)
     ck_assert_int_eq(err, GW_ESYS);
     ck_assert_msg(strncmp(why.text, "node ", 5) == 0, "%s", why.text);
     gw__control_channel_close(&mesh);
-    mesh = mesh_open(mesh_config(0, mesh_name("again"))); /* given back */
+    mesh = mesh_open(mesh_config(0, mesh_name("again"))); /* released again */
     gw__control_channel_close(&mesh);
 }
 END_TEST
@@ -158,7 +159,8 @@ START_TEST(what_is_sent_to_oneself_comes_back)
 }
 END_TEST
 
-/* Who sends to itself at every message does not starve the others. */
+/* A node that sends a message to itself for each received one does not starve
+ * the others. */
 START_TEST(own_messages_starve_nobody)
 {
     struct mesh_set set;
@@ -179,7 +181,7 @@ END_TEST
 
 /* ---- peers that are not there ---- */
 
-/* An endpoint where nobody listens now. */
+/* An endpoint where no process listens at the moment. */
 static void free_endpoint(const char *wire, char endpoint[])
 {
     bool ipc = strcmp(wire, "ipc") == 0;
@@ -238,8 +240,8 @@ START_TEST(a_dead_peer_costs_what_fits_the_mark)
 }
 END_TEST
 
-/* The same endpoint, another incarnation: both find each other again, the old
- * connection's backlog or not. */
+/* The same endpoint, another incarnation: both find each other again, with or
+ * without a backlog on the old connection. */
 START_TEST(a_restarted_peer_is_reached_again)
 {
     struct mesh_set set;
@@ -270,7 +272,7 @@ START_TEST(a_restarted_peer_is_reached_again)
 }
 END_TEST
 
-/* Reached without a word of its own, too. */
+/* The peer is reached even if it sends nothing. */
 START_TEST(a_silent_restarted_peer_is_reached_again)
 {
     struct mesh_set set;
@@ -313,8 +315,8 @@ START_TEST(a_node_that_moved_is_found)
 }
 END_TEST
 
-/* Two processes that both speak as node 1 do not make the connection to it
- * anew with each word: that goes on to where node 1 is known to be. */
+/* With two processes that both claim to be node 1, messages do not move the
+ * connection back and forth: it stays at the known address of node 1. */
 START_TEST(a_zombie_does_not_disturb)
 {
     struct mesh_set set;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A mesh in bulk: longer messages, and who is away is said at once.
+ * A control channel in bulk mode: longer messages, and an immediate error if
+ * the peer is away.
  */
 #include "mesh_set.h"
 
@@ -18,7 +19,7 @@ static struct gw__control_channel *open_bulk(unsigned node,
     return mesh_open(config);
 }
 
-/* It is connected without anything being sent. */
+/* Waits until connected; before that, sends are refused. */
 static void send_when_connected(struct gw__control_channel *mesh, unsigned node,
                                 const void *data, size_t bytes)
 {
@@ -46,7 +47,7 @@ START_TEST(long_messages_arrive)
 }
 END_TEST
 
-/* Nothing of what was sent to the dead one comes to the next. */
+/* The successor receives no message that was sent to the dead process. */
 START_TEST(who_is_away_is_told_and_nothing_kept)
 {
     const char *place = mesh_name("to");
@@ -85,7 +86,7 @@ START_TEST(who_does_not_read_is_told)
            gw__control_channel_send(from, 1, block, sizeof block) == GW_OK)
         taken++;
     ck_assert_uint_lt(taken, 10 * GW__CONTROL_CHANNEL_MARK);
-    mesh_await(to); /* and the others are there in their order */
+    mesh_await(to); /* and the others arrive in their order */
     gw__control_channel_close(&from);
     gw__control_channel_close(&to);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whom the mesh lets in: what is malformed, of another run, of another user or
- * without the key ends before it is a message.
+ * Access control of the control channel: malformed messages and those of
+ * another run, of another user or without the key are dropped.
  */
 #include "key_file.h"
 #include "mesh_set.h"
@@ -18,7 +18,7 @@
 
 Suite *suite_mesh_closed(void);
 
-/* ---- what is refused ---- */
+/* ---- refused messages ---- */
 
 static const struct gw__control_channel_head good = {
     .from = 3, .to = 0, .token = MESH_TOKEN, .incarnation_low = 8};
@@ -140,7 +140,7 @@ START_TEST(refused_messages_are_counted)
 }
 END_TEST
 
-/* libzmq ends the connection of who sends one. */
+/* libzmq ends the connection of the sender. */
 START_TEST(an_endless_message_is_not_read)
 {
     static unsigned char block[GW__CONTROL_CHANNEL_FRAME_MAX + 1];
@@ -183,7 +183,7 @@ START_TEST(a_flood_of_refused_ones_holds_nobody_up)
 }
 END_TEST
 
-/* ---- where one may listen ---- */
+/* ---- addresses to listen at ---- */
 
 static void expect_closed(struct gw__control_channel_config config,
                           enum gw_err due, const char *sentence)
@@ -240,7 +240,8 @@ START_TEST(bad_endpoints_are_refused)
 }
 END_TEST
 
-/* 192.0.2.1 is nobody's (RFC 5737): what is left is that it cannot listen. */
+/* 192.0.2.1 belongs to no host (RFC 5737), so the remaining error is that it
+ * cannot listen. */
 START_TEST(an_open_network_needs_a_key_or_a_word)
 {
     struct key_file file = key_file_make(0600);
@@ -278,8 +279,8 @@ START_TEST(a_taken_place_is_taken)
 }
 END_TEST
 
-/* What an abstract name's listener says to who connects: its greeting (1), or
- * nothing at all (0). */
+/* Connects as `user` to the listener of an abstract name. Returns whether it
+ * sends its greeting (1) or nothing (0). */
 static int greeted_as(uid_t user, const char *endpoint)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -366,7 +367,7 @@ START_TEST(another_key_or_none_does_not)
     mesh_say(set.meshes[1], 0, "right key");
     mesh_expect(set.meshes[0], 1, "right key");
     mesh_expect_none(set.meshes[0]);
-    mesh_set_close(&set); /* after which no gate tells any more */
+    mesh_set_close(&set); /* no accept filter reports anything after this */
     ck_assert_uint_eq(notice_count(), 1);
     gw_notice_to(NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The mesh obeys link rules: delay, cut, rate, loss, and their changes. Below
- * it lies the queue of what is not due yet.
+ * The control channel emulates link profiles: delay, cut, rate, loss, and their
+ * changes. The last part tests its queue of delayed messages.
  */
 #include "mesh_set.h"
 
@@ -15,7 +15,7 @@ Suite *suite_mesh_rules(void);
 
 static const uint64_t MS = 1000000;
 
-/* Node 1 of the set has rules; node 0 sends to it. */
+/* Node 1 of the set has link profiles; node 0 sends to it. */
 static struct gw__rules *open_ruled(struct mesh_set *set)
 {
     struct gw__rules *rules;
@@ -32,7 +32,7 @@ static struct gw__rules *open_ruled(struct mesh_set *set)
     return rules;
 }
 
-/* Until `count` messages have met their fate at node 1. */
+/* Waits until node 1 has decided about `count` messages. */
 static void await_fates(struct mesh_set *set, uint64_t count)
 {
     const struct gw__control_channel_counts *counts =
@@ -85,7 +85,7 @@ START_TEST(a_cut_link_delivers_nothing)
 }
 END_TEST
 
-/* A change of the rules is heeded for what is under way. */
+/* A change of the profile applies to delayed messages, too. */
 START_TEST(a_change_takes_or_frees_what_is_kept_back)
 {
     struct mesh_set set;
@@ -157,7 +157,7 @@ END_TEST
 
 /* ---- the queue ---- */
 
-/* A message that says when it is due, and which it is. */
+/* A message with its due time and its number. */
 struct told {
     uint64_t due_ns, number;
 };
@@ -221,8 +221,8 @@ START_TEST(the_queue_keeps_time_and_order)
 }
 END_TEST
 
-/* Numbers that three divides go; of the others the time turns round. They are
- * asked in the order in which they came. */
+/* Drops the multiples of three, and reverses the times of the others. Messages
+ * come in the order of their arrival. */
 static uint64_t turn_round(void *context, zmq_msg_t *message)
 {
     uint64_t *asked = context;

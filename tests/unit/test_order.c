@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order in which rows are seen: a permutation that seed and epoch alone
- * decide, cut into batches, and these into shares.
+ * The order of rows: a permutation determined by seed and epoch alone, cut into
+ * batches, and these into shares.
  */
 #include <gradwire/learn.h>
 
@@ -41,7 +41,7 @@ START_TEST(shuffle_is_a_permutation)
 }
 END_TEST
 
-/* Seed and epoch decide, not what was shuffled before. */
+/* Only seed and epoch matter, not earlier shuffles. */
 START_TEST(shuffle_is_stable)
 {
     struct gw_order other;
@@ -60,8 +60,8 @@ START_TEST(shuffle_is_stable)
 }
 END_TEST
 
-/* Each row once; a batch's shares lie one after the other and differ by at most
- * one row. */
+/* Each row occurs once; the shares of a batch are adjacent and differ by at
+ * most one row. */
 static void expect_shares(size_t rows, size_t batch, unsigned ranks)
 {
     size_t next = 0;

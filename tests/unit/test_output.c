@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What commands print: the same rows in every format, documents that end well
- * however they end, and columns that stay aligned while rows come one by one.
+ * The output of commands: the same rows in every format, documents that are
+ * complete after any kind of end, and columns that stay aligned while rows come
+ * one by one.
  */
 #include "common/command.h"
 #include "common/output/output_format.h"
@@ -337,7 +338,7 @@ START_TEST(an_unknown_format_is_refused)
 }
 END_TEST
 
-/* What diverges has 77 digits, of which a cell once kept the first 63. */
+/* A diverged loss has 77 digits, of which a cell once kept the first 63. */
 START_TEST(a_huge_real_is_not_cut)
 {
     const struct field loss = {"loss", NULL, FIELD_REAL, 5, false};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables on a terminal that is narrower than they are: first numbers get less
- * room, then columns go, those that were named first, and a line says which.
+ * Tables wider than the terminal: first numbers get less room, then columns are
+ * dropped, in the given order, and a line lists them.
  */
 #include "common/command.h"
 #include "common/output/output_format.h"
@@ -30,8 +30,8 @@ static const union value row[FIELDS] = {
     {.integer = 3},  {.text = "allreduce"}, {.real = 1.5},
     {.integer = 64}, {.integer = 4711},     {.boolean = true}};
 
-/* A terminal of so many columns, which leaves bytes as they are: *other is what
- * a person would see. */
+/* A terminal with so many columns and without output processing; a person would
+ * see the text at *other. */
 static FILE *terminal(unsigned short columns, int *other)
 {
     struct termios modes;
@@ -49,7 +49,7 @@ static FILE *terminal(unsigned short columns, int *other)
     return fdopen(fd, "w");
 }
 
-/* What a table of one row looks like; `shown` holds it until the next call. */
+/* The text of a table of one row; in `shown` until the next call. */
 static const char *table_on(unsigned short columns, const char *format,
                             const char *spare, bool collect)
 {
@@ -104,7 +104,7 @@ START_TEST(named_columns_go_in_their_order)
 }
 END_TEST
 
-/* The first column says whose row it is. */
+/* The first column names the row. */
 START_TEST(then_columns_from_the_right)
 {
     ck_assert_str_eq(table_on(20, "table", "op", true),
