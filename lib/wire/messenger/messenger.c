@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The post without its transports: opening by name, who is known, and the two
- * ways of a message.
+ * The messenger without its transports: opening by name, known peers, and the
+ * paths of a message.
  *
- *     send:     letter -> oneself?  -> copy -> held
- *                      -> transport (which may let it wait for room)
- *     receive:  transport -> rules (lost, link down) -> due now? -> user
+ *     send:     message -> own node?  -> copy -> held
+ *                       -> transport (which may queue it for room)
+ *     receive:  transport -> profile (lost, link down) -> due now? -> user
  *                                         held <--------- no        ^
  *                                           `---- when it is due ---'
  *
- * What is held and the transport take turns, so that neither starves the other.
+ * Held messages and the transport take turns, so that neither starves the
+ * other.
  */
 #include "messenger_parts.h"
 
@@ -18,9 +19,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { TRIES = 256 }; /* a receive: a flood of dropped ones must not hold us */
+enum {
+    TRIES = 256
+}; /* per receive: a flood of dropped messages must not hold us */
 
-/* While something is held back, another thread may change the rules. */
+/* While messages are held back, another thread may change the link profiles. */
 static const uint64_t look_ns = 20 * 1000000U;
 
 /* ---- opening and closing ---- */
@@ -93,7 +96,7 @@ gw__messenger_counts(const struct gw__messenger *post)
     return &post->counts;
 }
 
-/* ---- who is known ---- */
+/* ---- known peers ---- */
 
 bool gw__messenger_knows(const struct gw__messenger *post, unsigned node,
                          uint64_t incarnation_high, uint64_t incarnation_low)
@@ -154,7 +157,7 @@ size_t gw__message_out_bytes(const struct gw__message_out *letter)
     return bytes;
 }
 
-/* A letter without parts is nobody's. */
+/* A message needs at least one part. */
 static bool is_letter(const struct gw__messenger *post,
                       const struct gw__message_out *letter)
 {
@@ -182,7 +185,7 @@ enum gw_err gw__messenger_send(struct gw__messenger *post,
 
 /* ---- receiving ---- */
 
-/* Nothing more is taken than can be held. */
+/* Takes no more messages than can be held. */
 static struct gw__messenger_message *take(struct gw__messenger *post, bool held)
 {
     if (held)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading and writing the heads of messenger_frame.h. A number is taken as the host
- * has it: a sender of the other byte order is refused by the magic.
+ * Reading and writing the heads of messenger_frame.h. Numbers are in the host's
+ * byte order: the magic number refuses a sender of the other byte order.
  */
 #include "messenger_frame.h"
 
 #include <string.h>
 
-static const uint32_t magic = 0x32707767; /* "gwp2": the version is in it */
+static const uint32_t magic = 0x32707767; /* "gwp2": includes the version */
 
 void gw__messenger_head_seal(struct gw__messenger_head *head, void *frame)
 {

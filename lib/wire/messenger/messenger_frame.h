@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The head of a message of the post over ZeroMQ, as bytes: the first frame;
- * the parts follow, a frame each. Or all in one datagram. Pure: nothing here
- * knows a socket, and nothing that a stranger sends can do more than be
- * refused.
+ * The head of a message over ZeroMQ as bytes. It is the first frame, and each
+ * part follows as a frame; or head and parts are one datagram. Pure: nothing
+ * here uses a socket, and any bytes from a stranger are safely refused.
  */
 #ifndef GW__MESSENGER_FRAME_H
 #define GW__MESSENGER_FRAME_H
 
 #include "messenger.h"
 
-/* The receiver's number and incarnation are in it too: what is for a process
- * that is gone may come to its successor. */
+/* The receiver's number and incarnation are included, since a message for a
+ * process that has ended may reach its successor. */
 struct gw__messenger_head {
     uint32_t magic; /* set by gw__messenger_head_seal */
     uint16_t from, to;
@@ -21,16 +20,16 @@ struct gw__messenger_head {
     uint64_t sent_ns;
     uint32_t part_count;
     uint32_t session;  /* the sender's connection to us: it only grows */
-    uint64_t sequence; /* of the letter in the session, from 0 */
-    uint64_t bytes[GW__MESSENGER_PARTS]; /* behind the last part: 0 */
+    uint64_t sequence; /* of the message in the session, from 0 */
+    uint64_t bytes[GW__MESSENGER_PARTS]; /* after the last part: 0 */
 };
 _Static_assert(sizeof(struct gw__messenger_head) == 104, "no padding");
 
 /* Writes the head to `frame`, which has room for it. */
 void gw__messenger_head_seal(struct gw__messenger_head *head, void *frame);
-/* Reads a frame that came to the node `mine->to` in the incarnation mine->to_*
- * of the run mine->token. GW_EDATA with a sentence, *head then undefined, when
- * it is no head, or one for somebody else. */
+/* Reads a frame received by node `mine->to` in the incarnation mine->to_* of
+ * the run mine->token. GW_EDATA with a message, and *head undefined: not a
+ * valid head, or one for another receiver. */
 GW_MUST_CHECK enum gw_err
 gw__messenger_head_read(const void *frame, size_t bytes,
                         const struct gw__messenger_head *mine,

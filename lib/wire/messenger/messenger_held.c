@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parcels that are here and not yet given out: those that link rules hold back,
- * and those to oneself. One line a node, in the order of its messages: the
- * rules never let a message of a link pass the one before.
+ * Messages that have arrived and are not given out yet: those held back by link
+ * profiles, and those to the own node. There is one queue per node, in the
+ * order of its messages: no message of a link overtakes the previous one.
  *
- * When the rules change they are asked again for all that lies here; so a cut
- * takes that too, and a slow link that is healed lets it go.
+ * When the profiles change, they are applied again to all held messages: a cut
+ * drops them, and a slow link that is restored releases them.
  */
 #include "messenger_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* An older stamp, or one of the future, is of another host's clock, or of a
- * message that waited for its receiver. */
+/* An older time stamp, or one in the future, is of another host's clock, or of
+ * a message that waited for its receiver. */
 static const uint64_t oldest_stamp_ns = 1000000000U;
 
-/* ---- lines ---- */
+/* ---- queues ---- */
 
 static void append(struct gw__messenger *post,
                    struct gw__messenger_message *parcel)
@@ -90,7 +90,7 @@ void gw__messenger_held_forget(struct gw__messenger *post, unsigned node)
     post->held.lines[node].due = (struct gw__due){0};
 }
 
-/* ---- rules ---- */
+/* ---- link profiles ---- */
 
 /* UINT64_MAX: lost. */
 static uint64_t ask(struct gw__messenger *post,
@@ -154,7 +154,7 @@ void gw__messenger_held_heed(struct gw__messenger *post)
     }
 }
 
-/* ---- to oneself ---- */
+/* ---- messages to the own node ---- */
 
 static void free_own(struct gw__message_in *parcel)
 {
@@ -189,7 +189,8 @@ static struct gw__messenger_message *copy(struct gw__messenger *post,
     return copied;
 }
 
-/* Lent parts are copied too: a parcel may be held longer than they last. */
+/* Lent parts are copied too: the receiver may hold the message for longer than
+ * they are lent. */
 enum gw_err gw__messenger_held_own(struct gw__messenger *post,
                                    const struct gw__message_out *letter)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The post from inside.
+ * The internal parts of the messenger.
  *
- *   messenger.c             opening, closing, who is known, sending, receiving
- *   messenger_held.c        what is here and not yet due, and what is to oneself
+ *   messenger.c             opening, closing, known peers, sending, receiving
+ *   messenger_held.c        messages not yet due, and those to the own node
  *   messenger_spin.c        whether spinning pays now
- *   messenger_shm.h         the segment, and what is known of a peer on this host
+ *   messenger_shm.h         the segment, and the state of a peer on this host
  *   messenger_zmq.h         the sockets
  *   messenger_frame.h       the head of a ZeroMQ message as bytes
  *
- * A transport is a table of functions. It hands up parcels in the order of
- * each peer; rules, own messages and taking turns are common. A parcel is a
- * piece of heap of its own, so that it may outlive the post.
+ * A transport is a table of functions. It returns the messages of each peer in
+ * their order; link profiles, messages to the own node and taking turns are
+ * common. Each received message is a heap block of its own, so that it may
+ * outlive the messenger.
  */
 #ifndef GW__MESSENGER_PARTS_H
 #define GW__MESSENGER_PARTS_H
@@ -27,7 +28,7 @@ enum {
 /* Of the copies of messages that wait. */
 static const size_t gw__messenger_copies_max = (size_t)1 << 30;
 
-/* The common head of all transports' parcels. */
+/* The common head of all transports' received messages. */
 struct gw__messenger_message {
     struct gw__message_in parcel;
     struct gw__messenger_message *next;
@@ -35,7 +36,7 @@ struct gw__messenger_message {
     size_t bytes; /* of all parts */
 };
 
-/* What one node has sent and is not due, in its order. */
+/* Messages of one node that are not due, in their order. */
 struct gw__reorder_queue {
     struct gw__messenger_message *first, *last;
     struct gw__due due;
@@ -43,11 +44,11 @@ struct gw__reorder_queue {
 
 struct gw__messenger_held {
     struct gw__reorder_queue lines[GW__MESSENGER_NODES];
-    uint64_t nodes; /* whose line is not empty, as bits */
+    uint64_t nodes; /* nodes with messages in their queue, as bits */
     unsigned count, turn;
     size_t own_bytes;
     unsigned own_count;
-    uint64_t changes; /* of the rules, when they were asked last */
+    uint64_t changes; /* of the link profiles, when last applied */
 };
 
 struct gw__messenger_spin {
@@ -67,25 +68,25 @@ struct gw__messenger_ops {
     enum gw_err (*know)(struct gw__messenger *, unsigned node,
                         const struct gw__address *, struct gw_error *why);
     void (*forget)(struct gw__messenger *, unsigned node);
-    /* To a known node, not oneself; counts nothing. *lent_bytes: of how many
-     * bytes no copy was made. */
+    /* To a known node other than the own; does not count. *lent_bytes: the
+     * bytes that were not copied. */
     enum gw_err (*send)(struct gw__messenger *, const struct gw__message_out *,
                         size_t *lent_bytes);
-    /* The next parcel of any known peer; NULL: none. */
+    /* The next message of any known peer; NULL: none. */
     struct gw__messenger_message *(*take)(struct gw__messenger *);
-    /* Takes back what was lent and sends on what waits; true when there was
-     * something. */
+    /* Takes back lent parts and sends waiting messages. True: there were any.
+     */
     bool (*tend)(struct gw__messenger *);
-    /* Is there anything for `take` or `tend`? Cheap: spinning calls it. */
+    /* Is there work for `take` or `tend`? Cheap, since spinning calls it. */
     bool (*ready)(struct gw__messenger *);
     /* Sleeps until `ready`, a wake, or the deadline; may return early. */
     void (*sleep)(struct gw__messenger *, uint64_t deadline_ns);
-    /* Ends a sleep, from any thread. */
+    /* Ends a sleep; any thread may call it. */
     void (*rouse)(struct gw__messenger *);
     void (*close)(struct gw__messenger *);
 };
 
-/* A transport's own state begins with it. */
+/* The first member of each transport's state. */
 struct gw__messenger {
     const struct gw__messenger_ops *ops;
     unsigned node;
@@ -114,11 +115,11 @@ static inline bool gw__messenger_is_lent(const struct gw__message_out *letter,
 }
 
 size_t gw__message_out_bytes(const struct gw__message_out *letter);
-/* Random, never 0: who guesses it may speak. */
+/* Random, never 0: a secret that lets a peer send. */
 GW_MUST_CHECK enum gw_err gw__messenger_nonce(uint64_t *nonce,
                                               struct gw_error *why);
 
-/* The openers: they fill all but what is common. */
+/* The openers set the members that depend on the transport. */
 GW_MUST_CHECK enum gw_err
 gw__messenger_shm_open(const struct gw__messenger_config *config,
                        struct gw__messenger **post, struct gw_error *why);
@@ -128,30 +129,30 @@ gw__messenger_zmq_open(const struct gw__messenger_config *config,
 
 /* ---- messenger_held.c ---- */
 
-/* A message to oneself: copied. */
+/* Copies a message to the own node. */
 GW_MUST_CHECK enum gw_err
 gw__messenger_held_own(struct gw__messenger *post,
                        const struct gw__message_out *letter);
-/* What has just come: true when it is due now; else it is kept, or dropped and
- * counted. */
+/* True: the message that has just arrived is due now. Otherwise it is held, or
+ * dropped and counted. */
 GW_MUST_CHECK bool
 gw__messenger_held_admit(struct gw__messenger *post,
                          struct gw__messenger_message *parcel);
-/* One that is due, the nodes taking turns; NULL: none. */
+/* A message that is due, from the nodes in turn; NULL: none. */
 struct gw__messenger_message *
 gw__messenger_held_take(struct gw__messenger *post);
-/* When the earliest is due; UINT64_MAX: there is none. */
+/* The earliest due time; UINT64_MAX: none is held. */
 uint64_t gw__messenger_held_due(const struct gw__messenger *post);
-/* Asks the rules anew when they have changed. */
+/* Applies the link profiles again if they have changed. */
 void gw__messenger_held_heed(struct gw__messenger *post);
-/* Drops what `node` has sent. */
+/* Drops the held messages of `node`. */
 void gw__messenger_held_forget(struct gw__messenger *post, unsigned node);
 
 /* ---- messenger_spin.c ---- */
 
 void gw__messenger_spin_init(struct gw__messenger_spin *spin);
 void gw__messenger_spin_fini(struct gw__messenger_spin *spin);
-/* Spins while it pays; true when the transport is ready or was woken. */
+/* Spins while it pays. True: the transport is ready, or a wake has come. */
 bool gw__messenger_spin(struct gw__messenger *post, uint64_t deadline_ns);
 
 #endif

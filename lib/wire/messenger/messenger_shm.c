@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening and closing the post inside a host, knowing and forgetting peers. See
- * messenger_shm.h for the whole picture.
+ * Opening and closing the shm messenger, adding and forgetting peers. See
+ * messenger_shm.h for the whole.
  */
 #include "messenger_shm.h"
 
@@ -11,7 +11,7 @@
 
 enum { CARD_MAGIC = 0x31707367 }; /* "gsp1" */
 
-/* What peers need to know, in the address blob. */
+/* The address blob for the peers. */
 struct card {
     uint32_t magic, node;
     uint64_t token, incarnation_high, incarnation_low;
@@ -21,7 +21,7 @@ struct card {
 };
 _Static_assert(sizeof(struct card) <= GW__ADDRESS_MAX, "fits the blob");
 
-/* ---- knowing ---- */
+/* ---- adding a peer ---- */
 
 static enum gw_err read_card(const struct gw__messenger *post, unsigned node,
                              const struct gw__address *address,
@@ -85,7 +85,8 @@ static struct gw__messenger_source *make_source(struct gw__messenger_shm *shm,
     return NULL;
 }
 
-/* The process that was this node before: it returns nothing any more. */
+/* Ends the link to the node's former process, which will return no more loans.
+ */
 static void detach(struct gw__messenger_shm *shm, unsigned node)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
@@ -101,8 +102,8 @@ static void detach(struct gw__messenger_shm *shm, unsigned node)
     shm->busy &= ~((uint64_t)1 << node);
 }
 
-/* Both directions begin anew. Nobody reads our ring before `to` is there, and
- * nobody our counts before `from` is. */
+/* Resets both directions. The peer does not read our ring before `to` is set,
+ * nor our counts before `from` is set. */
 static void begin_link(struct gw__messenger_shm *shm, unsigned node)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
@@ -167,8 +168,8 @@ static enum gw_err shm_know(struct gw__messenger *post, unsigned node,
     return GW_OK;
 }
 
-/* The new session comes before the lent memory is the user's again: who maps
- * memory by its place looks at the session afterwards. */
+/* The new session is set before lent memory is the user's again: a peer that
+ * maps memory by its place checks the session afterwards. */
 static void shm_forget(struct gw__messenger *post, unsigned node)
 {
     struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
@@ -191,7 +192,7 @@ static bool has_lent(const struct gw__messenger_shm_peer *peer)
     return false;
 }
 
-/* Does a peer that reads still need something of us? */
+/* Does a peer that reads still need data of this node? */
 static bool is_needed(struct gw__messenger_shm *shm, unsigned node)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
@@ -202,7 +203,7 @@ static bool is_needed(struct gw__messenger_shm *shm, unsigned node)
            !gw__messenger_shm_ended(peer);
 }
 
-/* What comes from peers is not looked at meanwhile: it would end a nap at once.
+/* Messages from peers are ignored meanwhile: they would end each nap at once.
  */
 static void linger(struct gw__messenger_shm *shm)
 {

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * The post inside a host. Each node owns one segment, which its peers map:
+ * The messenger inside a host. Each node owns one segment, which its peers map:
  *
  *   doorbell, sleeping    how others wake it
- *   links[q]              what it says to node q: to whom, a ring of
- *                         descriptors; and how far it has read what q says
+ *   links[q]              to node q: the session, a ring of descriptors; from
+ *                         node q: the counts of descriptors and loans done
  *
  * Every word but the doorbell has one writing process.
  *
- *   messenger_shm.c        opening, closing, knowing, forgetting
- *   messenger_shm_out.c    letters to descriptors; what waits for room
- *   messenger_shm_loan.c   what was lent, and how it comes back
- *   messenger_shm_in.c     descriptors to parcels, and their release
+ *   messenger_shm.c        opening, closing, adding and forgetting peers
+ *   messenger_shm_out.c    messages to descriptors; the queue for room
+ *   messenger_shm_loan.c   lent memory and its return
+ *   messenger_shm_in.c     descriptors to messages, and their release
  *   messenger_shm_map.c    peers' memory mapped here
  *   messenger_shm_stage.c  memory for parts that the peer cannot map
  *   messenger_shm_wait.c   doorbells
  *
  * A descriptor is copied out of the ring when it is received, so ring slots
- * come back in order, at once. Memory that is only named in it is a loan: it
- * has a number, and the receiver writes the number to a ring of returns when
- * the parcel is released, in any order and from any thread.
+ * become free in order, at once. Memory named in it is a loan. The loan has a
+ * number, which the receiver writes to a ring of returns when the message is
+ * released, in any order and from any thread.
  *
- * A link is between two nonces. `to` says for which segment the descriptors
- * are, `from` which segment's descriptors have been counted; a counterpart
- * that has another one looks away. Forgetting a peer makes a new `session`:
- * the peer skips what is left of the old one. What was lent in an old session
- * to a peer that lives is an orphan: given back to the user, but its staging
- * memory and its number are not used again before the peer has returned it.
+ * A link connects two nonces. `to` is the nonce of the segment that the
+ * descriptors are for, `from` that of the segment whose descriptors have been
+ * counted. A peer with another nonce ignores the link. Forgetting a peer starts
+ * a new `session`, and the peer skips the rest of the old one. Memory lent in
+ * an old session to a live peer becomes an orphan: it is returned to the user,
+ * but its staging memory and its number are not reused before the peer has
+ * returned it.
  */
 #ifndef GW__MESSENGER_SHM_H
 #define GW__MESSENGER_SHM_H
@@ -43,20 +44,20 @@ enum {
     GW__MESSENGER_LOANS = 1024,
     GW__MESSENGER_NO_LOAN = 0xffff,
     GW__MESSENGER_BODY = 192,
-    GW__MESSENGER_MAPPINGS = 32, /* of one peer's regions, kept here */
+    GW__MESSENGER_MAPPINGS = 32, /* per peer: regions mapped here */
     GW__REORDER_QUEUE = 64,
 };
 
-/* One message. The body begins with a gw__place for each placed part, in their
- * order; then come the other parts, each padded to 8 bytes. `sequence` is the
- * number of the message on the link plus one, and publishes the rest. */
+/* One message. The body begins with a gw__place for each part passed by place,
+ * in order; then come the other parts, each padded to 8 bytes. `sequence` is
+ * the number of the message on the link plus one, and publishes the rest. */
 struct gw__messenger_entry {
     _Alignas(GW__REORDER_QUEUE) _Atomic uint64_t sequence;
     uint64_t session;
     uint64_t sent_ns;
     uint16_t loan;
     uint8_t part_count;
-    uint8_t placed; /* parts, as bits */
+    uint8_t placed; /* parts passed by place, as bits */
     bool lent;      /* the sender waits for the loan */
     uint8_t zero[3];
     uint64_t bytes[GW__MESSENGER_PARTS];
@@ -84,7 +85,8 @@ struct gw__messenger_segment {
     struct gw__messenger_link links[GW__MESSENGER_NODES];
 };
 
-/* Our segment: parcels that outlive the post still write returns to it. */
+/* Our segment: messages that outlive the messenger still write returns to it.
+ */
 struct gw__messenger_home {
     _Atomic unsigned refs;
     unsigned node;
@@ -92,26 +94,26 @@ struct gw__messenger_home {
     struct gw__messenger_segment *segment;
 };
 
-/* A peer's segment, as long as the post or a parcel needs it. */
+/* A peer's segment; it lives as long as the messenger or a message needs it. */
 struct gw__messenger_source {
     _Atomic unsigned refs;
     struct gw__messenger_home *home;
     unsigned node;
     struct gw__messenger_segment *segment;
     size_t segment_bytes;
-    pthread_mutex_t lock; /* over the returns, and: */
-    bool detached;        /* the link is another process's now */
+    pthread_mutex_t lock; /* guards the returns and `detached` */
+    bool detached;        /* another process has the link now */
 };
 
 struct gw__messenger_mapping {
-    _Atomic unsigned refs; /* the table's, and one for each part */
+    _Atomic unsigned refs; /* one of the table, and one for each part */
     void *base;
     size_t bytes;
 };
 
 struct gw__messenger_mapped {
     uint32_t region; /* 0: free */
-    uint64_t used;   /* for eviction: the newest use */
+    uint64_t used;   /* mapped_clock at the last use, for eviction */
     struct gw__messenger_mapping *mapping;
 };
 
@@ -134,20 +136,20 @@ struct gw__messenger_stage {
     size_t large_bytes;
 };
 
-/* ---- what is under way ---- */
+/* ---- in flight ---- */
 
 enum gw__messenger_loan_state { LOAN_FREE, LOAN_OUT, LOAN_ORPHAN };
 
 struct gw__messenger_loan {
     uint8_t state;
-    uint16_t next; /* free: the next one */
+    uint16_t next; /* free: the next free one */
     struct gw__messenger_block *block;
     size_t copied_bytes;
     void (*back)(void *context);
     void *context;
 };
 
-/* A message that is ready for the ring: also what waits for room there. */
+/* A message that is ready for the ring, or waits for room there. */
 struct gw__messenger_image {
     struct gw__messenger_image *next;
     struct gw__messenger_entry entry;
@@ -160,12 +162,12 @@ struct gw__messenger_shm_peer {
     uint64_t nonce;                      /* of its segment */
     int pid;
     struct gw__process_watch watch;
-    bool ended; /* as the watch has told, once */
+    bool ended; /* reported by `watch`, once */
     /* sending */
     uint64_t pushed, taken_seen, returned_seen;
-    struct gw__messenger_image *first, *last; /* for which there was no room */
+    struct gw__messenger_image *first, *last; /* messages that wait for room */
     unsigned waiting;
-    size_t copied_bytes; /* in staging memory, waiting and out */
+    size_t copied_bytes; /* in staging memory, waiting or out */
     struct gw__messenger_loan *loans;
     uint16_t free_loan;
     unsigned out, orphans;
@@ -181,7 +183,7 @@ struct gw__messenger_shm {
     struct gw__messenger_stage stage;
     struct gw__messenger_shm_peer peers[GW__MESSENGER_NODES];
     uint64_t known; /* nodes, as bits */
-    uint64_t busy;  /* nodes with loans or messages that wait */
+    uint64_t busy;  /* nodes with loans or waiting messages */
     unsigned turn;
 };
 
@@ -209,11 +211,12 @@ enum gw_err gw__messenger_shm_send(struct gw__messenger *post,
                                    const struct gw__message_out *letter,
                                    size_t *lent_bytes);
 bool gw__messenger_shm_tend(struct gw__messenger *post);
-/* Looks for loans that came back and for room. */
+/* Takes back returned loans and pushes waiting messages. True: there were any.
+ */
 bool gw__messenger_shm_serve(struct gw__messenger_shm *shm, unsigned node);
-/* Is there anything for `serve`? */
+/* Is there work for `serve`? */
 bool gw__messenger_shm_can_serve(struct gw__messenger_shm *shm, unsigned node);
-/* Drops what waits here. */
+/* Drops the messages that wait for room. */
 void gw__messenger_shm_drop_waiting(struct gw__messenger_shm *shm,
                                     unsigned node);
 
@@ -222,16 +225,18 @@ void gw__messenger_shm_drop_waiting(struct gw__messenger_shm *shm,
 GW_MUST_CHECK enum gw_err
 gw__messenger_loans_init(struct gw__messenger_shm_peer *peer,
                          struct gw_error *why);
-/* Takes over what image->loan says; GW__MESSENGER_NO_LOAN: all are out. */
+/* Takes over the contents of *loan; GW__MESSENGER_NO_LOAN: all are out. */
 uint16_t gw__messenger_loan_new(struct gw__messenger_shm_peer *peer,
                                 const struct gw__messenger_loan *loan);
-/* Takes up what `node` has returned; true: there was something. */
+/* Ends the loans that `node` has returned. True: there were any. */
 bool gw__messenger_loans_collect(struct gw__messenger_shm *shm, unsigned node);
-/* Gives everything back to the user; what the peer still reads is orphaned. */
+/* Returns all lent memory to the user. Loans that the peer still reads become
+ * orphans. */
 void gw__messenger_loans_recall(struct gw__messenger_shm_peer *peer);
-/* The peer will return nothing any more; but it may live and read. */
+/* Ends all loans of a peer that will return no more, but may still live and
+ * read. */
 void gw__messenger_loans_forfeit(struct gw__messenger_shm *shm, unsigned node);
-/* Gives back what one message has used. */
+/* Releases the memory of one message. */
 void gw__messenger_loan_end(struct gw__messenger_shm *shm,
                             struct gw__messenger_shm_peer *peer,
                             struct gw__messenger_loan *loan);
@@ -242,7 +247,7 @@ struct gw__messenger_message *
 gw__messenger_shm_take(struct gw__messenger *post);
 /* Is there a descriptor of `node`? */
 bool gw__messenger_shm_has(struct gw__messenger_shm *shm, unsigned node);
-/* Takes and drops what is in the ring. */
+/* Takes and drops all messages in the ring. */
 void gw__messenger_shm_drain(struct gw__messenger_shm *shm, unsigned node);
 void gw__messenger_home_release(struct gw__messenger_home *home);
 void gw__messenger_source_release(struct gw__messenger_source *source);
@@ -251,8 +256,8 @@ void gw__messenger_source_release(struct gw__messenger_source *source);
 
 /* Has the peer's process ended? */
 bool gw__messenger_shm_ended(struct gw__messenger_shm_peer *peer);
-/* Where `place` of the peer lies here, with a reference for the caller. NULL:
- * it cannot be mapped. */
+/* The mapping of the peer's `place` here, with a reference for the caller.
+ * NULL: it cannot be mapped. */
 struct gw__messenger_mapping *
 gw__messenger_map(struct gw__messenger_shm_peer *peer,
                   const struct gw__place *place);
@@ -266,7 +271,8 @@ struct gw__messenger_block *
 gw__messenger_stage_new(struct gw__messenger_stage *stage, size_t bytes);
 void gw__messenger_stage_free(struct gw__messenger_stage *stage,
                               struct gw__messenger_block *block);
-/* Never used again: somebody may read it who will not tell when he is done. */
+/* Never reuses the block: a peer that does not report its release may still
+ * read it. */
 void gw__messenger_stage_abandon(struct gw__messenger_stage *stage,
                                  const struct gw__messenger_block *block);
 unsigned char *
@@ -280,7 +286,8 @@ void gw__messenger_stage_fini(struct gw__messenger_stage *stage);
 bool gw__messenger_shm_ready(struct gw__messenger *post);
 void gw__messenger_shm_sleep(struct gw__messenger *post, uint64_t deadline_ns);
 void gw__messenger_shm_rouse(struct gw__messenger *post);
-/* Wakes the owner of `segment` if it sleeps, after what was stored before. */
+/* Wakes the owner of `segment` if it sleeps. Orders stores made before the
+ * call. */
 void gw__messenger_ring(struct gw__messenger_segment *segment);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Receiving: a descriptor is copied out of the peer's ring into a parcel, and
- * what it names is mapped. The parcel keeps what it needs of the post alive:
- * the mappings, and the segment to which its loan is returned.
+ * Receiving: a descriptor is copied out of the peer's ring into a message, and
+ * the memory that it names is mapped. The message keeps alive the parts of the
+ * messenger that it needs: the mappings, and the segment to which its loan is
+ * returned.
  *
- * A peer is a process of the same user, but it may be broken, or another than
- * it was a moment ago: a descriptor is checked after it has been copied, and
- * its link again after its memory has been mapped.
+ * A peer is a process of the same user, but it may be faulty or have been
+ * replaced a moment ago. So a descriptor is checked after it has been copied,
+ * and its link again after its memory has been mapped.
  */
 #include "messenger_shm.h"
 
@@ -106,7 +107,7 @@ bool gw__messenger_shm_has(struct gw__messenger_shm *shm, unsigned node)
     return head(shm, node) != NULL;
 }
 
-/* The slot is the sender's again. */
+/* Gives the slot back to the sender. */
 static void advance(struct gw__messenger_shm *shm, unsigned node)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
@@ -118,7 +119,7 @@ static void advance(struct gw__messenger_shm *shm, unsigned node)
         gw__messenger_ring(peer->source->segment);
 }
 
-/* Copies the head; false: the link has been made anew meanwhile. */
+/* Copies the head. False: the link has been reset meanwhile. */
 static bool copy_head(struct gw__messenger_shm *shm, unsigned node,
                       const struct gw__messenger_entry *head,
                       struct gw__messenger_entry *entry)
@@ -137,7 +138,7 @@ static bool is_current(struct gw__messenger_shm *shm, unsigned node,
            is_for_us(shm, theirs);
 }
 
-/* ---- parcels ---- */
+/* ---- messages ---- */
 
 static bool is_placed(const struct gw__messenger_entry *entry, unsigned part)
 {
@@ -161,7 +162,7 @@ static bool map_part(struct gw__messenger_shm_peer *peer,
     return true;
 }
 
-/* Finds all parts; false: the descriptor is wrong, or its memory is gone. */
+/* Finds all parts. False: the descriptor is invalid, or its memory is gone. */
 static bool lay_out(struct gw__messenger_shm_peer *peer,
                     struct shm_parcel *parcel,
                     const struct gw__messenger_entry *entry)
@@ -233,7 +234,7 @@ static struct gw__messenger_message *take_from(struct gw__messenger_shm *shm,
         return NULL;
     struct shm_parcel *parcel = make_parcel(shm, node, &entry);
     if (!parcel) {
-        *taken = false; /* no memory: it stays where it is */
+        *taken = false; /* no memory: it stays in the ring */
         return NULL;
     }
     wanted = wanted && is_current(shm, node, &entry) &&

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loans: memory that a peer reads by its place. Each has a number, by which the
- * peer returns it, and this state:
+ * Loans: memory that a peer reads by its place. Each loan has a number, by
+ * which the peer returns it, and this state:
  *
  *     FREE --- new ---> OUT --- recall ---> ORPHAN
  *      ^                 |                     |
  *      +---- returned ---+------ returned -----+
  *
- * What the user has lent goes back to it at the end of OUT; the staging memory
- * and the number only at the end of the whole. A number that a peer returns and
- * that is not out is ignored.
+ * Lent memory goes back to the user when OUT ends. The staging memory and the
+ * number are reused only when the loan is FREE. A returned number that is not
+ * out is ignored.
  */
 #include "messenger_shm.h"
 

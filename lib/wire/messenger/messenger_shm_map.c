@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Peers' memory mapped here. Mappings are made at first use and kept, a few a
- * peer, the one that was not used for longest giving way, unless a parcel needs
- * it. A region's id is never used twice by a process, so a stale mapping can
- * waste memory but not deceive.
+ * Peers' memory mapped here. Mappings are made at first use and kept, a few per
+ * peer. The least recently used one that no message needs is evicted. A process
+ * never reuses a region's id, so a stale mapping can waste memory but never
+ * shows wrong data.
  */
 #include "messenger_shm.h"
 
@@ -29,7 +29,7 @@ static bool is_idle(const struct gw__messenger_mapped *slot)
                                                  memory_order_acquire) == 1;
 }
 
-/* A slot for a new mapping; NULL: parcels need all of them. */
+/* A slot for a new mapping; NULL: messages need all of them. */
 static struct gw__messenger_mapped *
 make_room(struct gw__messenger_shm_peer *peer)
 {
@@ -57,7 +57,7 @@ static struct gw__messenger_mapping *make(struct gw__messenger_shm_peer *peer,
     }
     mapping->bytes = place->region_bytes;
     atomic_init(&mapping->refs, 1);
-    /* Descriptors and pids come again: trust it only if its owner lives. */
+    /* Descriptors and pids are reused: valid only if the owner lives. */
     if (!gw__messenger_shm_ended(peer))
         return mapping;
     gw__messenger_mapping_release(mapping);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sending: a letter becomes the image of a descriptor, which goes into the ring
- * at once or waits here for room. Of each part:
+ * Sending: a message becomes the image of a descriptor, which is put into the
+ * ring at once or waits here for room. Each part is treated as follows:
  *
  *     lent, in gw_alloc memory, not small    its place
- *     fits the body beside the others        copied there
+ *     fits the body together with the rest   copied there
  *     else                                   copied into staging memory
  *
- * So only the first kind is lent to the peer; what is copied comes back at the
+ * So only the first kind is lent to the peer; copied parts are returned at the
  * end of send.
  */
 #include "messenger_shm.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Below it a copy is cheaper than a loan. */
+/* Smaller parts are cheaper to copy than to lend. */
 enum { PLACED_LEAST = 152 };
 
 /* ---- the image ---- */
@@ -44,7 +44,7 @@ static bool find_place(const struct gw__messenger_part *part,
     return true;
 }
 
-/* The largest part that is inline; -1: none has to give way. */
+/* The largest inline part; -1: all of them fit. */
 static int largest_inline(const struct gw__message_out *letter,
                           const struct plan *plan)
 {
@@ -87,7 +87,7 @@ static void make_plan(const struct gw__messenger *post,
     }
 }
 
-/* Copies the staged parts into one block and fills their places. */
+/* Copies the staged parts into one block and sets their places. */
 static bool stage_parts(struct gw__messenger_shm *shm,
                         const struct gw__message_out *letter, struct plan *plan,
                         struct gw__messenger_block **block)
@@ -164,7 +164,7 @@ static bool make_image(struct gw__messenger_shm *shm,
 
 /* ---- the ring ---- */
 
-/* Has the peer begun to read us? Then its counts are about us. */
+/* Has the peer begun to read this node's ring? Then its counts are valid. */
 static bool is_read(struct gw__messenger_shm *shm, unsigned node)
 {
     struct gw__messenger_link *theirs = gw__messenger_link_from(shm, node);
@@ -207,7 +207,7 @@ static bool push(struct gw__messenger_shm *shm, unsigned node,
     return true;
 }
 
-/* ---- what waits ---- */
+/* ---- waiting messages ---- */
 
 static bool wait_for_room(struct gw__messenger_shm *shm, unsigned node,
                           const struct gw__messenger_image *image)
@@ -297,7 +297,7 @@ bool gw__messenger_shm_tend(struct gw__messenger *post)
     return moved;
 }
 
-/* ---- letters ---- */
+/* ---- messages ---- */
 
 enum gw_err gw__messenger_shm_send(struct gw__messenger *post,
                                    const struct gw__message_out *letter,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Staging memory: copies of parts that the receiver cannot map, in regions that
- * it can. Small blocks are powers of two, cut from slabs of 1 MiB, which stay;
- * a large one is a slab of its own, and the next message of about its size
- * takes it again, so that its pages are made once. Of those that are free only
- * so many bytes are kept.
+ * it can map. Small blocks are powers of two, cut from slabs of 1 MiB that are
+ * never freed. A large block is a slab of its own, and the next message of
+ * about its size reuses it, so its pages are allocated once. The total size of
+ * free large blocks is bounded.
  */
 #include "messenger_shm.h"
 
@@ -72,7 +72,7 @@ static struct gw__messenger_block *new_small(struct gw__messenger_stage *stage,
     return block;
 }
 
-/* The first free one that fits and is not much too large. */
+/* The first free block that fits and is not much too large. */
 static struct gw__messenger_block *new_large(struct gw__messenger_stage *stage,
                                              size_t bytes)
 {
@@ -98,7 +98,7 @@ gw__messenger_stage_new(struct gw__messenger_stage *stage, size_t bytes)
     return new_large(stage, bytes);
 }
 
-/* Receivers may keep it mapped for long, so its pages are given back here. */
+/* Receivers may keep the block mapped for long, so its pages are freed here. */
 static void give_pages_back(const struct gw__region *region)
 {
     (void)fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
@@ -147,7 +147,7 @@ gw__messenger_stage_place(const struct gw__messenger_block *block)
                               .offset = block->offset};
 }
 
-/* Parcels that a peer still holds keep their pages. */
+/* Messages that a peer still holds keep their pages. */
 void gw__messenger_stage_fini(struct gw__messenger_stage *stage)
 {
     while (stage->slabs) {

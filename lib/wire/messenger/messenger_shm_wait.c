@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Doorbells. Who changes something that another may wait for looks whether that
- * one sleeps and only then rings: store, fence, load on both sides (Dekker), so
- * a ring cannot be missed, and costs nothing while nobody sleeps.
+ * Doorbells. A process that changes something a peer may wait for rings only if
+ * that peer sleeps: store, fence, load on both sides (Dekker). So a ring cannot
+ * be missed, and costs nothing while no peer sleeps.
  */
 #include "messenger_shm.h"
 

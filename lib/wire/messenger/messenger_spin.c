@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether spinning pays. A futex or a poll costs a wake-up of several
- * microseconds, so for an answer that is nearly there it is better to look
- * again and again; but only on a core that nobody else wants. Two things tell:
+ * Decides whether spinning pays. A futex or a poll costs a wake-up of several
+ * microseconds, so polling is better for an answer that is about to come, but
+ * only on a core that no other thread wants. There are two signs:
  *
- *   /proc/loadavg      how many threads are runnable; asked now and then
- *   sched_yield        when it takes long, somebody else has had our core: no
+ *   /proc/loadavg      the number of runnable threads; read now and then
+ *   sched_yield        if it takes long, another thread has had our core: no
  *                      spinning for a while then, twice as long each time
  */
 #include "messenger_parts.h"
@@ -75,7 +75,7 @@ static void cpu_pause(void)
 #endif
 }
 
-/* False: somebody else had the core meanwhile. */
+/* False: another thread had the core meanwhile. */
 static bool yield(struct gw__messenger_spin *spin)
 {
     uint64_t before_ns = gw_now_ns();
@@ -91,7 +91,7 @@ static bool yield(struct gw__messenger_spin *spin)
     return false;
 }
 
-/* The transport knows best what is cheap to look at. */
+/* Polls the transport's `ready`, which knows the cheapest check. */
 bool gw__messenger_spin(struct gw__messenger *post, uint64_t deadline_ns)
 {
     struct gw__messenger_spin *spin = &post->spin;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening and closing the post over ZeroMQ, knowing and forgetting peers. See
- * messenger_zmq.h for the whole picture.
+ * Opening and closing the messenger over ZeroMQ, adding and forgetting peers.
+ * See messenger_zmq.h for the whole.
  *
- * An address is an endpoint: over ipc an abstract name that is random, over tcp
- * the port that the kernel chose. A peer that is started again has another one,
- * so a DEALER lives as long as its peer is known.
+ * An address is an endpoint: over ipc a random abstract name, over tcp the port
+ * that the kernel chose. A restarted peer has another one, so a DEALER lives as
+ * long as its peer is known.
  */
 #include "messenger_zmq.h"
 
@@ -27,12 +27,12 @@ enum {
     CARD_MAGIC = 0x317a7067, /* "gpz1" */
     RECONNECT_MS = 10,
     RECONNECT_MOST_MS = 100,
-    HANDSHAKE_MS = 2000, /* strangers that connect and say nothing */
-    RECEIVE_MARK = 1000, /* messages a connection that nobody has read */
-    FORGETTING_MS = 100, /* for lent memory to come back */
+    HANDSHAKE_MS = 2000, /* for connections that stay silent */
+    RECEIVE_MARK = 1000, /* unread messages per connection */
+    FORGETTING_MS = 100, /* for the return of lent memory */
 };
 
-/* What peers need to know, in the address blob. */
+/* The address blob for the peers. */
 struct card {
     uint32_t magic, node;
     uint64_t token, incarnation_high, incarnation_low;
@@ -49,8 +49,7 @@ static bool set(void *socket, int option, int value)
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
 
-/* What waits is bounded where it is sent; the mark on receiving keeps it there.
- */
+/* The sender bounds its waiting messages; the receive mark keeps them there. */
 static bool set_options(void *socket, const char *endpoint, bool listens)
 {
     int64_t most = UINT32_MAX;
@@ -76,7 +75,7 @@ static enum gw_err make_socket(struct gw__messenger_zmq *zmq, bool listens,
                         : GW_OK;
 }
 
-/* ---- knowing ---- */
+/* ---- adding a peer ---- */
 
 static enum gw_err read_card(const struct gw__messenger_zmq *zmq, unsigned node,
                              const struct gw__address *address,
@@ -108,7 +107,7 @@ static enum gw_err read_card(const struct gw__messenger_zmq *zmq, unsigned node,
     return GW_OK;
 }
 
-/* Told only of processes of this host. */
+/* Known only for processes of this host. */
 static bool has_ended(const struct card *card)
 {
     struct gw__process_watch watch;
@@ -151,7 +150,7 @@ static enum gw_err zmq_know(struct gw__messenger *post, unsigned node,
     return GW_OK;
 }
 
-/* libzmq ends its reading of lent memory within moments, in its own thread. */
+/* libzmq stops reading lent memory within moments, in its own thread. */
 static void zmq_forget(struct gw__messenger *post, unsigned node)
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
@@ -178,7 +177,8 @@ static void zmq_forget(struct gw__messenger *post, unsigned node)
 
 /* ---- closing ---- */
 
-/* Ending the context waits for what lingers; then nothing is lent any more. */
+/* Ending the context waits for lingering messages; then nothing is lent any
+ * more. */
 static void zmq_close_post(struct gw__messenger *post)
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
@@ -214,7 +214,7 @@ static const struct gw__messenger_ops ops = {
     .close = zmq_close_post,
 };
 
-/* What is not known to be loopback is taken for the open network. */
+/* An address not known to be loopback counts as the open network. */
 static enum gw_err check_exposure(const struct gw__messenger_config *config,
                                   const char *interface, struct gw_error *why)
 {
@@ -314,13 +314,13 @@ static void write_card(struct gw__messenger_zmq *zmq,
     zmq->post.address.bytes = sizeof card;
 }
 
-/* libzmq takes the memory of each large frame from malloc, and glibc maps and
- * unmaps what is over 32 MiB at the most, and its threads' heaps when they are
- * empty: every message would cost its page faults, which take longer than the
- * copy (2.7 GB/s instead of 7.5). So nothing is mapped by itself, and heaps
- * are kept: they grow by more than any heap of a thread (64 MiB) can lack. It
- * holds for the whole process; the price is that it keeps up to as much memory
- * as it once needed. */
+/* libzmq allocates each large frame with malloc. glibc maps and unmaps blocks
+ * above a threshold of 32 MiB at most, and unmaps its threads' heaps when they
+ * are empty. Every message would then cost page faults, which take longer than
+ * the copy (2.7 GB/s instead of 7.5). So no block is mapped separately, and
+ * heaps are kept: they grow by more than a thread's heap (64 MiB) can need.
+ * This holds for the whole process, which keeps as much memory as it has ever
+ * needed. */
 static void keep_large_blocks(void)
 {
     mallopt(M_MMAP_MAX, 0);

@@ -2,19 +2,21 @@
  *
  * Receiving over ZeroMQ. The frames of a message:
  *
- *     which connection (of ROUTER) | head | part | ...
+ *     connection id (of ROUTER) | head | part | ...
  *
- * libzmq delivers all of them or none. What is not exactly as its head says is
- * refused as a whole. A large part stays in libzmq's message, which has a piece
- * of memory of its own; a small one lies at any address in a common reading
- * buffer, and is copied into the parcel.
+ * libzmq delivers all of them or none. A message that does not match its head
+ * exactly is refused as a whole. A large part stays in libzmq's message, which
+ * has memory of its own. A small part is at any address in a common read buffer
+ * and is copied.
  */
 #include "messenger_zmq.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 256 }; /* a take: a flood of refused ones must not hold us */
+enum {
+    TRIES = 256
+}; /* per take: a flood of refused messages must not hold us */
 
 static void free_parcel(struct gw__message_in *released)
 {
@@ -71,7 +73,7 @@ static void skip_rest(void *router, bool more)
     }
 }
 
-/* For the small parts, which are copied. */
+/* Room for the copies of small parts. */
 static size_t room_of(const struct gw__messenger_head *head)
 {
     size_t room = 0;
@@ -81,7 +83,7 @@ static size_t room_of(const struct gw__messenger_head *head)
     return room;
 }
 
-/* Where the part's bytes are to stay; NULL: no memory. */
+/* The final address of the part's bytes; NULL: no memory. */
 static const void *settle_part(struct gw__messenger_zmq_message *parcel,
                                unsigned part, unsigned char *copy)
 {
@@ -151,7 +153,7 @@ static enum gw__arrival read_message(struct gw__messenger_zmq *zmq,
     return GW__ARRIVAL_REFUSED;
 }
 
-/* ---- what comes early ---- */
+/* ---- early messages ---- */
 
 static struct gw__messenger_message *
 unlink_early(struct gw__messenger_zmq *zmq, struct gw__messenger_message **at)
@@ -194,7 +196,7 @@ static bool is_former(const struct gw__messenger_zmq *zmq,
            parcel->incarnation_low == peer->former_low;
 }
 
-/* Those of who is known by now go on. */
+/* Moves early messages of peers that are known now to the reorder queue. */
 static void admit_early(struct gw__messenger_zmq *zmq)
 {
     struct gw__messenger_message **at = &zmq->early;
@@ -268,8 +270,8 @@ static bool read_far(struct gw__messenger_zmq *zmq)
     return arrival != GW__ARRIVAL_NONE;
 }
 
-/* A message of one road or the other, in turns; but after one of ZeroMQ the
- * near road is read until it is empty. False: there is nothing. */
+/* Reads a message of one path or the other, in turns. After a message of ZeroMQ
+ * the local path is read until it is empty. False: there is none. */
 static bool read_one(struct gw__messenger_zmq *zmq)
 {
     if (!zmq->near_looked) {

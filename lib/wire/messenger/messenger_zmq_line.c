@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * One order out of two roads. A node's letters to another are numbered, over
- * both roads; each road keeps its order, and a datagram is there the moment it
- * is sent. So, with `next` the number after the last letter that has come:
+ * The reorder queue: one order out of two paths, ZeroMQ and the local path. A
+ * node's messages to another one are numbered, over both paths. Each path keeps
+ * its order, and a datagram has arrived as soon as it is sent. Let `next` be
+ * the number after the last message that has come. A message
  *
- *   by ZeroMQ   goes at once, when the near road has been looked at since it
- *               was read: what was sent before it was there by then
- *   near        goes when its number is `next`, or less; else letters are
- *               missing that come by ZeroMQ, and it waits in the peer's line
+ *   by ZeroMQ   is given out once the local path was empty after it was read:
+ *               datagrams sent before it have arrived by that time
+ *   near        is given out if its number is at most `next`; else messages
+ *               by ZeroMQ are missing, and it waits in the reorder queue
  *
- * A letter by ZeroMQ also says that none before it comes that way any more: a
- * gap of what was lost or dropped ends there. The near road is taken only from
- * a letter on that ZeroMQ has carried to somebody who knew the sender, so no
- * gap is left behind that nothing would close. A new session starts at 0, and
- * with a letter by ZeroMQ; lines of the one before are dropped then.
+ * A message by ZeroMQ also shows that no earlier one will come that way: a gap
+ * of lost or dropped messages ends there. The local path is used only after
+ * ZeroMQ has carried a message to a peer that knew the sender, so every gap is
+ * closed sometime. A new session starts at 0, with a message by ZeroMQ; it
+ * drops the queue of the session before.
  *
  *     near:  3 4   6      ZeroMQ:  5 (large)      given out: 3 4 5 6
  */
@@ -73,7 +74,7 @@ static void begin_session(struct gw__messenger_zmq *zmq, unsigned node,
     peer->next = 0;
 }
 
-/* Letters are missing before it, which come by ZeroMQ. */
+/* Messages by ZeroMQ are missing before this one. */
 static bool is_ahead(const struct gw__messenger_zmq_peer *peer,
                      const struct gw__messenger_zmq_message *parcel)
 {
@@ -82,7 +83,7 @@ static bool is_ahead(const struct gw__messenger_zmq_peer *peer,
                              parcel->sequence > peer->next));
 }
 
-/* Nobody gets it, and nothing is to wait for it. */
+/* Counts a dropped message, so that no other message waits for it. */
 static void count_as_come(struct gw__messenger_zmq *zmq,
                           const struct gw__messenger_zmq_message *parcel)
 {
@@ -94,8 +95,8 @@ static void count_as_come(struct gw__messenger_zmq *zmq,
         note_next(peer, parcel->sequence + 1);
 }
 
-/* One that is ahead keeps its place all the same: those before it may come yet,
- * when the peer is known again, and those behind it wait for them. */
+/* A message that is ahead keeps its place even so: if the peer is known again,
+ * the messages before it may still come, and those after it wait for them. */
 static void skip(struct gw__messenger_zmq *zmq,
                  struct gw__messenger_zmq_message *parcel)
 {
@@ -163,7 +164,7 @@ void gw__reorder_queue_add(struct gw__messenger_zmq *zmq,
     insert(zmq, parcel);
 }
 
-/* Of a peer that is forgotten, and may be known again. */
+/* The peer is not known now, and may be known again. */
 void gw__reorder_queue_skip(struct gw__messenger_zmq *zmq,
                             struct gw__messenger_zmq_message *parcel)
 {
@@ -186,7 +187,7 @@ static bool is_due(const struct gw__messenger_zmq *zmq,
     return parcel->near ? parcel->sequence <= peer->next : zmq->near_looked;
 }
 
-/* The first of a line, if it is due; places that are void are passed over. */
+/* The first message of a queue if it is due, passing over void places. */
 static struct gw__messenger_message *take_from(struct gw__messenger_zmq *zmq,
                                                unsigned node)
 {

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * The near road: a small letter to a process of this host is one datagram of a
- * Unix socket, written by the sender's thread and read by the receiver's.
+ * The local path: a small message to a process of this host is one datagram of
+ * a Unix socket, written by the sender's thread and read by the receiver's.
  *
- * Over ZeroMQ each letter wakes two more threads, its I/O threads. A request of
- * 6400 bytes and its answer, 2 virtual cores, libzmq 4.3.4: six wake-ups, 23 us
- * when the kernel happened to keep all four threads on one core, 40 to 63 us
- * when not, for a wake-up on another core takes 5 to 10 us; how long and how
- * often both ends looked before they slept changed nothing of that. By
- * datagrams there are two wake-ups, or none while both ends spin: 8 to 16 us.
+ * Over ZeroMQ each message wakes two more threads, its I/O threads. A request
+ * of 6400 bytes and its answer, 2 virtual cores, libzmq 4.3.4: six wake-ups, 23
+ * us when the kernel happened to keep all four threads on one core, else 40 to
+ * 63 us, since a wake-up on another core takes 5 to 10 us. How long both ends
+ * spun before they slept made no difference. With datagrams there are two
+ * wake-ups, or none while both ends spin: 8 to 16 us.
  *
- * Letters of up to 64 KiB go so: one of 26 or 64 KB and its answer took 13 and
- * 18 to 25 us, instead of 23 and 30 to 60. A larger one needs ZeroMQ's thread,
- * which sends it while ours does something else.
+ * The limit is 64 KiB: a message of 26 or 64 KB and its answer took 13 and 18
+ * to 25 us, instead of 23 and 30 to 60. A larger one needs ZeroMQ's thread,
+ * which sends it while ours does other work.
  *
- * A datagram is taken whole or not at all, at once, so nothing of this road
- * ever waits at the sender: what finds no room (the kernel lets ten wait) goes
- * by ZeroMQ instead, as does what is large, what is said to somebody who has
- * not been heard yet, and what is said while ZeroMQ still holds something for
- * the same peer. messenger_zmq_line.c brings both roads into one order again.
+ * The kernel takes a datagram whole or not at all, at once, so no message ever
+ * waits at the sender on this path. It goes by ZeroMQ instead if there is no
+ * room (the kernel queues ten), if it is large, if the peer has not been heard
+ * yet, or while ZeroMQ still holds messages for the same peer.
+ * messenger_zmq_line.c restores the order of both paths.
  *
  *     datagram:  head | part | ...       (messenger_frame.h)
  *
- * A name in the abstract space has no permissions: the kernel says whose each
- * datagram is, and other users' are refused. With a key there is no near road.
+ * An abstract name has no permissions: the kernel reports the user of each
+ * datagram, and those of other users are refused. With a key there is no local
+ * path.
  */
 #include "messenger_zmq.h"
 
@@ -42,7 +43,7 @@ enum {
 
 static const char scheme[] = "ipc://@";
 
-/* The name is that of the endpoint, with a word more. */
+/* The name of the endpoint with the suffix "-near". */
 static socklen_t name_place(const char *endpoint, struct sockaddr_un *place)
 {
     size_t room = sizeof place->sun_path - 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sending over ZeroMQ. Each peer has a DEALER of its own, so that one that does
- * not read holds up nobody else. Small parts are copied into the carriage,
- * large ones that are lent go from where they lie.
+ * Sending over ZeroMQ. Each peer has a DEALER of its own, so that a peer that
+ * does not read holds up no other. Small parts are copied into the send
+ * context; large lent parts are sent in place.
  */
 #include "messenger_zmq.h"
 
@@ -11,19 +11,21 @@
 
 enum { FRAMES = 1 + GW__MESSENGER_PARTS };
 
-/* libzmq takes no larger frame (ZMQ_MAXMSGSIZE of the receiver). */
+/* The largest frame that libzmq accepts (ZMQ_MAXMSGSIZE of the receiver). */
 static const size_t largest_part = UINT32_MAX;
 
-/* ---- coming back ---- */
+/* ---- returned contexts ---- */
 
-/* The last frame is gone: by libzmq's thread, or by ours. */
+/* Drops one reference: by libzmq's thread, or by ours. */
 static void release(struct gw__send_context *carriage)
 {
     struct gw__messenger_zmq *zmq = carriage->zmq;
     if (atomic_fetch_sub_explicit(&carriage->refs, 1, memory_order_acq_rel) !=
         1)
         return;
-    bool urgent = carriage->urgent; /* it is not ours after the next line */
+    bool urgent =
+        carriage
+            ->urgent; /* read it first: the next line gives up the context */
     carriage->next = atomic_load_explicit(&zmq->returned, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(&zmq->returned, &carriage->next,
                                          carriage))
@@ -53,7 +55,8 @@ static void settle(struct gw__messenger_zmq *zmq,
     free(carriage);
 }
 
-/* The stack is the newest first; users hear in the order of sending. */
+/* The stack has the newest first; users are notified in the order of sending.
+ */
 static struct gw__send_context *reversed(struct gw__send_context *carriage)
 {
     struct gw__send_context *oldest = NULL;
@@ -83,7 +86,7 @@ bool gw__messenger_zmq_tend(struct gw__messenger *post)
     return urgent;
 }
 
-/* ---- going out ---- */
+/* ---- sending ---- */
 
 static bool goes_from_where_it_lies(const struct gw__message_out *letter,
                                     unsigned part)
@@ -92,7 +95,8 @@ static bool goes_from_where_it_lies(const struct gw__message_out *letter,
            letter->parts[part].bytes > GW__MESSENGER_SMALL_BYTES;
 }
 
-/* How many bytes are copied, and how much room they take; false: too many. */
+/* The bytes to be copied and the room that they take. False: a part is too
+ * large. */
 static bool measure(const struct gw__message_out *letter, size_t *copied,
                     size_t *room, size_t *lent)
 {
@@ -144,7 +148,7 @@ static bool make_frame(struct gw__send_context *carriage, zmq_msg_t *frame,
     return true;
 }
 
-/* Returns how many frames could be made: all, or memory is out. */
+/* Returns the number of frames made: all, or fewer without memory. */
 static unsigned make_frames(struct gw__send_context *carriage,
                             const struct gw__message_out *letter,
                             zmq_msg_t frames[FRAMES])
@@ -170,7 +174,8 @@ static unsigned make_frames(struct gw__send_context *carriage,
     return 1 + letter->part_count;
 }
 
-/* The pipe has no mark to be full at; libzmq takes all frames or none. */
+/* The pipe has no mark, so it is never full; libzmq takes all frames or none.
+ */
 static bool send_frames(void *dealer, zmq_msg_t *frames, unsigned count)
 {
     bool sent = true;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sleeping until a message comes, lent memory comes back, or another thread
- * wakes us. ZMQ_FD announces commands to a socket, not messages, and each only
- * once: so ZMQ_EVENTS, which digests them, is asked before every sleep.
+ * Sleeping until a message arrives, lent memory is returned, or another thread
+ * wakes us. ZMQ_FD signals commands to a socket, not messages, and each only
+ * once: so ZMQ_EVENTS, which processes the commands, is read before every
+ * sleep.
  */
 #include "messenger_zmq.h"
 
@@ -32,7 +33,8 @@ bool gw__messenger_zmq_ready(struct gw__messenger *post)
            (events & ZMQ_POLLIN);
 }
 
-/* Who calls has stored before what the sleeper looks at after `sleeping`. */
+/* The caller has already stored the change that the sleeper checks after
+ * setting `sleeping`. */
 void gw__messenger_zmq_rouse(struct gw__messenger *post)
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
