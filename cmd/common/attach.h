@@ -37,7 +37,7 @@
  *                                  node}
  *     cut     left, right          arrays of {role, node}
  *     heal
- *     pace    ns                   extra time per chunk; 0: none
+ *     pace    ns                   the time per chunk; 0: no delay
  *     train   model, file, options work for an idle run (run/supervisor.h)
  *     snapshot directory, timeout_ns  of parameter servers; a full path
  *     mode    mode, timeout_ns     of parameter servers; from the next unit on
@@ -49,8 +49,8 @@
  * A request about node -1 waits while no controller leads: for timeout_ns, but
  * at most 5 s, which is also the default.
  *
- * The supervisor also publishes events: raw struct gw_event records, several per
- * message, after a first frame "c" (SEND, APPLY, WAIT: chunk by chunk;
+ * The supervisor also publishes events: raw struct gw_event records, several
+ * per message, after a first frame "c" (SEND, APPLY, WAIT: chunk by chunk;
  * PASS_BEGIN, PASS_END: pass by pass) or "e" (all others). Nodes send chunk
  * events only while they have subscribers or a recording is on.
  *
@@ -131,8 +131,8 @@ void attach_close(struct attach **attach);
 const char *attach_run(const struct attach *attach);
 
 /* Steals `request`; `timeout_ns` 0: no limit. GW_OK with the answer, whatever
- * its code; else GW_ETIMEOUT, GW_EUNREACH when the supervisor dies meanwhile;
- * GW_EINTR after Ctrl-C. */
+ * its code; else GW_ETIMEOUT, GW_EUNREACH when the supervisor dies meanwhile,
+ * or GW_EINTR after Ctrl-C. */
 GW_MUST_CHECK enum gw_err attach_ask(struct attach *attach, json_t *request,
                                      uint64_t timeout_ns, json_t **answer,
                                      struct gw_error *why);

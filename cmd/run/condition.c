@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Does a condition hold, and what is there instead? What is not known yet (NaN)
- * makes every comparison false, also "!=", so that nobody who waits goes on
- * because of a number that has not come. condition_parse.c reads the text.
+ * Evaluates a condition and explains the current values. An unknown value (NaN)
+ * makes every comparison false, also "!=", so that a missing number never ends
+ * a wait. condition_parse.c reads the text.
  */
 #include "condition.h"
 #include "condition_parts.h"

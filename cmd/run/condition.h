@@ -15,7 +15,7 @@
 
 #include <gradwire/gradwire.h>
 
-/* name, what it is */
+/* name, description */
 #define CONDITION_NAMES(X)                                                     \
     X(alive, "members that are there: of the ring; workers and servers")       \
     X(epoch, "of the view; it grows with every change of members")             \
@@ -50,15 +50,15 @@ struct condition_values {
 
 struct condition;
 
-/* GW_EINVAL with the column and what was expected, a name that is misspelt with
- * a suggestion. */
+/* GW_EINVAL with the column and the expected words; a suggestion for a misspelt
+ * name. */
 GW_MUST_CHECK enum gw_err condition_parse(const char *text,
                                           struct condition **condition,
                                           struct gw_error *why);
 void condition_destroy(struct condition **condition);
 bool condition_holds(const struct condition *condition,
                      const struct condition_values *values);
-/* "alive is 3, epoch is 2": of the names in it. */
+/* "alive is 3, epoch is 2": the values of its names. */
 void condition_explain(const struct condition *condition,
                        const struct condition_values *values, char *out,
                        size_t room);

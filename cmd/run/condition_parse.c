@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reads a condition by recursive descent, a function a rule of the grammar in
- * condition.h. An error names the column, from 1, and what would have fitted.
+ * Reads a condition by recursive descent, one function per rule of the grammar
+ * in condition.h. An error names the column, from 1, and the expected words.
  */
 #include "condition_parts.h"
 
@@ -29,7 +29,7 @@ static void skip_blanks(struct parser *p)
         p->at++;
 }
 
-/* How many bytes the word or sign at the parser has, for the message. */
+/* The length of the word or sign at the parser, for the message. */
 static size_t thing_length(const char *s)
 {
     size_t length = 0;
@@ -179,7 +179,7 @@ static enum gw_err parse_not(struct parser *p)
     return code;
 }
 
-/* One level of operators that are alike: part { sign part }. */
+/* One level of equal operators: part { sign part }. */
 static enum gw_err parse_row(struct parser *p, const char *sign,
                              enum term_kind kind,
                              enum gw_err (*part)(struct parser *))

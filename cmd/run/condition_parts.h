@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A condition as its parser leaves it: a tree in an array, operands before
- * their operator, so the last term is the whole.
+ * A parsed condition: a tree in an array, operands before their operator, so
+ * the last term is the whole.
  */
 #ifndef CONDITION_PARTS_H
 #define CONDITION_PARTS_H

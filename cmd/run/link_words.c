@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Microseconds, as the rule has them. */
+/* Microseconds, the unit of the request. */
 static enum gw_err parse_time(const char *text, json_int_t *value,
                               struct gw_error *why)
 {
@@ -64,7 +64,7 @@ static enum gw_err parse_share(const char *text, json_int_t *value,
 
 static const struct word {
     const char *name, *field;
-    /* NULL: stands alone, and means `alone` */
+    /* NULL: has no value, and means `alone` */
     enum gw_err (*parse)(const char *, json_int_t *, struct gw_error *);
     int alone;
 } known[] = {
@@ -106,7 +106,7 @@ static void clear(json_t *fields)
     json_object_set_new(fields, "down", json_false());
 }
 
-/* Takes one word and, if it wants one, its value; *used of them. */
+/* Takes one word and its value, if any; *used: how many words. */
 static enum gw_err take(int count, char *const *words, json_t *fields,
                         int *used, struct gw_error *why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a link does, in words: "delay 5ms jitter 1ms rate 100M loss 1%", "down",
- * "up", "clear". Only what is said changes. Pure.
+ * Link settings in words: "delay 5ms jitter 1ms rate 100M loss 1%", "down",
+ * "up", "clear". Settings without a word do not change. Pure.
  */
 #ifndef LINK_WORDS_H
 #define LINK_WORDS_H
@@ -15,7 +15,7 @@
 GW_MUST_CHECK enum gw_err link_words_parse(int count, char *const *words,
                                            json_t **fields,
                                            struct gw_error *why);
-/* "delay 5ms, rate 100M/s, up"; "as it is" when it does nothing. */
+/* "delay 5ms, rate 100M/s, up"; "as it is" when it is empty. */
 void link_words_print(const json_t *rule, char *out, size_t room);
 
 #endif

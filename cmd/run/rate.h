@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How fast a count grows now: over the last one to two windows, so that a rate
- * follows what has changed and does not jump with each count. Pure: the caller
- * has the clock.
+ * The current growth of a count: over the last one to two windows, so that the
+ * rate follows changes and does not jump with each count. Pure: the caller has
+ * the clock.
  */
 #ifndef RATE_H
 #define RATE_H
@@ -15,9 +15,9 @@ struct rate {
     uint64_t at_ns[2], count[2];
 };
 
-/* The count is this now. One that has fallen begins again. */
+/* Notes the count at this time. A count that has fallen starts again. */
 void rate_note(struct rate *rate, uint64_t count, uint64_t now_ns);
-/* Per second, with the count as it is now; 0: too little time has passed. */
+/* The rate per second at this count; 0: too little time has passed. */
 double rate_per_second(const struct rate *rate, uint64_t count,
                        uint64_t now_ns);
 

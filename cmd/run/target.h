@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Whom a verb means, as people write it:
+ * The target of a verb, as people write it:
  *
  *     2   worker 2   w2   server 0   s0   controller 1   c1   leader
  *
- * Workers are what there is most of, so a number alone is one; the leader is
- * whichever controller leads. Sides of a cut are such names with commas, the
- * sides apart by "|" or a blank: 0,1|2,c1. Pure.
+ * A number alone is a worker, the most common role; the leader is the
+ * controller that leads. Sides of a cut are such names with commas, the sides
+ * separated by "|" or a blank: 0,1|2,c1. Pure.
  */
 #ifndef TARGET_H
 #define TARGET_H
@@ -15,7 +15,7 @@
 
 enum role { ROLE_WORKER, ROLE_SERVER, ROLE_CONTROLLER, ROLES };
 const char *role_name(enum role role);
-/* ROLES: there is none of that name. */
+/* ROLES: an unknown role. */
 enum role role_parse(const char *text);
 
 enum { TARGET_LEADER = -1, TARGET_NODE_MAX = 65535 };
@@ -28,9 +28,9 @@ struct target {
 /* "2", "w2", "s0", "c1", "leader". GW_EINVAL. */
 GW_MUST_CHECK enum gw_err target_parse(const char *text, struct target *target,
                                        struct gw_error *why);
-/* As the library numbers it. */
+/* The library's number. */
 int target_number(struct target target);
-/* One or two words: a role may stand before the number. */
+/* One or two words: a role may precede the number. */
 GW_MUST_CHECK enum gw_err target_parse_words(int count, char *const *words,
                                              struct target *target,
                                              struct gw_error *why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See until.h. The text is a condition as `ringctl wait` has it, of one term.
+ * See until.h. The text is a condition of one term, as in `ringctl wait`.
  */
 #include "until.h"
 

@@ -2,11 +2,11 @@
  *
  * The stop rule of a training, `--until 'loss<NUMBER'`: it ends after the first
  * pass over the data whose mean loss, before each step, is below that. The mean
- * of a whole pass is what the trainings print per epoch; the loss of a single
- * batch would stop them by chance.
+ * of a whole pass is the loss that trainings print per epoch; the loss of a
+ * single batch would stop them by chance.
  *
- * A rule is a number, so it travels in orders and in the plan of servers; NaN is
- * no rule, as no loss is below NaN.
+ * A rule is a number, so it travels in orders and in the plan of servers. NaN
+ * means no rule, as no loss is below NaN.
  */
 #ifndef UNTIL_H
 #define UNTIL_H
@@ -26,11 +26,11 @@
             NULL                                                               \
     }
 
-/* `text` NULL: no rule. GW_EINVAL: with the column, or what it must be. */
+/* `text` NULL: no rule. GW_EINVAL: with the column, or the valid form. */
 GW_MUST_CHECK enum gw_err until_parse(const char *text, double *loss,
                                       struct gw_error *why);
 
-/* Why a training ended, as results have it. */
+/* The reason why a training ended, for results. */
 const char *until_ended(bool diverged, bool until);
 
 #endif

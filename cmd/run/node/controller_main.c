@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A controller's process, where a run has three or five: the library's
- * controller, the rules of its links, and its status and events for the
- * supervisor. It ends with its supervisor, on order, or when its log cannot go
- * on.
+ * The process of a controller, where a run has three or five: the library's
+ * controller, its link profiles, and its status and events for the supervisor.
+ * It ends with its supervisor, by an order, or when its log fails.
  */
 #include "node_events.h"
 
@@ -23,13 +22,13 @@ struct keeper {
     struct gw__rules *rules;
     struct gw__controller *controller;
     struct outbox *outbox;
-    int wake_fd; /* something rare is in it */
+    int wake_fd; /* written for a rare event */
     bool end;
     double clock_rate;
-    uint64_t severed; /* controllers' nodes, as the controller was told */
+    uint64_t severed; /* controllers' nodes, as last set in the controller */
     struct gw__controller_status told;
     uint64_t told_ns;
-    uint64_t described; /* the newest order to tell what it knows */
+    uint64_t described; /* the newest order to describe its state */
 };
 
 static volatile sig_atomic_t terminated;
@@ -69,7 +68,7 @@ static void obey(void *context, const struct orders *orders)
     keeper->severed = keeper->controller ? orders->severed : 0;
 }
 
-/* HELLOs come all the time: what changes by them alone can wait. */
+/* HELLOs come all the time: a change only of them can wait. */
 static void send_note(struct keeper *keeper)
 {
     static const uint64_t hellos_ns = 500000000;
@@ -132,7 +131,7 @@ static enum gw_err keep(struct keeper *keeper, struct gw_error *why)
     while (!code && !keeper->end && !terminated) {
         orders_await(keeper->wake_fd, false, obey, keeper);
         send_note(keeper);
-        outbox_send(keeper->outbox, POST_FD); /* what has no room goes later */
+        outbox_send(keeper->outbox, POST_FD); /* the rest goes later */
         code = gw__controller_error(keeper->controller, why);
     }
     return code;
@@ -146,7 +145,7 @@ int controller_main(int argc, char **argv)
     if (!post_born(argc, argv, &keeper.birth))
         return gw_err_exit(GW_EINTERNAL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a full disk is an error like others */
+    signal(SIGXFSZ, SIG_IGN); /* a full disk is an ordinary error */
     enum gw_err code = gw__rules_new(keeper.birth.seed, &keeper.rules, &why);
     if (!code)
         code = open_outbox(&keeper, &why);
@@ -163,7 +162,7 @@ int controller_main(int argc, char **argv)
         post_send(POST_FD, POST_LAST, &why, sizeof why, true);
     }
     if (keeper.end)
-        _exit(0); /* the run is over, and its log with it */
+        _exit(0); /* the run is over, and its log is not needed */
     if (keeper.controller)
         gw__controller_stop(&keeper.controller);
     outbox_destroy(&keeper.outbox);

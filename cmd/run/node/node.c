@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A ring member's lives. It is born with its number and first orders, joins,
- * works until it is told to leave, and leaves. Who was convicted while it slept
- * or was cut off finds out by GW_ECLOSED, forgets its state, and joins again as
- * a new incarnation:
+ * The lives of a ring member. It starts with its number and first orders,
+ * joins, works until it is told to leave, and leaves. A member that is declared
+ * dead while it sleeps or is cut off learns so by GW_ECLOSED, discards its
+ * state, and joins again as a new incarnation:
  *
- *     born --> joining --> member --order to leave--> left
- *                 ^          | convicted
+ *     start --> joining --> member --order to leave--> left
+ *                 ^          | declared dead
  *                 +----------+
  */
 #include "node.h"
@@ -43,8 +43,8 @@ static void end_ring(struct node *node)
     gw_ring_destroy(&ring);
 }
 
-/* Rules cannot be changed while it joins: if it may be that it cannot join by
- * the present ones it gives up now and then, and tries by the newest. */
+/* The link profiles cannot change during a join. If they may prevent it, the
+ * join gives up now and then and is repeated with the newest ones. */
 static enum gw_err join(void *context, const struct orders *orders,
                         struct gw_error *why)
 {
@@ -98,7 +98,7 @@ static enum gw_err become_member(struct node *node, struct gw_error *why)
     return node_begin(node, &how, why);
 }
 
-/* GW_OK: it has left. GW_ECLOSED: convicted. */
+/* GW_OK: it has left. GW_ECLOSED: it was declared dead. */
 static enum gw_err live(struct node *node, struct gw_error *why)
 {
     enum gw_err code = become_member(node, why);

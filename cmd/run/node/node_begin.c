@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How a life begins and ends, whatever it is the life of: tries by the newest
- * orders until one succeeds, and leaving, which the last one cannot.
+ * The beginning and the end of any life: repeated tries with the newest orders
+ * until one succeeds, and leaving, which the last member cannot.
  */
 #include "node.h"
 
 #include <stdlib.h>
 
-/* A former process of our number is convicted by then. */
+/* By then a former process of the same number has been declared dead. */
 #define REFUSED_NS UINT64_C(10000000000)
 #define AGAIN_NS   UINT64_C(50000000)
 
-/* Others have not missed our predecessor yet, cannot be reached now, or are at
- * other work still. */
+/* Other members may not have noticed the predecessor's death yet, may be
+ * unreachable now, or may still have other work. */
 static bool may_try_again(const struct node_beginning *how, enum gw_err code,
                           uint64_t since_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See node_events.h. One thread sends; it takes a row out of the queue only
- * when the socket has taken it.
+ * See node_events.h. One thread sends; it removes a row from the queue only
+ * when the socket has accepted it.
  */
 #include "node_events.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The process of a ring's member, a worker or a server, from its birth to its
- * last words. What it does in between is told in node.c, ps_worker.c and
- * ps_server.c.
+ * The process of a ring member, a worker or a server, from its start to its
+ * last message. Its lives are in node.c, ps_worker.c and ps_server.c.
  */
 #include "node.h"
 

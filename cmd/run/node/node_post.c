@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The poster: orders in, notes and events out. SIGTERM is an order, too: to
- * leave. A note is a whole picture, so a
- * newer one replaces one that has not been sent; it goes out when something
- * has changed, at most every 20 ms.
+ * The poster: receives orders, sends notes and events. SIGTERM counts as an
+ * order to leave. A note is a complete status, so a newer one replaces one that
+ * has not been sent. A changed note is sent at most every 20 ms.
  */
 #include "node.h"
 
@@ -22,7 +21,7 @@
 struct poster {
     struct node *node;
     struct node_note note;
-    uint64_t sent; /* hash of the last that was */
+    uint64_t sent; /* hash of the last one sent */
     uint64_t sent_ns;
     bool blocked; /* the socket was full */
 };
@@ -83,7 +82,7 @@ static void drift(double before, double rate)
         gw__clock_set_rate(rate);
 }
 
-/* What it does, in one line. */
+/* Describes the node in one line. */
 static void tell_known(struct node *node)
 {
     char text[512];
@@ -106,7 +105,7 @@ static void obey(void *context, const struct orders *orders)
 {
     struct node *node = context;
     if (orders->end)
-        _exit(0); /* the run is over: nothing here outlives it */
+        _exit(0); /* the run is over: the process ends at once */
     outbox_want(node->outbox, orders->events);
     if (orders->describe > node->described)
         tell_known(node);
@@ -148,8 +147,8 @@ static void catch_sigterm(int wake_fd)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* Main sees to it, unless it is on its way in: nobody would miss us there. A
- * worker may wait for others; what it has begun they do. */
+/* Main handles leaving, unless the node is still joining: other members do not
+ * expect it yet. A worker may be waiting for others; they finish its unit. */
 static void see_to_leaving(struct node *node)
 {
     pthread_mutex_lock(&node->lock);
@@ -235,7 +234,7 @@ static bool is_over(struct node *node)
 
 static void *post(void *context)
 {
-    static struct poster poster; /* one a process */
+    static struct poster poster; /* one per process */
     struct node *node = context;
     poster.node = node;
     while (!is_over(node)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One op of a member after the other: see work.h for what decides which. New
- * work is read when its order comes, and begun by the first tick for which all
- * members have read it: the least of the numbers that they know.
+ * A member's ops, one after the other; work.h has their order. New work is read
+ * when its order comes. It begins with the first tick for which all members
+ * have read it: the least of their work numbers.
  */
 #include "node.h"
 
@@ -118,7 +118,7 @@ static void begin_work(struct node *node, uint64_t id)
     const struct work_head *head = node->state;
     if (id <= head->id)
         return;
-    if (node->work->order.id == id) { /* came as a joiner, with room for it */
+    if (node->work->order.id == id) { /* a joiner made room for it already */
         work_begin(node->work, node->state);
     } else if (node->next && node->next->order.id == id) {
         if (make_state(node, node->next, &node->wrong))
@@ -196,7 +196,7 @@ void node_tell(struct node *node, enum node_stage stage)
     pthread_mutex_unlock(&node->lock);
 }
 
-/* The finished model, by all rows, once. */
+/* Scores the finished model on all rows, once. */
 static void judge_model(struct node *node)
 {
     const struct work_head *head = node->state;
@@ -259,7 +259,7 @@ static enum gw_err work_on(struct node *node, struct gw_ring_result *result,
     return gw_ring_allreduce(node->ring, &call, result, why);
 }
 
-/* Whatever `apply` could not return. */
+/* The error that `apply` could not return. */
 static enum gw_err verdict(struct node *node, struct gw_error *why)
 {
     const struct work_head *head = node->state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The messages of post.h on their socket, and how a child begins.
+ * The messages of post.h on their socket, and the start of a child.
  */
 #include "post.h"
 
@@ -115,7 +115,7 @@ enum gw_err post_receive(int fd, void *buffer, enum post_kind *kind,
     return whole ? GW_OK : GW_EDATA;
 }
 
-static _Alignas(16) char buffer[POST_BYTES_MAX]; /* a child's, of one reader */
+static _Alignas(16) char buffer[POST_BYTES_MAX]; /* per child, for one reader */
 
 void orders_await(int wake_fd, bool blocked,
                   void (*obey)(void *context, const struct orders *orders),
@@ -189,7 +189,7 @@ bool post_born(int argc, char **argv, struct birth *birth)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGINT, SIG_IGN); /* the supervisor's to decide */
+    signal(SIGINT, SIG_IGN); /* the supervisor handles it */
     if (post_receive(POST_FD, buffer, &kind, &bytes) || kind != POST_BIRTH)
         return false;
     memcpy(birth, buffer, sizeof *birth);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a supervisor and its children say to each other, over one inherited
- * SOCK_SEQPACKET socket each: whole messages, in order, and the end of either
- * side is seen by the other.
+ * The messages between a supervisor and its children, over one inherited
+ * SOCK_SEQPACKET socket per child: whole messages, in order. Each side notices
+ * the end of the other.
  *
- *     supervisor -> child   BIRTH   who it is, once
- *                           ORDERS  all that is wanted of it, as a whole, again
- *                                   whenever a part has changed: an order that
- *                                   did not fit is simply sent later
- *     child -> supervisor   NOTE    how it stands, as a whole, likewise
+ *     supervisor -> child   BIRTH   its identity, once
+ *                           ORDERS  all orders as a whole, again after each
+ *                                   change; later if there is no room
+ *     child -> supervisor   NOTE    its status as a whole, likewise
  *                           EVENTS  a row of struct gw_event
- *                           LAST    one struct gw_error: why it ends
+ *                           LAST    one struct gw_error: the cause of its end
+ *                           KNOWN   its state as text
  *
  * Structs travel as they are: both ends are the same program.
  */
@@ -29,7 +29,7 @@ enum {
     POST_FD = 3, /* in every child */
     EXEC_FAILED = 127,
     POST_BYTES_MAX = 1 << 16,
-    POST_EVENTS_MAX = 512, /* in a message */
+    POST_EVENTS_MAX = 512, /* per message */
     FILE_MAX = 4096,
     ENDPOINT_MAX = 108,
     SERVER_NODE = 32, /* of server 0; the others count up */
@@ -43,13 +43,13 @@ enum post_kind {
     POST_NOTE,
     POST_EVENTS,
     POST_LAST,
-    POST_KNOWN, /* what it knows, as text (cluster/describe.h) */
+    POST_KNOWN, /* its state, as text (cluster/describe.h) */
     POST_KINDS
 };
 
 /* ---- orders ---- */
 
-/* Work, numbered so that all begin the same; 0: none. */
+/* Work, numbered so that all members begin the same; 0: none. */
 struct work_order {
     uint64_t id;
     enum work_kind kind;
@@ -57,16 +57,16 @@ struct work_order {
     unsigned epochs, batch;
     bool on_demand; /* a ring: the rows stay in their file */
     double rate, momentum, l2;
-    double until; /* as until.h has it */
+    double until; /* see until.h */
     uint64_t bytes, count;
     /* of parameter servers */
-    char settings[RUN_SETTINGS_MAX]; /* all that was given, in order */
+    char settings[RUN_SETTINGS_MAX]; /* all given settings, in order */
     struct gw_ps_mode mode;
-    unsigned parts;   /* 0: as many as there are workers */
-    unsigned workers; /* with how many it begins */
+    unsigned parts;   /* 0: one per worker */
+    unsigned workers; /* at the beginning */
 };
 
-/* Which events are wanted. */
+/* Which events to send. */
 enum event_level {
     EVENTS_RARE,  /* members, views, failures, decisions, recoveries */
     EVENTS_OPS,   /* and ops, steps, losses */
@@ -78,11 +78,11 @@ struct orders {
     uint64_t pace_ns, slow_ns;
     double clock_rate; /* 1: as it should */
     enum event_level events;
-    uint64_t describe; /* to tell what it knows; counts: once each */
-    bool leave;        /* politely, at the next boundary */
+    uint64_t describe; /* counts requests to describe its state */
+    bool leave;        /* in order, at the next boundary */
     bool end;          /* at once: the run is over */
-    /* Of a worker of parameter servers: it is to look at the finished model;
-     * and to do this errand for all, which it has not told of yet. */
+    /* For a worker of parameter servers: it scores the finished model, and
+     * executes this errand, unless it has already reported its end. */
     bool judge;
     struct errand_order {
         uint64_t id; /* 0: none */
@@ -90,8 +90,8 @@ struct orders {
         char directory[FILE_MAX]; /* SNAPSHOT */
         struct gw_ps_mode mode;   /* MODE */
     } errand;
-    /* Of the links that lead to the child, by node; and, for a controller,
-     * those that lead away from it and are down, as bits. */
+    /* Of the links to the child, by node; and, for a controller, the links from
+     * it that are down, as bits. */
     struct gw_ring_link links[GW_RING_NODES];
     uint64_t severed;
     struct gw__order order; /* of the ring */
@@ -105,7 +105,7 @@ struct birth {
     uint64_t process; /* see struct gw_ring_config */
     uint64_t token, seed;
     unsigned controllers;
-    unsigned servers; /* of the run, at first; 0: it is a ring */
+    unsigned servers; /* of the run, at first; 0: a ring */
     char wire[8];
     /* of a member of a ring */
     char suspicion[FILE_MAX]; /* ""; a plug-in */
@@ -123,18 +123,18 @@ struct birth {
 enum node_stage {
     STAGE_JOINING,
     STAGE_MEMBER,
-    STAGE_LEFT /* politely; the process is about to end */
+    STAGE_LEFT /* in order; the process is about to end */
 };
 
-/* What a finished model is worth, by all rows; NaN: there are none. */
+/* The score of a finished model on all rows; NaN: none. */
 struct score {
     double train_loss, train_accuracy, test_loss, test_accuracy;
-    char quality[16]; /* what the accuracies are: "accuracy", "rmse", "first" */
+    char quality[16]; /* kind of accuracy: "accuracy", "rmse", "first" */
     uint64_t digest;
-    uint64_t ns; /* from the first step that this node saw to the last */
+    uint64_t ns; /* from this node's first step to its last */
 };
 
-/* Samples of a data epoch that this process has learnt from. */
+/* Samples of a data epoch that this process has trained on. */
 struct epoch_note {
     uint64_t epoch, units;
     struct gw_unit_sums sums;
@@ -146,10 +146,10 @@ struct worker_note {
     bool computing; /* else it waits for its next unit */
     struct gw_ps_work unit;
     uint64_t units;             /* finished, by this process */
-    uint64_t worked_ns;         /* since its first unit was asked for */
-    uint64_t model_keys;        /* all that there can be */
+    uint64_t worked_ns;         /* since it first asked for a unit */
+    uint64_t model_keys;        /* the possible number */
     uint64_t unit_keys;         /* of the newest unit */
-    uint64_t data_bytes;        /* of training rows, read to learn from */
+    uint64_t data_bytes;        /* of training rows, read for training */
     struct gw_ps_counts counts; /* of this connection */
     struct epoch_note
         epochs[EPOCHS_NOTED]; /* epoch e at e modulo their count */
@@ -165,15 +165,15 @@ struct node_note {
     enum node_stage stage;
     struct gw_ring_status ring; /* `phase` is not valid here: */
     char phase[16];
-    uint64_t work; /* that it is at */
+    uint64_t work; /* the current work */
     bool done, diverged;
     bool until; /* a ring: the stop rule has ended it */
     uint64_t step, data_epoch;
     double loss;                            /* of the newest step; NaN */
     uint64_t samples_lost, samples_doubled; /* found by the shards */
     uint64_t sums_lost, sums_doubled;       /* found by the oracle of ops */
-    uint64_t data_bytes; /* of rows, read on demand to learn from */
-    uint64_t rejoined;   /* times, in this process */
+    uint64_t data_bytes; /* of rows, read on demand for training */
+    uint64_t rejoined;   /* how often, in this process */
     uint64_t events_dropped;
     bool scored;
     struct score score;
@@ -191,28 +191,30 @@ struct node_note {
 void post_endpoint(uint64_t token, const char *who, char out[ENDPOINT_MAX]);
 void post_endpoint_of(uint64_t token, unsigned node, char out[ENDPOINT_MAX]);
 
-/* GW_PENDING: no room now (never when `wait`); GW_ECLOSED: nobody listens. */
+/* GW_PENDING: no room now (never when `wait`); GW_ECLOSED: the other end is
+ * gone. */
 enum gw_err post_send(int fd, enum post_kind kind, const void *data,
                       size_t bytes, bool wait);
-/* A child: waits 20 ms at most for orders, for its eventfd, and, if it is
- * `blocked`, for room; then obeys all of them. Ends it without a supervisor.
- */
+/* For a child: waits at most 20 ms for orders, for its eventfd, and, if it is
+ * `blocked`, for room; then obeys all orders. Ends the process without a
+ * supervisor. */
 void orders_await(int wake_fd, bool blocked,
                   void (*obey)(void *context, const struct orders *orders),
                   void *context);
-/* A child: what its drivers know, and `more`, to the supervisor. */
+/* For a child: sends the state of its drivers, and `more`, to the supervisor.
+ */
 void post_known(const char *more);
-/* One message into `buffer` (POST_BYTES_MAX, aligned for the structs above).
- * GW_OK; GW_PENDING: none now; GW_ECLOSED: the other end is gone; GW_EDATA: it
- * was no message of ours, and is dropped. */
+/* Receives one message into `buffer` (POST_BYTES_MAX, aligned for the structs
+ * above). GW_PENDING: none now. GW_ECLOSED: the other end is gone. GW_EDATA: an
+ * invalid message, which is dropped. */
 GW_MUST_CHECK enum gw_err post_receive(int fd, void *buffer,
                                        enum post_kind *kind, size_t *bytes);
 
-/* Between fork and exec: becomes this same program, started again, with `fd` as
- * its POST_FD; `silent`: without the terminal. Or leaves with EXEC_FAILED. */
+/* Between fork and exec: executes this program again, with `fd` as its POST_FD;
+ * `silent`: without the terminal. Exits with EXEC_FAILED on failure. */
 _Noreturn void post_become(int fd, bool silent, char *const *arguments);
-/* A child's first act: dies with `parent`, takes its birth. False: the parent
- * has gone meanwhile, or what came is no birth. */
+/* The first step of a child: it dies with `parent` and receives its birth
+ * message. False: the parent has gone meanwhile, or the message is invalid. */
 GW_MUST_CHECK bool post_born(int argc, char **argv, struct birth *birth);
 
 #endif

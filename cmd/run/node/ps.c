@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Keys that are fetched at once. */
+/* How many keys are fetched at once. */
 enum { FETCH_FLOATS = 1 << 18 };
 
 void ps_links(const struct orders *orders, struct gw_ps_link *links)

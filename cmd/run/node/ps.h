@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What workers and servers of parameter servers have in common, and the parts
- * of a worker:
+ * Shared by workers and servers of parameter servers, and the parts of a
+ * worker:
  *
  *   ps_worker.c   its lives: connected, tables and plan made, unit after unit
  *   ps_unit.c     one unit of work: keys, pull, compute, push
  *   ps_judge.c    the finished model: scores, and a digest of all weights
- *   ps.c          what is common
+ *   ps.c          shared functions
  */
 #ifndef PS_H
 #define PS_H
@@ -17,21 +17,21 @@
 /* ---- ps.c ---- */
 
 void ps_links(const struct orders *orders, struct gw_ps_link *links);
-/* It was convicted: once more, as another incarnation. */
+/* It was declared dead: starts another incarnation. */
 void ps_rejoin(struct node *node, const struct gw_error *why);
 
-/* The task that is ordered, with its data read. */
+/* The ordered task, with its data read. */
 GW_MUST_CHECK enum gw_err ps_task_load(const struct work_order *order,
                                        uint64_t seed, struct gw_task **task,
                                        struct gw_error *why);
-/* With as many threads as `settings` want for hogwild. */
+/* With as many threads as `settings` request for hogwild. */
 GW_MUST_CHECK enum gw_err ps_unit_new(const struct gw_task *task,
                                       const struct settings *settings,
                                       struct gw_unit **unit,
                                       struct gw_error *why);
-/* All keys that its tables can have. */
+/* The number of keys that its tables can have. */
 uint64_t ps_model_keys(const struct gw_task *task);
-/* The same for the same bits in all rows, wherever they come from. */
+/* Equal for equal bits in all rows, wherever they come from. */
 GW_MUST_CHECK enum gw_err ps_digest(const struct gw_task *task,
                                     const struct gw_fetch *fetch,
                                     uint64_t *digest, struct gw_error *why);
@@ -54,24 +54,24 @@ struct ps_worker {
     struct gw_unit *unit;
     unsigned table_count;
     struct ps_table tables[GW_TASK_TABLES_MAX];
-    bool open;           /* tables and plan are made, of this connection */
-    bool done, diverged; /* there is no more to do */
-    bool holds;          /* a unit, whose sums are: */
+    bool open;           /* this connection has made tables and plan */
+    bool done, diverged; /* no units are left */
+    bool holds;          /* a unit, with these sums: */
     struct gw_ps_work work;
     struct gw_unit_sums sums;
-    uint64_t began_ns; /* when the first unit was asked for; 0: not yet */
+    uint64_t began_ns;          /* when it first asked for a unit; 0: not yet */
     struct gw_ps_counts before; /* of former connections */
 };
 
 /* Tables and plan: the first worker makes them. */
 GW_MUST_CHECK enum gw_err ps_worker_open(struct ps_worker *worker,
                                          struct gw_error *why);
-/* What `work` is about, from keys to the acknowledged push; `sums` of it.
- * GW_ENUMERIC: a push was no number; what the client says. */
+/* Executes `work`, from keys to the acknowledged push, and returns its `sums`.
+ * GW_ENUMERIC: a push contained a NaN or infinity. Or the client's error. */
 GW_MUST_CHECK enum gw_err ps_unit_do(struct ps_worker *worker,
                                      struct gw_error *why);
 void ps_unit_free(struct ps_worker *worker);
-/* The finished model, into the note. */
+/* Scores the finished model into the note. */
 GW_MUST_CHECK enum gw_err ps_judge(struct ps_worker *worker,
                                    struct gw_error *why);
 

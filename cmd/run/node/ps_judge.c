@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The finished model, as one worker sees it: its loss and quality over all
- * samples, and a digest of every weight. Everything is pulled, as any worker
+ * samples, and a digest of every weight. All rows are pulled, as any worker
  * would.
  */
 #include "ps.h"
@@ -18,7 +18,7 @@ static enum gw_err pull(void *context, unsigned table, const uint64_t *keys,
                  : GW_OK;
 }
 
-/* GW_ENOTSUP: there is no such set; it has no score. */
+/* GW_ENOTSUP: there is no such set, and so no score. */
 static enum gw_err judge(const struct ps_worker *w, enum gw_task_set set,
                          const struct gw_fetch *fetch, double *loss,
                          double *quality, struct gw_error *why)

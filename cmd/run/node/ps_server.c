@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A server's lives: the library serves in threads of its own; here is how it is
- * started, asked to leave, and started anew as another incarnation when it was
- * convicted while it slept or was cut off.
+ * The lives of a server. The library serves in its own threads. This file
+ * starts it, asks it to leave, and starts it again as a new incarnation when it
+ * was declared dead while it slept or was cut off.
  */
 #include "ps.h"
 

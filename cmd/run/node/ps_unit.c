@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * One unit of work: the keys that its samples need are pulled, the gradients of
- * their rows pushed. What stays in memory is the unit's, not the model's.
+ * their rows pushed. Memory holds the rows of the unit, not of the whole model.
  */
 #include "ps.h"
 
@@ -47,7 +47,8 @@ void ps_unit_free(struct ps_worker *w)
         release(&w->tables[t]);
 }
 
-/* Room for so many floats, and half as many more, so that it grows seldom. */
+/* Makes room for so many floats, and half as many more, so that it seldom
+ * grows. */
 static enum gw_err reserve(struct ps_table *table, size_t floats,
                            struct gw_error *why)
 {
@@ -74,7 +75,7 @@ static enum gw_err prepare(struct ps_worker *w, size_t *keys,
                                         .parts = w->work.parts};
     *keys = 0;
     enum gw_err code = gw_unit_prepare(w->unit, &place, why);
-    while (code == GW_PENDING) { /* rows of a stream that have not come */
+    while (code == GW_PENDING) { /* rows of a stream that have not arrived */
         if (node_wants_to_leave(w->node))
             return gw_fail(why, GW_EINTR, "asked to leave");
         node_nap(w->node, STREAM_NAP_NS);
@@ -89,7 +90,7 @@ static enum gw_err prepare(struct ps_worker *w, size_t *keys,
     return code;
 }
 
-/* All tables' at once. */
+/* All tables at once. */
 static enum gw_err transfer(struct ps_worker *w, bool push,
                             struct gw_error *why)
 {
@@ -116,7 +117,7 @@ static enum gw_err transfer(struct ps_worker *w, bool push,
     return code;
 }
 
-/* A loss that is not finite may come with gradients that are. */
+/* The loss may be infinite or NaN while the gradients are finite. */
 static enum gw_err compute(struct ps_worker *w, struct gw_error *why)
 {
     const float *rows[GW_TASK_TABLES_MAX];

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A worker's lives on parameter servers. It connects, makes tables and plan (or
- * finds them made), and does unit after unit, as the servers' clock grants
- * them. Who was convicted while it slept or was cut off finds out by
- * GW_ECLOSED, and connects again as a new incarnation: what it had begun others
- * do.
+ * The lives of a worker of parameter servers. It connects, makes tables and
+ * plan (or finds them made), and does unit after unit, as the servers' clock
+ * grants them. A worker that is declared dead while it sleeps or is cut off
+ * learns so by GW_ECLOSED, and connects again as a new incarnation. Other
+ * workers do the unit that it had begun.
  *
- *     born --> joining --> member: next, unit, next, unit ... done --> idle
- *                 ^           | convicted
+ *     start --> joining --> member: next, unit, next, unit ... done --> idle
+ *                 ^           | declared dead
  *                 +-----------+
  *
- * A unit counts when the next one is asked for and that is answered: so its
- * sums go into the note then, and what a worker dies with is in no curve.
+ * A unit counts when the request for the next one is answered. Its sums go into
+ * the note then, so the curve omits the last unit of a worker that dies.
  */
 #include "ps.h"
 
@@ -36,8 +36,8 @@ static void set_ps(struct node *node, struct gw_ps *ps)
     pthread_mutex_unlock(&node->lock);
 }
 
-/* If it may be that it cannot connect by the present rules of links it gives up
- * now and then, and tries by the newest. */
+/* If the link profiles may prevent the connection, it gives up now and then and
+ * tries again with the newest ones. */
 static enum gw_err try_to_connect(void *context, const struct orders *orders,
                                   struct gw_error *why)
 {
@@ -85,7 +85,7 @@ static void forget_work(struct ps_worker *w)
     w->table_count = 0;
 }
 
-/* Reads the data of newer work, if there is some. */
+/* Reads the data of newer work, if there is any. */
 static enum gw_err take_work(struct ps_worker *w, struct gw_error *why)
 {
     struct node *node = w->node;
@@ -188,7 +188,7 @@ static void emit(struct ps_worker *w, enum gw_event_kind kind, uint64_t step,
     gw_emit(outbox_sink(w->node->outbox), &event);
 }
 
-/* The unit that it held is done: the clock has said so. */
+/* The clock has confirmed the unit that it held. */
 static void settle(struct ps_worker *w)
 {
     struct node *node = w->node;
@@ -240,7 +240,7 @@ static enum gw_err turn(struct ps_worker *w, struct gw_error *why)
     return code;
 }
 
-/* What is asked of one worker, for all. */
+/* Executes an errand of the run. */
 static enum gw_err do_errand(struct ps_worker *w, struct gw_error *why)
 {
     static struct errand_order order; /* large */
@@ -255,7 +255,7 @@ static enum gw_err do_errand(struct ps_worker *w, struct gw_error *why)
                            ? gw_ps_mode(w->ps, 0, &order.mode, why)
                            : gw_ps_snapshot(w->ps, order.directory, why);
     if (code == GW_ECLOSED || code == GW_EINTR)
-        return code; /* whoever is asked next sees to it */
+        return code; /* the next worker with the errand does it */
     pthread_mutex_lock(&node->lock);
     struct worker_note *note = &node->note.worker;
     note->errand.id = order.id;
@@ -275,7 +275,7 @@ static bool is_to_judge(struct ps_worker *w)
     return wanted && w->done && !w->diverged && w->task;
 }
 
-/* Does nothing but hear whether it is still a worker. */
+/* Only notices when it is no longer a worker. */
 static enum gw_err idle(struct ps_worker *w, struct gw_error *why)
 {
     unsigned table;
@@ -320,7 +320,8 @@ static void end_ps(struct ps_worker *w, bool politely)
     w->open = w->holds = false;
 }
 
-/* A push was no number: others do its unit, until all have seen it. */
+/* A push contained a NaN or infinity: other workers do its unit, until all have
+ * diverged. */
 static enum gw_err stay_diverged(struct ps_worker *w,
                                  const struct gw_error *why)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What can be set about training on parameter servers, as pairs of a name and
- * a value, apart by blanks or commas: "rate=0.1 l1=1e-3, half=1". One table has
- * them all: the model's numbers (struct gw_task_config), and switches of its
+ * Settings of training on parameter servers: pairs of a name and a value,
+ * separated by blanks or commas: "rate=0.1 l1=1e-3, half=1". One table has all
+ * of them: the model's numbers (struct gw_task_config), and switches of its
  * workers and servers, most of them experiments (gradwire/ps.h). A later pair
  * wins. "-" and "_" are the same in names. Pure.
  */
@@ -17,9 +17,9 @@ struct settings {
     struct gw_ps_server_config server;
 };
 
-/* Of `model` (NULL: none yet; then only switches can be set). GW_EINVAL: no
- * such model; a name that there is not, with a suggestion, or that this model
- * does not have; a value that cannot be. */
+/* Of `model` (NULL: none yet; only switches can be set then). GW_EINVAL: an
+ * unknown model, an unknown name (with a suggestion), a setting that this model
+ * does not have, or an invalid value. */
 GW_MUST_CHECK enum gw_err settings_parse(const char *model, const char *text,
                                          struct settings *settings,
                                          struct gw_error *why);
@@ -29,7 +29,7 @@ GW_MUST_CHECK enum gw_err settings_parse(const char *model, const char *text,
 GW_MUST_CHECK enum gw_err
 settings_check_hogwild(const struct settings *settings, struct gw_error *why);
 
-/* For help: name, what it is; NULL past the last. */
+/* For help: name and description; NULL past the last. */
 const char *settings_name(unsigned i);
 const char *settings_help(unsigned i);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is common to all work: see work.h.
+ * The functions common to all kinds of work (work.h).
  */
 #include "work.h"
 

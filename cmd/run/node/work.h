@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the members of a ring work on, as a replicated state: flat memory, equal
- * on all members after equal ops, which only work_apply changes. What a member
- * does next follows from the state alone (work_next), so that all do the same
- * and a newcomer, who got the state, goes on in step.
+ * The work of a ring's members, as a replicated state: flat memory, equal on
+ * all members after equal ops, which only work_apply changes. The next op
+ * follows from the state alone (work_next). So all members do the same, and a
+ * newcomer, which receives the state, continues in step.
  *
- *     tick    there is nothing to do: a small op, so that joins and views go
- *             on, by which the members also agree when to begin new work
- *     step    of the work: an all-reduce of gradients, or of numbers that prove
- *             themselves
+ *     tick    no work: a small op, so that joins and views go on, by which the
+ *             members also agree when to begin new work
+ *     step    of the work: an all-reduce of gradients, or of self-checking
+ *             numbers
  *     check   now and then: are all states equal?
  *
  *     WORK_TRAIN: head | parameters | velocity | shards       work_train.c
  *     WORK_OPS:   head                                        work_ops.c
  *
- * Data shards are batches of rows: place i of an op learns from the i-th batch
+ * Data shards are batches of rows: place i of an op trains on the i-th batch
  * that is not done in this data epoch (gradwire/ring.h), and the step divides
- * by the rows that counted. So a death changes which rows stand in which step,
- * and nothing else.
+ * by the rows that counted. So a death changes the distribution of rows over
+ * steps, and nothing else.
  *
- * Nothing here waits or talks; node.c does.
+ * Nothing here waits or communicates; node.c does.
  */
 #ifndef WORK_H
 #define WORK_H
@@ -33,17 +33,17 @@ enum { WORK_CHECK_STEPS = 64 };
 /* The tags of ops. */
 enum work_next { WORK_TICK = 1, WORK_STEP, WORK_CHECK };
 
-/* The state begins with it. */
+/* The beginning of the state. */
 struct work_head {
     uint64_t id; /* of the work */
     uint32_t done;
-    uint32_t diverged; /* the loss is no number, or hopeless: `done` as well */
+    uint32_t diverged; /* the loss is NaN or too large; sets `done`, too */
     uint64_t step;     /* steps that are complete */
     uint64_t checked;  /* the step after which states were last compared */
     uint64_t unequal;  /* comparisons that found a difference */
     double loss;       /* mean of the newest step's rows */
     double epoch_loss, epoch_right, epoch_rows; /* of this data epoch so far */
-    uint64_t until; /* the stop rule has ended it: `done` as well */
+    uint64_t until; /* the stop rule has ended it; sets `done`, too */
 };
 
 struct work {
@@ -52,44 +52,43 @@ struct work {
     /* WORK_TRAIN */
     struct gw__row_source train;
     struct gw_dataset *test;
-    uint64_t data_bytes;    /* of rows, read on demand to learn from */
+    uint64_t data_bytes;    /* of rows, read on demand for training */
     struct gw_model *model; /* its shape; parameters are in the state */
     struct gw_order rows;
     unsigned shuffled; /* the data epoch that `rows` is of */
     struct gw_sums sums;
-    /* What this member puts into a step, and how much of it. */
+    /* This member's contribution to a step, and its length. */
     void *mine;
     size_t count;
     enum gw_dtype type;
     uint64_t check[2];
-    /* WORK_OPS: found wrong here, by contributor */
+    /* WORK_OPS: errors found here, by contributor */
     uint64_t sums_lost, sums_doubled;
 };
 
-/* Reads the data and makes room. GW_EDATA, GW_EINVAL: what is wrong with it. */
+/* Reads the data and makes room. GW_EDATA, GW_EINVAL: invalid data. */
 GW_MUST_CHECK enum gw_err work_load(const struct work_order *order,
                                     uint64_t seed, struct work **work,
                                     struct gw_error *why);
 void work_destroy(struct work **work);
-/* The state before the first step, in state_bytes of memory. */
+/* Writes the state before the first step into state_bytes of memory. */
 void work_begin(const struct work *work, void *state);
 
 enum work_next work_next(const void *state);
-/* What `node` at `place` puts into the op that is next (not a tick). GW_EDATA:
+/* The contribution of `node` at `place` to the next op (not a tick). GW_EDATA:
  * its rows cannot be read any more. */
 GW_MUST_CHECK enum gw_err work_contribute(struct work *work, const void *state,
                                           unsigned node, unsigned place,
                                           struct gw_ring_call *call,
                                           struct gw_error *why);
-/* What the result of an op (not of a tick) does to the state. */
+/* Applies the result of an op (not of a tick) to the state. */
 void work_apply(struct work *work, void *state,
                 const struct gw_ring_result *result);
-/* GW_EWRONG: the result of a step of ops is not what the contributors put in.
- */
+/* GW_EWRONG: the result of a step of ops differs from its contributions. */
 GW_MUST_CHECK enum gw_err work_judge(struct work *work,
                                      const struct gw_ring_result *result,
                                      struct gw_error *why);
-/* Of the finished model; takes a while. */
+/* Scores the finished model; takes a while. */
 void work_score(struct work *work, const void *state, struct score *score);
 /* The data epoch, and what its audit found. */
 void work_audit(const struct work *work, const void *state,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * All-reduces whose results prove themselves: node i puts 4^i into every
- * element. In base 4, digit i of a sum is then how often node i counts: 1 for a
- * contributor and 0 for the others, or something is broken, and the digit says
- * what. In 64 bits there is room for nodes 0 to 30.
+ * Self-checking all-reduces: node i contributes 4^i to every element. In base
+ * 4, digit i of a sum is then how often node i counts: 1 for a contributor and
+ * 0 for the others. Any other digit is an error and shows its kind. 64 bits
+ * have room for nodes 0 to 30.
  */
 #include "work.h"
 
@@ -33,12 +33,12 @@ void work_ops_contribute(struct work *work, unsigned node)
     int64_t *mine = work->mine;
     int64_t value = node < ORACLE_NODES ? power(node) : 0;
     if (mine[0] == value)
-        return; /* filled before; nobody else writes into it */
+        return; /* already filled, and never overwritten */
     for (size_t i = 0; i < work->count; i++)
         mine[i] = value;
 }
 
-/* The first element that is wrong says what is; all of it is wrong then. */
+/* Describes the first wrong element; all of the result counts as wrong. */
 static enum gw_err blame(struct work *work, const struct gw_ring_result *result,
                          size_t element, int64_t sum, struct gw_error *why)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Training as a replicated state: see work.h. A member's gradient is the sum
- * over the rows of its shard; behind it ride the loss, the right answers and
- * how many rows there were, so that the step divides by the rows that counted:
+ * Training as a replicated state (work.h). A member's gradient is the sum over
+ * the rows of its shard, followed by the loss, the right answers and the number
+ * of rows, so that the step divides by the rows that counted:
  *
  *     w = w - rate (1/rows sum over contributors (gradients) + l2 w)
  *
- * The rate falls along a cosine over the data that is used up (not over steps,
- * whose number depends on who is there): Loshchilov and Hutter, SGDR, 2017,
- * without restarts.
+ * The rate falls along a cosine over the used share of the data (not over
+ * steps, whose number depends on the members): Loshchilov and Hutter, SGDR,
+ * 2017, without restarts.
  */
 #include "work.h"
 
@@ -17,7 +17,7 @@
 
 enum { EXTRA_LOSS, EXTRA_RIGHT, EXTRA_ROWS, EXTRAS };
 
-/* ---- where things lie in the state ---- */
+/* ---- the layout of the state ---- */
 
 static float *parameters_of(void *state)
 {
@@ -42,7 +42,7 @@ const struct gw_shards *work_train_shards(const struct work *work,
                                       shards_offset(work));
 }
 
-/* The model whose parameters lie in the state; one does not write by it when
+/* The model whose parameters are in the state; not to be written through when
  * the state is const. */
 static struct gw_model model_in(const struct work *work, void *state)
 {
@@ -180,7 +180,7 @@ static double rate_at(const struct work *work, const struct gw_shards *shards)
     return work->order.rate * 0.5 * (1 + cos(M_PI * share));
 }
 
-/* Worse than guessing by a factor of a hundred is no noise. */
+/* A loss 100 times worse than guessing is not noise. */
 static bool is_hopeless(const struct work *work, const struct work_head *head)
 {
     double guessing = log((double)work->train.shape->class_count);
@@ -214,7 +214,7 @@ void work_train_apply(struct work *work, void *state,
     }
     const struct gw_sgd sgd = {rate_at(work, shards), work->order.momentum,
                                work->order.l2};
-    if (rows > 0) { /* none: all who had some are dead, and do not count */
+    if (rows > 0) { /* none: all members with rows are dead and do not count */
         if (!gw_model_step(&model, &sgd, sums, (size_t)rows)) {
             head->done = head->diverged = 1;
             return;

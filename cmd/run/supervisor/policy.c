@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See policy.h. Weights are lines of one number, the first that of slot 0; text
- * from '#' to the end of a line is a comment, and empty lines mean nothing.
+ * See policy.h. A file of weights has one number per line, the first for slot
+ * 0. Text from '#' to the end of a line is a comment, and empty lines are
+ * ignored.
  */
 #include "policy.h"
 
@@ -15,7 +16,7 @@
 
 enum { LINE_MAX_BYTES = 256 };
 
-/* *found: there was a number. */
+/* *found: the line has a number. */
 static enum gw_err parse_line(const char *file, unsigned line, char *text,
                               double *weight, bool *found, struct gw_error *why)
 {

@@ -2,13 +2,13 @@
  *
  * The supervisor: a process that owns a run. Its life:
  *
- *     told what to be --> folder, data looked at, sockets --> controllers,
+ *     receives its options --> folder, data check, sockets --> controllers,
  *     observer, members started --> formed: all registered, admitted together
- *     --> the loop: requests, news, notes, ends of processes --> the end
+ *     --> the loop: requests, updates, notes, ends of processes --> the end
  *
- * Who started it waits for `formed`, or for the sentence that says why not.
- * From then on it needs nobody. It ends by the verb `down` or by SIGTERM,
- * SIGINT; when it ends in any other way its processes die with it.
+ * The process that started it waits for `formed`, or for an error. From then on
+ * the supervisor is independent. It ends by the verb `down` or by SIGTERM,
+ * SIGINT; if it ends in any other way, its processes die with it.
  *
  * One thread, one poll. Read on in supervisor_parts.h.
  */
@@ -44,7 +44,7 @@ static enum gw_err hear_starter(struct run *run, struct gw_error *why)
     return code ? code : options_check(&run->options, why);
 }
 
-/* False: it does not wait for an answer any more. */
+/* False: the starter no longer waits for an answer. */
 static bool answer_starter(struct run *run, const struct gw_error *error)
 {
     bool sent = false;
@@ -63,16 +63,16 @@ static bool answer_starter(struct run *run, const struct gw_error *error)
     return sent;
 }
 
-/* It has given up: nobody wants the run any more. */
+/* The starter has given up: the run is not needed any more. */
 static bool starter_gone(const struct run *run)
 {
     char byte;
     return recv(run->starter, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
 }
 
-/* Reading a large file takes a while, and nothing is held yet that would have
- * to be put away: until then the kernel ends this process with the one who
- * started it, by the SIGIO of the socket's other end. */
+/* Reading a large file takes a while, and there is nothing to clean up yet. So
+ * until it is read, the SIGIO of the socket's other end ends this process
+ * together with its starter. */
 static enum gw_err end_with_starter(const struct run *run, bool with,
                                     struct gw_error *why)
 {
@@ -185,7 +185,7 @@ static enum gw_err begin(struct run *run, struct gw_error *why)
 
 /* ---- forming ---- */
 
-/* Who has not come yet. */
+/* Lists the members that have not come yet. */
 static void explain_forming(struct run *run)
 {
     char trouble[SENTENCE_MAX], control[200];
@@ -267,8 +267,9 @@ static unsigned fill(struct run *run, zmq_pollitem_t *items)
     return count;
 }
 
-/* So many messages of each: members that say more than we can take, as under a
- * recording on a busy machine, must not keep us from answering. */
+/* Reads a limited number of messages per child. Members that send faster than
+ * the supervisor reads, as under a recording on a busy machine, must not delay
+ * the answers. */
 static void hear_children(struct run *run)
 {
     enum { A_TURN = 4 };
@@ -284,7 +285,7 @@ static void turn(struct run *run)
 {
     zmq_pollitem_t items[POLL_FIXED + CHILDREN_MAX];
     zmq_poll(items, (int)fill(run, items), patience_ms(run));
-    take_signals(run); /* the dead first: others wait for the news */
+    take_signals(run); /* first the dead: others wait for this news */
     control_take(run);
     hear_children(run);
     control_accuse(run);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The processes of a run. Each is this same program, started anew with a hidden
- * word and a socket; it dies with us, since it asked the kernel to (post.c).
+ * The processes of a run. Each is this same program, started again with a
+ * hidden word and a socket. It dies with the supervisor by a parent-death
+ * signal (post.c).
  *
  *   (none) --start--> running <--SIGSTOP, SIGCONT--> paused
  *      ^                 |                              |
  *      +---- reaped <----+------------------------------+
  *
- * A worker's number is given to a new process only when the ring is rid of the
- * former (`awaits`), so that two never answer to one name.
+ * A worker's number is given to a new process only when the former one is out
+ * of the ring (`awaits`), so that two processes never have the same number.
  */
 #include "supervisor_parts.h"
 
@@ -25,7 +26,7 @@
 
 enum { GRACE_MS = 500, PATIENCE_MS = 5 };
 
-/* ---- who is who ---- */
+/* ---- finding children ---- */
 
 struct child *child_at(struct run *run, unsigned i)
 {
@@ -120,7 +121,7 @@ unsigned controllers_all(const struct run *run)
 bool controller_is_alive(const struct run *run, unsigned number)
 {
     const struct child *child = &run->controllers[number];
-    return run->controller_count == 0 /* ourselves */ ||
+    return run->controller_count == 0 /* the supervisor itself */ ||
            (child->pid > 0 && !child->paused);
 }
 
@@ -200,7 +201,7 @@ static enum gw_err spawn(struct run *run, struct child *child, int fd,
     return GW_OK;
 }
 
-/* What a new process does not inherit from the one that had its number. */
+/* Resets the fields that a new process of the same number does not inherit. */
 static void forget_former(struct child *child)
 {
     struct child fresh;
@@ -274,7 +275,7 @@ void children_order(struct run *run)
     control_rules(run);
 }
 
-/* ---- what they say ---- */
+/* ---- their messages ---- */
 
 static void take_note(struct run *run, struct child *child)
 {
@@ -340,7 +341,7 @@ static void tell_end(struct run *run, struct child *child, int status)
     if (child->left)
         snprintf(child->text, room, "left");
     else if (child->text[0])
-        return; /* its own last words */
+        return; /* its own last sentence */
     else if (WIFEXITED(status) && WEXITSTATUS(status) == EXEC_FAILED &&
              !child->noted)
         snprintf(child->text, room, "the program could not be started");
@@ -398,7 +399,7 @@ void children_end(struct run *run)
     uint64_t deadline = gw_now_ns() + GRACE_MS * UINT64_C(1000000);
     run->ending = true;
     children_order(run);
-    signal_all(run, true, SIGKILL); /* these cannot hear */
+    signal_all(run, true, SIGKILL); /* paused ones cannot receive orders */
     while (running(run) > 0) {
         if (gw_now_ns() >= deadline)
             signal_all(run, false, SIGKILL);

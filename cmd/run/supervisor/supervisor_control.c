@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The supervisor and its controllers. It runs one itself, or starts three or
- * five; in any case it observes: a member machine (lib/cluster/member/member.h) that is
- * in no ring, hears the news, and makes two sorts of proposals: that the first
- * members be admitted, and that a node whose process has ended is convicted.
- * The latter is the shortest way from a death to a new view: the kernel tells
- * the parent at once.
+ * five. In any case it is an observer: a member machine
+ * (lib/cluster/member/member.h) that is in no ring, receives membership
+ * updates, and makes two kinds of proposals: to admit the first members, and to
+ * confirm the death of a node whose process has ended. The latter is the
+ * shortest way from a death to a new view, because the kernel notifies the
+ * parent at once.
  *
- * A ring that loses all members that have its state is empty afterwards. Then
- * those that live are the first members of the next one, which begins anew.
+ * A ring that loses all members with its state is empty afterwards. The
+ * surviving processes are then the first members of the next one, which starts
+ * again.
  *
- * The machine runs in the library's thread; what it tells lies under a lock
- * until the supervisor's poll loop takes it.
+ * The machine runs in the library's thread. Its reports are stored under a lock
+ * until the supervisor's poll loop takes them.
  */
 #include "run/node/node_events.h"
 #include "supervisor_parts.h"
@@ -29,23 +31,23 @@
 
 enum { TAG_ADMIT = 1, TAG_OTHER };
 #define ACCUSE_AGAIN_NS UINT64_C(300000000)
-#define ANEW_NS         UINT64_C(1000000000) /* who lives may have to register */
+#define ANEW_NS         UINT64_C(1000000000) /* to let survivors register */
 
 struct control {
     struct gw__session observer;
     struct gw__controller *inside; /* NULL: they are processes */
     struct gw__rules *rules;       /* of the one inside */
     struct outbox *outbox;         /* its events */
-    int fd;                        /* eventfd: something was told */
+    int fd;                        /* eventfd: there are reports */
     struct ports ports;
 
     /* ---- under the observer's lock ---- */
-    bool fresh;   /* news that were not taken yet */
+    bool fresh;   /* an update not yet taken */
     bool refused; /* the admission */
 
     /* ---- the supervisor's own ---- */
     bool admitting;
-    uint64_t empty_ns; /* since when the ring is empty that was not */
+    uint64_t empty_ns; /* since when the ring is empty, after it was not */
     struct {
         struct gw__id incarnation;
         uint64_t asked_ns;
@@ -244,7 +246,8 @@ void control_accuse_one(struct run *run, unsigned node, struct gw__id id)
     gw__session_lost(&control->observer, (struct gw__process){node, id});
 }
 
-/* Its process, which may have been admitted after the next one had begun. */
+/* Its process has ended. It may have been admitted after its successor was
+ * started. */
 static bool has_ended(const struct child *child,
                       const struct gw__ring_member *m)
 {
@@ -286,7 +289,7 @@ void control_command(struct run *run, const struct gw__command *command)
                         advice ? TAG_OTHER : TAG_ADMIT);
 }
 
-/* All that the run is to begin with. */
+/* The members and roles that the run begins with. */
 static bool find_first(const struct run *run, struct gw__command *command)
 {
     for (unsigned n = 0; n < run->options.ranks; n++)
@@ -296,7 +299,7 @@ static bool find_first(const struct run *run, struct gw__command *command)
     return true;
 }
 
-/* Those that are left, once all of them have come, or have had time to. */
+/* The survivors, once all of them have registered or have had time to. */
 static bool find_living(const struct run *run, struct gw__command *command)
 {
     bool late = gw_now_ns() - run->control->empty_ns > ANEW_NS;
@@ -331,7 +334,7 @@ void control_admit(struct run *run)
         control_command(run, &command);
 }
 
-/* ---- rules, and where a controller stands ---- */
+/* ---- links, and the status of a controller ---- */
 
 void control_rules(struct run *run)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a supervisor sees to when its run has parameter servers: that the slots
- * are opened, that those whose processes have ended are convicted, that one
- * worker judges the finished model and one writes snapshots; and it keeps what
- * servers and workers have told of the clock and of each data epoch.
+ * The supervisor's duties for parameter servers: it has the slots opened,
+ * reports members whose processes have ended, and chooses one worker that
+ * scores the finished model and one that writes snapshots. It also keeps the
+ * reports of servers and workers about the clock and about each data epoch.
  *
- * The clock of group 0 is told by the primary of its slot; another one that
- * takes over has all that was closed, so the newest word is the one with most
- * closings.
+ * The clock of group 0 is reported by the primary of its slot. A primary that
+ * takes over has all closed batches, so the report with the most closings is
+ * the newest.
  */
 #include "supervisor_parts.h"
 
@@ -16,7 +16,7 @@
 
 enum { REPLICAS_DEFAULT = 3 };
 
-/* ---- who is there ---- */
+/* ---- the members ---- */
 
 const struct gw__crew_member *
 crew_find(const struct gw__membership_update *news, unsigned node)
@@ -75,7 +75,7 @@ void crew_open_slots(struct run *run)
                                                    .servers = o->servers}};
     if (run->news.routes.slot_count > 0)
         return;
-    placement_look(run); /* before, so that they are placed by it */
+    placement_look(run); /* first, so that it decides their placement */
     control_command(run, &command);
 }
 
@@ -115,7 +115,7 @@ bool crew_stands(const struct run *run)
            run->news.routes.slot_count > 0 && crew_serves(run);
 }
 
-/* ---- what they tell ---- */
+/* ---- reports ---- */
 
 static void note_clock(struct run *run,
                        const struct gw_ps_server_status *status)
@@ -136,7 +136,7 @@ static const struct epoch_note *same_epoch(const struct node_note *before,
     return then && then->units > 0 && then->epoch == now->epoch ? then : NULL;
 }
 
-/* What has come to an epoch since the note before. */
+/* Adds the growth of an epoch since the previous note. */
 static void add_epoch(struct run *run, const struct epoch_note *now,
                       const struct epoch_note *then)
 {
@@ -199,7 +199,7 @@ void crew_note(struct run *run, struct child *child,
     note_errand(run, &child->note);
 }
 
-/* ---- who does what is for one ---- */
+/* ---- tasks of one worker ---- */
 
 static bool may_write(const struct run *run, const struct child *child)
 {
@@ -213,7 +213,7 @@ static bool may_judge(const struct run *run, const struct child *child)
            child->note.work == run->work.id;
 }
 
-/* The one that does it already, else the first that can. */
+/* The present one if it still can, else the first that can. */
 static struct child *choose(struct run *run, struct child *present,
                             bool (*may)(const struct run *,
                                         const struct child *))
@@ -274,7 +274,7 @@ void crew_look(struct run *run)
 void crew_orders(const struct run *run, const struct child *child,
                  struct orders *orders)
 {
-    if (child->role == GW__SERVER) /* what it does is to pass messages */
+    if (child->role == GW__SERVER) /* its work is passing messages */
         orders->pace_ns += child->slow_ns;
     orders->judge = child == run->judge;
     if (child == run->scribe && run->errand.order.id > run->errand.ended)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The event stream: what members send is passed on to whoever listens, and into
- * the recording when there is one. Members send chunk by chunk only while
- * somebody wants that.
+ * The event stream: the members' events are passed on to the listeners, and to
+ * the recording if there is one. Members send chunk events only while they are
+ * wanted.
  */
 #include "supervisor_verbs.h"
 
@@ -19,7 +19,7 @@ struct recording {
     char path[PATH_MAX + 16];
 };
 
-/* ---- who wants what ---- */
+/* ---- wanted events ---- */
 
 enum event_level events_level(const struct run *run)
 {

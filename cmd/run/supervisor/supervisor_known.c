@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A join that takes too long. A process that is neither paused nor leaving is a
- * member within a second or two, however it had got lost. One that is not after
- * JOIN_NS waits for something that does not come; so that the cause can be
- * found afterwards, all parties write down what they know, at that time, in one
- * file of the run's folder: the status, this process's observer (and the
- * controller inside), then each process as its answer comes. Once a join.
+ * A join that takes too long. A process that is neither paused nor leaving
+ * becomes a member within a second or two, whatever the reason for its loss.
+ * After JOIN_NS, it is waiting for an event that does not come. To preserve the
+ * cause, all parties then write their state into one file of the run's folder:
+ * the status, this process's observer (and the controller inside), then each
+ * process as its answer arrives. Once per join.
  */
 #include "supervisor_parts.h"
 
@@ -84,10 +84,10 @@ static void write_down(struct run *run, struct child *child, uint64_t now)
             "%s is not a member after %.3g s: the state of all processes is "
             "in %s\n",
             name, (double)(now - child->joins_ns) / 1e9, child->known_in);
-    children_order(run); /* to tell what they know */
+    children_order(run); /* to request their state */
 }
 
-/* ---- who joins ---- */
+/* ---- joining ---- */
 
 static void look(struct run *run, struct child *child, uint64_t now)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The verbs about one node's life. `kill` is SIGKILL, `pause` SIGSTOP; `stop`
- * asks politely by SIGTERM, as an operating system does, `drain` by an order:
- * in both cases the node finishes the op under way, leaves the ring by the
- * controllers' log, and ends. Its shards are leases for one op, so there is
- * nothing else to hand over. A worker of parameter servers drops its unit,
- * which another one does; a server hands over its slots first.
+ * The verbs about one node's life. `kill` is SIGKILL, `pause` SIGSTOP. `stop`
+ * asks by SIGTERM, as an operating system does, `drain` by an order: in both
+ * cases the node finishes the op under way, leaves the ring by the controllers'
+ * log, and ends. Its shards are leases for one op, so there is nothing else to
+ * hand over. A worker of parameter servers drops its unit, which another one
+ * does; a server hands over its slots first.
  *
  * A refusal names the state that is in the way.
  */
@@ -86,7 +86,8 @@ struct child *child_named(struct run *run, const json_t *name,
     return NULL;
 }
 
-/* With a process; else it is refused. */
+/* The child of the request, which has a process; else the request is refused.
+ */
 static struct child *living(const struct request *request)
 {
     struct gw_error why = {.code = GW_EINVAL};
@@ -230,8 +231,8 @@ void verb_resume(const struct request *request)
 
 /* ---- starting ---- */
 
-/* A process that is there is ended first; the new one begins when the ring is
- * rid of the former. */
+/* An existing process is ended first; the new one begins when the former one is
+ * out of the ring. */
 void verb_restart(const struct request *request)
 {
     struct run *run = request->run;
@@ -255,7 +256,7 @@ void verb_restart(const struct request *request)
     later_change(request, LATER_BACK, child, text);
 }
 
-/* The next number of these, or one that is free again; NULL: there is none. */
+/* The next unused number, or one that is free again; NULL: none. */
 static struct child *next_child(struct run *run, struct child *children,
                                 unsigned count)
 {
@@ -294,7 +295,7 @@ static void answer_add(const struct request *request, const char *what,
                      servers_warn_idle(request->run, warning));
 }
 
-/* False: this run can have no more of that role, which was said. */
+/* False: the run can have no more of that role, and the request was refused. */
 static bool may_add(const struct request *request, const char *role)
 {
     bool server = role && strcmp(role, "server") == 0;
@@ -399,8 +400,8 @@ void verb_slow(const struct request *request)
 
 /* ---- a full disk, a wrong clock ---- */
 
-/* A file that may have no byte more: whatever it writes to its log fails, as on
- * a disk that is full, and it ends. One that is started anew has room again. */
+/* Sets the file size limit of the process to 0: every write to its log fails,
+ * as on a full disk, and it ends. A restarted one has room again. */
 void verb_disk(const struct request *request)
 {
     struct child *child = living(request);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the links of a run do: a rule for each from each node to each other,
- * workers and controllers alike. They belong to the links, so a process that is
- * started anew gets them with its birth. Pure.
+ * The link profiles of a run: one from each node to each other node, workers
+ * and controllers alike. They belong to the links, so a restarted process
+ * receives them at its start. Pure.
  */
 #ifndef SUPERVISOR_LINKS_H
 #define SUPERVISOR_LINKS_H
@@ -16,8 +16,8 @@ struct links {
 };
 
 bool link_is_quiet(const struct gw_ring_link *link);
-/* Sets what the request names: delay_us, jitter_us, rate, loss_ppm, down.
- * GW_EINVAL: a value that cannot be; nothing is changed. */
+/* Sets the fields in the request: delay_us, jitter_us, rate, loss_ppm, down.
+ * GW_EINVAL: an invalid value; nothing is changed. */
 GW_MUST_CHECK enum gw_err link_change(struct gw_ring_link *link,
                                       const json_t *request,
                                       struct gw_error *why);
@@ -25,13 +25,13 @@ json_t *link_json(const struct gw_ring_link *link);
 
 /* Takes down every link between the sides (bits of nodes), both ways. */
 void links_cut(struct links *links, uint64_t left, uint64_t right);
-/* Takes every link up again; how many were down. Delays, rates and losses
- * stay. */
+/* Takes every link up again; returns how many were down. Delays, rates and
+ * losses stay. */
 unsigned links_heal(struct links *links);
-/* Of those that a node receives by, and whom it cannot reach. */
+/* The profiles of the links to a node, and the nodes it cannot reach. */
 void links_orders(const struct links *links, unsigned node,
                   struct orders *orders);
-/* All that do something: [{"from", "to", "delay_us", ...}]. */
+/* All profiles that have an effect: [{"from", "to", "delay_us", ...}]. */
 json_t *links_json(const struct links *links);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The verbs about links. A rule is kept here and obeyed by the process at the
- * link's receiving end (between controllers also at the sending end, for their
- * log goes over sockets of its own).
+ * The verbs about links. A profile is kept here and applied by the process at
+ * the link's receiving end (between controllers also at the sending end, since
+ * their log has its own sockets).
  */
 #include "supervisor_verbs.h"
 
@@ -79,8 +79,8 @@ static unsigned members_of(uint64_t nodes)
     return (unsigned)__builtin_popcountll(nodes & members);
 }
 
-/* Controllers that are on no side stand where more nodes are; with equal sides
- * on the right. */
+/* Controllers on neither side go to the side with more nodes, or to the right
+ * one if both are equal. */
 static void place_controllers(const struct run *run, uint64_t *left,
                               uint64_t *right)
 {

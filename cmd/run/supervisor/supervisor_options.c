@@ -27,7 +27,7 @@ static const char *const kinds[] = {"none", "train", "ops"};
 
 enum member_kind { TEXT, WHOLE, LONG, REAL };
 
-/* A member of the JSON object, and where it is in the struct. */
+/* A member of the JSON object, and its place in the struct. */
 struct member {
     const char *name;
     enum member_kind kind;
@@ -69,7 +69,7 @@ static const struct member work_members[] = {
     WORK(file, TEXT, FILE_MAX),
     {.name = NULL},
 };
-/* Its "options". */
+/* The members of its "options". */
 static const struct member given_members[] = {
     WORK(until, TEXT, 64),
     WORK(test, TEXT, FILE_MAX),
@@ -89,7 +89,7 @@ static const struct member given_members[] = {
 
 /* ---- to JSON ---- */
 
-/* NULL: a text that JSON cannot have. */
+/* NULL: a text that JSON cannot represent. */
 static json_t *encode_one(const struct member *member, const void *from)
 {
     const void *at = (const char *)from + member->at;
@@ -142,7 +142,7 @@ json_t *options_encode(const struct run_options *options)
 
 /* ---- from JSON ---- */
 
-/* What is there, not null, and of no kind that will do. */
+/* A member that is not null and has a wrong kind or value. */
 static enum gw_err odd(const char *name, const char *wanted,
                        struct gw_error *why)
 {
@@ -189,7 +189,7 @@ static enum gw_err get_kind(const json_t *json, struct work_options *work,
                             struct gw_error *why)
 {
     const char *kind = json_string_value(json_object_get(json, "kind"));
-    if (!kind) /* a request: it is told by the model */
+    if (!kind) /* a request: the model determines it */
         kind = !work->model                      ? "none"
                : strcmp(work->model, "ops") == 0 ? "ops"
                                                  : "train";
@@ -232,7 +232,7 @@ static bool is_wire(const char *name)
     return *wires != NULL;
 }
 
-/* So that what is wrong with it is told by the command that names it. */
+/* Checked early, so that the command with this option reports the error. */
 static enum gw_err check_placement(const struct run_options *options,
                                    struct gw_error *why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The order of work that goes to the members of a run, from what somebody gave:
- * what nobody gave gets its default, what cannot be is told here, and files are
+ * The order of work for the members of a run, from the given options: missing
+ * options get their defaults, invalid ones are reported here, and files are
  * found, so that every member opens the same.
  */
 #include "supervisor_options.h"
@@ -18,7 +18,7 @@
 
 /* ---- rings ---- */
 
-/* Of what nobody gave. */
+/* For options that are not given. */
 static const struct work_options ring_defaults = {
     .epochs = 20, .batch = 32, .rate = 0.5, .momentum = 0.9, .l2 = 1e-4};
 
@@ -112,7 +112,7 @@ static void add(struct pairs *pairs, const char *format, ...)
     va_end(args);
 }
 
-/* All that was given, as pairs; the later ones win. */
+/* Collects all given settings as pairs; the later ones win. */
 static enum gw_err gather(const struct work_options *work,
                           char out[RUN_SETTINGS_MAX], struct gw_error *why)
 {
@@ -156,8 +156,8 @@ static enum gw_err order_parts(const struct run_options *run,
     return GW_OK;
 }
 
-/* Threads of a worker write the rows of its unit without locks, where that is
- * against no promise and where there are such rows. */
+/* The threads of a worker write the rows of its unit without locks. That is
+ * refused where it breaks a promise or where there are no such rows. */
 static enum gw_err check_hogwild(const struct settings *settings,
                                  const struct gw_ps_mode *mode,
                                  struct gw_error *why)
@@ -252,8 +252,8 @@ static enum gw_err order_servers(const struct run_options *run,
 
 /* ---- files ---- */
 
-/* As given, else in $GRADWIRE_DATA; a whole path, since the members may stand
- * elsewhere. */
+/* As given, else in $GRADWIRE_DATA. Returns a full path, since the members may
+ * have another working directory. */
 static enum gw_err find_file(const char *name, char out[FILE_MAX],
                              struct gw_error *why)
 {

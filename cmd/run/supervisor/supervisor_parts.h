@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a supervisor holds, private to supervisor*.c. One thread has it all; the
- * library's threads (an embedded controller's, the observer's) reach it only
- * through struct control, which has a lock.
+ * The data of a supervisor, private to supervisor*.c. One thread uses all of
+ * it; the library's threads (an embedded controller's, the observer's) reach it
+ * only through struct control, which has a lock.
  *
- *   supervisor.c           the life of a run: begun, formed, looped, ended
- *   supervisor_start.c     the other side of its birth: who typed `up`
- *   supervisor_options.c   what a run is to be
- *   supervisor_order.c     and what its members are to do
- *   supervisor_child.c     its processes: started, told, heard, reaped
- *   supervisor_control.c   its controllers and its own ear at them: news
- *   supervisor_crew.c      parameter servers: who is there, what they are told
- *   supervisor_progress.c  how far the run is, and as values of conditions
- *   supervisor_servers.c   what only they have, as JSON
- *   supervisor_links.c     the rules of links
- *   supervisor_serve.c     requests in, answers out
- *   supervisor_verbs.c     the verbs, and what is asked of the run as a whole
- *   supervisor_train.c     the verbs about work, and what it has learnt
- *   supervisor_net.c       the verbs about links
- *   supervisor_topo.c      a topology over all of them
- *   supervisor_ring.c      the order of the ring
- *   supervisor_life.c      the verbs about one node's life
- *   supervisor_wait.c      answers that come later
- *   supervisor_status.c    the run as JSON
- *   supervisor_recovery.c  deaths, and what became of them
- *   supervisor_resumed.c   until when
- *   supervisor_known.c     joins that take too long
- *   supervisor_events.c    the event stream and the recording
+ *   supervisor.c            the life of a run: start, forming, loop, end
+ *   supervisor_start.c      starting a supervisor, in the process of `up`
+ *   supervisor_options.c    the options of a run
+ *   supervisor_order.c      the order of work for its members
+ *   supervisor_child.c      its processes: start, orders, messages, end
+ *   supervisor_control.c    its controllers and its observer: updates
+ *   supervisor_crew.c       parameter servers: members, reports, errands
+ *   supervisor_placement.c  the placement of slots
+ *   supervisor_progress.c   the progress of a run, and the values of conditions
+ *   supervisor_servers.c    the status of parameter servers as JSON
+ *   supervisor_links.c      the link profiles
+ *   supervisor_serve.c      requests and answers
+ *   supervisor_verbs.c      the verbs, and those about the run as a whole
+ *   supervisor_train.c      the verbs about work and the trained model
+ *   supervisor_net.c        the verbs about links
+ *   supervisor_topo.c       a topology over all links
+ *   supervisor_ring.c       the order of the ring
+ *   supervisor_life.c       the verbs about one node's life
+ *   supervisor_wait.c       answers that come later
+ *   supervisor_status.c     the run as JSON
+ *   supervisor_recovery.c   deaths, and the recovery from them
+ *   supervisor_resumed.c    the end of a recovery
+ *   supervisor_known.c      joins that take too long
+ *   supervisor_events.c     the event stream and the recording
+ *   supervisor_tell.c       events about parameter servers
  */
 #ifndef SUPERVISOR_PARTS_H
 #define SUPERVISOR_PARTS_H
@@ -63,24 +65,24 @@ enum {
 
 struct child {
     enum gw__role role;
-    unsigned number;  /* as people say it: worker 2, controller 0 */
-    unsigned node;    /* as the library says it */
+    unsigned number;  /* for people: worker 2, controller 0 */
+    unsigned node;    /* the library's number */
     bool crew;        /* of parameter servers, not of a ring */
     bool known;       /* was ever started */
     pid_t pid;        /* 0: no process */
-    uint64_t process; /* of its incarnations in the ring: the upper bits */
+    uint64_t process; /* upper bits of its incarnations in the ring */
     int fd;           /* its socket; -1 */
-    bool late;        /* orders that it has not got */
+    bool late;        /* orders not yet sent */
     bool paused;
-    bool leaving; /* was asked to */
-    bool killed;  /* by a request, and may not have ended yet */
-    bool awaits;  /* is to be started when the ring is rid of the former */
-    bool left;    /* said goodbye */
+    bool leaving; /* it was asked to leave */
+    bool killed;  /* by a request; may not have ended yet */
+    bool awaits;  /* starts when its predecessor is out of the ring */
+    bool left;    /* it reported its leaving */
     uint64_t slow_ns;
-    double clock_rate;   /* of its clock; 0 or 1: as it should */
-    uint64_t trouble_ns; /* when somebody last interfered with it; or 0 */
+    double clock_rate;   /* of its clock; 0 or 1: normal */
+    uint64_t trouble_ns; /* when a request last disturbed it; or 0 */
     uint64_t ended_ns;
-    uint64_t joins_ns; /* since when it is no member and might be; 0 */
+    uint64_t joins_ns; /* since when it could be a member but is not; 0 */
     char known_in[PATH_MAX + 32]; /* "", or supervisor_known.c's file */
     bool noted;
     struct node_note note;
@@ -90,19 +92,19 @@ struct child {
 
 /* ---- parameter servers ---- */
 
-/* A data epoch, from what all workers have told of it. */
+/* The sums of a data epoch, from the reports of all workers. */
 struct epoch_sums {
     uint64_t units;
     struct gw_unit_sums sums;
-    uint64_t ended_ns; /* when the newest unit of it was told */
+    uint64_t ended_ns; /* when its newest unit was reported */
 };
 
-/* What one worker does for all: one at a time. */
+/* A task that one worker does for the run: one at a time. */
 struct errand {
-    struct errand_order order; /* id 0: there was none yet */
+    struct errand_order order; /* id 0: none yet */
     uint64_t ended;            /* the id of the newest that has ended */
     uint64_t last;             /* of the snapshot at the end; 0: none yet */
-    enum gw_err code;          /* how */
+    enum gw_err code;          /* its result */
     char text[160];
 };
 
@@ -111,10 +113,10 @@ struct errand {
 enum later_kind {
     LATER_WAIT,   /* until a condition holds */
     LATER_GONE,   /* until nodes are out of the ring and have ended */
-    LATER_BACK,   /* until a node has been started anew */
+    LATER_BACK,   /* until a node has been restarted */
     LATER_ERRAND, /* until a snapshot is written, a mode is set */
-    LATER_ORDER,  /* until the ring has the order wanted */
-    LATER_LEADS   /* until a controller leads, whom the request is about */
+    LATER_ORDER,  /* until the ring has the requested order */
+    LATER_LEADS   /* until a controller leads, for a request about it */
 };
 
 struct later {
@@ -122,7 +124,7 @@ struct later {
     struct asker asker;
     uint64_t began_ns, deadline_ns;
     struct condition *condition; /* WAIT */
-    char text[200];              /* WAIT: the condition; else what was done */
+    char text[200];              /* WAIT: the condition; else the answer */
     struct child *child;
     json_t *request; /* LEADS */
     uint64_t errand; /* ERRAND: its id */
@@ -142,20 +144,20 @@ struct recording;
 
 struct run {
     struct run_options options;
-    json_t *given;           /* has their texts */
+    json_t *given;           /* owns their texts */
     char snapshot[FILE_MAX]; /* options.work.snapshot, set later */
     struct run_folder folder;
-    struct { /* times that all members were asked; their answers */
+    struct { /* requests to all members; their answers */
         uint64_t asked;
         char path[PATH_MAX + 32];
     } known;
-    int starter; /* who started us, until it has its answer; -1 */
+    int starter; /* the waiting starter's socket, until answered; -1 */
     struct signal_file signals;
     uint64_t token;
     bool formed, ending;
-    struct gw_error failed; /* why it ends by itself */
-    bool over;              /* the loop is to end */
-    struct asker downer;    /* who said `down`; bytes 0: nobody */
+    struct gw_error failed; /* the error that ends it */
+    bool over;              /* the loop should end */
+    struct asker downer;    /* requested `down`; bytes 0: none */
 
     struct child workers[RUN_RANKS_MAX];
     struct child servers[RUN_SERVERS_MAX];
@@ -163,15 +165,16 @@ struct run {
     unsigned controller_count;
     char raft[RUN_CONTROLLERS_MAX][32];
     struct links links;
-    char topology[GW_TOPOLOGY_NAME_MAX]; /* that was laid over them; "" */
-    uint8_t rack_of[RUN_RANKS_MAX];      /* its lowest node, for each node */
+    char topology[GW_TOPOLOGY_NAME_MAX]; /* the one that sets the links; "" */
+    uint8_t rack_of[RUN_RANKS_MAX];      /* for each node, the lowest node of
+                                            its rack */
     struct ring_order order;
     uint64_t pace_ns;
     struct work_order work;
 
     struct control *control;
     struct gw__membership_update news; /* the newest */
-    unsigned states_lost; /* times that the ring had to begin anew */
+    unsigned states_lost; /* times that the ring had to start again */
 
     struct recovery recoveries[RECOVERIES_MAX]; /* the newest ones */
     unsigned recovery_count;                    /* of all */
@@ -185,16 +188,17 @@ struct run {
     } failures[GW_RING_NODES]; /* the newest event about each node */
 
     /* Of parameter servers. */
-    struct gw_ps_clock_status clock; /* of group 0, as its primary says */
+    struct gw_ps_clock_status clock; /* of group 0, from its primary */
     struct epoch_sums curve[CURVE_MAX];
     unsigned curve_count;
-    /* Looks at the finished model; does errands. NULL: nobody yet. */
+    /* The worker that scores the finished model; the one that does errands.
+     * NULL: none yet. */
     struct child *judge, *scribe;
     struct errand errand;
-    uint64_t work_ns; /* when the first unit was told */
+    uint64_t work_ns; /* when the first unit was reported */
     struct told told;
     struct policy policy; /* of placement */
-    uint64_t placed_for; /* the servers that it was last asked about, as bits */
+    uint64_t placed_for;  /* the servers last passed to it, as bits */
     struct gw__slot_load load;
     uint64_t load_ns; /* when its window began */
     struct serving serving;
@@ -216,38 +220,39 @@ const char *child_name(const struct child *child, char out[32]);
 const char *child_short(const struct child *child, char out[32]);
 GW_MUST_CHECK enum gw_err child_start(struct run *run, struct child *child,
                                       struct gw_error *why);
-/* Something of its orders has changed. */
+/* Sends its orders again: one of them has changed. */
 void child_order(struct run *run, struct child *child);
 void children_order(struct run *run);
-/* Takes what it has sent, at most so many messages. */
+/* Reads its messages, at most so many. */
 void child_receive(struct run *run, struct child *child, unsigned most);
-/* Those that have ended. */
+/* Reaps the children that have ended. */
 void children_reap(struct run *run);
-/* Is in the ring or crew, of which the news tell. */
+/* Is it in the ring or crew of the newest update? */
 bool child_is_member(const struct run *run, const struct child *child);
 /* NULL: no worker or server has this number in the library. */
 struct child *child_of_node(struct run *run, unsigned node);
-/* Its process is there, or will be. */
+/* It has a process, or will have. */
 bool child_lives(const struct child *child);
-/* And it has the state: it is done with joining. Of a crew all are. */
+/* It also has the state: its join is complete. True of all members of a crew.
+ */
 bool child_is_whole(const struct run *run, const struct child *child);
-/* Such members whose processes are there. */
+/* The number of such members that have processes. */
 unsigned members_alive(const struct run *run);
 bool controller_is_alive(const struct run *run, unsigned number);
 unsigned controllers_alive(const struct run *run);
-/* Those that there are to be, or the one inside. */
+/* The intended number; 1 for the one inside. */
 unsigned controllers_all(const struct run *run);
 /* Asks all to end, waits 500 ms, ends them. */
 void children_end(struct run *run);
-/* Starts what awaited that the ring be rid of its former self. */
+/* Starts the children whose predecessors have left the ring. */
 void children_start_awaited(struct run *run);
 
 /* ---- supervisor_placement.c ---- */
 
-/* Opens what the options name. */
+/* Opens the policy of the options. */
 GW_MUST_CHECK enum gw_err placement_begin(struct run *run,
                                           struct gw_error *why);
-/* Measures the slots' load; asks the policy when there is reason to. */
+/* Measures the load of the slots and calls the policy when necessary. */
 void placement_look(struct run *run);
 
 /* ---- supervisor_control.c ---- */
@@ -255,73 +260,77 @@ void placement_look(struct run *run);
 GW_MUST_CHECK enum gw_err control_start(struct run *run, struct gw_error *why);
 void control_stop(struct run *run);
 int control_fd(const struct run *run);
-/* What has come since: run->news, and what follows from it. */
+/* Takes the newest update into run->news, and acts on it. */
 void control_take(struct run *run);
-/* Those in the ring whose processes have ended are accused, for certain. */
+/* Reports members of the ring whose processes have ended as dead. */
 void control_accuse(struct run *run);
 /* All first members take part from op 0 on. */
 void control_admit(struct run *run);
-/* Rules for the controller inside; nothing when there is none. */
+/* Sets the link profiles of the controller inside, if there is one. */
 void control_rules(struct run *run);
-/* The controller that leads; -1: none, as far as is known. */
+/* The controller that leads; -1: none known. */
 int control_leader(const struct run *run);
-/* Where it stands; false: it has not said. */
+/* Its status; false: it has sent none. */
 bool control_status(const struct run *run, unsigned number,
                     struct gw__controller_status *status);
 /* GW_OK while the controller inside and the observer run. */
 enum gw_err control_error(struct run *run, struct gw_error *why);
-/* What the observer was last told about trouble; "". */
+/* The latest trouble that the observer has reported; "". */
 const char *control_text(struct run *run, char out[200]);
-/* A command to the controllers; its refusal makes control_admit try again. */
+/* Sends a command to the controllers; if it is refused, control_admit tries
+ * again. */
 void control_command(struct run *run, const struct gw__command *command);
-/* Accuses a process, unless it was a moment ago. */
+/* Reports a process as dead, unless it did so a moment ago. */
 void control_accuse_one(struct run *run, unsigned node, struct gw__id id);
 
 /* ---- supervisor_crew.c ---- */
 
-/* Has it parameter servers? */
+/* Does the run have parameter servers? */
 static inline bool has_servers(const struct run *run)
 {
     return run->options.servers > 0;
 }
-/* Of the news; NULL: is not in the crew. */
+/* From the newest update; NULL: not in the crew. */
 const struct gw__crew_member *
 crew_find(const struct gw__membership_update *news, unsigned node);
 unsigned crew_alive(const struct run *run, enum gw__role role);
-/* Those in the crew whose processes have ended are accused. */
+/* Reports members of the crew whose processes have ended as dead. */
 void crew_accuse(struct run *run);
-/* How many of them there are, and of each. */
+/* The number of slots and replicas. */
 unsigned crew_slots(const struct run_options *options);
 unsigned crew_replicas(const struct run_options *options);
-/* The slots are to be opened. */
+/* Requests that the slots be opened. */
 void crew_open_slots(struct run *run);
-/* The slot has a primary that knows that it is one; all slots have. */
+/* Has the slot, or has every slot, a primary that knows its role? */
 bool crew_serves_slot(const struct run *run, unsigned slot);
 bool crew_serves(const struct run *run);
-/* All first servers and workers are there, and all slots. */
+/* Have all first servers and workers joined, and are all slots served? */
 bool crew_stands(const struct run *run);
 void crew_note(struct run *run, struct child *child,
                const struct node_note *before);
-/* Sees to who judges, who writes, and what is to be written at the end. */
+/* Chooses the workers that score the model and write snapshots, and starts the
+ * final snapshot. */
 void crew_look(struct run *run);
-/* What is of parameter servers in the orders. */
+/* Adds the orders for parameter servers. */
 void crew_orders(const struct run *run, const struct child *child,
                  struct orders *orders);
-/* None is under way. Gives it an id, which is returned. */
+/* Starts an errand when none is under way, and returns its new id. */
 uint64_t crew_ask(struct run *run, const struct errand_order *order);
 
 /* ---- supervisor_progress.c, supervisor_servers.c ---- */
 
-/* How far the run is as a whole. */
+/* The progress of the whole run. */
 struct progress_of {
     uint64_t step, op, data_epoch, lost, doubled;
     unsigned parked, workers, servers;
     bool all_parked, done, diverged, until;
-    double loss; /* newest of a ring; mean of what workers told last; NaN */
+    /* The newest of a ring, or the mean of the workers' last reports. NaN:
+     * unknown. */
+    double loss;
     const struct node_note *judge; /* the note with a score, if any */
-    uint64_t work_ns;              /* that took so long */
+    uint64_t work_ns;              /* the time that it took */
     /* of parameter servers */
-    uint64_t rounds, expected; /* units that the plan has */
+    uint64_t rounds, expected; /* of the plan */
     uint64_t replicas, slots_lost;
     double clock; /* of the slowest; NaN */
 };
@@ -332,23 +341,22 @@ const char *progress_state(const struct run *run,
                            const struct progress_of *progress);
 void status_values(const struct run *run, struct condition_values *values);
 double servers_uneven(const struct run *run);
-/* More workers than a round of this run has parts: what is said then; else "".
- */
+/* A warning when the run has more workers than a round has parts; else "". */
 const char *servers_warn_idle(const struct run *run, char out[SENTENCE_MAX]);
-/* The part of servers in the status and in its result; their nodes. */
+/* The parameter servers' part of the status and its result; their nodes. */
 void servers_status(const struct run *run, const struct progress_of *progress,
                     json_t *status);
 void servers_result(const struct run *run, const struct score *score,
                     json_t *result);
 void servers_nodes(const struct run *run, json_t *list);
-/* A worker as the clock has it; NULL: it has not asked yet. */
+/* A worker in the clock's status; NULL: it has not asked yet. */
 const struct gw_ps_worker_status *servers_clock_of(const struct run *run,
                                                    unsigned node);
 
 /* ---- supervisor_serve.c ---- */
 
 void serve_requests(struct run *run);
-/* Does what is asked, or refuses; once more, for requests that had to wait. */
+/* Executes a request, or refuses it; again, for requests that had to wait. */
 void serve_request(struct run *run, const struct asker *asker,
                    const json_t *json);
 /* One sentence; steals `data`, which may be NULL. */
@@ -360,18 +368,18 @@ const char *ring_text(const struct run *run, char out[SENTENCE_MAX]);
 
 /* ---- supervisor_topo.c ---- */
 
-/* Links follow the topology of the options from the beginning. GW_EDATA: the
- * file's; GW_EINVAL: it has too few ranks. */
+/* Sets the links by the topology of the options from the beginning. GW_EDATA:
+ * an error in the file; GW_EINVAL: it has too few ranks. */
 GW_MUST_CHECK enum gw_err topo_begin(struct run *run, struct gw_error *why);
 
 /* ---- supervisor_ring.c ---- */
 
-/* The order that the ring is to have: all nodes. */
+/* The intended order of the ring: all nodes. */
 void ring_wanted(const struct run *run, struct gw__order *out);
 bool ring_is_ordered(const struct run *run);
-/* Which nodes share a rack of this topology. */
+/* Stores which nodes share a rack of this topology. */
 void ring_racks(struct run *run, const struct gw_topology *topology);
-/* This node is to get this rank. */
+/* Inserts this node at this rank. */
 void ring_insert(struct run *run, unsigned rank, unsigned node);
 /* "order", "crossings" */
 void ring_status(const struct run *run, json_t *status);
@@ -379,27 +387,27 @@ void ring_answer_order(struct run *run, const struct asker *asker);
 
 /* ---- supervisor_train.c ---- */
 
-/* Reads the data once, so that what is wrong with it is told. */
+/* Reads the data once, to report errors in it. */
 GW_MUST_CHECK enum gw_err work_try(const struct run *run,
                                    const struct work_order *order,
                                    struct gw_error *why);
 
 /* ---- supervisor_wait.c ---- */
 
-/* Answers what is due. */
+/* Answers the requests that are due. */
 void later_look(struct run *run);
 /* The next deadline; UINT64_MAX: none. */
 uint64_t later_due(const struct run *run);
-/* All that wait, with a sentence. */
+/* Answers all waiting requests with a sentence. */
 void later_end(struct run *run);
 
 /* ---- supervisor_status.c ---- */
 
 json_t *status_json(struct run *run);
-/* Who does not do what is expected: "node 2 is paused, node 3 is joining". */
+/* The unexpected states: "node 2 is paused, node 3 is joining". */
 const char *status_trouble(const struct run *run, char out[SENTENCE_MAX]);
 const char *child_state(const struct run *run, const struct child *child);
-/* For JSON: null for what is no number, texts as 16 digits. */
+/* For JSON: null for NaN and infinity; digests as 16 digits. */
 json_t *real_json(double value);
 json_t *hex_json(uint64_t digest);
 void put(json_t *object, const char *name, uint64_t value);
@@ -411,7 +419,7 @@ json_t *node_json(const struct run *run, const struct child *child,
 
 void events_publish(struct run *run, const struct gw_event *events,
                     size_t count);
-/* Somebody listens, or does so no more. */
+/* A subscription has begun or ended. */
 void events_subscriptions(struct run *run);
 enum event_level events_level(const struct run *run);
 /* The supervisor saw a process end. */

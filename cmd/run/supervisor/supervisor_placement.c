@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where slots are to be, as the run's policy of placement says. It is asked
- * here and nowhere else: before the slots are opened, about the servers that
- * the run begins with, and again whenever those that may have slots are others.
- * Its words go to the controllers as a command (PLACE), and from there into
- * their log.
+ * The placement of slots by the run's policy. The policy is called only here:
+ * before the slots are opened, with the first servers of the run, and again
+ * whenever the set of possible servers changes. The result goes to the
+ * controllers as a command (PLACE), and from there into their log.
  */
 #include "supervisor_parts.h"
 
@@ -83,7 +82,7 @@ static void look_at_load(struct run *run)
     }
 }
 
-/* A policy that fails later leaves the slots where they are. */
+/* If the policy fails later, the slots stay where they are. */
 void placement_look(struct run *run)
 {
     static struct gw__command command; /* large */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How far a run is, and the values of conditions.
+ * The progress of a run, and the values of conditions.
  *
- * Of parameter servers lost and doubled count units of work, by the clock's count against the plan.
- * Of epochs * batches batches, each in its parts, every part is applied once
- * (`units`), but for those without which kofn closed a round and those that a
- * mode with +drop left out when their worker died (`skipped`):
+ * For parameter servers, `lost` and `doubled` count units of work: the clock's
+ * count against the plan. Of epochs * batches batches, each in parts, every
+ * part is applied once (`units`), except the parts without which kofn closed a
+ * round and those that a mode with +drop omitted when their worker died
+ * (`skipped`):
  *
  *     expected = parts of the batches that were begun
  *                + batches to come * parts of one now
@@ -20,14 +21,14 @@
 
 /* ---- a ring ---- */
 
-/* Its state is that of the ring: it has not just come back, say. */
+/* Its state is the ring's: it is not, for example, still rejoining. */
 static bool is_at_work(const struct run *run, const struct child *child)
 {
     return child->noted && child->note.stage == STAGE_MEMBER &&
            child->note.work == run->work.id;
 }
 
-/* Members with work left, and without. */
+/* Members with remaining work, and without. */
 struct members {
     unsigned undone, done;
 };
@@ -245,7 +246,7 @@ void status_values(const struct run *run, struct condition_values *values)
 
 const char *servers_warn_idle(const struct run *run, char out[SENTENCE_MAX])
 {
-    /* The clock may not have told of its first batch yet. */
+    /* The clock may not have reported its first batch yet. */
     enum gw_ps_mode_kind kind =
         run->clock.dealt ? run->clock.mode.kind : run->work.mode.kind;
     unsigned workers = 0, parts = run->work.parts;

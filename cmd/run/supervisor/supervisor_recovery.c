@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What became of each loss of members, in milliseconds since it began:
+ * The recovery from each loss of members, in milliseconds since its beginning:
  *
- *     began      the signal that we sent, the cut that we made; else detected
+ *     began      this supervisor sent the signal or made the cut; else detected
  *     detected   the process was seen to end; or a member noticed first
- *     viewed     the news of a view without it came
+ *     viewed     the update with a view without the member arrived
  *     decided    the controllers' log had the new view and its decisions
- *     resumed    the work went on without them: supervisor_resumed.c
+ *     resumed    the work went on without the member: supervisor_resumed.c
  *
- * All but the last are this process's own clock.
+ * All but the last are on this process's own clock.
  *
- * Beside the times, what became of the chunks of the op that was cut short. Its
- * plan is the same at all survivors, and each tells it whole: so it counts once
- * a recovery, however many tell it, and whenever they do.
+ * A recovery also counts the chunks of the interrupted op. Its plan is the same
+ * at all survivors, and each reports all of it. So it counts once per recovery,
+ * however many report it, and whenever they do.
  */
 #include "supervisor_parts.h"
 
@@ -28,7 +28,7 @@ static struct recovery *newest(struct run *run)
                : &run->recoveries[(run->recovery_count - 1) % RECOVERIES_MAX];
 }
 
-/* The others were long ago. */
+/* The others have been overwritten. */
 static unsigned recoveries_known(const struct run *run)
 {
     return run->recovery_count < RECOVERIES_MAX ? run->recovery_count
@@ -70,7 +70,7 @@ static void earlier(uint64_t *time_ns, uint64_t than_ns)
         *time_ns = than_ns;
 }
 
-/* Its end may be known by the ring before we have been told of it. */
+/* The ring may know of its end before the supervisor does. */
 static bool has_ended(const struct child *child)
 {
     siginfo_t end = {.si_pid = 0};
@@ -81,7 +81,7 @@ static bool has_ended(const struct child *child)
            end.si_pid == child->pid;
 }
 
-/* What the first of the lost tells. */
+/* The cause of the loss, by the first of the lost members. */
 static const char *how_lost(const struct run *run, const struct child *child)
 {
     int64_t evidence = run->failures[child->node].evidence;
@@ -108,7 +108,8 @@ static void take_times(struct run *run, struct recovery *recovery,
         bool made = child->trouble_ns && now - child->trouble_ns < LONG_AGO_NS;
         if (made)
             earlier(&recovery->began_ns, child->trouble_ns);
-        /* Before our signal? Then of who had this number before. */
+        /* If noticed before the supervisor's signal, it concerns a former
+         * process of this number. */
         if (noticed && now - noticed < LONG_AGO_NS &&
             (!made || noticed >= child->trouble_ns))
             earlier(&recovery->detected_ns, noticed);
@@ -151,7 +152,7 @@ static void heighten(uint64_t *most, uint64_t *sum, uint64_t value)
     *most = value;
 }
 
-/* The largest number that anybody tells. */
+/* Keeps the largest reported numbers. */
 static void count_plan(struct run *run, const struct gw_ring_chunks *plan)
 {
     unsigned oldest = run->recovery_count - recoveries_known(run);
@@ -166,8 +167,8 @@ static void count_plan(struct run *run, const struct gw_ring_chunks *plan)
     }
 }
 
-/* A member may know of a plan before we know of the decision, so what it said
- * is looked at anew when that comes. */
+/* A member may report a plan before the decision is known here, so its last
+ * report is read again when the decision comes. */
 static void count_chunks(struct run *run, const struct gw_ring_status *status)
 {
     for (unsigned i = 0; i < GW_RING_CHUNKS && status->chunks[i].epoch; i++)
@@ -176,7 +177,7 @@ static void count_chunks(struct run *run, const struct gw_ring_status *status)
 
 /* ---- the decision ---- */
 
-/* Of several open ops the newest is the one that was cut short. */
+/* Of several open ops, the newest is the interrupted one. */
 static void decide(struct run *run, struct recovery *recovery, uint64_t now)
 {
     const struct gw__membership_update *news = &run->news;
@@ -230,7 +231,7 @@ static void count(struct run *run, const struct node_note *note)
     largest(&most->sums_doubled, note->sums_doubled);
 }
 
-/* Counters begin anew with each ring of the process. */
+/* Counters start again with each ring of the process. */
 static uint64_t grown(uint64_t before, uint64_t now)
 {
     return now >= before ? now - before : now;
@@ -261,7 +262,7 @@ void recovery_event(struct run *run, const struct gw_event *event)
     run->failures[event->peer].evidence = event->value;
 }
 
-/* ---- telling ---- */
+/* ---- the recoveries as JSON ---- */
 
 static json_t *nodes_json(uint64_t nodes)
 {
@@ -278,7 +279,7 @@ static json_t *since(const struct recovery *r, bool known, uint64_t time_ns)
                  : json_null();
 }
 
-/* As people say it. */
+/* The names for people. */
 static json_t *names_json(struct run *run, uint64_t nodes)
 {
     json_t *list = json_array();

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * When a recovery is over, the last of its times (supervisor_recovery.c):
+ * The end of a recovery, the last of its times (supervisor_recovery.c):
  *
- *     a ring       the slowest survivor had the open ops complete: as long
- *                  after the decision as it says that it took
+ *     a ring       the slowest survivor completed the open ops: the time after
+ *                  the decision that it reports
  *     a server     every slot is served again
  *     a worker     another one has finished a unit, or there is no work
  *
- * What is said of it and the news of the decision come on two ways, and either
- * may be faster; a second loss may be decided before the first is over. So what
- * was said is kept, all recoveries that are open are looked at, and a look
- * follows every note and all news: none stays without its end because the word
- * for it came early, or was another one's.
+ * The report of the end and the update with the decision take two ways, and
+ * either may be faster. A second loss may be decided before the first recovery
+ * is over. So reports are kept, and all open recoveries are checked after every
+ * note and every update: none stays open because its report came early or was
+ * about another one.
  */
 #include "supervisor_parts.h"
 
@@ -45,7 +45,7 @@ static struct recovery *newest_of(struct run *run, uint64_t ring_epoch)
     return found;
 }
 
-/* Whoever is resumed has nothing open from earlier losses either. */
+/* A resumed member has no open op from earlier losses either. */
 static void resume_ring(struct run *run, uint64_t ring_epoch, uint64_t took_ns)
 {
     struct recovery *last = newest_of(run, ring_epoch);

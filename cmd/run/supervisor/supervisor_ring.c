@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The order in which the members of a ring are to stand. A member that comes
- * back is inserted where this order has it, between two steps, so a ring over
- * two racks does not cross them more often after deaths and returns than before:
+ * The order of a ring's members. A returning member is inserted at its place in
+ * this order, between two steps. So a ring over two racks does not cross them
+ * more often after deaths and returns than before:
  *
  *   numbers   by node (from the beginning)
  *   racks     rack by rack of the topology, and by node within a rack
  *   list      as given, then by node
  *
- * All members are given the list; the one that admits applies it (gw_ring_order).
+ * All members are given the list; the one that admits applies it
+ * (gw_ring_order).
  */
 #include "supervisor_verbs.h"
 
@@ -18,7 +19,7 @@ static const char *const names[] = {[ORDER_NUMBERS] = "numbers",
                                     [ORDER_RACKS] = "racks",
                                     [ORDER_LIST] = "list"};
 
-/* ---- what is wanted ---- */
+/* ---- the intended order ---- */
 
 static bool is_named(const struct gw__order *order, unsigned node)
 {
@@ -61,7 +62,7 @@ void ring_racks(struct run *run, const struct gw_topology *topology)
     }
 }
 
-/* Steps of the ring from one rack to another; -1: there is no topology. */
+/* The number of steps of the ring between racks; -1: no topology. */
 static int crossings(const struct run *run)
 {
     const struct gw__view *view = &run->news.view;
@@ -185,8 +186,8 @@ static unsigned find(const struct gw__order *order, unsigned node)
     return at;
 }
 
-/* Before the member that has this rank, or after the last one; all others keep
- * their places, those that are away as well. */
+/* Before the member that has this rank, or after the last one. All other
+ * members keep their places, absent ones as well. */
 void ring_insert(struct run *run, unsigned rank, unsigned node)
 {
     struct gw__view now = run->news.view;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Requests and answers (common/attach.h). Whatever comes gets an answer: what
- * is no JSON object, has no verb, or names none that there is, a refusal.
+ * Requests and answers (common/attach.h). Every message is answered; one that
+ * is not a JSON object, or has no known verb, is refused.
  */
 #include "supervisor_verbs.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-enum { A_TURN = 64 }; /* requests, before something else has its turn */
+enum { A_TURN = 64 }; /* requests, before other inputs are served */
 
 /* ---- answers ---- */
 
@@ -20,7 +20,7 @@ void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    /* Names of files may be in no UTF-8. */
+    /* Names of files may be invalid UTF-8. */
     json_t *answer = json_pack("{s:i, s:o, s:I}", "code", (int)code, "text",
                                json_string_nocheck(text), "epoch",
                                (json_int_t)run->news.view.epoch);

@@ -140,7 +140,7 @@ void servers_nodes(const struct run *run, json_t *list)
 
 /* ---- slots, the clock, the curve ---- */
 
-/* As people number servers; nobody: null. */
+/* Servers' numbers for people; null: none. */
 static json_t *server_number(unsigned node)
 {
     return node >= SERVER_NODE && node < SERVER_NODE + RUN_SERVERS_MAX
@@ -217,7 +217,7 @@ static json_t *clock_json(const struct run *run, const struct progress_of *p)
         (int)clock->done);
 }
 
-/* What the loss of an agent consists of: means over steps. */
+/* The parts of an agent's loss: means over steps. */
 static void put_agent(json_t *point, const struct gw_unit_sums *sums)
 {
     double steps = (double)sums->right;
@@ -245,7 +245,7 @@ static json_t *point_json(const struct run *run, unsigned epoch)
     return point;
 }
 
-/* A point a data epoch that anybody has learnt from. */
+/* One point per data epoch that was trained on. */
 static json_t *curve_json(const struct run *run)
 {
     json_t *list = json_array();

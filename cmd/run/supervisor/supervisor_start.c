@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Starting a supervisor, on the side of who wants one. It is this same program,
- * started anew in a session of its own, as the child of a child that has ended:
- * neither a terminal nor a shell's end reaches it. A socket carries the options
- * there and one answer back.
+ * Starting a supervisor, on the side of the starter. The supervisor is this
+ * same program, executed in a session of its own as an orphaned grandchild, so
+ * that neither a terminal nor the end of a shell ends it. A socket carries the
+ * options there and one answer back.
  */
 #include "supervisor_options.h"
 
@@ -45,8 +45,8 @@ static enum gw_err spawn(int fd, struct gw_error *why)
     return GW_OK;
 }
 
-/* The processes of the run find their key where those of a cluster do, whatever
- * folder they work in. Of this one the environment stays as it was. */
+/* The processes of the run find their key as those of a cluster do, in any
+ * working directory. The environment of this process does not change. */
 static enum gw_err spawn_with_key(int fd, struct gw_error *why)
 {
     static const char variable[] = "GRADWIRE_KEY";
@@ -68,9 +68,9 @@ static enum gw_err spawn_with_key(int fd, struct gw_error *why)
     return err;
 }
 
-/* An answer that is there counts, although we are interrupted: the run has begun,
- * and the caller ends it. After shutdown() the supervisor can send none: it ends
- * the run itself. */
+/* An answer that has arrived counts, even after an interruption: the run has
+ * begun, and the caller ends it. After shutdown() the supervisor cannot send
+ * one and ends the run itself. */
 static enum gw_err await(int fd, char *answer, size_t room,
                          struct gw_error *why)
 {

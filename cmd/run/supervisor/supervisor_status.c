@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The run as others see it: JSON (common/attach.h). All of it is put together
- * from the newest view and what the members said last; nothing here changes
- * anything. What only parameter servers have is in supervisor_servers.c.
+ * The run as JSON for clients (common/attach.h), from the newest view and the
+ * members' last notes; nothing here changes any state. The status of parameter
+ * servers is in supervisor_servers.c.
  */
 #include "run/until.h"
 #include "supervisor_parts.h"
@@ -35,7 +35,7 @@ const char *child_state(const struct run *run, const struct child *child)
 
 /* ---- trouble ---- */
 
-/* Adds "node 2 is paused", unless it is as it should be. */
+/* Adds "node 2 is paused", unless its state is normal. */
 static size_t add_state(const struct run *run, const struct child *child,
                         char *out, size_t used)
 {
@@ -63,7 +63,7 @@ static bool waits(const struct child *child)
            ring->waits_for >= 0;
 }
 
-/* Nothing brings them back but a snapshot. */
+/* Only a snapshot restores them. */
 static size_t add_lost_slots(const struct run *run, char *out, size_t used)
 {
     struct progress_of p;
@@ -150,7 +150,7 @@ json_t *node_json(const struct run *run, const struct child *child,
     return node;
 }
 
-/* The newest word counts: that of the one which has applied most. */
+/* The newest report counts: that of the controller that has applied most. */
 int control_leader(const struct run *run)
 {
     unsigned leader = GW__NODES_MAX;
@@ -185,7 +185,7 @@ static json_t *controller_json(const struct run *run, unsigned number)
         "step", (json_int_t)0, "loss", "digest", "text", child->text);
 }
 
-/* One object per controller: what it last said of itself. */
+/* One object per controller: its last report. */
 static json_t *controllers_json(const struct run *run)
 {
     json_t *list = json_array();

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Events that a run of parameter servers has its supervisor make, so that a
- * recording alone shows what became of members, slots and clocks: MEMBER and
- * EPOCH when the crew changes, SLOT when a server becomes something else to a
- * slot, CLOCK when a worker has another unit in its hands.
+ * Events that the supervisor makes for a run of parameter servers, so that a
+ * recording alone shows the history of members, slots and clocks: MEMBER and
+ * EPOCH when the crew changes, SLOT when a server gets another role in a slot,
+ * CLOCK when a worker has another unit.
  *
- * What was told last is kept, and only what differs is told. A server is told
- * to be primary when it has said itself that it is, in the slot's term: until
- * then it is one of those in sync, and nobody serves. A recording that begins
- * is told everything.
+ * The last reported values are kept, and only differences are reported. A
+ * server is reported as primary after it has confirmed the role, in the slot's
+ * term: until then it is one of those in sync, and the slot is not served. A
+ * new recording begins with all values.
  */
 #include "supervisor_parts.h"
 
@@ -99,8 +99,8 @@ static void tell_role(struct run *run, unsigned slot, unsigned server,
                                 .step = GW_NONE});
 }
 
-/* Who has come before who has gone, so that a slot that moves is never without
- * anybody in what is told. */
+/* New roles are reported before lost ones, so that a moving slot always has a
+ * server in the events. */
 static void tell_roles(struct run *run, unsigned slot, bool gone)
 {
     for (unsigned server = 0; server < RUN_SERVERS_MAX; server++) {
@@ -123,7 +123,7 @@ static void tell_slots(struct run *run)
         tell_slot(run, slot);
 }
 
-/* What a server says of itself matters for the slots that it is to serve. */
+/* A server's own status matters for the slots that it is to serve. */
 static void tell_slots_of(struct run *run, const struct child *server)
 {
     const struct gw__routes *routes = &run->news.routes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Events that a supervisor makes of what it learns about parameter servers.
+ * Events that a supervisor makes from its knowledge about parameter servers.
  * None of these does anything when the run is a ring.
  */
 #ifndef SUPERVISOR_TELL_H
@@ -14,21 +14,21 @@ struct run;
 struct child;
 struct gw__membership_update;
 
-/* What was told last. */
+/* The last reported values. */
 struct told {
     unsigned char roles[GW_PS_SLOTS_MAX][RUN_SERVERS_MAX]; /* gw_ps_role */
     struct clock_told {
         bool known;
         uint64_t clock;
-        uint32_t epoch, batch, part; /* GW_NONE: no unit in its hands */
+        uint32_t epoch, batch, part; /* GW_NONE: no unit */
     } clocks[RUN_WORKERS_MAX];
 };
 
-/* The view has changed from `before` to what the run's news say. */
+/* The view has changed from `before` to the run's newest update. */
 void tell_news(struct run *run, const struct gw__membership_update *before);
-/* It has sent a note. */
+/* The child has sent a note. */
 void tell_note(struct run *run, const struct child *child);
-/* All of it anew, for a recording that begins. */
+/* All values again, for a recording that begins. */
 void tell_all(struct run *run);
 
 #endif

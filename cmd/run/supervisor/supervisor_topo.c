@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A topology over the links of a run (gradwire-topology(5)): each link from one
- * node to another gets the delay of the way between their ranks, the sum of its
- * latencies, and the rate of its narrowest part. Rules know pairs of nodes and
- * not what pairs share; what sharing makes of it is what collrun sim computes.
+ * A topology over the links of a run (gradwire-topology(5)): each link between
+ * two nodes gets the delay of the path between their ranks, the sum of its
+ * latencies, and the rate of its narrowest part. Link profiles are per pair of
+ * nodes and do not model shared links; collrun sim computes the effect of
+ * sharing.
  *
  * Rank i is node i of a ring, or worker i; servers follow the workers. Nodes
- * that come later find the rules of their numbers.
+ * that come later get the profiles of their numbers.
  */
 #include "supervisor_verbs.h"
 
 #include <string.h>
 
-/* What the rules of the nodes that are there are like. */
+/* The range of the link profiles of the present nodes. */
 struct laid {
     unsigned nodes;
     uint64_t delay_least_us, delay_most_us;
@@ -48,7 +49,7 @@ static void lay_way(struct links *links, const struct gw_topology *topology,
     widen(or_most(rate), first, &laid->rate_least, &laid->rate_most);
 }
 
-/* The nodes of ranks 0, 1, ...: how many. */
+/* The nodes of ranks 0, 1, ...; returns how many. */
 static unsigned nodes_of(const struct run *run, unsigned nodes[])
 {
     unsigned count = 0;
@@ -60,7 +61,7 @@ static unsigned nodes_of(const struct run *run, unsigned nodes[])
     return count;
 }
 
-/* Those that the run was told to have, or has by now. */
+/* The nodes of the options, or the current ones if there are more. */
 static unsigned nodes_needed(const struct run *run)
 {
     unsigned most = run->options.ranks;

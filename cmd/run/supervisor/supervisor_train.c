@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Giving work to a run that is there, and saving what it has learnt.
+ * Giving work to a running run, and saving its trained model.
  */
 #include "supervisor_verbs.h"
 
@@ -13,7 +13,7 @@ enum { ORACLE_NODES = 31 };
 
 /* ---- work ---- */
 
-/* Reads it once, so that what is wrong with it is told by us. */
+/* Reads the data once, so that its errors are reported here. */
 enum gw_err work_try(const struct run *run, const struct work_order *order,
                      struct gw_error *why)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of verbs, and those that are about the run as a whole.
+ * The table of verbs, and the verbs about the run as a whole.
  */
 #include "supervisor_verbs.h"
 

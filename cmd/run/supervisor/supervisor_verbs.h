@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A request to the supervisor, the verbs that it may be of, and answers that
- * come later; private to supervisor*.c.
+ * A request to the supervisor, its possible verbs, and answers that come later;
+ * private to supervisor*.c.
  */
 #ifndef SUPERVISOR_VERBS_H
 #define SUPERVISOR_VERBS_H
@@ -15,7 +15,7 @@ struct request {
     struct asker asker;
 };
 typedef void verb_function(const struct request *request);
-/* NULL: there is none of that name. */
+/* NULL: an unknown verb. */
 verb_function *verb_find(const char *name);
 verb_function verb_kill, verb_stop, verb_pause, verb_resume, verb_restart,
     verb_drain, verb_add, verb_slow, verb_disk, verb_drift;
@@ -24,12 +24,12 @@ verb_function verb_train, verb_snapshot, verb_mode, verb_record;
 #define refuse(request, code, ...)                                             \
     serve_answer((request)->run, &(request)->asker, code, NULL, __VA_ARGS__)
 /* The child that a number, or an object with "role" and "node", means. NULL:
- * none, and why. */
+ * none, with the reason in `why`. */
 struct child *child_named(struct run *run, const json_t *name,
                           struct gw_error *why);
 /* Reads a time in nanoseconds from a request; false: it was refused. */
 GW_MUST_CHECK bool request_ns(const struct request *request, uint64_t *ns);
-/* How long its asker wants to wait; 0: it does not say. */
+/* How long the client wants to wait; 0: not given. */
 uint64_t request_timeout_ns(const struct request *request);
 
 /* ---- supervisor_wait.c ---- */
@@ -41,7 +41,7 @@ void later_wait(const struct request *request, struct condition *condition,
 void later_change(const struct request *request, enum later_kind kind,
                   struct child *child, const char *done);
 void later_errand(const struct request *request, uint64_t id);
-/* When the ring has the order that is wanted. */
+/* Answers when the ring has the intended order. */
 void later_order(const struct request *request);
 /* Serves it when a controller leads; refuses when none does for long. */
 void later_lead(const struct request *request);

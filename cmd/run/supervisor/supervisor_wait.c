@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Answers that come later: when a condition holds, when a change has had its
- * effect, when there is a leader to whom it can be done, or when it is time to
- * say why not. They are looked at whenever something has changed, so nobody
+ * Answers that come later: when a condition holds, when a change has taken
+ * effect, when there is a leader for the request, or when its time is over,
+ * with the reason. They are checked whenever the run changes, so no client
  * polls.
  */
 #include "supervisor_verbs.h"
@@ -103,7 +103,7 @@ void later_order(const struct request *request)
     add(request, &later);
 }
 
-/* ---- what is the matter ---- */
+/* ---- reasons ---- */
 
 const char *ring_text(const struct run *run, char out[SENTENCE_MAX])
 {
@@ -265,7 +265,7 @@ static bool look_errand(struct run *run, const struct later *later, bool late)
     return ended || late;
 }
 
-/* When one leads, serve_waiting has its turn. */
+/* Once there is a leader, serve_waiting handles it. */
 static bool look_leads(struct run *run, const struct later *later, bool late)
 {
     if (!late || control_leader(run) >= 0)
@@ -298,8 +298,8 @@ static bool look(struct run *run, const struct later *later, bool late)
     return look_change(run, later, late);
 }
 
-/* The request that has waited longest for a leader, if there is one now. What
- * is served may be remembered anew, so it is taken out first. */
+/* The request that has waited longest for a leader, if there is one now. It may
+ * be stored again when it is served, so it is removed first. */
 static bool serve_waiting(struct run *run)
 {
     unsigned i = 0;
