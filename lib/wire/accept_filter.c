@@ -31,8 +31,7 @@ enum { DESCRIPTORS = 4096 };
 /* Accepted connections that may be strangers, by descriptor. */
 struct newcomers {
     bool are[DESCRIPTORS];
-    unsigned count,
-        succeeded; /* `succeeded` of them are members; unknown which */
+    unsigned count, succeeded; /* `succeeded` of them, unknown which */
 };
 
 struct gw__accept_filter {

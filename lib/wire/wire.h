@@ -49,9 +49,8 @@ struct gw__header {
     uint32_t slice; /* within the chunk */
     uint32_t bytes; /* of the slice's data; may be 0 */
     struct gw__signature call;
-    uint64_t
-        contributors; /* elastic calls: ranks whose data it contains, as bits */
-    uint64_t sent_ns; /* send time, if link profiles may apply; or 0 */
+    uint64_t contributors; /* elastic calls: whose data it has, as bits */
+    uint64_t sent_ns;      /* send time, if link profiles may apply; or 0 */
 };
 _Static_assert(sizeof(struct gw__header) == 64, "header has no holes");
 

@@ -32,9 +32,7 @@ static const uint64_t oldest_stamp_ns = 1000000000U;
 /* While messages are held back, another thread may change the link profiles. */
 static const uint64_t look_ns = 20 * 1000000U;
 
-enum {
-    TRIES = 256
-}; /* per receive: a flood of refused messages must not hold us */
+enum { TRIES = 256 }; /* per receive: a flood of refusals must not hold us */
 
 enum arrival { NOTHING, REFUSED, KEPT_BACK, DUE };
 

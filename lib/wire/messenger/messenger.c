@@ -19,9 +19,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum {
-    TRIES = 256
-}; /* per receive: a flood of dropped messages must not hold us */
+enum { TRIES = 256 }; /* per receive: a flood of drops must not hold us */
 
 /* While messages are held back, another thread may change the link profiles. */
 static const uint64_t look_ns = 20 * 1000000U;

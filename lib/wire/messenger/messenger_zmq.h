@@ -36,8 +36,7 @@
 enum {
     GW__MESSENGER_SMALL_BYTES = GW__ZMQ_SMALL_BYTES, /* copied, lent or not */
     GW__MESSENGER_EARLY_MESSAGES = 256,
-    GW__REORDER_QUEUE_MAX =
-        1024, /* messages in all reorder queues; beyond it nothing is read */
+    GW__REORDER_QUEUE_MAX = 1024,     /* messages in all reorder queues */
     GW__MESSENGER_NEAR_BYTES = 65536, /* of a message on the local path */
 };
 
@@ -90,8 +89,7 @@ struct gw__messenger_zmq_peer {
     uint32_t session_seen; /* of received messages, in the incarnation seen_* */
     uint64_t seen_high, seen_low;
     uint64_t next; /* after the last message that came or that will not come */
-    struct gw__messenger_message
-        *line; /* the reorder queue: arrived, but not in turn */
+    struct gw__messenger_message *line; /* the reorder queue */
     unsigned waiting, lent;
     size_t copied_bytes;
     bool was_known; /* but is not known now, in the incarnation former_* */
@@ -109,8 +107,7 @@ struct gw__messenger_zmq {
     int router_fd;
     int bell; /* eventfd */
     _Atomic bool sleeping;
-    struct gw__messenger_head
-        mine; /* the expected address fields of received messages */
+    struct gw__messenger_head mine; /* address fields that messages must have */
     struct gw__messenger_zmq_peer peers[GW__MESSENGER_NODES];
     struct gw__send_context *_Atomic returned;
     _Atomic bool urgent; /* one of the returned contexts is */

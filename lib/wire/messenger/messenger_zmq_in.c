@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    TRIES = 256
-}; /* per take: a flood of refused messages must not hold us */
+enum { TRIES = 256 }; /* per take: a flood of refusals must not hold us */
 
 static void free_parcel(struct gw__message_in *released)
 {

@@ -23,9 +23,7 @@ static void release(struct gw__send_context *carriage)
     if (atomic_fetch_sub_explicit(&carriage->refs, 1, memory_order_acq_rel) !=
         1)
         return;
-    bool urgent =
-        carriage
-            ->urgent; /* read it first: the next line gives up the context */
+    bool urgent = carriage->urgent; /* the next line gives it up */
     carriage->next = atomic_load_explicit(&zmq->returned, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(&zmq->returned, &carriage->next,
                                          carriage))

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the verbs wire: RDMA over libibverbs and librdmacm.
+ * The verbs wire from inside: RDMA over libibverbs and librdmacm.
  *
- *   verbs_open.c     the device, what is allocated on it, and the address
+ *   verbs_open.c     the device, its resources, and the address
  *   verbs_device.c   which address, port and device to use
- *   verbs_connect.c  joins the peers
- *   verbs_event.c    what the connection manager says: made, refused, ended
+ *   verbs_connect.c  connects the peers
+ *   verbs_event.c    events of the connection manager
  *   verbs_data.c     slices: send, peek, release, room and credits
  *   verbs_memory.c   registered memory, cached
- *   verbs_queue.c    what completes on the queue pairs
+ *   verbs_queue.c    the queue pairs and their completions
  *   verbs_control.c  notes between ranks: loss, abort, goodbye
  *   verbs_wait.c     sleeping until something changes
- *   verbs_siw.c      a trap of one device
- *   verbs_none.c     stands for all of them where the libraries are missing
+ *   verbs_siw.c      a workaround for one device
+ *   verbs_none.c     replaces all of them where the libraries are missing
  *
  * Between two ranks there is one reliable connected queue pair. Each rank has a
- * landing zone for each peer, a ring of `zone_bytes` that this peer alone may
- * write into, and the peer has a stage of the same size: a slice lies at the
- * same offset in both. One RDMA write carries the header, which comes from the
- * stage, and the data behind it, which come from there too or, where they lie
- * in registered memory, from where they are. Its immediate value is the offset,
- * in grains of 64 bytes; the receiver looks at the slice where it landed.
+ * landing zone for each peer, a ring of `zone_bytes` that only this peer may
+ * write into, and the peer has a stage of the same size. A slice is at the same
+ * offset in both. One RDMA write carries the header and the data after it. The
+ * header comes from the stage, and so do the data, unless they are in
+ * registered memory and are read in place. The write's immediate value is the
+ * offset, in grains of 64 bytes. The receiver uses the slice where it has
+ * landed.
  *
  *     stage   | h data | h |        | h data |     data of gw_alloc
  *                  |     |  \____________________________/
  *                  v     v                |
  *     zone    | h data | h  data          |
  *
- * iWARP knows no immediate value: there a small message follows the write on
- * the same queue pair, and so it comes after the data.
+ * iWARP has no immediate value: there a small message follows the write on the
+ * same queue pair, and so it arrives after the data.
  *
- * Room in the zone comes back by CREDIT notes. Nothing is ever sent for which
- * the receiver has not posted a receive: WINDOW_SLICES slices, and the few
- * notes that can be under way, fit into its queue.
+ * Room in the zone is returned by CREDIT notes. A message is sent only if the
+ * receiver has posted a receive for it: its queue has room for WINDOW_SLICES
+ * slices and for the few notes that can be in flight.
  */
 #ifndef GW__VERBS_H
 #define GW__VERBS_H
@@ -48,35 +49,37 @@ enum {
     GW__VERBS_SLICE_BYTES = 256 << 10,
     GW__VERBS_SLICE_BYTES_MAX = 64 << 20,
     GW__VERBS_WINDOW_SLICES = 64,
-    /* A quarter of either is the most that is released and not yet told. */
+    /* At most a quarter of the zone or of the window is released without a
+     * CREDIT. */
     GW__VERBS_CREDIT_PARTS = 4,
-    /* All zones of a rank together, about, and the most that one has when the
-     * slices do not need more: four of them always fit. */
+    /* All zones of a rank together, about, and the maximum of one unless the
+     * slices need more: four slices always fit. */
     GW__VERBS_ZONES_BYTES = 16 << 20,
     GW__VERBS_ZONE_BYTES_MAX = 4 << 20,
     GW__VERBS_ZONE_SLICES = 4,
     GW__VERBS_GRAIN = 64,
-    /* What is larger, and not to be copied, is done when it has arrived. */
+    /* Larger slices that are not to be copied are done when they have arrived.
+     */
     GW__VERBS_COPIED_BYTES = 16 << 10,
-    GW__VERBS_NOTES = 16,     /* that may be under way to a peer */
-    GW__VERBS_NOTES_KEPT = 2, /* of them, for the last words */
+    GW__VERBS_NOTES = 16,     /* the most in flight to a peer */
+    GW__VERBS_NOTES_KEPT = 2, /* of them, for a goodbye or an abort */
     GW__VERBS_NOTE_ROOM = (GW__NOTE_BYTES_MAX + 63) / 64 * 64,
     GW__VERBS_RECEIVES = GW__VERBS_WINDOW_SLICES + 24,
     GW__VERBS_REGIONS_MAX = 64,
     GW__VERBS_MAGIC = 0x31767767, /* "gwv1" */
 };
 
-/* What a rank's address says: where it listens. */
+/* The address blob: where a rank listens. */
 struct gw__verbs_endpoint_address {
     uint32_t magic;
     uint16_t port; /* host order */
     uint16_t iwarp;
     struct gw__process_watch_id process;
-    unsigned char token[GW__TOKEN_BYTES]; /* random: peers must know it */
+    unsigned char token[GW__TOKEN_BYTES]; /* random: a peer must know it */
     char host[48];                        /* numeric, terminated */
 };
 
-/* What both say while they connect, in at most 56 bytes. */
+/* Exchanged while connecting, in at most 56 bytes. */
 struct gw__verbs_greeting {
     uint32_t magic;
     uint16_t from, to;
@@ -91,21 +94,21 @@ enum gw__verbs_state { GW__VERBS_UP, GW__VERBS_CLOSED, GW__VERBS_LOST };
 
 struct gw__verbs_link {
     struct rdma_cm_id *id;
-    bool greeted; /* this end connected, and has said HELLO */
-    bool joined;  /* both ends are ready, and know it of each other */
+    bool greeted; /* this end has connected and sent HELLO */
+    bool joined;  /* both ends are ready and have received HELLO */
     struct gw__verbs_endpoint_address card;
 
     enum gw__verbs_state state;
     bool disconnected;
     uint64_t ended_ns; /* when its process was found dead; 0 */
-    uint64_t due;      /* VERBS_CLOSED: slices it sent in all */
+    uint64_t due;      /* VERBS_CLOSED: slices that it sent in all */
 
     unsigned char *zone, *stage;
     struct ibv_mr *zone_mr;
     uint64_t remote_zone;
     uint32_t remote_key;
-    unsigned char *heard; /* RECEIVES places for notes */
-    unsigned char *notes; /* NOTES of them */
+    unsigned char *heard; /* room for RECEIVES notes */
+    unsigned char *notes; /* room for NOTES notes */
     bool note_busy[GW__VERBS_NOTES];
     unsigned notes_busy;
 
@@ -113,24 +116,25 @@ struct gw__verbs_link {
     uint64_t
         completed;  /* of them, arrived; the queue pair does not read them */
     uint64_t taken; /* of them, released by the peer as far as known */
-    /* Where the slice ends, were the ring endless, and whether its buffer waits
-     * for its completion; both by slice number. */
+    /* The offset where the slice ends in an endless ring, and whether its
+     * buffer waits for its completion; both by slice number. */
     uint64_t end_of[GW__VERBS_WINDOW_SLICES];
     bool lent[GW__VERBS_WINDOW_SLICES];
 
     uint64_t arrived;
     uint32_t grain_of[GW__VERBS_WINDOW_SLICES]; /* by slice number */
     uint64_t received;                          /* slices released */
-    uint64_t credited;                          /* of them, told to the peer */
+    uint64_t credited; /* of them, reported to the peer */
     uint64_t uncredited_bytes;
-    bool credit_due; /* it found no free note */
+    bool credit_due; /* no note was free for it */
     bool held;       /* there is a view */
     struct gw__header header;
     struct gw__slice_view view;
 
-    /* Something came, or room or a buffer, since the user looked. */
+    /* There are slices to receive, or room or buffers, since the user looked.
+     */
     bool news_in, news_out;
-    /* Completions, to see whether there is life; and a probe under way. */
+    /* Successful completions as signs of life, and a probe in flight. */
     uint64_t signs, signs_seen, sign_ns;
     bool probing, nudging;
 };
@@ -155,19 +159,19 @@ struct gw__verbs {
     struct ibv_cq *queue;
     bool armed; /* the bell will ring for the next completion */
     size_t slice_bytes, zone_bytes;
-    unsigned char *memory; /* all zones, then all that is only read or heard */
+    unsigned char *memory; /* all zones, then all stages and notes */
     size_t memory_bytes;
-    struct ibv_mr *local_mr; /* of the second part */
+    struct ibv_mr *local_mr; /* of the stages and notes */
     struct gw__verbs_region regions[GW__VERBS_REGIONS_MAX];
     unsigned region_count;
     uint64_t region_uses;
-    uint64_t region_generation;   /* when all of them were found to exist */
+    uint64_t region_generation; /* when all of them were last found to exist */
     struct gw__verbs_link *links; /* by rank; this rank's own is unused */
     struct gw__process_watch watch;
-    struct gw_error error;   /* what `check` answers */
-    struct gw_error refusal; /* what `connect` answers */
-    bool told_of_abort;      /* a peer's, not yet acted upon */
-    bool over;               /* aborted, here or there */
+    struct gw_error error;   /* the result of `check` */
+    struct gw_error refusal; /* the result of `connect` */
+    bool told_of_abort;      /* by a peer, and not yet acted upon */
+    bool over;               /* aborted, here or by a peer */
     bool news;               /* a loss or an abort, since the user looked */
     uint64_t spin_ns;
     int ears; /* an epoll set of all descriptors of this wire */
@@ -188,26 +192,27 @@ static inline size_t gw__verbs_need(size_t bytes)
 /* ---- verbs_device.c ---- */
 
 /* Binds verbs->listener to the address that `interface` names (an address, a
- * network interface or an RDMA device), or, NULL, to the first one that an
- * active RDMA port has. GW_ENOTSUP: there is none here. */
+ * network interface or an RDMA device), or, if it is NULL, to the first address
+ * of an active RDMA port. GW_ENOTSUP: there is none here. */
 GW_MUST_CHECK enum gw_err gw__verbs_bind(struct gw__verbs *verbs,
                                          const char *interface,
                                          struct gw_error *why);
 
 /* ---- verbs_siw.c ---- */
 
-/* Call it before anything is made on the device. */
+/* Call it before any other object is made on the device. */
 void gw__verbs_lay_over(struct ibv_context *device,
                         const struct ibv_device_attr *what);
 
 /* ---- verbs_memory.c ---- */
 
-/* The key of memory that is registered, now or already; false when it has to be
- * copied. */
+/* Registers the memory if it is not registered, and returns its key. False: the
+ * data must be copied. */
 bool gw__verbs_key(struct gw__verbs *verbs, const void *data, size_t bytes,
                    uint32_t *key);
 void gw__verbs_forget(struct gw__verbs *verbs);
-/* Forgets, and no longer pins, what was freed since the last time. */
+/* Deregisters the regions freed since the last call, and so unpins their pages.
+ */
 void gw__verbs_drop_freed(struct gw__verbs *verbs);
 /* Zones, stages and notes of all links. */
 GW_MUST_CHECK enum gw_err gw__verbs_make_memory(struct gw__verbs *verbs,
@@ -234,36 +239,36 @@ bool gw__verbs_lost(struct gw__wire *wire, unsigned peer);
 
 /* ---- between the files ---- */
 
-/* Takes up what has completed; false: nothing had. */
+/* Processes completions. False: there were none. */
 bool gw__verbs_progress(struct gw__verbs *verbs);
-/* Takes up what the connection manager has to say. */
+/* Processes the events of the connection manager. */
 void gw__verbs_hear_events(struct gw__verbs *verbs);
-/* Takes up the news of ended processes. */
+/* Records the processes that have ended. */
 void gw__verbs_hear_ends(struct gw__verbs *verbs);
-/* Gives the link's queue pair everything that it can receive. */
+/* Makes the link's queue pair and posts all its receives. */
 GW_MUST_CHECK enum gw_err gw__verbs_make_queue(struct gw__verbs *verbs,
                                                unsigned peer,
                                                struct gw_error *why);
-/* The peer said HELLO. */
+/* Handles a HELLO of the peer. */
 void gw__verbs_hear_hello(struct gw__verbs *verbs, unsigned peer);
-/* Sends something again where the HELLO may not have been noticed. */
+/* Writes to peers that may not have noticed the HELLO. */
 void gw__verbs_nudge(struct gw__verbs *verbs);
-/* A note arrived from `peer`. */
+/* Handles a note of `peer`. */
 void gw__verbs_hear_note(struct gw__verbs *verbs, unsigned peer,
                          const void *message, size_t bytes);
-/* Sends a note to `peer`; false when too many are under way. */
+/* Sends a note to `peer`. False: too many are in flight. */
 bool gw__verbs_tell(struct gw__verbs *verbs, unsigned peer,
                     struct gw__note *note);
-/* Tells the peer what was released, when that is due. */
+/* Sends the peer a CREDIT note for all released slices. */
 void gw__verbs_give_credit(struct gw__verbs *verbs, unsigned peer);
-/* Arms the bell and sleeps until there is news, or for `ns`. */
+/* Arms the bell and sleeps until there is an event, or for `ns`. */
 void gw__verbs_doze(struct gw__verbs *verbs, uint64_t ns);
-/* The link is no good any more: `check` will say why. */
+/* The link is broken: `check` will return the reason. */
 enum gw_err gw__verbs_lose(struct gw__verbs *verbs, unsigned peer,
                            const char *fact);
 /* Acts upon a peer's abort. */
 void gw__verbs_end_all(struct gw__verbs *verbs);
-/* Frees what gw__verbs_open made. */
+/* Frees the resources of gw__verbs_open. */
 void gw__verbs_free(struct gw__verbs *verbs);
 
 /* The posting itself, in verbs_queue.c; 0 or an errno. */
@@ -272,7 +277,7 @@ int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
                          uint32_t key);
 int gw__verbs_post_note(struct gw__verbs *verbs, unsigned peer, unsigned place,
                         size_t bytes);
-/* A probe is answered by the peer's device; a nudge only arrives. */
+/* The peer's device answers a probe; a nudge only arrives. */
 int gw__verbs_post_probe(struct gw__verbs *verbs, unsigned peer);
 int gw__verbs_post_nudge(struct gw__verbs *verbs, unsigned peer);
 

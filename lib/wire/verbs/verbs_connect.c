@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Joining the peers: the higher rank of a pair connects to where the lower one
- * listens, and verbs_event.c has the steps. All pairs go on at the same time.
+ * Connecting the peers: the higher rank of a pair connects to the lower one,
+ * which listens; verbs_event.c has the steps. All pairs connect at the same
+ * time.
  */
 #include "verbs.h"
 
@@ -76,7 +77,7 @@ static enum gw_err join_peer(struct gw__verbs *verbs, unsigned peer,
     enum gw_err err = read_card(verbs, peer, address, why);
     if (err)
         return err;
-    /* From elsewhere only the connection's end tells. */
+    /* For other hosts, only the end of the connection shows a death. */
     struct gw_error far;
     err = gw__process_watch_add(&verbs->watch, peer, &link->card.process, &far);
     if (err && err != GW_ENOTSUP)
@@ -84,8 +85,8 @@ static enum gw_err join_peer(struct gw__verbs *verbs, unsigned peer,
     return peer < verbs->wire.rank ? begin(verbs, peer, why) : GW_OK;
 }
 
-/* Who ended without having met this rank, or -1: what it has said arrives
- * within a while. */
+/* A rank that has ended without meeting this one, or -1. Messages that it has
+ * sent arrive within a while. */
 static int find_missed(const struct gw__verbs *verbs)
 {
     static const uint64_t last_words_ns = 100 * 1000000U;

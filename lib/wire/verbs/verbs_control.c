@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What ranks tell each other beside the data, and how a loss is found out.
+ * Messages between ranks other than data, and the detection of losses.
  *
  *            goodbye                      all slices taken
  *   UP ----------------> CLOSED --------------------------> (GW_ECLOSED)
@@ -8,9 +8,9 @@
  *    |  lost                v
  *    +-------------------> LOST
  *
- * Notes travel on the queue pair, so a goodbye comes after the data, and an
- * abort after what is under way, which needs no reader to get there. A peer is
- * lost when
+ * Notes use the queue pair, so a goodbye arrives after the data, and an abort
+ * after the slices in flight, for which the peer need not read. A peer is lost
+ * when
  *
  *   the connection ended without a goodbye   its process died: the kernel
  *                                            reports it
@@ -18,11 +18,11 @@
  *   its process ended (pidfd)                where a forked child keeps all
  *                                            connections open
  *
- * On a link where nothing moves, a write of nothing asks now and then; the
- * peer's device answers it, and its process may stand still meanwhile. iWARP
- * acknowledges no write, and TCP below it waits for many minutes; there a read
- * of nothing asks, which the peer's device answers too, and a peer that owes
- * the answer for some seconds is lost.
+ * On an idle link an empty write probes the peer now and then. The peer's
+ * device acknowledges it, even while its process is stopped. iWARP does not
+ * acknowledge writes, and TCP below it waits for many minutes. There an empty
+ * read probes the peer, which its device answers too; a peer that owes the
+ * answer for some seconds is lost.
  */
 #include "verbs.h"
 
@@ -30,13 +30,14 @@
 #include <poll.h>
 #include <string.h>
 
-/* How long a process's end waits for the end of its connection. */
+/* How long a dead process's connection may stay open before the peer is lost.
+ */
 static const uint64_t held_open_ns = 100 * 1000000U;
 static const uint64_t probe_ns = 500 * 1000000U;
 /* How long an answer may take over iWARP; elsewhere the device gives up. */
 static const uint64_t patience_ns = 5 * 1000000000ULL;
-/* For the next of what was posted to arrive, before the queue pairs are
- * destroyed, and for all of it. */
+/* How long to wait for the next posted request to arrive, and for all of them,
+ * before the queue pairs are destroyed. */
 static const uint64_t last_words_ns = 200 * 1000000U;
 static const uint64_t all_words_ns = 1000 * 1000000U;
 
@@ -48,7 +49,7 @@ enum gw_err gw__verbs_lose(struct gw__verbs *verbs, unsigned peer,
         link->state = GW__VERBS_LOST;
         verbs->news = true;
         if (link->id && link->id->qp)
-            rdma_disconnect(link->id); /* what is posted comes back */
+            rdma_disconnect(link->id); /* returns the posted requests */
     }
     if (!verbs->error.code)
         gw_fail(&verbs->error, GW_ELOST, "rank %u lost: %s", peer, fact);
@@ -141,7 +142,7 @@ void gw__verbs_hear_ends(struct gw__verbs *verbs)
         verbs->links[rank].ended_ns = gw_now_ns();
 }
 
-/* Only of a link that has been silent since the last look. */
+/* Probes a link that has been silent since the last look. */
 static void ask_for_life(struct gw__verbs *verbs, unsigned peer,
                          uint64_t now_ns)
 {
@@ -177,7 +178,7 @@ enum gw_err gw__verbs_check(struct gw__wire *wire, struct gw_error *why)
     struct gw__verbs *verbs = gw__verbs_of(wire);
     gw__verbs_hear_events(verbs);
     gw__verbs_hear_ends(verbs);
-    gw__verbs_progress(verbs); /* after the events: what came before them */
+    gw__verbs_progress(verbs); /* after the events: completions before them */
     gw__verbs_drop_freed(verbs);
     uint64_t now_ns = gw_now_ns();
     for (unsigned r = 0; r < wire->size; r++)
@@ -190,7 +191,7 @@ enum gw_err gw__verbs_check(struct gw__wire *wire, struct gw_error *why)
 
 /* ---- the end ---- */
 
-/* What was posted to a peer and has not arrived. */
+/* The requests that were posted to peers and have not arrived. */
 static uint64_t count_leaving(const struct gw__verbs *verbs)
 {
     uint64_t count = 0;
@@ -203,8 +204,8 @@ static uint64_t count_leaving(const struct gw__verbs *verbs)
     return count;
 }
 
-/* Until all that was posted has arrived, nothing more does, or the time is up.
- * It takes no reader, only the peers' devices. */
+/* Until all posted requests have arrived, no more do, or the time is up. Only
+ * the peers' devices are needed, not their processes. */
 static void await_arrival(struct gw__verbs *verbs)
 {
     uint64_t begin = gw_now_ns(), arrived = begin, least = UINT64_MAX;
@@ -223,7 +224,7 @@ static void await_arrival(struct gw__verbs *verbs)
     }
 }
 
-/* Nothing reads the buffers of a queue pair that is destroyed. */
+/* A destroyed queue pair reads no buffers. */
 static void destroy_queue(struct gw__verbs_link *link)
 {
     if (!link->id || !link->id->qp)
@@ -233,9 +234,9 @@ static void destroy_queue(struct gw__verbs_link *link)
     link->completed = link->sent;
 }
 
-/* Whoever hears of an abort passes it on before it closes, so that nobody takes
- * the closing for the cause. When this returns nobody reads the buffers that
- * were lent: the user of the failed call may free them. */
+/* A rank that learns of an abort passes it on before it closes, so that no peer
+ * takes the closing for the cause. When this returns, lent buffers are no
+ * longer read: the user of the failed call may free them. */
 void gw__verbs_end_all(struct gw__verbs *verbs)
 {
     struct gw__note note = {.kind = GW__ABORT,

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slices: into the peer's landing zone, and out of ours.
+ * Slices: into the peer's landing zone, and out of our own.
  *
- * A slice lies in one piece; where it does not fit before the ring's end, it
- * begins at the ring's begin, and what is left over there counts as taken with
- * it. Four of the largest slices fit into a zone, and the receiver tells of
- * what it released when that is a quarter of the zone or of the window. So
- * there is always room for the next slice when everything that has been told is
- * free: a quarter that is not told yet, a quarter left over at the end, and the
- * slice.
+ * A slice is contiguous. If it does not fit before the end of the ring, it
+ * starts at the beginning, and the room left over at the end counts as part of
+ * it. Four of the largest slices fit into a zone, and the receiver sends a
+ * CREDIT when it has released a quarter of the zone or of the window. So there
+ * is always room for the next slice once everything reported is free: a quarter
+ * not yet reported, a quarter left over at the end, and the slice.
  *
- * Room counts as free when the receiver has released it, and when our own
- * queue pair has said that it reads it no more: the first may come before.
+ * Room is free when the receiver has released it and our own queue pair no
+ * longer reads it: the release may come first.
  *
  * A small slice is done at once, since it was copied. A larger one is done when
- * it lies in the peer's zone, whether it was copied or not: what is done
- * survives us.
+ * it is in the peer's zone, whether it was copied or not: a slice that is done
+ * survives the death of this rank.
  */
 #include "verbs.h"
 
@@ -24,7 +23,7 @@
 
 enum { W = GW__VERBS_WINDOW_SLICES };
 
-/* GW_OK, or why nothing can be sent. */
+/* GW_OK, or the reason why nothing can be sent. */
 static enum gw_err gone(const struct gw__verbs *verbs,
                         const struct gw__verbs_link *link)
 {
@@ -40,7 +39,7 @@ static uint64_t end_before(const struct gw__verbs_link *link, uint64_t slice)
     return slice ? link->end_of[(slice - 1) % W] : 0;
 }
 
-/* Where the next slice begins, were the ring endless; false: it is full. */
+/* The offset of the next slice in an endless ring. False: the ring is full. */
 static bool find_room(const struct gw__verbs *verbs,
                       const struct gw__verbs_link *link, size_t need,
                       uint64_t *begin)
@@ -59,7 +58,8 @@ static bool find_room(const struct gw__verbs *verbs,
     return at + need - tail <= zone;
 }
 
-/* The queue pair takes no more. The peer may have told why. */
+/* The queue pair accepts no more requests. The peer may have sent the reason.
+ */
 static enum gw_err refused(struct gw__verbs *verbs, unsigned peer, int fault)
 {
     gw__verbs_progress(verbs);
@@ -128,7 +128,7 @@ uint64_t gw__verbs_sends_done(struct gw__wire *wire, unsigned peer)
 
 /* ---- receiving ---- */
 
-/* What is read of the header is a copy: the zone is the peer's to write. */
+/* Uses a copy of the header, since the peer may write the zone at any time. */
 static enum gw_err show(struct gw__verbs *verbs, unsigned peer)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
@@ -147,7 +147,7 @@ static enum gw_err show(struct gw__verbs *verbs, unsigned peer)
     return GW_OK;
 }
 
-/* Nothing is there. Will there be? */
+/* There is no slice: will there be one? */
 static enum gw_err nothing(struct gw__verbs *verbs, unsigned peer)
 {
     struct gw__verbs_link *link = &verbs->links[peer];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which device, port and GID. The connection manager finds all three by an IP
- * address: an RDMA port is where the network interface with this address is,
- * and of its GIDs it takes the one that stands for the address (RoCE v2 where
- * the system prefers that). So a wire binds to an address; the user may name
- * it, or the network interface, or the RDMA device; without a word it is the
- * first one that leads to an active port.
+ * Selects device, port and GID. The connection manager finds all three by an IP
+ * address: the RDMA port is that of the network interface with this address,
+ * and among its GIDs the one that stands for the address is used (RoCE v2 where
+ * the system prefers that). So a wire binds to an address. The user may name
+ * the address, the network interface or the RDMA device; the default is the
+ * first address that leads to an active port.
  */
 #include "verbs.h"
 
@@ -34,7 +34,7 @@ static bool is_loopback(const struct sockaddr *address)
     return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 }
 
-/* Those of one link alone name no peer without the link. */
+/* Link-local addresses do not identify a peer without the link. */
 static bool is_usable(const struct sockaddr *address)
 {
     if (!address)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the connection manager says. The higher rank of a pair connects:
+ * Events of the connection manager. The higher rank of a pair connects:
  *
  *   higher                             lower
  *   resolve address, then route        listen
@@ -9,14 +9,15 @@
  *                      -- HELLO ---->  joined
  *   joined             <---- HELLO --
  *
- * Each greeting carries the token that was in the receiver's address, so it can
- * only come from a member, and where the receiver of it may write. The HELLO is
- * the first message on the queue pair: iWARP wants it from the one who
- * connected, and the other end knows by it that all is ready.
+ * Each greeting carries the token from the receiver's address, so only a member
+ * can have sent it, and the zone that its receiver may write. The HELLO is the
+ * first message on the queue pair. iWARP requires the connecting side to send
+ * first, and the HELLO shows the other end that all is ready.
  *
- * Linux' software iWARP (siw) answers a connection before it listens to what
- * follows on it, and looks at what came in between only when more comes. So who
- * has said HELLO and hears none nudges: it writes nothing, again and again.
+ * Linux' software iWARP (siw) accepts a connection before it listens for data
+ * on it, and notices data that came in between only when more data come. So a
+ * rank that has sent HELLO and received none nudges its peer by empty writes,
+ * again and again.
  */
 #include "verbs.h"
 
@@ -50,10 +51,10 @@ static struct rdma_conn_param param_of(const struct gw__verbs_greeting *said)
                                     .rnr_retry_count = 6};
 }
 
-/* Seven tries (an eighth would mean no end to rdma_rxe), each of 4.096 us *
- * 2^16 = 268 ms or, where the device adds its own delay, some more: what is not
- * acknowledged for a few seconds is lost. Older kernels choose for themselves.
- */
+/* Seven tries (an eighth would mean no limit to rdma_rxe), each of 4.096 us *
+ * 2^16 = 268 ms, or more where the device adds a delay of its own: a peer that
+ * does not acknowledge for a few seconds is lost. Older kernels choose the time
+ * themselves. */
 static void set_patience(struct rdma_cm_id *id)
 {
     uint8_t exponent = 16;
@@ -70,7 +71,7 @@ static void fail(struct gw__verbs *verbs, unsigned peer, const char *what,
                 number ? strerror(number) : "");
 }
 
-/* False: a stranger said it. */
+/* False: it is a stranger's. */
 static bool read_greeting(const struct gw__verbs *verbs,
                           const struct rdma_cm_event *event,
                           struct gw__verbs_greeting *said)
@@ -120,7 +121,7 @@ static void greet(struct gw__verbs *verbs, unsigned peer,
     struct gw__verbs_greeting said;
     struct gw__note hello = {.kind = GW__HELLO};
     if (peer > verbs->wire.rank)
-        return; /* it will say HELLO */
+        return; /* it will send HELLO */
     if (!read_greeting(verbs, event, &said) || said.from != peer)
         gw_fail(&verbs->refusal, GW_EMISMATCH,
                 "a stranger answered in the place of rank %u", peer);
@@ -144,7 +145,7 @@ void gw__verbs_nudge(struct gw__verbs *verbs)
 
 /* ---- the lower rank ---- */
 
-/* Strangers are turned away; who comes later may be the peer. */
+/* Rejects strangers; the peer may still connect. */
 static void consider(struct gw__verbs *verbs, const struct rdma_cm_event *event)
 {
     struct gw__verbs_greeting said;
@@ -187,7 +188,8 @@ void gw__verbs_hear_hello(struct gw__verbs *verbs, unsigned peer)
         link->joined = true;
 }
 
-/* What came before it lies in the completion queue, and is taken first. */
+/* Slices that came before the end are in the completion queue: take them first.
+ */
 static void end(struct gw__verbs *verbs, unsigned peer)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
@@ -249,8 +251,9 @@ static void act(struct gw__verbs *verbs, const struct rdma_cm_event *event)
     }
 }
 
-/* An id may not be destroyed while an event of it is unanswered, so the event
- * is copied and answered first, with what it says of the connection. */
+/* An id must not be destroyed while an event of it is not acknowledged. So the
+ * event is copied, with the private data of the connection, and acknowledged
+ * first. */
 void gw__verbs_hear_events(struct gw__verbs *verbs)
 {
     enum { MOST = 1024 };

@@ -3,15 +3,16 @@
  * Memory that the device may read and write.
  *
  * Zones, stages and notes of all links are one block, registered when the wire
- * is opened: each zone by itself, so that a peer's key opens nothing else.
+ * is opened; each zone is registered separately, so that a peer's key gives
+ * access to nothing else.
  *
- * What the user sends from memory of gw_alloc is registered once and then read
- * where it lies: a registration costs more than the copy of a slice, and pins
- * the pages, so it is kept. It names pages, not addresses. Memory that was
- * freed and given out anew at the same address would be read from the old
- * pages; so an entry holds only for the region that it was made for, and as
- * soon as regions were freed all entries of such go, with the pages that they
- * pin. Of other memory nobody tells when it goes, and it is copied.
+ * The user's gw_alloc memory is registered at its first send and then read in
+ * place. A registration costs more than the copy of a slice, and pins the
+ * pages, so it is kept. It refers to pages, not to addresses. Memory that was
+ * freed and allocated again at the same address would be read from the old
+ * pages. So an entry is valid only for the region that it was made for, and
+ * when regions are freed their entries are dropped, with the pages that they
+ * pin. For other memory the time of its release is unknown, so it is copied.
  */
 #include "verbs.h"
 
@@ -39,8 +40,8 @@ static bool is_lent(const struct gw__verbs *verbs)
     return false;
 }
 
-/* Of a region that is gone nothing is lent any more: who frees memory has seen
- * that it was given back. */
+/* A freed region is no longer lent: its owner has waited for its return before
+ * freeing it. */
 void gw__verbs_drop_freed(struct gw__verbs *verbs)
 {
     uint64_t generation = gw__region_generation();
@@ -56,7 +57,7 @@ void gw__verbs_drop_freed(struct gw__verbs *verbs)
     }
 }
 
-/* Makes room by forgetting what was used longest ago, unless it may be in
+/* Makes room by dropping the least recently used entry, unless it may be in
  * use. */
 static bool make_room(struct gw__verbs *verbs)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verbs wire where libibverbs and librdmacm were not found: the Makefile
- * compiles either this file or the others that begin with verbs_.
+ * The verbs wire without libibverbs and librdmacm: the Makefile compiles either
+ * this file or the others that begin with verbs_.
  */
 #include "wire/wire.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Opening a verbs wire: the device, a protection domain and a completion queue
- * on it, the memory, and the address that tells the peers where to connect. All
- * of it belongs to this wire alone, so it goes with it.
+ * on it, the memory, and the address where peers connect. All of it belongs to
+ * this wire alone and is freed with it.
  */
 #include "verbs.h"
 
@@ -35,8 +35,8 @@ bool gw__verbs_is_built(void)
     return true;
 }
 
-/* librdmacm keeps what it has opened, and a child cannot use what its parent
- * has opened. */
+/* librdmacm keeps its open devices, and a child cannot use those of its parent.
+ */
 static _Atomic bool used, inherited;
 
 static void begin_as_child(void)
@@ -44,8 +44,8 @@ static void begin_as_child(void)
     inherited = used;
 }
 
-/* Older kernels copy pages on a fork that the device goes on writing into;
- * there libibverbs keeps them from the child. */
+/* Older kernels copy pages on a fork that the device still writes into; there
+ * libibverbs hides them from the child. */
 static void expect_forks(void)
 {
     (void)ibv_fork_init();
@@ -64,7 +64,7 @@ static bool never_blocks(int fd)
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/* Room for everything that can be under way to and from all peers. */
+/* Room for all completions of requests in flight to and from all peers. */
 static enum gw_err make_queue(struct gw__verbs *verbs, struct gw_error *why)
 {
     enum { A_PEER = 3 * GW__VERBS_WINDOW_SLICES + GW__VERBS_NOTES + 32 };
@@ -175,7 +175,7 @@ enum gw_err gw__verbs_open(const struct gw_comm_config *config,
     return GW_OK;
 }
 
-/* In the order in which one rests on the other. */
+/* Frees each object before those that it depends on. */
 void gw__verbs_free(struct gw__verbs *verbs)
 {
     for (unsigned r = 0; verbs->links && r < verbs->wire.size; r++) {

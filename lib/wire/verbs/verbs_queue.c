@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The queue pairs: what is posted on them, and what their one completion queue
- * tells. Each work request carries in its id what it was and for which peer, so
- * that a failed one tells too. Requests of one queue pair complete in order.
+ * The queue pairs: their requests, and the completions in the one completion
+ * queue. The id of each work request holds its kind and its peer, so a failed
+ * one can be identified too. Requests of one queue pair complete in order.
  *
- * The queue holds everything that can be under way at once, and so it cannot
- * overflow.
+ * The completion queue has room for everything that can be in flight at once,
+ * so it cannot overflow.
  */
 #include "verbs.h"
 
@@ -21,7 +21,7 @@ enum {
     SENDS = 2 * W + GW__VERBS_NOTES + 4,
     MARK_BYTES = sizeof(uint32_t),
     A_POLL = 32,
-    POLLS = 64, /* at most, before others have their turn */
+    POLLS = 64, /* at most, before other work gets its turn */
 };
 
 static uint64_t id_of(enum kind kind, unsigned peer, unsigned number)
@@ -64,7 +64,7 @@ enum gw_err gw__verbs_make_queue(struct gw__verbs *verbs, unsigned peer,
     if (link->id->verbs != verbs->device)
         return gw_fail(why, GW_EUNREACH, "rank %u is not to be reached from %s",
                        peer, ibv_get_device_name(verbs->device->device));
-    errno = EIO; /* some libraries fail without a reason */
+    errno = EIO; /* some libraries fail without setting errno */
     if (rdma_create_qp(link->id, verbs->domain, &wanted) != 0)
         return gw_fail_errno(why, "a queue pair for rank %u", peer);
     for (unsigned place = 0; place < GW__VERBS_RECEIVES; place++)
@@ -81,11 +81,11 @@ static int post(struct gw__verbs_link *link, struct ibv_send_wr *requests)
     return ibv_post_send(link->id->qp, requests, &bad);
 }
 
-/* Over iWARP both requests tell of their completion: siw takes what is not to
- * be told of for a licence to read the memory later, for as long as TCP may
- * have to send it again. And the word travels within its request: siw copies a
- * few bytes from the user's memory, but at times by a thread that has none, and
- * then drops the connection. */
+/* Over iWARP both requests report their completion. siw takes an unsignaled
+ * request as permission to read the memory later, for as long as TCP may have
+ * to send it again. And the offset is sent inline: siw copies a few bytes from
+ * the user's memory, but sometimes in a thread without a user address space,
+ * and then drops the connection. */
 int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
                          uint64_t offset, const void *lent, uint32_t bytes,
                          uint32_t key)
@@ -136,8 +136,9 @@ int gw__verbs_post_note(struct gw__verbs *verbs, unsigned peer, unsigned place,
     return post(link, &request);
 }
 
-/* Reads or writes nothing of the peer's zone. To siw that is a piece of no
- * bytes; elsewhere, where that may mean a very large one, no piece. */
+/* Reads or writes zero bytes of the peer's zone. siw needs one element of
+ * length 0 for it; elsewhere that could mean a very large one, so there is no
+ * element. */
 static int post_nothing(struct gw__verbs *verbs, unsigned peer, enum kind kind,
                         enum ibv_wr_opcode opcode)
 {
@@ -167,8 +168,8 @@ int gw__verbs_post_nudge(struct gw__verbs *verbs, unsigned peer)
 
 /* ---- completions ---- */
 
-/* Either the immediate value of a write, or a message: iWARP's word for it, or
- * a note. */
+/* A receive completes with the immediate value of a write or with a message:
+ * iWARP's offset message, or a note. */
 static void take_arrival(struct gw__verbs *verbs, unsigned peer,
                          const struct ibv_wc *done)
 {
@@ -203,7 +204,8 @@ static void note_is_free(struct gw__verbs *verbs, unsigned peer, unsigned place)
         gw__verbs_give_credit(verbs, peer);
 }
 
-/* What the queue pair gave up when it failed is no longer read either. */
+/* Requests that the queue pair has flushed on an error are not read any more
+ * either. */
 static void take(struct gw__verbs *verbs, const struct ibv_wc *done)
 {
     enum kind kind = (enum kind)(done->wr_id >> 56);
@@ -218,12 +220,12 @@ static void take(struct gw__verbs *verbs, const struct ibv_wc *done)
                            : ibv_wc_status_str(done->status));
     switch (kind) {
     case SLICE:
-        if (link->completed < link->sent) /* of a queue that is destroyed */
+        if (link->completed < link->sent) /* not so for a destroyed queue */
             link->completed++;
         link->news_out = true;
         break;
     case WRITTEN:
-        break; /* the word behind it tells */
+        break; /* the message after it counts */
     case NOTE:
         note_is_free(verbs, peer, (unsigned)done->wr_id);
         break;
@@ -234,7 +236,7 @@ static void take(struct gw__verbs *verbs, const struct ibv_wc *done)
         link->nudging = false;
         break;
     case RECEIVE:
-        if (!failed && link->id->qp) /* it may be destroyed by now */
+        if (!failed && link->id->qp) /* it may be destroyed already */
             take_arrival(verbs, peer, done);
         break;
     }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * A trap of Linux' software iWARP (siw), laid over.
+ * A workaround for Linux' software iWARP (siw).
  *
  * The kernel and its library in rdma-core share the queues of a process, which
- * lie one behind the other in a space of offsets: where there is room first. An
- * offset of 0x90000 means "none" to the library, from the days when these were
- * numbers that could not grow so high, yet the kernel gives it out like any
- * other. The queue that comes to begin there cannot be made: of four ranks in
- * one process it was the tenth queue pair.
+ * are one after the other in a space of offsets, each in the first gap that
+ * fits. To the library the offset 0x90000 means "none", from a time when
+ * offsets could not grow so high, yet the kernel assigns it like any other. A
+ * queue that would begin there cannot be made: of four ranks in one process it
+ * was the tenth queue pair.
  *
- * So before others are made, a queue that nobody uses is laid across that
- * offset. It stays as long as the process, for it has to outlive each wire: the
- * device is shared by all.
+ * So before any other queue is made, an unused one is placed across that
+ * offset. It is never freed, for it must outlive each wire: the device is
+ * shared by all.
  */
 #include "verbs.h"
 
@@ -36,6 +36,6 @@ void gw__verbs_lay_over(struct ibv_context *device,
     pthread_mutex_lock(&lock);
     if (done != device || !across)
         across = ibv_create_cq(device, PLACES, NULL, NULL, 0);
-    done = device; /* without it most still works */
+    done = device; /* without it most queues can still be made */
     pthread_mutex_unlock(&lock);
 }

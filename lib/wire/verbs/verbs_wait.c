@@ -2,18 +2,17 @@
  *
  * Sleeping until something changes.
  *
- * Each change is told once: a link that has had news since the user last asked
- * it ends a wait, and only one. Before the sleep the queue is looked at again
- * and again for a while, since being woken takes longer than a small message;
- * the while is as long as it pays: it doubles when something came within it and
- * halves when nothing did, from 1 to 50 us. Then the bell is armed, the queue
- * looked at once more, and one epoll set hears the completion channel, the
- * connection manager and the ends of processes.
+ * Each change is reported once: a link with an event since the user last looked
+ * at it ends one wait, and only one. Before the sleep the queue is polled for a
+ * while, since waking up takes longer than a small message. The time is doubled
+ * when something came within it and halved when nothing did, from 1 to 50 us.
+ * Then the bell is armed, the queue polled once more, and one epoll set waits
+ * for the completion channel, the connection manager and the ends of processes.
  */
 #include "verbs.h"
 #include "wire/epoll_wait.h"
 
-/* While something is to be seen by the passing of time alone. */
+/* While a change can be noticed only by the passing of time. */
 static const uint64_t unsettled_ns = 5 * 1000000U;
 
 static bool take_news(struct gw__verbs *verbs)
@@ -28,7 +27,7 @@ static bool take_news(struct gw__verbs *verbs)
     return any;
 }
 
-/* A process ended whose connection is still open. */
+/* Is there a process that has ended while its connection is still open? */
 static bool is_unsettled(const struct gw__verbs *verbs)
 {
     bool any = false;
