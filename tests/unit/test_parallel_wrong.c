@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a trainer refuses, and what happens when a rank fails in the midst of a
- * step: every rank gets an error that says where, and none waits for ever.
+ * Errors of a trainer: the configurations that it refuses, and a rank that
+ * fails in the middle of a step. Every rank gets an error with its location,
+ * and none waits forever.
  */
 #include "learn/network/product.h"
 #include "nets.h"
@@ -24,7 +25,7 @@ Suite *suite_parallel_wrong(void);
 
 enum { BATCH = 24, SEED = 3 };
 
-/* What the ranks of a test share. */
+/* The state shared by the ranks of a test. */
 struct scene {
     struct gw_dataset *data;
     struct gw_network *network;
@@ -33,8 +34,8 @@ struct scene {
     uint32_t rows[BATCH];
     double rate;
     unsigned bad_rank;
-    _Atomic unsigned failed; /* ranks that got an error */
-    struct gw_error said[4]; /* by each rank */
+    _Atomic unsigned failed; /* ranks with an error */
+    struct gw_error said[4]; /* by rank */
 };
 
 static void scene_init(struct scene *scene, struct gw_mesh mesh,
@@ -86,7 +87,7 @@ static struct gw_parallel *trainer_of(struct gw_comm *comm,
     return parallel;
 }
 
-/* All ranks of the mesh do what `body` says. */
+/* Runs `body` on all ranks of the mesh. */
 static void play(struct gw_mesh mesh, const char *schedule, unsigned micros,
                  rank_body body)
 {
@@ -96,7 +97,7 @@ static void play(struct gw_mesh mesh, const char *schedule, unsigned micros,
     scene_fini(&scene);
 }
 
-/* ---- what does not fit ---- */
+/* ---- refused configurations ---- */
 
 static void expect_refusal(struct gw_comm *comm,
                            const struct gw_parallel_config *config,
@@ -176,7 +177,7 @@ static void foreign_data(struct gw_comm *comm, void *context)
              GW_OK,
          why.text);
     gw_parallel_destroy(&parallel);
-    gw_parallel_destroy(&parallel); /* nothing */
+    gw_parallel_destroy(&parallel); /* no trainer */
 }
 
 START_TEST(data_that_does_not_fit)
@@ -205,8 +206,8 @@ static void explode(struct gw_comm *comm, void *context)
     gw_parallel_destroy(&parallel);
 }
 
-/* With every matrix product, since each has infinities and NaNs elsewhere; all
- * ranks stop in the same step and say the same. */
+/* With every kernel of matrix products, since each has its infinities and NaNs
+ * in other places. All ranks stop in the same step with the same error. */
 START_TEST(a_rate_too_high)
 {
     static const struct gw_mesh meshes[] = {
@@ -229,9 +230,9 @@ START_TEST(a_rate_too_high)
 }
 END_TEST
 
-/* ---- a rank that goes ---- */
+/* ---- a rank that leaves ---- */
 
-/* The bad one leaves after two steps; the others are in the third. */
+/* The bad rank leaves after two steps; the others are in the third. */
 static void leave(struct gw_comm *comm, void *context)
 {
     struct scene *scene = context;
@@ -329,7 +330,7 @@ START_TEST(states_of_other_trainers)
 }
 END_TEST
 
-/* Each stage tries the other's. */
+/* Each stage tries to load the state of the other. */
 static void swap(struct gw_comm *comm, void *context)
 {
     struct gw_parallel_config config = config_of(context, comm);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The checker of results is checked: it accepts what each collective promises,
- * computed here straight from the definition; it counts every element that is
- * damaged; and its sums are the same in any order, in every type.
+ * Tests the checker of results: it accepts the result of each collective,
+ * computed here from the definition; it counts every damaged element; and its
+ * sums are the same in any order, in every type.
  */
 #include "collrun/run/pattern.h"
 #include "collrun/run/pattern_element.h"
@@ -94,7 +94,8 @@ static size_t block_bytes(const struct world *w)
     return w->p.count * gw_dtype_size(w->p.type);
 }
 
-/* A copy of block `b` of what `rank` puts in; of the whole when it is one. */
+/* A copy of block `b` of the input of `rank`; of the whole input if it is one
+ * block. */
 static unsigned char *input(const struct world *w, unsigned rank, unsigned b)
 {
     size_t bytes = block_bytes(w);
@@ -109,7 +110,7 @@ static unsigned char *input(const struct world *w, unsigned rank, unsigned b)
     return copy;
 }
 
-/* The fold of block `b` of all ranks, the library's kernel doing the sums. */
+/* The reduction of block `b` over all ranks, by the library's kernel. */
 static unsigned char *folded(const struct world *w, unsigned b)
 {
     const void *sources[RANKS_MAX];
@@ -137,7 +138,7 @@ static unsigned char *folded(const struct world *w, unsigned b)
     return result;
 }
 
-/* What `rank` must hold in block `b` of its result: a fresh copy, or NULL. */
+/* A new copy of the result that `rank` must have in block `b`, or NULL. */
 static unsigned char *promised(const struct world *w, unsigned rank, unsigned b)
 {
     bool root = rank == w->p.root;
@@ -163,7 +164,7 @@ static unsigned char *promised(const struct world *w, unsigned rank, unsigned b)
     }
 }
 
-/* In place, the block that a rank keeps of a whole stays where it was. */
+/* In place, a rank's own block of a whole stays at its position. */
 static size_t result_at(const struct world *w, unsigned rank)
 {
     bool own =
@@ -233,7 +234,7 @@ START_TEST(every_collective_right)
 }
 END_TEST
 
-/* What is not done at all is seen on every rank that should get something. */
+/* An omitted call is detected on every rank with a result. */
 START_TEST(nothing_done_is_wrong)
 {
     for (unsigned c = 0; c < GW_BARRIER; c++) {
@@ -287,8 +288,8 @@ START_TEST(writing_past_the_end_counts)
     struct world w;
     world_open(&w, a_pattern(GW_REDUCE));
     perform(&w);
-    w.out[1][400] ^= 1; /* the root's, behind 100 floats */
-    w.out[0][0] ^= 1;   /* not the root's to write at all */
+    w.out[1][400] ^= 1; /* after the root's 100 floats */
+    w.out[0][0] ^= 1;   /* only the root has a result */
     ck_assert_uint_eq(wrong(&w, 0, NULL), 1);
     ck_assert_uint_eq(wrong(&w, 1, NULL), 1);
     ck_assert_uint_eq(wrong(&w, 2, NULL), 0);
@@ -297,7 +298,7 @@ START_TEST(writing_past_the_end_counts)
 END_TEST
 
 /* A chunk in the wrong place must not look right: no power of two, nor any
- * other likely chunk, is a multiple of the period. */
+ * other likely chunk size, is a multiple of the period. */
 START_TEST(a_shifted_chunk_is_seen)
 {
     struct pattern p = a_pattern(GW_BROADCAST);
@@ -378,7 +379,7 @@ START_TEST(sums_are_exact_in_any_order)
 }
 END_TEST
 
-/* Each reduction gives more than one value, or it would check nothing. */
+/* Each reduction must give more than one value, or the check would be empty. */
 START_TEST(results_vary)
 {
     static struct values v;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whose process is at the other end of a connection over loopback, and that a
- * foreign one is cut off, nobody else.
+ * The user at the other end of a loopback connection. Connections of other
+ * users are closed, and no others.
  */
 #include "skip.h"
 
@@ -20,7 +20,7 @@ Suite *suite_peer_user(void);
 
 enum { NOBODY = 65534 };
 
-/* Both ends of a connection, and who listens. */
+/* Both ends of a connection, and its listener. */
 struct connection {
     int listener, theirs, ours;
     unsigned port; /* of ours */
@@ -38,7 +38,7 @@ static void close_peers(void)
     gw__peers_close(&peers);
 }
 
-/* False: there is no such family here. */
+/* False: this host does not support the family. */
 static bool listen_at(struct connection *c, int family,
                       struct sockaddr_storage *at, socklen_t *size)
 {
@@ -59,7 +59,7 @@ static bool listen_at(struct connection *c, int family,
     return true;
 }
 
-/* The other end is `user`'s; 0 is who runs this. */
+/* Connects as `user`; 0 is the current one. */
 static bool connect_as(struct connection *c, int family, uid_t user)
 {
     struct sockaddr_storage at;
@@ -105,7 +105,7 @@ START_TEST(ones_own_user_is_let_in)
         SKIP("peer_user", "this host has no IPv6");
     ck_assert_int_eq(gw__peers_receive(&peers, c.ours, c.port, &user),
                      GW__PEER_ONE_OF_US);
-    ck_assert_uint_eq(user, geteuid()); /* so it was found */
+    ck_assert_uint_eq(user, geteuid()); /* found in the table */
     ck_assert(is_open(&c));
     disconnect(&c);
 }
@@ -128,8 +128,8 @@ START_TEST(another_user_is_cut_off)
 }
 END_TEST
 
-/* Its number was another's meanwhile: a connection from here to a service of
- * another user, or a file. */
+/* The descriptor number was reused: for a connection from here to a service of
+ * another user, or for a file. */
 START_TEST(only_who_came_to_the_port_is_looked_at)
 {
     struct connection c;
@@ -156,7 +156,7 @@ START_TEST(only_who_came_to_the_port_is_looked_at)
 }
 END_TEST
 
-/* What it has said is still there. */
+/* Data sent before the disconnect can still be read. */
 START_TEST(who_has_gone_is_cut_off)
 {
     struct connection c;
@@ -173,7 +173,7 @@ START_TEST(who_has_gone_is_cut_off)
 }
 END_TEST
 
-/* 192.0.2.1 is nobody's (RFC 5737). */
+/* 192.0.2.1 belongs to no host (RFC 5737). */
 START_TEST(who_is_not_in_the_table_is_not_found)
 {
     struct inet_diag_sockid ends = {
@@ -186,13 +186,13 @@ START_TEST(who_is_not_in_the_table_is_not_found)
     uid_t user;
     ck_assert(!gw__peers_find(&peers, AF_INET, &ends, &user));
     ck_assert(connect_as(&c, AF_INET, 0));
-    ends.idiag_sport = htons((uint16_t)c.port); /* who listens is no end */
+    ends.idiag_sport = htons((uint16_t)c.port); /* the listener is not an end */
     ck_assert(!gw__peers_find(&peers, AF_INET, &ends, &user));
     disconnect(&c);
 }
 END_TEST
 
-/* A kernel without the table. */
+/* As on a kernel without the table. */
 START_TEST(where_nobody_can_know_all_are_let_in)
 {
     struct gw__peers none = {-1, -1};

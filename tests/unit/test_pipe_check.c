@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every way in which a schedule can be wrong is found, and the sentence names
- * stage and pass; a circle of waits is told all the way round.
+ * Every fault that a schedule can have is found, and the error text names stage
+ * and pass. A cycle of waits is listed completely.
  */
 #include "schedules.h"
 
@@ -87,7 +87,7 @@ START_TEST(every_fault_has_its_sentence)
 }
 END_TEST
 
-/* A simulation of what has not been checked says the same. */
+/* Simulating an unchecked schedule gives the same error. */
 START_TEST(a_simulation_that_stands_still)
 {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -128,7 +128,7 @@ START_TEST(the_examples)
 }
 END_TEST
 
-/* The peak is what memory= must allow, no more and no less. */
+/* The peak is exactly the value that memory= must allow. */
 START_TEST(memory_is_the_peak)
 {
     for (const struct gw_schedule_kind *const *kind = gw_schedule_kinds();
@@ -147,7 +147,7 @@ START_TEST(memory_is_the_peak)
 }
 END_TEST
 
-/* Numbers that the parser would not let through. */
+/* Numbers that the parser would refuse. */
 START_TEST(numbers_out_of_range)
 {
     struct gw_schedule *schedule =
@@ -169,8 +169,8 @@ START_TEST(numbers_out_of_range)
 }
 END_TEST
 
-/* Interleaved with every stage's pieces the wrong way round: a circle through
- * more stages than a sentence can hold. */
+/* Interleaved, with the pieces of every stage in reverse order: a cycle through
+ * more stages than the error text can hold. */
 START_TEST(a_long_circle)
 {
     struct gw_schedule *schedule;

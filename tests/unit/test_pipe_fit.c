@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The size of micro-batches: constants come back out of two times, and the best
- * size is where the formula says, and where no other is better.
+ * The size of micro-batches: two times determine the constants, and the best
+ * size is that of the formula, and no other size is better.
  */
 #include <gradwire/pipe.h>
 
@@ -18,7 +18,7 @@ static void expect_near(double value, double wanted)
                   "%.12g is not %.12g", value, wanted);
 }
 
-/* What was put in comes out, from any two sizes. */
+/* Any two sizes give back the original constants. */
 START_TEST(constants_come_back)
 {
     static const double costs[][2] = {
@@ -45,8 +45,8 @@ START_TEST(constants_come_back)
 }
 END_TEST
 
-/* B = 1024 samples, p = 8, 8 ms a micro-batch and 1 ms a sample: 34.2 samples,
- * 1.559 s; the best power of two is 32 with 1.560 s. */
+/* B = 1024 samples, p = 8, 8 ms per micro-batch and 1 ms per sample: 34.2
+ * samples, 1.559 s; the best power of two is 32 with 1.560 s. */
 START_TEST(the_documented_example)
 {
     const unsigned sizes[2] = {16, 128};
@@ -80,7 +80,7 @@ START_TEST(no_size_is_better)
 }
 END_TEST
 
-/* Where the formula leaves what there is: one sample, or the whole batch. */
+/* The formula's value is out of range: one sample, or the whole batch. */
 START_TEST(the_best_size_is_one_that_there_is)
 {
     const unsigned sizes[2] = {1, 64};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The formulas of the built-in schedules against their simulation: total time,
- * the bubble by both conventions and the peak of every stage are equal, not
- * close, for every number of stages from 2 to 8 and of micro-batches from 1 to
- * 64. Times are whole numbers of microseconds, so that sums are exact.
+ * the bubble by both conventions and the peak of every stage are exactly equal,
+ * for every number of stages from 2 to 8 and of micro-batches from 1 to 64.
+ * Times are whole numbers of microseconds, so that sums are exact.
  */
 #include "schedules.h"
 
@@ -11,8 +11,8 @@
 
 Suite *suite_pipe_formulas(void);
 
-/* F, I, W: equal, backwards twice as long, and what one would not expect: long
- * weight gradients, none at all, forwards for free. */
+/* F, I, W: all equal, backward passes twice as long, and unusual ones: long
+ * weight gradients, none at all, forward passes of no time. */
 static const double costs_us[][3] = {
     {1, 1, 1}, {10, 12, 9}, {2, 3, 1}, {7, 2, 2}, {1, 1, 5},
     {3, 1, 2}, {5, 5, 0},   {0, 2, 3}, {4, 0, 4}, {1000, 2000, 1},
@@ -24,8 +24,8 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* One shape of one schedule, by the formulas of the issue: written out again
- * here, so that the library's own are held against something. */
+/* One shape of one schedule by the formulas, which are repeated here to check
+ * those of the library. */
 struct wanted {
     double time_us;
     unsigned peak[8];
@@ -155,7 +155,7 @@ START_TEST(one_forward_one_backward)
 }
 END_TEST
 
-/* (p-1)(F+b)/v more than the work, and what a short step waits on top of it.
+/* (p-1)(F+b)/v more than the work, and the additional waits of a short step.
  * The times are those of a piece. */
 static struct wanted of_interleaved(unsigned p, unsigned m, unsigned v,
                                     const double us[3])
@@ -196,7 +196,7 @@ START_TEST(zero_bubble)
 }
 END_TEST
 
-/* Where the paper has formulas they are these. */
+/* The formulas of the paper. */
 START_TEST(the_papers)
 {
     struct gw_pipe_costs costs = {
@@ -216,7 +216,7 @@ START_TEST(the_papers)
 }
 END_TEST
 
-/* One stage has nobody to wait for. */
+/* A single stage has no other to wait for. */
 START_TEST(one_stage_has_no_bubble)
 {
     struct gw_pipe_costs costs = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The runner of a stage. The numbers of each message follow from the step, the
- * virtual stages between which it goes, its micro-batch and its kind, so one
- * that is late, early, lost, doubled or written over is a wrong number. The
- * messages differ in length; some take many slices, and some are empty.
+ * The runner of a stage. The numbers in each message are a function of the
+ * step, the virtual stages between which it goes, its micro-batch and its kind,
+ * so a late, early, lost, duplicated or overwritten message is a wrong number.
+ * Messages differ in length: some take many slices, and some are empty.
  */
 #include "edge.h"
 
@@ -18,7 +18,7 @@ enum { STEPS = 3, STAGES_MAX = 4, CHUNKS_MAX = 3, MICROS = 12, LARGE = 60000 };
 struct trial {
     const struct gw_schedule *schedule;
     const unsigned *ranks; /* of the stages; NULL: in order */
-    bool fails;            /* stage 1 does, in step 1 */
+    bool fails;            /* stage 1 fails in step 1 */
     unsigned stage_of[STAGES_MAX];
 };
 
@@ -26,7 +26,7 @@ struct toy {
     const struct trial *trial;
     struct gw_comm *comm;
     unsigned stage, step, passes;
-    /* What forward and I were given: it stays until B or W. */
+    /* The inputs of F and I: they stay valid until B or W. */
     const float *in[CHUNKS_MAX * MICROS], *grad_out[CHUNKS_MAX * MICROS];
 };
 
@@ -43,7 +43,7 @@ static size_t elements(void *context, unsigned after, unsigned micro)
     return micro == 1 ? LARGE + after : 3 + 7 * after + 13 * micro;
 }
 
-/* The way back need not carry what the way there does. */
+/* Gradients may differ in size from activations. */
 static size_t gradient_elements(void *context, unsigned after, unsigned micro)
 {
     return (after + micro) % 7 == 3 ? 0 : elements(context, after, micro) + 5;
@@ -55,8 +55,8 @@ static size_t count_of(unsigned after, unsigned micro, bool gradient)
                     : elements(NULL, after, micro);
 }
 
-/* Number i of the message that goes after virtual stage `after`, or comes back
- * to it. */
+/* Number i of the message that leaves virtual stage `after`, or returns to
+ * it. */
 static float number(const struct toy *toy, unsigned after, unsigned micro,
                     bool gradient, size_t i)
 {
@@ -179,10 +179,10 @@ static void run_stage(struct gw_comm *comm, void *context)
         check_times(&toy, pipe, passes);
     }
     gw_pipe_destroy(&pipe);
-    MUST(gw_barrier(comm) == GW_OK); /* nothing is left on the links */
+    MUST(gw_barrier(comm) == GW_OK); /* the links are empty */
 }
 
-/* On the message wires the ranks are the stages from behind. */
+/* On the message wires the ranks have the stages in reverse order. */
 static void run_schedule(int wire, const char *name, unsigned stages,
                          unsigned micros, unsigned chunks)
 {
@@ -221,8 +221,8 @@ START_TEST(each_message_comes_where_it_should)
 }
 END_TEST
 
-/* The last stage takes what comes from behind: what it needs first is sent
- * last. */
+/* The last stage takes its micro-batches in reverse: the first one that it
+ * needs is sent last. */
 START_TEST(stages_need_not_take_in_the_order_of_sending)
 {
     struct gw_schedule *schedule;
@@ -240,7 +240,7 @@ END_TEST
 
 /* ---- failing ---- */
 
-/* Each rank is the stage of its number. */
+/* Each rank has the stage of its number. */
 static struct gw_pipe *stage_of_rank(struct toy *toy, const struct trial *trial,
                                      struct gw_comm *comm)
 {
@@ -267,7 +267,7 @@ static void run_failing(struct gw_comm *comm, void *context)
     gw_pipe_destroy(&pipe);
 }
 
-/* On a communicator that all have, before the first of them can fail. */
+/* On a communicator that all ranks have before the first can fail. */
 static void fail_on_twin(struct gw_comm *comm, void *context)
 {
     struct gw_comm *twin = twin_of(comm);
@@ -371,9 +371,10 @@ static void check_events(struct gw_comm *comm, struct gw_sink *sink)
     MUST(count[GW_EV_STAGE] == 1);
     MUST(count[GW_EV_PASS_BEGIN] == passes);
     MUST(count[GW_EV_PASS_END] == passes);
-    MUST(peak == 4); /* gpipe holds them all */
+    MUST(peak == 4); /* gpipe keeps all micro-batches */
     MUST(events[held - 1].bytes == 0);
-    /* Stage 1 cannot begin before stage 0 has ended, nor 0 go on before 1. */
+    /* Stage 1 cannot begin before stage 0 has ended, and stage 0 cannot
+     * continue before stage 1 has. */
     MUST(gw_comm_rank(comm) == 1 || count[GW_EV_WAIT] > 0);
 }
 

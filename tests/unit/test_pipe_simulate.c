@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps in virtual time where no formula of pipe.h applies: stages that differ,
- * messages that take time, schedules by hand. The reference is one that nobody
- * can get wrong: begin and end of every pass are moved later until all rules
- * hold.
+ * Steps in virtual time to which no formula of pipe.h applies: unequal stages,
+ * messages that take time, schedules by hand. The reference is too simple to be
+ * wrong: begin and end of every pass are moved later until all rules hold.
  */
 #include "schedules.h"
 
@@ -33,8 +32,8 @@ static unsigned stage_of(const struct gw_schedule *s, size_t index)
     return stage;
 }
 
-/* When pass `from` may let pass `to` begin: its end, and a message's way. Less
- * than 0: they have nothing to do with each other. */
+/* The time at which pass `from` lets pass `to` begin: its end plus the time of
+ * the message. Less than 0: `to` does not depend on `from`. */
 static double edge_us(const struct gw_schedule *s,
                       const struct gw_pipe_costs *costs, size_t from, size_t to)
 {
@@ -199,8 +198,8 @@ START_TEST(messages_take_time_while_stages_work)
 }
 END_TEST
 
-/* GPipe with stages that differ: the slowest sets the pace of each direction,
- * sum F + (m-1) max F, then the same for b; a message's way counts 2(p-1)
+/* GPipe with unequal stages: the slowest sets the pace of each direction, sum F
+ * + (m-1) max F, then the same for b; the time of a message counts 2(p-1)
  * times. */
 START_TEST(the_slowest_stage_sets_the_pace)
 {
@@ -227,7 +226,7 @@ START_TEST(the_slowest_stage_sets_the_pace)
 }
 END_TEST
 
-/* What was measured is summed up by the same lines. */
+/* The same code sums up a measured timeline. */
 START_TEST(a_measured_timeline)
 {
     struct gw_schedule *schedule = schedule_made("1f1b", 2, 2, 1);
@@ -245,7 +244,7 @@ START_TEST(a_measured_timeline)
     t->times[7] = (struct gw_pass_time){8, 9, 8, GW_NONE};
     t->bytes = 77;
     gw_timeline_settle(t, schedule);
-    gw_timeline_settle(t, schedule); /* twice is as good as once */
+    gw_timeline_settle(t, schedule); /* a second call changes nothing */
     ck_assert_double_eq(t->time_us, 12);
     ck_assert_double_eq(t->ideal_us, 8);
     ck_assert_double_eq(t->bubble_us, 4);
@@ -289,7 +288,7 @@ START_TEST(no_formula_for_stages_that_differ)
 }
 END_TEST
 
-/* A million passes are no matter: the walk is linear in them. */
+/* The execution is linear in the passes, so a million are feasible. */
 START_TEST(many_passes)
 {
     struct gw_schedule *schedule = schedule_made("zb-h1", 64, 5000, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What pipebench computes between its options and its tables: costs of stages,
- * where a schedule comes from, sizes and the verdict of fit, and a simulated
- * step as events.
+ * The computations of pipebench between its options and its tables: costs of
+ * stages, the source of a schedule, sizes and the verdict of fit, and a
+ * simulated step as events.
  */
 #include "pipebench/costs.h"
 #include "pipebench/fit_trials.h"
@@ -66,7 +66,7 @@ START_TEST(formulas_stand_in_the_manual)
 }
 END_TEST
 
-/* By its passes, not by what it is called. */
+/* The price depends on the passes, not on the name. */
 START_TEST(price_is_of_the_passes)
 {
     struct gw_pipe_price price;
@@ -215,7 +215,7 @@ START_TEST(fit_plans_what_to_try)
 }
 END_TEST
 
-/* At the end of what divides the batch there is less to try. */
+/* Near the limits of the batch there are fewer sizes to try. */
 START_TEST(fit_at_the_edge)
 {
     struct size_options options = SIZE_DEFAULTS;
@@ -229,7 +229,8 @@ START_TEST(fit_at_the_edge)
 }
 END_TEST
 
-/* Every size takes as long as predicted, but one takes `factor` as long. */
+/* Every size takes the predicted time, except one that takes `factor` times as
+ * long. */
 static enum gw_err verdict_of(unsigned size, double factor, double spread_us,
                               struct gw_error *why)
 {
@@ -309,7 +310,7 @@ static void take(struct event_tally *tally, const struct gw_event *event)
         tally->held_most = event->bytes;
 }
 
-/* Also where passes take no time at all: none ends before it begins. */
+/* Also with passes of no time: none ends before it begins. */
 START_TEST(a_step_as_events)
 {
     char path[] = "/tmp/gw-sim-events-XXXXXX", line[1024];

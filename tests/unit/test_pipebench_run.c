@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The parts of pipebench run that need no processes, or only a fork: the words
- * of its options, what stages put away, and how the events of all stages become
- * a timeline a step.
+ * of its options, the states that stages save, and the timelines made from the
+ * events of all stages.
  */
 #include "pipebench/run/run.h"
 #include "schedules.h"
@@ -94,7 +94,7 @@ START_TEST(faults_name_stage_and_step)
 }
 END_TEST
 
-/* ---- what stages put away ---- */
+/* ---- states saved by stages ---- */
 
 static void keep(struct run_safe *safe, unsigned stage, unsigned step,
                  unsigned char value)
@@ -162,7 +162,7 @@ START_TEST(what_is_damaged_does_not_count)
 }
 END_TEST
 
-/* Written by a child that is gone, read here and by the next child. */
+/* Written by a child that has ended, read here and by the next child. */
 START_TEST(what_is_kept_outlives_the_stage)
 {
     struct run_safe *safe;
@@ -198,7 +198,7 @@ struct tale {
     uint64_t zero_ns;
 };
 
-/* Pass `i` of the stage, from begin to end, in microseconds. */
+/* The events of pass `i` of the stage, from begin to end, in microseconds. */
 static void tell(struct tale *t, unsigned stage, unsigned step, size_t i,
                  double begin_us, double end_us, uint32_t waited_for)
 {
@@ -221,12 +221,12 @@ static void tell(struct tale *t, unsigned stage, unsigned step, size_t i,
     run_record_event(&t->record, &event);
 }
 
-/* Two stages, one micro-batch: F0 F0 B0 B0, each of 10 us, 5 us in between;
- * `at` is when the step begins. */
+/* Two stages, one micro-batch: F0 F0 B0 B0, each of 10 us, 5 us in between; the
+ * step begins at `at`. */
 static void tell_step(struct tale *t, unsigned step, double at, double us)
 {
     tell(t, 1, step, 0, at + us + 5, at + 2 * us + 5, 0);
-    tell(t, 0, step, 0, at, at + us, GW_NONE); /* told later, but earlier */
+    tell(t, 0, step, 0, at, at + us, GW_NONE); /* emitted later, but earlier */
     tell(t, 1, step, 1, at + 2 * us + 5, at + 3 * us + 5, GW_NONE);
     tell(t, 0, step, 1, at + 3 * us + 10, at + 4 * us + 10, 1);
 }
@@ -249,7 +249,7 @@ START_TEST(events_make_a_timeline)
     tell_step(&tale, 1, 1000, 10);
     const struct run_step *step =
         run_record_median(&tale.record, &least_us, &most_us);
-    ck_assert_ptr_eq(step, &tale.record.steps[1]); /* 0 warms up */
+    ck_assert_ptr_eq(step, &tale.record.steps[1]); /* 0 is the warm-up */
     expect(step->begin_us, 1000);
     expect(step->time_us, 50);
     const struct gw_timeline *t = step->timeline;
@@ -277,7 +277,7 @@ START_TEST(the_median_is_of_the_finished_steps)
     ck_assert(isnan(least_us));
     for (unsigned i = 0; i < 6; i++) /* 510, 130, 90, 50, 170, 210 us */
         tell_step(&tale, i, 1000 * i, (double[]){125, 30, 20, 10, 40, 50}[i]);
-    tell(&tale, 0, 6, 0, 9000, 9001, GW_NONE); /* is not finished */
+    tell(&tale, 0, 6, 0, 9000, 9001, GW_NONE); /* unfinished */
     const struct run_step *step =
         run_record_median(&tale.record, &least_us, &most_us);
     expect(step->time_us, 130);
@@ -295,7 +295,7 @@ START_TEST(the_median_is_of_the_finished_steps)
 }
 END_TEST
 
-/* Nothing that events can say breaks it. */
+/* No combination of events breaks it. */
 START_TEST(nonsense_is_passed_over)
 {
     struct gw_schedule *schedule = schedule_made("gpipe", 2, 1, 0);
@@ -314,7 +314,7 @@ START_TEST(nonsense_is_passed_over)
     run_record_event(&tale.record, &event);
     tell_step(&tale, 0, 10, 10);
     ck_assert_uint_eq(tale.record.steps_done, 1);
-    tell_step(&tale, 0, 500, 10); /* again: it is over */
+    tell_step(&tale, 0, 500, 10); /* again: it has ended */
     ck_assert_uint_eq(tale.record.steps_done, 1);
     run_record_fini(&tale.record);
     gw_schedule_destroy(&schedule);
@@ -342,7 +342,7 @@ START_TEST(a_slow_stage_is_predicted_to_be_slow)
     ck_assert(!p.priced);
     expect(p.timeline->stage[2].busy_us, 8 * 60);
     expect(p.timeline->stage[1].busy_us, 8 * 30);
-    struct run_prediction again; /* from what was measured: the same */
+    struct run_prediction again; /* the same from the measured timeline */
     ck_assert(!run_predict_from(&job, p.timeline, &again, &why));
     expect(again.timeline->time_us, p.timeline->time_us);
     run_prediction_fini(&again);

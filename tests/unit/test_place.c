@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Places, from environments as the engines make them: the ones of Open MPI
- * 4.1, MPICH 4.0, torchrun and Slurm are as they were printed under them, but
- * for what nobody reads.
+ * The place of a rank, from environments as the launchers make them. Those of
+ * Open MPI 4.1, MPICH 4.0, torchrun and Slurm are real output, without the
+ * variables that are not read.
  */
 #include "coll/place/place.h"
 
@@ -20,8 +20,7 @@ struct row {
     const char *environment[VARIABLES_MOST];
     enum gw_place_source source;
     unsigned rank, size, local_rank, local_size, restarts;
-    /* The rendezvous: whole, or its beginning when it ends in "..."; "": none.
-     */
+    /* The rendezvous, or its beginning if it ends in "..."; "": none. */
     const char *rendezvous;
     bool one_host;
 };
@@ -64,7 +63,7 @@ static const struct row rows[] = {
      .source = GW_PLACE_TORCHRUN,
      .size = 2,
      .rendezvous = "tcp://[fd00::1]:29500"},
-    /* The agent listens on MASTER_PORT itself. */
+    /* The agent itself listens on MASTER_PORT. */
     {.environment = {"RANK=0", "WORLD_SIZE=2", "LOCAL_RANK=0",
                      "LOCAL_WORLD_SIZE=1", "MASTER_ADDR=10.0.0.1",
                      "MASTER_PORT=29500", "TORCHELASTIC_USE_AGENT_STORE=True"},
@@ -115,7 +114,7 @@ static const struct row rows[] = {
      .local_size = 2,
      .rendezvous = "ipc://@gradwire-...",
      .one_host = true},
-    /* srun --mpi=pmix: PMIx has the rank, the step the rest. */
+    /* srun --mpi=pmix: the rank is from PMIx, the rest from the step. */
     {.environment = {SLURM("3"), "PMIX_RANK=3", "PMIX_NAMESPACE=slurm.42.1"},
      .source = GW_PLACE_PMIX,
      .rank = 3,
@@ -123,7 +122,7 @@ static const struct row rows[] = {
      .local_rank = 1,
      .local_size = 2,
      .rendezvous = "tcp://node03:..."},
-    /* A batch script, an allocation, an interactive step: no step of ours. */
+    /* A batch script, an allocation, an interactive step: not our step. */
     {.environment = {"SLURM_JOB_ID=42", "SLURM_PROCID=0", "SLURM_NTASKS=8"},
      .size = 1,
      .rendezvous = "",
@@ -133,8 +132,8 @@ static const struct row rows[] = {
      .size = 1,
      .rendezvous = "",
      .one_host = true},
-    /* The daemons of mpirun run in a step; what it starts is no part of that.
-     */
+    /* mpirun's daemons run in a step, but the ranks that they start do not
+     * belong to it. */
     {.environment = {SLURM("2"), OPENMPI("3")},
      .source = GW_PLACE_OPENMPI,
      .rank = 3,
@@ -155,7 +154,7 @@ static const struct row rows[] = {
      .rank = 2,
      .size = 3,
      .rendezvous = "tcp://train-0.ring:29400"},
-    /* What is said by hand goes before. */
+    /* An explicit setting has precedence. */
     {.environment = {OPENMPI("1"), "GW_RENDEZVOUS=ipc://@mine"},
      .source = GW_PLACE_OPENMPI,
      .rank = 1,
@@ -317,7 +316,7 @@ START_TEST(unequal_nodes_have_their_own_numbers)
 }
 END_TEST
 
-/* A process manager that has written its answers before it is asked. */
+/* A process manager that has written its answers in advance. */
 static enum gw_err ask_manager(const char *answers, const char *offer,
                                char name[GW_PLACE_TEXT_BYTES],
                                char host[GW_PLACE_TEXT_BYTES],

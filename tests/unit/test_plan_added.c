@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Algorithms that are added to those of the library: who is refused, who finds
- * them, and that communicators run what is right and refuse what is not.
+ * Algorithms added to those of the library: refusals, lookup, and communicators
+ * that run correct ones and refuse wrong ones.
  */
 #include "must.h"
 #include "ranks.h"
@@ -251,7 +251,7 @@ START_TEST(a_communicator_runs_it)
     struct gw_algo algo = star();
     over("shm", algo, true);
     over("ipc", algo, true);
-    algo.direct = true; /* which nobody believes */
+    algo.direct = true; /* a false claim, which is ignored */
     over("shm", algo, true);
 }
 END_TEST

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text form of plans: what a text means, and that printing and parsing are
- * each other's inverse. The examples of the man page and of labs/plans verify.
- * Texts that are wrong are in test_plan_text_errors.c.
+ * The text form of plans: its meaning, and that printing and parsing are
+ * inverse to each other. The examples of the man page and of labs/plans verify.
+ * test_plan_text_errors.c has the errors.
  */
 #include "skip.h"
 
@@ -67,7 +67,7 @@ static const char ring_text[] =
     "for s in 0..P-2:\n"
     "    step for i in 0..P-1: i>(i+1)%P c(i+1-s)%P =\n";
 
-/* ---- what a text means ---- */
+/* ---- the meaning of a text ---- */
 
 START_TEST(loops_make_a_ring_of_any_size)
 {
@@ -95,7 +95,7 @@ START_TEST(header_entries_use_those_before)
 }
 END_TEST
 
-/* Every layout of one plan: two steps, of three transfers and of one. */
+/* Several layouts of one plan: two steps, of three transfers and of one. */
 START_TEST(layout_is_free)
 {
     static const char *const layouts[] = {
@@ -340,7 +340,8 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* Tries an example for every P, or for powers of two if it says so. */
+/* Tries an example for every P, or for powers of two if the text requires
+ * them. */
 static void try_example(const char *text)
 {
     bool any = strstr(text, "ranks=P") != NULL;

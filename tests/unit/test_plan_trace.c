@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan watched from above: the matrix of contributors after each transfer.
+ * The trace of a plan: the matrix of contributors after each transfer.
  */
 #include <gradwire/plan.h>
 
@@ -51,7 +51,8 @@ START_TEST(a_trace_shows_the_sets_grow)
 }
 END_TEST
 
-/* An exchange: what is written shows at once, what is read is from before. */
+/* In an exchange a write shows at once, but a read sees the state before the
+ * step. */
 START_TEST(a_trace_goes_transfer_by_transfer)
 {
     struct gw_plan *plan = parse("allreduce ranks=4 chunks=1\n"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verifier: every kind of fault with its sentence and its history, and
- * large plans. Random plans are in test_plan_values.c, the game of waits in
- * test_plan_waits.c.
+ * The verifier: every kind of fault with its message and its history, and large
+ * plans. Random plans are in test_plan_values.c, waits in test_plan_waits.c.
  */
 #include <gradwire/plan.h>
 
@@ -66,7 +65,7 @@ START_TEST(a_rank_counted_twice)
          "step 1: 0>1 c0 +  {1} + {0} = {0-1}\n"
          "step 1: 0>2 c0 +  {2} + {0} = {0,2}\n"
          "step 2: 1>2 c0 +  {0,2} + {0-1} shares {0}\n"},
-        /* both sources in one step; rank 4's way is of no interest */
+        /* both sources in one step; the path of rank 4 is irrelevant */
         {"reduce ranks=5 chunks=2 root=3\n"
          "step 0>1 c1 + 0>2 c1 + 4>2 c0 +\n"
          "step 4>1 c1 +\n"
@@ -76,7 +75,7 @@ START_TEST(a_rank_counted_twice)
          "step 1: 0>2 c1 +  {2} + {0} = {0,2}\n"
          "step 3: 2>3 c1 +  {3} + {0,2} = {0,2-3}\n"
          "step 3: 1>3 c1 +  {0,2-3} + {0-1,4} shares {0}\n"},
-        /* a value that comes home */
+        /* a value that returns to its origin */
         {"allreduce ranks=4 chunks=1\n"
          "step 0>1 c0 + 2>3 c0 +\n"
          "step 1>3 c0 +\n"
@@ -159,7 +158,7 @@ START_TEST(a_promise_that_is_not_kept)
     expect(&wrong[0]);
     for (size_t i = 2; i < sizeof wrong / sizeof *wrong; i++)
         expect(&wrong[i]);
-    /* A long history keeps its last lines, and says what it leaves out. */
+    /* A long history keeps its last lines, and counts the omitted ones. */
     struct gw_plan *plan = parse(wrong[1].text, 0);
     struct gw_verdict v;
     ck_assert_int_eq(gw_plan_verify(plan, 0, &v, NULL), GW_EPLAN);
@@ -185,8 +184,8 @@ START_TEST(more_peers_than_ports)
          "step 1: 1>0 c0 +\nstep 1: 2>0 c0 +\nstep 1: 3>0 c0 +\n"},
     };
     EXPECT_ALL(wrong);
-    /* Several chunks to a peer are one message; sending is not hearing; a new
-     * step counts anew. */
+    /* Several chunks to a peer are one message. Sending and receiving count
+     * separately, and each step starts again at zero. */
     struct gw_plan *plan = parse("allreduce ranks=3 chunks=2 ports=1\n"
                                  "step 0>1 c0 + 0>1 c1 +\n"
                                  "step 1>2 c0 + 1>2 c1 +\n"
@@ -333,7 +332,7 @@ START_TEST(a_ring_of_256)
     struct gw_verdict v;
     ck_assert_uint_eq(plan->transfer_count, 2 * 255 * 256);
     ck_assert_msg(gw_plan_verify(plan, 0, &v, NULL) == GW_OK, "%s", v.sentence);
-    /* One transfer of the first loop gone: two chunks' worth of trouble. */
+    /* One transfer of the first loop is wrong, which affects two chunks. */
     plan->transfers[1000].action = GW_REPLACE;
     ck_assert_int_eq(gw_plan_verify(plan, 0, &v, NULL), GW_EPLAN);
     ck_assert_int_eq(v.fault, GW_FAULT_INCOMPLETE);

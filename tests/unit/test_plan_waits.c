@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The game of waits: plans whose sums are right and that stand still all the
- * same, with the cycle that is told; and a naive witness, that tries every rule
- * again and again until nothing moves, on thousands of random plans.
+ * The check for deadlocks: plans whose sums are correct but which hang, and the
+ * reported cycle; and a naive reference, which tries every rule repeatedly
+ * until nothing moves, on thousands of random plans.
  */
 #include <gradwire/plan.h>
 #include <plan/verify.h>
@@ -53,8 +53,8 @@ static void expect_deadlock(const char *text, unsigned link_chunks,
     gw_plan_destroy(&plan);
 }
 
-/* Each value must leave before the sum overwrites it; each waits in its queue
- * behind the other. */
+/* Each value must leave before the sum overwrites it, and each waits in its
+ * queue for the other value to go first. */
 START_TEST(an_exchange_in_opposite_orders)
 {
     expect_deadlock(
@@ -70,8 +70,9 @@ START_TEST(an_exchange_in_opposite_orders)
 }
 END_TEST
 
-/* A sum of two sources takes both heads at once. However much room there is,
- * links that bring the chunks in opposite orders never show both. */
+/* A sum of two sources takes both heads at once. Links that bring the chunks in
+ * opposite orders never show the two heads of one chunk, however much room they
+ * have. */
 START_TEST(a_fan_in_in_opposite_orders)
 {
     expect_deadlock(
@@ -99,7 +100,7 @@ START_TEST(a_cycle_of_three)
 }
 END_TEST
 
-/* What stands still first leads to the cycle but is not part of it: rank 2's
+/* The first blocked transfer leads to the cycle but is not part of it: rank 2's
  * transfers wait for the step that never ends. */
 START_TEST(victims_are_not_blamed)
 {
@@ -118,7 +119,7 @@ START_TEST(victims_are_not_blamed)
 }
 END_TEST
 
-/* The same exchange with room for both chunks is free, in that game. */
+/* The same exchange completes if there is room for both chunks. */
 START_TEST(room_breaks_an_exchange_free)
 {
     struct gw_plan *plan = parse("allreduce ranks=2 chunks=2\n"
@@ -153,7 +154,7 @@ START_TEST(right_orders_run)
 }
 END_TEST
 
-/* ---- a naive witness ---- */
+/* ---- a naive reference ---- */
 
 enum { MOST = 24, SLICES = GW__SLICES_MAX };
 
@@ -162,7 +163,7 @@ struct witness {
     unsigned slices, room;
     unsigned step[MOST];
     bool pushed[MOST][SLICES];
-    bool applied[MOST][SLICES]; /* taken off the link, and written */
+    bool applied[MOST][SLICES]; /* removed from the link, and written */
 };
 
 static bool same_link(const struct witness *w, size_t a, size_t b)
@@ -212,7 +213,7 @@ static bool is_head(const struct witness *w, size_t t, unsigned k)
     return w->pushed[t][k];
 }
 
-/* The writes of t's step into t's place, all of them at once. */
+/* The writes of t's step to the destination of t all happen together. */
 static bool may_apply(const struct witness *w, size_t t, unsigned k)
 {
     const struct gw_transfer *x = &w->plan->transfers[t];
@@ -285,7 +286,7 @@ static struct gw_plan *random_plan(struct gw_rng *rng)
     return plan;
 }
 
-/* Every line of a cycle has a reason, and they are all of one step. */
+/* Every line of a cycle has a reason, and all lines are of one step. */
 static void expect_one_step(const struct gw_verdict *v)
 {
     char step[32];

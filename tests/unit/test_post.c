@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The post on every wire: messages of any size arrive whole, once and in order;
- * who is known is reached, and who is not is not. What is lent is in
- * test_post_lent.c, link rules in test_post_rules.c, processes that end in
- * test_post_death.c, and who may speak at all in test_post_closed.c.
+ * The messenger on every wire: messages of any size arrive whole, once and in
+ * order, at known nodes only. Lent memory is in test_post_lent.c, link profiles
+ * in test_post_rules.c, processes that end in test_post_death.c, and access
+ * control in test_post_closed.c.
  */
 #include "post_set.h"
 
@@ -72,7 +72,7 @@ START_TEST(any_size_arrives)
 }
 END_TEST
 
-/* Sizes are mixed so that all ways of a part meet in one message. */
+/* Sizes are mixed so that all transports of a part meet in one message. */
 static size_t size_of(unsigned message, unsigned part)
 {
     return sizes[(message * 5 + part * 3) % (SIZES - 2)];
@@ -145,7 +145,7 @@ struct player {
     _Atomic unsigned *finished;
 };
 
-/* What still waits for room leaves only while the post is used. */
+/* Messages that wait for room leave only while the messenger is used. */
 static void linger(struct player *player)
 {
     atomic_fetch_add(player->finished, 1);
@@ -259,7 +259,7 @@ START_TEST(a_wake_ends_a_wait)
 }
 END_TEST
 
-/* ---- who is known ---- */
+/* ---- known nodes ---- */
 
 START_TEST(only_known_nodes_are_sent_to)
 {
@@ -319,7 +319,7 @@ START_TEST(what_is_no_address_is_refused)
 }
 END_TEST
 
-/* Whatever becomes of an address, it is refused or leads somewhere. */
+/* A damaged address is refused or leads to some other place. */
 START_TEST(an_address_with_any_byte_changed)
 {
     struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
@@ -378,8 +378,7 @@ START_TEST(only_so_much_waits)
     struct gw__messenger *deaf = post_open(config);
     unsigned sent = 0, back = 0;
     post_tell(post, deaf, &config);
-    gw__messenger_close(
-        &deaf); /* nobody reads, nobody has told that it ended */
+    gw__messenger_close(&deaf); /* no reader, no notice of its end */
     while (post_try(post, 1, &sent, sizeof sent) == GW_OK)
         ck_assert_uint_lt(sent++, 100000);
     ck_assert_uint_ge(sent, 65536);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The post under chance: three nodes in one process send, hold, release,
- * forget, learn again and start again in any order. Whatever happens,
+ * Random use of the messenger: three nodes in one process send, hold, release,
+ * forget, learn again and start again in any order. Invariants:
  *
- *   - a message arrives whole, and after those of its link before it;
- *   - a parcel reads the same until it is released, unless its memory was lent
- *     and has come back;
- *   - what was lent comes back exactly once.
+ *   - a message arrives whole, and after earlier messages of its link;
+ *   - a received message is constant until its release, unless its memory was
+ *     lent and has been returned;
+ *   - lent memory is returned exactly once.
  */
 #include "post_set.h"
 
@@ -27,9 +27,9 @@ enum {
     LARGEST = 300000,
 };
 
-/* What stands at the head of part 0. */
+/* The header at the beginning of part 0. */
 struct note {
-    unsigned number; /* of the letter */
+    unsigned number; /* of the message */
     uint64_t from_low, to_low;
 };
 
@@ -48,7 +48,7 @@ struct chaos {
     struct gw__messenger_config configs[NODES];
     struct letter letters[LETTERS];
     unsigned letter_count;
-    unsigned newest[NODES][NODES]; /* number + 1 of the last one that came */
+    unsigned newest[NODES][NODES]; /* number + 1 of the last one received */
     struct gw__message_in *held[HELD];
     unsigned held_count;
     unsigned received;
@@ -59,7 +59,8 @@ static unsigned below(struct chaos *chaos, unsigned bound)
     return (unsigned)gw_rng_below(&chaos->chance, bound);
 }
 
-/* Part 0 begins with the note; all else follows from number and part. */
+/* Part 0 begins with the header; all other bytes follow from number and
+ * part. */
 static bool is_wrong(const struct gw__message_in *parcel,
                      const struct letter *letter)
 {
@@ -82,7 +83,7 @@ static size_t random_size(struct chaos *chaos)
     return below(chaos, bounds[below(chaos, 5)]);
 }
 
-/* ---- letters ---- */
+/* ---- messages sent ---- */
 
 static void come_back(void *context)
 {
@@ -90,7 +91,7 @@ static void come_back(void *context)
     letter->back++;
     if (letter->back > 1)
         return;
-    memset(letter->memory, 0xee, 4); /* it is ours again */
+    memset(letter->memory, 0xee, 4); /* the memory is ours again */
 }
 
 static void fill_letter(struct chaos *chaos, struct letter *letter)
@@ -146,7 +147,7 @@ static void send_one(struct chaos *chaos)
         free_memory(letter);
 }
 
-/* ---- parcels ---- */
+/* ---- messages received ---- */
 
 static struct letter *letter_of(struct chaos *chaos,
                                 const struct gw__message_in *parcel)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whom the post listens to: what is malformed, of another run, of another
- * incarnation or without the key ends before it is a parcel.
+ * Access control of the messenger: malformed messages, and those of another
+ * run, of another incarnation or without the key, are dropped.
  */
 #include "key_file.h"
 #include "notice.h"
@@ -190,7 +190,8 @@ END_TEST
 
 /* ---- incarnations ---- */
 
-/* Whoever learns of the other first may speak first. */
+/* A node may send as soon as it knows the other; the receiver keeps the
+ * messages until it knows the sender. */
 START_TEST(what_comes_early_waits)
 {
     struct gw__messenger_config configs[2] = {post_config(post_wires[_i], 0),
@@ -215,7 +216,7 @@ START_TEST(what_comes_early_waits)
 }
 END_TEST
 
-/* Node 0 comes again while its former process still lives and speaks. */
+/* Node 0 has a new incarnation while its former process still sends. */
 START_TEST(a_former_incarnation_is_not_heard)
 {
     struct gw__messenger_config configs[3] = {post_config(post_wires[_i], 0),
@@ -331,7 +332,8 @@ START_TEST(who_has_no_key_is_not_heard)
     post_expect_none(post);
     ck_assert_uint_eq(gw__messenger_counts(post)->dropped, 0);
     go(&stranger);
-    /* The other way round `open` might see one go in mid-handshake. */
+    /* In the opposite order `open` might see a peer close during the
+     * handshake. */
     gw__messenger_close(&open);
     gw__messenger_close(&post);
     ck_assert_uint_eq(notice_count(), 1);

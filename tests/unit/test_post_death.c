@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The post between processes: nodes that are killed in the middle, and that
- * come again in another incarnation.
+ * The messenger between processes: nodes that are killed in the middle, and
+ * that come back in another incarnation.
  */
 #include "post_set.h"
 
@@ -18,8 +18,8 @@ Suite *suite_post_death(void);
 
 static const size_t MIB = 1 << 20;
 
-/* Node 1 lives in a child, the test is node 0. A child is forked before the
- * test has a post, with its threads, and begins when it is told to. */
+/* Node 1 is a child, the test is node 0. Children are forked before the test
+ * opens a messenger, which has threads, and each begins on a signal. */
 struct child {
     struct gw__messenger_config config;
     pid_t pid;
@@ -55,8 +55,8 @@ static void live(const struct gw__messenger_config *config, int channel,
         pause();
 }
 
-/* It will open node 1 in incarnation (1, low), meet node 0 and run `life`; when
- * that returns it waits to be killed. */
+/* The child will open node 1 in incarnation (1, low), exchange addresses with
+ * node 0 and run `life`. After that it waits to be killed. */
 static struct child child_new(const char *wire, uint64_t low,
                               void (*life)(struct gw__messenger *))
 {
@@ -109,7 +109,7 @@ static void say_nothing(struct gw__messenger *post)
     (void)post;
 }
 
-/* Sends one in memory of its own, and one that is copied, until all has
+/* Sends a message in its own memory and a copied one, and waits until both have
  * left. */
 static void send_two(struct gw__messenger *post)
 {
@@ -161,7 +161,7 @@ START_TEST(processes_answer_each_other)
 }
 END_TEST
 
-/* Parcels stay readable when their sender is gone, and forgotten. */
+/* Messages stay readable after their sender has died and was forgotten. */
 START_TEST(a_dead_senders_parcels_stay)
 {
     struct child child = child_new(post_wires[_i], 1, send_two);
@@ -178,8 +178,8 @@ START_TEST(a_dead_senders_parcels_stay)
 }
 END_TEST
 
-/* The child echoes as long as it lives; what it has not returned comes back
- * when it is forgotten. Its successor gets nothing of what was for it. */
+/* The child echoes as long as it lives. Forgetting it returns the memory that
+ * it has not returned. Its successor receives none of its messages. */
 START_TEST(a_killed_receiver_is_replaced)
 {
     enum { LIVES = 5 };
@@ -209,7 +209,7 @@ START_TEST(a_killed_receiver_is_replaced)
         child_kill(&children[life - 1]);
         ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
         sent++;
-        if (life % 2) /* the next one is told without forgetting this one */
+        if (life % 2) /* odd lives: forget before the next one */
             gw__messenger_forget(post, 1);
     }
     gw__messenger_forget(post, 1);
@@ -239,7 +239,7 @@ START_TEST(a_process_that_has_ended_is_not_known)
     struct gw_error why;
     ck_assert_int_eq(recv(channel[0], &address, sizeof address, MSG_WAITALL),
                      sizeof address);
-    /* Whether it is a zombie or reaped. */
+    /* the child is a zombie or already reaped */
     siginfo_t info;
     ck_assert_int_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
     ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
@@ -255,8 +255,8 @@ START_TEST(a_process_that_has_ended_is_not_known)
 }
 END_TEST
 
-/* A parcel of a former life is released after the new one has begun: the new
- * one's memory must not come back by that. */
+/* A message of a former life is released after the new life has begun: this
+ * must not return memory of the new life. */
 START_TEST(late_releases_do_not_touch_the_next_life)
 {
     enum { LIVES = 3 };
@@ -279,7 +279,7 @@ START_TEST(late_releases_do_not_touch_the_next_life)
 }
 END_TEST
 
-/* Closing does not wait for the dead, nor hang on who never reads. */
+/* Closing does not wait for dead peers or for peers that never read. */
 START_TEST(closing_is_not_held_up)
 {
     unsigned back = 0;

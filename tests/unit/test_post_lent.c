@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The post: memory that is lent and comes back exactly once, and parcels that
- * are released late, elsewhere, in another order, or after their post.
+ * The messenger: lent memory is returned exactly once, and received messages
+ * are released late, in another thread, in another order, or after their
+ * messenger.
  */
 #include "post_set.h"
 
@@ -44,7 +45,7 @@ static void expect_filled(const struct gw__message_in *parcel, unsigned part,
     ck_assert(!post_differs(parcel->parts[part].data, bytes, seed));
 }
 
-/* ---- coming back ---- */
+/* ---- return of lent memory ---- */
 
 static const size_t sizes[] = {1, 100, 151, 4096, 8193, 1 << 20, 40 << 20};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -82,7 +83,7 @@ START_TEST(lent_malloc_comes_back)
 }
 END_TEST
 
-/* One of each kind in a message, and the parts that are not lent may change. */
+/* One of each kind in a message; the parts that are not lent may change. */
 START_TEST(parts_of_all_kinds_in_one_message)
 {
     struct post_set set;
@@ -117,8 +118,8 @@ START_TEST(parts_of_all_kinds_in_one_message)
 }
 END_TEST
 
-/* Over shm the receiver reads the sender's own memory; unless it is told not
- * to, or the memory cannot be shown. */
+/* Over shm the receiver reads the sender's own memory, unless configured to
+ * copy or unable to map it. */
 START_TEST(memory_is_lent_without_a_copy)
 {
     struct gw__messenger_config configs[2];
@@ -153,8 +154,8 @@ END_TEST
 
 enum { MANY = 300 };
 
-/* More than the ring has slots, held all at once, released in a scrambled
- * order. */
+/* More messages than the ring has slots, all held at once and released in a
+ * scrambled order. */
 START_TEST(parcels_are_released_in_any_order)
 {
     struct gw__message_in *parcels[MANY];
@@ -181,7 +182,7 @@ START_TEST(parcels_are_released_in_any_order)
 }
 END_TEST
 
-/* Staging memory is used again only when it was released. */
+/* Staging memory is reused only after its release. */
 START_TEST(copies_stay_until_released)
 {
     struct gw__message_in *parcels[MANY];
@@ -208,7 +209,7 @@ START_TEST(copies_stay_until_released)
 }
 END_TEST
 
-/* More than there are loans: the rest waits, and comes when some return. */
+/* More than the limit of loans: the rest waits, and arrives as loans return. */
 START_TEST(more_is_held_than_can_be_lent)
 {
     enum { OVER = 1024 + 200 };
@@ -363,9 +364,8 @@ START_TEST(what_is_under_way_comes_back_at_the_end)
 }
 END_TEST
 
-/* Twice round the loop of forgetting. Over ZeroMQ the kernel may still carry
- * some of what is forgotten; it comes in front of all that is new, if at all.
- */
+/* Forgets twice. Over ZeroMQ the kernel may still deliver some forgotten
+ * messages, but only before all new ones. */
 static void expect_new(struct gw__messenger *post, bool strictly)
 {
     struct gw__message_in *parcel = post_await(post);

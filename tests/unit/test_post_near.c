@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The near road of the post over ipc: letters keep one order over both roads,
- * whatever is lost, forgotten or full; and strangers are refused.
+ * The local path of the messenger over ipc: messages keep one order over both
+ * paths, whatever is lost, forgotten or full; and strangers are refused.
  */
 #include "post_set.h"
 
@@ -34,7 +34,7 @@ static bool near_is_there(struct gw__messenger *post)
     return poll(&near, 1, 0) == 1;
 }
 
-/* Until the near road from node 0 to node 1 is open. */
+/* Waits until the local path from node 0 to node 1 is open. */
 static void open_road(struct gw__messenger *zero, struct gw__messenger *one)
 {
     post_say(one, 0, "I know you");
@@ -85,7 +85,8 @@ START_TEST(small_letters_are_there_at_once)
 }
 END_TEST
 
-/* Sizes on both sides of the limit, and now and then a pause of the reader. */
+/* Sizes on both sides of the limit, and a pause of the reader from time to
+ * time. */
 START_TEST(both_roads_keep_one_order)
 {
     enum { LETTERS = 5000, AHEAD = 200 };
@@ -110,7 +111,7 @@ START_TEST(both_roads_keep_one_order)
 }
 END_TEST
 
-/* The kernel lets few datagrams wait: the others go the other way. */
+/* The kernel queues few datagrams: the other messages take the other path. */
 START_TEST(what_finds_no_room_arrives_too)
 {
     enum { LETTERS = 3000 };
@@ -125,8 +126,8 @@ START_TEST(what_finds_no_room_arrives_too)
 }
 END_TEST
 
-/* Node 1 forgets node 0 while letters of both roads are under way, and knows it
- * again: those of before may be missing, later ones must come, in order. */
+/* Node 1 forgets node 0 while messages are on both paths, and then knows it
+ * again. Earlier messages may be lost; later ones must arrive, in order. */
 START_TEST(one_that_was_forgotten_is_heard_again)
 {
     enum { TURNS = 40 };
@@ -167,10 +168,10 @@ END_TEST
 
 /* ---- by hand ---- */
 
-/* A process that speaks as node 3 on both roads. */
+/* A process that sends as node 3 on both paths. */
 struct stranger {
     struct gw__messenger *post;
-    struct gw__messenger *node; /* whose address it has */
+    struct gw__messenger *node; /* the node that it sends to */
     void *context, *dealer;
     int near_fd;
     struct sockaddr_un place;
@@ -270,7 +271,7 @@ START_TEST(a_new_session_begins_with_zeromq)
     struct stranger s = come();
     send_far(&s, head_of(1, 0), "old0");
     post_expect(s.post, 3, "old0");
-    send_near(&s, head_of(1, 5), "old5"); /* for ever too early */
+    send_near(&s, head_of(1, 5), "old5"); /* forever too early */
     send_near(&s, head_of(2, 1), "new1");
     post_expect_none(s.post);
     send_far(&s, head_of(2, 0), "new0");
@@ -318,7 +319,7 @@ START_TEST(what_is_malformed_is_refused)
 }
 END_TEST
 
-/* Only so many are kept waiting: the others stay with the kernel. */
+/* Reorder queues are bounded: further messages stay in the kernel. */
 START_TEST(lines_have_an_end)
 {
     struct stranger s = come();

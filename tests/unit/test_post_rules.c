@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The post under link rules: what comes in is kept back until it is due, and a
- * link that is down drops. No test measures how long something takes; only that
- * nothing comes before its time.
+ * The messenger under link profiles: incoming messages are delayed until they
+ * are due, and a link that is down drops them. No test measures durations; they
+ * only check that nothing arrives early.
  */
 #include "post_set.h"
 
@@ -15,7 +15,7 @@ Suite *suite_post_rules(void);
 
 static const uint64_t MS = 1000000;
 
-/* Node 0 speaks, node 1 has the rules. */
+/* Node 0 sends, node 1 has the link profile. */
 struct scene {
     struct post_set set;
     struct gw__rules *rules;
@@ -49,7 +49,7 @@ static void set_rule(struct scene *scene, struct gw__rule rule)
     gw__rules_set(scene->rules, 0, &rule);
 }
 
-/* Until so many have come and are kept back. */
+/* Waits until `count` messages have arrived and are delayed. */
 static void await_held(struct scene *scene, unsigned count)
 {
     while (scene->to->held.count < count) {
@@ -136,8 +136,8 @@ START_TEST(a_link_that_is_down_drops)
 }
 END_TEST
 
-/* What is held back is asked about again: healed it comes at once, in order,
- * cut it never comes. */
+/* A change of the profile applies to delayed messages: they arrive at once and
+ * in order when the delay ends, and never if the link is cut. */
 START_TEST(a_change_of_the_rules_is_obeyed)
 {
     struct scene scene;
@@ -188,7 +188,7 @@ START_TEST(some_are_lost_the_others_keep_their_order)
 }
 END_TEST
 
-/* Lent memory that is held back when the peer is forgotten comes back. */
+/* Delayed lent memory is returned when its sender is forgotten. */
 START_TEST(what_is_held_back_is_dropped_with_its_sender)
 {
     struct scene scene;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What lies on a host of several users is for one of them: shared memory and
- * the folder of a run. Where a test needs another user, it becomes nobody,
- * which only root can.
+ * Shared memory and the folder of a run are private to their user on a host
+ * with several. Where a test needs another user it becomes nobody, which only
+ * root can do.
  */
 #include "skip.h"
 
@@ -43,12 +43,12 @@ START_TEST(shared_memory_is_its_users)
 }
 END_TEST
 
-/* A child that is nobody: it says what `make` made, and ends when it is told.
- */
+/* A child with the user id of nobody: it reports the result of `make`, and ends
+ * on request. */
 struct foreigner {
     pid_t pid;
     int said, end; /* pipes */
-    int number;    /* what it said */
+    int number;    /* the result of `make` */
 };
 
 static struct foreigner foreigner(int (*make)(void))
@@ -105,7 +105,7 @@ START_TEST(memory_of_another_user_is_not_mapped)
 }
 END_TEST
 
-/* Anybody may take an abstract name. */
+/* Any user may take an abstract name. */
 static int squat(void)
 {
     struct sockaddr_un place = {.sun_family = AF_UNIX};
@@ -165,7 +165,7 @@ START_TEST(a_runs_folder_is_its_users)
     setenv("GRADWIRE_RUNS", runs, 1);
     snprintf(path, sizeof path, "%s/open", runs);
     umask(0);
-    ck_assert_int_eq(mkdir(path, 0777), 0); /* of a run of earlier days */
+    ck_assert_int_eq(mkdir(path, 0777), 0); /* of an earlier run */
     ck_assert_int_eq(run_folder_open(&folder, "open", &why), GW_OK);
     ck_assert_uint_eq(mode_of(folder.fd), 0700);
     ck_assert_int_eq(run_folder_write(&folder, "run.json", "{}", &why), GW_OK);

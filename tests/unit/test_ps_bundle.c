@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bundles of letters (ps/bundle.h): what goes in comes out, in order; what is
- * lent comes back once; bytes that are no bundle are refused; and a cluster
- * whose servers bundle sends fewer messages for the same pushes.
+ * Bundles of messages (ps/bundle.h): they are unpacked in order, lent memory is
+ * returned once, and invalid bytes are refused. A cluster whose servers bundle
+ * sends fewer messages for the same pushes.
  */
 #include "ps_cluster.h"
 
@@ -16,13 +16,13 @@
 
 Suite *suite_ps_bundle(void);
 
-/* ---- a wire that keeps what was sent ---- */
+/* ---- a wire that records its messages ---- */
 
 enum { NODE = 7, MESSAGES = 512 };
 
 struct wire {
     struct gw__message_in *messages[MESSAGES];
-    unsigned count, letters; /* letters: in all of them */
+    unsigned count, letters; /* `letters` counts those inside, too */
     unsigned backs;
 };
 
@@ -75,14 +75,14 @@ static struct gw__bundles bundles_on(struct wire *wire)
     return (struct gw__bundles){.send = keep, .context = wire};
 }
 
-/* ---- letters that can be told apart ---- */
+/* ---- distinguishable messages ---- */
 
 static uint8_t byte_of(unsigned letter, unsigned part, size_t i)
 {
     return (uint8_t)(letter * 31 + part * 7 + i);
 }
 
-/* Of these sizes; only the values' part may be lent. */
+/* Sends parts of these sizes; only the last one may be lent. */
 static void send_one(struct gw__bundles *bundles, struct wire *wire,
                      const size_t *bytes, unsigned part_count, bool lent)
 {
@@ -102,7 +102,7 @@ static void send_one(struct gw__bundles *bundles, struct wire *wire,
         letter.context = wire;
     }
     gw__bundles_send(bundles, &letter);
-    /* What is lent is left: it may be read until the flush. */
+    /* A lent part may be read until the flush. */
     for (unsigned p = 0; p < part_count - lent; p++) {
         memset(data[p], 0xee, bytes[p]);
         free(data[p]);
@@ -183,7 +183,7 @@ START_TEST(letters_come_out_in_order)
 }
 END_TEST
 
-/* A parcel out of a bundle may be held when the bundle itself is released. */
+/* A message from a bundle may outlive the release of the bundle. */
 START_TEST(a_letter_holds_its_bundle)
 {
     const size_t bytes[2] = {24, 100};
@@ -220,13 +220,13 @@ START_TEST(what_is_lent_comes_back_once)
         .context = &wire,
     };
     send_one(&bundles, &wire, bytes, 2, false);
-    send_one(&bundles, &wire, bytes, 2, true); /* alone: as it is */
+    send_one(&bundles, &wire, bytes, 2, true); /* alone: sent as it is */
     ck_assert_uint_eq(wire.backs, 1);
     ck_assert_uint_eq(wire.messages[1]->part_count, 2);
     expect_letter(wire.messages[1], 1, bytes, 2);
     send_one(&bundles, &wire, bytes, 2, false);
     send_one(&bundles, &wire, bytes, 2, false);
-    send_one(&bundles, &wire, bytes, 2, true); /* behind another one */
+    send_one(&bundles, &wire, bytes, 2, true); /* after another one */
     ck_assert_uint_eq(wire.backs, 2);
     send_one(&bundles, &wire, bytes, 2, false);
     gw__bundles_send(&bundles, &lent); /* before another one */
@@ -236,7 +236,7 @@ START_TEST(what_is_lent_comes_back_once)
     gw__bundles_flush(&bundles);
     ck_assert_uint_eq(wire.backs, 3);
     send_one(&bundles, &wire, bytes, 2, false);
-    gw__bundles_send(&bundles, &lent); /* and forgotten */
+    gw__bundles_send(&bundles, &lent); /* and discarded */
     gw__bundles_fini(&bundles);
     ck_assert_uint_eq(wire.backs, 4);
     ck_assert_uint_eq(wire.count, 7);
@@ -258,7 +258,7 @@ START_TEST(off_means_a_message_each)
 }
 END_TEST
 
-/* ---- what is no bundle ---- */
+/* ---- invalid bundles ---- */
 
 START_TEST(bytes_that_lie_are_refused)
 {
@@ -296,7 +296,8 @@ END_TEST
 
 /* ---- in a cluster ---- */
 
-/* Messages of ten pushes to all slots, none of which was repeated. */
+/* Counts the messages for ten pushes to all slots, none of which was
+ * repeated. */
 static uint64_t messages_of_pushes(bool no_bundle, unsigned servers,
                                    unsigned slots, uint64_t *saved)
 {
@@ -322,7 +323,7 @@ static uint64_t messages_of_pushes(bool no_bundle, unsigned servers,
     return after.messages_sent - before.messages_sent;
 }
 
-/* One message for each server that has slots, or one for each slot. */
+/* One message per server that has slots, or one per slot. */
 START_TEST(a_push_is_a_message_a_server_or_a_message_a_slot)
 {
     static const unsigned crews[][2] = {{1, 8}, {2, 12}, {3, 16}};
@@ -339,8 +340,8 @@ END_TEST
 
 enum { PUSHES = 20, SLOTS = 12, SERVERS = 2 };
 
-/* The messages of a server when its status, which may be 50 ms old, has all
- * pushes. Without bundles each slot's part of a push counts as one. */
+/* The messages of a server at the time when its status, which may be 50 ms old,
+ * has all pushes. Without bundles each slot's part of a push counts as one. */
 static uint64_t messages_then(struct gw_ps_server *server, bool no_bundle)
 {
     uint64_t pushes = no_bundle ? PUSHES * SLOTS / SERVERS : PUSHES;
@@ -382,7 +383,7 @@ static uint64_t messages_of(const char *wire, bool no_bundle)
     return sent;
 }
 
-/* Each server has the entries of six slots for the other one. */
+/* Each server sends the log entries of six slots to the other one. */
 START_TEST(servers_send_fewer_messages)
 {
     uint64_t alone = messages_of(cluster_wires[_i], true);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A client against a whole cluster in this process (gw_ps_local): what was
- * pushed counts once and is pulled as it is, whatever the wire, the width and
- * the table.
+ * A client against a whole cluster in this process (gw_ps_local): a push counts
+ * once and is pulled unchanged, for any wire, width and table.
  */
 #include "ps_cluster.h"
 
@@ -37,7 +36,7 @@ START_TEST(what_is_pulled_is_what_was_pushed)
 }
 END_TEST
 
-/* Before each access, and never without it. */
+/* Before each access, and never without the option. */
 START_TEST(controllers_are_asked_for_the_routes_if_that_is_wanted)
 {
     enum { PUSHES = 5 };
@@ -77,7 +76,7 @@ static uint64_t bytes_in_place(bool no_place, bool mapped)
     ck_assert_ptr_nonnull(values);
     memset(values, 0, bytes);
     struct gw_ps_counts before, counts;
-    do { /* what is repeated counts again */
+    do { /* repetitions count again */
         gw_ps_get_counts(ps, &before);
         ck_assert(
             !gw_ps_push(ps, table, cluster_keys, ROWS, values, NULL, &why));
@@ -93,7 +92,7 @@ static uint64_t bytes_in_place(bool no_place, bool mapped)
     return (counts.bytes_in_place - before.bytes_in_place) * 10 / bytes;
 }
 
-/* What is lent and copied all the same is not in place. */
+/* Lent memory that is copied in the end does not count as in place. */
 START_TEST(only_what_is_read_where_it_lies_counts_as_in_place)
 {
     ck_assert_uint_eq(bytes_in_place(false, true), 10);
@@ -144,7 +143,7 @@ START_TEST(many_may_be_under_way)
         ck_assert(!gw_ps_wait(ps, &handles[i], &why));
     ck_assert_uint_eq(handles[0].id, 0);
     cluster_expect(ps, table, CLUSTER_KEYS, 200);
-    /* Those that nobody waits for fill all places at last. */
+    /* Requests without a wait finally exhaust all handles. */
     enum gw_err err = GW_OK;
     unsigned begun = 0;
     while (begun < MANY && !err)
@@ -156,7 +155,7 @@ START_TEST(many_may_be_under_way)
 }
 END_TEST
 
-/* Until the server says so: what it tells is up to 50 ms old. */
+/* Waits for the server's status, which is up to 50 ms old. */
 static void await_nans(struct gw_ps_local *local, uint64_t nans)
 {
     struct gw_ps_server_status status;
@@ -167,7 +166,8 @@ static void await_nans(struct gw_ps_local *local, uint64_t nans)
     } while (status.nans < nans);
 }
 
-/* By the library, and the server is told with the next request. */
+/* The library refuses it, and reports it to the server with the next
+ * request. */
 START_TEST(what_is_not_finite_is_refused)
 {
     struct gw_error why;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clients that connect, or cannot; servers that die under load; what ends a
- * call that waits.
+ * Clients that connect or fail to connect; servers that die under load; and the
+ * events that end a waiting call.
  */
 #include "ps_cluster.h"
 
@@ -161,7 +161,7 @@ START_TEST(slots_that_move_lose_nothing)
 }
 END_TEST
 
-/* Rows that are lent where they lie. */
+/* Wide rows are lent, not copied. */
 START_TEST(a_servers_death_spoils_no_wide_row)
 {
     enum { WIDTH = 20000, ROWS = 40, PUSHES = 60 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock of a group, as a specification: whatever workers come, die and come
- * back (ps_crew.h), each unit of the plan is closed exactly once; ssp keeps its
- * bound; kofn drops what is late, once.
+ * The clock of a group, as a specification: whichever workers come, die and
+ * come back (ps_crew.h), each unit of the plan is closed exactly once; ssp
+ * keeps its bound; kofn drops late units, once.
  */
 #include "ps_crew.h"
 
@@ -45,8 +45,8 @@ START_TEST(each_unit_closes_once)
 }
 END_TEST
 
-/* Each batch once as a whole, in the parts that it was dealt in, and what the
- * clock counts is what was seen. */
+/* Each batch is closed once as a whole, in its number of parts, and the clock's
+ * counters match. */
 static void check_whole(const struct crew *c, uint64_t seed)
 {
     for (unsigned e = 0; e < EPOCHS; e++)
@@ -96,7 +96,7 @@ static void do_unit(struct crew *c, unsigned i)
     ps_crew_hear(c);
 }
 
-/* The next batch has a part for the worker that has come meanwhile. */
+/* The next batch has a part for the worker that joined during this one. */
 START_TEST(who_joins_works_from_the_next_batch_on)
 {
     static struct crew c;
@@ -121,8 +121,8 @@ START_TEST(who_joins_works_from_the_next_batch_on)
 }
 END_TEST
 
-/* Two parts and three workers: the third is as far as the others, so that
- * nobody waits for it when ssp begins; and bsp knows no staleness. */
+/* Two parts and three workers: the third counts as far as the others, so no
+ * worker waits for it when ssp begins; and bsp has no staleness. */
 START_TEST(who_has_no_work_is_not_the_slowest)
 {
     static struct crew c;
@@ -196,7 +196,8 @@ START_TEST(ssp_keeps_its_bound)
 }
 END_TEST
 
-/* Each part once, or left out and counted; how many were left out. */
+/* Each part is applied once, or left out and counted. Returns the number left
+ * out. */
 static unsigned check_left_out(const struct crew *c, uint64_t seed,
                                const struct gw_ps_clock_status *status)
 {
@@ -214,7 +215,7 @@ static unsigned check_left_out(const struct crew *c, uint64_t seed,
     return zero;
 }
 
-/* The mode may change at any time, and still each unit closes once. */
+/* The mode may change at any time; each unit is still closed once. */
 START_TEST(modes_change)
 {
     static struct crew c;
@@ -240,8 +241,8 @@ START_TEST(modes_change)
 }
 END_TEST
 
-/* The loss is 3 in epoch 0 and 2 in epoch 1, which is the last one then, for
- * all workers; whatever was dealt closes once. */
+/* The loss is 3 in epoch 0 and 2 in epoch 1, which is therefore the last epoch
+ * for all workers. Every unit that was assigned is closed once. */
 START_TEST(stops_after_the_epoch_that_meets_the_rule)
 {
     static struct crew c;
@@ -260,7 +261,7 @@ START_TEST(stops_after_the_epoch_that_meets_the_rule)
 }
 END_TEST
 
-/* Whatever workers die: a part is applied once, or left out once. */
+/* Whichever workers die: a part is applied once, or left out once. */
 START_TEST(drop_leaves_out_what_the_dead_had)
 {
     static const struct gw_ps_mode modes[] = {
@@ -279,8 +280,8 @@ START_TEST(drop_leaves_out_what_the_dead_had)
 }
 END_TEST
 
-/* Of four parts worker 0 has two and has pushed one when it dies: that one
- * came, the other is left out, and three stand for four. */
+/* Worker 0 has two of four parts and has pushed one when it dies. That one is
+ * applied, the other is left out, and the sum of three is scaled to four. */
 START_TEST(drop_makes_up_by_the_scale)
 {
     static struct crew c;
@@ -307,7 +308,7 @@ START_TEST(drop_makes_up_by_the_scale)
 }
 END_TEST
 
-/* Without a plan: a round is one unit of each worker that has asked. */
+/* Without a plan: a round is one unit of each worker that has requested one. */
 START_TEST(rounds_without_a_plan)
 {
     static struct crew c;
@@ -334,7 +335,7 @@ START_TEST(rounds_without_a_plan)
     char text[200];
     gw__clock_waits_for(c.clock, text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "worker 1"));
-    /* The death of the one that is waited for ends the round. */
+    /* The death of the last awaited worker ends the round. */
     c.hands[1].alive = false;
     ps_crew_tell_alive(&c);
     ck_assert_int_eq(gw__clock_granted(c.clock, zero, 1, &work), GW_OK);
@@ -382,7 +383,7 @@ START_TEST(refusals_change_nothing)
         ck_assert_uint_eq(gw__clock_save(c.clock, after, bytes), bytes);
         ck_assert_mem_eq(before, after, bytes);
     }
-    /* Bytes that are cut short anywhere are no clock. */
+    /* A truncated clock is refused. */
     struct gw__clock *other;
     ck_assert_int_eq(gw__clock_new(&other, &why), GW_OK);
     for (size_t cut = 0; cut < bytes; cut++)
@@ -395,7 +396,8 @@ START_TEST(refusals_change_nothing)
 }
 END_TEST
 
-/* A restore: nobody of that time lives, and still each unit closes once. */
+/* After a restore no earlier worker is alive, and each unit is still closed
+ * once. */
 START_TEST(fresh_after_a_restore)
 {
     static struct crew c;

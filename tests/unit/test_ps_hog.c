@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Servers with several threads, and hogwild (gradwire/ps.h): what is pushed is
- * pulled whatever the threads; with one worker nothing is lost; with several at
- * once little is, and it still learns.
+ * Servers with several threads, and hogwild (gradwire/ps.h): pulls return the
+ * pushed values for any number of threads. With one worker no update is lost;
+ * with several few are, and learning still works.
  */
 #include "ps_cluster.h"
 
@@ -49,7 +49,7 @@ static unsigned make_table(struct gw_ps *ps, enum gw_ps_updater updater)
 
 /* ---- threads ---- */
 
-/* The sums of all rows after some pushes and pulls in pieces. */
+/* The sums of all rows after some pushes and pulls in partitions. */
 static void run_with(unsigned threads, bool hogwild, enum gw_ps_updater updater,
                      bool half)
 {
@@ -82,7 +82,7 @@ START_TEST(threads_give_the_same_bits)
     memcpy(alone, pulled, sizeof alone);
     run_with(3, false, kind, false);
     ck_assert(memcmp(alone, pulled, sizeof alone) == 0);
-    run_with(3, true, kind, false); /* one worker: nothing meets */
+    run_with(3, true, kind, false); /* one worker: no conflicts */
     ck_assert(memcmp(alone, pulled, sizeof alone) == 0);
 }
 END_TEST
@@ -117,7 +117,7 @@ struct pusher {
     pthread_t thread;
 };
 
-/* The same rows as the others, some requests under way at once. */
+/* All push to the same rows, each with some requests under way. */
 static void *push_ones(void *context)
 {
     enum { DEPTH = 4 };
@@ -143,7 +143,7 @@ static void *push_ones(void *context)
     return NULL;
 }
 
-/* Also while somebody pulls. */
+/* Also during pulls. */
 START_TEST(little_is_lost_where_pushes_meet)
 {
     struct gw_error why;
@@ -182,7 +182,7 @@ END_TEST
 
 enum { STEPS = 150 };
 
-/* Half the distance to the truth, a row's number, again and again. */
+/* Repeatedly halves the distance to the true value, the row's number. */
 static void *learn(void *context)
 {
     struct pusher *pusher = context;
@@ -230,7 +230,7 @@ START_TEST(it_learns_all_the_same)
 }
 END_TEST
 
-/* Whatever is under way is brought to an end. */
+/* Requests under way are completed. */
 START_TEST(a_server_may_end_with_jobs_under_way)
 {
     struct gw_error why;

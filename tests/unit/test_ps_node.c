@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A process of the parameter server (ps/node.h) in a cluster of this process:
- * it becomes a member, meets the servers, brings commands to the controllers,
+ * it becomes a member, meets the servers, sends commands to the controllers,
  * and leaves.
  */
 #include "ps_cluster.h"
@@ -98,7 +98,7 @@ START_TEST(commands_are_answered_by_their_tags)
     while (gw__node_news(node)->routes.table_count == 0)
         turn(node);
     table.table.width = 3;
-    /* What nobody waits for is asked once, and answers nothing. */
+    /* A command whose answer is not wanted is sent once and gets no answer. */
     for (unsigned i = 0; i < 100; i++)
         ck_assert(!gw__node_command(node, &table, GW__NODE_FORGET));
     ck_assert(!gw__node_command(node, &table, 8));
@@ -161,7 +161,8 @@ START_TEST(a_convicted_client_is_told_so)
 }
 END_TEST
 
-/* One that has no work asks for a table now and then, and nothing else. */
+/* A client without work requests a table from time to time, and nothing
+ * else. */
 START_TEST(an_idle_client_is_told_so_too)
 {
     struct gw_error why;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stores as bytes: a copy is equal place by place, whatever is cut off or
- * altered is refused, and the digest is that of the content alone.
+ * Stores as bytes: a copy is equal place by place, truncated and altered bytes
+ * are refused, and the digest depends on the content only.
  */
 #include "ps/store/store_parts.h"
 
@@ -32,7 +32,7 @@ static struct gw__store *make(enum gw_ps_updater updater, unsigned width,
     return store;
 }
 
-/* Pushes a gradient that the key gives to each. */
+/* Pushes gradients that are functions of the keys. */
 static void push(struct gw__store *store, const uint64_t *keys, size_t count)
 {
     unsigned width = gw__store_updater(store)->config.width;
@@ -49,7 +49,8 @@ static void push(struct gw__store *store, const uint64_t *keys, size_t count)
     free(gradient);
 }
 
-/* Exactly as many bytes, so that a look behind the end is seen. */
+/* Allocates exactly the bytes needed, so that sanitizers find reads past the
+ * end. */
 static void *save(const struct gw__store *store, size_t *bytes)
 {
     char little[8] = "untouch";
@@ -140,7 +141,7 @@ static void refuse(struct gw__store *store, const void *data, size_t bytes,
     ck_assert_uint_eq(gw__store_rows(store), rows);
 }
 
-/* Any cut, and any bit. */
+/* Truncated at any byte, and with any bit flipped. */
 static void check_refusals(struct gw__store *store, struct gw__store *copy)
 {
     size_t bytes;
@@ -158,7 +159,7 @@ static void check_refusals(struct gw__store *store, struct gw__store *copy)
         refuse(copy, data, bytes, GW_EDATA);
         data[bit / 8] ^= flip;
     }
-    /* After all that it takes what is right. */
+    /* It still accepts the correct bytes. */
     ck_assert(gw__store_load(copy, data, bytes, NULL) == GW_OK);
     check_equal(store, copy);
     free(data);
@@ -171,7 +172,7 @@ START_TEST(what_was_cut_or_altered_is_refused)
     struct gw__store *copy = make(GW_PS_ADAGRAD, 3, 0, 0);
     push(store, keys, 6);
     check_refusals(store, copy);
-    /* It has rows now. */
+    /* The copy has rows now. */
     size_t bytes;
     void *data = save(store, &bytes);
     refuse(copy, data, bytes, GW_EINVAL);
@@ -187,7 +188,7 @@ START_TEST(what_was_cut_or_altered_is_refused)
 }
 END_TEST
 
-/* With a right checksum: who wrote it had no store. */
+/* The checksum is correct, but no store has such content. */
 START_TEST(a_key_twice_is_refused)
 {
     uint64_t keys[] = {5, 6, 7};
@@ -242,7 +243,7 @@ START_TEST(the_digest_is_of_the_content)
     ck_assert_uint_ne(gw__store_digest(a), gw__store_digest(b));
     push(b, turned + 3, 1);
     ck_assert_uint_eq(gw__store_digest(a), gw__store_digest(b));
-    /* Two rows with the same bits elsewhere are not the same. */
+    /* Two equal rows in exchanged places make stores different. */
     float kept[6], *one = gw__store_row(b, 0), *two = gw__store_row(b, 1);
     memcpy(kept, one, sizeof kept);
     memcpy(one, two, sizeof kept);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The server by itself and with replicas: pushes count once, replicas are
- * equal, bad input changes nothing.
+ * The server alone and with replicas: pushes count once, replicas are equal,
+ * bad input changes nothing.
  */
 #include "ps_net.h"
 
@@ -55,7 +55,7 @@ START_TEST(push_then_pull)
 }
 END_TEST
 
-/* Lost, doubled, late and reordered: each push counts once. */
+/* Pushes are lost, duplicated, late and reordered: each counts once. */
 START_TEST(exactly_once)
 {
     unsigned seed = (unsigned)_i;
@@ -220,7 +220,7 @@ START_TEST(unknown_key_lists_are_asked_for)
     net_run(net, 5);
     ck_assert(r->reply.flags & GW__PS_WANT_KEYS);
     ck_assert_int_eq(r->reply.code, GW_PENDING);
-    /* A list under another's signature is not kept. */
+    /* A list with another list's signature is not kept. */
     out.head.flags = GW__PS_CACHE;
     letter.parts[1] = (struct gw__messenger_part){&key, sizeof key};
     net_send(net, 0, 0, &letter);
@@ -251,7 +251,8 @@ START_TEST(without_a_lease_nothing_is_served)
 }
 END_TEST
 
-/* Empty, with other settings; they begin with the next news. */
+/* Replaces the servers by empty ones with other settings; they begin with the
+ * next update. */
 static void restart(struct net *net, struct gw__server_config settings)
 {
     for (unsigned i = 0; i < net->server_count; i++) {
@@ -265,7 +266,7 @@ static void restart(struct net *net, struct gw__server_config settings)
     }
 }
 
-/* The experiments: what each idea is there for. */
+/* Experiments that switch one mechanism off and show why it is needed. */
 START_TEST(acknowledged_by_the_primary_alone)
 {
     struct net *net = net_new(1, 2, 1, 2);
@@ -364,7 +365,7 @@ START_TEST(a_slow_replica_makes_pushes_wait)
 }
 END_TEST
 
-/* A state without tables that says how often its groups have closed. */
+/* A saved state without tables and with this number of commits per group. */
 static size_t forge(uint8_t *bytes, size_t room, uint64_t closed)
 {
     struct gw__writer w = gw__writer_on(bytes, room);

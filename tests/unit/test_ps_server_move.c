@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slots that change their primary or place: by death, by a pause that lasts too
- * long, by promotion and by handover, with pushes under way all the time.
+ * Slots that change their primary or place: by death, by a long pause, by
+ * promotion and by handover, with pushes under way all the time.
  */
 #include "ps_net.h"
 
@@ -74,7 +74,7 @@ static void make_hostile(struct net *net)
     net->delay_ms = 1 + (unsigned)net->seed % 8;
 }
 
-/* It dies, and the others are told at once. */
+/* The server dies, and the others are notified at once. */
 static void bury(struct net *net, unsigned server)
 {
     net_kill(net, server);
@@ -106,8 +106,8 @@ START_TEST(a_server_dies)
 }
 END_TEST
 
-/* It is paused in the middle of everything, replaced, and wakes: nothing that
- * it says counts, and nothing that was acknowledged is gone. */
+/* A primary is paused at an arbitrary moment, replaced, and resumed. None of
+ * its messages counts, and no acknowledged push is lost. */
 START_TEST(a_paused_primary_wakes)
 {
     struct net *net;
@@ -131,7 +131,7 @@ START_TEST(a_paused_primary_wakes)
 }
 END_TEST
 
-/* As a handover that nobody has asked the primary for. */
+/* A handover without a request to the primary. */
 static void swap_primary(struct net *net, unsigned slot)
 {
     struct gw__slot_route *route = &net->routes.slots[slot];
@@ -143,7 +143,8 @@ static void swap_primary(struct net *net, unsigned slot)
     net_news(net);
 }
 
-/* As before, but it does not hear of its successor: fencing alone must do. */
+/* The same, but the old primary gets no update about its successor: fencing
+ * alone must suffice. */
 START_TEST(a_deaf_primary_commits_nothing)
 {
     struct net *net;
@@ -160,7 +161,7 @@ START_TEST(a_deaf_primary_commits_nothing)
     else
         swap_primary(net, 0);
     net_run(net, 20);
-    /* Its lease is said to hold for ever: a broken clock. */
+    /* As with a broken clock, its lease never ends. */
     gw__server_lease(net->servers[old], net->now_ns, UINT64_MAX);
     struct {
         struct gw__ps_head head;
@@ -196,8 +197,8 @@ START_TEST(a_deaf_primary_commits_nothing)
 }
 END_TEST
 
-/* An acknowledged push that the successor does not yet know to be committed:
- * it must not serve the value from before. */
+/* An acknowledged push that the successor does not yet know to be committed.
+ * The successor must not serve the older value. */
 START_TEST(a_successor_applies_before_it_serves)
 {
     struct net *net;
@@ -224,7 +225,7 @@ START_TEST(a_successor_applies_before_it_serves)
 }
 END_TEST
 
-/* A server joins, and has `ms` under load to take over what it will. */
+/* A server joins, and gets `ms` under load to take over slots. */
 static void grow(struct net *net, unsigned table, unsigned ms)
 {
     make_hostile(net);
@@ -243,7 +244,7 @@ START_TEST(a_server_joins_under_load)
     for (unsigned s = 0; s < SLOTS; s++)
         slots += gw__route_in_sync(&net->routes.slots[s], 2);
     ck_assert_uint_gt(slots, 0);
-    /* And it takes over what it has learned. */
+    /* It serves the slots that it has learned. */
     bury(net, 0);
     push_for(net, table, 60);
     check_all(net, table, 2);
@@ -251,8 +252,8 @@ START_TEST(a_server_joins_under_load)
 }
 END_TEST
 
-/* One replica each: a slot moves by its primary's place being taken, and does
- * not serve for a moment. */
+/* One replica per slot: a slot moves to a new primary, and is not served for a
+ * moment. */
 START_TEST(slots_move_without_replicas)
 {
     struct net *net;
@@ -278,8 +279,8 @@ static unsigned count_frozen(const struct gw__server *server)
     return count;
 }
 
-/* Of several that are to move one stands still, until the controllers have
- * answered. */
+/* Only one of several moving slots is frozen at a time, until the controllers
+ * have answered. */
 START_TEST(slots_move_one_by_one)
 {
     struct net *net;
@@ -319,7 +320,7 @@ START_TEST(a_server_leaves)
 }
 END_TEST
 
-/* The learner dies in the middle of it: the primary serves on. */
+/* The learner dies during the copy: the primary continues to serve. */
 START_TEST(a_learner_dies)
 {
     struct net *net;
@@ -337,7 +338,7 @@ START_TEST(a_learner_dies)
 }
 END_TEST
 
-/* Everything at once, for a while. */
+/* All faults at once, for a while. */
 START_TEST(chaos)
 {
     struct net *net;

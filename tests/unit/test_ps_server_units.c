@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of work over several servers: what is pushed in them is held back,
- * closed in one order everywhere, dropped with its worker, and saved as a cut.
+ * Units of work over several servers: their pushes are held back, committed in
+ * one order everywhere, dropped with their worker, and saved as a cut.
  */
 #include "ps_net.h"
 
@@ -38,21 +38,21 @@ static unsigned ask_next(struct net *net, unsigned worker, uint64_t finished)
     return net_clock(net, worker, 0, &next);
 }
 
-/* What a part of a batch pushes: numbers whose sum depends on the order. */
+/* The push of a part of a batch: numbers whose sum depends on the order. */
 static void fill(uint64_t keys[KEYS], float values[KEYS], uint64_t batch,
                  unsigned part)
 {
     for (unsigned i = 0; i < KEYS; i++) {
-        keys[i] = 2 * i + part; /* some are of two parts, some of one */
+        keys[i] = 2 * i + part; /* some in two parts, some in one */
         values[i] = 1.0F / (float)(batch * 7 + part * 3 + i + 1);
     }
 }
 
-/* A worker of a training run: asks, pulls, pushes, asks. */
+/* A worker of a training run: request, pull, push, request. */
 struct runner {
     unsigned request;
     uint64_t finished;
-    uint64_t closed; /* what it saw with its last unit */
+    uint64_t closed; /* the commits before its last unit */
     bool ended;
     unsigned push;
     enum { ASKS, PUSHES } state;
@@ -175,7 +175,7 @@ START_TEST(bsp_is_the_same_everywhere)
 }
 END_TEST
 
-/* A server dies meanwhile. */
+/* One server dies during the training. */
 static void lose_a_server(struct net *net)
 {
     unsigned seed = (unsigned)net->seed;
@@ -224,7 +224,7 @@ START_TEST(held_back_until_closed)
     float two = 2;
     net_wait(net, net_push(net, 0, table, &key, 1, &two, grant->work.clock));
     ck_assert_double_eq((double)net_value(net, table, key), 0);
-    /* A pull that must see the first closing waits for it. */
+    /* A pull that requires the first commit waits for it. */
     unsigned pull = net_pull(net, 1, table, &key, 1, 1);
     net_run(net, 100);
     ck_assert(!net_done(net, pull));
@@ -261,7 +261,7 @@ START_TEST(the_dead_worker_s_unit_never_happened)
         ck_assert_uint_eq(status.staged, 0);
         ck_assert_uint_gt(status.dropped, 0);
     }
-    /* What the zombie still sends is acknowledged and goes nowhere. */
+    /* The zombie's later pushes are acknowledged and discarded. */
     net->alive[1] = true;
     unsigned late = net_push(net, 1, table, keys, KEYS, values, 0);
     net_wait(net, late);
@@ -275,8 +275,8 @@ START_TEST(the_dead_worker_s_unit_never_happened)
 }
 END_TEST
 
-/* A marker is a cut: what was saved holds what was closed before it, and
- * nothing else, and a new server begins from it. */
+/* A marker is a cut: the saved state has exactly the commits before it, and a
+ * new server begins from it. */
 START_TEST(a_marker_saves_a_cut)
 {
     struct net *net = net_new(1, 2, SLOTS, 1);
@@ -366,8 +366,8 @@ static struct gw_ps_server_status *status_of(const struct net *net)
     return &status;
 }
 
-/* The one who has the clock asks after each round, and all replicas hear what
- * is answered. */
+/* The server with the clock asks the policy after each round, and all replicas
+ * receive the answer. */
 START_TEST(a_policy_is_asked_after_each_round)
 {
     static const struct gw_straggler policy = {.choose = wander};
@@ -394,8 +394,9 @@ static struct gw_ps_mode wait_for_all(const struct gw_straggler_round *round)
     return (struct gw_ps_mode){.kind = GW_PS_KOFN, .bound = round->parts};
 }
 
-/* A server dies, at times the one with the clock: the next one asks on, and
- * what was said before holds. kofn of all parts has the bits of bsp. */
+/* A server dies, sometimes the one with the clock. The next one continues to
+ * ask, and earlier answers remain valid. kofn of all parts has the bits of
+ * bsp. */
 START_TEST(a_policy_survives_a_server)
 {
     static const struct gw_straggler policy = {.choose = wait_for_all};
@@ -408,7 +409,7 @@ START_TEST(a_policy_survives_a_server)
 }
 END_TEST
 
-/* It is told, and nothing else happens. */
+/* The error is reported, and the mode does not change. */
 START_TEST(a_policy_talks_nonsense)
 {
     static const struct gw_straggler policy = {.choose = nonsense};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Snapshots on disk: what was written comes back; what is cut short, altered or
- * missing is refused with the file's name; a half-written one leaves the former
+ * Snapshots on disk: written data is read back; a truncated, altered or missing
+ * file is refused with its name; an incomplete snapshot leaves the previous one
  * as it was.
  */
 #include <ps/slot/snapshot.h>
@@ -31,7 +31,7 @@ static void teardown(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* Slot s of marker m has s * 1000 bytes that say so. */
+/* The content of slot s of marker m: s * 1000 bytes that depend on both. */
 static size_t content(uint64_t mark, unsigned slot, uint8_t out[SLOTS * 1000])
 {
     memset(out, (int)(mark * 16 + slot), slot * 1000);
@@ -86,7 +86,8 @@ static bool is_there(const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* Markers are in no order: what is under way must stay, what was is removed. */
+/* Markers are unordered: a snapshot in progress must stay, an older complete
+ * one is removed. */
 START_TEST(what_was_written_comes_back)
 {
     whole(7);
@@ -156,7 +157,7 @@ static void write_at(const char *name, off_t at, const char *text)
     close(fd);
 }
 
-/* A line more, blanks, a byte 0, and so much that it is not read to its end. */
+/* One more line, blanks, a byte 0, and more than is read. */
 START_TEST(what_follows_the_manifest_is_refused)
 {
     char much[20000];
@@ -177,7 +178,7 @@ START_TEST(what_follows_the_manifest_is_refused)
 }
 END_TEST
 
-/* A clock of version 1 has no counts of parts; it is not guessed at. */
+/* A clock of version 1 has no counts of parts; they are not guessed. */
 START_TEST(an_older_snapshot_is_refused_by_its_version)
 {
     whole(8);
@@ -187,7 +188,7 @@ START_TEST(an_older_snapshot_is_refused_by_its_version)
 }
 END_TEST
 
-/* Where the numbers stay the same; and the heads of slots. */
+/* A change that leaves all numbers equal; and damage to the heads of slots. */
 START_TEST(the_manifest_is_said_in_one_way)
 {
     whole(10);
@@ -213,7 +214,7 @@ static uint64_t below(uint64_t end)
     return gw_rng_below(&rng, end ? end : 1);
 }
 
-/* One of the six files, in one of five ways. */
+/* Damages one of the six files, in one of five ways. */
 static void damage(char story[200])
 {
     static const char *const names[] = {"manifest",  "slot-00.1", "slot-01.1",
@@ -245,7 +246,7 @@ static void damage(char story[200])
              (int)at, (int)end, size, other);
 }
 
-/* DAMAGES and SEED in the environment: so many, the same again. */
+/* DAMAGES and SEED in the environment set the count and repeat a run. */
 START_TEST(damage_is_refused_or_does_no_harm)
 {
     const char *given = getenv("SEED"), *many = getenv("DAMAGES");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The store against a reference that looks keys up one after the other in a
- * sorted list, with keys of all kinds, over many resizes; places that stay;
- * and copies by bytes, which are equal place by place or refused.
+ * The store against a reference, which is a sorted list of keys with one search
+ * per key: keys of all kinds, over many resizes; stable places; and copies as
+ * bytes, which are equal place by place or refused.
  */
 #include "ps/store/store.h"
 
@@ -60,7 +60,7 @@ struct reference {
     size_t count, room;
 };
 
-/* Where the key is, or would be. */
+/* The index of the key, or its place in the order if absent. */
 static size_t locate(const struct reference *reference, uint64_t key)
 {
     size_t low = 0, high = reference->count;
@@ -81,7 +81,7 @@ static uint32_t place_of(const struct reference *reference, uint64_t key)
     return is_known ? reference->known[at].place : GW__NO_PLACE;
 }
 
-/* Places are given in the order of first pushes. */
+/* Places are assigned in the order of first pushes. */
 static uint32_t enter(struct reference *reference, uint64_t key)
 {
     size_t at = locate(reference, key);
@@ -112,9 +112,9 @@ static uint64_t draw_key(struct gw_rng *rng, int kind)
         return gw_rng_next(rng);
     case 1: /* a few clusters */
         return gw_rng_below(rng, 5) << 40 | gw_rng_below(rng, 4000);
-    case 2: /* Zipf's law, about: 1/x of what is uniform */
+    case 2: /* roughly Zipf's law: density 1/x */
         return (uint64_t)exp(gw_rng_unit(rng) * 12);
-    case 3: /* the low bits are all alike */
+    case 3: /* the low bits are all equal */
         return gw_rng_below(rng, 20000) << 44;
     default:
         return special[gw_rng_below(rng, 6)];
@@ -127,7 +127,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorted or not, with the same key twice or not. */
+/* Sorted or not, with repeated keys or without. */
 static size_t draw_keys(struct gw_rng *rng, uint64_t *keys)
 {
     size_t count = gw_rng_below(rng, MOST + 1);
@@ -205,13 +205,13 @@ START_TEST(rows_keep_their_place_while_the_store_grows)
     for (size_t i = 0; i < ROWS; i += 997)
         ck_assert(gw__store_row(store, places[i])[1] ==
                   2 * ones[WIDTH * i + 1]);
-    /* What the store takes beside the rows is at most 20 bytes a row. */
+    /* The overhead of the store is at most 20 bytes per row. */
     ck_assert_uint_le(gw__store_bytes(store), ROWS * (12 + 20));
     gw__store_destroy(&store);
 }
 END_TEST
 
-/* In runs, in any order, with holes, and one by one. */
+/* In runs, in any order, with gaps, and one by one. */
 START_TEST(updates_of_any_order_are_those_of_single_rows)
 {
     enum { ROWS = 3000, WIDTH = 5 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The updaters: each against its formula, column by column in double precision;
- * a run of rows against the rows one by one, and every level of kernels against
- * the first, bit by bit. Then what a new row is, and what makes no sense.
+ * a run of rows against single rows; and every level of kernels against the
+ * first, bit by bit. Then the values of new rows, and invalid settings.
  */
 #include "coll/reduce/reduce.h"
 #include "ps/store/update.h"
@@ -74,8 +74,9 @@ static void adam(const struct gw_ps_table_config *c, struct column *x, double g,
     x->w -= (double)c->rate * m / (sqrt(v) + (double)c->epsilon);
 }
 
-/* McMahan et al. 2013, algorithm 1: the weight of z and n, then their update.
- * Here the weight was that of before and is made anew. */
+/* McMahan et al. 2013, algorithm 1, which computes the weight from z and n
+ * and then updates these. Here the weight is kept, and computed after the
+ * update. */
 static void ftrl(const struct gw_ps_table_config *c, struct column *x, double g)
 {
     double alpha = (double)c->rate, beta = (double)c->beta;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every push goes through before the updaters: the search for values that
- * are not finite, and f16, all of it. Each on every level that this CPU has.
+ * Steps of every push before the updaters: the search for values that are not
+ * finite, and the conversions of f16, for all values. Each at every level of
+ * this CPU.
  */
 #include "coll/reduce/reduce.h"
 #include "ps/store/update.h"
@@ -35,9 +36,9 @@ static uint32_t to_bits(float value)
     return bits;
 }
 
-/* ---- what is not finite ---- */
+/* ---- values that are not finite ---- */
 
-/* Neither the largest numbers nor the smallest are bad. */
+/* Neither the largest nor the smallest finite numbers are bad. */
 static void fill(float *values, size_t count)
 {
     static const uint32_t good[] = {0x7f7fffff, 0xff7fffff, 0x80000000,
@@ -54,7 +55,8 @@ START_TEST(the_first_bad_value_is_found)
     if (!use_level(_i))
         SKIP("ps_values", "this CPU has no %s", levels[_i]);
     for (size_t count = 0; count <= MOST; count++) {
-        /* A look behind the end finds no reason to stop there. */
+        /* A good value after the end, which a read past the end would find
+         * harmless. */
         float *values = malloc((count + 1) * sizeof *values);
         ck_assert_ptr_nonnull(values);
         values[count] = 1;
@@ -77,7 +79,7 @@ END_TEST
 
 enum { HALVES = 65536 };
 
-/* What a half is worth, from its definition. */
+/* The value of a half by definition. */
 static double worth(uint16_t half)
 {
     int exponent = half >> 10 & 31, fraction = half & 0x3ff;
@@ -114,8 +116,9 @@ START_TEST(all_halves_there_and_back)
 }
 END_TEST
 
-/* Of neighbouring halves: their middle goes to the even one, and what is a
- * float beside the middle to the nearer one. From 65520 on it is infinity. */
+/* The middle of two neighbouring halves rounds to the even one, and the
+ * floats next to the middle to the nearer one. From 65520 on the result is
+ * infinity. */
 START_TEST(rounding_is_to_nearest_even)
 {
     if (!use_level(_i))
@@ -129,7 +132,7 @@ START_TEST(rounding_is_to_nearest_even)
         float in[16];
         uint16_t out[16];
         unsigned even = low + (low & 1);
-        /* In all lanes of a vector, and in what is left over. */
+        /* In all lanes of a vector, and in the remainder. */
         for (int i = 0; i < 15; i += 5) {
             in[i] = middle;
             in[i + 1] = nextafterf(middle, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's machine against toy servers (ps_toy.h), one thing at a time.
- * test_ps_worker_weather.c lets everything happen at once.
+ * The worker's machine against toy servers (ps_toy.h), one aspect at a time.
+ * test_ps_worker_weather.c has all faults at once.
  */
 #include "ps_toy.h"
 
@@ -134,7 +134,7 @@ START_TEST(what_is_not_finite_is_never_sent)
         GW_ENUMERIC);
     ck_assert_ptr_nonnull(strstr(why.text, "key 1"));
     ck_assert_uint_eq(toy.letters, 0);
-    bad[1] = 2; /* the servers hear of it with the next one */
+    bad[1] = 2; /* the servers get the count with the next push */
     ck_assert_int_eq(toy_wait(begin(access)), GW_OK);
     ck_assert_uint_eq(toy.nans, 1);
     toy_end();
@@ -182,7 +182,7 @@ START_TEST(rows_that_lie_as_they_travel_are_lent)
             ck_assert(lent >= values && lent < values + bytes / 4);
         }
     ck_assert_int_eq(toy_wait(request), GW_OK);
-    ck_assert_uint_eq(toy.lent, toy.back); /* or it has not ended */
+    ck_assert_uint_eq(toy.lent, toy.back); /* otherwise it has not ended */
     ck_assert(memcmp(toy.values, values, bytes) == 0);
     toy_end();
     gw_free(values);
@@ -279,7 +279,8 @@ START_TEST(a_detached_push_still_counts)
 }
 END_TEST
 
-/* From the right server, to the right request, and wrong in all else. */
+/* From the right server, to the right request, and wrong in all other
+ * fields. */
 static void forge(unsigned server)
 {
     static float junk[4000];
@@ -304,7 +305,7 @@ static void forge(unsigned server)
     ck_assert_uint_eq(atomic_load(&parcel.holds), 1);
 }
 
-/* Whoever lies about what is done is believed; nobody crashes. */
+/* The worker believes false acknowledgements, but does not crash. */
 START_TEST(forged_replies_do_no_harm_here)
 {
     float out[300];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The keys of psnode bench: distinct, in the order that was asked for, popular
- * as Zipf has it; and the judge of what is stored, who must find one float that
- * is wrong.
+ * The keys of psnode bench: distinct, in the requested order, with Zipf's
+ * popularity; and the check of stored values, which must find a single wrong
+ * float.
  */
 #include "psnode/bench/bench.h"
 
@@ -31,7 +31,7 @@ static struct bench_keys make(bool zipf, bool unsorted)
     return keys;
 }
 
-/* Pairs of neighbours that do not ascend. */
+/* The number of neighbours that do not ascend. */
 static unsigned descents(const uint64_t *list)
 {
     unsigned count = 0;
@@ -61,8 +61,7 @@ START_TEST(unsorted_keys_are_distinct)
 }
 END_TEST
 
-/* Of a universe of 16 times as many keys two lists that were drawn evenly would
- * have a 16th in common. */
+/* From 16 times as many keys, two lists drawn evenly would share a 16th. */
 START_TEST(popular_keys_are_in_many_lists)
 {
     struct bench_keys keys = make(true, false);
@@ -77,7 +76,7 @@ START_TEST(popular_keys_are_in_many_lists)
 }
 END_TEST
 
-/* What is stored under list 0 after pushed[l] pushes of each list. */
+/* The stored values of list 0 after pushed[l] pushes of each list. */
 static float *store(const struct bench_keys *keys, const uint64_t *pushed)
 {
     float *rows = calloc((size_t)KEYS * FLOATS, sizeof *rows);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Damage to a controller's directory, drawn from a seed: bits that flip, files
- * that are cut short, zeroed in part, too long, gone, there twice, in each
- * other's place. Each is refused with its file; or else libraft finds every
- * entry there that had been acknowledged.
+ * Damage to a controller's directory, drawn from a seed: flipped bits, and
+ * files that are truncated, zeroed in part, too long, missing, duplicated, or
+ * exchanged. Each damage is refused with the name of its file, or else libraft
+ * finds every acknowledged entry in the directory.
  *
  *     DAMAGES=2000 SEED=7 CK_RUN_SUITE=raft_damage build/unit
  *
- * has so many, a third of them for each of the directories, and says which one
- * failed. What the directories hold is what a killed process leaves: a young
- * log, one that was started again, and one with two snapshots.
+ * sets their number, a third for each of the directories; the failing one is
+ * printed. The directories are those of killed processes: a young log, one that
+ * was restarted, and one with two snapshots.
  */
 #include "logs.h"
 
@@ -32,9 +32,9 @@ Suite *suite_raft_damage(void);
 enum { DAMAGES = 210, TEMPLATES = 3, FILES_MAX = 24, ENTRIES_MAX = 4096 };
 
 static struct logs logs;
-static char folder[64]; /* with the directory that is damaged */
+static char folder[64]; /* the damaged directory */
 static struct gw_rng rng;
-static char story[800]; /* what was done to it */
+static char story[800]; /* description of the damage */
 static bool thorough;
 
 /* ---- files ---- */
@@ -102,9 +102,9 @@ static void write_template(const struct template *t)
         write_file(t->files[i].name, t->files[i].bytes, t->files[i].size);
 }
 
-/* ---- what a killed process leaves ---- */
+/* ---- the directory of a killed process ---- */
 
-/* So many entries in each of its lives. */
+/* The numbers of entries in each life. */
 static const unsigned lives[TEMPLATES][3] = {{24}, {30, 9, 17}, {700, 600, 5}};
 
 static void live(unsigned entries, uint64_t before)
@@ -174,7 +174,7 @@ static uint64_t below(uint64_t end)
     return gw_rng_below(&rng, end ? end : 1);
 }
 
-/* Mostly where something is. */
+/* Mostly within the used part. */
 static size_t draw_place(const struct content *file)
 {
     size_t used = file->size;
@@ -234,7 +234,7 @@ static void swap(struct content *file, struct content *other)
              other->name);
 }
 
-/* In the place of another, or under a name that comes after all. */
+/* Over another file, or under a name that sorts last. */
 static void copy(struct template *t, struct content *file,
                  struct content *other)
 {
@@ -290,7 +290,7 @@ static void damage(struct template *t)
     }
 }
 
-/* ---- what becomes of it ---- */
+/* ---- the result ---- */
 
 static void on_entry(void *context, uint64_t index, const void *command,
                      size_t bytes)
@@ -353,7 +353,7 @@ static void check_entries(const struct template *t, struct gw__raft_log *log)
     }
 }
 
-/* With the loss accepted, it starts; a second time, too. */
+/* With the loss accepted, the log starts; a second time, too. */
 static void accept_loss(void)
 {
     struct gw__raft_log *log;
@@ -380,8 +380,8 @@ static unsigned number_from(const char *name, unsigned otherwise)
     return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
 }
 
-/* What the check lets pass holds all that was acknowledged; libraft is asked,
- * too, of every fourth, for that takes long: it waits for the kernel. */
+/* A directory that passes the check has all acknowledged entries. Every fourth
+ * is also opened with libraft, which is slow since it waits for the kernel. */
 static bool is_refused(const struct template *intact, unsigned i)
 {
     struct gw__raft_log *log;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A controller's directory before it starts: one damaged bit is named with its
- * file and entry; a torn write that nobody was told of is cut off, which is
- * said; the same bytes are damage if they were acknowledged; and whoever
- * accepts a loss gets what is before it. The segments are written by libraft.
+ * The check of a controller's directory before the start. One damaged bit is
+ * reported with its file and entry. A torn write that was never acknowledged is
+ * cut off, with a notice; the same bytes are damage if they were acknowledged.
+ * With the loss accepted, the entries before it remain. libraft writes the
+ * segments.
  */
 #include "logs.h"
 
@@ -111,7 +112,7 @@ static void check_refused(const char *sentence)
     ck_assert_str_eq(notices, "");
 }
 
-/* The batches of the open segment, and where the last one begins. */
+/* The batches of the open segment, and the beginning of the last one. */
 static size_t read_open(const char *name, struct gw__raft_segment *s,
                         unsigned *batches)
 {
@@ -156,7 +157,7 @@ START_TEST(what_libraft_writes_is_read)
 }
 END_TEST
 
-/* At each byte of the open segment that holds something. */
+/* At each used byte of the open segment. */
 START_TEST(one_bit_is_named)
 {
     struct gw__raft_segment s;
@@ -190,7 +191,7 @@ START_TEST(a_shorter_log_is_refused)
 }
 END_TEST
 
-/* The whole file is swapped for that of another log of as many entries. */
+/* The whole file is exchanged for that of another log with as many entries. */
 START_TEST(entries_of_another_log_are_refused)
 {
     char aside[400], file[160];
@@ -212,8 +213,8 @@ END_TEST
 
 /* ---- torn ---- */
 
-/* A batch of some sectors after the last, as libraft would write it: of it only
- * the sectors from `from` to `to`. */
+/* Appends a batch of several sectors as libraft would, but writes only the
+ * sectors from `from` to `to`. */
 static void tear(size_t at, size_t from, size_t to)
 {
     uint8_t batch[5 * SECTOR], torn[sizeof batch] = {0};
@@ -272,7 +273,7 @@ START_TEST(a_write_that_was_whole_once_is_not_torn)
     check_refused("its checksum is wrong");
     tear(s.at, 0, 9);
     ck_assert_int_eq(check(false), GW_OK);
-    ck_assert_str_eq(notices, ""); /* it is acknowledged from now on: */
+    ck_assert_str_eq(notices, ""); /* acknowledged from here on: */
     tear(s.at, 0, 2);
     check_refused("its checksum is wrong");
 }
@@ -307,7 +308,7 @@ START_TEST(a_loss_is_accepted_and_told)
 }
 END_TEST
 
-/* A log without a beginning is none. */
+/* A log without a beginning is empty. */
 START_TEST(all_may_be_lost)
 {
     live_and_die(1, 5);
@@ -332,8 +333,8 @@ START_TEST(a_vote_is_not_taken_back)
 }
 END_TEST
 
-/* On an entry more, which log `i` has, too; whoever leads, if only in the end.
- */
+/* Waits until another entry is committed that log `i` has, too, under any
+ * leader. */
 static void agree(unsigned i)
 {
     uint64_t until_ns = gw_now_ns() + 20000000000U, again_ns = 0;
@@ -349,8 +350,9 @@ static void agree(unsigned i)
     }
 }
 
-/* A follower takes entries back that its leader has not, and writes others in
- * their place: that is no damage. Killed, all of them, at any moment. */
+/* A follower removes entries that its leader does not have, and writes
+ * others in their place: that is not damage. All logs are killed at
+ * arbitrary moments. */
 START_TEST(what_a_leader_overrules_is_not_missed)
 {
     logs_end(&logs);

@@ -15,7 +15,7 @@ Suite *suite_raft_log(void);
 
 static struct logs logs;
 
-/* With a key, or without. */
+/* With a key or without. */
 static void begin(unsigned count, bool secured)
 {
     logs_begin(&logs, count);
@@ -23,7 +23,7 @@ static void begin(unsigned count, bool secured)
         logs_secure(&logs);
 }
 
-/* Entry n is number n. */
+/* Entry n has number n. */
 static void in_order(unsigned i, uint64_t first, uint64_t last)
 {
     const struct log_sight *one = logs_sight(&logs, i);
@@ -80,9 +80,8 @@ START_TEST(three_agree_and_outlive_their_leader)
 }
 END_TEST
 
-/* A late link, too. */
 /* A proposal is lost when its leader is replaced before the others have it, so
- * it is proposed again, once in 2 s. */
+ * it is proposed again every 2 s. */
 static void commit_without(unsigned old, uint64_t number)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
@@ -101,6 +100,7 @@ static void commit_without(unsigned old, uint64_t number)
     }
 }
 
+/* Also with links that delay messages. */
 START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
 {
     const struct gw__rule late = {.delay_us = 20000};
@@ -119,7 +119,7 @@ START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
             gw__raft_log_cut(logs.logs[old].log, i, true);
             gw__raft_log_cut(logs.logs[i].log, old, true);
         }
-    logs_propose(&logs, old, 66); /* reaches nobody */
+    logs_propose(&logs, old, 66); /* reaches no other log */
     commit_without(old, 2);
     ck_assert_uint_eq(logs_sight(&logs, old)->index, 1);
     for (unsigned i = 0; i < 3; i++)
@@ -131,15 +131,15 @@ START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
     const struct log_sight *healed = logs_sight(&logs, old);
     ck_assert_uint_eq(healed->numbers[0], 1);
     for (unsigned n = 1; n < healed->count; n++)
-        ck_assert_uint_eq(healed->numbers[n], 2); /* and 66 is nowhere */
+        ck_assert_uint_eq(healed->numbers[n], 2); /* 66 is lost */
     for (unsigned i = 0; i < 3; i++)
         logs_check(&logs, i);
     logs_end(&logs);
 }
 END_TEST
 
-/* Proposes it until the leader has it; a proposal is lost when the leader
- * changes. How long that took. */
+/* Proposes it until the leader has it, since a change of the leader loses the
+ * proposal. Returns the time taken. */
 static uint64_t commit_ns(uint64_t number)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
@@ -158,7 +158,7 @@ static uint64_t commit_ns(uint64_t number)
     }
 }
 
-/* What is said takes its way there, and the answer its way back. */
+/* Message and answer both take the time of the link. */
 START_TEST(what_a_link_does_the_log_feels)
 {
     const struct gw__rule none = {0}, late = {.delay_us = 30000},
@@ -170,7 +170,7 @@ START_TEST(what_a_link_does_the_log_feels)
     commit_ns(1);
     logs_set_links(&logs, late);
     ck_assert_uint_ge(commit_ns(2), 2 * 30000000);
-    logs_set_links(&logs, slow); /* 64 bytes at the least */
+    logs_set_links(&logs, slow); /* at least 64 bytes */
     ck_assert_uint_ge(commit_ns(3), 2 * 16000000);
     logs_set_links(&logs, none);
     commit_ns(4);
@@ -200,7 +200,7 @@ START_TEST(a_snapshot_stands_for_what_came_before)
     for (uint64_t n = 11; n < 1700; n += 100)
         propose_many(leader, n, n + 99);
     logs_propose(&logs, leader, 1711);
-    logs_open(&logs, late); /* what it lacks is no longer in the log */
+    logs_open(&logs, late); /* compacted away in the other logs */
     logs_await(&logs, late, 1711);
     ck_assert_uint_ge(logs_sight(&logs, late)->snapshots, 1);
     in_order(late, 1711, 1711);
@@ -214,7 +214,7 @@ START_TEST(a_snapshot_stands_for_what_came_before)
 }
 END_TEST
 
-/* Whatever is being written. */
+/* At any moment of a write. */
 START_TEST(it_can_be_closed_at_any_time)
 {
     uint64_t number = 0, had = 0;

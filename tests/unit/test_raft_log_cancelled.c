@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The end of a controllers' log whose disk does not answer: several writes are
- * under way, and closing cancels them, in any order. Told so one by one,
- * libraft 0.15 crashes, unless it is spared that (raft_log_io.c).
+ * under way, and closing cancels them, in any order. libraft 0.15 crashes if it
+ * is notified of them one by one; raft_log_io.c prevents that.
  */
 #include "logs.h"
 
@@ -53,7 +53,7 @@ static void cancel_and_close(struct raft_io *io, raft_io_close_cb closed)
     true_close(io, closed);
 }
 
-/* It has been waited for long enough. */
+/* It has waited long enough. */
 static void opened(struct gw__raft_log *log)
 {
     true_append = log->back.append;
@@ -82,7 +82,7 @@ START_TEST(writes_are_cancelled_in_any_order)
     logs_close(&logs, 0);
     atomic_store(&stuck, false);
     logs.opened = NULL;
-    logs_open(&logs, 0); /* what was under way has not been written */
+    logs_open(&logs, 0); /* the pending entries are not on disk */
     leader = logs_leader(&logs);
     logs_propose(&logs, leader, 2);
     logs_await(&logs, 0, 2);

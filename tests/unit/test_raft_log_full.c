@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Controllers' logs on real small disks, a tmpfs each: one is full in the midst
- * of writing. The controller that has it ends with a sentence, the others go on
- * with all that was acknowledged; a start on a full disk says so; and when
- * there is room again it catches up. Root only, for the mounts.
+ * Controllers' logs on real small disks, a tmpfs each, one of which becomes
+ * full during a write. Its controller ends with an error, and the others
+ * continue with all acknowledged entries. A start on a full disk fails with an
+ * error; and when there is room again the log catches up. Needs root for the
+ * mounts.
  */
 #include "logs.h"
 
@@ -30,7 +31,7 @@ static void path_in(unsigned i, const char *name, char out[160])
     snprintf(out, 160, "%s/%s", path, name);
 }
 
-/* False: we may not. In a mount namespace of this test's process. */
+/* False: no permission. Uses a mount namespace of this test's process. */
 static bool mount_disks(void)
 {
     char path[128];
@@ -83,7 +84,8 @@ static void await_error(unsigned i, const char *sentence)
     ck_assert_msg(strstr(why.text, sentence) != NULL, "%s", why.text);
 }
 
-/* Entries up to `index`, whoever leads, until log `i` has it or has failed. */
+/* Proposes entries up to `index`, under any leader, until log `i` has them or
+ * has failed. */
 static void give(unsigned i, uint64_t index)
 {
     struct gw_error why;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who is let in to the controllers' log. What it does behind a key is in
- * test_raft_log.c, which runs with one and without.
+ * Access control of the controllers' log. test_raft_log.c tests the log itself,
+ * with a key and without.
  */
 #include "logs.h"
 #include "notice.h"
@@ -29,7 +29,7 @@ static void begin(bool secured)
         logs_open(&logs, i);
 }
 
-/* ---- where one may listen ---- */
+/* ---- addresses to listen at ---- */
 
 static void expect_closed(struct gw__raft_log_config config,
                           const char *sentence)
@@ -41,7 +41,8 @@ static void expect_closed(struct gw__raft_log_config config,
     ck_assert_msg(strstr(why.text, sentence) != NULL, "%s", why.text);
 }
 
-/* 192.0.2.1 is nobody's (RFC 5737): what is left is that it cannot listen. */
+/* 192.0.2.1 belongs to no host (RFC 5737), so the remaining error is that it
+ * cannot listen. */
 START_TEST(an_open_network_needs_a_key_or_a_word)
 {
     const char *address = "192.0.2.1:7001";
@@ -82,7 +83,7 @@ static bool has_ipv6(void)
     return has;
 }
 
-/* Which libraft's own streams cannot. */
+/* libraft's own streams do not support it. */
 START_TEST(they_agree_over_ipv6)
 {
     if (!has_ipv6())
@@ -106,7 +107,8 @@ END_TEST
 
 /* ---- strangers ---- */
 
-/* They agree to another entry; a proposal is lost when the leader changes. */
+/* The logs agree on another entry. A change of the leader loses the proposal,
+ * so it is repeated. */
 static void expect_to_go_on(unsigned missing)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
@@ -127,8 +129,8 @@ static void expect_to_go_on(unsigned missing)
             logs_await(&logs, i, next);
 }
 
-/* In the place of one that is away, at another address: with another key (1),
- * or with none. */
+/* Replaces a log that is away, from another address, with another key (1) or
+ * with none. */
 START_TEST(another_key_or_none_does_not_join)
 {
     begin(true);
@@ -144,24 +146,25 @@ START_TEST(another_key_or_none_does_not_join)
                    sizeof logs.addresses[i]);
     const char *sentence = notice_listen();
     logs_open(&others, late);
-    notice_await(2); /* by both of the others */
+    notice_await(2); /* from both others */
     ck_assert_msg(strstr(sentence, "without the key"), "%s", sentence);
     expect_to_go_on(late);
     ck_assert_uint_eq(logs_sight(&others, late)->leader, others.count);
     ck_assert_uint_eq(logs_sight(&others, late)->index, 0);
     logs_end(&others);
     expect_to_go_on(late);
-    logs_end(&logs); /* after which no gate tells any more */
+    logs_end(&logs); /* no accept filter reports anything after this */
     ck_assert_uint_eq(notice_count(), 2);
     gw_notice_to(NULL, NULL);
 }
 END_TEST
 
-/* ---- a message that nobody should believe ---- */
+/* ---- a forged message ---- */
 
 enum { HIGH_TERM = 1000000, NOBODY = 9 };
 
-/* As libraft's streams have it: who I am, and that I lead in HIGH_TERM. */
+/* As in libraft's streams: the sender's identity, and a claim to lead in
+ * HIGH_TERM. */
 static void claim_to_lead(int fd, const char *address)
 {
     uint64_t said[3 + 4 + 2 + 5] = {1, NOBODY, 32};
@@ -194,7 +197,7 @@ static int listen_at(const char *address)
 {
     struct sockaddr_in in = parse(address);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const int yes = 1; /* beside the socket that holds the port */
+    const int yes = 1; /* the port is also held by another socket */
     ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes),
                      0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
@@ -202,7 +205,7 @@ static int listen_at(const char *address)
     return fd;
 }
 
-/* Without a key anybody on the host is believed, and answered. */
+/* Without a key any process of the host is believed, and answered. */
 START_TEST(a_stranger_cannot_claim_to_lead)
 {
     char address[32];
@@ -229,7 +232,7 @@ START_TEST(a_stranger_cannot_claim_to_lead)
 }
 END_TEST
 
-/* A process that has the key, and speaks of something else. */
+/* A process with the key that sends other data. */
 START_TEST(what_is_no_message_is_dropped)
 {
     char endpoint[64];

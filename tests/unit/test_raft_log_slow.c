@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The controllers' log on slow disks: what libraft does when a write ends after
- * its follower has lost, or changed, its leader. Writes are held back, of
- * entries or of a snapshot, the leader ends, and each is let go at the worst
- * moment: when a candidate of a new term has just been heard of, and nobody
- * leads yet; when the next one does; or when there has been silence for so long
- * that the follower would be a candidate itself. In the first and the last
- * libraft 0.15 crashes, unless it is spared that (raft_log_io.c).
+ * The controllers' log on slow disks: a write of a follower ends after the
+ * follower has lost or changed its leader. Writes of entries or of a snapshot
+ * are delayed, the leader ends, and each write ends at the worst moment: when
+ * the follower knows a candidate of a new term but no leader; when the next
+ * leader is known; or after so long a silence that the follower would be a
+ * candidate itself. In the first and the last case libraft 0.15 crashes;
+ * raft_log_io.c prevents that.
  *
- * In the second nothing must be told on behalf of the old leader's entries: the
- * new leader would take it for an answer to what it has sent.
+ * In the second case the old leader's entries must not be acknowledged: the new
+ * leader would take that for an answer to its own message.
  */
 #include "logs.h"
 
@@ -23,17 +23,17 @@ Suite *suite_raft_log_slow(void);
 
 enum moment { NOBODY_LEADS, ANOTHER_LEADS, SILENCE, WHEN_QUICK };
 
-enum { SILENT_MS = 1000 }; /* thrice the longest wait of a follower */
+enum { SILENT_MS = 1000 }; /* three times the longest election timeout */
 
 static struct logs logs;
 static enum moment moment;
 
-/* Of a disk. The log's thread, but for the atomic ones. */
+/* State of a disk. Non-atomic fields belong to the log's thread. */
 static struct disk {
     atomic_bool slow;
-    atomic_uint held, let_go, told; /* writes; results told in letting go */
-    atomic_uint candidates;      /* writes let go while that is what it was */
-    _Atomic raft_term held_term; /* 0: none is held */
+    atomic_uint held, let_go, told; /* writes; told: results in let_go() */
+    atomic_uint candidates;         /* writes ended while not a follower */
+    _Atomic raft_term held_term;    /* 0: no delayed write */
     bool letting_go;
 } disks[LOGS];
 
@@ -46,12 +46,12 @@ static int (*quick_put)(struct raft_io *, unsigned,
 static int (*true_send)(struct raft_io *, struct raft_io_send *,
                         const struct raft_message *, raft_io_send_cb);
 
-/* ---- a write that is held back: of entries or of a snapshot ---- */
+/* ---- a delayed write, of entries or of a snapshot ---- */
 
 struct held {
     struct gw__raft_log *log;
     struct disk *disk;
-    raft_term term; /* in which it began */
+    raft_term term; /* the term at its start */
     uint64_t since_ms;
     int status;
     uv_check_t look;
@@ -80,7 +80,7 @@ static void let_go(struct held *held)
     atomic_fetch_add(&held->disk->let_go, 1);
 }
 
-/* Or it is the new leader, or there is no more need to wait. */
+/* Also true if the disk is not slow any more. */
 static bool moment_is_here(const struct held *held)
 {
     struct raft *raft = &held->log->raft;
@@ -161,7 +161,7 @@ static int slow_put(struct raft_io *io, unsigned trailing,
     return quick_put(io, trailing, &held->put, snapshot, have_put);
 }
 
-/* A new leader is not heard of while nobody is to lead. */
+/* Delays messages of a new leader while the test needs a term without one. */
 static bool too_early(const struct raft_message *message)
 {
     struct disk *to = &disks[(message->server_id - 1) % LOGS];
@@ -188,7 +188,7 @@ static int watched_send(struct raft_io *io, struct raft_io_send *request,
 
 static void opened(struct gw__raft_log *log)
 {
-    if (!quick_append) { /* they are the same for all */
+    if (!quick_append) { /* all logs share them */
         quick_append = log->back.append;
         quick_put = log->back.snapshot_put;
         true_send = log->back.send;
@@ -230,7 +230,7 @@ static void slow_down(unsigned i)
     atomic_store(&disks[i].slow, true);
 }
 
-/* All is well again. */
+/* All disks are fast again. */
 static void end(uint64_t index)
 {
     for (unsigned i = 0; i < 3; i++)
@@ -244,7 +244,8 @@ static void end(uint64_t index)
     logs_end(&logs);
 }
 
-/* One of the two is a candidate, then leads: the other one's is let go. */
+/* One of the two becomes a candidate and then the leader; the write of the
+ * other ends. */
 START_TEST(a_write_may_end_when_its_leader_is_no_more)
 {
     begin((enum moment)_i);
@@ -270,7 +271,7 @@ START_TEST(a_write_may_end_when_its_leader_is_no_more)
 }
 END_TEST
 
-/* 1700 entries that one of the logs has not: it is sent a snapshot. */
+/* One of the logs misses 1700 entries, so it gets a snapshot. */
 static unsigned fall_behind(unsigned leader)
 {
     unsigned late = (leader + 1) % 3;
@@ -286,10 +287,9 @@ static unsigned fall_behind(unsigned leader)
     return late;
 }
 
-/* The leader comes back, so there is one without the late one's vote. It sends
- * a snapshot, too, which the late one has no time for: it must hear of the
- * other.
- */
+/* The old leader comes back, so a leader is elected without the vote of the
+ * late log. That leader sends a snapshot, too, which the late log has no time
+ * for; but it must learn of the leader. */
 START_TEST(a_snapshot_may_have_been_put_when_another_leads)
 {
     begin(ANOTHER_LEADS);
@@ -303,7 +303,8 @@ START_TEST(a_snapshot_may_have_been_put_when_another_leads)
 }
 END_TEST
 
-/* It counts for libraft before it is on disk, so it could lead by it. */
+/* libraft uses the snapshot before it is on disk, so the log could become
+ * leader with it. */
 START_TEST(who_puts_a_snapshot_is_no_candidate)
 {
     begin(SILENCE);
@@ -343,7 +344,7 @@ static void begin_quick(void)
         logs_await(&logs, i, 1);
 }
 
-/* For libraft then commits nothing, and nobody else leads. */
+/* Otherwise libraft would commit nothing, and no other log would lead. */
 START_TEST(a_leader_whose_disk_hangs_leaves_the_lead)
 {
     begin_quick();
@@ -364,7 +365,7 @@ START_TEST(a_leader_whose_disk_hangs_leaves_the_lead)
 }
 END_TEST
 
-/* It holds nobody up, and says so. */
+/* A slow follower delays no other log, and reports its disk. */
 START_TEST(a_follower_whose_disk_hangs_holds_nobody_up)
 {
     begin_quick();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What goes wrong with buckets of gradients, and what every rank hears: a
- * tensor without a gradient, one that is ready twice, ranks that differ, a rank
- * that gives up, and one that dies.
+ * Errors of gradient buckets, and the error on every rank: a tensor without a
+ * gradient, one that is ready twice, ranks that differ, a rank that gives up,
+ * and one that dies.
  */
 #include "reducer_model.h"
 
@@ -17,7 +17,7 @@ Suite *suite_reducer_fail(void);
 static void refuse(struct gw_comm *comm, void *context)
 {
     static const struct {
-        struct gw_reducer_config config; /* its tensors are the model's */
+        struct gw_reducer_config config; /* tensors: those of the model */
         const char *sentence;
     } cases[] = {
         {{.tensor_count = 0, .type = GW_F32}, "reducer: no tensors"},
@@ -50,7 +50,7 @@ START_TEST(configurations_that_are_refused)
 }
 END_TEST
 
-/* What is refused by itself changes nothing. */
+/* A refused call changes nothing. */
 static void twice(struct gw_comm *comm, void *context)
 {
     struct reducer_model model;

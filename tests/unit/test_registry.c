@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry as its members and operators see it: who may join and when, what
- * convicts, what a link's rule is. Every command goes to two replicas, which
+ * The registry from the view of members and operators: rules of joining, of
+ * convictions, and link profiles. Every command goes to two replicas, which
  * must agree to the byte.
  */
 #include "registry_pair.h"
@@ -46,7 +46,7 @@ START_TEST(a_joiner_waits_no_longer)
     pair_join(3, 0, GW__WORKER);
     ck_assert_int_eq(pair_leave(3), GW_OK);
     pair_says("node 3 has left before it was admitted");
-    ck_assert_uint_eq(pair.first->view.epoch, 1); /* nobody has seen it */
+    ck_assert_uint_eq(pair.first->view.epoch, 1); /* it was in no view */
     ck_assert_int_eq(pair_admit(3, 0, 1), GW_EINVAL);
     pair_says("node 3 is gone; it must register first");
     ck_assert_int_eq(pair_leave(3), GW_EINVAL);
@@ -213,7 +213,7 @@ START_TEST(accusations_are_about_an_incarnation_and_by_a_member)
                      GW_EINVAL);
     pair_says("node 2 is another incarnation by now");
     pair_accuse(pair_process(1, 0), pair_process(2, 0), false);
-    pair_says("node 2 is accused by node 1"); /* node 0's no longer counts */
+    pair_says("node 2 is accused by node 1"); /* node 0's accusation is void */
     pair_join(9, 0, GW__WORKER);
     ck_assert_int_eq(pair_accuse(pair_process(9, 0), pair_process(2, 0), false),
                      GW_EINVAL);
@@ -238,8 +238,8 @@ START_TEST(of_two_members_one_observer_is_enough_but_not_for_the_last)
 }
 END_TEST
 
-/* The state is lost with the last one, for certain: the next ring begins at op
- * 0, whatever was decided about its ops in the former. */
+/* The state is lost with its last member, so the next ring begins at op 0,
+ * whatever was decided about ops in the previous ring. */
 START_TEST(without_its_last_member_a_ring_begins_anew)
 {
     pair_ring_of(2);
@@ -259,8 +259,8 @@ START_TEST(without_its_last_member_a_ring_begins_anew)
 }
 END_TEST
 
-/* A process that comes as a later incarnation has given up the former; another
- * process, or an earlier incarnation that is heard late, has to wait. */
+/* A process with a later incarnation has given up the former one. Another
+ * process, or a late message of an earlier incarnation, has to wait. */
 START_TEST(a_later_incarnation_of_a_process_ends_the_former)
 {
     struct gw__process later = pair_process(1, 0), other = pair_process(1, 1);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the simulated ring has taught about admissions and decisions that come
- * late: an admission counts in the ring in which it was asked for only, never
- * for an op that is decided, and what was decided about an op that nobody who
- * is left has begun is void.
+ * Late admissions and decisions; the cases are from the simulated ring. An
+ * admission is valid only in the ring in which it was requested, and never for
+ * a decided op. A decision about an op that no survivor has begun is void.
  */
 #include "registry_pair.h"
 
@@ -20,8 +19,8 @@ static enum gw_err admit_in(uint64_t ring_epoch, unsigned node,
                                        .ring_epoch = ring_epoch}});
 }
 
-/* Node 0 asks to admit 7 from op 5 on and dies; the others complete op 5; then
- * what it asked arrives. */
+/* Node 0 requests the admission of 7 from op 5 on, and dies. The others
+ * complete op 5; then the request arrives. */
 START_TEST(an_admission_outlives_no_ring)
 {
     pair_ring_of(3);
@@ -48,9 +47,9 @@ START_TEST(nobody_is_admitted_to_an_op_that_is_decided)
 }
 END_TEST
 
-/* Node 3 alone has begun op 5 when node 0 dies, and dies before it tells
- * anybody. Op 5 begins afresh, and its decision must not be taken for what its
- * contributors are when node 1 completes it. */
+/* Only node 3 has begun op 5 when node 0 dies, and it dies before it has sent
+ * anything. Op 5 begins again. The old decision must not determine its
+ * contributors when node 1 completes it. */
 START_TEST(a_decision_about_an_op_that_nobody_has_begun_is_void)
 {
     pair_ring_of(4);
@@ -105,8 +104,8 @@ START_TEST(a_joiner_is_inserted_where_the_order_has_it)
 }
 END_TEST
 
-/* Those that are not named keep their order, and all keep their places: a
- * member that has begun op 5 has computed for its own. */
+/* Members that are not in the order keep theirs, and all keep their places in
+ * the input: a member in op 5 has computed its own share. */
 START_TEST(an_order_alone_is_a_new_epoch_and_moves_no_place)
 {
     static const struct gw__order some = {2, {3, 1}};
@@ -124,7 +123,7 @@ START_TEST(an_order_alone_is_a_new_epoch_and_moves_no_place)
 }
 END_TEST
 
-/* A node that is named twice, or is none. */
+/* An order with a repeated or invalid node. */
 START_TEST(an_order_is_a_permutation)
 {
     static const struct gw__order wrong[] = {{2, {1, 1}}, {1, {64}}};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry as the end of a log: a request is done once however often it
- * comes, rubbish is refused, and replicas are equal also when one of them came
- * from a snapshot in the middle. Seeds are printed where a random run fails.
+ * The registry at the end of a log: a repeated request is executed once,
+ * invalid commands are refused, and replicas are equal even if one comes from a
+ * snapshot. A failing random run prints its seed.
  */
 #include "registry_pair.h"
 
@@ -48,7 +48,7 @@ START_TEST(a_refusal_is_an_answer_too)
 }
 END_TEST
 
-/* The epoch in a stored answer is the one of its time. */
+/* The epoch in a stored answer is the one at its time. */
 static enum gw_err apply_later(struct gw__command command)
 {
     uint8_t bytes[GW__COMMAND_BYTES_MAX], out[GW__ANSWER_BYTES_MAX];
@@ -66,7 +66,7 @@ START_TEST(the_client_that_was_idle_longest_is_forgotten)
     ck_assert_int_eq(pair_apply(from_client(9999, 1)), GW_PENDING);
     pair_says("256 clients are busy; try again later");
     pair.now_ms += GW__CLIENT_IDLE_MS - GW__CLIENTS_MAX;
-    pair_apply(from_client(1, 1)); /* repeats: not idle */
+    pair_apply(from_client(1, 1)); /* the client repeats: it is not idle */
     pair.now_ms++;
     ck_assert_int_ne(pair_apply(from_client(9999, 1)), GW_PENDING);
     ck_assert_int_eq(pair_apply(from_client(2, 2)), GW_ECLOSED);
@@ -106,7 +106,7 @@ START_TEST(every_index_counts_once)
 }
 END_TEST
 
-/* A command of each kind with something in all its fields. */
+/* A command of each kind with all fields set. */
 static struct gw__command full(enum gw__command_kind kind)
 {
     struct gw__command c = {.kind = kind,
@@ -203,7 +203,7 @@ static void fill_report(struct gw_rng *rng, struct gw__report *report)
     }
 }
 
-/* One that can be done, if there is one. */
+/* A valid command about slots, if there is one. */
 static void fill_slot(struct gw_rng *rng, struct gw__command *c)
 {
     unsigned first = (unsigned)gw_rng_below(rng, 4);
@@ -222,7 +222,7 @@ static void fill_slot(struct gw_rng *rng, struct gw__command *c)
     }
 }
 
-/* The i-th. Clients repeat themselves now and then. */
+/* Command i. Clients repeat commands at random. */
 static struct gw__command random_command(struct gw_rng *rng, unsigned i)
 {
     static const enum gw__role roles[] = {GW__WORKER, GW__WORKER,
@@ -290,7 +290,7 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
     return c;
 }
 
-/* The second replica is replaced by what its own snapshot says. */
+/* Replaces the second replica by one made from its own snapshot. */
 static void restore_second(void)
 {
     size_t bytes = gw__registry_snapshot(pair.second, NULL, 0);
