@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory for the values of replies: gw_alloc memory, so that a worker on this
- * host reads them where they lie. A buffer is out until its letter is; then it
- * waits for the next reply of about its size. What waits is bounded.
+ * Buffers for the values of replies, in gw_alloc memory, so that a worker on
+ * the same host reads them in place. A buffer returns when its message has been
+ * sent, and is used again for a reply of similar size. The memory of free
+ * buffers is bounded.
  */
 #include "server_parts.h"
 

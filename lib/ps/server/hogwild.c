@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * See hogwild.h.
+ * Hogwild updates as jobs of the thread pool; see hogwild.h.
  */
 #include "hogwild.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer floats are done sooner than a thread wakes up; more jobs than that wait
- * in the worker's stead. */
+/* Smaller updates take less time than waking a thread. With JOBS_MAX jobs under
+ * way, a push takes the normal path, which waits for all of them. */
 enum { SMALL_FLOATS = 4096, JOBS_MAX = 4096 };
 
 struct gw__hogwild_job {
-    struct gw__pool_job job; /* first: found by its address */
+    struct gw__pool_job job; /* must be first: found by its address */
     struct gw__hogwild_job *next, *before;
     unsigned slot;
     uint32_t node;
     uint64_t incarnation, sequence;
-    struct gw__wait *waits; /* whose requests hold the parcel of `data` */
+    /* their requests have references to the message of `data` */
+    struct gw__wait *waits;
     struct gw__store *store;
-    const uint32_t *places; /* behind the rest */
-    float *values;          /* likewise, for f16; NULL: `data` are f32 */
+    const uint32_t *places; /* memory after this struct */
+    float *values;          /* likewise, for f16; NULL: `data` has f32 */
     const void *data;
     size_t count, floats;
 };
 
-/* ---- the pool's ---- */
+/* ---- pool threads ---- */
 
 static void work(struct gw__pool_job *of)
 {
@@ -38,9 +39,10 @@ static void work(struct gw__pool_job *of)
     gw__store_update_relaxed(job->store, job->places, job->count, values, 1);
 }
 
-/* ---- the data thread's ---- */
+/* ---- data thread ---- */
 
-/* A key list's places change when the list is used elsewhere: copied. */
+/* Copies the places: those of a key list change when the list is used
+ * elsewhere. */
 static struct gw__hogwild_job *make(const struct gw__entry *entry,
                                     const uint32_t *places, size_t floats)
 {

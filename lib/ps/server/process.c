@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * A server of the parameter server in the real world: the data thread, which
- * drives the machine of server.h over the post, and what starts and ends it.
- * The control plane is node.h's.
+ * The process of a server: the data thread, which runs the state machine of
+ * server.h on the messenger, and the start and end of the process. node.h has
+ * the control plane.
  *
- *     each turn:  news, lease, answers  -> the machine
- *                 parcels, up to TURN_PARCELS -> the machine
+ *     each turn:  update, lease, answers       -> state machine
+ *                 up to TURN_PARCELS messages  -> state machine
  *                 flush, tick when due, wait
  *
- * Small letters of a turn to the same node are bundled (bundle.h).
+ * Small messages of one turn to the same node are bundled (bundle.h).
  *
- * The machine is touched by this thread alone; others read a copy of its status
- * (process_look.c), and snapshots are written by a thread of their own
+ * Only this thread uses the state machine. Other threads read a copy of its
+ * status (process_look.c), and a separate thread writes snapshots
  * (process_save.c).
  */
 #include "process_parts.h"
@@ -27,7 +27,7 @@ enum { TURN_PARCELS = 64 };
 #define IDLE_NS  UINT64_C(20000000)
 #define LEAVE_NS UINT64_C(5000000000)
 
-/* ---- what the machine says ---- */
+/* ---- callbacks of the state machine ---- */
 
 static void send_now(void *context, const struct gw__message_out *letter)
 {
@@ -43,7 +43,7 @@ static void send_letter(void *context, const struct gw__message_out *letter)
     gw__bundles_send(&server->bundles, letter);
 }
 
-/* Lost when too much waits: the machine says it again. */
+/* Lost if too many commands wait; the state machine repeats it. */
 static void propose(void *context, const struct gw__command *command)
 {
     struct gw_ps_server *server = context;
@@ -127,7 +127,7 @@ static void take(struct gw_ps_server *server, struct gw__message_in *parcel)
     gw__message_in_release(parcel);
 }
 
-/* A message of the post: a letter, or a bundle of them. */
+/* A message is either single or a bundle of several. */
 static void open_message(struct gw_ps_server *server,
                          struct gw__message_in *parcel)
 {
@@ -146,7 +146,7 @@ static void open_message(struct gw_ps_server *server,
     gw__message_in_release(parcel);
 }
 
-/* Nobody else could take its slots. */
+/* True if no other server could take over its slots. */
 static bool is_alone(const struct gw_ps_server *server)
 {
     const struct gw__membership_update *news = gw__node_news(server->node);
@@ -156,7 +156,7 @@ static bool is_alone(const struct gw_ps_server *server)
     return servers < 2;
 }
 
-/* It serves on, and whoever wanted it to leave is told. */
+/* Continues to serve, and reports this to the caller of gw_ps_server_leave. */
 static void stay(struct gw_ps_server *server)
 {
     atomic_store(&server->leaves, false);
@@ -166,8 +166,8 @@ static void stay(struct gw_ps_server *server)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* Asks for its slots to move; true when it has none any more and is no member.
- */
+/* Requests that its slots move. True: it has no slots and is not a member any
+ * more. */
 static bool leave(struct gw_ps_server *server, uint64_t now_ns)
 {
     const struct gw__command drain = {.kind = GW__CMD_DRAIN,
@@ -196,7 +196,8 @@ static bool leave(struct gw_ps_server *server, uint64_t now_ns)
     return true;
 }
 
-/* What control has heard. False: this process is no server any more. */
+/* Applies changes from the control thread. False: this process has ended as a
+ * server. */
 static bool hear(struct gw_ps_server *server, uint64_t now_ns)
 {
     struct gw_error why;
@@ -318,14 +319,15 @@ static enum gw_err open_core(struct gw_ps_server *server, struct gw_error *why)
     return err ? err : restore(server, why);
 }
 
-/* A job is done: the data thread has something to say. */
+/* Wakes the data thread after a finished job. */
 static void told(void *context)
 {
     struct gw_ps_server *server = context;
     gw__node_wake(server->node);
 }
 
-/* Beside the data thread. With hogwild that one only hands out and answers. */
+/* These threads are in addition to the data thread. With hogwild the data
+ * thread only posts jobs and replies. */
 static enum gw_err open_pool(struct gw_ps_server *server, struct gw_error *why)
 {
     const struct gw_ps_server_config *config = &server->config;
@@ -339,7 +341,7 @@ static enum gw_err open_pool(struct gw_ps_server *server, struct gw_error *why)
                                &server->pool, why);
 }
 
-/* The snapshot is checked before anybody counts on this server. */
+/* Checks the snapshot before the server registers and gets slots. */
 static enum gw_err check_restore(const struct gw_ps_server_config *config,
                                  struct gw_error *why)
 {
@@ -376,7 +378,8 @@ static void end(struct gw_ps_server *server)
         gw__thread_pool_drain(server->pool); /* its jobs wake the node */
     if (server->node) {
         gw__bundles_flush(&server->bundles);
-        gw__node_close(&server->node); /* lent buffers come back to the core */
+        /* returns lent buffers to the state machine */
+        gw__node_close(&server->node);
     }
     gw__bundles_fini(&server->bundles);
     if (server->core)

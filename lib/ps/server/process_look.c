@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a server stands, for other threads: a copy of the machine's status, made
- * by the data thread at changes of the control plane and every 50 ms.
+ * A server's status for other threads: the data thread copies it at each change
+ * of the control plane and every 50 ms.
  */
 #include "process_parts.h"
 
@@ -76,8 +76,7 @@ enum gw_err gw_ps_server_error(struct gw_ps_server *server,
 
 /* ---- leaving ---- */
 
-/* Its slots move first: it is drained, and leaves when it has none (process.c).
- */
+/* The server is drained first: it leaves when it has no slots (process.c). */
 enum gw_err gw_ps_server_leave(struct gw_ps_server *server,
                                struct gw_error *why)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts of a running server:
+ * Internals of a server process:
  *   process.c        starts, serves, ends: the data thread
- *   process_save.c   snapshots: the thread that writes them
+ *   process_save.c   the thread that writes snapshots
  *   process_look.c   status and errors, for other threads
  */
 #ifndef GW__PS_PROCESS_PARTS_H
@@ -18,23 +18,23 @@
 
 /* ---- process_save.c ---- */
 
-/* Slots that are to be written, and where: a queue between the data thread and
- * one that may wait for a disk. */
+/* The queue between the data thread and the thread that writes snapshots, which
+ * may wait for a disk. */
 struct gw__saver;
 
 GW_MUST_CHECK enum gw_err gw__saver_new(struct gw__saver **saver,
                                         struct gw_error *why);
-/* After what is queued has been written. NULL allowed. */
+/* Finishes all queued writes first. NULL is allowed. */
 void gw__saver_destroy(struct gw__saver **saver);
-/* Snapshots of this marker go into that directory. */
+/* Sets the directory for the snapshots of this marker. */
 GW_MUST_CHECK enum gw_err gw__saver_expect(struct gw__saver *saver,
                                            uint64_t mark, const char *directory,
                                            unsigned slot_count,
                                            struct gw_error *why);
-/* Copies; a marker that was not expected is ignored. */
+/* Copies the data; an unknown marker is ignored. */
 void gw__saver_slot(struct gw__saver *saver, uint64_t mark, unsigned slot,
                     const void *data, size_t bytes);
-/* GW_PENDING; GW_OK: the snapshot is whole; else what went wrong. */
+/* GW_OK: the snapshot is complete. GW_PENDING: not yet. Otherwise an error. */
 GW_MUST_CHECK enum gw_err gw__saver_state(struct gw__saver *saver,
                                           uint64_t mark, struct gw_error *why);
 
@@ -50,22 +50,22 @@ struct gw_ps_server {
     pthread_t thread;
     _Atomic bool stop;
     _Atomic bool leaves;
-    bool drained;     /* the controllers were told so */
-    uint64_t look_ns; /* when the status was written last */
+    bool drained;     /* DRAIN has been sent to the controllers */
+    uint64_t look_ns; /* time of the last status update */
 
-    pthread_mutex_t lock; /* what follows */
+    pthread_mutex_t lock; /* protects the following fields */
     pthread_cond_t changed;
     bool gone, left;
-    bool stays; /* it was to leave, and is the last */
+    bool stays; /* it was asked to leave, but is the last server */
     struct gw_error error;
     struct gw_ps_server_status status;
 };
 
 /* ---- process_look.c ---- */
 
-/* Writes the status when it is time or `now`; data thread. */
+/* Updates the status if it is due or `now`; data thread only. */
 void gw__process_look(struct gw_ps_server *server, uint64_t now_ns, bool now);
-/* It serves no more, and why. */
+/* Records the reason why the server has ended. */
 void gw__process_gone(struct gw_ps_server *server, const struct gw_error *why);
 
 #endif

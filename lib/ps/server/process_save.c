@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The thread that writes snapshots, so that pushes go on while a disk is slow.
- * A slot's bytes are copied when its marker is applied and wait here; what
- * became of the newest markers is remembered for those who ask.
+ * The thread that writes snapshots, so that pushes continue while a disk is
+ * slow. When a slot applies its marker, a copy of its bytes is queued here. The
+ * results of the newest markers are kept for later queries.
  */
 #include "process_parts.h"
 
@@ -198,6 +198,6 @@ enum gw_err gw__saver_state(struct gw__saver *saver, uint64_t mark,
     if (known && err == GW_OK)
         known->whole = true;
     pthread_mutex_unlock(&saver->lock);
-    /* Before the first slot is written there may be no directory yet. */
+    /* The directory may be missing until the first slot is written. */
     return err == GW_EDATA ? GW_PENDING : err;
 }

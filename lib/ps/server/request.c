@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A worker's request from its parcel to its reply. It touches many slots and is
- * answered once: when each of them is done or has refused.
+ * A worker's request on the server, from its message to its reply. A request
+ * for several slots gets one reply, as soon as each slot is done or has
+ * refused.
  */
 #include "server_parts.h"
 
@@ -75,7 +76,7 @@ bool gw__join_waits(struct gw__entry *entry, struct gw__wait *wait)
     return true;
 }
 
-/* ---- lists of those that wait for something else than the log ---- */
+/* ---- lists of waiting requests ---- */
 
 void gw__waiting_add(struct gw__waiting *list, struct gw__request *request)
 {

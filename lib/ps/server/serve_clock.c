@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clock requests: a command goes into the log of the slot that has the group's
- * clock, and when it is applied there it is answered. A NEXT or BARRIER that
- * the clock lets wait is held here; who asks again takes the place of its
- * earlier request.
+ * Clock requests. A command is appended to the log of the clock's slot, and
+ * answered when it is applied. A NEXT or BARRIER that must wait is kept here; a
+ * repetition replaces the worker's earlier request.
  *
- * The server itself says who the workers are, by the crew of the newest news,
- * which closings may be forgotten, and what a policy for stragglers has chosen.
+ * The server itself appends commands, too: the current workers (from the newest
+ * membership update), the round commits to forget, and the choices of a
+ * straggler policy.
  */
 #include "server_parts.h"
 
@@ -38,8 +38,8 @@ static void done(struct gw__request *request, const struct gw_ps_work *work)
     gw__request_free(request);
 }
 
-/* What the clock has for it; GW_PENDING: it has to wait; GW_EINVAL: the clock
- * has not heard of it. */
+/* Looks up the result of a NEXT or BARRIER. GW_PENDING: it must wait.
+ * GW_EINVAL: the clock has not applied it yet. */
 static enum gw_err ask(const struct gw__request *request,
                        struct gw_ps_work *work)
 {
@@ -182,8 +182,8 @@ static enum gw_err read_command(struct gw__request *request,
     return GW_OK;
 }
 
-/* Who is not of the crew yet asks again; who is no longer hears it from the
- * controllers. */
+/* A worker that is not a member yet asks again. A former member gets the reason
+ * from the controllers. */
 static bool is_known(const struct gw__server *server,
                      const struct gw__message_in *parcel)
 {
@@ -191,8 +191,8 @@ static bool is_known(const struct gw__server *server,
            server->crew[parcel->from].incarnation == parcel->incarnation_low;
 }
 
-/* The news that made a worker known may be ahead of the log, in which a NEXT
- * would then stand before the WORKERS that has it. */
+/* The membership update with this worker may be newer than the log. A NEXT must
+ * not precede the WORKERS command that contains its worker. */
 static bool is_too_early(const struct gw__slot *slot,
                          const struct gw__request *request)
 {
@@ -255,7 +255,7 @@ void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
         look_then_log(request, now_ns, slot);
 }
 
-/* ---- what the server says itself ---- */
+/* ---- commands of the server itself ---- */
 
 static void say_workers(struct gw__slot *slot, uint64_t now_ns, unsigned group)
 {
@@ -283,16 +283,16 @@ static void prune(struct gw__slot *slot, uint64_t now_ns, unsigned group)
         slot->prune_appended[group] = behind;
 }
 
-/* May it say something about this clock? */
+/* May this server append commands for this clock? */
 static bool reigns(const struct gw__slot *slot, unsigned group)
 {
     return slot->role == GW_PS_PRIMARY && !slot->frozen && !slot->fenced &&
            slot->clocks[group] && gw__slot_is_settled(slot);
 }
 
-/* The policy's word is a command in the log like a worker's, so all replicas
- * hear it at the same place; when a round ended only the one that reigns knows,
- * and who reigns next begins to look anew. */
+/* The policy's choice is a command in the log, so all replicas apply it at the
+ * same position. Only the primary knows when a round ended; a new primary
+ * starts its observation from zero. */
 void gw__clocks_ask_policy(struct gw__server *server, uint64_t now_ns,
                            unsigned group)
 {

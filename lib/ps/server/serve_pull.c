@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pulls, and the pulls of PUSH_PULL: when all slots of a request have applied
- * the closings that it must see, its rows are gathered into one buffer.
+ * Pulls, and the pull part of PUSH_PULL. As soon as all slots of a request have
+ * applied the required round commits, the rows are gathered into one buffer.
  *
- * A new primary first applies what it found in its log: some of that may have
- * been acknowledged by the one before.
+ * A new primary first applies the entries in its log, since the previous
+ * primary may have acknowledged some of them.
  */
 #include "server_parts.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A push: is it sound as a whole? Then it goes, slot by slot, into the logs.
+ * A push is checked as a whole, and then appended to the logs slot by slot.
  *
- * A slot that does not take it (it is another server's, or frozen, or its
- * replicas are too far behind) is not in the reply's `done`; the worker sends
- * that part again. A repetition of what is applied already is done, of what is
- * in the log waits for it.
+ * A slot may refuse its part: it is on another server, frozen, or its replicas
+ * are too far behind. It is then missing in the reply's `done`, and the worker
+ * sends that part again. A repetition of an applied push is done at once; a
+ * repetition of a push in the log waits for that entry.
  */
 #include "hogwild.h"
 
@@ -114,7 +114,7 @@ enum gw_err gw__request_keys(struct gw__request *request, bool *want_keys,
     return err;
 }
 
-/* ---- what cannot be right ---- */
+/* ---- checks ---- */
 
 static enum gw_err check_numbers(const struct gw__request *request,
                                  struct gw_error *why)
@@ -159,7 +159,7 @@ static size_t first_bad(const struct gw__request *request, size_t count)
     return count;
 }
 
-/* One NaN would poison the model for everybody. */
+/* A single NaN would spread into the whole model. */
 static enum gw_err check_finite(const struct gw__request *request,
                                 struct gw_error *why)
 {
@@ -181,9 +181,9 @@ static enum gw_err check_finite(const struct gw__request *request,
                    server->routes.tables[request->head->table].name);
 }
 
-/* ---- into the logs ---- */
+/* ---- appending to the logs ---- */
 
-/* GW_OK: it is done; GW_PENDING: it waits in the log; else refused. */
+/* GW_OK: already done. GW_PENDING: it waits in the log. Otherwise refused. */
 static enum gw_err push_again(struct gw__slot *slot,
                               struct gw__request *request,
                               struct gw__wait *wait)

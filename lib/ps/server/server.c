@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The server: parcels in, letters out. Work that one event makes for other
- * slots (closings, waiting pulls, clock requests) is noted and done at its end,
- * so that no slot is entered twice.
+ * The server: messages in, messages out. An event may cause work for other
+ * slots (round commits, waiting pulls, clock requests). This work is recorded
+ * and done at the event's end, so that no slot is entered recursively.
  */
 #include "hogwild.h"
 
@@ -57,7 +57,8 @@ void gw__server_destroy(struct gw__server **server)
         gw__slot_drop(&s->slots[i]);
         free(s->restore[i].data);
     }
-    gw__hogwild_collect(s, s->now_ns); /* dropping has waited for all */
+    /* gw__slot_drop has waited for all jobs */
+    gw__hogwild_collect(s, s->now_ns);
     free_waiting(&s->pulls);
     free_waiting(&s->clocks);
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
@@ -73,7 +74,7 @@ void gw__server_destroy(struct gw__server **server)
     free(s);
 }
 
-/* ---- for all parts ---- */
+/* ---- utilities ---- */
 
 void gw__server_trouble(struct gw__server *server, const char *format, ...)
 {
@@ -137,7 +138,7 @@ const float *gw__server_values(struct gw__server *server, const void *data,
     return values;
 }
 
-/* ---- what an event leaves to do ---- */
+/* ---- deferred work ---- */
 
 static void settle(struct gw__server *server, uint64_t now_ns)
 {
@@ -160,9 +161,9 @@ static void settle(struct gw__server *server, uint64_t now_ns)
         gw__pulls_look(server, now_ns);
 }
 
-/* ---- parcels ---- */
+/* ---- messages ---- */
 
-/* Servers speak only with processes that the controllers have named. */
+/* Servers accept messages only from members named by the controllers. */
 static bool is_colleague(const struct gw__server *server,
                          const struct gw__message_in *parcel)
 {
@@ -194,8 +195,8 @@ static void from_server(struct gw__server *server, uint64_t now_ns,
         gw__on_seen(server, now_ns, parcel, head);
 }
 
-/* Workers look at their numbers before they push, and say with each request
- * how many pushes they have refused so. */
+/* Workers check their values before a push. Each request has the number of
+ * pushes that were refused because of this check. */
 static void hear_nans(struct gw__server *server,
                       const struct gw__message_in *parcel,
                       const struct gw__ps_head *head)
@@ -240,7 +241,7 @@ void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
         from_server(server, now_ns, parcel, head);
         break;
     case GW__PS_REPLY:
-    case GW__PS_SAVE: /* the runtime's */
+    case GW__PS_SAVE: /* handled by process.c */
     case GW__PS_KINDS:
         break;
     }

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * The server of the parameter server, as a machine without clock, socket or
- * thread: it is given parcels, news and the time, and answers with letters. The
- * runtime (process.c) drives it over the post; tests/sim drives the same object
- * code over a hostile network.
+ * The server of the parameter server, as a state machine without clock, socket
+ * or thread. Its inputs are messages, membership updates and the time; its
+ * outputs are messages. The server process (process.c) runs it on the
+ * messenger; tests/sim runs the same object code on a hostile network.
  *
- * Every slot that it has is a replicated state machine with a log:
+ * Each slot is a replicated state machine with a log:
  *
- *     a primary appends a push, a closing or a clock command to the slot's log,
- *     sends it to the slot's replicas, and when all in sync have it, it is
- *     committed: applied, in the order of the log, and answered. A replica
- *     applies what it knows to be committed.
+ *     The primary appends a push, a round commit or a clock command to the
+ *     slot's log and sends it to the slot's replicas. When all replicas in sync
+ *     have it, it is committed: applied in the order of the log, and answered.
+ *     A replica applies the entries that it knows to be committed.
  *
- *   - So a committed entry is in the log of every replica in sync: whoever of
- *     them becomes primary has it. The new primary restamps what it has beyond
- *     its commit with its term and sends it; the others replace what they have
- *     beyond theirs.
- *   - The term fences: entries of an older one are refused, and so a primary
- *     that was replaced while it slept can commit nothing. It serves pulls only
- *     under a lease.
- *   - Exactly once: per slot and worker incarnation, the sequence numbers
- *     applied: all up to a floor, and 64 bits above. They are part of the
- *     state, so they are replicated, move and are saved with it.
- *   - A push of a unit is staged until a closing applies or drops it (clock.h).
- *   - A learner gets the slot's state as of one entry, then the entries behind.
- *     From before the primary asks for its promotion commits wait for it too.
+ *   - A committed entry is in the log of every replica in sync, so any of them
+ *     can become primary. The new primary stamps its entries beyond its commit
+ *     with its own term and sends them; the others replace theirs.
+ *   - Fencing: entries of an older term are refused. So a primary that was
+ *     replaced while it slept cannot commit. It serves pulls only under a
+ *     lease.
+ *   - Exactly once: for each slot and worker incarnation, the applied sequence
+ *     numbers are recorded, as a low watermark and 64 bits above it. They are
+ *     part of the state: replicated, moved and saved with it.
+ *   - A push of a unit is pending until a round commit applies or drops it
+ *     (clock.h).
+ *   - A learner gets the slot's state as of one entry, then the later entries.
+ *     Before the primary requests the learner's promotion, commits begin to
+ *     wait for the learner, too.
  */
 #ifndef GW__PS_SERVER_H
 #define GW__PS_SERVER_H
@@ -38,13 +39,14 @@
 
 struct gw__server_out {
     void *context;
-    /* The letter's parts that are lent must stay until `back`. A letter to a
-     * node that is not reachable is lost. */
+    /* Lent parts must stay unchanged until `back`. A message to an unreachable
+     * node is lost. */
     void (*send)(void *context, const struct gw__message_out *letter);
-    /* PROMOTE or HANDOVER, to the controllers; may be lost, and is repeated. */
+    /* Proposes PROMOTE or HANDOVER to the controllers. It may be lost, and is
+     * repeated. */
     void (*propose)(void *context, const struct gw__command *command);
-    /* A slot's state at marker `mark`, to be written; the bytes are only valid
-     * during the call. May be NULL. */
+    /* A slot's state at marker `mark`, to be written to disk. The bytes are
+     * only valid during the call. May be NULL. */
     void (*saved)(void *context, uint64_t mark, unsigned slot, const void *data,
                   size_t bytes);
     void (*event)(void *context, const struct gw_event *event); /* or NULL */
@@ -54,21 +56,19 @@ struct gw__server_config {
     unsigned node;
     struct gw__id incarnation;
     bool ack_primary, no_dedupe, no_fencing;
-    /* Nothing fences: replicas obey an older primary, be it one that was
-     * convicted, and nobody hears that there is a newer term. Nothing but the
-     * simulator sets this (cmd/world/servers), to show what the rules are for.
-     */
+    /* Switches fencing off: replicas obey an older primary, even a dead
+     * member's, and do not report newer terms. Only the simulator sets this
+     * (cmd/world/servers), to show the purpose of the rules. */
     bool no_terms;
-    struct gw__thread_pool
-        *pool;    /* that helps with rows; not owned; NULL: alone */
-    bool hogwild; /* with a pool: hogwild.h */
+    struct gw__thread_pool *pool; /* for large updates, not owned; NULL: none */
+    bool hogwild;                 /* requires a pool: hogwild.h */
     void *callback_context;
     void (*callback)(void *context, float *row, const float *gradient,
                      unsigned width);
     unsigned callback_state;
     const struct gw_straggler *straggler; /* or NULL */
     uint64_t resend_ns;                   /* 0: 50 ms */
-    uint64_t log_bytes; /* of entries kept for a slow replica; 0: 256 MB */
+    uint64_t log_bytes; /* entries kept for a slow replica; 0: 256 MB */
     struct gw__server_out out;
 };
 
@@ -79,35 +79,36 @@ GW_MUST_CHECK enum gw_err gw__server_new(const struct gw__server_config *config,
                                          struct gw_error *why);
 void gw__server_destroy(struct gw__server **server);
 
-/* Routes, tables and the crew, as the controllers say. Older ones are ignored.
- */
+/* Routes, tables and members, from the controllers. Older updates are
+ * ignored. */
 void gw__server_news(struct gw__server *server, uint64_t now_ns,
                      const struct gw__membership_update *news);
-/* It may serve until then (0: not). */
+/* The server may serve until this time (0: no lease). */
 void gw__server_lease(struct gw__server *server, uint64_t now_ns,
                       uint64_t until_ns);
-/* Takes over the caller's hold on the parcel. */
+/* Takes over the caller's reference to the message. */
 void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
                            struct gw__message_in *parcel);
 void gw__server_tick(struct gw__server *server, uint64_t now_ns);
-/* When it wants a tick at the latest; UINT64_MAX: never. */
+/* The latest time of the next tick; UINT64_MAX: never. */
 uint64_t gw__server_due(const struct gw__server *server);
-/* After a round of parcels: sends what was gathered on the way. */
+/* Call this after a group of messages: sends the gathered messages. */
 void gw__server_flush(struct gw__server *server, uint64_t now_ns);
 
-/* Before the first news: what slot `slot` is to begin with, as `saved` had it.
- * It is used only where the routes place the slot anew (term 1); tables are by
- * name. GW_EDATA. */
+/* The initial state of slot `slot`, as written by `saved`; call it before the
+ * first membership update. It is used only if the routes place the slot for the
+ * first time (term 1). Tables are matched by name. GW_EDATA. */
 GW_MUST_CHECK enum gw_err gw__server_restore(struct gw__server *server,
                                              unsigned slot, const void *data,
                                              size_t bytes,
                                              struct gw_error *why);
 void gw__server_get_status(const struct gw__server *server,
                            struct gw_ps_server_status *status);
-/* For the simulator: does it serve the slot now? */
+/* For the simulator: is the slot served here now? */
 bool gw__server_serves(const struct gw__server *server, unsigned slot,
                        uint64_t now_ns);
-/* For tests: equal on replicas that have applied the same. 0: not here. */
+/* For tests: a digest, equal on replicas that have applied the same entries. 0:
+ * the slot is not here. */
 uint64_t gw__server_digest(const struct gw__server *server, unsigned slot);
 
 #endif

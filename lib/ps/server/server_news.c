@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the controllers say: who is there, where the slots are, which tables
- * there are. News are prefixes of one log, so older ones say nothing new.
+ * Membership updates from the controllers: members, routes and tables. Each is
+ * a prefix of one log, so an older one has no new contents.
  *
- * Routes count only for the incarnation that the crew names: another process
- * may have had this node's number before.
+ * Routes count only for the incarnation in the member list, since another
+ * process may have had this node's number before.
  */
 #include "server_parts.h"
 
@@ -43,7 +43,8 @@ static void take_tables(struct gw__server *server, unsigned before)
         if (gw__updater_init(&server->updaters[t], &server->routes.tables[t],
                              config->callback_context, config->callback,
                              config->callback_state, &why)) {
-            /* Its pushes wait: other servers may have what this one lacks. */
+            /* Pushes to the table wait, since other servers may have enough
+             * memory. */
             gw__server_trouble(server, "table \"%s\": %s",
                                server->routes.tables[t].name, why.text);
             server->routes.table_count = t;

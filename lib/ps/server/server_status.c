@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the server says of itself.
+ * The server's status report.
  */
 #include "server_parts.h"
 

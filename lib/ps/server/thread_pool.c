@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * See thread_pool.h. One lock guards all of it: pieces and jobs are large, so it is
- * taken seldom. The list of jobs is `first` to `last`; those that are done are
- * a list of their own, and `asked` is set while there may be some that the
- * owner has not seen, so that looking costs it nothing when there are none.
+ * See thread_pool.h. One lock protects all fields: pieces and jobs are large,
+ * so contention is low. Finished jobs are in a list of their own. `asked` is
+ * set while there may be finished jobs that the owner has not seen, so that a
+ * check without any costs no lock.
  */
 #include "thread_pool.h"
 
@@ -23,14 +23,14 @@ struct gw__thread_pool {
     void *context;
     _Atomic bool asked;
 
-    pthread_mutex_t lock; /* what follows */
+    pthread_mutex_t lock; /* protects the following fields */
     pthread_cond_t work, rest;
     bool ends;
-    unsigned pieces, next_piece, open_pieces; /* of the fork; 0: none */
+    unsigned pieces, next_piece, open_pieces; /* of the current fork; 0: none */
     void (*piece)(void *context, unsigned piece);
     void *piece_context;
     struct list jobs, done;
-    unsigned open_jobs; /* not done */
+    unsigned open_jobs; /* not finished */
 
     pthread_t ids[GW__THREAD_POOL_MAX];
 };
@@ -50,7 +50,7 @@ static struct gw__pool_job *shift(struct list *list)
     return job;
 }
 
-/* ---- with the lock, which is open while there is work ---- */
+/* ---- with the lock held, except during the work itself ---- */
 
 static void do_piece(struct gw__thread_pool *pool)
 {
@@ -72,7 +72,7 @@ static void do_job(struct gw__thread_pool *pool)
     pthread_mutex_lock(&pool->lock);
     add(&pool->done, job);
     atomic_store_explicit(&pool->asked, true, memory_order_release);
-    /* Told before the owner can know that it was the last one. */
+    /* Called before the owner can learn that this was the last job. */
     if (pool->told)
         pool->told(pool->context);
     if (--pool->open_jobs == 0)
@@ -156,7 +156,7 @@ unsigned gw__thread_pool_hands(const struct gw__thread_pool *pool)
     return pool->threads + 1;
 }
 
-/* ---- the owner's ---- */
+/* ---- functions of the owner ---- */
 
 void gw__thread_pool_run(struct gw__thread_pool *pool, unsigned pieces,
                          void (*work)(void *context, unsigned piece),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A slot's state to a learner: taken at one instant, as of the entry applied
- * last, and sent in pieces, some under way at a time. When the learner has
- * loaded it, it follows the log from there like any replica.
+ * Copies a slot's state to a learner. The state is saved at one instant, as of
+ * the last applied entry, and sent in blocks, several at a time. When the
+ * learner has loaded it, it follows the log like any replica.
  *
- * A copy is named by reign and entry. A learner that is sent another, newer one
- * begins anew.
+ * The leadership and the entry identify a copy. A learner that receives a newer
+ * copy drops the old one.
  */
 #include "ps/server/server_parts.h"
 
@@ -18,7 +18,7 @@ enum { PIECE_BYTES = 1 << 20, WINDOW_BYTES = 8 << 20 };
 #define COPY_MAX ((uint64_t)1 << 40)
 
 struct gw__copy {
-    unsigned holds; /* the slot, and letters */
+    unsigned holds; /* the slot and messages */
     unsigned node;
     uint64_t index;
     uint64_t total, acked, sent;
@@ -26,7 +26,7 @@ struct gw__copy {
     uint8_t data[];
 };
 
-/* ---- the primary's side ---- */
+/* ---- primary ---- */
 
 static void release(struct gw__copy *copy)
 {
@@ -169,7 +169,7 @@ void gw__on_copied(struct gw__server *server, uint64_t now_ns,
     gw__peer_pump(slot, now_ns, peer);
 }
 
-/* ---- the learner's side ---- */
+/* ---- learner ---- */
 
 void gw__copy_forget(struct gw__slot *slot)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table behind dedup.h: a list in the order in which workers came. There
- * are few, and the one asked for is mostly the one asked for last.
+ * The table of dedup.h: a list in the order in which workers came. It is short,
+ * and most lookups are for the worker of the last one.
  */
 #include "dedup.h"
 

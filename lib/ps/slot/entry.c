@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Holding and letting go of log entries; see entry.h.
+ * Reference counting of log entries; see entry.h.
  */
 #include "entry.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The follower's side of replication (slot.h: reigns). What comes under an
- * older term than is known is refused, by an answer with that term.
+ * The follower's side of replication (slot.h explains leadership). Messages
+ * with an older term are refused; the answer has the newer term.
  *
- * Of the entries left from the reign before, those through the new primary's
- * `committed` are what it has: they were committed, so they were on all
- * replicas in sync alike. The others are replaced one by one as it sends its
- * own, and never dropped before: they may be committed too, and this replica
- * may be the next primary.
+ * After a change of leadership, old entries through the new primary's
+ * `committed` are valid: they were committed, so all replicas in sync have the
+ * same ones. The other old entries are replaced one by one as the primary sends
+ * its own. They are not dropped earlier: they may be committed, too, and this
+ * replica may be the next primary.
  */
 #include "ps/server/server_parts.h"
 
@@ -15,14 +15,15 @@
 
 #include <string.h>
 
-/* A parcel that is held is memory of the sender's, of which it has not much,
- * and it may need it to send what lets us go on: how far is committed. So what
- * is small is copied at once, and of what is large not much is held. */
+/* A referenced message occupies memory of its sender, which is limited, and the
+ * sender may need it for the message that lets this replica continue. So small
+ * entries are copied at once, and of large ones only HOLD_BYTES stay in place.
+ */
 #define HOLD_BYTES ((uint64_t)8 << 20)
 enum { HOLD_LEAST = 16384 };
 
-/* The keys of the entry as a segment whose places are kept, if the primary
- * has it so. */
+/* The entry's keys as a segment with cached places, if the primary does the
+ * same. */
 static struct gw__keys *keys_of(struct gw__server *server,
                                 const struct gw__ps_head *head,
                                 const struct gw__append *record,
@@ -131,8 +132,8 @@ static bool follows(struct gw__slot *slot, const struct gw__append *record)
     return slot->role == GW_PS_SECONDARY && !slot->silent;
 }
 
-/* Terms fence: who was replaced and does not know it is refused, and is told
- * of the newer one. A primary that hears of a newer one stops. */
+/* Fencing: a message with an older term is refused, and the answer has the
+ * newer term. A primary that receives a newer term stops. */
 static bool is_fenced(struct gw__slot *slot,
                       const struct gw__message_in *parcel,
                       const struct gw__append *record)
@@ -191,14 +192,14 @@ void gw__on_append(struct gw__server *server, uint64_t now_ns,
                       &records[i]);
 }
 
-/* A replica that refuses an old term answers with its own, and a matched that
- * belongs to no reign of who asks. */
+/* The answer to an older term has this replica's own term, and a `matched` that
+ * does not belong to the sender's leadership. */
 void gw__flush_acks(struct gw__server *server)
 {
     struct {
         struct gw__ps_head head;
         struct gw__appended records[GW_PS_SLOTS_MAX];
-    } out; /* records as many as are due */
+    } out; /* as many records as are due */
     out.head =
         (struct gw__ps_head){.magic = GW__PS_MAGIC, .kind = GW__PS_APPENDED};
     for (unsigned s = 0; s < server->routes.slot_count; s++) {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promotion and handover, said by a slot's primary.
+ * Promotion and handover, proposed by a slot's primary.
  *
- *   learner   once it has nearly all, commits wait for it too; once it has what
- *             was appended before that, nothing can be acknowledged that it
- *             lacks, and it may be promoted
- *   learner in the primary's own place, or an heir
- *             the primary stops serving, waits until the other has everything,
- *             and asks; it serves again only when newer routes say so
+ *   learner   once it is nearly complete, commits wait for it, too. When it has
+ *             all entries appended before that, no acknowledged entry can be
+ *             missing there, and it may be promoted.
+ *   learner that replaces the primary, or the successor
+ *             the primary stops serving, waits until the other is complete, and
+ *             proposes. It serves again only when newer routes arrive.
  *
- * The proposal names the term, so one that comes late changes nothing.
+ * A proposal has the term, so a late one changes nothing.
  *
- * A server's proposals go to the controllers one after the other, so it stops
- * serving one slot at a time: else the last of many would stand still until all
- * before it are through.
+ * A server's proposals are answered one after the other, so it stops serving
+ * one slot at a time. Otherwise the last of many slots would be out of service
+ * until all others are done.
  */
 #include "ps/server/server_parts.h"
 
@@ -39,7 +39,7 @@ static bool another_is_frozen(const struct gw__server *server)
     return false;
 }
 
-/* True: it is not served any more. */
+/* Stops serving the slot. False: another slot is frozen now. */
 static bool freeze(struct gw__slot *slot, uint64_t now_ns)
 {
     if (slot->frozen)
@@ -67,7 +67,7 @@ static void propose(struct gw__slot *slot, uint64_t now_ns,
     gw__server_propose(slot->server, what, slot->number, slot->term, node);
 }
 
-/* Everything is committed, and it has all of it. */
+/* All entries are committed, and the peer has all of them. */
 static bool is_complete(const struct gw__slot *slot,
                         const struct gw__peer *peer)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list behind pending_pushes.h. There are as many units as workers, or a few more.
+ * The list of pending_pushes.h. It has about as many units as there are
+ * workers.
  */
 #include "pending_pushes.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pushes of units that are not closed yet, as one slot holds them: copies of
- * their keys and values, unit by unit, in the order of the log. Part of the
- * slot's state.
+ * Pending pushes of a slot: their units are not closed yet. Keys and values are
+ * copied, per unit, in the order of the log. They are part of the slot's state.
  */
 #ifndef GW__PS_STAGE_H
 #define GW__PS_STAGE_H
@@ -12,7 +11,7 @@
 
 struct gw__staged_push {
     struct gw__staged_push *next;
-    struct gw__keys *keys; /* held */
+    struct gw__keys *keys; /* referenced */
     uint32_t width;
     float values[];
 };
@@ -30,23 +29,23 @@ struct gw__stage {
 };
 
 void gw__stage_fini(struct gw__stage *stage);
-/* Room for a push of `keys` (which it holds) at the end of the unit; the caller
- * writes the values. NULL: no memory. */
+/* Appends room for a push of `keys`, which it references, to the unit. The
+ * caller writes the values. NULL: out of memory. */
 struct gw__staged_push *gw__stage_add(struct gw__stage *stage, unsigned group,
                                       struct gw__unit unit,
                                       struct gw__keys *keys, uint32_t width);
-/* NULL: nothing was pushed of it here. */
+/* NULL: the unit has no pushes here. */
 struct gw__staged *gw__stage_find(const struct gw__stage *stage, unsigned group,
                                   struct gw__unit unit);
-/* The unit, no longer staged; NULL: nothing was pushed of it here. */
+/* Removes the unit from the list. NULL: the unit has no pushes here. */
 struct gw__staged *gw__stage_take(struct gw__stage *stage, unsigned group,
                                   struct gw__unit unit);
-/* Ends what was taken; returns how many pushes it had. */
+/* Frees a removed unit; returns its number of pushes. */
 unsigned gw__staged_free(struct gw__staged *staged);
 
 void gw__put_stage(struct gw__writer *writer, const struct gw__stage *stage);
-/* Into an empty one; tables as `tables` translates them (GW_PS_TABLES_MAX:
- * there is none: such pushes are not possible). */
+/* Reads into an empty one. `tables` translates the numbers of tables;
+ * GW_PS_TABLES_MAX: no such table, and a push to it is invalid. */
 void gw__get_stage(struct gw__reader *reader, struct gw__stage *stage,
                    unsigned slot, const uint8_t tables[GW_PS_TABLES_MAX]);
 

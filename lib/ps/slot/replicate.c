@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The primary's side of replication: entries and notes to those who follow, and
- * what they answer.
+ * The primary's side of replication: entries and notes to the followers, and
+ * their answers.
  */
 #include "ps/server/server_parts.h"
 
@@ -24,8 +24,8 @@ static struct gw__append record_of(const struct gw__slot *slot)
                                .slot = slot->number};
 }
 
-/* What may be overwritten after the acknowledgement of the push, which this
- * peer is not needed for, is not lent. */
+/* Lent memory must stay unchanged. The worker may overwrite it after the
+ * acknowledgement, which does not wait for peers that are not needed. */
 static bool may_lend(const struct gw__slot *slot, const struct gw__peer *peer,
                      const struct gw__entry *entry)
 {
@@ -138,10 +138,10 @@ void gw__replicate_tick(struct gw__slot *slot, uint64_t now_ns)
     }
 }
 
-/* A question to who has not spoken in this reign, or how far is committed. The
- * question comes to nothing where the news of this reign is still on its way:
- * who was primary until now obeys none. Pushes wait for the answer, so it is
- * asked again soon. */
+/* True if a note is due: the newest commit, or a question to a peer that has
+ * not answered in this leadership. The question is ignored by a peer without
+ * the membership update of this leadership, such as the previous primary.
+ * Pushes wait for the answer, so the question is repeated soon. */
 static bool wants_note(const struct gw__slot *slot, uint64_t now_ns,
                        const struct gw__peer *peer)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the replicas of a slot: records behind the head of a message, and
- * what a primary and its followers do with them.
+ * Replication of a slot: the records after the head of a message, and their
+ * handling by the primary and its followers.
  *
- *     APPEND    one entry (keys in part 1, data in part 2; the push's own
- *               numbers in the head), or notes: how far slots are committed
- *     APPENDED  how far the sender has the primary's log
- *     COPY      a piece of a slot's state (part 2); COPIED: how much has come
+ *     APPEND    one entry (keys in part 1, data in part 2, the push's own
+ *               numbers in the head), or notes: the commit index of slots
+ *     APPENDED  how much of the primary's log the sender has
+ *     COPY      a block of a slot's state (part 2)
+ *     COPIED    how much of the state has arrived
  *
- * All records name the slot, the sender's term and the reign (slot.h). Who is
- * told of a reign for the first time cuts its log at `base` and answers.
- * Entries that come out of order are not kept: the primary goes back to what is
- * missing.
+ * All records have the slot, the sender's term and the leadership (slot.h). At
+ * the first record of a new leadership a follower cuts its log at `base` and
+ * answers. Entries out of order are not kept: the primary sends again from the
+ * first missing one.
  */
 #ifndef GW__PS_REPLICATE_H
 #define GW__PS_REPLICATE_H
@@ -21,9 +22,9 @@
 struct gw__append {
     uint64_t term, since, base;
     uint64_t committed;
-    uint64_t index; /* of the entry that comes along; 0: a note */
+    uint64_t index; /* of the entry in this message; 0: a note */
     uint64_t incarnation;
-    uint32_t node; /* whose push */
+    uint32_t node; /* the worker of the push */
     uint32_t slot;
     uint32_t kind;
     uint32_t keys;
@@ -33,12 +34,12 @@ struct gw__appended {
     uint64_t term, since;
     uint64_t matched, committed;
     uint32_t slot;
-    uint32_t gap; /* something behind `matched` has come */
+    uint32_t gap; /* an entry after `matched` + 1 has arrived */
 };
 
 struct gw__copy_record {
     uint64_t term, since;
-    uint64_t index; /* the state is as of this entry */
+    uint64_t index; /* the state's newest entry */
     uint64_t total, offset;
     uint64_t reserved;
     uint32_t slot;
@@ -47,15 +48,14 @@ struct gw__copy_record {
 
 /* ---- replicate.c: the primary's side ---- */
 
-/* Sends the peer what it has not got. */
+/* Sends the peer its missing entries. */
 void gw__peer_pump(struct gw__slot *slot, uint64_t now_ns,
                    struct gw__peer *peer);
 void gw__replicate_tick(struct gw__slot *slot, uint64_t now_ns);
 void gw__on_appended(struct gw__server *server, uint64_t now_ns,
                      const struct gw__message_in *parcel,
                      const struct gw__ps_head *head);
-/* Tells the peers how far is committed, and followers' primaries what is here:
- * one letter a node. */
+/* Sends the newest commits to the peers, in one message per node. */
 void gw__flush_notes(struct gw__server *server, uint64_t now_ns);
 void gw__flush_acks(struct gw__server *server);
 struct gw__peer *gw__slot_peer(struct gw__slot *slot, unsigned node);
@@ -77,7 +77,7 @@ void gw__on_copy(struct gw__server *server, uint64_t now_ns,
                  const struct gw__message_in *parcel,
                  const struct gw__ps_head *head);
 void gw__flush_copied(struct gw__server *server);
-/* A learner's, what has come of it. */
+/* Frees a partial copy on a learner. */
 void gw__copy_forget(struct gw__slot *slot);
 
 /* ---- move.c: promotion and handover ---- */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a slot is here, as the routes say it.
+ * A slot's role on this server, from the routes.
  *
  *                 placed                    takeover
  *     (not here) --------> secondary <-------------------> primary
  *         |       placed   ^                 handover        ^
  *         |  learner       | promoted                        | promoted
  *         +---------> learner -------------------------------+
- *     and from everywhere back to (not here), which forgets all.
+ *     and from everywhere back to (not here), which deletes the state.
  *
- * A process that never had a slot and is in sync for it was there when it was
- * placed: nothing can have been committed without it, so it begins empty (or
- * with what is restored). One that had it and forgot it comes back as a learner
- * only.
+ * A process that never had the slot and is in sync was a replica from the first
+ * placement. No entry can have been committed without it, so it begins with an
+ * empty (or restored) state. A process that had the slot and deleted it returns
+ * only as a learner.
  */
 #include "ps/server/hogwild.h"
 
@@ -60,7 +60,7 @@ void gw__slot_drop(struct gw__slot *slot)
     slot->generation = generation;
 }
 
-/* The slots of a dense table are ranges: where does this one begin? */
+/* The first key of this slot's range in a dense table. */
 static uint64_t first_key(const struct gw__server *server,
                           const struct gw_ps_table_config *config,
                           unsigned slot)
@@ -142,7 +142,7 @@ static void begin(struct gw__slot *slot)
                       server->restore[slot->number].bytes, true, &why)) {
         gw__server_trouble(server, "slot %u is not restored: %s", slot->number,
                            why.text);
-        gw__slot_clear_state(slot); /* what was read of it */
+        gw__slot_clear_state(slot); /* drops a partly loaded state */
         make_clocks(slot);
     }
     free(server->restore[slot->number].data);
@@ -161,9 +161,9 @@ static struct gw__peer new_peer(const struct gw__slot *slot, uint64_t now_ns,
                              .progress_ns = now_ns};
 }
 
-/* What is known of a replica stays; a learner begins anew with every term: it
- * may have been dropped, and have forgotten the slot, in terms between that we
- * have not heard of. */
+/* Known progress of a replica is kept. A learner starts from zero with every
+ * term: in a term that this server has missed, it may have been dropped, and
+ * have deleted the slot. */
 static struct gw__peer make_peer(struct gw__slot *slot, uint64_t now_ns,
                                  unsigned node, bool learner, bool same_reign)
 {
@@ -176,7 +176,7 @@ static struct gw__peer make_peer(struct gw__slot *slot, uint64_t now_ns,
     peer = *old;
     peer.learner = false;
     peer.needed = peer.keeps = true;
-    peer.sent = peer.acked; /* what was refused in between is sent again */
+    peer.sent = peer.acked; /* refused entries are sent again */
     peer.sent_ns = 0;
     return peer;
 }
@@ -236,7 +236,7 @@ static void lead(struct gw__slot *slot, uint64_t now_ns,
     gw__slot_commit(slot, now_ns);
 }
 
-/* What still waits in the log is left to the next primary; its workers ask
+/* Waiting entries stay in the log for the next primary; the workers ask
  * there. */
 static void step_down(struct gw__slot *slot, uint64_t now_ns)
 {
@@ -253,7 +253,8 @@ static void step_down(struct gw__slot *slot, uint64_t now_ns)
         struct gw__wait *waits = entry ? entry->waits : NULL;
         if (entry)
             entry->waits = NULL;
-        /* The worker may be acknowledged by another primary. */
+        /* Another primary may acknowledge the push and return the worker's
+         * memory. */
         if (entry && entry->parcel && !gw__entry_own(entry))
             gw__server_trouble(slot->server, "slot %u: no memory for its log",
                                slot->number);
@@ -272,7 +273,7 @@ static void follow(struct gw__slot *slot, uint64_t now_ns)
     slot->role = GW_PS_SECONDARY;
 }
 
-/* How long it was not served, when that is over. */
+/* Updates the longest time without service, at the end of a freeze. */
 static void note_freeze(struct gw__slot *slot, uint64_t now_ns,
                         enum gw_ps_role role)
 {

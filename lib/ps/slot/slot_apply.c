@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an entry does to the state of a slot. Deterministic: replicas that have
- * applied the same entries are equal. A push counts once, even if it is in the
- * log twice (two primaries may have appended it, each before its end).
+ * The effect of a log entry on the state of a slot. It is deterministic:
+ * replicas with the same applied entries are equal. A push counts once, even if
+ * it is in the log twice (two primaries may have appended it).
  */
 #include "ps/server/hogwild.h"
 
@@ -15,7 +15,7 @@ bool gw__slot_can_apply(const struct gw__slot *slot,
            gw__server_has_table(slot->server, entry->table);
 }
 
-/* The places of the entry's keys, with rows made for all of them. */
+/* The places of the entry's keys; missing rows are created. */
 static const uint32_t *find_places(struct gw__slot *slot,
                                    const struct gw__entry *entry,
                                    struct gw__store *store)

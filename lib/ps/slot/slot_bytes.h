@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between slot_save.c and slot_load.c.
+ * The format that slot_save.c and slot_load.c share.
  */
 #ifndef GW__PS_SLOT_BYTES_H
 #define GW__PS_SLOT_BYTES_H

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Closings at a slot: what was staged for the units that a closing applies
- * becomes one update a key, what was staged for those that it drops is
- * forgotten. Units are added in the closing's order, key by key in float, which
- * is the same for any number of servers; a unit that is alone is applied push
- * by push.
+ * Round commits in a slot. The pending pushes of the units to apply become one
+ * update per key; those of the units to drop are deleted. Pushes are added in
+ * the order of the round commit, key by key, in float. This order is the same
+ * for any number of servers. A single unit is applied push by push.
  *
- *     marks[place]   1 + number of the key's sum, 0: none yet
- *     sums[number]   the sum; `places` has whose it is, in the order of the
- *                    first touch
+ *     marks[place]   1 + index of the key's sum, 0: none yet
+ *     sums[index]    the sum; `places` has its place, in the order of the
+ *                    first use
  */
 #include "ps/server/hogwild.h"
 
@@ -19,7 +18,7 @@
 
 enum { CLOSINGS_PER_ENTRY = 32 };
 
-/* Rows for all keys of what was pushed to the table; how many keys. */
+/* Creates rows for all keys of the unit's pushes and counts their floats. */
 static bool prepare_staged(struct gw__slot *slot, struct gw__staged *staged,
                            uint64_t key_floats[GW_PS_TABLES_MAX])
 {
@@ -46,7 +45,7 @@ static bool grow(void **memory, size_t *room, size_t bytes)
     return true;
 }
 
-/* Whatever may fail comes before anything changes. */
+/* Does all that may fail before the first change. */
 static bool prepare(struct gw__slot *slot, unsigned group,
                     const struct gw__round_commit *closing)
 {
@@ -78,7 +77,7 @@ static void add_row(float *sum, const float *row, size_t width)
         sum[i] += row[i];
 }
 
-/* Adds a push to the sums; returns how many sums there are then. */
+/* Adds a push to the sums; returns the new number of sums. */
 static uint32_t sum_push(struct gw__server *server,
                          const struct gw__staged_push *push, uint32_t count)
 {
@@ -129,7 +128,7 @@ static void apply_single(struct gw__slot *slot, unsigned group,
                                p->keys->count, p->values, closing->scale);
 }
 
-/* ---- what is over ---- */
+/* ---- dropped units ---- */
 
 static void drop_unit(struct gw__slot *slot, unsigned group,
                       struct gw__unit unit)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A slot's state from bytes (slot_save.c). What belongs to a table that this
- * server does not know (yet) is kept aside until there is one of that name.
+ * Loads a slot's state from bytes (slot_save.c). Data of a table that this
+ * server does not know (yet) are kept until a table of that name exists.
  */
 #include "ps/server/server_parts.h"
 #include "slot_bytes.h"
@@ -162,7 +162,7 @@ void gw__slot_adopt_orphans(struct gw__slot *slot)
 
 /* ---- the whole ---- */
 
-/* Closings are numbered from 1 on; nobody has closed so many. */
+/* Round commits are numbered from 1, so larger numbers are invalid. */
 #define CLOSED_MOST (UINT64_MAX / 2)
 
 static enum gw_err load_clocks(struct gw__slot *slot, struct gw__reader *reader,
@@ -206,7 +206,7 @@ enum gw_err gw__slot_load(struct gw__slot *slot, const void *data, size_t bytes,
     if (err)
         return err;
     gw__get_dedup(&reader, &slot->seen);
-    /* Whoever had begun a unit begins it anew. */
+    /* A fresh start repeats all open units, so their pushes are not loaded. */
     if (!fresh)
         gw__get_stage(&reader, &slot->stage, slot->number, numbers);
     if (fresh ? reader.bad : !gw__reader_done(&reader))

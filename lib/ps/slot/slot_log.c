@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * A slot's log: a ring of entries. A primary appends and commits; a replica
- * puts what it is sent where it belongs, and cuts.
+ * stores received entries by index, and cuts.
  *
- * An entry is committed when all that must have it do. With `ack_primary`
- * pushes are applied before, and lost with the primary; closings and the clock
- * never are: all slots must agree on those.
+ * An entry is committed when all required replicas have it. With `ack_primary`
+ * pushes are applied earlier and may be lost with the primary. Round commits
+ * and clock commands are never lost: all slots must agree on them.
  */
 #include "ps/server/hogwild.h"
 
@@ -83,9 +83,9 @@ void gw__slot_cut(struct gw__slot *slot, uint64_t last)
     }
 }
 
-/* ---- the primary's side ---- */
+/* ---- primary ---- */
 
-/* Nobody follows, and nothing waits: no need for a log. */
+/* True without followers and waiting entries: the log is not needed. */
 static bool is_alone(const struct gw__slot *slot)
 {
     return slot->peer_count == 0 && slot->applied == slot->last;
@@ -167,8 +167,8 @@ static bool may_apply(const struct gw__slot *slot,
            entry->kind == GW__ENTRY_PUSH && slot->fenced == 0;
 }
 
-/* What is needed after its acknowledgement must not lie in the worker's
- * memory. */
+/* True if a follower needs the entry after its acknowledgement. Its data must
+ * then be copied out of the worker's memory. */
 static bool is_needed_later(const struct gw__slot *slot, uint64_t index)
 {
     for (unsigned i = 0; i < slot->peer_count; i++)

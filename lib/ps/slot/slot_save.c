@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A slot's state as bytes, for learners and for snapshots:
+ * Saves a slot's state as bytes, for learners and snapshots:
  *
- *     "gWS1" slots slot | tables | closings, clocks | seen | staged
+ *     "gWS1" slots slot | tables | round commits, clocks | dedup | pending
  *
- * Tables go by name, with their form, then their rows (at a multiple of 8). A
- * table that was restored and not made anew yet goes along as it came. slot_
- * load.c reads it.
+ * A table is saved with its name, configuration and rows (aligned to 8). A
+ * restored table that does not exist here yet is saved unchanged. slot_load.c
+ * reads the bytes.
  */
 #include "ps/server/hogwild.h"
 #include "slot_bytes.h"
@@ -80,7 +80,7 @@ uint64_t gw__slot_digest(struct gw__slot *slot)
 {
     struct gw__writer writer = gw__writer_on(NULL, 0);
     gw__hogwild_rest(slot->server);
-    /* Rows of a dense table are there from the first touch, even by a pull,
+    /* The rows of a dense table exist from the first access, even by a pull,
      * which only the primary sees. */
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++)
         if (gw__slot_store(slot, t) && gw__store_rows(slot->stores[t]) > 0) {

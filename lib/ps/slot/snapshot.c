@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing snapshots: see snapshot.h for why a reader never sees half of one.
+ * Writing of snapshots. snapshot.h explains why readers never see an incomplete
+ * one.
  */
 #include "snapshot_parts.h"
 
@@ -29,7 +30,7 @@ enum gw_err gw__snapshot_directory(const char *directory, bool make, int *fd,
     return *fd < 0 ? gw_fail_errno(why, "snapshot %s", directory) : GW_OK;
 }
 
-/* ---- one file, whole or not at all ---- */
+/* ---- writing one file atomically ---- */
 
 static bool write_all(int fd, const void *data, size_t bytes)
 {
@@ -110,7 +111,7 @@ static bool read_head(int folder, uint64_t mark, unsigned slot,
     return good;
 }
 
-/* A line of the longest numbers has 48 letters. */
+/* The longest line has 48 characters. */
 _Static_assert(128 + 48 * GW_PS_SLOTS_MAX <= MANIFEST_MAX, "it fits");
 
 size_t gw__snapshot_manifest(const struct manifest *manifest,
@@ -128,7 +129,7 @@ size_t gw__snapshot_manifest(const struct manifest *manifest,
     return (size_t)used;
 }
 
-/* The marker of the snapshot that is whole now; 0: none. */
+/* The marker of the current complete snapshot; 0: none. */
 static uint64_t former_mark(int folder)
 {
     char text[128];
@@ -146,7 +147,7 @@ static uint64_t former_mark(int folder)
                : 0;
 }
 
-/* Of the former snapshot only: others may be being written right now. */
+/* Deletes files of the former snapshot only: newer ones may be in progress. */
 static void remove_former(int folder, uint64_t mark)
 {
     char name[SLOT_NAME_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a snapshot: nothing of it is used before all of it is checked.
+ * Reads a snapshot. All of it is checked before any of it is used.
  */
 #include "snapshot_parts.h"
 
@@ -20,7 +20,7 @@ static enum gw_err bad(struct gw_error *why, const char *directory,
 
 /* ---- the manifest ---- */
 
-/* With a zero behind it; how many bytes there are, or 0. */
+/* Adds a terminating zero; returns the size, or 0. */
 static size_t read_text(int folder, char text[MANIFEST_MAX])
 {
     int fd = openat(folder, "manifest", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -47,8 +47,7 @@ static enum gw_err parse_slots(const char *at, const char *directory,
     return GW_OK;
 }
 
-/* The text is what would be written, to the last byte: nothing follows, and
- * nothing is said in another way. */
+/* The text must be exactly as gw__snapshot_manifest writes it, byte by byte. */
 static enum gw_err check_text(const char *text, size_t bytes,
                               const char *directory,
                               const struct manifest *manifest,

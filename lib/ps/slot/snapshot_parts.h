@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between writing (snapshot.c) and reading (snapshot_open.c) of snapshots: the
- * format.
+ * The format that the writer (snapshot.c) and the reader (snapshot_open.c)
+ * share.
  */
 #ifndef GW__PS_SNAPSHOT_PARTS_H
 #define GW__PS_SNAPSHOT_PARTS_H
@@ -24,14 +24,14 @@ struct slot_head {
 };
 _Static_assert(sizeof(struct slot_head) == 48, "no holes");
 
-/* What the manifest says. */
+/* The contents of the manifest. */
 struct manifest {
     uint64_t mark;
     unsigned slot_count;
     uint64_t bytes[GW_PS_SLOTS_MAX], hash[GW_PS_SLOTS_MAX];
 };
 
-/* Its text, which is the only one that says that; how long it is. */
+/* Writes the canonical text of the manifest; returns its length. */
 size_t gw__snapshot_manifest(const struct manifest *manifest,
                              char out[MANIFEST_MAX]);
 

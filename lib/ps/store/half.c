@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * f16 and back. Vectors do most of it where the CPU can; what is left over, and
- * all of it elsewhere, by integers, with the results of those instructions:
- * to nearest, ties to even, and a NaN becomes a quiet one with the upper bits
- * of its payload.
+ * Conversion between f16 and f32. Vector instructions do most of it if the CPU
+ * has them. The rest is done with integers and gives the same results as those
+ * instructions: round to nearest, ties to even; a NaN becomes quiet and keeps
+ * the upper bits of its payload.
  */
 #include "update_parts.h"
 
@@ -11,7 +11,7 @@
 
 enum { HALF_INFINITE = 0x7c00, HALF_QUIET = 0x0200, FRACTION = 0x7fffff };
 
-/* Takes the low `places` (1 to 31) bits off, rounding. */
+/* Removes the low `places` (1 to 31) bits, with rounding. */
 static uint32_t round_off(uint32_t x, unsigned places)
 {
     uint32_t odd = (x >> places) & 1;

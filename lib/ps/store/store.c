@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A store's life, and what happens to rows whose places are known. Neighbours
- * are handled together, and the others are prefetched while their predecessors
- * are worked on.
+ * Creation of a store, and access to rows by place. Adjacent rows are handled
+ * together; other rows are prefetched.
  */
 #include "store_parts.h"
 
@@ -11,10 +10,10 @@
 
 enum { AHEAD = 8, FIRST_BLOCK_BYTES = 4096 };
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
-/* A dense table's only block holds all rows; a sparse one's first block is
- * about a page. */
+/* A dense table has one block for all rows; the first block of a sparse table
+ * is about one page. */
 static unsigned choose_shift(const struct gw__store *store, uint32_t rows)
 {
     size_t enough = store->dense
@@ -123,7 +122,7 @@ void gw__store_update(struct gw__store *store, const uint32_t *places,
     }
 }
 
-/* The commonest widths without a call. */
+/* Inlines the most common widths. */
 static void copy_values(float *out, const float *in, size_t width)
 {
     if (width == 1)

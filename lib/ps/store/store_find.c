@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * From keys to places. The index is an open-addressing table with linear
+ * Lookup of places by key. The index is an open-addressing table with linear
  * probing (Knuth, volume 3, 6.4, algorithm L) of 32-bit entries. At most three
- * of four are taken, so 2^b of them need less than b bits for a place; the rest
- * of an entry is a tag from the key's hash, and other keys are passed over
- * without a look at them.
+ * of four entries are used, so in a table of 2^b entries a place needs less
+ * than b bits. The other bits are a tag from the key's hash, so that most wrong
+ * entries are skipped without reading their key.
  *
- * What costs is waiting for memory, twice a key: for the entry, and for the key
- * at the place that it names. So keys go in batches: hash and prefetch all,
- * then look at all entries and prefetch the keys, then compare. And before any
- * of that one guesses: sorted lists that come again lie in runs of places, so
- * that the place behind the last one is likely to be the next.
+ * The main cost is memory latency, twice per key: for the entry and for the key
+ * at its place. So keys are processed in batches: hash and prefetch all
+ * entries, then read all entries and prefetch the keys, then compare. Even
+ * before that, the lookup guesses: sorted lists that repeat occupy runs of
+ * places, so the next key is probably at the next place.
  */
 #include "store_parts.h"
 
@@ -19,8 +19,8 @@
 
 enum { BATCH = 32, AHEAD = 16, BITS_MIN = 4, BITS_MAX = 31 };
 
-/* Not the hash that spreads keys over slots: the keys of one slot would have it
- * in common. */
+/* Differs from the hash that distributes keys over slots: the keys of one slot
+ * have similar values of that hash. */
 static uint64_t hash_key(uint64_t key)
 {
     uint64_t h = (key ^ key >> 32) * 0xd6e8feb86659fd93U;
@@ -43,7 +43,7 @@ static bool tag_fits(const struct gw__store *store, uint32_t entry,
     return ((entry ^ (uint32_t)hash) & ~place_mask(store)) == 0;
 }
 
-/* The next entry from `at` on that has the hash's tag or is free. */
+/* The next entry from `at` that is free or has the hash's tag. */
 static size_t probe(const struct gw__store *store, uint64_t hash, size_t at)
 {
     const size_t mask = place_mask(store);
@@ -80,7 +80,7 @@ static void write_entry(struct gw__store *store, uint64_t hash, size_t at,
     store->index[at] = tag | (place + 1);
 }
 
-/* Keys are distinct, so the first free entry is the one. */
+/* Keys are distinct, so the first free entry is correct. */
 static void index_all(struct gw__store *store)
 {
     const size_t mask = place_mask(store);
@@ -139,7 +139,7 @@ void gw__store_forget(struct gw__store *store)
 
 /* ---- finding ---- */
 
-/* How many of the keys are those of places `from` and up, in order. */
+/* Counts the keys that match the places from `from` on, in order. */
 static size_t follow(const struct gw__store *store, const uint64_t *keys,
                      size_t count, uint32_t from, uint32_t *places)
 {
@@ -172,8 +172,8 @@ static void find_batch(const struct gw__store *store, const uint64_t *keys,
     }
 }
 
-/* Returns how many keys have no place. Before the first guess, and behind a
- * missing key, it is place 0: GW__NO_PLACE + 1. */
+/* Returns the number of keys without a place. The first guess, and the guess
+ * after a missing key, is place 0, since GW__NO_PLACE + 1 is 0. */
 static size_t find_present(const struct gw__store *store, const uint64_t *keys,
                            size_t count, uint32_t *places)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where rows and keys lie. Blocks of rows double, so that there are few and a
- * place is found by its highest bit; they are never moved or copied, and memory
- * of a large one that is not yet used is only a promise of the kernel.
+ * Memory for rows and keys. Each block of rows is twice as large as the
+ * previous one, so there are few, and the highest bit of a place gives its
+ * block. Blocks are never moved or copied, and the kernel allocates their
+ * unused pages lazily.
  */
 #include "store_parts.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* From here on memory comes straight from the kernel. */
+/* Larger allocations are mapped directly from the kernel. */
 enum { MAPPED_BYTES = 256 << 10, HUGE_BYTES = 4 << 20 };
 
 void *gw__store_memory_new(size_t bytes)
@@ -20,7 +21,7 @@ void *gw__store_memory_new(size_t bytes)
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    /* A kernel without huge pages refuses, and all is well. */
+    /* An error is harmless: the kernel has no huge pages. */
     if (bytes >= HUGE_BYTES)
         madvise(memory, bytes, MADV_HUGEPAGE);
     return memory;

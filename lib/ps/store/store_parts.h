@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the files of the store:
+ * The store's internals:
  *
- *   store.c        making one, updating, reading
- *   store_memory.c the arena of rows, the keys, and the memory under them
- *   store_relaxed.c updating and reading by several at once
- *   store_pool.c   updating and reading in pieces, by several threads
- *   store_find.c   from key to place
- *   store_save.c   bytes and digest
+ *   store.c         creation, updates, reads
+ *   store_memory.c  memory for the arena of rows and the keys
+ *   store_relaxed.c concurrent updates and reads
+ *   store_pool.c    updates and reads by several threads
+ *   store_find.c    lookup of places by key
+ *   store_save.c    bytes and digest
  *
  *     index    [ . | 2 | . | 0 | 1 | . ]    tag and place, by the key's hash
  *     keys     [ k0  k1  k2 ]               by place
- *     blocks   [ r0  r1 ][ r2  ..  .. ]     by place; each twice the one before
+ *     blocks   [ r0  r1 ][ r2  ..  .. ]     by place; each twice the previous
  *
- * Place p is at number p + 2^shift, and block b has the numbers from
- * 2^(b + shift) to twice that: the highest bit of the number says which block.
- * A dense table has one block, of exactly its rows, and neither keys nor index.
+ * Place p has number p + 2^shift. Block b has the numbers from 2^(b + shift) to
+ * 2^(b + shift + 1) - 1, so the number's highest bit gives the block. A dense
+ * table has one block, of exactly its rows, and neither keys nor index.
  */
 #ifndef GW__PS_STORE_PARTS_H
 #define GW__PS_STORE_PARTS_H
@@ -27,10 +27,10 @@ enum { GW__STORE_BLOCKS = 33 };
 
 struct gw__store {
     struct gw__updater updater;
-    size_t width, stride; /* floats: of a row's values, of a row */
+    size_t width, stride; /* in floats: a row's values; a whole row */
     uint32_t rows;
     bool dense;
-    uint64_t first; /* key of a dense table's place 0 */
+    uint64_t first; /* a dense table's key at place 0 */
 
     unsigned shift, block_count;
     float *blocks[GW__STORE_BLOCKS];
@@ -38,9 +38,9 @@ struct gw__store {
     uint64_t *keys;
     size_t keys_room;
 
-    uint32_t *index;     /* 2^index_bits entries; NULL: none yet */
-    unsigned index_bits; /* entry: tag in the upper bits, 1 + place below;
-                            0: free */
+    uint32_t *index; /* 2^index_bits entries; NULL: none yet */
+    /* entry: tag in the upper bits, 1 + place below; 0: free */
+    unsigned index_bits;
 };
 
 static inline uint64_t gw__store_number(const struct gw__store *store,
@@ -63,7 +63,8 @@ static inline float *gw__store_at(const struct gw__store *store, uint32_t place)
     return store->blocks[block] + (number - begin) * store->stride;
 }
 
-/* How many rows from `place` on lie one behind the other, or will. */
+/* The number of rows that are contiguous in memory from `place` on, including
+ * unused ones. */
 static inline size_t gw__store_adjacent(const struct gw__store *store,
                                         uint32_t place)
 {
@@ -72,7 +73,7 @@ static inline size_t gw__store_adjacent(const struct gw__store *store,
     return (size_t)(((uint64_t)2 << (block + store->shift)) - number);
 }
 
-/* How many of `places` are one behind the other, in value and in memory. */
+/* The number of consecutive `places` whose rows are contiguous in memory. */
 static inline size_t gw__store_run(const struct gw__store *store,
                                    const uint32_t *places, size_t count)
 {
@@ -83,37 +84,39 @@ static inline size_t gw__store_run(const struct gw__store *store,
     return n;
 }
 
-/* Zeroed; from the kernel, in huge pages, when it is much. NULL: none left. */
+/* Zeroed memory; large sizes are mapped in huge pages. NULL: out of memory. */
 void *gw__store_memory_new(size_t bytes);
 void gw__store_memory_free(void *memory, size_t bytes);
 
-/* Blocks for places below `rows`; false: no memory, and nothing is lost. */
+/* Allocates blocks for all places below `rows`. False: out of memory; nothing
+ * has changed. */
 GW_MUST_CHECK bool gw__store_blocks_reserve(struct gw__store *store,
                                             size_t rows);
 GW_MUST_CHECK bool gw__store_keys_reserve(struct gw__store *store, size_t rows);
 GW_MUST_CHECK bool gw__store_index_reserve(struct gw__store *store,
                                            size_t rows);
-/* Keys that were inserted, before anything was written to their rows. */
+/* Removes keys that were inserted but whose rows are still unwritten. */
 void gw__store_forget(struct gw__store *store);
-/* Frees all of it. */
+/* Frees all memory. */
 void gw__store_fini(struct gw__store *store);
 
-/* The key's place; the next free one, for which there is room, when it is new
- * (true). The row is as memory gives it: zeros. */
+/* Finds the key's place, or gives it the next free one (true), for which there
+ * must be room. A new row is zeroed. */
 bool gw__store_insert(struct gw__store *store, uint64_t key, uint32_t *place);
 
-/* ---- saved bytes ---- */
+/* ---- saved format ---- */
 
-/* Then the keys (none of a dense table), then the rows with their state. */
+/* Followed by the keys (not for a dense table), then the rows with
+ * their state. */
 struct gw__store_head {
     char magic[4];
     uint32_t updater, width, stride;
     uint64_t first;
     uint32_t dense, rows;
-    uint64_t sum; /* over all of it, with 0 here */
+    uint64_t sum; /* of all bytes, computed with 0 here */
 };
 
-/* Puts the right checksum into `bytes` of them, at least a head. */
+/* Writes the checksum of `bytes` bytes into the head. */
 void gw__store_seal(void *data, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See store_pool.h.
+ * Updates and reads by several threads; see store_pool.h.
  */
 #include "store_pool.h"
 
@@ -8,14 +8,14 @@
 
 struct share {
     struct gw__store *store;
-    const struct gw__store *read; /* reading: of this one */
+    const struct gw__store *read; /* for reads: from this store */
     const uint64_t *keys;
     const uint32_t *places;
     const float *gradients;
     float *values;
     float scale;
     bool relaxed;
-    size_t count, piece; /* rows in all, of a piece */
+    size_t count, piece; /* total rows; rows per piece */
 };
 
 static size_t begin_of(const struct share *share, unsigned piece)

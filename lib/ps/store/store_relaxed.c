@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows that several threads change and read at once, without a lock: Hogwild!
- * of Niu, Recht, Re and Wright (NIPS 2011), as Project Adam (OSDI 2014) does it
- * on its servers. Each float is read and written as a whole, in no order with
- * others: of two updates of one float at the same time one may be lost, and a
- * reader may see a row of which only some floats have changed. Nothing else
- * can happen, neither to other rows nor to the index.
+ * Concurrent updates and reads of rows without a lock: Hogwild! by Niu, Recht,
+ * Re and Wright (NIPS 2011), as used on the servers of Project Adam (OSDI
+ * 2014). Each float is read and written atomically, but without any order. One
+ * of two concurrent updates of a float may be lost, and a reader may see a
+ * partly changed row. Other rows and the index are not affected.
  *
- * Sparse gradients meet seldom, and what is lost is noise among noise. The
- * formulas are those of update_kernels.h, so alone they give the same bits.
+ * Sparse gradients rarely collide, and a lost update is small compared with the
+ * noise of the gradients. The formulas are those of update_kernels.h, so a
+ * single thread gives the same bits.
  */
 #include "store_parts.h"
 

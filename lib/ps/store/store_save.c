@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A store as bytes, of the machine's own order: a head with a checksum, the
- * keys (none of a dense table), the rows with their state, all in the order of
- * places. A copy is equal place by place, so that a list of places is good for
- * both. What does not fit its head or its checksum is refused before anything
- * is taken from it.
+ * A store as bytes in the machine's byte order: a head with a checksum, the
+ * keys (not for a dense table), and the rows with their state, in the order of
+ * places. A copy has the same places, so cached places are valid for both.
+ * Bytes with a wrong head or checksum are refused before any of them is used.
  */
 #include "store_parts.h"
 
@@ -12,7 +11,7 @@
 
 static const char MAGIC[4] = {'g', 'w', 'p', '1'};
 
-/* ---- sums ---- */
+/* ---- checksums ---- */
 
 static uint64_t mix(uint64_t h, uint64_t word)
 {
@@ -20,8 +19,8 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ h >> 32;
 }
 
-/* Fast and the same wherever bytes have the same order; against accidents, not
- * against enemies. */
+/* Fast, and the same on all machines of one byte order. It detects accidents,
+ * not attacks. */
 static uint64_t sum_bytes(uint64_t h, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
@@ -40,7 +39,7 @@ static uint64_t key_at(const struct gw__store *store, uint32_t place)
     return store->dense ? store->first + place : store->keys[place];
 }
 
-/* Rows are added, so that their order does not count. */
+/* The hashes of rows are added, so that their order does not matter. */
 uint64_t gw__store_digest(const struct gw__store *store)
 {
     uint64_t digest = 0;
@@ -66,7 +65,7 @@ static size_t saved_bytes(const struct gw__store *store, size_t rows)
            rows * store->stride * sizeof(float);
 }
 
-/* Copies all rows to (or from) `data`, in pieces that lie together. */
+/* Copies all rows to (or from) `data`, in contiguous runs. */
 static void copy_rows(const struct gw__store *store, unsigned char *to,
                       const unsigned char *from)
 {
@@ -98,7 +97,7 @@ static struct gw__store_head head_of(const struct gw__store *store,
     return head;
 }
 
-/* `data` begins with a head, which counts as if its sum were 0. */
+/* `data` begins with a head, whose checksum counts as 0. */
 static uint64_t sum_saved(const void *data, size_t bytes)
 {
     struct gw__store_head head;
@@ -162,7 +161,7 @@ static enum gw_err check(const struct gw__store *store, const void *data,
     return GW_OK;
 }
 
-/* No key twice. */
+/* Refuses duplicate keys. */
 static bool take_keys(struct gw__store *store, const unsigned char *keys,
                       uint32_t rows)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A table's updater: checked once, so that no formula of update_kernels.h can
- * divide zero by zero; what a new row is; and which kernel applies to it.
+ * A table's updater: checks of its configuration, so that no formula of
+ * update_kernels.h can divide zero by zero; the contents of new rows; the
+ * choice of the kernel.
  */
 #include "update_parts.h"
 
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Floats of state a row: arrays of the row's width, and single ones. */
+/* Floats of state per row: arrays of the row's width, and single ones. */
 static const struct {
     unsigned arrays, singles;
 } states[GW_PS_UPDATERS] = {
@@ -46,7 +47,7 @@ static enum gw_err check_numbers(const struct gw_ps_table_config *config,
     const struct {
         const char *name;
         float value;
-        bool negative; /* may be */
+        bool negative; /* negative values are allowed */
     } numbers[] = {
         {"rate", config->rate, true},
         {"momentum", config->momentum, true},
@@ -70,7 +71,7 @@ static enum gw_err check_numbers(const struct gw_ps_table_config *config,
     return GW_OK;
 }
 
-/* What would make a formula divide by zero. */
+/* Refuses values that would cause a division by zero. */
 static enum gw_err check_quotients(const struct gw_ps_table_config *config,
                                    struct gw_error *why)
 {
@@ -152,8 +153,9 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* Column by column the sequence splitmix64 of a state that seed and key give.
- * 24 bits of it are k 2^-23 - 1, exactly, so that only one product rounds. */
+/* Each column takes the next value of splitmix64, seeded by the table's seed
+ * and the key. 24 of its bits give exactly k 2^-23 - 1, so that only one
+ * product rounds. */
 void gw__updater_initial(const struct gw__updater *updater, uint64_t key,
                          float *values)
 {
@@ -182,14 +184,15 @@ void gw__updater_begin(const struct gw__updater *updater, uint64_t key,
 const struct gw__update_isa *gw__update_current(void)
 {
 #ifdef __x86_64__
-    /* All levels of gw_reduce_local but the last have AVX2 and F16C. */
+    /* All levels of gw_reduce_local except the scalar one have AVX2 and
+     * F16C. */
     if (gw__reduce_current() != &gw__reduce_scalar)
         return &gw__update_avx2;
 #endif
     return &gw__update_scalar;
 }
 
-/* In double precision: 1 - beta^t is small at first. */
+/* In double precision, since 1 - beta^t is small at first. */
 struct gw__adam_corrections
 gw__adam_correct(const struct gw_ps_table_config *config, float t)
 {

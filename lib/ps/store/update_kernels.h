@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The updaters, as text: each update_<isa>.c says what a vector is and includes
- * this once. The including file gives
+ * The updaters, for any length of vector. Each update_<isa>.c defines its
+ * vectors and includes this file once. It provides
  *
- *     VECTOR_BYTES and fold_vector.h
+ *     VECTOR_BYTES and reduce_vector.h
  *     root(x)     the square root of each lane
  *
  * A formula is a function on lanes: a vector of columns of one row, or, at the
@@ -42,7 +42,7 @@
 
 enum { LANES = VECTOR_BYTES / sizeof(float) };
 
-/* What a formula works on. */
+/* The operands of a formula. */
 struct lanes {
     f32 w, g, a, b; /* values, gradient, first and second state */
 };
@@ -77,7 +77,7 @@ INLINE void put(float *p, size_t lanes, f32 x)
         *p = x[0];
 }
 
-/* Columns of one row: `lanes` of them, all of a vector or one. */
+/* Processes `lanes` columns of one row: a whole vector or one. */
 INLINE void step(struct rule rule, const struct constants *c, float *row,
                  const float *gradient, size_t width, float scale, size_t lanes)
 {
@@ -105,7 +105,7 @@ INLINE void update_row(struct rule rule, const struct constants *c, float *row,
         step(rule, c, row + j, gradient + j, width, scale, 1);
 }
 
-/* Rows without state are one long row. */
+/* Rows without state are processed as one long row. */
 INLINE void update_rows(struct rule rule, const struct gw__update_run *run,
                         const struct constants *c)
 {
@@ -174,7 +174,7 @@ INLINE void adagrad_formula(const struct constants *c, struct lanes *x)
 }
 KERNEL(adagrad, 1, adagrad_formula)
 
-/* c->rate and c->v_scale have the corrections. */
+/* c->rate and c->v_scale include the corrections. */
 INLINE void adam_formula(const struct constants *c, struct lanes *x)
 {
     x->a = c->beta1 * x->a + c->m_part * x->g;
@@ -228,9 +228,9 @@ static void ftrl(struct gw__update_run *run)
     update_rows((struct rule){2, ftrl_formula}, run, &c);
 }
 
-/* ---- what is not finite ---- */
+/* ---- values that are not finite ---- */
 
-/* All bits of the exponent are set. */
+/* True in lanes whose exponent bits are all set. */
 INLINE vec bad_lanes(const float *p)
 {
     enum { EXPONENT = 0x7f800000 };
@@ -252,7 +252,7 @@ INLINE bool is_bad(float value)
     return !(__builtin_fabsf(value) <= __FLT_MAX__);
 }
 
-/* In strides of vectors until one has something, then value by value. */
+/* Checks blocks of vectors, then the values of the first block with a hit. */
 static size_t first_bad(const float *values, size_t count)
 {
     enum { STRIDE = 8 * LANES };

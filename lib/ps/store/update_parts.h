@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the files of the updaters:
+ * The internals of the updaters:
  *
  *   update.c          checks a table's updater, begins rows, chooses kernels
- *   update_kernels.h  the formulas, as text for any length of vector
- *   update_scalar.c   that text in vectors of 16 bytes, for any CPU
- *   update_avx2.c     and in vectors of 32 bytes, with F16C
+ *   update_kernels.h  the formulas, for any length of vector
+ *   update_scalar.c   compiled for vectors of 16 bytes, for any CPU
+ *   update_avx2.c     compiled for vectors of 32 bytes, with F16C
  *   half.c            f16 where the CPU has no instruction for it
  *
  * All levels give the same bits, for a run of rows as for one row: each float
- * is worked on alone, by additions, products, quotients and roots that IEEE 754
- * rounds in one way, and no compiler may contract two of them into one.
+ * is computed alone, by additions, products, quotients and roots that IEEE 754
+ * rounds in one way, and the compiler must not contract two of them into one.
  */
 #ifndef GW__PS_UPDATE_PARTS_H
 #define GW__PS_UPDATE_PARTS_H
@@ -24,8 +24,8 @@ struct gw__update_run {
     const float *gradients;
     size_t count;
     float scale;
-    /* Adam's corrections, of the row before: rows that are always pushed
-     * together have one t, so that powers are seldom taken. */
+    /* The previous row's corrections: rows that are always pushed together have
+     * the same t, so powers are rarely computed. */
     struct gw__adam_corrections {
         float t;
         float rate;    /* rate / (1 - beta1^t) */
@@ -36,9 +36,10 @@ struct gw__update_run {
 typedef void gw__update_kernel(struct gw__update_run *run);
 
 struct gw__update_isa {
-    gw__update_kernel *kernels[GW_PS_UPDATERS]; /* but GW_PS_CALLBACK */
+    gw__update_kernel *kernels[GW_PS_UPDATERS]; /* without GW_PS_CALLBACK */
     size_t (*first_bad)(const float *values, size_t count);
-    /* As many as whole vectors hold; return how many they did. NULL: none. */
+    /* Convert whole vectors only; return the number of values converted. NULL:
+     * none. */
     size_t (*to_half)(uint16_t *out, const float *in, size_t count);
     size_t (*from_half)(float *out, const uint16_t *in, size_t count);
 };
@@ -48,14 +49,14 @@ extern const struct gw__update_isa gw__update_scalar;
 extern const struct gw__update_isa gw__update_avx2;
 #endif
 
-/* The level that goes with that of gw_reduce_local. */
+/* Belongs to the current level of gw_reduce_local. */
 const struct gw__update_isa *gw__update_current(void);
-/* What applies runs of this updater. */
+/* The kernel for runs with this updater. */
 gw__update_kernel *gw__updater_kernel(const struct gw__updater *updater);
-/* Those for a row's t-th update. */
+/* The corrections for a row's t-th update. */
 struct gw__adam_corrections
 gw__adam_correct(const struct gw_ps_table_config *config, float t);
-/* A new row's values only. */
+/* Writes the values of a new row, without its state. */
 void gw__updater_initial(const struct gw__updater *updater, uint64_t key,
                          float *values);
 

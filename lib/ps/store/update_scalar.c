@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The updaters for any CPU, in vectors of 16 bytes, which the compiler maps to
- * what its target always has or takes apart.
+ * The updaters for any CPU, in vectors of 16 bytes. The compiler maps them to
+ * the target's vector instructions, or to scalar ones.
  */
 #include "update_parts.h"
 
