@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading and writing the messages of frame.h. A number is taken as the host
- * has it: a peer of the other byte order is refused by the magic of its HELLO.
+ * Reading and writing the messages of frame.h. Numbers are in the host's byte
+ * order: the magic number of a HELLO refuses a peer of the other byte order.
  */
 #include "frame.h"
 

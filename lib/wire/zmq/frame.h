@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages of the ZeroMQ wires, as bytes. Pure: nothing here knows a
- * socket, and nothing that a peer sends can do more than be refused.
+ * The messages of the ZeroMQ wires as bytes. Pure: nothing here uses a socket,
+ * and any bytes from a peer are safely refused.
  *
- * A slice travels on a lane, as one part (the header, then the data) or as two
- * (the header; the data), or as a header alone, whose data comes beside
- * (stream.h). The beginning of the receiver's token is in front of
- * the header, since the HELLO speaks for its connection alone: when that ends a
- * socket takes another one, by whomever. Everything else is a note. Notes open
- * every connection (HELLO), and travel on a connection of their own beside the
- * lanes, so that data that waits does not hold them up.
+ * A slice uses a lane. It is one part (the header, then the data), two parts
+ * (the header; the data), or a header alone, whose data come by a stream
+ * (stream.h). The beginning of the receiver's token precedes the header, since
+ * a HELLO is valid only for its own connection: when that ends, a socket
+ * accepts another one, from any process. All other messages are notes. A note
+ * opens every connection (HELLO); the others have a connection of their own, so
+ * that waiting data do not delay them.
  */
 #ifndef GW__FRAME_H
 #define GW__FRAME_H
@@ -18,18 +18,18 @@
 
 enum {
     GW__TOKEN_BYTES = 16,
-    GW__SLICE_TOKEN_BYTES = 8, /* of it */
+    GW__SLICE_TOKEN_BYTES = 8, /* of the token */
     GW__SLICE_HEAD_BYTES = GW__SLICE_TOKEN_BYTES + sizeof(struct gw__header)
 };
 
-/* Writes what is in front of a slice's data to `out`. */
+/* Writes the bytes that precede a slice's data to `out`. */
 void gw__frame_seal(const unsigned char token[GW__TOKEN_BYTES],
                     const struct gw__header *header,
                     unsigned char out[GW__SLICE_HEAD_BYTES]);
-/* Takes the header out of a slice's first part, which must know `token`.
- * GW_EDATA with a sentence when it does not, or the sizes do not agree: `more`
- * says whether a second part follows, `beside` whether the data may come
- * beside: it does where there is none here, and none follows. */
+/* Reads the header from a slice's first part, which must contain `token`.
+ * `more` means that a second part follows, and `beside` allows the data to come
+ * by a stream, as they do when there are none here and no part follows.
+ * GW_EDATA with a message: wrong token, or the sizes do not match. */
 GW_MUST_CHECK enum gw_err
 gw__frame_head(const void *part, size_t bytes, bool more, bool beside,
                const unsigned char token[GW__TOKEN_BYTES],
@@ -40,10 +40,10 @@ GW_MUST_CHECK enum gw_err gw__frame_body(const struct gw__header *header,
                                          struct gw_error *why);
 
 enum gw__note_kind {
-    GW__HELLO = 1, /* first on every connection: who, to whom, on which lane */
+    GW__HELLO = 1, /* first on every connection: the two ranks and the lane */
     GW__CREDIT,    /* `count` slices of this link were released so far */
     GW__GOODBYE,   /* `count` slices were sent on this link; no more come */
-    GW__ABORT      /* the communicator is over: code and sentence */
+    GW__ABORT      /* the communicator is over: code and message */
 };
 
 struct gw__note {
@@ -58,15 +58,15 @@ struct gw__note {
 };
 
 enum {
-    /* A note but for its text; the text follows, without its zero. */
+    /* A note without its text; the text follows, without its zero. */
     GW__NOTE_BYTES = offsetof(struct gw__note, text),
     GW__NOTE_BYTES_MAX = sizeof(struct gw__note)
 };
 
-/* How many of the note's bytes are to be sent; sets `magic`. */
+/* Sets `magic` and returns the number of bytes to send. */
 size_t gw__note_seal(struct gw__note *note);
-/* Reads a note that must come from `from` to `to`. GW_EDATA with a sentence,
- * *note then undefined, when it is none. */
+/* Reads a note, which must be from `from` to `to`. GW_EDATA with a message, and
+ * *note undefined: not a valid note. */
 GW_MUST_CHECK enum gw_err gw__note_read(const void *message, size_t bytes,
                                         unsigned from, unsigned to,
                                         struct gw__note *note,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Moving bodies through a stream. A piece is sealed into memory that stays in
- * the core's cache and goes to the kernel from there; at the receiver it is
- * opened where it came to lie. So both ends touch main memory as often as
- * without a seal.
+ * the core's cache and is sent from there. The receiver opens it in place. So
+ * both ends access main memory no more often than without encryption.
  */
 #include "stream.h"
 
@@ -44,7 +43,7 @@ bool gw__stream_queue(struct gw__stream *s, const void *data,
     return true;
 }
 
-/* The next piece of the first body; the last one with the tag. */
+/* Seals the next piece of the first body; the last one has the tag. */
 static void seal_piece(struct gw__stream *s)
 {
     const struct gw__stream_body *body =
@@ -121,7 +120,7 @@ bool gw__stream_expect(struct gw__stream *s, const struct gw__header *header)
     return true;
 }
 
-/* The next bytes, at most a piece; 0: none now, or never again. */
+/* The next bytes, at most a piece; 0: none now, or none any more. */
 static size_t read_piece(struct gw__stream *s, size_t left)
 {
     ssize_t came = recv(s->fd, s->body + s->got,
@@ -131,8 +130,8 @@ static size_t read_piece(struct gw__stream *s, size_t left)
     return came > 0 ? (size_t)came : 0;
 }
 
-/* Within a body the next piece is not far: the sender seals one in 3 us, and
- * takes longer to wake a sleeper. */
+/* Within a body the next piece is about to come: the sender seals one in 3 us,
+ * and waking a sleeper takes longer. */
 static size_t await_piece(struct gw__stream *s, size_t left)
 {
     size_t came = read_piece(s, left);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the two ends of a stream meet. The lower rank listens, the higher calls,
- * and each says its rank with a tag over it, under the key and the token of the
- * other: both were in the other's address, so only a member can. Who repeats
- * what he has overheard is let in at most once, in place of the member, whose
- * own connection then fails; and what he sends does not open.
+ * Connecting the two ends of a stream. The lower rank listens and the higher
+ * connects. Each sends its rank with a tag over it, under the key and the token
+ * of the other. Both were in the other's address, so only a member can do so. A
+ * replayed greeting is accepted at most once, in place of the member's, whose
+ * own connection then fails; and data from the replaying process do not open.
  */
 #include "stream.h"
 
@@ -25,7 +25,7 @@ union place {
     struct sockaddr_in6 six;
 };
 
-/* "127.0.0.1", "::1" or "[::1]"; 0: neither. */
+/* "127.0.0.1", "::1" or "[::1]"; 0: not an address. */
 static socklen_t take_place(const char *host, uint16_t port, union place *place)
 {
     char bare[INET6_ADDRSTRLEN + 2];
@@ -80,7 +80,7 @@ static bool is_greeting(const struct gw__seal *own,
     return gw__seal_fits(&pass, said + sizeof *rank);
 }
 
-/* Reads on; false: there is nothing more to come. */
+/* Reads on. False: the connection has ended or failed. */
 static bool listen_to(int fd, unsigned char *greeting, unsigned *heard)
 {
     while (*heard < GW__STREAM_GREETING_BYTES) {
@@ -118,7 +118,8 @@ static enum gw_err hear(struct gw__stream *s, struct gw_error *why)
     return GW_OK;
 }
 
-/* Who cannot be reached, or has hung up, has not come in time. */
+/* A peer that cannot be reached or has hung up stays pending until the timeout.
+ */
 enum gw_err gw__stream_greet(struct gw__stream *s, struct gw_error *why)
 {
     bool said = say(s);
@@ -126,7 +127,7 @@ enum gw_err gw__stream_greet(struct gw__stream *s, struct gw_error *why)
     return heard || said ? heard : GW_PENDING;
 }
 
-/* ---- who calls ---- */
+/* ---- the connecting side ---- */
 
 enum gw_err gw__stream_call(struct gw__stream *s, const char *host,
                             uint16_t port, struct gw_error *why)
@@ -147,7 +148,7 @@ enum gw_err gw__stream_call(struct gw__stream *s, const char *host,
     return GW_OK;
 }
 
-/* ---- who listens ---- */
+/* ---- the listening side ---- */
 
 enum gw_err gw__door_open(struct gw__door *door, const char *host,
                           uint16_t *port, struct gw_error *why)
@@ -162,7 +163,7 @@ enum gw_err gw__door_open(struct gw__door *door, const char *host,
         listen(door->fd, SOMAXCONN) != 0 ||
         getsockname(door->fd, &place.any, &bytes) != 0)
         return gw_fail_errno(why, "listening at %s", host);
-    *port = ntohs(place.four.sin_port); /* where sin6_port is, too */
+    *port = ntohs(place.four.sin_port); /* at the same offset as sin6_port */
     return GW_OK;
 }
 
@@ -181,7 +182,8 @@ void gw__door_close(struct gw__door *door)
     door->fd = -1;
 }
 
-/* A place for one more; false: all are taken by guests who may yet speak. */
+/* Room for one more guest. False: all places have guests that may still greet.
+ */
 static bool make_room(struct gw__door *door)
 {
     enum { MOST = sizeof door->guests / sizeof *door->guests };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The address of a ZeroMQ wire's end, as bytes and as endpoints. Over ipc the
- * names are abstract (no file exists for them) and follow from a random number;
- * over tcp each socket listens on a port that the kernel chose, and the address
- * lists them.
+ * The address of one end of a ZeroMQ wire, as bytes and as endpoints. Over ipc
+ * the names are abstract (no file exists for them) and derived from a random
+ * number. Over tcp each socket listens on a port that the kernel chose, and the
+ * address lists the ports.
  */
 #include "zmq_wire.h"
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Large bodies under a key, over tcp. The lanes and the notes have CURVE, whose
- * cipher takes ten times as long as the kernel's copies: messages of 1 MiB made
- * 9 to 16 % of what they make in the clear. So a slice's header goes by its
- * lane, and a body of more than BESIDE_BYTES beside it, by a stream (stream.h)
- * that this rank's own thread moves: 45 to 65 %. (From 16 or 32 KiB on is
- * alike; from 128 KiB on a broadcast of that takes twice as long.)
+ * Streams for large bodies over tcp with a key. CURVE protects the lanes and
+ * the notes, and its cipher takes ten times as long as the kernel's copies:
+ * messages of 1 MiB reach 9 to 16 % of their rate without encryption. So a
+ * slice's header uses its lane, and a body of more than BESIDE_BYTES uses a
+ * stream (stream.h), which this rank's own thread moves: 45 to 65 %. (A limit
+ * of 16 or 32 KiB makes no difference; with 128 KiB a broadcast of that size
+ * takes twice as long.)
  *
- * A stream stands still while its ranks are elsewhere, so only bodies go there
- * that the caller waits for. Copied ones, which it has left behind, travel with
- * their headers, by libzmq's thread. Who never waits, but looks now and then,
- * or waits on another wire, comes by `check` each millisecond: that moves it,
- * too.
+ * A stream stops while its ranks compute, so only bodies that the caller waits
+ * for use it. Copied ones, which the caller does not wait for, go with their
+ * headers by libzmq's thread. A caller that never waits here, because it polls
+ * or waits on another wire, calls `check` every millisecond, which moves the
+ * stream, too.
  *
- * The end of a stream is no news in itself: why a peer has gone, its notes
- * tell.
+ * The end of a stream is not an error by itself: the peer's notes report the
+ * reason.
  */
 #include "zmq_wire.h"
 
@@ -23,7 +24,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* ---- meeting ---- */
+/* ---- connecting ---- */
 
 enum gw_err gw__zmq_beside_open(struct gw__zmq *zmq, const char *interface,
                                 struct gw_error *why)
@@ -81,7 +82,7 @@ enum gw_err gw__zmq_beside_join(struct gw__zmq *zmq, unsigned peer,
     return err ? err : listen_to(zmq, stream, why);
 }
 
-/* Gives those who came to the door to the links that they are of. */
+/* Assigns new connections to the links of their ranks. */
 static enum gw_err admit(struct gw__zmq *zmq, struct gw_error *why)
 {
     enum gw_err err = GW_OK;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Joining the peers: the higher rank of a pair connects, then both say HELLO on
- * every connection between them. A HELLO carries a token that was in the
- * receiver's address, so it can only come from a member, and from the one that
- * the connection was made for. A rank is connected when it has heard HELLO on
- * all connections from all peers, and the streams for large bodies, if there
- * are any, have met (zmq_beside.c).
+ * Connecting the peers: the higher rank of a pair connects, then both send
+ * HELLO on every connection between them. A HELLO carries the token from the
+ * receiver's address, so only a member can have sent it, and only the one that
+ * the connection was made for. A rank is connected when it has received HELLO
+ * on all connections from all peers, and the streams for large bodies, if any,
+ * are connected (zmq_beside.c).
  */
 #include "zmq_wire.h"
 
@@ -41,7 +41,7 @@ static enum gw_err join_peer(struct gw__zmq *zmq, unsigned peer,
     if (err)
         return err;
     memcpy(zmq->links[peer].token, card.token, sizeof card.token);
-    /* From elsewhere only the connection's end tells. */
+    /* For other hosts, only the end of the connection shows a death. */
     struct gw_error far;
     err = gw__process_watch_add(&zmq->watch, peer, &card.process, &far);
     if (err && err != GW_ENOTSUP)
@@ -59,13 +59,13 @@ static void greet(struct gw__zmq *zmq, unsigned peer, unsigned l)
     lane->greeted = gw__zmq_tell(zmq, peer, lane, &hello);
 }
 
-/* A Unix socket has a fixed room for what was written and not yet read, of 208
- * KiB by default, and its writer is wakened when three quarters of it are free:
- * three messages of 64 KiB, and then both ends wait for each other. libzmq
- * sizes no buffers of ipc, but tells the descriptor of a message. (2 ranks, a
- * bare PAIR, messages of 64 KiB: 44 % of a raw socket without this, 82 to 87
- * with 400 KB, no more with 4 MB. Under the executor it gains less: collectives
- * of 128 KiB take the same time with either. TCP sizes its buffers itself.) */
+/* A Unix socket buffers a fixed amount of unread data, 208 KiB by default, and
+ * wakes its writer when three quarters of it are free: after three messages of
+ * 64 KiB both ends wait for each other. libzmq does not set the buffer sizes of
+ * ipc, but gives access to the descriptor of a message. (2 ranks, a bare PAIR,
+ * messages of 64 KiB: 44 % of a raw socket without this, 82 to 87 with 400 KB,
+ * the same with 4 MB. Under the executor it gains less: collectives of 128 KiB
+ * take the same time either way. TCP sizes its buffers itself.) */
 static void widen(int fd)
 {
     int room = 512 << 10;
@@ -100,7 +100,7 @@ static enum gw_err welcome(struct gw__zmq *zmq, unsigned peer, unsigned l,
     return GW_OK;
 }
 
-/* GW_OK: all connections to `peer` are made. GW_PENDING: not yet. */
+/* GW_OK: all connections to `peer` are complete. GW_PENDING: not yet. */
 static enum gw_err shake_hands(struct gw__zmq *zmq, unsigned peer,
                                struct gw_error *why)
 {
@@ -119,9 +119,9 @@ static enum gw_err shake_hands(struct gw__zmq *zmq, unsigned peer,
     return beside ? beside : result;
 }
 
-/* Who ended without having met this rank, or -1. A rank that met all others and
- * had little to do may be gone before its greeting is read here: what it has
- * said arrives within a while. */
+/* A rank that has ended without meeting this one, or -1. A rank that met all
+ * others and had little to do may have ended before its greeting is read here:
+ * messages that it has sent arrive within a while. */
 static int find_missed(const struct gw__zmq *zmq, const bool *joined)
 {
     static const uint64_t last_words_ns = 100 * 1000000U;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * See zmq_context.h. libzmq starts its threads with the first socket, so one is
- * opened and closed right after the rehearsal: other processes of this user
- * could take the threads in between, and then libzmq still ends the process.
- * The same holds for what it allocates later.
+ * opened and closed right after the trial: other processes of this user could
+ * take the threads in between, and then libzmq still ends the process. The same
+ * is true of its later allocations.
  */
 #include "zmq_context.h"
 

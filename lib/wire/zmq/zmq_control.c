@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What ranks tell each other beside the data, and how a loss is found out.
+ * Messages between ranks other than data, and the detection of losses.
  *
  *            goodbye                      all slices taken
  *   UP ----------------> CLOSED --------------------------> (GW_ECLOSED)
@@ -9,18 +9,18 @@
  *    +-------------------> LOST
  *
  * A peer is lost when the connection for notes ends without a goodbye before
- * its end; everything that it told is read first, so a rank that closed and
- * ended at once is no loss. The kernel ends the connection of a dead process,
+ * the end. All its messages are read first, so a rank that closed and ended at
+ * once is not lost. The kernel ends the connection of a dead process,
  * heartbeats that of a dead host. Where a forked child keeps a dead peer's
- * connection open, its pidfd tells.
+ * connection open, the peer's pidfd shows the death.
  */
 #include "zmq_wire.h"
 
 #include <string.h>
 #include <sys/eventfd.h>
 
-/* How long a process's end waits for the end of its connection, and the end of
- * a stream for what the notes say of it. */
+/* How long a dead process's connection may stay open before the peer is lost,
+ * and how long a stream may have ended before a note explains it. */
 static const uint64_t held_open_ns = 100 * 1000000U;
 static const uint64_t unexplained_ns = 5000 * 1000000ULL;
 
@@ -57,8 +57,8 @@ static bool all_returned(const struct gw__zmq *zmq)
     return true;
 }
 
-/* Buffers come back when libzmq's own threads have dropped the messages; that
- * takes no peer, and well under a millisecond. */
+/* Buffers are returned when libzmq's own threads have dropped the messages,
+ * which needs no peer and takes well under a millisecond. */
 static void await_returned(struct gw__zmq *zmq)
 {
     enum { TRIES = 100, TRY_MS = 10 };
@@ -72,9 +72,9 @@ static void await_returned(struct gw__zmq *zmq)
     atomic_store(&zmq->sleeping, false);
 }
 
-/* All that arrives later, and all that is not handed over yet, is void. So the
- * lanes are closed, and when this returns nobody reads the buffers that were
- * lent: the user of the failed call may free them. */
+/* Slices that arrive later or are not handed over yet are void. So the lanes
+ * are closed, and when this returns, lent buffers are no longer read: the user
+ * of the failed call may free them. */
 static void end_all(struct gw__zmq *zmq)
 {
     zmq->over = true;
@@ -87,8 +87,8 @@ static void end_all(struct gw__zmq *zmq)
     await_returned(zmq);
 }
 
-/* Whoever hears of an abort passes it on before it closes, so that nobody takes
- * the closing for the cause. */
+/* A rank that learns of an abort passes it on before it closes, so that no peer
+ * takes the closing for the cause. */
 static void tell_abort(struct gw__zmq *zmq)
 {
     struct gw__note note = {.kind = GW__ABORT,
@@ -132,7 +132,7 @@ static void take_note(struct gw__zmq *zmq, unsigned peer,
     }
 }
 
-/* Always until there is none, so that `fd` announces the next one. */
+/* Always reads until it is empty, so that `fd` reports the next note. */
 static void read_notes(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
@@ -154,9 +154,9 @@ static void read_notes(struct gw__zmq *zmq, unsigned peer)
     }
 }
 
-/* The only event that was asked for is the end of a connection: its number and
- * the descriptor, then a part with an address, which is longer. A stranger's,
- * who came to the same port and went again, is nobody's loss. */
+/* The monitor only has events for the end of a connection: an event's number
+ * and descriptor, then a longer part with an address. The end of another
+ * connection to the same port, a stranger's, does not count. */
 static bool is_disconnected(struct gw__zmq_link *link)
 {
     enum { EVENT_BYTES = 6 };
@@ -225,7 +225,7 @@ void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error)
     end_all(zmq);
 }
 
-/* Lent, so that libzmq tells when the note is on its way. */
+/* Lent, so that libzmq reports when the note is on its way. */
 static void say_goodbye(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
@@ -249,8 +249,9 @@ static bool is_leaving(const struct gw__zmq_link *link)
            atomic_load(&link->notes->returned) != link->notes->lent;
 }
 
-/* When all ranks close at the same time, some goodbyes have nobody to go to any
- * more; lingering would wait for them in vain, so we look. */
+/* When all ranks close at the same time, some goodbyes cannot be delivered any
+ * more. Lingering would wait for them in vain, so this checks the peers
+ * meanwhile. */
 static void await_goodbyes(struct gw__zmq *zmq)
 {
     enum { TRY_MS = 5 };
@@ -281,8 +282,7 @@ static void linger(struct gw__zmq *zmq, struct gw__zmq_link *link)
             zmq_setsockopt(link->lanes[l].socket, ZMQ_LINGER, &ms, sizeof ms);
 }
 
-/* Sockets linger only for peers that are there and may still want what was
- * sent. */
+/* Sockets linger only for live peers that may still need data. */
 void gw__zmq_close(struct gw__wire *wire)
 {
     struct gw__zmq *zmq = gw__zmq_of(wire);

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slices: handing them to libzmq and looking at them where it put them.
+ * Slices: sending them through libzmq, and using received ones in place.
  *
- * A large slice goes as two parts, the header and the bytes where they lie;
- * libzmq calls back from its own thread when the kernel has them. A small one
- * is copied behind its header into one part. At the receiver what is over 8 KiB
- * has a piece of memory of its own; smaller ones lie in a common reading buffer
- * at any address, and are moved to an aligned one.
+ * A large slice is sent as two parts, the header and the bytes in place; libzmq
+ * calls back from its own thread when the kernel has them. A small one is
+ * copied after its header into one part. At the receiver a message over 8 KiB
+ * has memory of its own. Smaller ones are in a common read buffer at any
+ * address and are moved to an aligned one.
  *
  * A copied slice is done at once: the caller goes on to its next call while
- * libzmq's thread writes, and nobody has to be wakened for the return of the
- * buffer. Up to 128 KiB that outweighs the copy (2 ranks, each pinned to a
- * core, microseconds a call of 128 KiB over tcp, lent and copied: broadcast 57
- * and 15, scatter 19 and 8, gather 24 and 8; messages of 64 KiB reach 51 and 64
- * % of a raw socket, over ipc 44 and 59). From 512 KiB on the copy leaves the
- * cache and costs half of the rate.
+ * libzmq's thread writes, and no wake-up is needed to return the buffer. Up to
+ * 128 KiB that outweighs the copy (2 ranks, each pinned to a core, microseconds
+ * per call of 128 KiB over tcp, lent and copied: broadcast 57 and 15, scatter
+ * 19 and 8, gather 24 and 8; messages of 64 KiB reach 51 and 64 % of a raw
+ * socket, over ipc 44 and 59). From 512 KiB on the copy leaves the cache and
+ * costs half of the rate.
  *
- * What libzmq itself loses at 64 KiB is not to be had back here. A bare PAIR of
- * sockets with one thread that sends and one that receives and copies out
- * reaches 72 to 78 % of the raw socket over tcp (88 % without the copying out:
- * a received part always lies in libzmq's memory), and 75 to 87 % over ipc: it
+ * The loss within libzmq at 64 KiB cannot be avoided here. A bare PAIR of
+ * sockets with one sending thread, and one thread that receives and copies,
+ * reaches 72 to 78 % of the raw socket over tcp (88 % without the copy: a
+ * received part is always in libzmq's memory) and 75 to 87 % over ipc. libzmq
  * reads and writes the first 8 KiB of each message through a buffer of its own
- * and polls before each of the two calls, so that the receiver's core, which
- * reads, wakes and copies, is what bounds. From 1 MiB on that no longer counts.
+ * and polls before each of the two calls, so the receiver's core, which reads,
+ * wakes and copies, is the bottleneck. From 1 MiB on that no longer matters.
  */
 #include "zmq_wire.h"
 
@@ -33,11 +33,11 @@
 #include <sys/eventfd.h>
 
 enum { CREDIT_SLICES = GW__ZMQ_WINDOW_SLICES / 4 };
-/* How long what a lost peer had sent may take from the kernel to here. */
+/* How long slices of a lost peer may take from the kernel to this rank. */
 static const uint64_t settle_ns = 50 * 1000000U;
 static const uint64_t settle_closed_ns = 500 * 1000000U;
 
-/* GW_OK, or why nothing can be sent. */
+/* GW_OK, or the reason why nothing can be sent. */
 static enum gw_err gone(const struct gw__zmq *zmq,
                         const struct gw__zmq_link *link)
 {
@@ -60,9 +60,9 @@ static struct gw__zmq_lane *next_lane(const struct gw__zmq *zmq,
 
 /* ---- sending ---- */
 
-/* The receiver tells of what it released only when that is CREDIT_SLICES or
- * credit_bytes; so, however large the next slice is, a link with less than
- * either under way is not full: its credit might never come. */
+/* The receiver reports its releases only from CREDIT_SLICES or credit_bytes on.
+ * So a link with less than that in flight is never full, however large the next
+ * slice is: a credit might never come. */
 static bool window_is_full(struct gw__zmq *zmq, const struct gw__zmq_link *link,
                            size_t bytes)
 {
@@ -81,8 +81,9 @@ static bool window_is_full(struct gw__zmq *zmq, const struct gw__zmq_link *link,
            under_way_bytes + bytes > zmq->window_bytes;
 }
 
-/* Called by libzmq's thread. The user's thread sets `sleeping` before it looks
- * at `returned`, this one the other way round, so that one of them sees. */
+/* Called by libzmq's thread, which increments `returned` before it reads
+ * `sleeping`. The user's thread sets `sleeping` before it reads `returned`, so
+ * one of them sees the change. */
 void gw__zmq_give_back(void *data, void *hint)
 {
     (void)data;
@@ -94,9 +95,9 @@ void gw__zmq_give_back(void *data, void *hint)
         (void)eventfd_write(zmq->bell, 1);
 }
 
-/* The pipe has no mark to be full at, so EAGAIN says that it is gone. Why, the
- * peer's notes tell, on a connection of their own: an abort may be under way
- * there that names another. So the slice waits until they have told. */
+/* The pipe has no mark, so EAGAIN means that it is gone. The peer's notes, on a
+ * connection of their own, report the reason: there may be an abort in flight
+ * that names another rank. So the slice waits for the notes. */
 static enum gw_err refused(struct gw__zmq *zmq, unsigned peer)
 {
     if (errno == EAGAIN)
@@ -142,12 +143,11 @@ static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
     }
     enum gw_err err = refused(zmq, peer);
     zmq_msg_close(&body);
-    atomic_fetch_sub(&lane->returned, 1); /* it never was lent */
+    atomic_fetch_sub(&lane->returned, 1); /* it was never lent */
     return err;
 }
 
-/* The body is queued first: of a header that has gone it must not be missing.
- */
+/* The body is queued first: it must not be missing once the header is sent. */
 static enum gw_err send_beside(struct gw__zmq *zmq, unsigned peer,
                                struct gw__zmq_lane *lane,
                                const struct gw__header *header,
@@ -205,9 +205,9 @@ enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
     return GW_OK;
 }
 
-/* All sends before the oldest that is still lent on some lane. What was lent on
- * a link that ended comes back in no certain order, so there it is all or
- * nothing new. */
+/* All sends before the oldest that is still lent on any lane. A link that has
+ * ended returns its buffers in no fixed order, so `done` grows only when all of
+ * them are back. */
 uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer)
 {
     struct gw__zmq *zmq = gw__zmq_of(wire);
@@ -232,8 +232,8 @@ uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer)
 
 /* ---- receiving ---- */
 
-/* Nothing is there. Will there be? A peer that said goodbye told how many
- * slices are due; of one that died, what arrives within a while is taken. */
+/* There is no slice: will there be one? A peer that has closed has reported its
+ * number of slices. Slices of a dead peer are accepted for a while. */
 static enum gw_err nothing(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
@@ -250,14 +250,14 @@ static enum gw_err nothing(struct gw__zmq *zmq, unsigned peer)
                   : GW_ELOST;
 }
 
-/* A view must be aligned as the executor's types need it. */
+/* A view must be aligned for the executor's types. */
 static const void *aligned(struct gw__zmq_link *link, const unsigned char *data)
 {
     size_t bytes = link->header.bytes;
     if ((uintptr_t)data % sizeof(uint64_t) == 0)
         return data;
     if (bytes > link->aligned_bytes) {
-        /* Only where libzmq was built with a larger reading buffer. */
+        /* Only where libzmq was built with a larger read buffer. */
         void *larger = realloc(link->aligned, bytes);
         if (!larger)
             return NULL;
@@ -267,7 +267,7 @@ static const void *aligned(struct gw__zmq_link *link, const unsigned char *data)
     return memcpy(link->aligned, data, bytes);
 }
 
-/* Takes the rest of the message whose first part is in link->head. */
+/* Reads the rest of the message whose first part is in link->head. */
 static enum gw_err take_message(struct gw__zmq *zmq, unsigned peer,
                                 struct gw__zmq_lane *lane)
 {
@@ -298,7 +298,7 @@ static enum gw_err take_message(struct gw__zmq *zmq, unsigned peer,
     return GW_OK;
 }
 
-/* The next slice's head, and its data if that is not beside. */
+/* Reads the next slice's header, and its data unless a stream carries them. */
 static enum gw_err take_slice(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];

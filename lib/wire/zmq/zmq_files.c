@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * File descriptors. libzmq takes two or three a socket, the last of them when
- * a peer connects, and ends the whole program when one cannot be had. So each
- * wire and each mesh reserves what it will need before it begins, and where the
- * soft limit is too low it is raised, as far as the hard one allows.
+ * File descriptors. libzmq needs two or three per socket, the last of them when
+ * a peer connects, and ends the whole program if it cannot have one. So each
+ * wire and each control channel reserves its descriptors at the start. If the
+ * soft limit is too low, it is raised as far as the hard limit allows.
  */
 #include "zmq_files.h"
 #include "zmq_wire.h"
@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned reserved; /* by all wires and meshes of this process */
-static unsigned others;   /* open when there were none */
+static unsigned reserved; /* by all wires and control channels */
+static unsigned others;   /* open when none was reserved */
 
 static unsigned open_files(void)
 {
@@ -27,8 +27,8 @@ static unsigned open_files(void)
     return count;
 }
 
-/* Room for `count` descriptors; false: not even by raising the limit, which is
- * then in *limit. */
+/* Room for `count` descriptors. False: raising the limit to *limit is not
+ * enough. */
 static bool make_room(unsigned count, rlim_t *limit)
 {
     enum { FOR_OTHERS = 256 };
@@ -68,12 +68,12 @@ void gw__files_release(unsigned count)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- a wire's ---- */
+/* ---- of a wire ---- */
 
 static unsigned needed_files(const struct gw__zmq *zmq)
 {
     enum {
-        A_WIRE = 13,  /* libzmq's threads, bell, watch, ears */
+        A_WIRE = 13,  /* libzmq's threads, bell, watch, epoll set */
         A_PEER = 3,   /* its pidfd, and the two ends of the monitor */
         A_SOCKET = 2, /* its mailbox and its connection */
         A_LISTENER = 1,

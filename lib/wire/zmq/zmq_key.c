@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * The key file of a cluster, for CURVE (http://rfc.zeromq.org/spec:26): two
- * lines as zmq_curve_keypair(3) gives them, the public key and the secret one.
+ * lines as zmq_curve_keypair(3) returns them, the public key and the secret
+ * one.
  *
- * All members share the one pair. A member proves that it has the file in both
- * directions: who connects must know the public key, which never travels in
- * the open, and who accepts must know the secret one. So the public key is to
- * be kept as the secret one is, and the file must not be readable by others.
+ * All members share the one pair. It proves in both directions that a member
+ * has the file: a connecting member must know the public key, which is never
+ * sent in the clear, and an accepting one the secret key. So the public key
+ * must be kept as safe as the secret one, and the file must not be readable by
+ * others.
  */
 #include "zmq_wire.h"
 
@@ -21,7 +23,7 @@ enum { KEY_CHARS = 40 };
 static enum gw_err read_private(const char *path, char *text, size_t room,
                                 struct gw_error *why)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe, too */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* for a pipe */
     if (fd < 0)
         return gw_fail(why, GW_EINVAL, "key file %s: %s", path,
                        strerror(errno));

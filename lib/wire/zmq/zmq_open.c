@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening a ZeroMQ wire: a context of its own, the sockets for every peer, the
- * options, and the address that tells the peers where to find them.
+ * Opening a ZeroMQ wire: a context of its own, the sockets for every peer,
+ * their options, and the address where peers find them.
  */
 #include "zmq_wire.h"
 
@@ -21,18 +21,18 @@
 #include <unistd.h>
 
 /* Chosen by alternating runs of 2 and 4 ranks on 2 cores. All-reduce of 16 MiB
- * over tcp: slices of 512 KiB and 1 MiB are alike, of 256 KiB 5 % and of 128
- * KiB 30 % slower. A second lane costs 2 ranks 7 % of that and 10 to 25 % of
- * an exchange of 128 KiB (all-gather over ipc 14 us with one, 19 with two),
- * since each lane wakes for itself; only a stream of 64 KiB messages over ipc
+ * over tcp: slices of 512 KiB and 1 MiB are equal, of 256 KiB 5 % and of 128
+ * KiB 30 % slower. With 2 ranks a second lane costs 7 % of that and 10 to 25 %
+ * of an exchange of 128 KiB (all-gather over ipc: 14 us with one, 19 with two),
+ * since each lane wakes separately. Only a stream of 64 KiB messages over ipc
  * gains by it (59 and 70 % of a raw socket). Messages of 1 MiB reach 90 % over
  * tcp with a window of 2 MiB, 96 with 4 and 101 with 8 (over ipc 101, 111 and
  * 115), but an all-reduce of 16 MiB takes 6 % longer from 6 MiB on.
  *
  * libzmq's thread stays on the core of its rank, and the rank sleeps at once
- * when it has nothing to do. Where the thread may run anywhere, an all-reduce
- * of 16 MiB takes 24 % longer, and twice as long a broadcast of 128 KiB with 2
- * ranks and an all-to-all of it with 4; yielding before the sleep costs a
+ * when it has nothing to do. If the thread may run anywhere, an all-reduce of
+ * 16 MiB takes 24 % longer, and a broadcast of 128 KiB with 2 ranks and an
+ * all-to-all of it with 4 take twice as long. Yielding before the sleep costs a
  * stream of 64 KiB messages 25 %, and gains 2 % of a round trip. */
 enum {
     IO_THREADS = 1,
@@ -52,11 +52,11 @@ enum {
 
 static const struct gw__wire_ops ipc_ops = OPS("ipc"), tcp_ops = OPS("tcp");
 
-/* libzmq takes the memory of each large message from malloc, and glibc by
- * default takes what is over 128 KiB from the kernel and returns it at once:
- * every slice would cost its page faults. With these two limits the memory of
- * released slices is used again. They hold for the whole process; the price is
- * that its heap keeps up to as much as it once needed. */
+/* libzmq allocates each large message with malloc, and glibc by default takes
+ * blocks over 128 KiB from the kernel and returns them at once: every slice
+ * would cost page faults. With these two limits the memory of released slices
+ * is reused. They hold for the whole process, whose heap keeps as much memory
+ * as it has ever needed. */
 static void keep_large_blocks(void)
 {
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -105,7 +105,7 @@ static enum gw_err prepare(struct gw__zmq *zmq,
     return err ? err : make_context(zmq, why);
 }
 
-/* What is not known to be loopback is taken for the open network. */
+/* An address not known to be loopback counts as the open network. */
 static enum gw_err check_exposure(const char *interface,
                                   const struct gw_comm_config *config,
                                   struct gw_error *why)
@@ -127,7 +127,8 @@ static enum gw_err check_exposure(const char *interface,
         interface);
 }
 
-/* That it is open to the network is said first, of any address. */
+/* That the address is open to the network is reported before any other error.
+ */
 static enum gw_err choose_interface(const struct gw_comm_config *config,
                                     char interface[GW__HOST_MAX],
                                     struct gw_error *why)
@@ -203,7 +204,8 @@ enum gw_err gw__zmq_open(const struct gw_comm_config *config,
     return GW_OK;
 }
 
-/* What libzmq's threads still use is freed after the context has ended. */
+/* libzmq's threads may use memory until the context has ended, so it is freed
+ * after that. */
 void gw__zmq_free(struct gw__zmq *zmq)
 {
     for (unsigned r = 0; zmq->links && r < zmq->wire.size; r++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sockets towards one peer: options, keys, and where they listen.
+ * The sockets for one peer: options, keys, and the addresses where they listen.
  */
 #include "zmq_wire.h"
 
@@ -12,8 +12,8 @@
 enum {
     HEARTBEAT_MS = 200,
     HEARTBEAT_TIMEOUT_MS = 800,
-    /* A peer that is lost stays lost: nobody reconnects within a run's life.
-     * (Turning it off by -1 would throw away what has arrived.) */
+    /* A lost peer stays lost: sockets do not reconnect in the life of a run.
+     * (Turning reconnection off by -1 would discard data that have arrived.) */
     NEVER_MS = 1 << 30,
 };
 
@@ -29,10 +29,10 @@ static bool set(void *socket, int option, int value)
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
 
-/* The credits bound what is under way. A mark on sending would be worse than
- * none: a socket notices that its pipe has room again once a millisecond at
- * most, so a burst of small slices would find it full. The one on receiving
- * keeps a peer that ignores the credits from filling the memory. */
+/* The credits bound the data in flight. A mark on sending would do harm: a
+ * socket notices that its pipe has room again once per millisecond at most, so
+ * a burst of small slices would find it full. The mark on receiving keeps a
+ * peer that ignores the credits from filling the memory. */
 static bool set_options(const struct gw__zmq *zmq, void *socket,
                         const char *interface, bool notes)
 {
@@ -42,8 +42,8 @@ static bool set_options(const struct gw__zmq *zmq, void *socket,
               set(socket, ZMQ_IPV6, strchr(interface, ':') != NULL);
     int64_t most = notes ? GW__NOTE_BYTES_MAX : UINT32_MAX;
     ok = ok && zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
-    /* Hosts vanish without a word only where there is a network between. Not
-     * on the lanes: a beat would wait behind data that waits. */
+    /* Hosts fail silently only across a network. Not on the lanes, where a
+     * heartbeat would wait in the queue of data. */
     if (notes && zmq->card.transport == GW__ZMQ_TCP &&
         !gw__zmq_is_loopback(interface))
         ok = ok && set(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
@@ -72,7 +72,7 @@ static enum gw_err watch_connection(struct gw__zmq *zmq, unsigned peer,
     return GW_OK;
 }
 
-/* The sockets towards one peer, not yet bound or connected. */
+/* The sockets for one peer, not yet bound or connected. */
 static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
                                 const char *interface, struct gw_error *why)
 {
@@ -158,8 +158,8 @@ enum gw_err gw__zmq_make_link(struct gw__zmq *zmq, unsigned peer,
     return err;
 }
 
-/* The monitor is stopped first: an event for one that nobody listens to would
- * stop libzmq's thread. */
+/* The monitor is stopped first: an event without a reader would stop libzmq's
+ * thread. */
 void gw__zmq_close_link(struct gw__zmq_link *link, unsigned lanes)
 {
     if (link->monitor) {

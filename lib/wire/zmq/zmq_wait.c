@@ -2,15 +2,15 @@
  *
  * Sleeping until something changes.
  *
- * Each change is told once: a link whose slice has been announced, and which
+ * Each change is reported once: a link whose slice has been reported, and which
  * the user has not looked at since, does not end the next wait. So a user who
- * is not interested in it does not spin.
+ * does not want the slice does not spin.
  *
- * ZMQ_FD announces commands to a socket, not messages, and each only once; any
- * call on the socket digests them. A socket that was read until it was empty,
- * and not touched since, can be slept on; of others ZMQ_EVENTS is asked first.
- * One epoll set hears all descriptors, so that a sleep costs the same for one
- * peer and for a hundred; what it tells of a lane makes that lane `touched`.
+ * ZMQ_FD signals commands to a socket, not messages, and each only once; any
+ * call on the socket processes them. A socket that was read until it was empty,
+ * and not used since, can be slept on; for others ZMQ_EVENTS is read first. One
+ * epoll set has all descriptors, so that a sleep costs the same for one peer
+ * and for a hundred. An event of a lane's descriptor makes that lane `touched`.
  * (ppoll on all of them took 1 us more of a round trip of 18 over tcp with 2
  * ranks, and 2 to 4 of a barrier of 35 with 4.) There is no spinning: ranks are
  * pinned, and libzmq's thread needs the core (zmq_open.c).
@@ -20,7 +20,7 @@
 
 #include <sys/eventfd.h>
 
-/* While something is to be seen by the passing of time alone. */
+/* While a change can be noticed only by the passing of time. */
 static const uint64_t unsettled_ns = 5 * 1000000U;
 
 static struct gw__zmq_lane *head_lane(const struct gw__zmq *zmq,
@@ -40,7 +40,7 @@ static bool has_slice(struct gw__zmq_lane *lane)
            (events & ZMQ_POLLIN);
 }
 
-/* True when notes changed what the user may do with this link. */
+/* True: notes changed what the user may do with this link. */
 static bool heard_news(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
@@ -61,7 +61,7 @@ static bool any_returned(struct gw__zmq *zmq)
     return true;
 }
 
-/* Is there a slice to be looked at? Moves on what travels beside. */
+/* Is there a slice to look at? Also moves the stream. */
 static bool has_head(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
@@ -71,7 +71,7 @@ static bool has_head(struct gw__zmq *zmq, unsigned peer)
     return has_slice(head_lane(zmq, link));
 }
 
-/* What no descriptor will announce any more. */
+/* Changes that no descriptor will report any more. */
 static bool any_unannounced(struct gw__zmq *zmq)
 {
     bool any = false;
@@ -89,8 +89,8 @@ static bool any_unannounced(struct gw__zmq *zmq)
     return any_returned(zmq) || any;
 }
 
-/* True while time alone may change a link: a process ended whose connection is
- * still open, or slices of a peer that is gone may yet arrive. */
+/* True while time alone may change a link: a process has ended whose connection
+ * is still open, or slices of a lost or closed peer may still arrive. */
 static bool is_unsettled(const struct gw__zmq_link *link)
 {
     switch (link->state) {
@@ -103,8 +103,8 @@ static bool is_unsettled(const struct gw__zmq_link *link)
     }
 }
 
-/* Of what can be touched the edge alone is told: who is not interested in it
- * just then must not wake for it again and again. */
+/* A descriptor with `touched` reports only edges: a user who does not want its
+ * event now must not wake for it again and again. */
 bool gw__zmq_listen(struct gw__zmq *zmq, int fd, bool both, bool *touched)
 {
     struct epoll_event event = {.events = EPOLLIN | (both ? EPOLLOUT : 0U) |
@@ -142,14 +142,15 @@ static bool any_unsettled(const struct gw__zmq *zmq)
     return any;
 }
 
-/* False when this sleep was cut short only to let time pass. */
+/* True: the wait ends, since a buffer was returned, a process ended, or time
+ * alone may have changed a link. */
 static bool sleep_until(struct gw__zmq *zmq, uint64_t left)
 {
     bool unsettled = any_unsettled(zmq);
     if (unsettled && left > unsettled_ns)
         left = unsettled_ns;
     atomic_store(&zmq->sleeping, zmq->wants_returned);
-    bool any = any_returned(zmq); /* since it was looked at */
+    bool any = any_returned(zmq); /* returned since the last look */
     if (!any)
         any = gw__zmq_doze(zmq, left);
     atomic_store(&zmq->sleeping, false);

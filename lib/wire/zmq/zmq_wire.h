@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the ZeroMQ wires, ipc and tcp.
+ * The ZeroMQ wires, ipc and tcp, from inside.
  *
  *   zmq_open.c     makes the wire and its address, and frees everything
- *   zmq_sockets.c  the sockets towards one peer, and their options
- *   zmq_address.c  the address as bytes, and the endpoints that follow from it
+ *   zmq_sockets.c  the sockets for one peer, and their options
+ *   zmq_address.c  the address as bytes, and the endpoints derived from it
  *   zmq_key.c      the key file
- *   zmq_files.c    file descriptors enough
- *   zmq_connect.c  joins the peers
+ *   zmq_files.c    reserves file descriptors
+ *   zmq_connect.c  connects the peers
  *   zmq_data.c     slices: send, peek, release, windows and credits
- *   zmq_beside.c   large bodies under a key, beside the lanes
+ *   zmq_beside.c   streams for large bodies with a key
  *   zmq_control.c  notes between ranks: loss, abort, goodbye
  *   zmq_wait.c     sleeping until something changes
  *   frame.h        the messages
  *
  * Between two ranks there are `lanes` PAIR sockets for slices and one for
  * notes. The lower rank binds all of them, the higher connects. Slice k of a
- * link travels on lane k mod lanes, so both ends know the order.
+ * link uses lane k mod lanes, so both ends know the order.
  *
- * Flow control is ours, not libzmq's: a sender has at most WINDOW_SLICES
- * slices and about `window_bytes` under way that the receiver has not released,
- * and the receiver tells by CREDIT notes what it has. High-water marks alone
+ * Flow control is ours, not libzmq's. A sender has at most WINDOW_SLICES slices
+ * and about `window_bytes` in flight that the receiver has not released, and
+ * the receiver reports its releases by CREDIT notes. High-water marks alone
  * would not do: with a full receiving pipe libzmq stops reading, and when the
- * peer then closes a Unix socket, it forgets what the kernel still holds.
+ * peer then closes a Unix socket, libzmq drops the data that the kernel still
+ * holds.
  */
 #ifndef GW__ZMQ_WIRE_H
 #define GW__ZMQ_WIRE_H
@@ -39,17 +40,17 @@
 enum {
     GW__ZMQ_LANES_MAX = 8,
     GW__ZMQ_WINDOW_SLICES = 64,
-    /* All windows of a rank together, about, which is the memory that it needs
-     * beside the user's; and the bounds of one. */
+    /* All windows of a rank together, about: the memory that it needs in
+     * addition to the user's. Then the bounds of one window. */
     GW__ZMQ_WINDOWS_BYTES = 5 << 20,
     GW__ZMQ_WINDOW_BYTES_MIN = 1 << 20,
     GW__ZMQ_WINDOW_BYTES_MAX = 4 << 20,
     /* Larger slices are lent to libzmq, smaller ones are copied: zmq_data.c. */
     GW__ZMQ_COPIED_BYTES = 128 << 10,
-    /* Larger bodies go beside, where they can: zmq_beside.c. */
+    /* Larger bodies use a stream, where there is one: zmq_beside.c. */
     GW__ZMQ_BESIDE_BYTES = 16 << 10,
-    /* libzmq's reading buffer: what is larger has a piece of memory of its own
-     * at the receiver. */
+    /* libzmq's read buffer: a larger message has memory of its own at the
+     * receiver. */
     GW__ZMQ_SMALL_BYTES = 8192,
     GW__ZMQ_GOODBYE_MS = 200,
 };
@@ -58,15 +59,15 @@ enum { GW__ZMQ_MAGIC = 0x327a7767 }; /* "gwz2" */
 
 enum gw__zmq_transport { GW__ZMQ_IPC = 1, GW__ZMQ_TCP };
 
-/* What a rank's address says. A peer of higher rank, numbered i from 0 upwards,
- * finds lane l (l = lanes: notes) at ports[i * (lanes + 1) + l]; over ipc the
- * endpoints follow from `name`. */
+/* The address blob of a rank. A peer of higher rank, numbered i from 0 upwards,
+ * finds lane l (l = lanes: notes) at ports[i * (lanes + 1) + l]. Over ipc the
+ * endpoints are derived from `name`. */
 struct gw__zmq_endpoint_address {
     uint32_t magic;
     uint8_t transport, lanes, secured, sealing;
     struct gw__process_watch_id process;
     uint64_t name;                        /* random */
-    unsigned char token[GW__TOKEN_BYTES]; /* random: HELLOs must know it */
+    unsigned char token[GW__TOKEN_BYTES]; /* random: a HELLO must contain it */
     char host[48];                        /* numeric, terminated; tcp */
     unsigned char seal_key[GW__SEAL_KEY_BYTES]; /* random; `sealing` */
     uint16_t door;                              /* the port for streams */
@@ -83,11 +84,11 @@ struct gw__zmq_key {
 struct gw__zmq_lane {
     struct gw__zmq *zmq;
     void *socket;
-    bool touched; /* there may be news that nothing will announce any more */
+    bool touched; /* there may be an event that no descriptor will report */
     bool greeted, welcomed; /* HELLO sent, HELLO received */
-    /* Of the zero-copy sends: how many, how many came back, and which sends of
-     * the link they were (the last WINDOW_SLICES). libzmq gives them back in
-     * order, from its own thread. */
+    /* Zero-copy sends: their number, the number returned, and their numbers in
+     * the link (the last WINDOW_SLICES). libzmq's own thread returns them in
+     * order. */
     uint64_t lent;
     _Atomic uint64_t returned;
     uint64_t lent_as[GW__ZMQ_WINDOW_SLICES];
@@ -98,26 +99,26 @@ enum gw__zmq_state { GW__LINK_UP, GW__LINK_CLOSED, GW__LINK_LOST };
 struct gw__zmq_link {
     struct gw__zmq_lane *lanes; /* the last one is for notes */
     struct gw__zmq_lane *notes;
-    void *monitor; /* tells when a connection to `notes` ends, */
-    int notes_fd;  /* and this is the peer's; -1: not known yet */
+    void *monitor; /* reports the end of a connection to `notes` */
+    int notes_fd;  /* the peer's connection; -1: not known yet */
     unsigned char token[GW__TOKEN_BYTES];
     struct gw__stream *stream; /* for large bodies; NULL: none */
-    bool coming;               /* the head's body comes on it */
+    bool coming;               /* the body of the current header is due on it */
 
     enum gw__zmq_state state;
     bool disconnected;
     uint64_t ended_ns; /* when its process was found dead; 0 */
     uint64_t quiet_ns; /* not LINK_UP: the last arrival, or the end */
     bool settled;      /* LINK_LOST: nothing will arrive any more */
-    uint64_t due;      /* LINK_CLOSED: slices it sent in all */
+    uint64_t due;      /* LINK_CLOSED: slices that it sent in all */
 
     uint64_t sent, sent_bytes;
-    uint64_t done;  /* of them, given back at the last look */
+    uint64_t done;  /* of them, returned at the last look */
     uint64_t taken; /* of them, released by the peer as far as known */
     uint64_t bytes_before[GW__ZMQ_WINDOW_SLICES]; /* by slice number */
 
     uint64_t received; /* slices released */
-    uint64_t credited; /* of them, told to the peer */
+    uint64_t credited; /* of them, reported to the peer */
     uint64_t uncredited_bytes;
     bool held;    /* there is a view */
     bool awaited; /* the last peek found nothing */
@@ -133,18 +134,18 @@ struct gw__zmq {
     struct gw__wire wire;
     void *context;
     unsigned lanes;
-    size_t window_bytes; /* of each link, about; all ranks have the same */
+    size_t window_bytes; /* of each link, about; the same on all ranks */
     struct gw__zmq_key key;
     struct gw__seal *seal; /* NULL: no streams */
     struct gw__door door;
     struct gw__zmq_endpoint_address card;
     struct gw__zmq_link *links; /* by rank; this rank's own is unused */
     struct gw__process_watch watch;
-    struct gw_error error; /* what `check` answers */
+    struct gw_error error; /* the result of `check` */
     unsigned files;        /* reserved descriptors */
-    bool over;             /* aborted, here or there: the lanes are closed */
-    /* Buffers given back, counted by libzmq's threads; they ring `bell`, an
-     * eventfd, while the user sleeps and wants to know. */
+    bool over; /* aborted, here or by a peer: the lanes are closed */
+    /* Buffers returned, counted by libzmq's threads. They ring `bell`, an
+     * eventfd, while the user sleeps for them. */
     _Atomic uint64_t returned;
     uint64_t returned_seen;
     bool wants_returned;
@@ -160,7 +161,7 @@ static inline struct gw__zmq *gw__zmq_of(struct gw__wire *wire)
 
 /* ---- zmq_address.c ---- */
 
-/* Bytes of a card of `rank`, or 0 when that many ports do not fit. */
+/* Bytes of the address of `rank`, or 0 when that many ports do not fit. */
 size_t gw__zmq_endpoint_address_bytes(unsigned rank, unsigned size,
                                       unsigned lanes, enum gw__zmq_transport);
 /* Reads rank `rank`'s address; it must be of the same wire as `mine`. */
@@ -168,7 +169,7 @@ GW_MUST_CHECK enum gw_err gw__zmq_endpoint_address_read(
     const struct gw__address *address, unsigned rank, unsigned size,
     const struct gw__zmq_endpoint_address *mine,
     struct gw__zmq_endpoint_address *card, struct gw_error *why);
-/* Where `binder` awaits `peer` (higher) on `lane`. */
+/* The endpoint where `binder` awaits `peer` (higher) on `lane`. */
 void gw__zmq_endpoint(const struct gw__zmq_endpoint_address *card,
                       unsigned binder, unsigned peer, unsigned lane,
                       char endpoint[128]);
@@ -178,12 +179,13 @@ void gw__zmq_endpoint(const struct gw__zmq_endpoint_address *card,
 GW_MUST_CHECK enum gw_err gw__zmq_key_read(const char *path,
                                            struct gw__zmq_key *key,
                                            struct gw_error *why);
-/* Before bind or connect. */
+/* Call it before bind or connect. */
 GW_MUST_CHECK enum gw_err gw__zmq_key_set(void *socket,
                                           const struct gw__zmq_key *key,
                                           bool server, struct gw_error *why);
-/* Before bind. An abstract name of ipc has no permissions, so libzmq is to ask
- * the kernel who connects, and let in only this user. False: it cannot. */
+/* Call it before bind. An abstract name of ipc has no permissions, so libzmq
+ * asks the kernel for the user of each connection and accepts only this user.
+ * False: it cannot. */
 GW_MUST_CHECK bool gw__zmq_own_user_only(void *socket, const char *endpoint);
 
 /* ---- zmq_files.c ---- */
@@ -194,21 +196,21 @@ void gw__zmq_release_files(struct gw__zmq *zmq);
 
 /* ---- zmq_beside.c ---- */
 
-/* Draws this rank's key and opens its door, where streams are used: over tcp,
- * with a key. */
+/* Generates this rank's key and listens for streams, where they are used: over
+ * tcp with a key. */
 GW_MUST_CHECK enum gw_err gw__zmq_beside_open(struct gw__zmq *zmq,
                                               const char *interface,
                                               struct gw_error *why);
-/* The stream to `peer`, which sent `card`; begins to connect where this rank
- * does. */
+/* Makes the stream to `peer`, which sent `card`; starts to connect if this rank
+ * is the higher one. */
 GW_MUST_CHECK enum gw_err
 gw__zmq_beside_join(struct gw__zmq *zmq, unsigned peer,
                     const struct gw__zmq_endpoint_address *card,
                     struct gw_error *why);
-/* GW_OK: it stands, or there is none. GW_PENDING: not yet. */
+/* GW_OK: the stream is connected, or there is none. GW_PENDING: not yet. */
 GW_MUST_CHECK enum gw_err
 gw__zmq_beside_meet(struct gw__zmq *zmq, unsigned peer, struct gw_error *why);
-/* A body that the caller waits for, and large enough that it pays. */
+/* Does a body of this size use the stream? Only if it is not copied. */
 bool gw__zmq_goes_beside(const struct gw__zmq_link *link, size_t bytes,
                          bool copy);
 /* Queues the body of the link's next slice, and takes it back. */
@@ -216,23 +218,23 @@ GW_MUST_CHECK bool gw__zmq_beside_queue(struct gw__zmq *zmq, unsigned peer,
                                         const struct gw__header *header,
                                         const void *data);
 void gw__zmq_beside_take_back(struct gw__zmq_link *link);
-/* Hands over what the kernel takes, if anything is queued. */
+/* Sends as much as the kernel takes, if anything is queued. */
 void gw__zmq_beside_push(struct gw__zmq *zmq, unsigned peer);
 /* The first of the link's sends whose body is still read; `link->sent`: none.
  */
 uint64_t gw__zmq_beside_first(struct gw__zmq *zmq, unsigned peer);
-/* The body of the header that was just taken comes beside. */
+/* The body of the current header will come by the stream. */
 GW_MUST_CHECK enum gw_err gw__zmq_beside_expect(struct gw__zmq *zmq,
                                                 unsigned peer);
-/* GW_OK: it is in the view. GW_PENDING: not yet. */
+/* GW_OK: the body is in the view. GW_PENDING: not yet. */
 GW_MUST_CHECK enum gw_err gw__zmq_beside_pull(struct gw__zmq *zmq,
                                               unsigned peer);
-/* Moves on what was touched; true when a body that is awaited is whole. */
+/* Moves a stream that was touched. True: a body that is due is complete. */
 bool gw__zmq_beside_move(struct gw__zmq *zmq, unsigned peer);
-/* Nobody reads any more what was to be sent. */
+/* Forgets all queued bodies and stops reading their memory. */
 void gw__zmq_beside_drop(struct gw__zmq *zmq);
-/* Before the end: has peers get what was sent though this rank has not taken
- * what they have sent, for a while. */
+/* Before the end: waits a while for peers to receive their data, discarding
+ * data that this rank will not read. */
 void gw__zmq_beside_clear(struct gw__zmq *zmq);
 void gw__zmq_beside_close(struct gw__zmq *zmq);
 
@@ -256,34 +258,34 @@ bool gw__zmq_lost(struct gw__wire *wire, unsigned peer);
 
 /* ---- between the files ---- */
 
-/* Makes the sockets for `peer`, bound where this rank listens. */
+/* Makes the sockets for `peer`, bound if this rank is the lower one. */
 GW_MUST_CHECK enum gw_err gw__zmq_make_link(struct gw__zmq *zmq, unsigned peer,
                                             const char *interface,
                                             struct gw_error *why);
 void gw__zmq_close_link(struct gw__zmq_link *link, unsigned lanes);
-/* "127.0.0.1", "::1", "lo": nobody outside this host reaches it. */
+/* "127.0.0.1", "::1", "lo": not reachable from other hosts. */
 bool gw__zmq_is_loopback(const char *interface);
 
-/* What libzmq calls, from its own thread, when a buffer lent on the lane `hint`
+/* libzmq calls it, from its own thread, when a buffer lent on the lane `hint`
  * is no longer read. */
 void gw__zmq_give_back(void *data, void *hint);
-/* Sends a note to `peer`; false when that connection does not take it. */
+/* Sends a note to `peer`. False: that connection does not accept it. */
 bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
                   struct gw__note *note);
-/* Reads what `peer` has told. */
+/* Reads the notes of `peer`. */
 void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer);
-/* Has `doze` hear `fd`, and set *touched when there is news; NULL: it is the
- * bell, or the end of a process. `both`: there is news in room to write, too.
- */
+/* Adds `fd` to the epoll set; `doze` sets *touched on an event. NULL: it is the
+ * bell, or the end of a process. `both`: also report room to write. */
 bool gw__zmq_listen(struct gw__zmq *zmq, int fd, bool both, bool *touched);
-/* Sleeps until there is news, or for `ns`, and marks what has any as touched;
- * true when there is some of the bell or of a process. */
+/* Sleeps until there is an event, or for `ns`, and sets `touched` where there
+ * are events. True: there is one of the bell or of a process. */
 bool gw__zmq_doze(struct gw__zmq *zmq, uint64_t ns);
-/* Takes up the news of ended processes. */
+/* Records the processes that have ended. */
 void gw__zmq_hear_ends(struct gw__zmq *zmq);
-/* The link is no good any more: `check` will say why. */
+/* The link is broken: `check` will return the reason. */
 enum gw_err gw__zmq_lose(struct gw__zmq *zmq, unsigned peer, const char *fact);
-/* Frees what gw__zmq_open made; sockets that are still open are closed. */
+/* Frees the resources of gw__zmq_open; sockets that are still open are closed.
+ */
 void gw__zmq_free(struct gw__zmq *zmq);
 
 #endif
