@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Of the algorithms that the communicator could choose, only those are taken
- * whose price is the least that a rank must send.
+ * Chooses algorithms and divides sums so that no rank sends more than the
+ * minimum. Of the algorithms that the communicator could choose, only those are
+ * taken that send this minimum.
  *
- * Plans cut large buffers at lines of 64 bytes (gw_plan_extent), so that the
- * parts of two ranks may differ by a line. Where they would, the elements
- * behind the last p whole lines go in a second, small call beside the first.
+ * Plans divide large buffers at lines of 64 bytes (gw_plan_extent), so the
+ * parts of two ranks may differ by a line. In that case the elements after the
+ * last p whole lines go in a second, small call.
  */
 #include "bandwidth_optimal.h"
 
@@ -13,7 +14,7 @@
 
 enum { LINE_BYTES = 64, CANDIDATES_MAX = 64 };
 
-/* What a rank must send, in bytes, times the ranks. */
+/* The least bytes that a rank must send, times the ranks. */
 static uint64_t least_times_ranks(enum gw_collective collective, uint64_t ranks,
                                   uint64_t bytes)
 {
@@ -101,7 +102,7 @@ enum gw_err gw__sum_end(struct gw__sum *sum, bool wait)
     return GW_OK;
 }
 
-/* A call that is under way uses its memory; one that has failed does not. */
+/* A pending call uses its memory; a failed one does not. */
 void gw__request_cancel(struct gw_comm *comm, struct gw_request **request,
                         const char *sentence)
 {
@@ -109,7 +110,7 @@ void gw__request_cancel(struct gw_comm *comm, struct gw_request **request,
         return;
     gw_comm_abort(comm, GW_ECLOSED, sentence);
     enum gw_err err = gw_wait(request);
-    (void)err; /* it has just been made to fail */
+    (void)err; /* the communicator has just been made to fail */
 }
 
 void gw__sum_cancel(struct gw__sum *sum, const char *sentence)

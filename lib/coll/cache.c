@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * From a call to the program that runs it: the algorithm is chosen (or named,
- * or the user's own plan), its plan made and compiled once, and kept. What is
- * not of the library is verified first.
+ * or the user's own plan), its plan is made and compiled once, and kept. A plan
+ * that is not the library's own is verified first.
  */
 #include "comm.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All-to-all with counts of its own per pair can only go directly. */
+/* All-to-all with separate counts per pair can only run directly. */
 static const char *forced_name(const struct gw_call *call)
 {
     if (call->algo)
@@ -23,7 +23,7 @@ static const char *forced_name(const struct gw_call *call)
     return NULL;
 }
 
-/* Elements of a block that the choice reckons with. */
+/* The number of elements per block on which the choice is based. */
 static size_t typical_count(const struct gw_comm *comm,
                             const struct gw_call *call)
 {
@@ -88,7 +88,7 @@ static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
                        "alltoallv goes linear or pairwise, not %s", name);
     if (found)
         *algo = (int)gw__algo_number(found);
-    return GW_OK; /* unknown names are gw_plan_make's to refuse */
+    return GW_OK; /* gw_plan_make refuses unknown names */
 }
 
 static enum gw_err copy_plan(const struct gw_plan *plan, struct gw_plan **copy,
@@ -124,7 +124,7 @@ static enum gw_err prove(const struct gw_plan *plan, struct gw_error *why)
     return err;
 }
 
-/* A plan of the user's: it must fit the call and be right. */
+/* A plan of the user's: it must fit the call and be correct. */
 static enum gw_err take_users_plan(const struct gw_comm *comm,
                                    const struct gw_call *call,
                                    struct gw_plan **plan, struct gw_error *why)
@@ -166,7 +166,7 @@ static enum gw_err make_plan(const struct gw_comm *comm,
     return err;
 }
 
-/* Whether windows may run its plan in one pass. */
+/* Can a window run its plan in one pass? */
 static bool is_direct(int algo)
 {
     const struct gw_algo *known =

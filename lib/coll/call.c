@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a call means in memory: which element of whose buffer a chunk begins at,
- * for every collective, its v-variant and in place; and whether a call makes
- * sense. The engines ask here for their own rank; window passes also for their
- * peers.
+ * The memory of a call: for every collective, its v-variant and in place, the
+ * element and the buffer at which a chunk begins; and whether a call is valid.
+ * The engines use these functions for their own rank, window passes also for
+ * their peers.
  */
 #include "comm.h"
 
@@ -21,7 +21,7 @@ static size_t displacement(const size_t *counts, const size_t *displs,
     return sum;
 }
 
-/* The end of the furthest of `n` blocks, in elements. */
+/* The end of the last of `n` blocks, in elements. */
 static size_t span(const size_t *counts, const size_t *displs, size_t count,
                    unsigned n)
 {
@@ -250,7 +250,8 @@ static enum gw_err check_counts(const struct gw_comm *comm,
     return gw_fail(why, GW_EINVAL, "more than %zu elements in a block", most);
 }
 
-/* In place by address: where `in` may lie inside `out` (or the reverse). */
+/* In place by address: the cases in which `in` may be inside `out` (or the
+ * reverse). */
 static bool overlap_is_in_place(const struct gw_comm *comm,
                                 const struct gw_call *call,
                                 const unsigned char *in,

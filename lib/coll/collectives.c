@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The collectives as functions: each fills a struct gw_call and runs it.
+ * The collectives as functions: each one fills a struct gw_call and runs it.
  */
 #include <gradwire/coll.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The life of a communicator. It owns one wire; a split makes new ones, whose
- * addresses travel through the parent, so that calls of different
- * communicators never stand in each other's way.
+ * Creates, splits and destroys communicators. A communicator owns one wire. A
+ * split makes new ones, whose addresses travel through the parent, so that
+ * calls of different communicators never block each other.
  */
 #include "coll/cost/calibration.h"
 
@@ -50,7 +50,7 @@ static enum gw_err check_config(const struct gw_comm_config *config,
     return GW_OK;
 }
 
-/* The strings that splits will need, too, are the communicator's own. */
+/* Copies the strings of the configuration that a later split also needs. */
 static bool keep_strings(struct gw_comm *comm)
 {
     struct gw_comm_config *config = &comm->config;
@@ -96,9 +96,9 @@ struct gw_comm *gw__comm_new(const struct gw_comm_config *config)
     return NULL;
 }
 
-/* The shapes of all ranks are the same; costs and rules are rank 0's, so that
- * all choose the same algorithms. The file's rules for shared memory are about
- * windows. */
+/* The shapes of all ranks are the same; costs and rules are those of rank 0, so
+ * that all choose the same algorithms. The file's rules for shared memory only
+ * hold with windows. */
 static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
 {
     bool measured;
@@ -142,7 +142,7 @@ void gw__comm_adopt_wire(struct gw_comm *comm)
         comm->cards[r] = comm->windows->card(comm->wire, r);
 }
 
-/* From a connected wire to a usable communicator. */
+/* Turns a connected wire into a usable communicator. */
 static enum gw_err settle(struct gw_comm *comm, struct gw_error *why)
 {
     gw__comm_adopt_wire(comm);
@@ -184,14 +184,15 @@ out:
         return err;
     }
     assert(comm);
-    comm->config.rendezvous = NULL; /* the caller's; not needed any more */
+    comm->config.rendezvous = NULL; /* owned by the caller; not needed any
+                                       more */
     gw__log_info("coll", "rank %u of %u: communicator over %s", comm->rank,
                  comm->size, comm->wire_name);
     *made = comm;
     return GW_OK;
 }
 
-/* What a rank tells its parent communicator in a split. */
+/* The message of a rank to its parent communicator in a split. */
 struct ticket {
     int32_t color, key;
     struct gw__address address;
@@ -207,7 +208,7 @@ static enum gw_err exchange(struct gw_comm *comm, const struct ticket *mine,
     return err;
 }
 
-/* Place of `rank` among those of its color, ordered by key, then rank. */
+/* Place of `rank` among the ranks of its color, ordered by key, then rank. */
 static unsigned place_of(const struct ticket *all, unsigned ranks,
                          unsigned rank, unsigned *members)
 {
@@ -252,7 +253,8 @@ static enum gw_err split(struct gw_comm *parent, int color, int key,
     struct gw_comm_config config = parent->config;
     config.rank = place_of(all, parent->size, parent->rank, &members);
     config.size = members;
-    /* A failure from here on is told to the others, who wait for us. */
+    /* From here on a failure is reported to the other ranks, which wait for
+     * this one. */
     enum gw_err own = GW_OK;
     if (color >= 0) {
         comm = gw__comm_new(&config);
@@ -297,7 +299,7 @@ enum gw_err gw_comm_split(struct gw_comm *comm, int color, int key,
 }
 
 /* Peers may be reading the buffers of calls that will never end. Those of an
- * elastic communicator learn from the next view that it is over. */
+ * elastic communicator learn its end from the next view. */
 static void abandon_calls(struct gw_comm *comm)
 {
     struct gw_error error;
@@ -305,7 +307,7 @@ static void abandon_calls(struct gw_comm *comm)
     if (comm->nodes)
         return;
     if (comm->active)
-        (void)gw__progress(comm, &moved); /* some may have ended by now */
+        (void)gw__progress(comm, &moved); /* some may have ended meanwhile */
     const struct gw_request *r = comm->active;
     while (r && r->state == GW__DONE)
         r = r->next;

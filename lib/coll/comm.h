@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside lib/coll: communicators, calls under way, and who does what.
+ * Internal interface of lib/coll: communicators, pending calls, and the parts
+ * of the library.
  *
- *   call.c     checks a call, says where chunks lie, signs it
- *   cost/      picks the algorithm (choose.c): work.c counts what it does,
- *              bill.c puts prices on it; costs.c keeps the measured costs,
- *              winners.c the measured winners
- *   program.c  compiles the plan; cache.c keeps what was compiled
+ *   call.c     checks a call, locates its chunks, signs it
+ *   cost/      chooses the algorithm (choose.c): cost_features.c counts its
+ *              operations, cost_model.c prices them; costs.c keeps the measured
+ *              costs, tuning_table.c the fastest measured algorithms
+ *   program.c  compiles the plan; cache.c keeps compiled plans
  *   engine.c   runs a program over any wire, slice by slice
  *   window/    runs a direct program in one pass over shared memory: window.c
- *              as a request, fast_path.c without one when it comes again and
- *              need not wait; both run what prepared_call.c has prepared
- *   fold/      the loop over all data: reductions, by instruction set
- *   reducer/   gradients in buckets; place/ who a process is, and where
+ *              as a request, fast_path.c without one if the call was prepared
+ *              and need not wait; both run the steps of prepared_call.c
+ *   reduce/    the loop over all data: reductions, per instruction set
+ *   reducer/   gradients in buckets; place/ rank, size and host of a process
  *   request.c  starts, tests and waits; scratch.c lends memory
- *   progress.c moves all calls under way; fails together; wait.c tells whom
- *              they wait for; mismatch.c finds ranks that call different things
+ *   progress.c moves all pending calls and fails together; wait.c reports the
+ *              ranks they wait for; mismatch.c finds ranks with different calls
  *   comm.c     creates, splits and closes communicators
- *   progress_group.c   joins those of one thread that wait for each other crosswise
- *   elastic.c  makes the quiet ones of lib/ring; contributors.c runs their calls,
- *              whose chunks travel with the set of their contributors
+ *   progress_group.c   moves several communicators of one thread together
+ *   elastic.c  makes the quiet communicators of lib/ring; contributors.c runs
+ *              their calls, whose chunks travel with their contributor sets
  */
 #ifndef GW__COMM_H
 #define GW__COMM_H
@@ -31,24 +32,25 @@
 
 /* A chunk of a call in this rank's memory. */
 struct gw__chunk_memory {
-    unsigned char *first; /* what the rank holds at first; NULL: nothing */
-    unsigned char *home;  /* where writes go: the result, or scratch */
+    unsigned char *first; /* the rank's initial value; NULL: none */
+    unsigned char *home;  /* target of writes: the result, or scratch */
     size_t bytes;
     uint32_t slices;
 };
 
-/* In a signature, beside GW__P2P: an all-reduce of lib/ring, numbered there. */
+/* In a signature, next to GW__P2P: an all-reduce of lib/ring, numbered
+ * there. */
 enum { GW__SHARED = 201 };
 
 struct gw__contributors;  /* coll/elastic.h */
-struct gw__prepared_call; /* coll/prepared_call.h */
-struct gw__window_call;   /* coll/card.h */
-struct card;              /* coll/card.h */
+struct gw__prepared_call; /* coll/window/prepared_call.h */
+struct gw__window_call;   /* coll/window/control_block.h */
+struct card;              /* coll/window/control_block.h */
 
-/* Room for two pieces of a buffer; memory NULL: there is none. */
+/* Room for two pieces of a buffer; memory NULL: none. */
 struct gw__staging {
     unsigned char *memory;
-    size_t slot_bytes; /* of a piece */
+    size_t slot_bytes; /* of one piece */
 };
 
 enum gw__state { GW__WAITING, GW__ENTERED, GW__LEAVING, GW__DONE };
@@ -64,68 +66,70 @@ struct gw_request {
     enum gw__state state;
     size_t elem_bytes;
     size_t slice_bytes;
-    unsigned char *scratch; /* homes of chunks that are only passed on */
+    unsigned char *scratch; /* homes of chunks that are only forwarded */
     size_t scratch_bytes;
-    /* the engine's progress; arrays lie behind the request */
-    struct gw__chunk_memory *slots; /* a cell each */
-    uint32_t *written;              /* a write each: slices applied */
-    uint32_t *pushed;               /* a send each: slices handed to the wire */
-    uint64_t *send_base;            /* a send each: its first slice's number */
-    uint32_t *out_at, *in_at;       /* a peer each: position in its list */
+    /* the engine's progress; the arrays follow the request in memory */
+    struct gw__chunk_memory *slots; /* per cell */
+    uint32_t *written;              /* per write: slices applied */
+    uint32_t *pushed;               /* per send: slices handed to the wire */
+    uint64_t *send_base;            /* per send: its first slice's number */
+    uint32_t *out_at, *in_at;       /* per peer: position in its list */
     uint32_t sends_left, writes_left;
     size_t room_bytes; /* of this allocation */
-    /* calls with contributor sets (contributors.c); NULL: without */
+    /* calls with contributor sets (contributors.c); NULL: none */
     struct gw__contributors *shares;
-    uint64_t *first_sets;  /* a cell each: of what the rank holds at first */
-    uint64_t *made_sets;   /* a write each: of the version that it makes */
-    uint64_t *came_sets;   /* a source each: of what it brings */
-    uint32_t *open_writes; /* a cell each: writes under way */
+    uint64_t *first_sets;  /* per cell: contributors of the initial value */
+    uint64_t *made_sets;   /* per write: contributors of the version it makes */
+    uint64_t *came_sets;   /* per source: contributors it brings */
+    uint32_t *open_writes; /* per cell: pending writes */
     /* window passes */
     bool windowed;
-    struct gw__prepared_call *prepared; /* held; NULL: not windowed */
-    uint64_t turn; /* among the communicator's windowed calls */
-    unsigned seen; /* peers of the touch (then touched) list that are there */
+    struct gw__prepared_call *prepared; /* referenced; NULL: not windowed */
+    uint64_t turn; /* number of this windowed call in its communicator */
+    unsigned seen; /* peers of the touch (then touched) list that are present */
     /* Pieces of buffers that peers cannot map (stage.c). */
     struct gw__staging stage_in, stage_out;
     uint32_t filled, ran, drained; /* pieces */
-    bool aside;          /* the own input is read from the stage, too */
-    bool deferred;       /* the own result goes to the stage, too */
+    bool aside;          /* the own input is also read from the staging
+                            buffer */
+    bool deferred;       /* the own result also goes to the staging buffer */
     unsigned char *copy; /* of the input, for the engine */
 };
 
-/* A compiled program, and what asks for it. */
+/* A compiled program and its key. */
 struct gw__cached {
     uint64_t key;
-    uint64_t used; /* for eviction: the newest use */
+    uint64_t used; /* for eviction: its last use */
     struct gw__program *program;
 };
 
-/* An algorithm chosen for a collective and a size. */
+/* The algorithm chosen for a collective and a size. */
 struct gw__choice {
     uint64_t key;
     int algo; /* gw__algo_number */
 };
 
 enum { GW__CACHE = 64, GW__PREPARED = 8, GW__IDLE_MAX = 16 };
-/* Sides of a card: so many calls a rank can be ahead of its readers. */
+/* Slots of a control block: the number of calls by which a rank can be ahead of
+ * its readers. */
 enum { GW__SIDES = 64, GW__HISTORY = GW__SIDES };
 enum { GW__PROGRESS_GROUP_MAX = 8 };
 
-/* Inputs up to this size travel on the cards of window passes. */
+/* Inputs up to this size travel in the control blocks of window passes. */
 enum { GW__EAGER_BYTES = 4096 };
 
-/* Scratch that calls borrow; a few pieces, the largest kept. */
+/* Scratch memory that calls borrow; a few of the largest pieces are kept. */
 struct gw__scratch {
     unsigned char *memory;
     size_t bytes;
     bool used;
 };
 
-/* Whom the oldest call waits for, and since when; see wait.c. */
+/* The peer that the oldest call waits for, and since when; see wait.c. */
 struct gw__patience {
     int peer;
     uint32_t op;
-    uint64_t progress_ns; /* when something moved last */
+    uint64_t progress_ns; /* time of the last progress */
     uint64_t since_ns, looked_ns, told_ns;
 };
 
@@ -133,12 +137,13 @@ struct gw_comm {
     unsigned rank, size;
     struct gw__wire *wire;
     struct gw__windows *windows; /* NULL: messages only */
-    unsigned *nodes;          /* of an elastic one: [rank]; NULL: a plain one */
-    uint32_t epoch;           /* of its view; plain: 0 */
-    bool joined;              /* elastic: connected */
-    const _Atomic bool *stop; /* while it is true nothing moves; or NULL */
+    unsigned *nodes;             /* of an elastic communicator: [rank]; NULL: a
+                                 plain one */
+    uint32_t epoch;              /* of its view; plain: 0 */
+    bool joined;                 /* elastic: connected */
+    const _Atomic bool *stop;    /* while it is true no call moves; or NULL */
     struct gw_comm_config config;
-    char *interface, *key_file; /* what config points to */
+    char *interface, *key_file; /* copies, pointed to by config */
     char wire_name[16];
     uint64_t timeout_ns;
     size_t slice_bytes;
@@ -146,46 +151,48 @@ struct gw_comm {
     struct gw_request *active; /* in order of starting */
     struct gw_request *idle;
     uint32_t next_op;
-    /* What this rank called last, by op number, for naming mismatches. */
+    /* This rank's last calls, by op number, to report mismatches. */
     struct gw__signature history[GW__HISTORY];
-    uint32_t *p2p_sends, *p2p_recvs; /* a peer each: op numbers */
-    uint64_t *pushes;                /* a peer each: slices on the link */
+    uint32_t *p2p_sends, *p2p_recvs; /* per peer: op numbers */
+    uint64_t *pushes;                /* per peer: slices on the link */
     struct gw_counters *counters;
-    struct gw__program **p2p_programs; /* a peer each: send, recv */
+    struct gw__program **p2p_programs; /* per peer: send, recv */
     uint64_t last_progress_ns, last_check_ns;
     struct gw__patience patience;
     struct gw__cached cache[GW__CACHE];
     struct gw__choice choices[GW__CACHE];
     uint64_t cache_clock;
     struct gw__scratch scratch[GW__IDLE_MAX];
-    bool *out_blocked, *in_blocked;  /* progress: links taken by older calls */
-    struct gw_wire_costs costs;      /* rank 0's, so that all choose alike */
+    bool *out_blocked, *in_blocked;  /* progress: links used by older calls */
+    struct gw_wire_costs costs;      /* rank 0's, so that all choose the same */
     struct gw__tuning_table winners; /* likewise */
     bool costs_agreed;
-    struct card **cards; /* a rank each; NULL: without windows */
+    struct card **cards; /* per rank; NULL: without windows */
     uint64_t turns;      /* windowed calls begun */
     uint64_t turns_done; /* and ended, in order */
-    uint64_t turns_free; /* those before have a side of the card */
-    struct gw__prepared_call *kept[GW__PREPARED], *prepared; /* newest used */
+    uint64_t turns_free; /* lower turns have a free slot */
+    struct gw__prepared_call *kept[GW__PREPARED], *prepared; /* most recently
+                                                                used */
     const void **fold_sources; /* room for size + 1 pointers each */
     void **fold_dests;
-    struct gw_comm *beside[GW__PROGRESS_GROUP_MAX]; /* each has this one, too */
+    struct gw_comm *beside[GW__PROGRESS_GROUP_MAX]; /* the other members of its
+                                                       progress group */
     unsigned beside_count;
 };
 
 /* ---- call.c ---- */
 
-/* GW_OK or GW_EINVAL with the sentence. */
+/* GW_OK or GW_EINVAL with the reason. */
 enum gw_err gw__call_check(const struct gw_comm *comm,
                            const struct gw_call *call, struct gw_error *why);
-/* So many elements a block that nothing overflows: the bytes of all blocks of a
- * buffer, and the slices of one. */
+/* The most elements per block for which nothing overflows: the bytes of all
+ * blocks of a buffer, and the slices of one. */
 size_t gw__elems_max(const struct gw_comm *comm, enum gw_dtype type);
-/* Elements of the block that chunk belongs to, as `rank` knows it. */
+/* Elements of the block that the chunk belongs to, as `rank` knows it. */
 size_t gw__block_elems(const struct gw_call *call, const struct gw_plan *plan,
                        unsigned rank, unsigned chunk);
-/* Offset in elements, in `rank`'s `in` (or `out` when in place) of its first
- * value, and in its `out` of its result. */
+/* Offset in elements of `rank`'s initial value in its `in` (or `out` if in
+ * place), and of its result in its `out`. */
 size_t gw__offset_in(const struct gw_call *call, const struct gw_plan *plan,
                      unsigned rank, unsigned chunk, bool in_place);
 size_t gw__offset_out(const struct gw_call *call, const struct gw_plan *plan,
@@ -201,8 +208,8 @@ void gw__call_describe(const struct gw__signature *signature, char *text,
 
 /* ---- cache.c ---- */
 
-/* The program that the call runs: chosen, made, verified when it is the
- * user's, compiled, or found. */
+/* The program that the call runs: found, or else chosen, made, verified if it
+ * is the user's, and compiled. */
 enum gw_err gw__program_for(struct gw_comm *comm, const struct gw_call *call,
                             struct gw__program **program, int *algo,
                             struct gw_error *why);
@@ -210,19 +217,20 @@ void gw__cache_fini(struct gw_comm *comm);
 
 /* ---- choose.c ---- */
 
-/* By prediction alone: as gw_choose for a call of this communicator. */
+/* By prediction alone: gw_choose for a call of this communicator. */
 size_t gw__choose(const struct gw_comm *comm, enum gw_collective collective,
                   size_t count, size_t elem_bytes, struct gw_candidate *out,
                   size_t capacity);
 
 /* ---- engine.c ---- */
 
-/* Fills slots and local copies; takes scratch. */
+/* Fills slots and local copies; allocates scratch memory. */
 enum gw_err gw__engine_begin(struct gw_request *request, struct gw_error *why);
-/* Moves what can move; *moved tells. GW_OK with state GW__DONE at the end. */
+/* Moves all possible slices and sets *moved if there were any. GW_OK with state
+ * GW__DONE at the end. */
 enum gw_err gw__engine_progress(struct gw_request *request, bool *moved,
                                 struct gw_error *why);
-/* What it waits for: "rank 0 waits for rank 3, step 2, chunk 5, slice 0". */
+/* Describes the wait: "rank 0 waits for rank 3, step 2, chunk 5, slice 0". */
 void gw__engine_describe(const struct gw_request *request, char *text,
                          size_t room, int *peer);
 
@@ -235,47 +243,46 @@ enum gw_err gw__window_progress(struct gw_request *request, bool *moved,
                                 struct gw_error *why);
 void gw__window_describe(const struct gw_request *request, char *text,
                          size_t room, int *peer);
-/* What `peer` has posted on a side of its card: which op, and which call.
- * False when that side is empty or just being written. */
+/* Reads the op and the call that `peer` has posted in a slot of its control
+ * block. False if that slot is empty or being written. */
 bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned side,
                        uint32_t *op, struct gw__signature *signature);
 _Static_assert(sizeof(struct gw__place) == 24, "small enough for a card");
 
 /* ---- fast_path.c ---- */
 
-/* Runs the call if it is prepared and nothing stands in the way. False: it has
- * not been begun. */
+/* Runs the call if it is prepared and can run at once. False: it has not
+ * begun. */
 bool gw__fast_path_run(struct gw_comm *comm, const struct gw_call *call,
                        enum gw_err *err);
 
 /* ---- withdraw.c ---- */
 
-/* After the abort of a communicator that has failed: takes the card back, and
- * waits, 200 ms at most, for peers that are just working on this rank's memory.
- */
+/* After the abort of a failed communicator: revokes its control block and
+ * waits, 200 ms at most, for peers that are working on this rank's memory. */
 void gw__withdraw(struct gw_comm *comm);
 
-/* ---- fold_many.c ---- */
+/* ---- reduce_many.c ---- */
 
 /* gw_reduce_local without its limits on sources and destinations. */
 void gw__reduce_many(const struct gw_reduce_local *fold);
 
 /* ---- mismatch.c ---- */
 
-/* Keeps what op `op` was. */
+/* Records the signature of op `op`. */
 void gw__history_keep(struct gw_comm *comm, uint32_t op,
                       const struct gw__signature *signature);
-/* "op 3: rank 0 called ..., rank 1 called ...", as GW_EMISMATCH. */
+/* Fails with GW_EMISMATCH: "op 3: rank 0 called ..., rank 1 called ...". */
 enum gw_err gw__mismatch(const struct gw_comm *comm, uint32_t op,
                          const struct gw__signature *ours, unsigned peer,
                          const struct gw__signature *theirs,
                          struct gw_error *why);
-/* As GW_EMISMATCH: a slice that is not the one that the plan says. */
+/* As GW_EMISMATCH: a slice that differs from the one the plan expects. */
 enum gw_err gw__mismatch_slice(const struct gw_request *request, unsigned peer,
                                const struct gw__header *header,
                                struct gw_error *why);
-/* Looks at all that peers have sent and posted for calls that differ from
- * ours: a rank may wait for one peer while another calls something else. */
+/* Compares all calls that peers have sent and posted with ours: a rank may wait
+ * for one peer while another calls something else. */
 enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why);
 
 /* ---- scratch.c ---- */
@@ -288,15 +295,15 @@ void gw__scratch_fini(struct gw_comm *comm);
 
 /* ---- progress.c ---- */
 
-/* The communicator fails with `error` on every rank (an elastic one: here
- * alone); returns its code. */
+/* The communicator fails with `error` on every rank (an elastic one: only
+ * here); returns its code. */
 enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error);
-/* One round over the calls under way, oldest first. */
+/* One round over the pending calls, oldest first. */
 enum gw_err gw__progress(struct gw_comm *comm, bool *moved);
-/* For lost peers, calls that differ, a call that waits for too long; at most
- * once a millisecond. */
+/* Checks for lost peers, differing calls and a call that waits for too long; at
+ * most once per millisecond. */
 enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now);
-/* A round; when nothing moved, a look around, and a nap if `sleep`. */
+/* One round; if nothing moved, a look around, and with `sleep` a short wait. */
 enum gw_err gw__turn(struct gw_comm *comm, bool sleep);
 void gw__event(const struct gw_request *request, enum gw_event_kind kind,
                unsigned peer, unsigned step, unsigned chunk, uint64_t bytes,
@@ -304,31 +311,31 @@ void gw__event(const struct gw_request *request, enum gw_event_kind kind,
 
 /* ---- progress_group.c ---- */
 
-/* A round over the calls of those beside `comm`, and a look around in them.
- * *moved: something did; *waiting: some have calls under way. The error is one
- * of `comm`, too. */
+/* One round over the calls of the other communicators in `comm`'s progress
+ * group, and a look around in them. *moved: some call moved; *waiting: some
+ * have pending calls. An error is one of `comm`, too. */
 enum gw_err gw__progress_group_progress(struct gw_comm *comm, bool *moved,
                                         bool *waiting);
-/* Something has moved on `comm` or beside it. */
+/* Records progress for `comm` and its progress group. */
 void gw__progress_group_moved(struct gw_comm *comm, uint64_t now);
-/* `comm` has failed: so do those beside it. */
+/* `comm` has failed: fails the other members of its progress group. */
 void gw__progress_group_fail(struct gw_comm *comm);
 void gw__progress_group_unlink(struct gw_comm *comm);
 
 /* ---- wait.c ---- */
 
-/* The oldest call that is under way, or NULL. */
+/* The oldest pending call, or NULL. */
 struct gw_request *gw__oldest_pending(const struct gw_comm *comm);
-/* What it waits for, and the peer (or -1), whichever engine runs it. */
+/* Describes the wait and its peer (or -1), for either engine. */
 void gw__describe_wait(const struct gw_request *request, char *text,
                        size_t room, int *peer);
-/* Nothing moves at `now`: tells the events whom the call waits for, when it
- * has done so for long. */
+/* Called when nothing moves at `now`: emits an event with the peers that the
+ * call waits for, if it has waited for long. */
 void gw__tell_wait(const struct gw_request *request, uint64_t now);
 
 /* ---- request.c ---- */
 
-/* What a call begins with. */
+/* The arguments of a new call. */
 struct gw__opening {
     const struct gw_call *call;
     struct gw__program *program;
@@ -340,30 +347,31 @@ struct gw__opening {
 enum gw_err gw__start_program(struct gw_comm *comm,
                               const struct gw__opening *opening,
                               struct gw_request **request);
-/* Why a call was not begun: the communicator fails. */
+/* Reports why a call was not begun: the communicator fails. */
 enum gw_err gw__call_refuse(struct gw_comm *comm, struct gw_error *why,
                             const struct gw_call *call);
-/* A call on the fast path that must wait: from `state` on as a request, to its
- * end. */
+/* Continues a call of the fast path that must wait as a request, from `state`
+ * on. */
 enum gw_err gw__request_resume(const struct gw__window_call *call,
                                enum gw__state state);
-/* Off the list of calls under way. */
+/* Removes it from the list of pending calls. */
 void gw__request_retire(struct gw_request *request);
 void gw__requests_fini(struct gw_comm *comm);
 
 /* ---- contributors.c: only of calls with contributor sets ---- */
 
-/* Before the first slice is applied: what the rank holds at first. */
+/* Before the first slice is applied: sets the contributors of the initial
+ * values. */
 void gw__contributors_begin(struct gw_request *request);
-/* Whose data is in the version that the send reads. */
+/* The contributors of the version that the send reads. */
 uint64_t gw__contributors_of_send(const struct gw_request *request,
                                   const struct gw__send *send);
-/* Slice `k` for source `source` of the write says that its contributors are
- * `set`: all slices must say the same. */
+/* Slice `k` from source `source` of the write carries the contributors `set`.
+ * All slices must carry the same. */
 enum gw_err gw__contributors_hear(struct gw_request *request, uint32_t write,
                                   uint32_t source, uint32_t k, uint64_t set,
                                   struct gw_error *why);
-/* Before slice 0 of the write is applied: may it be? */
+/* Before slice 0 of the write is applied: checks that it is allowed. */
 enum gw_err gw__contributors_open(struct gw_request *request, uint32_t write,
                                   struct gw_error *why);
 /* After its last slice has been applied. */
@@ -371,12 +379,12 @@ void gw__contributors_close(struct gw_request *request, uint32_t write);
 
 /* ---- comm.c ---- */
 
-/* Everything but the wire, or NULL. */
+/* A communicator without a wire, or NULL. */
 struct gw_comm *gw__comm_new(const struct gw_comm_config *config);
-/* What of a configuration has nothing to do with meeting. */
+/* Checks the parts of a configuration that do not concern the rendezvous. */
 enum gw_err gw__comm_check_shape(const struct gw_comm_config *config,
                                  struct gw_error *why);
-/* Takes over what the open wire says of itself. */
+/* Adopts the properties of the open wire. */
 void gw__comm_adopt_wire(struct gw_comm *comm);
 
 #endif

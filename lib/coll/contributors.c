@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls whose chunks travel with the set of those whose data they contain
- * (elastic.h): an all-reduce by a plan of lib/ring, run by the engine, which
- * asks here before it adds anything.
+ * Calls whose chunks travel with their contributors, the set of ranks whose
+ * data they contain (elastic.h): an all-reduce by a plan of lib/ring. The
+ * engine runs it and calls these functions before it adds anything.
  *
  * A plan gives each chunk several versions (program.h), and slices of several
- * may be on their way at once: version v is sent while the write that makes it
- * is under way, and the next write may follow it slice by slice. So each
- * version has a set of its own, fixed when the first slice of its write is
- * applied. What the user sees in `sets` is what the memory holds:
+ * may be in flight at once: version v is sent while the write that makes it is
+ * pending, and the next write may follow it slice by slice. So each version has
+ * its own set, fixed when the first slice of its write is applied. The user's
+ * `sets` describe the contents of the memory:
  *
- *   no write under way   the set of the newest version
+ *   no pending write     the set of the newest version
  *   else                 the input alone: the bytes in `out` are of two
- *                        versions, those in `in` are always whole
+ *                        versions, those in `in` are always complete
  */
 #include "elastic.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The communicator of a view (elastic.h): prepared by each member for itself,
- * connected when the addresses of all are known, and left without a word when
- * the view is over. What makes it quiet is a look at `comm->nodes` in two
- * places: failing (progress.c) aborts no wire, and destroying (comm.c) abandons
- * no calls.
+ * The communicator of a view (elastic.h). Each member prepares it alone,
+ * connects it when the addresses of all members are known, and leaves it
+ * without a message when the view is over. Two places check `comm->nodes` to
+ * make it quiet: failing (progress.c) aborts no wire, and destroying (comm.c)
+ * abandons no calls.
  */
 #include "elastic.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MAX = 64 }; /* sets of them are 64 bits */
+enum { NODES_MAX = 64 }; /* their sets are 64 bits */
 
 static enum gw_err check_nodes(const struct gw__seat *seat,
                                struct gw_error *why)
@@ -27,7 +27,7 @@ static enum gw_err check_nodes(const struct gw__seat *seat,
     return GW_OK;
 }
 
-/* Between ranks and wire there are the rules of the links. */
+/* Opens the wire; the link profiles, if any, are between it and the ranks. */
 static enum gw_err open_wire(struct gw_comm *comm, const struct gw__seat *seat,
                              struct gw_error *why)
 {
@@ -110,8 +110,8 @@ void gw__comm_leave(struct gw_comm **comm)
     gw_comm_destroy(comm);
 }
 
-/* A wire that cannot say it of itself shows it when there is nothing left to be
- * had from the peer. */
+/* A wire without `lost` shows the loss when no more messages of the peer are
+ * available. */
 static bool is_lost(struct gw_comm *comm, unsigned rank)
 {
     const struct gw__wire_ops *ops = comm->wire->ops;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The executor: runs a compiled plan over any wire, slice by slice, following
- * data dependencies and nothing else.
+ * The executor runs a compiled plan over any wire, slice by slice. It follows
+ * data dependencies only.
  *
- *   push    the next slice of a link's next send, when the version that it
- *           reads has got that far and the link has room
- *   apply   the next slice of a write, when each of its sources is at the head
- *           of its link, the write before it has got that far, and every send
- *           of the value that it overwrites has left
+ *   push    the next slice of a link's next send, if that slice of the version
+ *           that it reads is ready and the link has room
+ *   apply   the next slice of a write, if each of its sources is at the head of
+ *           its link, the write before it has applied that slice, and every
+ *           send of the value that it overwrites has left
  *
  * A write reduces in place out of the views: all its sources and the rank's own
  * value in one pass, in ascending order of rank, so that ranks which compute
  * the same sum get the same bits. Two ranks that exchange values which both
  * overwrite (recursive doubling in place) would wait for each other's read
- * for ever; such sends are copied out by the wire. The verifier plays exactly
- * these rules (lib/plan/check_deadlock.c), so a verified plan cannot get stuck here.
+ * forever; the wire copies such sends. The verifier uses exactly these rules
+ * (lib/plan/check_deadlock.c), so a verified plan cannot deadlock here.
  */
 #include "elastic.h"
 
@@ -23,14 +23,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where first values are read. All-to-all in place overwrites blocks that are
- * yet to be sent, so its input is set aside. */
+/* The memory of initial values. All-to-all in place overwrites blocks that are
+ * yet to be sent, so its input is copied first. */
 static unsigned char *base_in(const struct gw_request *r, bool *in_place)
 {
     *in_place = r->call.in == GW_IN_PLACE;
     if (r->copy)
         return r->copy;
-    /* Never written through when it is the caller's input. */
+    /* The caller's input is never written. */
     return *in_place ? r->call.out : (unsigned char *)(uintptr_t)r->call.in;
 }
 
@@ -47,8 +47,9 @@ static enum gw_err set_aside(struct gw_request *r, struct gw_error *why)
     return GW_OK;
 }
 
-/* Where version 0 and later versions of each cell lie. What is more than the
- * rank's input (elastic.h) lies in its home from the beginning. */
+/* Locates version 0 and later versions of each cell. Values with more
+ * contributors than the rank's input (elastic.h) are in their homes from the
+ * beginning. */
 static void place_slots(struct gw_request *r)
 {
     const struct gw__program *p = r->program;
@@ -86,7 +87,7 @@ static void place_slots(struct gw_request *r)
     assert(used <= r->scratch_bytes);
 }
 
-/* Room for homes of chunks that are only passed on. */
+/* Memory for the homes of chunks that are only forwarded. */
 static size_t scratch_needed(const struct gw_request *r)
 {
     const struct gw__program *p = r->program;
@@ -147,7 +148,7 @@ static bool reads_home(const struct gw_request *r, const struct gw__send *s)
     return s->version != GW__NO_WRITE || slot->first == slot->home;
 }
 
-/* One slice onto the link. GW_PENDING: not now. */
+/* Pushes one slice onto the link. GW_PENDING: not possible yet. */
 static enum gw_err push(struct gw_request *r, unsigned peer)
 {
     const struct gw__program *p = r->program;
@@ -205,7 +206,7 @@ static bool has_left(const struct gw_request *r, uint32_t index, uint32_t k)
            wire->ops->sends_done(wire, s->peer) > r->send_base[index] + k;
 }
 
-/* A link that is gone: somebody may have said why. */
+/* A link is gone: reports the reason if another rank has sent one. */
 static enum gw_err lost(struct gw_request *r, unsigned peer, enum gw_err err,
                         struct gw_error *why)
 {
@@ -217,7 +218,8 @@ static enum gw_err lost(struct gw_request *r, unsigned peer, enum gw_err err,
                                      : "is lost");
 }
 
-/* The slice at the head of the link, when it is the one that source wants. */
+/* The slice at the head of the link, if it is the one that this source
+ * expects. */
 static enum gw_err expect(struct gw_request *r, uint32_t write, unsigned peer,
                           uint32_t k, struct gw__slice_view *view,
                           struct gw_error *why)
@@ -300,7 +302,8 @@ static void finish_write(struct gw_request *r, uint32_t write)
     r->writes_left--;
 }
 
-/* The next slice of the write that the head of this link belongs to. */
+/* Applies the next slice of the write to which the head of this link
+ * belongs. */
 static enum gw_err apply(struct gw_request *r, unsigned peer,
                          struct gw_error *why)
 {
@@ -347,7 +350,7 @@ static enum gw_err apply(struct gw_request *r, unsigned peer,
     return GW_OK;
 }
 
-/* All that was sent has given its memory back. */
+/* Has all memory that was sent been released? */
 static bool all_left(const struct gw_request *r)
 {
     const struct gw__program *p = r->program;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ranks that call different things. Whoever receives a slice or reads a card
- * for the op that it is in compares the signatures at once. This file catches
- * the rest: a rank that waits looks now and then at the heads of all its links
- * and at all cards, whether it expects something there or not, and compares
- * with what it called itself under that number.
+ * Detects ranks that call different things. A rank that receives a slice or
+ * reads a control block for its current op compares the signatures at once.
+ * This file finds the other cases: a waiting rank periodically looks at the
+ * heads of all its links and at all control blocks, even without expecting a
+ * message, and compares them with its own call of that number.
  */
 #include "comm.h"
 
 #include <string.h>
 
-/* Turns: a look costs a cache line each, of each peer, once a millisecond. */
+/* Turns: each look costs a cache line per turn and peer, once per
+ * millisecond. */
 enum { LOOK_BACK = 8 };
 
 void gw__history_keep(struct gw_comm *comm, uint32_t op,
@@ -53,9 +54,9 @@ enum gw_err gw__mismatch_slice(const struct gw_request *r, unsigned peer,
         comm->rank);
 }
 
-/* What this rank calls, or has called, under that number; NULL: nothing yet,
- * or long ago. Shared calls are numbered by the ring, and other communicators
- * of the ring have done the earlier ones. */
+/* This rank's call with that number, current or recent; NULL: unknown. Shared
+ * calls are numbered by the ring, and other communicators of the ring have run
+ * the earlier ones. */
 static const struct gw__signature *our_call(const struct gw_comm *comm,
                                             uint32_t op, uint8_t collective)
 {
@@ -80,7 +81,7 @@ static enum gw_err compare(const struct gw_comm *comm, uint32_t op,
     return gw__mismatch(comm, op, ours, peer, theirs, why);
 }
 
-/* What `peer` has posted in the last turns. */
+/* Compares the calls that `peer` has posted in the last turns. */
 static enum gw_err compare_posted(const struct gw_comm *comm, unsigned peer,
                                   struct gw_error *why)
 {

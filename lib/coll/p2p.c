@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Point to point: a plan of one transfer, run by the same engine. Numbered by
- * link and direction, since only two ranks know of it.
+ * Point to point: a plan of one transfer, run by the same engine. Calls are
+ * numbered per link and direction, since only two ranks know them.
  */
 #include "comm.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Compiling a plan for one rank: numbering the chunks it deals with, grouping
- * the transfers of a step into writes, and finding what each send and write
- * depends on. engine.c runs the result over any wire, window.c in one pass
- * where there are windows.
+ * Compiles a plan for one rank: it numbers the chunks that the rank uses,
+ * groups the transfers of a step into writes, and finds the dependencies of
+ * each send and write. engine.c runs the result over any wire, window.c in one
+ * pass where there are windows.
  */
 #include "program.h"
 
@@ -23,7 +23,7 @@ struct compiler {
     uint32_t *in_step;      /* peer -> step + 1 of the newest arrival */
     uint32_t *source_write; /* arrival in plan order -> write */
     uint16_t *contributors; /* rank * chunks + chunk; reductions only */
-    uint16_t *added;        /* scratch of a step, a transfer each */
+    uint16_t *added;        /* scratch of a step, per transfer */
 };
 
 static size_t count_mine(const struct gw_plan *plan, unsigned rank, bool sends)
@@ -242,7 +242,7 @@ static void place_arrivals(struct compiler *c)
     prefix_sums(p->in_begin, c->plan->ranks);
 }
 
-/* Sources of a write by ascending rank, so that every rank folds in the same
+/* Sources of a write by ascending rank, so that every rank reduces in the same
  * order. */
 static void add_source(struct compiler *c, struct gw__write *w, unsigned peer)
 {

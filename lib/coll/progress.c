@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Moving all calls of a communicator, and failing together.
+ * Moves all calls of a communicator, and fails them together.
  *
  * Calls keep their order on every link: a younger call may use a link only when
- * all older ones have finished with it. Since all ranks start the same calls in
- * the same order, both ends of a link agree on what comes next, and no call can
- * stand in another's way for ever.
+ * all older ones have finished with it. All ranks start the same calls in the
+ * same order, so both ends of a link agree on the next message, and no call can
+ * block another forever.
  *
- * Failing is for all: the first rank to find out aborts the wire, which makes
- * every other rank's waits end with the same sentence.
+ * Failure is shared. The first rank that detects an error aborts the wire,
+ * which ends every other rank's wait with the same sentence.
  */
 #include "comm.h"
 
@@ -16,9 +16,10 @@
 
 enum {
     CHECK_NS = 1000000,  /* between looks for lost peers */
-    SLEEP_NS = 20000000, /* at most, between looks at the clock */
-    STOP_NS = 2000000,   /* the same, between looks at `stop` */
-    BESIDE_NS = 200000,  /* the same, while calls are under way beside it */
+    SLEEP_NS = 20000000, /* at most, between readings of the clock */
+    STOP_NS = 2000000,   /* the same, between readings of `stop` */
+    BESIDE_NS = 200000,  /* the same, while its progress group has pending
+                            calls */
 };
 
 void gw__event(const struct gw_request *r, enum gw_event_kind kind,
@@ -51,7 +52,7 @@ static void end_event(const struct gw_request *r, enum gw_err code)
     gw__event(r, GW_EV_OP_END, GW_NONE, GW_NONE, GW_NONE, 0, code);
 }
 
-/* In a ring an op outlives the communicator that lost somebody. */
+/* An op of a ring continues if its communicator loses a member. */
 static bool goes_on(const struct gw_comm *comm, enum gw_err code)
 {
     return comm->nodes && (code == GW_ELOST || code == GW_ECLOSED);
@@ -139,8 +140,8 @@ enum gw_err gw__progress(struct gw_comm *comm, bool *moved)
     return GW_OK;
 }
 
-/* The peer that a window pass waits for has said goodbye, and what it did
- * before that is not enough. (Messages find out by themselves.) */
+/* Checks whether the peer of a waiting window pass has closed its communicator,
+ * and too early for the pass to end. (Message calls detect this themselves.) */
 static enum gw_err find_closed(struct gw_request *r, struct gw_error *why)
 {
     struct gw_comm *comm = r->comm;
@@ -168,7 +169,8 @@ enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now)
     struct gw_request *r = gw__oldest_pending(comm);
     uint64_t away_ns = now - comm->last_check_ns;
     comm->last_check_ns = now;
-    if (away_ns > comm->timeout_ns / 2) /* computing, or stopped */
+    if (away_ns > comm->timeout_ns / 2) /* this rank was computing, or
+                                           stopped */
         comm->last_progress_ns = now;
     enum gw_err err = comm->wire->ops->check(comm->wire, &why);
     if (err && r)
@@ -191,7 +193,7 @@ enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now)
     return GW_OK;
 }
 
-/* Nothing moved: look around now and then, and let time pass. */
+/* Nothing moved: look around periodically, and wait. */
 static enum gw_err idle(struct gw_comm *comm, bool sleep, bool beside)
 {
     enum gw_err err = gw__look_around(comm, gw_now_ns());

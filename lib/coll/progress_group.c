@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
  * Communicators of one thread that wait for each other crosswise. Rank 0 waits
- * on A for rank 1, which waits on B for the rest of a large message of rank 0:
- * nobody moves, unless rank 0, while it waits on A, pushes on B too.
+ * on A for rank 1, which waits on B for the rest of a large message of rank 0.
+ * Both would wait forever, unless rank 0, while it waits on A, also pushes on
+ * B.
  *
  *     A  rank 0 waits ------> rank 1
  *     B  rank 0 <------ waits rank 1
  *
- * So whoever waits on one communicator gives each of those beside it a round,
- * and looks around in them as in its own. That goes one step far only: those
- * beside a neighbour are left alone, hence nothing goes round in circles.
+ * So a rank that waits on one communicator also gives each of the others in the
+ * group a round, and looks around in them as in its own. The groups of these
+ * others are not followed, so there is no recursion.
  *
- * They fail together: what is lost on one is waited for on the other. What
- * moves on one counts as a sign of life of all.
+ * They fail together: a peer that is lost on one is awaited on the other.
+ * Progress on one counts as a sign of life of all.
  */
 #include "comm.h"
 
-/* Its place among those beside `comm`, or their number. */
+/* Its index in the progress group of `comm`, or the group's size. */
 static unsigned place_of(const struct gw_comm *comm,
                          const struct gw_comm *other)
 {
@@ -59,7 +60,7 @@ void gw__progress_group_unlink(struct gw_comm *comm)
     }
 }
 
-/* Each has failed before it tells the others, so this comes to an end. */
+/* Ends, because each communicator fails before it notifies the others. */
 void gw__progress_group_fail(struct gw_comm *comm)
 {
     for (unsigned i = 0; i < comm->beside_count; i++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls under way: their memory, and starting, testing and waiting. What moves
- * them is in progress.c.
+ * Requests: their memory, and starting, testing and waiting. progress.c moves
+ * them.
  */
 #include "coll/window/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Where each array of a request begins behind it. */
+/* The offset of each array that follows a request in memory. */
 struct layout {
     size_t slots, send_base, sets, written, pushed, out_at, in_at, open, end;
 };
@@ -88,7 +88,7 @@ static struct gw_request *new_request(struct gw_comm *comm,
     return r;
 }
 
-/* Back to the idle ones. */
+/* Returns it to the idle ones. */
 void gw__request_retire(struct gw_request *r)
 {
     struct gw_comm *comm = r->comm;
@@ -129,7 +129,7 @@ enum gw_err gw__call_refuse(struct gw_comm *comm, struct gw_error *why,
     return comm->error.code;
 }
 
-/* Last among the calls under way. */
+/* Appends it to the pending calls. */
 static void enlist(struct gw_request *r, const struct gw__opening *o)
 {
     struct gw_comm *comm = r->comm;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory that calls borrow for chunks that they only pass on, and for buffers
+ * Memory that calls borrow for chunks that they only forward, and for buffers
  * that peers cannot map. It is kept from call to call, so that a loop of equal
- * calls allocates once; a piece that is too small gives way to a larger one.
- * When more is lent than is kept, the rest comes and goes.
+ * calls allocates once. A larger piece replaces one that is too small. Memory
+ * beyond the kept pieces is allocated and freed each time.
  */
 #include "comm.h"
 

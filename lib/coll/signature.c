@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a rank says it is calling, in 24 bytes: enough to compare with its peers
- * and to name in an error.
+ * The signature of a call, in 24 bytes: enough to compare it with those of the
+ * peers and to describe it in an error.
  */
 #include "comm.h"
 #include "plan/registry.h"
@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* All ranks of the v-variants know the same counts and displacements (NULL is
- * blocks one after the other), but for alltoallv. */
+/* All ranks of a v-variant, except alltoallv, know the same counts and
+ * displacements (NULL: consecutive blocks). */
 static uint64_t sign_count(const struct gw_call *call, unsigned ranks)
 {
     if (!call->counts)

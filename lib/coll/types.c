@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The element types and the reductions: their names and sizes, and which go
- * together.
+ * The element types and the reductions: names, sizes and valid combinations.
  */
 #include <gradwire/coll.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whom a call waits for: for errors, for events, and for lib/ring's watchdog,
- * which looks for the one member that all others wait for.
+ * Finds the ranks that a call waits for: for errors, for events, and for the
+ * watchdog of lib/ring, which looks for the one member that all others wait
+ * for.
  *
- * Waiting for the same peer while nothing moves is told to the events each 50
- * ms. A rank that was itself away in the meantime (computing between two
- * looks, or stopped) has not waited.
+ * A wait for the same peer without progress emits an event every 50 ms. A rank
+ * that was itself away in the meantime (computing between two looks, or
+ * stopped) has not waited.
  */
 #include "comm.h"
 

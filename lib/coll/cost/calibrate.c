@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measuring what the cost model needs: alpha by ping-pong between ranks 0 and
- * 1, beta by large messages that they exchange (a port of the model sends and
- * receives at the same time, as almost every step of an algorithm does), gamma
- * and the memory by loops of the kernels on every rank at once, the meeting of
- * a window pass by barriers. Medians of several rounds; rank 0's figures count,
- * except that memory is shared by all, so all measure at the same time.
+ * Measures the parameters of the cost model. alpha comes from ping-pong between
+ * ranks 0 and 1, beta from large messages that they exchange (a port of the
+ * model sends and receives at the same time, as almost every step of an
+ * algorithm does), gamma and the memory from loops of the kernels on every rank
+ * at once, and the meeting of a window pass from barriers. The results are
+ * medians of several rounds. Rank 0's figures count, but memory is shared, so
+ * all ranks measure it at the same time.
  *
- * These figures are what a file needs at least, and what bounds are made of.
- * Predictions rest on the prices that samples.c finds afterwards.
+ * A calibration file needs at least these figures, and bounds are computed from
+ * them. Predictions use the coefficients that samples.c finds afterwards.
  */
 #include "coll/window/prepared_call.h"
 #include "samples.h"
@@ -87,7 +88,7 @@ static enum gw_err exchange(struct gw_comm *comm, unsigned char *buffer,
     return gw_barrier(comm);
 }
 
-/* Microseconds of one fold of `sources` arrays of `bytes` into one. */
+/* Microseconds of one reduction of `sources` arrays of `bytes` into one. */
 static double fold_us(unsigned char *base, unsigned sources, size_t bytes)
 {
     double rounds[ROUNDS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the calibration file is, reading it and replacing it. A reader sees the
- * old file or the new one, never half of one: it is written beside and renamed.
+ * Finds, reads and replaces the calibration file. A reader sees the old file or
+ * the new one, never a part: a new file is written separately and then renamed.
  */
 #include "calibration.h"
 
@@ -25,7 +25,7 @@ static bool file_path(char path[PATH_BYTES])
     return n > 0 && n < PATH_BYTES;
 }
 
-/* NULL: it is not there, is none, or has more than FILE_BYTES_MAX. */
+/* NULL: the file is missing, invalid, or larger than FILE_BYTES_MAX. */
 static json_t *read_file(const char *path)
 {
     char *text;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The algorithm of a call that names none. It is the algorithm of a tuning rule
- * (tuning_table.c), else the one with the least predicted time. The prediction is
- * the cost model (cost_model.c) with the coefficients that calibration found. If
- * there are none, because the file is of an older calibration or written by
- * hand:
+ * Chooses the algorithm of a call that names none: the algorithm of a tuning
+ * rule (tuning_table.c), else the one with the lowest predicted time. The
+ * prediction is the cost model (cost_model.c) with the coefficients that
+ * calibration found. If there are none, because the file is of an older
+ * calibration or written by hand:
  *
  *   ipc, tcp   gw_plan_price: alpha-beta-gamma, step by step; ranks that share
  *              a core take turns
@@ -18,15 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that fit the caches of a core or are shared close by. */
+/* Bytes that fit the caches of a core or a shared cache nearby. */
 enum { CACHED_BYTES = 4 << 20 };
 /* Of one collective. */
 enum { ALGOS_MAX = 64 };
 
 /* Loads and stores in shared memory: of the busiest rank, and of all. A write
- * that adds loads its sources and the own value and stores the sum; one that
- * replaces loads and stores. Fused (window passes), a finished sum is stored
- * at its receivers in the pass that made it: no further load. */
+ * that adds loads its sources and its own value and stores the sum; one that
+ * replaces loads and stores. Fused (window passes), the pass that makes a sum
+ * also stores it at its receivers, without a further load. */
 struct traffic {
     double busiest, all;
 };
@@ -68,7 +68,7 @@ static bool count_traffic(const struct gw_plan *plan, size_t count,
     return counted;
 }
 
-/* How many ranks share a core. */
+/* The number of ranks per core. */
 static double crowd(const struct gw_wire_costs *costs, unsigned ranks)
 {
     return ranks > costs->cores ? ranks / costs->cores : 1;
@@ -84,7 +84,7 @@ static double memory_us(const struct gw_wire_costs *costs, unsigned ranks,
     return per_byte * (spread > t.busiest ? spread : t.busiest);
 }
 
-/* By alpha, beta, gamma, memory and meetings alone. */
+/* From alpha, beta, gamma, memory and meetings alone. */
 static enum gw_err predict_roughly(const struct gw_wire_costs *costs,
                                    bool windows, const struct gw_algo *algo,
                                    const struct gw_plan *plan, size_t count,
@@ -110,7 +110,8 @@ static enum gw_err predict_roughly(const struct gw_wire_costs *costs,
     return GW_OK;
 }
 
-/* The amounts of the bill; false when memory is short. */
+/* The features and amounts of the cost breakdown; false when memory is
+ * short. */
 static bool bill(const struct gw__setting *setting, const struct gw_algo *algo,
                  const struct gw_plan *plan, size_t count, size_t elem_bytes,
                  double amounts[GW_FIGURES_MAX])
@@ -186,8 +187,8 @@ double gw_wire_bound_us(const char *wire, enum gw_collective collective,
     return costs.sync_us / 2 + memory_us(&costs, ranks, t);
 }
 
-/* Baselines come last: what a model without their congestion predicts of them
- * is too little. */
+/* Baselines come last: the model ignores their congestion and predicts too
+ * little. */
 static int cheaper(const void *a, const void *b)
 {
     const struct gw_candidate *first = a, *second = b;
@@ -197,9 +198,8 @@ static int cheaper(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All that serve, the cheapest first; none when memory is short: a rank that
- * chose among those that it has room for would choose another one than the
- * others. */
+/* All valid algorithms, cheapest first. None when memory is short: a rank with
+ * a partial list could choose differently from the others. */
 static size_t compare(const struct gw_wire_costs *costs,
                       const struct gw__setting *setting,
                       enum gw_collective collective, unsigned ranks,

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counting what a call does. Two things are not in the plan's own price.
+ * Counts the operations of a call. The plan's own price does not include two of
+ * them.
  *
- * Turns. Calls follow each other, so what counts is how much later each next
- * one ends. The plan is walked through for several calls; a message leaves when
- * its sender has the value, and arrives one turn later; a rank begins the next
- * call when all of this one has come to it. A tree of a broadcast has no turn
- * then: its root runs ahead, the others follow. An all-reduce has all its
- * rounds. Where memory is lent, a sender is done only when it was read. The
- * same walk, with bytes for turns, tells how many bytes go one after another.
+ * Turns. Calls follow each other, so the relevant time is the delay between the
+ * ends of consecutive calls. The plan is simulated for several calls. A message
+ * leaves when its sender has the value and arrives one turn later; a rank
+ * begins the next call when it has received all values of this one. A broadcast
+ * tree then has no turn: its root runs ahead and the others follow. An
+ * all-reduce has all its rounds. If memory is lent, a sender is done only after
+ * the receiver has read it. The same simulation with bytes for turns gives the
+ * number of bytes in sequence.
  *
- * Memory. An engine's receiver loads what came, and its own value when it adds,
- * and stores; a window pass stores a finished sum at all its receivers, and one
- * value that it gives to several is loaded once (passes.c). Who keeps its own
- * block copies it.
+ * Memory. An engine's receiver loads the message, and its own value when it
+ * adds, and stores. A window pass stores a finished sum at all its receivers;
+ * it loads a value for several receivers once (passes.c). A rank that keeps its
+ * own block copies it.
  */
 #include "cost_features.h"
 
@@ -22,7 +24,7 @@
 #include <string.h>
 
 enum {
-    CALLS = 4,          /* of a walk; the later half counts */
+    CALLS = 4,          /* per simulation; the second half counts */
     INLINE_BYTES = 152, /* a message of shm that is copied, not lent */
     SHM_SLICE_BYTES = 128 << 10,
     SLICE_BYTES = 512 << 10,
@@ -36,8 +38,8 @@ struct counting {
     double *moved;           /* of each rank: loaded and stored */
     double before;           /* by a root, while the others wait for it */
     double *start, *done;    /* of each rank */
-    double *ready, *arrival; /* of each value of a rank; of each transfer */
-    unsigned *seen;          /* of each value of a rank: a step, from 1 */
+    double *ready, *arrival; /* per value of a rank; per transfer */
+    unsigned *seen;          /* per value of a rank: a step, from 1 */
 };
 
 static double bytes_of(const struct counting *c, unsigned chunk)
@@ -80,7 +82,7 @@ static void walk_step(struct counting *c, unsigned step, bool bytes)
     }
 }
 
-/* How much later each next call ends, in turns or in bytes. */
+/* The delay between the ends of consecutive calls, in turns or in bytes. */
 static double walk(struct counting *c, bool bytes)
 {
     const struct gw_plan *plan = c->plan;
@@ -120,7 +122,7 @@ static bool first_in_step(struct counting *c, unsigned rank, unsigned chunk,
     return first;
 }
 
-/* Two ranks that swap sums of one chunk: what each sends is set aside. */
+/* Do two ranks swap sums of this chunk? Then both copy their values first. */
 static bool is_swapped(const struct gw_plan *plan, unsigned step,
                        const struct gw_transfer *t)
 {
@@ -133,8 +135,9 @@ static bool is_swapped(const struct gw_plan *plan, unsigned step,
     return false;
 }
 
-/* As many senders as receivers, or more: a pass stores at its receivers. Of two
- * ranks the other one loads what a root sends, as in passes.c. */
+/* Are there at least as many senders as receivers? Then a pass stores at its
+ * receivers. With two ranks, the other rank loads the root's values, as in
+ * passes.c. */
 static bool pushes(const struct gw_plan *plan, unsigned step)
 {
     enum { SOME = 64 };
@@ -172,8 +175,9 @@ static void count_transfer(struct counting *c, unsigned step, bool push,
     }
 }
 
-/* What a rank has and keeps. The engine copies it before it sends; who reads
- * what is lent begins then, and the root's next call when that is done. */
+/* The copies of a rank's own blocks. The engine copies a block before it sends;
+ * readers of lent memory begin afterwards, and the root's next call when they
+ * are done. */
 static void count_copies(struct counting *c, bool shared)
 {
     double bytes = (double)(c->count * c->elem_bytes);

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: MIT
  *
- * A prediction is a bill:
+ * The cost model. A prediction is the sum of a cost breakdown:
  *
- *     T = sum over lines of  amount * price
+ *     T = sum over lines of  amount * coefficient
  *
- * Messages (ipc, tcp, and shm where a plan is not direct):
+ * Messages (ipc, tcp, and shm if a plan is not direct):
  *
- *     call    + turns * turn         rounds that a call waits for (cost_features.c)
- *             + messages * post      of all ranks, spread over the cores
- *             + messages * wake      again, where ranks wait: who is asked for
- *                                    sleeps, or has another's core to wait for
- *             + slices * slice       beyond the first of a message
+ *     call    + turns * turn         waiting rounds (cost_features.c)
+ *             + messages * post      of all ranks, divided by the cores
+ *             + messages * wake      again, if ranks wait: the receiver sleeps
+ *                                    or waits for another rank's core
+ *             + slices * slice       after the first of a message
  *     ipc, tcp, by the size of a message, 1K to 1M:
- *             + bytes * carry        of all ranks, spread over the cores
- *             + bytes * path         one after another
+ *             + bytes * carry        of all ranks, divided by the cores
+ *             + bytes * path         in sequence
  *             + bytes * memory       loaded and stored, of a set of 8M and more
  *             + bytes * add          that are reduced
- *     shm:    + messages * lend      that are read where they lie
+ *     shm:    + messages * lend      that are read in place
  *             + bytes * move         loaded and stored, by the set's size
  *
  * A window pass (shm):
  *
  *     pass    + meet  (ranks wait for each other)  + leave  (not eager)
  *             + messages * look      of the busiest rank
- *             + messages * pass_post of all, spread over the cores
- *             + bytes * load         loaded and stored, by the set's size (what
- *                                    is too large for the caches is stored past
- *                                    them, fold_past.c)
+ *             + messages * pass_post of all, divided by the cores
+ *             + bytes * load         loaded and stored, by the set's size (a
+ *                                    set too large for the caches is stored
+ *                                    past them, reduce_past.c)
  *
- * What a byte costs between two of the sizes lies between the two prices, on
- * the logarithm of the size. Ranks that share a core are in the prices, since
- * each number of ranks has its own.
+ * Between two listed sizes the coefficient is interpolated on the logarithm of
+ * the size. The coefficients include the effect of ranks that share a core,
+ * since each number of ranks has its own.
  *
- * Measured on 2 cores, 2, 4 and 8 ranks, all algorithms from 8 bytes to 64 MiB
- * that could win: off by 10 to 19 % in the median, 36 to 67 % in one of twenty,
- * while the machine stays what it was when the prices were found; one alpha and
- * beta for all numbers of ranks: 24 to 44 and 42 to 86 %. A host that moves the
- * two virtual cores about makes it another machine: a barrier of 2 ranks then
- * takes 0.38 us instead of 0.10, and the prices are those of the other one.
+ * Measured on 2 cores with 2, 4 and 8 ranks, for all algorithms from 8 bytes to
+ * 64 MiB that could win. The error is 10 to 19 % in the median and 36 to 67 %
+ * in one of twenty, as long as the machine behaves as during calibration. With
+ * one alpha and beta for all numbers of ranks it is 24 to 44 % and 42 to 86 %.
+ * A host that moves the two virtual cores changes the machine: a barrier of 2
+ * ranks then takes 0.38 us instead of 0.10, and the coefficients do not fit.
  */
 #include "cost_model.h"
 
@@ -110,7 +110,7 @@ static const struct {
     [LOAD + 7] = {"load_us_per_byte_256M", "bytes loaded and stored"},
 };
 
-/* Of messages, and of all that the ranks touch. */
+/* Sizes of messages, and of the memory that all ranks touch. */
 static const double message_sizes[] = {1 << 10, 8 << 10, 32 << 10, 128 << 10,
                                        1 << 20};
 static const double set_sizes[] = {16 << 10, 128 << 10, 512 << 10, 2 << 20,
@@ -127,7 +127,7 @@ const char *gw_figure_name(unsigned figure, const char **what)
     return figures[figure].name;
 }
 
-/* Deals the bytes to the two sizes that `size` lies between. */
+/* Divides the bytes between the two sizes around `size`. */
 static void deal(double *amounts, const double *sizes, size_t count,
                  double size, double bytes)
 {

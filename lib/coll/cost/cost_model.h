@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bill of a call: how much of everything that costs time it needs (cost_model.c),
- * and finding what each of it costs from the times of many calls (fit.c). Pure.
+ * The cost breakdown of a call: the amount of each cost that it incurs
+ * (cost_model.c). fit.c finds the coefficients from the times of many calls.
+ * Pure.
  */
 #ifndef GW__COST_MODEL_H
 #define GW__COST_MODEL_H
 
 #include "cost_features.h"
 
-/* The amounts, one a figure of gw_figure_name. */
+/* The amounts, one per name of gw_figure_name. */
 void gw__cost_breakdown(const struct gw__cost_features *work,
                         const struct gw__setting *setting,
                         double amounts[GW_FIGURES_MAX]);
-/* Their sum at these prices. */
+/* Their sum with these coefficients. */
 double gw__cost_us(const double amounts[GW_FIGURES_MAX],
                    const double figures[GW_FIGURES_MAX]);
 
@@ -20,10 +21,10 @@ struct gw__sample {
     double amounts[GW_FIGURES_MAX];
     double us;
 };
-/* The figures, none negative, by which the samples are predicted with the least
- * relative errors; a few that are far off do not count for more. What no sample
- * needed costs what its lower neighbour of the same kind does. False when
- * memory is short. */
+/* Finds the non-negative coefficients that predict the samples with the least
+ * relative errors; a few outliers do not get more weight. A cost that no sample
+ * contains gets the coefficient of its lower neighbour of the same kind. False
+ * when memory is short. */
 bool gw__fit(const struct gw__sample *samples, size_t count,
              double figures[GW_FIGURES_MAX]);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a message, a byte and a meeting cost on each wire: built-in figures of
- * a small machine, or those that `collrun calibrate` measured, kept as JSON
- * (gradwire-rules(5)). Beside these each number of ranks that was calibrated
- * has the prices of its bill (cost_model.c); others take theirs from between. A file
- * that cannot be read counts as absent; a figure that makes no sense keeps the
- * built-in one.
+ * The costs of a message, a byte and a meeting on each wire: built-in figures
+ * of a small machine, or those that `collrun calibrate` measured, kept as JSON
+ * (gradwire-rules(5)). In addition each calibrated number of ranks has its own
+ * coefficients (cost_model.c); others are interpolated. An unreadable file
+ * counts as absent, and an invalid figure keeps its built-in value.
  */
 #include "calibration.h"
 
@@ -92,7 +91,8 @@ static bool read_fit(json_t *wire, unsigned ranks, double fit[GW_FIGURES_MAX])
     return json_is_object(entry);
 }
 
-/* The numbers of ranks that have figures next to `ranks`; 0: none there. */
+/* The closest numbers of ranks with figures below and above `ranks`; 0:
+ * none. */
 static void find_neighbours(json_t *wire, unsigned ranks, unsigned *below,
                             unsigned *above)
 {
@@ -111,8 +111,8 @@ static void find_neighbours(json_t *wire, unsigned ranks, unsigned *below,
     }
 }
 
-/* Between two numbers of ranks prices go with the logarithm; beyond the last
- * they stay. */
+/* Between two numbers of ranks coefficients are interpolated on the logarithm;
+ * beyond the last they are constant. */
 static void fill_fit(json_t *wire, unsigned ranks, struct gw_wire_costs *costs)
 {
     double upper[GW_FIGURES_MAX];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Prices for a machine that was not measured: what `collrun calibrate` found on
- * one with two cores of an EPYC (Zen 5), Linux 6, libzmq 4.3. A smaller or a
- * larger machine has others, but much the same winners.
+ * Coefficients for an unmeasured machine: the result of `collrun calibrate` on
+ * two cores of an EPYC (Zen 5), Linux 6, libzmq 4.3. A smaller or larger
+ * machine has others, but mostly the same fastest algorithms.
  */
 #include "calibration.h"
 
 #include <string.h>
 
 static const struct {
-    const char *wire, *ranks, *prices; /* as a file has them */
+    const char *wire, *ranks, *prices; /* in the format of the file */
 } builtins[] = {
     {"shm", "2",
      "{\"call_us\":0.23,\"leave_us\":0.44,\"lend_us\":0.059,"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Prices from times: non-negative least squares of the relative errors,
+ * Finds coefficients from times, by non-negative least squares of the relative
+ * errors,
  *
  *     minimise  sum over samples of  w (predicted / measured - 1)^2,  all >= 0
  *
  * by coordinate descent on the normal equations (Franc, Hlavac, Navara,
  * "Sequential coordinate-wise algorithm for the non-negative least squares
- * problem", 2005): each price in turn takes its best value, or 0. A few rounds
- * with w = 1 / |error| of the round before make it the sum of the errors, not
- * of their squares, so that samples which something disturbed count little.
+ * problem", 2005): each coefficient in turn takes its best value, or 0. A few
+ * rounds with w = 1 / |error| of the round before minimise the sum of the
+ * errors, not of their squares, so that disturbed samples count little.
  */
 #include "cost_model.h"
 
@@ -19,7 +20,8 @@
 enum { ROUNDS = 8, SWEEPS = 3000, N = GW_FIGURES_MAX };
 #define ERROR_LEAST 0.03
 
-/* matrix * x = right, in units in which each price's samples have length 1. */
+/* matrix * x = right, in units in which each coefficient's samples have length
+ * 1. */
 struct system {
     double matrix[N][N], right[N], unit[N], x[N];
 };
@@ -58,7 +60,8 @@ static void solve(struct system *s)
     }
 }
 
-/* "move_us_per_byte_32M" takes over from "move_us_per_byte_8M". */
+/* Are both for the same kind of bytes, like "move_us_per_byte_32M" and
+ * "move_us_per_byte_8M"? */
 static bool are_kin(unsigned a, unsigned b)
 {
     const char *x = gw_figure_name(a, NULL), *y = gw_figure_name(b, NULL);
@@ -66,8 +69,9 @@ static bool are_kin(unsigned a, unsigned b)
     return end && y && strncmp(x, y, (size_t)(end - x) + 6) == 0;
 }
 
-/* Of two neighbours in size, of which one hardly shows in the samples, the
- * price is alike: as if a tenth of the lower one's samples had said so. */
+/* Keeps the coefficients of neighbouring sizes similar if one of them hardly
+ * occurs in the samples, as if a tenth of the lower one's samples had its
+ * size. */
 static void add_kinship(struct system *s)
 {
     const double part = 0.1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples for the fit: every algorithm at a few sizes, which lie between those
- * that `collrun tune` measures, so that the prices can be judged by what they
- * were not made from. All is run through several times, and medians count: a
- * machine that shares its cores with others can be another one seconds later (a
- * barrier of 2 ranks took 0.10 or 0.35 us, for minutes each). An algorithm
- * makes calls back to back for a millisecond, after some that are not counted
- * and leave the caches as such calls find them; the slowest rank counts.
- * Without the calls before, batches of 0.4 ms among 8 ranks on 2 cores said up
- * to four times too much.
+ * Takes samples for the fit: every algorithm at a few sizes. These are between
+ * the sizes that `collrun tune` measures, so that the coefficients are judged
+ * by other data. All samples are measured several times and their medians
+ * count: a machine that shares its cores can behave differently seconds later
+ * (a barrier of 2 ranks took 0.10 or 0.35 us, for minutes each). An algorithm
+ * makes calls back to back for a millisecond, after some uncounted calls that
+ * leave the caches as such calls find them. The slowest rank counts. Without
+ * the uncounted calls, batches of 0.4 ms among 8 ranks on 2 cores gave up to
+ * four times the time.
  */
 #include "samples.h"
 
@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum { ROUNDS_MAX = 25, BATCH_NS = 1000000, WARM_NS = 300000 };
-/* The buffers of one kind of all ranks together. */
+/* The buffers of one kind, of all ranks together. */
 enum { ROOM_BYTES = 128 << 20 };
 
 static const size_t sizes[] = {16,        256,     4 << 10, 16 << 10, 64 << 10,
@@ -31,9 +31,9 @@ struct gw__sampling {
     struct gw__setting setting;
     unsigned char *in, *out;
     struct gw__sample *samples;
-    double (*us)[ROUNDS_MAX]; /* of each sample */
+    double (*us)[ROUNDS_MAX]; /* per sample */
     size_t count, room;       /* samples of this round so far; at most */
-    unsigned rounds;          /* that are over */
+    unsigned rounds;          /* completed rounds */
 };
 
 static bool of_blocks(enum gw_collective collective)
@@ -58,7 +58,7 @@ static uint64_t calls_in(double ns, double call_ns)
     return calls < 1 ? 1 : calls > 1 << 16 ? 1 << 16 : (uint64_t)calls;
 }
 
-/* Nanoseconds a call, of the slowest rank. */
+/* Nanoseconds per call, of the slowest rank. */
 static enum gw_err time_calls(struct gw_comm *comm, const struct gw_call *call,
                               uint64_t warm, uint64_t calls, double *ns)
 {
@@ -74,9 +74,9 @@ static enum gw_err time_calls(struct gw_comm *comm, const struct gw_call *call,
     return err;
 }
 
-/* The first call makes the plan, or meets new memory; then what one takes,
- * roughly, now: by what it took in another round a batch could be one of
- * seconds on a machine that has become busy since; then a batch. */
+/* The first call makes the plan or touches new memory. The next calls estimate
+ * the time of one; an estimate from an earlier round could make a batch of
+ * seconds if the machine has become busy. Then the batch is measured. */
 static enum gw_err time_call(struct gw_comm *comm, const struct gw_call *call,
                              double *ns)
 {
@@ -89,7 +89,7 @@ static enum gw_err time_call(struct gw_comm *comm, const struct gw_call *call,
     return err;
 }
 
-/* What the call needs. */
+/* The amounts of the call's cost breakdown. */
 static enum gw_err count_needs(struct gw__sampling *s,
                                const struct gw_algo *algo, size_t count)
 {
@@ -165,14 +165,15 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* As tune has it: of an even number the mean of the middle two. */
+/* As in tune: of an even number, the mean of the middle two. */
 static double median(double *values, unsigned count)
 {
     qsort(values, count, sizeof *values, by_value);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* Memory is one rank's own; of all other failures all know. */
+/* Reports a shortage of memory, which only one rank knows, to all; they know
+ * every other failure. */
 static enum gw_err told(struct gw_comm *comm, enum gw_err err)
 {
     struct gw_error why = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measuring calls of all algorithms, and from that the prices of a bill.
+ * Measures calls of all algorithms and finds the coefficients of the cost model
+ * from them.
  */
 #ifndef GW__SAMPLES_H
 #define GW__SAMPLES_H
@@ -9,11 +10,11 @@
 
 struct gw__sampling;
 
-/* Collective, but for the end. The communicator is told of a failure, and *s is
- * NULL then. */
+/* Collective, except gw__samples_end. On failure the communicator fails and *s
+ * is NULL. */
 enum gw_err gw__samples_begin(struct gw_comm *comm, struct gw__sampling **s);
-/* Every algorithm once, at every size; `part` of `parts`, from 0, in order: at
- * the sizes of that part. */
+/* Runs every algorithm once at every size of part `part` of `parts`, counted
+ * from 0, in order. */
 enum gw_err gw__samples_round(struct gw__sampling *s, unsigned part,
                               unsigned parts);
 /* Fills costs->figures on rank 0, if there was a round. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rules: algorithms that were measured to be faster than the one that the
- * prediction takes, each for a collective, a number of ranks and a range of
- * sizes (gradwire-rules(5); tuning_table_store.c writes them). A rule that names an
- * unknown algorithm, or one that does not serve so many ranks, is none.
+ * Tuning rules: measured algorithms that are faster than the predicted one,
+ * each for a collective, a number of ranks and a range of sizes
+ * (gradwire-rules(5); tuning_table_store.c writes them). A rule with an unknown
+ * algorithm, or one that does not serve its number of ranks, is ignored.
  */
 #include "tuning_table.h"
 #include "plan/registry.h"
@@ -31,7 +31,7 @@ uint64_t gw__tuning_table_bytes(enum gw_collective collective, unsigned ranks,
     return bytes;
 }
 
-/* A whole number that is not negative. */
+/* A non-negative integer. */
 static bool read_whole(json_t *entry, const char *name, uint64_t *number)
 {
     json_t *value = json_object_get(entry, name);

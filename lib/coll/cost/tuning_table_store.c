@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing rules. A list is in order of ranks, then sizes, and no two of its
- * rules overlap: what is stored takes its range from the old ones, which keep
- * what lies left and right of it. Each rule names the tuning that it is from;
- * tunings that no rule names any more go, but the newest stays.
+ * Writes tuning rules. A list is ordered by ranks, then sizes, and no two of
+ * its rules overlap: a new rule takes its range from the old ones, which keep
+ * the parts on both sides. Each rule names the tuning run that measured it.
+ * Tuning runs that no rule names are removed, except the newest.
  */
 #include "tuning_table.h"
 
@@ -31,7 +31,7 @@ static json_t *rule_entry(const struct gw_rule *rule, const char *date)
     return entry;
 }
 
-/* Entry `at` shall end before `fresh` begins; a copy begins where it ends. */
+/* Ends entry `at` before `fresh` begins; a copy begins after `fresh`. */
 static void cut(json_t *list, size_t at, const struct gw_rule *old,
                 const struct gw_rule *fresh)
 {
@@ -47,7 +47,7 @@ static void cut(json_t *list, size_t at, const struct gw_rule *old,
         json_array_remove(list, at);
 }
 
-/* Takes the range of `fresh` from all rules for as many ranks. */
+/* Removes the range of `fresh` from all rules for the same number of ranks. */
 static void clear_range(json_t *list, const struct gw_rule *fresh)
 {
     for (size_t at = json_array_size(list); at-- > 0;) {

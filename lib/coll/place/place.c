@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a place: what each engine says is laid over what the ones before it
- * have said, field by field. An engine that contradicts them in rank or size
- * speaks of something else (the step that started an mpirun is not the job that
- * mpirun has started), and is passed over as a whole.
+ * Reads the launch environment. The engines are read in order, and each adds
+ * the fields that the earlier ones have not set. An engine that contradicts the
+ * earlier ones in rank or size describes another job (for example the step that
+ * started mpirun, not mpirun's own job) and is ignored as a whole.
  */
 #include "place.h"
 
@@ -176,7 +176,7 @@ void gw_place_value(const struct gw_place *place, enum gw_place_field field,
 
 /* ---- one engine ---- */
 
-/* What one engine says by itself, in *said, which is empty before. */
+/* Reads the fields of one engine; the result must be empty before. */
 static enum gw_err hear(const struct gw__engine *engine,
                         const char *const *environment, struct gw_place *said,
                         struct gw_error *why)
@@ -210,15 +210,15 @@ static void lay_over(struct gw_place *place, const struct gw_place *said)
         struct gw_error never;
         char text[GW_PLACE_TEXT_BYTES];
         gw_place_value(said, f, text);
-        /* It was set from such a text before. */
+        /* Cannot fail: the field was set from the same text before. */
         if (gw__place_set(place, f, said->from[f].source, said->from[f].how,
                           text, &never))
             continue;
     }
 }
 
-/* Does an engine that says `said` speak of ranks at all? GW_* may add to what
- * another one says, so a rendezvous or a wire alone counts there. */
+/* Does the engine describe ranks at all? GW_* may add to another engine, so for
+ * it a rendezvous or a wire alone is enough. */
 static bool speaks(const struct gw__engine *engine, const struct gw_place *said)
 {
     return engine->source == GW_PLACE_GW ||

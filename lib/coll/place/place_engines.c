@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The engines and their variables. Sources: PyTorch's "torchrun (Elastic
- * Launch)"; mpirun(1) of Open MPI, "Environmental Variables"; PMIx
- * Standard 4.1, section 5.1; what MPICH's hydra sets (MPI_LOCALRANKID beside
+ * Launch)"; mpirun(1) of Open MPI, "Environmental Variables"; PMIx Standard
+ * 4.1, section 5.1; the variables of MPICH's hydra (MPI_LOCALRANKID next to
  * PMI_RANK); srun(1), "OUTPUT ENVIRONMENT VARIABLES"; Kubernetes, "Indexed
  * Job".
  */
@@ -19,7 +19,7 @@ static bool is_one(const char *text)
     return text && strcmp(text, "1") == 0;
 }
 
-/* All ranks are on this host, says `how`. */
+/* All ranks are on this host, according to `how`. */
 static enum gw_err all_are_local(struct gw_place *place,
                                  enum gw_place_source source, const char *how,
                                  struct gw_error *why)
@@ -34,8 +34,8 @@ static enum gw_err all_are_local(struct gw_place *place,
 
 /* ---- torchrun ---- */
 
-/* MASTER_ADDR:MASTER_PORT is where rank 0 may listen, unless torchrun's agent
- * does so itself; then place_rules.c takes a port beside it. */
+/* Rank 0 may listen at MASTER_ADDR:MASTER_PORT, unless torchrun's agent does so
+ * itself; then place_rules.c chooses another port. */
 static enum gw_err torchrun_more(const char *const *environment,
                                  struct gw_place *place, struct gw_error *why)
 {
@@ -78,14 +78,15 @@ static const char *torchrun_host(const char *const *environment,
 
 /* ---- Open MPI ---- */
 
-/* A random key of the job; its number; from version 5 on, its name. */
+/* In this order: a random key of the job, its number, and its name (version 5
+ * and later). */
 static const char openmpi_job[] =
     "OMPI_MCA_orte_precondition_transports|OMPI_MCA_ess_base_jobid|"
     "PMIX_NAMESPACE";
 
-/* "1015414784.0;tcp://192.0.2.2:54991;tcp6://[fd00::2]:52631": where mpirun
- * itself listens, and that is the host of rank 0, unless it was told to leave
- * its own host alone. */
+/* "1015414784.0;tcp://192.0.2.2:54991;tcp6://[fd00::2]:52631": the addresses of
+ * mpirun itself. Its host is that of rank 0, unless an option excludes mpirun's
+ * own host. */
 static const char *openmpi_host(const char *const *environment,
                                 const struct gw_place *place,
                                 char host[GW_PLACE_TEXT_BYTES])
@@ -116,8 +117,8 @@ static enum gw_err openmpi_more(const char *const *environment,
 /* ---- Slurm ---- */
 
 /* A batch script and an allocation have a job, a batch script even a
- * SLURM_PROCID, but no step; the steps that Slurm itself makes have numbers
- * from 0xfffffffa on (slurm.h: SLURM_BATCH_SCRIPT, SLURM_INTERACTIVE_STEP). */
+ * SLURM_PROCID, but no step; steps of Slurm itself have numbers from 0xfffffffa
+ * on (slurm.h: SLURM_BATCH_SCRIPT, SLURM_INTERACTIVE_STEP). */
 static bool in_a_step(const char *const *environment)
 {
     enum { DIGITS_MOST = 10 };
@@ -128,7 +129,7 @@ static bool in_a_step(const char *const *environment)
            gw__place_look(environment, "SLURM_PROCID", NULL);
 }
 
-/* "4(x2),2": how many tasks the node of that number has; 0: it does not say. */
+/* "4(x2),2": the number of tasks on node `node_text`; 0: unknown. */
 static unsigned tasks_of_node(const char *list, const char *node_text)
 {
     uint64_t node, tasks, times = 1;
@@ -199,8 +200,8 @@ static const char *slurm_host(const char *const *environment,
 
 /* ---- Kubernetes ---- */
 
-/* The pods of an Indexed Job are called JOB-INDEX; behind a headless service
- * that is a name which all of them can look up. */
+/* The pods of an Indexed Job are called JOB-INDEX. With a headless service all
+ * of them can resolve these names. */
 static const char *kubernetes_host(const char *const *environment,
                                    const struct gw_place *place,
                                    char host[GW_PLACE_TEXT_BYTES])
@@ -266,7 +267,7 @@ const struct gw__engine gw__engines[] = {
         .first_host = openmpi_host,
     },
     {
-        /* The size is known to libpmix only. */
+        /* Only libpmix knows the size. */
         .source = GW_PLACE_PMIX,
         .variables =
             {[GW_PLACE_RANK] = "PMIX_RANK", [GW_PLACE_JOB] = "PMIX_NAMESPACE"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The place of this very process, and the communicator that it leads to: the
- * part of gradwire/place.h that is not pure.
+ * The place of this process and its communicator: the part of gradwire/place.h
+ * that is not pure.
  */
 #include "place.h"
 
@@ -39,7 +39,7 @@ static enum gw_err ask(const struct gw_place *place, int fd,
                : gw__place_ask_pmi(fd, own, answer->name, answer->host, why);
 }
 
-/* The manager is asked once: it has no second conversation with a process. */
+/* The manager is asked only once: it accepts one conversation per process. */
 static enum gw_err ask_once(const struct gw_place *place, int fd,
                             struct answer *answer, struct gw_error *why)
 {
@@ -105,10 +105,10 @@ enum gw_err gw_place_here(struct gw_place *place, struct gw_error *why)
     return err;
 }
 
-/* ---- where it leads ---- */
+/* ---- its communicator ---- */
 
-/* Ranks of one host, for all that is known: if nobody counts those of this
- * host, an address that only this host has says so. */
+/* Are all ranks on one host, as far as known? If no engine counts the ranks of
+ * this host, an address that is local to a host proves it. */
 static bool on_one_host(const struct gw_place *place)
 {
     static const char *const local[] = {"ipc://", "tcp://127.",

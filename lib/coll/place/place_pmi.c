@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * MPICH's hydra puts rank and size into the environment, and nothing that
- * identifies the job or the host of rank 0. The job is identified by the name
- * of its key-value space. The process manager sends it over the socket PMI_FD,
- * in lines of text. If there are several hosts, rank 0 stores its address in
- * the space itself (Balaji et al., "PMI: A Scalable Parallel Process-Management
- * Interface for Extreme-Scale Systems", 2010; the wire format is PMI-1's):
+ * Asks MPICH's process manager for the job and the host of rank 0. Its hydra
+ * puts only rank and size into the environment. The job is identified by the
+ * name of its key-value space. The process manager sends it over the socket
+ * PMI_FD, in lines of text. If there are several hosts, rank 0 stores its
+ * address in the space itself (Balaji et al., "PMI: A Scalable Parallel
+ * Process-Management Interface for Extreme-Scale Systems", 2010; the wire
+ * format is PMI-1's):
  *
  *     cmd=init pmi_version=1 pmi_subversion=1
  *                         -> cmd=response_to_init ... rc=0
@@ -18,7 +19,7 @@
  *     cmd=finalize        -> cmd=finalize_ack
  *
  * After that the manager treats the process as one that does not use MPI: it
- * still sees a death, and there is no second conversation.
+ * still notices a death, but accepts no second conversation.
  */
 #include "place.h"
 
@@ -31,7 +32,7 @@
 
 enum { LINE_BYTES = 1024, ANSWER_MS = 10000 };
 
-/* One byte after the other: what follows the line belongs to the next one. */
+/* Reads byte by byte: the bytes after the line belong to the next one. */
 static bool read_line(int fd, char line[LINE_BYTES])
 {
     uint64_t until_ns = gw_now_ns() + ANSWER_MS * UINT64_C(1000000);
@@ -56,7 +57,7 @@ static bool read_line(int fd, char line[LINE_BYTES])
     return false;
 }
 
-/* Says `command` and hears a line that begins with `expected`. */
+/* Sends `command` and reads a line that begins with `expected`. */
 static enum gw_err ask(int fd, const char *command, const char *expected,
                        char line[LINE_BYTES], struct gw_error *why)
 {
@@ -104,7 +105,8 @@ static enum gw_err learn_name(int fd, char name[GW_PLACE_TEXT_BYTES],
     return err ? err : take_value(fd, line, "kvsname=", name, why);
 }
 
-/* What rank 0 has put everybody gets; the barrier is between. */
+/* Passes the value of rank 0 to all ranks, with a barrier between put and
+ * get. */
 static enum gw_err pass_host(int fd, const char *name, const char *offer,
                              char host[GW_PLACE_TEXT_BYTES],
                              struct gw_error *why)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where ranks meet when nobody has said where. They all must come to the same
- * answer, each from its own environment, so it is made of what is the same for
- * all of them: the name that the engine has given to the job.
+ * Chooses a rendezvous if no variable names one. All ranks must choose the same
+ * one, each from its own environment. So it is made of the job's name, which
+ * the engine gives to all of them.
  *
  *   one host       ipc://@gradwire-<hash of engine and job>-<restarts>, an
  *                  abstract socket: no file, no port, gone with its owner
- *   several hosts  tcp://<host of rank 0>:<20000 + hash mod 12000>, which lies
- *                  below what Linux gives out by itself (32768 and above)
+ *   several hosts  tcp://<host of rank 0>:<20000 + hash mod 12000>, below the
+ *                  ports that Linux assigns by itself (32768 and above)
  *
- * The number of restarts is part of it, so that what is left of an earlier
- * start of the same job meets nobody.
+ * The number of restarts is part of it, so that processes of an earlier start
+ * of the same job never meet later ones.
  */
 #include "place.h"
 

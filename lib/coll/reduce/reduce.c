@@ -2,28 +2,28 @@
  *
  * gw_reduce_local: n sources, one result, m destinations, one pass.
  *
- * This file is what all types, reductions and instruction sets share. A kernel
- * takes any length: pairs of vectors, and what is left under a mask, or in
- * pieces where a CPU has no masks. So a call is one call of a kernel,
- * but for one that streams to destinations that are not aligned:
+ * This file is shared by all types, reductions and instruction sets. A kernel
+ * takes any length: pairs of vectors, then the remainder under a mask, or in
+ * pieces on a CPU without masks. So a call is one call of a kernel, except when
+ * it streams to unaligned destinations:
  *
  *     | head, not streamed | the rest, from the first cache line of a dest |
  *
  * Measured (Zen 5, AVX-512, in the first cache): two sources of 8 B in 8.5 ns
- * and of 1000 B in 16 ns, where padding what is left to whole vectors by memcpy
- * took 19 and 27; eight sources of 8 B in 10 instead of 36. An array 16 bytes
- * off the line costs what the CPU asks for two lines a load: 44 ns instead of
- * 29 for two sources of 4 KiB, nothing from 32 KiB on.
+ * and of 1000 B in 16 ns, where padding the remainder to whole vectors by
+ * memcpy took 19 and 27; eight sources of 8 B in 10 instead of 36. An array 16
+ * bytes off the line costs two cache lines per load: 44 ns instead of 29 for
+ * two sources of 4 KiB, nothing from 32 KiB on.
  *
- * Copies that do not stream are memcpy's business: its string instruction
- * (`rep movsb`) does not read the lines that it overwrites. Within the caches,
- * 64 KiB take 0.57 us, and 1.08 by a kernel; below 4 KiB they are equal, but
- * for the 4 ns of the call at 100 B.
+ * Copies that do not stream use memcpy: its string instruction (`rep movsb`)
+ * does not read the lines that it overwrites. Within the caches, 64 KiB take
+ * 0.57 us, and 1.08 by a kernel; below 4 KiB they are equal, except for the 4
+ * ns of the call at 100 B.
  *
  * A kernel reads a piece of all sources before it stores that piece, and a
- * source is a destination only as a whole: so working in place needs no care.
- * What a kernel promises about values is said in reduce_kernels.h; when streaming
- * pays, in reduce_past.c.
+ * source is a destination only as a whole: so working in place is safe.
+ * reduce_kernels.h documents a kernel's guarantees about values; reduce_past.c
+ * explains when streaming pays.
  */
 #include "reduce.h"
 
@@ -58,8 +58,8 @@ static gw__reduce_kernel *kernel_of(const struct gw_reduce_local *fold)
     return isa->kernels[fold->type][fold->op];
 }
 
-/* Ordinary copies are memcpy's business. Several destinations: block by block,
- * so that the source is read from memory once. */
+/* Ordinary copies use memcpy. Several destinations: block by block, so that the
+ * source is read from memory once. */
 static void copy(const struct gw_reduce_local *fold, size_t bytes)
 {
     enum { BLOCK_BYTES = 16 << 10 };
@@ -79,13 +79,14 @@ static size_t to_line(const void *dest)
     return -(uintptr_t)dest % LINE_BYTES;
 }
 
-/* Destinations are streamed together when they reach a cache line at the same
- * element: those that agree with the first that gets there at all. Puts them in
- * front, their number into job->streamed, and returns the distance. */
+/* Destinations are streamed together if they reach a cache line at the same
+ * element: those that agree with the first one that can reach a line. Moves
+ * them to the front, stores their number in job->streamed, and returns the
+ * distance. */
 static size_t arrange(const struct gw_reduce_local *fold, void **dests,
                       struct gw__reduce_job *job)
 {
-    size_t head = LINE_BYTES; /* no distance is that long */
+    size_t head = LINE_BYTES; /* larger than any distance */
     unsigned front = 0, back = fold->dest_count;
     for (unsigned i = 0; i < fold->dest_count; i++) {
         size_t distance = to_line(fold->dests[i]);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between gw_reduce_local and its kernels. A level is the whole set of kernels,
- * compiled for one instruction set: reduce_scalar.c, reduce_neon.c, reduce_avx2.c,
- * reduce_avx512.c, all from the same text, reduce_kernels.h. All
- * levels give the same bits.
+ * The interface between gw_reduce_local and its kernels. A level is the whole
+ * set of kernels, compiled for one instruction set: reduce_scalar.c,
+ * reduce_neon.c, reduce_avx2.c and reduce_avx512.c, all from the same text,
+ * reduce_kernels.h. All levels give the same bits.
  */
 #ifndef GW__REDUCE_H
 #define GW__REDUCE_H
 
 #include <gradwire/coll.h>
 
-/* One call of a kernel: fold the bytes [begin, end) of all sources, whole
+/* One call of a kernel: reduce the bytes [begin, end) of all sources, whole
  * elements, into all destinations. The first `streamed` destinations are stored
- * past the caches; their `begin` lies on a cache line. */
+ * past the caches; their `begin` is aligned to a cache line. */
 struct gw__reduce_job {
     const void *const *sources;
     void *const *dests;
@@ -44,10 +44,11 @@ struct gw__reduce_isa {
 GW__REDUCE_ISAS(X)
 #undef X
 
-/* The level in force; the first call chooses it. Any thread. */
+/* The current level; the first call chooses it. Any thread. */
 const struct gw__reduce_isa *gw__reduce_current(void);
-/* Puts the named level in force; NULL: what the CPU and $GRADWIRE_CPU say.
- * False, and nothing changes, when this CPU does not have it. For tests. */
+/* Selects the named level; NULL: the level of the CPU and $GRADWIRE_CPU. If
+ * this CPU does not have the level, returns false and changes nothing. For
+ * tests. */
 bool gw__reduce_use(const char *isa);
 
 /* Should a pass of this call, from that many sources, store past the caches? */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which level of kernels gw_reduce_local runs: the best that this CPU has, or the one
- * that $GRADWIRE_CPU names when the CPU has that one too.
+ * Chooses the level of kernels that gw_reduce_local runs: the best one of this
+ * CPU, or the one that $GRADWIRE_CPU names if the CPU has it.
  */
 #include "reduce.h"
 
@@ -39,7 +39,7 @@ const struct gw__reduce_isa *gw__reduce_current(void)
         atomic_load_explicit(&current, memory_order_acquire);
     if (level)
         return level;
-    /* Threads that meet here choose the same. */
+    /* Concurrent threads choose the same. */
     level = choose();
     atomic_store_explicit(&current, level, memory_order_release);
     return level;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of gw_reduce_local, as text: each fold_<isa>.c says what a vector is and
- * includes this once. Nothing here depends on the instruction set; the
- * including file gives
+ * The kernels of gw_reduce_local, as text: each reduce_<isa>.c defines its
+ * vectors and includes this once. Nothing here depends on the instruction set;
+ * the including file defines
  *
  *     VECTOR_BYTES                    16, 32 or 64
  *     vec, pair, u8 ... f64, load ... reduce_vector.h
@@ -11,15 +11,15 @@
  *                                     NaN
  *     f32_from_f16(p, pair), f16_from_f32(pair)
  *
- * A kernel is the loop of reduce_loop.h with one rule put in: a line below.
+ * A kernel is the loop of reduce_loop.h with one rule inserted: a line below.
  *
- * All levels give the same bits, whatever the length of their vectors:
- *  - each element is folded alone, in the order of the sources;
- *  - no kernel holds a product that is added to something, so there is nothing
+ * All levels give the same bits, whatever the length of their vectors: - each
+ * element is folded alone, in the order of the sources; - no kernel holds a
+ * product that is added to something, so there is nothing
  *    that a compiler could contract;
- *  - a NaN result is the one quiet NaN (sign 0, payload 0), whichever NaNs went
+ * - a NaN result is the one quiet NaN (sign 0, payload 0), whichever NaNs went
  *    in and in which order, and wherever inf - inf made it;
- *  - min and max are minimum and maximum of IEEE 754-2019: NaN if either is,
+ * - min and max are minimum and maximum of IEEE 754-2019: NaN if either is,
  *    and -0 < +0. So they commute, as sum and prod then do as well: ranks that
  *    fold the same two values in different order agree.
  */
@@ -65,7 +65,7 @@ INTEGER_KERNELS(u16, u16)
 INTEGER_KERNELS(u32, u32)
 INTEGER_KERNELS(u64, u64)
 
-/* `t`: the type worked in. */
+/* `t`: the type of the computation. */
 #define FLOAT_KERNELS(name, shape, t)                                          \
     KERNEL(sum_##name, OFTEN, shape, as_is, sum_##t, quiet_##t)                \
     KERNEL(prod_##name, SELDOM, shape, as_is, prod_##t, quiet_##t)             \
@@ -79,7 +79,7 @@ FLOAT_KERNELS(f64, WHOLE, f64)
 
 KERNEL(band, SELDOM, WHOLE, as_is, band, keep)
 KERNEL(bor, SELDOM, WHOLE, as_is, bor, keep)
-/* One source: nothing is joined. */
+/* One source: nothing is combined. */
 KERNEL(copy, SELDOM, WHOLE, as_is, bor, keep)
 
 #define INTEGER_ROW(t, u)                                                      \

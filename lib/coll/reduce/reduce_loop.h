@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loop that every kernel is: at each step a pair of vectors, or two pairs,
- * from every source in turn, joined in registers, and stored to every
- * destination. At the end the same with less than a pair, which touches no byte
- * beside the arrays. A rule says what is done; its functions are constants that
- * the compiler inlines, so that a kernel calls nothing.
+ * The loop of every kernel. Each step loads a pair of vectors, or two pairs,
+ * from every source in turn, combines them in registers, and stores to every
+ * destination. The end does the same with less than a pair, and touches no byte
+ * outside the arrays. A rule defines the operation; its functions are constants
+ * that the compiler inlines, so that a kernel makes no calls.
  */
 #ifndef GW__REDUCE_LOOP_H
 #define GW__REDUCE_LOOP_H
@@ -47,7 +47,7 @@ INLINE void close_pair(struct rule rule, struct pair *x, unsigned ranks)
     pack(rule.shape, x);
 }
 
-/* Folds `pairs` (1 or 2) at offset `at`. */
+/* Reduces `pairs` (1 or 2) at offset `at`. */
 INLINE void fold_step(const struct gw__reduce_job *job, struct rule rule,
                       unsigned pairs, size_t at)
 {
@@ -79,7 +79,7 @@ INLINE void fold_step(const struct gw__reduce_job *job, struct rule rule,
     }
 }
 
-/* Folds the last bytes, less than a pair, at offset `at`. */
+/* Reduces the last bytes, less than a pair, at offset `at`. */
 INLINE void fold_part(const struct gw__reduce_job *job, struct rule rule,
                       size_t at)
 {
@@ -98,7 +98,7 @@ INLINE void fold_part(const struct gw__reduce_job *job, struct rule rule,
         put_part((char *)job->dests[i] + at, rule.shape, bytes, &x);
 }
 
-/* From `at` as far as whole steps go; returns how far. */
+/* Runs all whole steps from `at`; returns where they end. */
 INLINE size_t fold_steps(const struct gw__reduce_job *job, struct rule rule,
                          unsigned pairs, size_t at)
 {
@@ -108,7 +108,7 @@ INLINE size_t fold_steps(const struct gw__reduce_job *job, struct rule rule,
     return at;
 }
 
-/* The same for few arrays, their number known to the compiler: it keeps their
+/* The same for few arrays, with a number known to the compiler: it keeps their
  * addresses in registers. */
 INLINE size_t fold_few(const struct gw__reduce_job *job, struct rule rule,
                        unsigned source_count, unsigned dest_count)
@@ -132,7 +132,7 @@ INLINE size_t fold_few(const struct gw__reduce_job *job, struct rule rule,
     return fold_steps(&few, rule, 2, job->begin);
 }
 
-/* For arrays in the caches: more in flight at once. */
+/* For arrays in the caches: more loads in flight. */
 INLINE size_t fold_near(const struct gw__reduce_job *job, struct rule rule)
 {
     if (rule.use == OFTEN)
@@ -149,9 +149,9 @@ INLINE size_t fold_near(const struct gw__reduce_job *job, struct rule rule)
     return fold_steps(job, rule, 2, job->begin);
 }
 
-/* From memory, a grain, two cache lines, of each source in turn comes in
+/* From memory, loading a grain of two cache lines from each source in turn is
  * fastest (tests/bench/fold.c; prefetching and working in pages both lost).
- * Returns how far whole pairs go. */
+ * Returns the end of the whole pairs. */
 INLINE size_t fold_pairs(const struct gw__reduce_job *job, struct rule rule)
 {
     enum { NEAR_BYTES = 1 << 20, GRAIN_BYTES = 128 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * gw_reduce_local for any number of ranks: sources and destinations in batches of what
- * the kernels take at once. Block by block through a buffer on the stack, since
- * the first destination may itself be a source that is still to be read.
+ * gw_reduce_local for any number of ranks: sources and destinations in batches
+ * as large as the kernels take. It works block by block through a buffer on the
+ * stack, since the first destination may itself be a source that is still to be
+ * read.
  */
 #include "coll/comm.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of gw_reduce_local for arm64, in vectors of 16 bytes. There are no stores
- * past the caches worth the name.
+ * The kernels of gw_reduce_local for arm64, in vectors of 16 bytes. There are
+ * no useful stores past the caches.
  */
 #include "reduce.h"
 

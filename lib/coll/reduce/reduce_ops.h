@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What reductions do to vectors: how two are joined, and what is done to a
- * source before and to the result after.
+ * The vector operations of reductions: how two vectors are combined, and the
+ * transformation of a source before and of the result after.
  */
 #ifndef GW__REDUCE_OPS_H
 #define GW__REDUCE_OPS_H
@@ -43,9 +43,9 @@ ORDER(u16)
 ORDER(u32)
 ORDER(u64)
 
-/* below(a, b) and below(b, a) have the same bits, but for zeros of different
- * sign and for NaN: each gives its second operand then. Or-ing the two keeps
- * the minus of a zero, and a NaN a NaN. */
+/* below(a, b) and below(b, a) have the same bits, except for zeros of different
+ * sign and for NaN: then each gives its second operand. Or-ing the two keeps
+ * the sign of a negative zero, and keeps NaN. */
 #define FLOAT_MIN(t)                                                           \
     INLINE vec min_##t(vec a, vec b)                                           \
     {                                                                          \
@@ -90,7 +90,7 @@ TRUTH(u16)
 TRUTH(u32)
 TRUTH(u64)
 
-/* A NaN becomes the one with the bits `quiet`. max is -min(-a, -b, ...). */
+/* Replaces a NaN by the one with the bits `quiet`. max is -min(-a, -b, ...). */
 #define FLOAT_ENDS(t, u, type, minus, quiet)                                   \
     INLINE vec minus_##t(vec x)                                                \
     {                                                                          \
@@ -114,7 +114,8 @@ FLOAT_ENDS(f64, u64, double, 0x8000000000000000U, 0x7ff8000000000000U)
 
 /* There is no vector division of integers. `wide` holds more digits than
  * `type`, so no quotient rounds up to an integer that it does not reach: it
- * stays 1/ranks away. Ranks that `wide` does not hold give 0 either way. */
+ * stays 1/ranks away. Numbers of ranks that `wide` cannot hold give 0 either
+ * way. */
 #define INTEGER_MEAN(t, type, wide)                                            \
     static __attribute__((noinline)) vec mean_##t(vec x, unsigned ranks)       \
     {                                                                          \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of vectors, for levels without loads and stores under a mask, of CPUs
- * that put the low byte first. A load puts words of 8 bytes together in
- * registers: narrow stores that a wide load then reads back would stall it
- * (AVX2, eight sources of 8 bytes: 12 ns instead of 51). A store goes in pieces
- * of 16, 8, 4, 2 and 1 bytes, as many as the length has ones.
+ * Parts of vectors, for levels without masked loads and stores, on
+ * little-endian CPUs. A load puts words of 8 bytes together in registers:
+ * narrow stores that a wide load then reads back would stall it (AVX2, eight
+ * sources of 8 bytes: 12 ns instead of 51). A store goes in pieces of 16, 8, 4,
+ * 2 and 1 bytes, as many as the length has ones.
  */
 #ifndef GW__REDUCE_PART_H
 #define GW__REDUCE_PART_H

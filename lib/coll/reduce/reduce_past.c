@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * When results go past the caches. A streamed store does not first read the
- * line that it overwrites, and drives nothing out; but who reads the result
- * next finds it in memory. So it pays when the caches could not have kept the
- * buffers of the call anyway: when the inputs and outputs of all ranks together
- * are larger than the last cache.
+ * Decides when results are stored past the caches. A streamed store does not
+ * first read the line that it overwrites, and evicts nothing; but the next
+ * reader of the result finds it in memory. So it pays if the caches could not
+ * hold the buffers of the call anyway: when the inputs and outputs of all ranks
+ * together are larger than the last cache.
  *
  * Measured with 32 MiB of it (Zen 5, two cores; 2, 4 and 8 ranks; calls back to
  * back on the same buffers): time streamed / time not, by the size of all
@@ -16,8 +16,9 @@
  *     copies: all ops          2.4-5.0      1.6-3.1  1.7-2.0  1.0-1.3  .41-1.0
  *
  * Copies stay in the caches longer, since memcpy's string instruction does not
- * read what it overwrites either. The yardstick (tests/bench/peers/shm_ideal.c)
- * streams results of 128 KiB already; that is why we are ahead of it between.
+ * read the lines that it overwrites either. The baseline
+ * (tests/bench/peers/shm_ideal.c) streams results from 128 KiB on; that is why
+ * gradwire is faster in between.
  */
 #include "coll/comm.h"
 #include "reduce.h"
@@ -25,8 +26,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Of the third cache, as the kernel says: what sysconf says of AMD's is that of
- * all core complexes together. Where there is no telling, a common size. */
+/* The size of the third cache from the kernel's files: sysconf returns that of
+ * all core complexes together on AMD. If it is unknown, a common size. */
 static size_t read_cache_bytes(void)
 {
     static const char path[] = "/sys/devices/system/cpu/cpu0/cache/index3/size";
@@ -40,7 +41,7 @@ static size_t read_cache_bytes(void)
     return (size_t)kib << 10;
 }
 
-/* Threads that meet here read the same. */
+/* Concurrent threads read the same value. */
 static size_t cache_bytes(void)
 {
     static _Atomic size_t known;
@@ -52,7 +53,7 @@ static size_t cache_bytes(void)
     return bytes;
 }
 
-/* About how large the inputs and outputs of all ranks are. */
+/* The approximate size of the inputs and outputs of all ranks. */
 static size_t bytes_of_all(const struct gw_comm *comm,
                            const struct gw_call *call)
 {
@@ -74,7 +75,7 @@ static size_t bytes_of_all(const struct gw_comm *comm,
 bool gw__reduce_past(const struct gw_comm *comm, const struct gw_call *call,
                      unsigned source_count)
 {
-    enum { NEVER_BYTES = 1 << 20 }; /* nor is it worth a look */
+    enum { NEVER_BYTES = 1 << 20 }; /* smaller is not worth a look */
     size_t bytes = bytes_of_all(comm, call);
     if (bytes <= NEVER_BYTES)
         return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The kernels of gw_reduce_local for any CPU, in vectors of 16 bytes, which the
- * compiler maps to what its target always has (SSE2 on x86-64) or takes apart.
+ * compiler maps to the baseline of its target (SSE2 on x86-64) or splits.
  *
  * f16 is converted by integer arithmetic, as in F. Giesen's float_to_half
  * (public domain), with the results of the instructions that other levels use.
@@ -62,7 +62,7 @@ INLINE vec widen_f16(u32 half)
     u32 exponent = bits & SPECIAL;
     u32 normal = bits + (BIAS << 23);
     u32 infinite = normal + ((128 - 16) << 23);
-    /* 2^-14 is added as the hidden bit and taken away as a number. */
+    /* 2^-14 is added as the hidden bit and subtracted as a number. */
     u32 hidden = normal + (1 << 23);
     u32 subnormal = (u32)((f32)hidden - 0x1p-14F);
     vec x = pick((vec)(exponent == SPECIAL), (vec)infinite, (vec)normal);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * How elements lie in memory, and how they get from there into a pair of
- * vectors, the unit of work, and back. f16 and bf16 are worked on as f32.
+ * Layouts of elements in memory, and their conversion to and from a pair of
+ * vectors, the unit of work. f16 and bf16 are computed as f32.
  */
 #ifndef GW__REDUCE_SHAPE_H
 #define GW__REDUCE_SHAPE_H
 
 #include "reduce_vector.h"
 
-/* What a pair is in memory. */
+/* The layout of a pair in memory. */
 enum shape {
     WHOLE, /* two vectors */
     F16,   /* one vector of f16 */
@@ -58,7 +58,7 @@ INLINE void get(const char *p, enum shape shape, struct pair *x)
     }
 }
 
-/* The same where less than a pair is left, `bytes`; the rest is 0. */
+/* The same for the remaining `bytes`, less than a pair; the rest is 0. */
 INLINE void get_part(const char *p, enum shape shape, size_t bytes,
                      struct pair *x)
 {
@@ -72,7 +72,7 @@ INLINE void get_part(const char *p, enum shape shape, size_t bytes,
     get(whole, shape, x);
 }
 
-/* The pair as it lies in memory, in a or in both. */
+/* Packs the pair into its memory layout, in a or in both. */
 INLINE void pack(enum shape shape, struct pair *x)
 {
     if (shape == F16)

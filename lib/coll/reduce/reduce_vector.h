@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Vectors of VECTOR_BYTES, by the compilers' own extension. `vec` is a vector
- * of bits; i8 to f64 are views of it that arithmetic takes: casts between them
- * keep the bits. Comparisons give 0 or -1 a lane.
+ * of bits; i8 to f64 are views of it for arithmetic: casts between them keep
+ * the bits. Comparisons give 0 or -1 per lane.
  */
 #ifndef GW__REDUCE_VECTOR_H
 #define GW__REDUCE_VECTOR_H
@@ -38,13 +38,13 @@ INLINE void store(char *p, vec x)
     memcpy(p, &x, sizeof x);
 }
 
-/* Where the mask has a bit, that of a, else that of b. */
+/* The bits of a where the mask is set, else those of b. */
 INLINE vec pick(vec mask, vec a, vec b)
 {
     return (mask & a) | (~mask & b);
 }
 
-/* Two vectors, which the CPU works on side by side. */
+/* Two vectors, which the CPU processes in parallel. */
 struct pair {
     vec a, b;
 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which tensors travel together, and in which memory. Buckets are filled from
- * the last tensor to the first:
+ * Assigns tensors to buckets and buckets to memory. Buckets are filled from the
+ * last tensor to the first:
  *
  *     tensors   0   1   2   3   4   5   6      in the order of the forward pass
  *     bucket    2   2   1   1   1   1   0      0 has the limit of the first
  *
  * A bucket's elements are in the order of its tensors, on every rank, whether
- * they are reduced in place there or in memory of the reducer's own; ranks need
- * not agree on that. Read on in reducer_step.c.
+ * they are reduced in place or in the reducer's own memory; ranks need not
+ * agree on that. Read on in reducer_step.c.
  */
 #include "reducer.h"
 
@@ -58,7 +58,7 @@ static void assign_buckets(struct gw_reducer *reducer, size_t first_bytes,
     }
 }
 
-/* Whether the bucket's tensors lie where they would in its own memory. */
+/* Are the bucket's tensors laid out as they would be in its own memory? */
 static bool set_offsets(struct gw_reducer *reducer,
                         const struct gw__reducer_bucket *bucket)
 {

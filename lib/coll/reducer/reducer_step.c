@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * One step of a reducer. Two numbers say how far it is:
+ * One step of a reducer. Two numbers describe its progress:
  *
  *     buckets   0 ... arrived ... begun ... bucket_count
  *               reduced     under way     waits for gradients, or for those
  *                                         of the buckets before it
  *
- * Both only grow, so that all ranks start the same calls in the same order
- * whatever order their gradients come in (Li et al. 2020, section 3.2.3).
+ * Both only grow, so that all ranks start the same calls in the same order,
+ * whatever the order of their gradients (Li et al. 2020, section 3.2.3).
  */
 #include "reducer.h"
 
@@ -180,8 +180,8 @@ enum gw_err gw__reducer_ready_all(struct gw_reducer *reducer,
     return err;
 }
 
-/* Names the first few. All ranks hear of it: those that are not at fault would
- * wait for this one. */
+/* Names the first few. All ranks are notified: the others would otherwise wait
+ * for this one. */
 static enum gw_err check_all_ready(struct gw_reducer *reducer,
                                    struct gw_error *why)
 {

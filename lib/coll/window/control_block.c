@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Posting a call on the card: the signature, and the input itself when it is
- * small, or where the buffers lie (stage.c).
+ * Posts a call in the control block: the signature, and either the input itself
+ * if it is small, or the places of the buffers (stage.c).
  */
 #include "stage.h"
 

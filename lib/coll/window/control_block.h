@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The card on which a rank posts its window passes (window.c tells the story),
- * and the parts of running one.
+ * The control block in which a rank posts its window passes (window.c explains
+ * them), and the functions that run one. A turn is the number of a windowed
+ * call in its communicator. A call uses slot `turn` mod GW__SIDES of the
+ * control block.
  */
 #ifndef GW__CONTROL_BLOCK_H
 #define GW__CONTROL_BLOCK_H
@@ -10,7 +12,7 @@
 
 #include <stdatomic.h>
 
-/* What is posted begins in the line that says so. */
+/* One posted call. Its contents begin in the cache line of `entered`. */
 struct side {
     _Alignas(64) _Atomic uint64_t entered; /* turn + 1; publishes the rest */
     struct gw__signature signature;
@@ -20,7 +22,8 @@ struct side {
         unsigned char bytes[GW__EAGER_BYTES]; /* the input, when eager */
         struct {
             struct gw__place in, out;
-            /* Of stages, see stage.c; 0: the buffer itself lies there. */
+            /* Slots of staging buffers (stage.c); 0: the buffer is not
+             * staged. */
             size_t in_slot_bytes, out_slot_bytes;
             _Atomic uint32_t filled, done, drained; /* pieces */
         };
@@ -28,7 +31,7 @@ struct side {
 };
 
 struct card {
-    _Alignas(64) _Atomic uint64_t left; /* turns that I have ended, at least */
+    _Alignas(64) _Atomic uint64_t left; /* all earlier turns have ended here */
     struct side sides[GW__SIDES];
 };
 _Static_assert(sizeof(struct card) <= GW__CONTROL_BLOCK_BYTES, "fits the card");
@@ -46,7 +49,7 @@ static inline bool gw__has_entered(const struct gw_comm *comm, unsigned rank,
                                 memory_order_acquire) == turn + 1;
 }
 
-/* Has it ended the turn? Then its side may be used again. */
+/* Has it ended the turn? Then its slot may be used again. */
 static inline bool gw__has_left(const struct gw_comm *comm, unsigned rank,
                                 uint64_t turn)
 {
@@ -69,48 +72,51 @@ static inline const struct gw__passes *passes_of(const struct gw_request *r)
     return gw__prepared_passes(r->prepared);
 }
 
-/* control_block.c: posts what this rank calls, and its input or where it lies. */
+/* control_block.c: posts this rank's call, and its input or the input's
+ * place. */
 enum gw_err gw__control_block_enter(struct gw_request *r, struct gw_error *why);
-/* Its parts: takes the own side of the turn back, and names the call; shows it
- * to all. What is posted is written in between. */
+/* The parts of gw__control_block_enter. This one takes back the own slot of the
+ * turn and writes the call's signature; gw__side_publish shows the slot to all.
+ * The other contents are written in between. */
 struct side *gw__side_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
                            const struct gw__signature *signature);
-/* Where the buffers lie; without stages. */
+/* Posts the places of the buffers, without staging. */
 void gw__side_show(struct side *side, const struct gw__place *in,
                    const struct gw__place *out, bool in_place);
-/* The input itself, laid out as if not in place. */
+/* Posts the input itself, laid out as if not in place. */
 void gw__side_post_input(struct side *side, const struct gw__prepared_call *p,
                          const struct gw_call *call);
 void gw__side_publish(struct gw_comm *comm, struct side *side, uint64_t turn);
-/* Have all finished with what I posted so many turns ago as there are sides? */
+/* Have all ranks finished with the previous call in the turn's slot? */
 bool gw__side_is_free(struct gw_comm *comm, uint64_t turn);
-/* Tells that I have ended all turns before `turn`. */
+/* Publishes that this rank has ended all turns before `turn`. */
 void gw__tell_left(struct gw_comm *comm, uint64_t turn);
 
-/* A call in its turn. */
+/* A windowed call with its turn. */
 struct gw__window_call {
     struct gw_comm *comm;
     const struct gw_call *call;
     struct gw__prepared_call *prepared;
     uint64_t turn;
     uint32_t op;
-    /* Read and written in place of the own input and result; NULL: not. */
+    /* Read and written instead of the own input and result; NULL: not
+     * staged. */
     const struct gw__staging *stage_in, *stage_out;
 };
 
 #define GW__WHOLE UINT32_MAX /* all pieces at once */
 
-/* pass.c: one piece of every step of the call. False: the memory of rank
- * `*lost` is out of reach. */
+/* pass.c: runs one piece of every step of the call. False: the memory of rank
+ * `*lost` is unreachable. */
 bool gw__run_steps(const struct gw__window_call *w, uint32_t piece,
                    unsigned *lost);
-/* Every load, fold and store that falls to this rank, as far as the
- * pieces are there. GW_PENDING: not all yet. */
+/* Runs every load, reduction and store of this rank for the pieces that are
+ * ready. GW_PENDING: some are missing. */
 enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
                            struct gw_error *why);
-/* What was read counts only if its owners were still in the call after that: a
- * rank that fails takes its card back, and its memory may be anything. The
- * first of the touched that is not, or -1. */
+/* The first touched rank that is not in the call, or -1. Values are valid only
+ * if their owners were still in the call after the read: a failing rank revokes
+ * its control block, and its memory may contain anything. */
 int gw__first_not_entered(const struct gw_comm *comm,
                           const struct gw__passes *passes, uint64_t turn);
 

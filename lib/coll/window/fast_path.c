@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast path of a call over windows that comes again: post it on the card,
- * wait a moment for those that are touched, load, fold and store, wait a moment
- * for those that touch us. No request, no clock, no state.
+ * The fast path of a repeated call over windows. It posts the call in the
+ * control block, waits briefly for the ranks that it touches, loads, reduces
+ * and stores, and waits briefly for the ranks that touch it. It has no request,
+ * clock or state.
  *
- *   in gw_run:  is the call prepared, is nothing else under way, is the side of
- *               the card free? Then post, and
- *     all are there within a moment      run the steps, and that was it
- *     somebody is late, has a stage,     the call goes on as a request that has
- *     or calls something else            entered, or is leaving: window.c
- *                                        waits, finds errors, describes them
+ *   in gw_run:  Is the call prepared, is no other call pending, and is the slot
+ *               of the control block free? Then it is posted, and
+ *     if all enter within a moment        the steps run and the call is done
+ *     if a rank is late, has a staging    the call continues as a request that
+ *     buffer, or calls something else     has entered, or is leaving: window.c
+ *                                         waits, finds errors, describes them
  *
- * So whatever takes time or fails is told in one place.
+ * So only window.c handles waiting and failure.
  *
- * Of eager calls, whose input is on the card, nobody waits for those that read
- * it: ranks that read nobody (the root of a broadcast, the leaves of a gather)
- * run ahead of the others as far as the card has sides. (With 64 of them and
- * not 16, a broadcast of 8 bytes among 8 ranks on 2 cores takes 0.57 us and not
- * 0.94: a wait there is a switch of ranks.) "Left" is then told once in so many
- * turns as half the sides, so that its cache line seldom travels. A reader
- * fetches the side of two turns ahead, which may be there already: between
- * cores that share no cache that makes 125 ns of a broadcast of 8 bytes that
- * took 158. Nobody waits for ever because it is told late: who waits for a side
- * to come free is more turns ahead of this rank than it has not told.
+ * An eager call, whose input is in the control block, does not wait for its
+ * readers: ranks that read from no other rank (the root of a broadcast, the
+ * leaves of a gather) run ahead of the others by up to the number of slots.
+ * (With 64 slots instead of 16, a broadcast of 8 bytes among 8 ranks on 2 cores
+ * takes 0.57 us instead of 0.94: a wait there switches ranks.) Such ranks
+ * publish `left` only once per half of the slots, so that its cache line seldom
+ * moves. A reader prefetches the slot of two turns ahead, which may already be
+ * filled: between cores without a shared cache this reduces a broadcast of 8
+ * bytes from 158 to 125 ns. The delay of `left` never blocks a rank forever: a
+ * rank that waits for a free slot is ahead of this rank by more turns than are
+ * unpublished.
  *
- * What a request costs beside this (its memory, clock, geometry of the chunks)
- * is 0.3 us of a call of 2 ranks; with 8 ranks on 2 cores, which take turns, an
- * all-to-all of 128 KiB takes 13.6 us instead of 19.0, a reduce 9.4 instead of
- * 13.3.
+ * The cost of a request (its memory, clock, geometry of the chunks) is 0.3 us
+ * of a call of 2 ranks. With 8 ranks that share 2 cores, an all-to-all of 128
+ * KiB takes 13.6 us instead of 19.0, a reduce 9.4 instead of 13.3.
  */
 #include "control_block.h"
 
 #include <string.h>
 
-enum { AHEAD = 2 }; /* turns: the side to fetch */
+enum { AHEAD = 2 }; /* turns from here to the slot to prefetch */
 
-/* What a request would refuse, it shall refuse; and it stages what must not be
- * read or stored where it lies. */
+/* False for calls that only a request can handle: it refuses invalid buffers,
+ * and stages buffers that must not be read or stored in place. */
 static bool buffers_are_sound(const struct gw__prepared_call *p,
                               const struct gw_call *call)
 {
@@ -49,7 +50,8 @@ static bool buffers_are_sound(const struct gw__prepared_call *p,
            out + p->bytes_out <= in;
 }
 
-/* Where the buffers lie that others touch; false: some cannot be mapped. */
+/* Finds the places of the buffers that others touch; false: some cannot be
+ * mapped. */
 static bool find_places(const struct gw__window_call *w, struct gw__place *in,
                         struct gw__place *out)
 {
@@ -66,7 +68,7 @@ static bool find_places(const struct gw__window_call *w, struct gw__place *in,
     return (!p->lends || in->fd >= 0) && (!p->takes || out->fd >= 0);
 }
 
-/* False, and nothing has happened: this call needs a request. */
+/* Posts the call. False, without any effect: this call needs a request. */
 static bool post(struct gw__window_call *w)
 {
     struct gw_comm *comm = w->comm;
@@ -86,15 +88,16 @@ static bool post(struct gw__window_call *w)
     return true;
 }
 
-/* The next look at what others do. False: it has lasted. */
+/* Waits for the next look at the other ranks. False: it has waited long
+ * enough. */
 static bool pause_a_moment(struct gw_comm *comm, bool *waited)
 {
     *waited = true;
     return !comm->beside_count && comm->windows->relax(comm->wire);
 }
 
-/* All whom the steps touch have entered this turn, with this call, and lie
- * open. */
+/* Have all ranks that the steps touch entered this turn, with this call and
+ * without staging? */
 static bool are_there(const struct gw__window_call *w)
 {
     struct gw_comm *comm = w->comm;
@@ -118,7 +121,8 @@ static bool are_there(const struct gw__window_call *w)
     return true;
 }
 
-/* False: some memory is out of reach, or somebody has withdrawn. */
+/* False: some memory is unreachable, or a rank has revoked its control
+ * block. */
 static bool run_steps(const struct gw__window_call *w)
 {
     const struct gw__prepared_call *p = w->prepared;
@@ -128,7 +132,7 @@ static bool run_steps(const struct gw__window_call *w)
             gw__first_not_entered(w->comm, &p->program->push, w->turn) < 0);
 }
 
-/* Says that the steps are done, and waits for those that touch us. */
+/* Publishes that the steps are done, and waits for the ranks that touch us. */
 static bool leave(const struct gw__window_call *w)
 {
     struct gw_comm *comm = w->comm;
@@ -160,8 +164,8 @@ static enum gw_err run(const struct gw__window_call *w)
     return GW_OK;
 }
 
-/* Ranks that never wait would never see that others call something else, so
- * they look around once in a while. */
+/* Periodically looks for a mismatch, because ranks that never wait would not
+ * see that others call something else. */
 static bool all_agree(struct gw_comm *comm, enum gw_err *err)
 {
     struct gw_error why = {0};

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running the steps of a prepared call: find the sources where the ranks hold
- * them, fold, and store into every result, in one loop a chunk.
+ * Runs the steps of a prepared call: finds the sources in the ranks' memory,
+ * reduces them, and stores into every result, in one loop per chunk.
  */
 #include "coll/reduce/reduce.h"
 #include "stage.h"
 
 #include <string.h>
 
-/* Where a rank's buffer or stage lies in my address space, and how. */
+/* The address of a rank's buffer or staging buffer in this process. */
 struct base {
-    const unsigned char *memory; /* NULL: out of reach */
+    const unsigned char *memory; /* NULL: unreachable */
     enum gw__layout layout;
-    size_t slot_bytes; /* of a stage */
+    size_t slot_bytes; /* of a staging buffer */
 };
 
 static struct base stage_base(const struct gw__staging *stage)
@@ -66,7 +66,8 @@ static struct base dest_of(const struct gw__window_call *w, unsigned rank)
                          side->out_slot_bytes};
 }
 
-/* Of an operand: its piece `piece`, or from element `begin`. */
+/* The address of an operand: of its piece `piece` in a staging buffer, else
+ * `begin_bytes` after its start. */
 static const void *address(const struct base *base,
                            const struct gw__operand *operand, uint32_t piece,
                            size_t begin_bytes)
@@ -95,7 +96,7 @@ static bool find_sources(const struct gw__window_call *w,
     return true;
 }
 
-/* Without the one where the only source already lies. */
+/* Omits the destination that is also the only source. */
 static bool find_dests(const struct gw__window_call *w,
                        const struct gw__prepared_step *s, uint32_t piece,
                        size_t begin_bytes, unsigned *count, unsigned *lost)
@@ -172,7 +173,7 @@ static enum gw_err unreachable(struct gw_request *r, unsigned peer,
                    peer);
 }
 
-/* What the call has moved, as events. */
+/* Emits the transfers of the call as events. */
 static void tell_moved(const struct gw_request *r)
 {
     const struct gw__program *p = r->program;
@@ -226,7 +227,7 @@ static enum gw_err run_piece(struct gw_request *r, uint32_t piece,
                                            : unreachable(r, lost, why);
 }
 
-/* As far as the pieces are there. */
+/* Runs the pieces that are ready. */
 static enum gw_err run_pieces(struct gw_request *r, bool *moved,
                               struct gw_error *why)
 {

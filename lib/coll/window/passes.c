@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Window passes: a direct plan as loads and stores without messages.
+ * Makes window passes: a direct plan as loads and stores without messages.
  *
  * In a direct plan (all-to-one-to-all shapes: one-shot, partitioned, direct,
- * linear) every value sent is a rank's first value or a finished sum. So a
- * chunk needs one loop: load its sources where they lie in the ranks' buffers,
- * fold, and store into every result that wants it. Who runs the loop:
+ * linear) every value sent is a rank's initial value or a finished sum. So a
+ * chunk needs one loop: load its sources in place from the ranks' buffers,
+ * reduce, and store into every result that wants it. The loop runs on:
  *
  *   a write that adds            the rank that the plan lets add; it also
  *                                stores where the plan then sends the sum
- *   a first value that is sent   "pull": the receiver; "push": the sender,
- *                                where at least as many ranks send as receive
+ *   an initial value that is     "pull": the receiver; "push": the sender,
+ *   sent                         where at least as many ranks send as receive
  *                                in that step, so that the work is spread
  *                                (gather, all-gather), else the receiver
  *                                (broadcast, scatter)
  *   a chunk held and wanted      its rank, together with its push if it has
  *                                one
  *
- * Pull passes store only into the rank's own result. They exist when nothing
- * but first values travels, and let small inputs be read from the cards.
+ * Pull passes store only into the rank's own result. They exist if only initial
+ * values travel, and let small inputs be read from the control blocks.
  */
 #include "coll/program.h"
 
@@ -33,7 +33,7 @@ struct maker {
     bool push;
     struct gw__passes *passes;
     bool *touch, *touched;
-    bool *pushes; /* step -> are its first values pushed? */
+    bool *pushes; /* step -> are its initial values pushed? */
     bool overwrites;
     bool failed;
 };
@@ -57,8 +57,9 @@ static bool receiver_runs(const struct maker *m, const struct gw_transfer *t,
            (!m->pushes[step] && !made_sum(m, t->src, t->chunk, step));
 }
 
-/* More senders than receivers, or as many: let the senders store. Of two ranks
- * the root has its own share to copy meanwhile, so it is the other one. */
+/* Are there at least as many senders as receivers? Then the senders store. With
+ * two ranks the root has its own share to copy meanwhile, so the other one runs
+ * the loop. */
 static bool senders_store(const struct gw_plan *plan, unsigned step, bool *seen)
 {
     unsigned senders = 0, receivers = 0;
@@ -112,7 +113,7 @@ static struct gw__pass *add_pass(struct maker *m, unsigned chunk)
     return pass;
 }
 
-/* Sources of write `w`, this rank's own value at its place. */
+/* Sources of write `w`, with this rank's own value in order. */
 static void add_sources(struct maker *m, struct gw__pass *pass,
                         const struct gw__write *w)
 {
@@ -133,7 +134,7 @@ static void add_sources(struct maker *m, struct gw__pass *pass,
     pass->completes = w->completes;
 }
 
-/* Everyone to whom the plan sends `version` of the cell. */
+/* All ranks to which the plan sends `version` of the cell. */
 static void add_receivers(struct maker *m, uint32_t cell, uint32_t version)
 {
     const struct gw__program *p = m->program;
@@ -153,7 +154,7 @@ static void end_dests(struct maker *m, struct gw__pass *pass)
     }
 }
 
-/* A write that this rank runs itself: a sum, or a pulled first value. */
+/* A write that this rank runs itself: a sum, or a pulled initial value. */
 static void pass_of_write(struct maker *m, uint32_t index)
 {
     const struct gw__program *p = m->program;
@@ -169,7 +170,7 @@ static void pass_of_write(struct maker *m, uint32_t index)
     end_dests(m, &m->passes->list[m->passes->count - 1]);
 }
 
-/* What this rank holds at first and stores for others, or for itself. */
+/* An initial value of this rank that it stores for others, or for itself. */
 static void pass_of_cell(struct maker *m, uint32_t index)
 {
     const struct gw__cell *cell = &m->program->cells[index];
@@ -186,7 +187,7 @@ static void pass_of_cell(struct maker *m, uint32_t index)
     end_dests(m, &m->passes->list[m->passes->count - 1]);
 }
 
-/* Is write `w` run by this rank, not stored here by its sender? */
+/* Does this rank run write `w`, or does the sender store it here? */
 static bool runs_here(const struct maker *m, const struct gw__write *w)
 {
     struct gw_transfer t = {
@@ -231,8 +232,8 @@ static void add_served(struct maker *m, unsigned peer, unsigned chunk,
                             .stores = stores};
 }
 
-/* Who touches me: the other side of a transfer of mine, where it runs the
- * loop. */
+/* Finds the ranks that touch this one: the peers of its transfers whose loop
+ * they run. */
 static void find_touched(struct maker *m)
 {
     const struct gw_plan *plan = m->plan;

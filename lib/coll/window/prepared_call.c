@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making, keeping and counting prepared calls; see prepared_call.h.
+ * Makes, keeps and counts prepared calls; see prepared_call.h.
  *
- * What a call moves is its runs times the bytes of its steps. That is computed
- * when somebody asks, so that a run costs one addition.
+ * The transfers of a call are its runs times the bytes of its steps. They are
+ * computed only when requested, so that a run costs one addition.
  */
 #include "prepared_call.h"
 
@@ -183,7 +183,7 @@ static void add_step(const struct preparation *m, const struct gw__pass *pass)
 
 /* ---- what a run moves ---- */
 
-/* What a step loads from others and stores into theirs. */
+/* Counts the bytes that a step loads from other ranks and stores into them. */
 static void count_step(const struct gw__prepared_call *p,
                        const struct gw__prepared_step *s, unsigned rank,
                        struct gw_counters *once)
@@ -198,9 +198,9 @@ static void count_step(const struct gw__prepared_call *p,
             once[dests[i].rank].bytes_sent += s->count * p->elem_bytes;
 }
 
-/* The call's messages, of which a plan has some and a window none; and the
- * bytes that peers load from this rank's memory and store into it, which only
- * they see: they do what the plan says, and count it on their side. */
+/* Counts the call's messages, which a plan has but a window does not, and the
+ * bytes that peers load from this rank's memory and store into it. Only the
+ * peers see these bytes; they follow the plan and count them on their side. */
 static void count_served(const struct preparation *m, struct gw_counters *once)
 {
     const struct gw__program *program = m->made->program;
@@ -222,7 +222,7 @@ static void count_served(const struct preparation *m, struct gw_counters *once)
             program->sources[s].first;
 }
 
-/* False: no memory. */
+/* False: out of memory. */
 static bool count_moved(const struct preparation *m)
 {
     struct gw__prepared_call *p = m->made;
@@ -297,7 +297,7 @@ static size_t largest_input(const struct gw_comm *comm,
     return elems * gw_dtype_size(call->type);
 }
 
-/* Where in the user's buffer the input begins that an eager call posts. */
+/* The offset in the user's buffer of the input that an eager call posts. */
 static size_t posted_from(const struct preparation *m)
 {
     const struct gw_call *call = m->call;
@@ -309,7 +309,7 @@ static size_t posted_from(const struct preparation *m)
            gw__offset_in(call, m->plan, m->comm->rank, own_block, true);
 }
 
-/* All but its arrays. */
+/* Everything except the arrays. */
 static void describe(const struct preparation *m,
                      const struct gw__signature *signature)
 {
@@ -367,7 +367,7 @@ static struct gw__prepared_call *prepare(struct gw_comm *comm,
     return NULL;
 }
 
-/* In the place of the one that was not used for longest. */
+/* Replaces the call that was not used for the longest time. */
 static void keep(struct gw_comm *comm, struct gw__prepared_call *p)
 {
     struct gw__prepared_call **oldest = &comm->kept[0];

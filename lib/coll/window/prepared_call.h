@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * A prepared call: what a call over windows comes to once everything but its
- * buffers is known. Which program it runs, what it signs, and the steps of this
- * rank: which bytes of whose buffer it folds into which bytes of whose result.
+ * A prepared call: everything about a call over windows except its buffers. It
+ * contains the program, the signature, and the steps of this rank: the bytes
+ * that each step reduces from the ranks' buffers, and their places in the
+ * results.
  *
  * A communicator keeps the newest of them by key, so that a loop of equal calls
- * prepares once. The others, and those with a count for each rank, live as long
- * as their request. Both ways of a call run the same steps (pass.c): a request
- * (window.c), piece by piece if need be, and the fast path (fast_path.c).
+ * prepares once. The others, and those with separate counts per rank, live as
+ * long as their request. Both ways to run a call use the same steps (pass.c): a
+ * request (window.c), piece by piece if necessary, and the fast path
+ * (fast_path.c).
  */
 #ifndef GW__PREPARED_CALL_H
 #define GW__PREPARED_CALL_H
@@ -16,7 +18,7 @@
 
 enum { GW__ALGO_NAME_BYTES = 32 };
 
-/* What tells a call from others: all but the buffers. */
+/* The identity of a call: everything except the buffers. */
 struct gw__call_key {
     uint64_t count;
     uint16_t collective, type, op;
@@ -25,11 +27,11 @@ struct gw__call_key {
     char algo[GW__ALGO_NAME_BYTES]; /* if named */
 };
 
-/* How a rank's buffer is laid out: its call is not in place, is in place, or
- * the bytes lie in a stage. */
+/* Layout of a rank's buffer: its call is not in place, its call is in place, or
+ * the bytes are in a staging buffer. */
 enum gw__layout { GW__APART, GW__IN_PLACE, GW__STAGED, GW__LAYOUTS };
 
-/* A place in the input or the result of a rank: bytes from the beginning. */
+/* An offset in the input or the result of a rank, in bytes. */
 struct gw__operand {
     uint32_t rank;
     size_t offset[GW__LAYOUTS];
@@ -43,7 +45,7 @@ struct gw__prepared_step {
     bool completes, past; /* past the caches */
 };
 
-/* What a call moves between this rank and a peer. */
+/* The transfers of a call between this rank and a peer. */
 struct gw__moved {
     uint32_t peer;
     struct gw_counters once;
@@ -51,21 +53,22 @@ struct gw__moved {
 
 struct gw__prepared_call {
     struct gw__call_key key;
-    unsigned users;              /* the communicator, requests */
-    struct gw__program *program; /* held, so that it stays */
+    unsigned users;              /* the communicator and requests */
+    struct gw__program *program; /* referenced */
     struct gw__signature signature;
-    bool eager;                 /* the input travels on the card */
+    bool eager;                 /* the input travels in the control block */
     bool lends, takes;          /* others load the input, store the result */
     bool set_aside;             /* others store into the input before all have
                                    read it */
-    bool overwrites;            /* the result may lie where others still read */
+    bool overwrites;            /* the result may overlap memory that others
+                                   still read */
     size_t bytes_in, bytes_out; /* of this rank's buffers */
-    size_t posted_from; /* eager: where in the buffer the input begins */
+    size_t posted_from;         /* eager: offset of the input in the buffer */
     size_t elem_bytes;
     /* Pieces, if some memory cannot be mapped (stage.c). */
-    struct gw_call staged; /* whose buffers a stage is laid out as */
+    struct gw_call staged; /* a call with the layout of a staging buffer */
     size_t piece_elems;
-    uint32_t pieces; /* that every chunk is cut into */
+    uint32_t pieces; /* number of pieces per chunk */
     unsigned step_count, operand_count, moved_count;
     struct gw__prepared_step *steps;
     struct gw__operand *operands;
@@ -79,11 +82,11 @@ gw__prepared_passes(const struct gw__prepared_call *p)
     return p->eager ? &p->program->pull : &p->program->push;
 }
 
-/* The kept one for calls like this, or NULL. */
+/* The kept call with the same key, or NULL. */
 struct gw__prepared_call *gw__prepared_find(struct gw_comm *comm,
                                             const struct gw_call *call);
-/* The kept one, or one that is made, and kept if it can be; held for the
- * request. NULL: no memory. */
+/* The kept call, or a new one that is kept if possible; referenced for the
+ * request. NULL: out of memory. */
 struct gw__prepared_call *gw__prepare(struct gw_comm *comm,
                                       const struct gw_call *call,
                                       struct gw__program *program,
@@ -91,11 +94,12 @@ struct gw__prepared_call *gw__prepare(struct gw_comm *comm,
 /* NULL allowed. */
 void gw__prepared_release(struct gw_comm *comm,
                           struct gw__prepared_call *prepared);
-/* Runs are counted, not what each moves. Adds what they have moved. */
+/* Adds the transfers of all runs to the counters; a run itself only counts
+ * runs. */
 void gw__prepared_count(const struct gw_comm *comm, unsigned peer,
                         struct gw_counters *counters);
 void gw__prepared_reset_counts(struct gw_comm *comm);
-/* Costs and rules have changed: other algorithms may be chosen. */
+/* Forgets all, because new costs and rules may choose other algorithms. */
 void gw__prepared_forget(struct gw_comm *comm);
 /* Bytes of a chunk of the call. */
 size_t gw__chunk_bytes(const struct gw_comm *comm, const struct gw_call *call,

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stages: window passes over memory of the user's own, which no peer can map.
- * A rank copies its input to a stage that they can, and results that peers
- * store come back the same way. Not whole: every chunk is cut into pieces, a
- * stage has room for two pieces of every chunk, and all moves on piece by
- * piece, so that a stage stays in the caches and is small however large the
- * call is.
+ * Staging buffers: window passes over memory that peers cannot map. A rank
+ * copies its input to a staging buffer that they can map, and results that
+ * peers store come back the same way. Every chunk is divided into pieces, and a
+ * staging buffer has room for two pieces of every chunk. All ranks move on
+ * piece by piece, so that a staging buffer is small and stays in the caches,
+ * however large the call is.
  *
  *     owner        fill 0   fill 1            fill 2        ...
  *     passes                run 0    run 1             run 2
  *     owner                          empty 0  empty 1       ...
  *
- * Three counters of the card's side tell how far a rank is: `filled`, `done`
- * (the passes, which touch the others' memory), `drained`. So
+ * Three counters in the slot of the control block show the progress of a rank:
+ * `filled`, `done` (the passes, which touch the others' memory), `drained`. So
  *
  *   fill k    when all that touch me have done k-2: the room is free
  *   run k     when all that I touch have filled k and drained k-2
  *   drain k   when all that touch me have done k
  *
- * A buffer that can be mapped has everything filled and drained from the
- * beginning. Whether one is staged is its rank's own affair: all count pieces
- * alike, and a rank that touches no stage runs its passes in one go.
+ * A buffer that can be mapped counts as completely filled and drained from the
+ * beginning. Each rank decides alone whether to stage a buffer: all ranks count
+ * pieces in the same way, and a rank that touches no staging buffer runs its
+ * passes at once.
  *
- * The same way serves results that must not be stored yet, since others still
- * read the input there, and inputs that others will store over.
+ * Staging also serves results that must not be stored yet, since others still
+ * read the input there, and inputs that others will overwrite.
  *
- * What it costs is a copy in and a copy out through the caches, and a hand-over
- * a piece. 2 ranks, all-reduce of 16 MiB: 1.04 ms where memory can be mapped,
- * 1.37 through stages, 4.08 when whole buffers were copied first. Pieces of 16
+ * The cost is a copy in and a copy out through the caches, and a hand-over per
+ * piece. For 2 ranks and an all-reduce of 16 MiB: 1.04 ms with mapped memory,
+ * 1.37 with staging, 4.08 when whole buffers were copied first. Pieces of 16
  * KiB take 1.4 times as long as those of 256. (process_vm_readv moves 5 GB/s
  * here, loads and stores 11 to 22.)
  */
@@ -36,7 +37,7 @@
 #include <string.h>
 
 enum {
-    SLOT_BYTES = 1 << 20,    /* of a piece of all chunks, about */
+    SLOT_BYTES = 1 << 20,    /* of one piece of all chunks, approximately */
     PIECE_BYTES = 256 << 10, /* of a chunk, at most */
     PIECE_BYTES_MIN = 4 << 10,
     GRAIN = 64, /* elements: pieces begin on cache lines */
@@ -44,7 +45,7 @@ enum {
 
 /* ---- pieces ---- */
 
-/* How many chunks lie in a buffer, at most. */
+/* The number of chunks in a buffer, at most. */
 static unsigned chunks_of_buffer(const struct gw_plan *plan)
 {
     return plan->collective == GW_ALLTOALL ? plan->chunks / plan->ranks
@@ -59,8 +60,8 @@ static size_t largest_block(const struct gw_call *call, unsigned ranks)
     return most;
 }
 
-/* All ranks cut alike. The stage is laid out as a call's buffers are whose
- * chunks have one piece each. */
+/* All ranks divide alike. The staging buffer has the layout of the buffers of a
+ * call whose chunks have one piece each. */
 void gw__stage_cut(const struct gw_comm *comm, const struct gw_call *call,
                    struct gw__prepared_call *p)
 {
@@ -88,7 +89,8 @@ static bool must_defer(const struct gw_request *r)
            (in_place(r) || r->call.in == r->call.out);
 }
 
-/* Two pieces of `buffer_bytes` of the stage's call. */
+/* Makes room for two pieces; `buffer_bytes` are those of the staged call's
+ * buffer. */
 static enum gw_err make(struct gw_request *r, size_t buffer_bytes,
                         struct gw__staging *stage, struct gw__place *place,
                         struct gw_error *why)
@@ -102,7 +104,8 @@ static enum gw_err make(struct gw_request *r, size_t buffer_bytes,
     return GW_OK;
 }
 
-/* Names `memory` for peers, if any touch it, or a stage. */
+/* Publishes the place of `memory`, or of a new staging buffer if it cannot be
+ * mapped. Does nothing if no peer touches it. */
 static enum gw_err show(struct gw_request *r, const void *memory, size_t bytes,
                         size_t stage_bytes, bool touched,
                         struct gw__staging *stage, struct gw__place *place,
@@ -165,7 +168,7 @@ void gw__stage_skip(struct gw_request *r)
 
 /* ---- moving ---- */
 
-/* The part of a chunk that is its piece `piece`: bytes, from *at. */
+/* The bytes of piece `piece` of a chunk, beginning at *at. */
 static size_t piece_of(const struct gw_request *r, unsigned chunk,
                        uint32_t piece, size_t *at)
 {
@@ -202,7 +205,7 @@ static void fill(struct gw_request *r)
     }
 }
 
-/* What others have stored; what was deferred, too. */
+/* Copies out the results that others have stored, and deferred own ones. */
 static void drain(struct gw_request *r)
 {
     const struct gw__program *p = r->program;
@@ -224,9 +227,9 @@ static void drain(struct gw_request *r)
     }
 }
 
-/* What `peer` has done of its passes. When it has left, its side may already
- * tell of a later turn: with eager calls it need not wait for this rank, which
- * is still emptying its stage. */
+/* The number of passes that `peer` has done. After it has left, its slot may
+ * already describe a later turn: in eager calls it need not wait for this rank,
+ * which is still draining its staging buffer. */
 static uint32_t done_by(const struct gw_request *r, unsigned peer)
 {
     if (gw__has_left(r->comm, peer, r->turn))
@@ -236,7 +239,8 @@ static uint32_t done_by(const struct gw_request *r, unsigned peer)
     return atomic_load_explicit(&side_of(r, peer)->done, memory_order_acquire);
 }
 
-/* What all that touch me have done, and this rank too, if it uses the stage. */
+/* The number of passes done by all ranks that touch this one, and by this rank
+ * itself if it uses the staging buffer. */
 static uint32_t least_done(const struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
@@ -275,7 +279,7 @@ bool gw__stage_is_empty(const struct gw_request *r)
     return r->drained == r->prepared->pieces;
 }
 
-/* ---- how far the passes may go ---- */
+/* ---- progress of the passes ---- */
 
 static uint32_t until(const struct gw_request *r, uint32_t filled,
                       uint32_t drained)

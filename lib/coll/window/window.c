@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * A direct plan over shared memory: no messages, one pass per chunk, two
- * meetings. Each rank posts on its card what it calls and where its buffers
- * lie; when a rank sees the cards of all whose memory it touches, it runs its
- * passes (passes.c), says that it has left, and waits for those that touch its
- * own memory to leave.
+ * Runs a direct plan over shared memory: no messages, one pass per chunk, two
+ * meetings. Each rank posts its call and the places of its buffers in its
+ * control block. When a rank sees the control blocks of all ranks whose memory
+ * it touches, it runs its passes (passes.c) and marks itself as having left.
+ * Then it waits until the ranks that touch its own memory have left.
  *
- *   WAITING  -- the side of the card is free, it is my turn --> ENTERED
+ *   WAITING  -- the slot is free, it is my turn             --> ENTERED
  *   ENTERED  -- all that I touch have entered: run passes   --> LEAVING
  *   LEAVING  -- all that touch me have left                 --> DONE
  *
- * Memory that peers cannot map moves through a stage, piece by piece, and the
- * passes with it (stage.c).
+ * Memory that peers cannot map moves through a staging buffer, piece by piece,
+ * and the passes with it (stage.c).
  *
- * Small inputs travel on the card itself ("eager"): then peers touch nothing
- * but the card, nobody waits for anybody to leave, and a rooted call costs its
- * leaves no wait at all. A card has several sides, used in turn, so that a rank
- * can be some calls ahead of its readers. (A call that was prepared before and
- * need not wait takes the fast path: fast_path.c.)
+ * Small inputs travel in the control block itself ("eager"). Then peers touch
+ * only the control block, no rank waits for others to leave, and a rooted call
+ * costs its leaves no wait at all. A control block has several slots, used in
+ * turn, so that a rank can be some calls ahead of its readers. (A call that was
+ * prepared before and need not wait takes the fast path: fast_path.c.)
  */
 #include "stage.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What alltoallv sends is known to two ranks only, so nobody else could find
- * the place. All ranks must decide alike, so it does not matter whether this
- * one works in place. */
+/* Only two ranks know the counts of an alltoallv, so other ranks cannot locate
+ * the data. All ranks must decide alike, so it does not matter whether this one
+ * works in place. */
 bool gw__window_serves(const struct gw_comm *comm, const struct gw_call *call,
                        const struct gw__program *program)
 {
@@ -61,8 +61,9 @@ static enum gw_err check_call(struct gw_request *r, unsigned peer,
                    r->comm->rank, side->op, peer);
 }
 
-/* GW_OK when all that I touch have entered and call the same. Those that were
- * seen some time ago may have failed and withdrawn since. */
+/* GW_OK if all ranks that this one touches have entered with the same call.
+ * Those that were seen earlier may have failed and revoked their control blocks
+ * since. */
 static enum gw_err all_entered(struct gw_request *r, struct gw_error *why)
 {
     const struct gw__passes *passes = passes_of(r);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Revoking a failed window pass. When a call returns an error, its buffers are
- * the user's again, but peers that have seen this rank's card may still be
- * loading from them and storing into them. So the card is emptied first. Then
+ * Revokes a failed window pass. When a call returns an error, its buffers
+ * belong to the user again, but peers that have seen this rank's control block
+ * may still be loading from them and storing into them. So the control block is
+ * emptied first. Then
  *
  *   a peer that has not entered yet   does not find this rank any more
- *   a peer that has entered           may be in the midst of its passes: we
- *                                     wait until it has left, or has found that
- *                                     the communicator has failed
- *   a peer that has read              reads our card once more before it uses
- *                                     the values (pass.c)
+ *   a peer that has entered           may be running its passes: we wait until
+ *                                     it has left, or has detected that the
+ *                                     communicator has failed
+ *   a peer that has read              reads our control block again before it
+ *                                     uses the values (pass.c)
  *
- * Entering is a store, a fence and loads of the peers' cards; emptying is a
- * store, a fence and loads of them too (Dekker). So either the peer sees that
- * we have withdrawn, or we see that it has entered.
+ * Entering is a store, a fence and loads of the peers' control blocks; emptying
+ * is also a store, a fence and loads of them (Dekker). So either the peer sees
+ * that we have revoked, or we see that it has entered.
  *
- * A peer that is stopped in the midst of its passes is waited for 200 ms only.
- * When it goes on, it may store into the result buffer, and then fails.
+ * A peer that is stopped during its passes is awaited for 200 ms only. When it
+ * continues, it may store into the result buffer, and then fails.
  */
 #include "control_block.h"
 
@@ -24,7 +25,7 @@
 
 enum { PATIENCE_NS = 200000000, PAUSE_NS = 50000 };
 
-/* Calls enter one after the other, so there is one at most. */
+/* Calls enter one after the other, so there is at most one. */
 static struct gw_request *find_entered(struct gw_comm *comm)
 {
     for (struct gw_request *r = comm->active; r; r = r->next)
@@ -46,7 +47,8 @@ void gw__withdraw(struct gw_comm *comm)
     static const struct timespec pause = {.tv_nsec = PAUSE_NS};
     struct gw_request *r = find_entered(comm);
     if (!r ||
-        r->prepared->eager) /* who reads a card reads no memory of the user's */
+        r->prepared->eager) /* readers of a control block do not read the user's
+                               memory */
         return;
     const struct gw__passes *passes = passes_of(r);
     uint64_t deadline = gw_now_ns() + PATIENCE_NS;
