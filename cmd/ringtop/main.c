@@ -4,11 +4,11 @@
  *
  *     source -> player -> state -> draw -> grid -> screen | batch | film
  *
- *     source.h   where events come from
- *     player.h   when each is shown
+ *     source.h   the origins of events
+ *     player.h   the time at which each is shown
  *     state.h    the state that they add up to
  *     draw.h     a pure picture of it
- *     show.h     puts these together
+ *     show.h     joins these
  *     top.c      options, and the choice of the output
  */
 #include "ringtop.h"
@@ -25,8 +25,8 @@ static const struct tool ringtop = {
         "tail -f F.jsonl | ringtop -       follows a growing file\n",
 };
 
-/* A tool that is called with nothing tells what it can do; this one can do
- * something: attach to the latest run. */
+/* Without arguments other tools print their help; this one attaches to the
+ * latest run. */
 int main(int argc, char **argv)
 {
     char nothing_more[] = "--";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * --batch: pictures as plain text. Of a recording, so many, evenly spread over
- * its events, the last one with all of them: the same each time. Of a live run,
- * one every so often, until it ends.
+ * --batch: pictures as plain text. Of a recording, so many, evenly distributed
+ * over its events, the last one with all of them, so the output is
+ * reproducible. Of a live run, one per interval, until it ends.
  */
 #include "common/command.h"
 #include "show.h"
@@ -24,7 +24,7 @@ static void print_row(const struct grid *grid, int y)
     putchar('\n');
 }
 
-/* Blank rows at the end are left out; an empty line ends the picture. */
+/* Blank rows at the end are omitted; an empty line ends the picture. */
 static void print_picture(struct show *show)
 {
     const struct grid *grid = &show->grid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * -o json, jsonl or csv: no pictures, but what the view knows when the source
- * has ended: a row a rank, in the manner of all tools.
+ * -o json, jsonl or csv: no pictures, but the final state when the source has
+ * ended: one row per rank, in the usual formats.
  */
 #include "common/command.h"
 #include "common/output.h"
@@ -19,7 +19,7 @@ static const struct field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-/* -1: there is none. */
+/* -1: unknown. */
 static int64_t number(uint32_t value)
 {
     return value == GW_NONE ? -1 : (int64_t)value;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The live view on a terminal: 25 pictures a second, keys at once.
+ * The live view on a terminal: 25 pictures a second, keys handled at once.
  */
 #include "common/command.h"
 #include "screen.h"

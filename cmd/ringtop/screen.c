@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ncurses (screen.h). It handles the size's changes and Ctrl-Z itself; Ctrl-L
- * draws everything anew, whatever some other program wrote over it.
+ * ncurses (screen.h). It handles changes of the size and Ctrl-Z itself. Ctrl-L
+ * redraws the whole screen.
  */
 #include "screen.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The terminal, which this module alone touches, through ncurses.
+ * The terminal, through ncurses. No other module uses it.
  */
 #ifndef RINGTOP_SCREEN_H
 #define RINGTOP_SCREEN_H
 
 #include "ringtop/draw/grid.h"
 
-/* Takes the terminal over. Keys come from standard input, or, when that is not
- * a terminal (the events come from there), from /dev/tty. */
+/* Takes over the terminal. Keys come from standard input, or, when that is not
+ * a terminal because it has the events, from /dev/tty. */
 GW_MUST_CHECK enum gw_err screen_open(bool color, struct gw_error *why);
-/* Gives it back as it was. */
+/* Restores the terminal. */
 void screen_close(void);
 void screen_size(int *width, int *height);
 void screen_show(const struct grid *grid);

@@ -50,7 +50,7 @@ static bool pull_one(struct show *show, uint64_t deadline_ns)
 
 void show_pull(struct show *show, uint64_t deadline_ns)
 {
-    const uint64_t LONGEST_NS = 20000000; /* then it is time to draw */
+    const uint64_t LONGEST_NS = 20000000; /* after that, a picture is due */
     uint64_t begin_ns = gw_now_ns();
     if (show->heard_ns == 0)
         show->heard_ns = begin_ns;
@@ -128,7 +128,8 @@ static bool is_utf8(void)
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-/* What was told before is of no use: there is a gap. */
+/* Restarts the state from a new status, because there is a gap in the events.
+ */
 static void attach(struct show *show)
 {
     const struct source *source = show->source;
@@ -199,7 +200,7 @@ void show_orders(struct show *show)
 
 /* ---- showing ---- */
 
-/* A frozen view stays as it is; the newest one is taken later. */
+/* A frozen view does not change; the newest status is taken later. */
 static void take_status(struct show *show)
 {
     json_t *status = NULL;
@@ -210,7 +211,7 @@ static void take_status(struct show *show)
     json_decref(status);
 }
 
-/* The time that has been reached: events wait so long, and so does it. */
+/* The player's time; with a delay of events, not later than `now_ns` minus it. */
 static uint64_t time_reached(const struct player *player, uint64_t now_ns)
 {
     uint64_t late_ns =

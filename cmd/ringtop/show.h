@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A showing: events flow from the source into the player, and, when they are
- * due, into the state; then the picture is drawn. The back ends (run_*.c) say
- * when, and put the grid where it can be seen.
+ * The way from the source to the picture: events flow into the player and, when
+ * they are due, into the state; then the picture is drawn. The back ends
+ * (run_*.c) set the pace and output the grid.
  */
 #ifndef RINGTOP_SHOW_H
 #define RINGTOP_SHOW_H
@@ -21,15 +21,15 @@ struct show {
     bool keys;
     bool leave;            /* when the run ends */
     bool closed;           /* the source has ended */
-    uint64_t broken;       /* lines that are no event */
-    uint64_t skips;        /* of the source, that are known here */
-    struct orders *orders; /* NULL: nothing may be changed */
-    char said[200];        /* how the last one ended */
+    uint64_t broken;       /* invalid lines */
+    uint64_t skips;        /* skips of the source seen here so far */
+    struct orders *orders; /* NULL: read-only */
+    char said[200];        /* the result of the last order */
     uint64_t said_until_ns;
-    char notice[600];      /* what was wrong with the source; "": nothing */
+    char notice[600];      /* the error of the source; "": none */
     struct gw_error error; /* of the source, or GW_ETIMEOUT */
     uint64_t timeout_ns;   /* 0: none */
-    uint64_t heard_ns;     /* when the source told something */
+    uint64_t heard_ns;     /* the time of the last event or status */
 };
 
 struct show_options {
@@ -41,26 +41,26 @@ struct show_options {
     uint64_t timeout_ns;
 };
 
-/* Opens the source. A recording is read to its end, so that its view knows from
- * the start what there is to come. GW_EDATA when there is no event in it. */
+/* Opens the source. A recording is read to its end, so that its view knows all
+ * ranks and ops from the start. GW_EDATA when it contains no event. */
 GW_MUST_CHECK enum gw_err show_init(struct show *show,
                                     const struct show_options *options,
                                     struct gw_error *why);
 void show_fini(struct show *show);
 
-/* Takes what the source has, waiting for it until `deadline_ns`. */
+/* Takes the source's events, waiting for them until `deadline_ns`. */
 void show_pull(struct show *show, uint64_t deadline_ns);
-/* Has the order carried out that the view took, and hears how the last one
- * ended. */
+/* Starts the order that the view has taken, and fetches the result of the last
+ * one. */
 void show_orders(struct show *show);
-/* Shows what is due now. */
+/* Shows the events that are due. */
 void show_advance(struct show *show, uint64_t now_ns);
 /* Shows the next `count` events, due or not. */
 void show_events(struct show *show, size_t count);
 /* Draws into show->grid, whose size must have been set. */
 void show_draw(struct show *show);
-/* Complains of whatever there is to complain of, and returns the exit status:
- * a broken source, a double count, an interruption. */
+/* Reports a broken source, a double count or an interruption, and returns the
+ * exit status. */
 int show_verdict(const struct show *show);
 
 /* ---- the back ends; each returns the exit status ---- */

@@ -174,6 +174,6 @@ const struct command command_top = {
                 "tail -f F.jsonl | ringtop -\n",
     .options = options,
     .operands_max = 1,
-    .computes = true, /* but for a cast and a screen: run_show */
+    .computes = true, /* except a cast and a screen: run_show */
     .run = run,
 };

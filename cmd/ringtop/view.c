@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What keys do (view.h).
+ * The effect of keys (view.h).
  */
 #include "view.h"
 
@@ -108,7 +108,7 @@ static void give_order(struct view *view)
     view->asking = ORDER_NONE;
 }
 
-/* "2", or "s0" for a server; who is added has no number yet. */
+/* "2", or "s0" for a server; a node to add has no number yet. */
 static bool is_of_name(const struct view *view, int key)
 {
     if (key == 's')
@@ -155,7 +155,7 @@ static void scroll(unsigned *at, int by)
         *at += (unsigned)by;
 }
 
-/* The list that the page is about; drawing keeps it in bounds. */
+/* Scrolls the page's list; drawing keeps it in bounds. */
 static void move(struct view *view, int by)
 {
     if (view->page == PAGE_EVENTS)
@@ -184,7 +184,7 @@ static void turn(struct view *view, int by)
     view->journal_back = 0;
 }
 
-/* Returns whether the key was one of these. */
+/* Returns whether it handled the key. */
 static bool navigate(struct view *view, int key)
 {
     enum { LINES = 10 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the person at the screen has chosen: a page, an order, where the lists
- * are scrolled to, what to look for. Keys change it (view_key); drawing reads
- * it. Keys that are about time (freeze, step, speed) are the player's.
+ * The user's choices on the screen: a page, an order, the scroll positions, a
+ * search. Keys change it (view_key); drawing reads it. The keys about time
+ * (freeze, step, speed) belong to the player.
  */
 #ifndef RINGTOP_VIEW_H
 #define RINGTOP_VIEW_H
@@ -27,7 +27,7 @@ enum page {
 
 enum sort { SORT_RANK, SORT_STATE, SORT_OP, SORT_WAIT, SORT_SENT, SORTS };
 
-/* Keys that are no characters; a back end translates its own into these. */
+/* Keys that are not characters; a back end translates its own into these. */
 enum key {
     KEY_CODES = 0x110000, /* above all characters */
     TOP_UP,
@@ -42,34 +42,34 @@ enum key {
     TOP_F3,
     TOP_F6,
     TOP_F10,
-    TOP_OTHER /* none of these; or the size has changed */
+    TOP_OTHER /* another key, or a change of the size */
 };
 
 struct view {
     enum page page;
-    bool crew; /* of parameter servers: they have slots and clocks, no ring */
-    bool pipe; /* of a pipeline: it has stages, no ring */
+    bool crew; /* of parameter servers: has slots and clocks, no ring */
+    bool pipe; /* of a pipeline: has stages, no ring */
     enum sort sort;
     bool help;
     bool quit;
-    bool may_order;         /* a run is attached, and is not only looked at */
-    bool refused;           /* the last key was an order, and may not be */
+    bool may_order;         /* attached to a run that is not read-only */
+    bool refused;           /* the last key was an order that is not allowed */
     bool sorted;            /* the last key has changed the order of rows */
-    enum order_kind asking; /* being asked: whom, or whether */
-    char typed[4];          /* the node, so far */
-    struct order order;     /* given; whoever carries it out clears it */
+    enum order_kind asking; /* the prompt is about this order */
+    char typed[4];          /* the node typed so far */
+    struct order order;     /* given; cleared by its executor */
     bool finding;           /* typing into `find` */
-    char find[32];          /* "": nothing is looked for */
+    char find[32];          /* "": no search */
     unsigned rank_top;      /* rows above the table's first */
     unsigned chunk_left;
     unsigned journal_back; /* lines below the journal's last */
 };
 
 const char *page_name(enum page page);
-/* What rows are sorted by: "state". */
+/* The sort key of the rows: "state". */
 const char *sort_name(const struct view *view);
-/* Is the row of this number looked for: by "1", by "worker 1", or by the name
- * in it, "w1"? */
+/* Does the search match the row of this number: "1", "worker 1", or the name in
+ * it, "w1"? */
 bool view_finds(const struct view *view, const char *kind, unsigned number,
                 const char *name);
 /* Lets a key change view or player. `now_ns` is the player's clock. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The layout (draw.h): a header, a page, a line of keys. The overview puts as
- * many panels beside and below each other as there is room for:
+ * The layout (draw.h): a header, a page, a line of keys. The overview has as
+ * many panels as fit:
  *
  *     +-------------------------+
  *     | header                  |
@@ -11,7 +11,7 @@
  *     | keys                    |
  *     +-------------------------+
  *
- * That of parameter servers is in draw_crew.c, that of a pipeline in
+ * The overview of parameter servers is in draw_crew.c, that of a pipeline in
  * draw_pipeline.c.
  */
 #include "draw.h"
@@ -107,8 +107,8 @@ static void draw_overview(const struct picture *p, const struct area *area)
 
 /* ---- */
 
-/* A run has a ring, parameter servers or a pipeline: for what it lacks, the
- * others stand. */
+/* A run has a ring, parameter servers or a pipeline. A page of the other kinds
+ * is replaced by the run's own. */
 static enum page page_of(const struct picture *p)
 {
     enum page page = p->view->page;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The picture: a pure function of what is known (state), what was chosen
- * (view), how time goes (player) and how large the grid is. Each panel is a
- * file, draw_PANEL.c, and fits any area that it is given; draw.c lays them out.
+ * The picture: a pure function of the state, the user's choices (view), the
+ * time (player) and the size of the grid. Each panel is a file, draw_PANEL.c,
+ * and fits any area; draw.c lays them out.
  */
 #ifndef RINGTOP_DRAW_H
 #define RINGTOP_DRAW_H
@@ -19,9 +19,9 @@ struct picture {
     const struct view *view;
     const struct player *player;
     const struct glyphs *glyphs;
-    bool keys;          /* there is a keyboard: show what it can do */
-    const char *notice; /* what went wrong with the source; NULL: nothing */
-    const char *said;   /* how an order ended; NULL: nothing */
+    bool keys;          /* there is a keyboard: show the keys */
+    const char *notice; /* the error of the source; NULL: none */
+    const char *said;   /* the result of an order; NULL: none */
 };
 
 /* Fills the grid. */
@@ -32,32 +32,32 @@ void draw(const struct picture *picture, struct grid *grid);
 void draw_header(const struct picture *picture, const struct area *area);
 void draw_keys(const struct picture *picture, const struct area *area);
 void draw_ranks(const struct picture *picture, const struct area *area);
-/* Rows that the table of ranks would like. */
+/* The height that the table of ranks needs. */
 int draw_ranks_height(const struct picture *picture);
 void draw_ring(const struct picture *picture, const struct area *area);
 void draw_chunks(const struct picture *picture, const struct area *area);
-/* Columns and rows that the matrix would like. */
+/* The width and height that the matrix needs. */
 int draw_chunks_width(const struct picture *picture);
 int draw_chunks_height(const struct picture *picture);
 void draw_events(const struct picture *picture, const struct area *area);
 void draw_failover(const struct picture *picture, const struct area *area);
 void draw_controllers(const struct picture *picture, const struct area *area);
 void draw_loss(const struct picture *picture, const struct area *area);
-/* Of parameter servers: the overview, and its panels. */
+/* Parameter servers: the overview, and its panels. */
 void draw_crew(const struct picture *picture, const struct area *area);
 void draw_servers(const struct picture *picture, const struct area *area);
 void draw_slots(const struct picture *picture, const struct area *area);
 void draw_clocks(const struct picture *picture, const struct area *area);
 void draw_requests(const struct picture *picture, const struct area *area);
-/* Rows that the table and the matrix would like. */
+/* The heights that the table and the matrix need. */
 int draw_servers_height(const struct picture *picture);
 int draw_slots_height(const struct picture *picture, int width);
-/* What became of servers and workers that failed, by the status of the run. */
+/* The recoveries of servers and workers, from the status of the run. */
 void draw_recoveries(const struct picture *picture, const struct area *area);
-/* Of a pipeline: the overview, the page, and its panels. */
+/* A pipeline: the overview, the page, and its panels. */
 void draw_pipe_overview(const struct picture *picture, const struct area *area);
 void draw_pipeline(const struct picture *picture, const struct area *area);
-/* A step as a Gantt chart: a title, and a row a stage. */
+/* A step as a Gantt chart: a title, and one row per stage. */
 void draw_gantt(const struct picture *picture, const struct area *area,
                 const struct pipe_step *step);
 void draw_pipe_stages(const struct picture *picture, const struct area *area);
@@ -65,31 +65,32 @@ void draw_pipe_stages(const struct picture *picture, const struct area *area);
 void draw_pipe_sums(const struct picture *picture, const struct area *area);
 void draw_help(const struct picture *picture, const struct area *area);
 
-/* "-- TITLE ----------" over a panel; returns the area below it. */
+/* "-- TITLE ----------" above a panel; returns the area below it. */
 struct area draw_title(const struct picture *picture, const struct area *area,
                        const char *format, ...) GW_PRINTF(3, 4);
 /* The first character of a glyph's text. */
 uint32_t glyph(const char *text);
 
-/* A stage of a failure: its name, when it was reached, and a bar. */
+/* A stage of a failure: its name, its time, and a bar. */
 void draw_stage(const struct picture *picture, const struct area *area, int y,
                 const char *name, uint64_t ns, uint64_t longest_ns);
-/* The row `number` of `rates`, on one scale with all `count` rows. */
+/* The row `number` of `rates`, on a scale common to all `count` rows. */
 void draw_sparkline(const struct picture *picture, const struct rates *rates,
                     unsigned count, unsigned number, char *out, size_t size);
-/* The first of `count` lines to show in `rows`, when `wanted` are above it. */
+/* The first of `count` lines to show in `rows`, with `wanted` lines above it.
+ */
 unsigned list_top(unsigned wanted, unsigned count, int rows);
-/* Servers that are shown; returns how many. */
+/* The servers to show; returns how many. */
 unsigned server_order(const struct picture *picture,
                       unsigned order[CREW_SERVERS]);
-/* A state of a server or worker: what is written, and how. */
+/* The displayed name and style of a state of a server or worker. */
 const char *crew_state_name(const char *state);
 enum style crew_state_style(const char *state);
-/* What is bad comes first, then what may become so. */
+/* The sort weight of a style: bad ones first, then warnings. */
 uint64_t crew_state_weight(enum style style);
-/* Ranks that are shown, in the chosen order; returns how many. */
+/* The ranks to show, in the chosen order; returns how many. */
 unsigned rank_order(const struct picture *picture, unsigned order[RANKS_MAX]);
-/* "busy", "DEAD"; and how it is drawn. */
+/* "busy", "DEAD"; and its style. */
 const char *rank_condition_name(enum condition condition);
 enum style rank_condition_style(enum condition condition);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The accumulation matrix: rank x chunk, how many ranks' data each copy
- * contains. "2+" is a partial value, "3=" a complete one, "3!" one that counts
- * somebody twice, "." none; in brackets what the last event has changed.
+ * The accumulation matrix: rank x chunk, the number of ranks whose data each
+ * copy contains. "2+" is a partial value, "3=" a complete one, "3!" one that
+ * counts a rank twice, "." none. Brackets mark the change of the last event.
  */
 #include "draw.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The workers' clocks: how many units each has finished, how far it is ahead of
- * the slowest, and which unit it has in its hands. Below them, how stale what
- * was pulled was: units by the clocks that their worker was ahead.
+ * the slowest, and its current unit. Below them, the staleness of pulled data:
+ * units by the number of clocks that their worker was ahead.
  *
  *     worker state   clock         ahead unit         phase   waited units/s
  *         w0 alive      41 ███        2  e1 b10 p3/4  compute    12%    24.6
@@ -51,7 +51,8 @@ static void write_clock(const struct picture *p, unsigned w, char *out,
     table_number(worker->clocked, worker->clock, 6, out, size);
 }
 
-/* Clocks ahead of the slowest; false: it is not among those that count. */
+/* Clocks ahead of the slowest; false: it does not count, as its clock is
+ * unknown or it is gone. */
 static bool ahead_of(const struct picture *p, unsigned w, uint64_t *ahead,
                      uint64_t *span)
 {
@@ -73,7 +74,8 @@ static void write_ahead(const struct picture *p, unsigned w, char *out,
     table_number(counts, ahead, 5, out, size);
 }
 
-/* A character a clock, and one for the slowest; less, when they do not fit. */
+/* One character per clock, and one for the slowest; fewer, if they do not fit.
+ */
 static void write_bar(const struct picture *p, unsigned w, char *out,
                       size_t size)
 {
@@ -99,7 +101,7 @@ static void write_unit(const struct picture *p, unsigned w, char *out,
 {
     const struct crew_worker *worker = worker_of(p, w);
     int used = 0;
-    if (!worker->in_hand) { /* a narrow table has no other place to say why */
+    if (!worker->in_hand) { /* a narrow table has no other column for it */
         bool there = crew_is_there(worker->state);
         snprintf(out, size, "%s", there ? "-" : crew_state_name(worker->state));
         return;
@@ -226,7 +228,7 @@ static uint64_t weight_of(const struct picture *p, unsigned w)
     switch (p->view->sort) {
     case SORT_STATE:
         return crew_state_weight(state_style(p, w));
-    case SORT_OP: /* the one that is behind comes first */
+    case SORT_OP: /* the slowest first */
         return UINT64_MAX - (worker->clocked ? worker->clock : 0);
     case SORT_WAIT:
         return isfinite(worker->waited) ? (uint64_t)(worker->waited * 1e6) : 0;
@@ -257,8 +259,8 @@ static void draw_workers(const struct picture *p, const struct area *area,
     table_list(&table, p, area, order, count, "worker");
 }
 
-/* The workers, and the histogram below them if there is room for both; of what
- * is too much for both the histogram gets a third. */
+/* The workers, and the histogram below them if there is room for both. If there
+ * is not enough for all of both, the histogram gets a third. */
 void draw_clocks(const struct picture *p, const struct area *area)
 {
     enum { WORTH_HAVING = 3 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The controllers: who leads, who follows and voted for whom, how far each log
- * is.
+ * The controllers: their leader, votes, and the length of each log.
  *
  *     -- controllers: c1 leads in term 2 ---------------------------------
  *     controller state    role        term vote  applied   last  hellos leases
@@ -85,7 +84,7 @@ static void write_applied(const struct picture *p, unsigned c, char *out,
     table_number(it->applied > 0, it->applied, FIGURE, out, size);
 }
 
-/* What it has told itself. */
+/* A number that the controller has reported. */
 #define WRITE_TOLD(figure)                                                     \
     static void write_##figure(const struct picture *p, unsigned c, char *out, \
                                size_t size)                                    \
@@ -112,7 +111,7 @@ static const struct table_column columns[] = {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* Above the story, which tells of votes and ends. */
+/* Above the journal, which has the votes and ends. */
 void draw_controllers(const struct picture *p, const struct area *area)
 {
     const struct controllers *cs = &p->state->controllers;

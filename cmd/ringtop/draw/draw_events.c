@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The journal, the newest line last. Lines that do not fit are wrapped: what is
- * alarming must be readable on a narrow screen too.
+ * The journal, the newest line last. Lines that do not fit are wrapped, so that
+ * alarms are readable on a narrow screen too.
  */
 #include "draw.h"
 
@@ -53,7 +53,7 @@ static enum style entry_style(const struct entry *entry)
                                           : STYLE_PLAIN;
 }
 
-/* Columns for the text of entries, behind their times. */
+/* The width of an entry's text, after its time. */
 static int text_room(const struct picture *p, const struct area *area,
                      int *indent)
 {

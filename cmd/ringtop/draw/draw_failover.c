@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What became of members that failed: a block each, the newest first, with the
- * stages on one scale of time.
+ * The recoveries from failures: one block per failed member, the newest first,
+ * with the stages on one time scale.
  *
  *     rank 2, missed by rank 1
  *       noticed    +0 ns     #
@@ -12,8 +12,8 @@
  *       op 12: exclude; chunks kept 9, redone 3
  *       epoch 2 of 3 members
  *
- * The supervisor of parameter servers tells all that in its status
- * (draw_recoveries.c); a recording of theirs has events alone.
+ * The supervisor of parameter servers reports all this in its status
+ * (draw_recoveries.c); a recording of them has only events.
  */
 #include "draw.h"
 

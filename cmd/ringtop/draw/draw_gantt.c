@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A step of a pipeline as a Gantt chart: time goes to the right, a row is a
- * stage. A pass begins with its letter and the number of its micro-batch (the
- * last digit if no more fits), and goes on in its shade; ">" is its head while
- * it is under way. Letters of every second piece of a stage are small. Dots are
- * time in which a stage does nothing; behind now there is room to say whom it
+ * A step of a pipeline as a Gantt chart: time goes to the right, each row is a
+ * stage. A pass begins with its letter and the number of its micro-batch (only
+ * the last digit if there is no room), and continues in its shade; ">" is its
+ * head while it is under way. Every second piece of a stage has small letters.
+ * Dots are idle time. After the present time, the row has the stage that it
  * waits for.
  *
  *     s0 F0F1F2F3··B0░░B1
  *     s1 ··F0F1F2B0F3B1>
  *     s2 ····F0··F1     waits for s1
  *
- * The scale holds what the step is predicted to take, or what the last one took
- * if that was more; a step that takes longer pushes it on by quarters, so that
- * the picture seldom jumps. A column shows what went on in its middle.
+ * The scale covers the predicted time of the step, or the last step's if that
+ * was longer. A step that takes even longer extends it by quarters, so that the
+ * picture seldom jumps. A column shows the pass at its middle.
  */
 #include "draw.h"
 
@@ -63,7 +63,7 @@ static uint64_t end_of(const struct chart *c, const struct pipe_pass *pass)
     return pass->end_ns == PIPE_NEVER ? c->now_ns : pass->end_ns;
 }
 
-/* What is at column k of a pass of `columns`. */
+/* The character in column k of a pass of `columns`. */
 static uint32_t glyph_of(const struct chart *c, const struct pipe_pass *pass,
                          int k, int columns)
 {
@@ -91,7 +91,7 @@ static void draw_pass(const struct chart *c, int y, int from, int to,
         area_put(&c->plot, x, y, style, glyph_of(c, pass, x - from, to - from));
 }
 
-/* Dots up to now; what is later is not known. */
+/* Dots up to now; the future is unknown. */
 static void draw_idle(const struct chart *c, int y, int from, int to)
 {
     for (int x = from; x < to && time_of(c, x) < c->now_ns; x++)

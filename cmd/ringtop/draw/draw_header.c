@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The first line (what runs, how far it is, how time goes) and the last one
- * (keys, or the event that was just shown while the view is frozen).
+ * The first line (the run, its progress, the time) and the last one (keys, or
+ * the last event while the view is frozen).
  */
 #include "draw.h"
 
@@ -43,8 +43,8 @@ static void op_text(const struct picture *p, char *out, size_t size)
         snprintf(out, size, "%s", kind);
 }
 
-/* Ranks that nothing is wrong with, of those that are members or were; when
- * it is not `all_well`, or only then. */
+/* The number of healthy ranks and of all ranks that have not left; printed only
+ * if their equality is `all_well`. */
 static void health_text(const struct picture *p, bool all_well, char *out,
                         size_t size)
 {
@@ -260,7 +260,7 @@ void draw_header(const struct picture *p, const struct area *area)
 
 /* ---- the last line ---- */
 
-/* `importance`: the lowest is left out last. */
+/* `importance`: 0, the lowest, is omitted last. */
 static const struct {
     const char *key, *does;
     int importance;
@@ -279,12 +279,12 @@ static bool works(const struct picture *p, size_t i)
 {
     if (*keys[i].key == '<')
         return !p->player->live;
-    if (strcmp(keys[i].key, "F6") == 0) /* stages have an order of their own */
+    if (strcmp(keys[i].key, "F6") == 0) /* stages have a fixed order */
         return !p->state->pipe.here;
     return p->view->may_order || !strchr("kpa", *keys[i].key);
 }
 
-/* Up to this importance there is room. */
+/* The highest importance for which there is room. */
 static int keys_that_fit(const struct picture *p, int room)
 {
     for (int importance = 0; importance < KEYS; importance++)

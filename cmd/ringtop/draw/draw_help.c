@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The keys, and what the signs of chunks, slots, or passes mean. In two columns
- * when there is room, so that all of it fits a small terminal.
+ * The keys, and the meaning of the signs of chunks, slots or passes. In two
+ * columns when there is room, so that all of it fits a small terminal.
  */
 #include "draw.h"
 

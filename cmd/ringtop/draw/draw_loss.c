@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The loss over the steps: a column of the picture is a mean of steps, as high
- * as the loss, in eighths of a row.
+ * The loss over the steps: each column is the mean of some steps, as high as
+ * the loss, in eighths of a row.
  */
 #include "draw.h"
 
@@ -45,7 +45,7 @@ static bool find_range(struct curve *c)
     return any;
 }
 
-/* The lowest loss is an eighth high, so that it is seen. */
+/* The lowest loss is one eighth high, so that it is visible. */
 static void draw_column(const struct picture *p, const struct area *plot, int x,
                         const struct curve *c)
 {

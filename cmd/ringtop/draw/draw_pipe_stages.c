@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The stages of a pipeline as a table: what each does now, how far it is, how
- * many activations it holds, and what it did with its time in the last step
- * that was complete. And in one line how long steps take.
+ * The stages of a pipeline as a table: the current pass, the progress, the held
+ * activations, and the use of time in the last complete step. Below it, one
+ * line with the duration of steps.
  *
  *     stage rank now      passes  held   works waits ends  mostly for
  *         0    0 B3        12/32   3/4     81%    2%  17%  s1
@@ -34,7 +34,7 @@ static void write_rank(const struct picture *p, unsigned s, char *out,
     table_number(rank != GW_NONE, rank, 4, out, size);
 }
 
-/* Of a rank with which something is wrong, or RANK_IDLE. */
+/* The condition of its rank if it is abnormal, else RANK_IDLE. */
 static enum condition trouble_of(const struct picture *p, unsigned s)
 {
     uint32_t rank = pipe_of(p)->ranks[s];

@@ -3,7 +3,7 @@
  * The page of a pipeline, and the overview of such a run:
  *
  *     +-------------------------+
- *     | the step that runs      |   beside it, or below the sums, the last
+ *     | the current step        |   next to it, or below the sums, the last
  *     | sums                    |   finished one if there is room
  *     | stages                  |
  *     | the last step  | events |   events: of the overview
@@ -23,7 +23,7 @@ static int chart_height(const struct picture *p)
     return 1 + (int)p->state->pipe.stages;
 }
 
-/* The current step, and beside it the last one on a wide screen. Returns
+/* The current step and, on a wide screen, the last one to its right. Returns
  * whether that was shown. */
 static bool draw_charts(const struct picture *p, const struct area *area)
 {
@@ -56,7 +56,8 @@ static struct area cut(struct area *rest, int rows)
     return top;
 }
 
-/* Charts and sums; *rest is what is left below. False: there is nothing. */
+/* Charts and sums; *rest is the area left below. False: there is nothing to
+ * show. */
 static bool draw_top(const struct picture *p, struct area *rest, bool *both)
 {
     const char *nothing = nothing_to_show(p);

@@ -40,14 +40,14 @@ static uint64_t wait_ns(const struct state *s, unsigned r)
     return s->now_ns > rank->active_ns ? s->now_ns - rank->active_ns : 0;
 }
 
-/* What is sorted by, the largest first. */
+/* The sort key, the largest first. */
 static uint64_t weight_of(const struct picture *p, unsigned r)
 {
     const struct rank *rank = &p->state->ranks[r];
     switch (p->view->sort) {
     case SORT_STATE:
         return state_condition(p->state, r);
-    case SORT_OP: /* the one that is behind comes first */
+    case SORT_OP: /* the slowest first */
         return rank->op == GW_NONE ? UINT64_MAX : UINT32_MAX - rank->op;
     case SORT_WAIT:
         return wait_ns(p->state, r);
@@ -215,7 +215,7 @@ int draw_ranks_height(const struct picture *p)
     return rows > 1 ? rows : 2;
 }
 
-/* What there is no room for. */
+/* A line about the rows that do not fit. */
 static void tell_rest(const struct area *area, unsigned more, unsigned gone)
 {
     int y = area->height - 1;

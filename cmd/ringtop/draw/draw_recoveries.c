@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What became of servers and workers that failed, as the supervisor tells it:
- * its times begin with what was done to them, when it knows that.
+ * The recoveries of servers and workers, as the supervisor reports them. The
+ * times start with the cause of the failure if the supervisor knows it.
  *
  *     server 0 (exit)
  *       detected   +0.40 ms  #

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is under way between workers and servers: the newest batch as a row of
- * parts, pushes and pulls as arrows, the oldest first, and replicas that copy a
- * slot.
+ * The requests between workers and servers: the newest batch as a row of parts,
+ * pushes and pulls as arrows, the oldest first, and replicas that copy a slot.
  *
  *     -- batch 11 of data epoch 1: 1 of 4 parts done ----------------------
  *      #p a.     . free  a assigned  p pushed  # done
@@ -87,7 +86,7 @@ static unsigned sort_requests(const struct crew *crew,
     return count;
 }
 
-/* How far it should be by now: there and back in the usual time. */
+/* Its estimated place: there and back in the usual time. */
 static int place_of(const struct picture *p, const struct crew_request *r)
 {
     double age_ns = (double)(p->state->now_ns - r->since_ns);
@@ -164,7 +163,7 @@ static void draw_copies(const struct picture *p, const struct area *area)
     }
 }
 
-/* The arrows get what the others leave, and two rows at least. */
+/* The arrows get the room that the others leave, and at least two rows. */
 void draw_requests(const struct picture *p, const struct area *area)
 {
     enum { ROUND = 2, TITLES = 2, COPIES = 4, LEAST = 2 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The ring as a picture, and the chunks that travel along its edges. A chunk is
- * drawn where it should be by now, judged by what its way usually takes. What
- * travels between ranks that are no neighbours is written inside, and when the
- * members do not fit on the picture there is a list instead.
+ * drawn at its estimated place, from the usual time of transfers. Transfers
+ * between ranks that are not neighbours are written inside. If the members do
+ * not fit on the picture, there is a list instead.
  */
 #include "draw.h"
 #include "ring_path.h"
@@ -36,7 +36,7 @@ static int place(const struct scene *s, int i)
     return ring_path_member(&s->path, (unsigned)i, s->count);
 }
 
-/* The line of the ring, or nothing at all. */
+/* Is the cell empty or part of the ring's line? */
 static bool is_free(const struct scene *s, int x, int y)
 {
     if (x < 0 || x >= s->area->width)
@@ -46,8 +46,8 @@ static bool is_free(const struct scene *s, int x, int y)
     return cell->style == STYLE_DIM || cell->glyph == ' ';
 }
 
-/* Writes text with its middle on a cell of the path, unless something else is
- * there or beside it. */
+/* Writes text centred on a cell of the path, unless its cells or their
+ * neighbours are in use. */
 static bool write_on_path(const struct scene *s, int at, enum style style,
                           const char *text)
 {
@@ -90,7 +90,7 @@ static void draw_arrows(const struct scene *s)
     }
 }
 
-/* How far the rank is, or what is wrong with it. */
+/* The rank's progress or condition. */
 static void member_text(const struct scene *s, unsigned r, char out[24])
 {
     const struct state *state = s->picture->state;
@@ -102,7 +102,7 @@ static void member_text(const struct scene *s, unsigned r, char out[24])
         snprintf(out, 24, "%" PRIu32 "/%u", rank->step + 1, state_steps(state));
 }
 
-/* Its number on the line, the text towards the inside. */
+/* Its number on the line, the text on the inner side. */
 static void draw_member(const struct scene *s, unsigned i)
 {
     unsigned r = s->ring[i];
@@ -142,8 +142,7 @@ static void write_inside(struct scene *s, enum style style, const char *text)
     s->inside++;
 }
 
-/* As near to `percent` of the way as there is room, rather behind than before.
- */
+/* As near to `percent` of the way as there is room, preferably before it. */
 static bool draw_on_way(const struct scene *s, int from, int to, bool clockwise,
                         int percent, const char *text)
 {
@@ -159,7 +158,7 @@ static bool draw_on_way(const struct scene *s, int from, int to, bool clockwise,
     return false;
 }
 
-/* False for ranks that are no neighbours, and when the edge is full. */
+/* False for ranks that are not neighbours, and when the edge is full. */
 static bool draw_on_edge(const struct scene *s, const struct flight *flight)
 {
     const struct state *state = s->picture->state;

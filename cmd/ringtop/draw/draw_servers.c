@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of parameter servers: what each is to how many slots, what it
- * holds, and how many pushes it has taken lately.
+ * The table of parameter servers: the number of slots in each role, the stored
+ * data, and the recent rate of pushes.
  *
  *     server state    P/s/l    keys   size   pushes  /s    rate       lease
  *         s0 alive    22/42/0  1203    57K    10234   812  ▂▃▅▅▆▆▅▃   yes
@@ -34,7 +34,7 @@ uint64_t crew_state_weight(enum style style)
                                  : 0;
 }
 
-/* Who is gone is shouted. */
+/* "dead" is in capitals. */
 const char *crew_state_name(const char *state)
 {
     return strcmp(state, "dead") == 0 ? "DEAD" : state;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Who holds which slot: a row a server, a column a slot.
+ * The servers of each slot: one row per server, one column per slot.
  *
  *          0         1
  *      s0  PPPsssPPPs.ss        P  primary: serves it
  *      s1  sssPPPs.ss.PP        s  secondary in sync
  *      s2  ss.s..lsPP!..        l  learner: is copying it
- *                               !  LOST: nobody holds it any more
+ *                               !  LOST: no server has it any more
  *
- * In as many bands as there is room for; when there is none for all slots, the
- * arrow keys move one band over them.
+ * In as many bands as there is room for. When the slots do not fit, the arrow
+ * keys scroll by one band.
  */
 #include "draw.h"
 
@@ -21,7 +21,7 @@ struct matrix {
     unsigned order[CREW_SERVERS];
     unsigned servers; /* in `order` */
     unsigned slots;
-    unsigned width; /* slots a band */
+    unsigned width; /* slots per band */
 };
 
 static struct matrix matrix_of(const struct picture *p, int width)
@@ -111,7 +111,7 @@ static void tell_state(const struct crew *crew, char *out, size_t size)
         snprintf(out, size, "all served");
 }
 
-/* In red when slots are lost: the title says it first. */
+/* In red when slots are lost, which the title reports first. */
 static struct area draw_heading(const struct picture *p,
                                 const struct area *area, const struct matrix *m,
                                 unsigned first)

@@ -119,8 +119,8 @@ void utf8_of(uint32_t glyph, char out[5])
     *to = 0;
 }
 
-/* Of one to three bytes: all that is drawn here. Control characters, and what
- * is no character, do not get through. */
+/* Accepts characters of one to three bytes, enough for all pictures. Control
+ * characters and invalid bytes are replaced. */
 uint32_t utf8_next(const char **text)
 {
     const unsigned char *s = (const unsigned char *)*text;

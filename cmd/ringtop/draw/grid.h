@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A grid of cells, which is all that drawing draws on; what shows it (a
- * terminal, a page of text, an asciicast) is another matter. A style is what is
- * meant, not a colour: with or without colour, letters carry the message.
+ * A grid of cells, the only target of drawing. Its output (a terminal, a page
+ * of text, an asciicast) is separate. A style is a meaning, not a colour:
+ * letters carry the message with or without colour.
  */
 #ifndef RINGTOP_GRID_H
 #define RINGTOP_GRID_H
@@ -17,7 +17,7 @@ enum style {
     STYLE_GOOD,
     STYLE_WARN,
     STYLE_BAD,
-    STYLE_CHUNK,   /* data on its way */
+    STYLE_CHUNK,   /* data in transfer */
     STYLE_FORWARD, /* the passes of a pipeline, by enum gw_pass_kind */
     STYLE_BACKWARD,
     STYLE_BACKWARD_INPUT,
@@ -37,27 +37,27 @@ struct grid {
 
 enum { GRID_SIDE_MAX = 1000 };
 
-/* Makes it so large, and blank. Sides are cut to 1 and GRID_SIDE_MAX. */
+/* Sets its size and clears it. Sides are limited to 1 to GRID_SIDE_MAX. */
 GW_MUST_CHECK enum gw_err grid_size(struct grid *grid, int width, int height,
                                     struct gw_error *why);
 void grid_clear(struct grid *grid);
 void grid_fini(struct grid *grid);
 const struct cell *grid_at(const struct grid *grid, int x, int y);
 
-/* A part of a grid. What is drawn outside of it is cut off. */
+/* A part of a grid. Drawing is clipped to it. */
 struct area {
     struct grid *grid;
     int x, y, width, height;
 };
 
 struct area grid_area(struct grid *grid);
-/* A part of an area, in its coordinates, cut to it. */
+/* A part of an area, in its coordinates, clipped to it. */
 struct area area_part(const struct area *area, int x, int y, int width,
                       int height);
 /* One character. */
 void area_put(const struct area *area, int x, int y, enum style style,
               uint32_t glyph);
-/* UTF-8 text of one line; returns its columns, seen or not. */
+/* UTF-8 text of one line; returns its columns, visible or not. */
 int area_text(const struct area *area, int x, int y, enum style style,
               const char *text);
 int area_print(const struct area *area, int x, int y, enum style style,
@@ -67,7 +67,7 @@ void area_fill(const struct area *area, int y, enum style style);
 
 /* UTF-8 of one character, terminated. */
 void utf8_of(uint32_t glyph, char out[5]);
-/* Reads one character and steps over it; a byte that begins none is '?'. */
+/* Reads one character and steps over it; an invalid byte is '?'. */
 uint32_t utf8_next(const char **text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A showing as a film: pictures at even times, which somebody develops into a
- * file. A recording is not waited for: its clock is made up.
+ * A show as a film: pictures at equal intervals, which a back end writes to a
+ * file. A recording plays on an artificial clock, without waiting.
  *
  *   film_cast.c   an asciicast, for asciinema's players
  *   film_svg.c    a moving SVG page, for a browser or a README
@@ -13,13 +13,12 @@
 
 #include <stdio.h>
 
-/* Takes the picture in show->grid, which is that of `time_ns` from the
- * beginning on. */
+/* Takes the picture in show->grid, at `time_ns` after the beginning. */
 typedef enum gw_err film_picture(void *developer, const struct grid *grid,
                                  uint64_t time_ns, struct gw_error *why);
 
 /* Plays the show to its end, with a picture every `frame_ns`; *end_ns receives
- * when that was. */
+ * the time of the end. */
 GW_MUST_CHECK enum gw_err film_play(struct show *show, uint64_t frame_ns,
                                     film_picture *picture, void *developer,
                                     uint64_t *end_ns, struct gw_error *why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * An asciicast v2 file, which asciinema and its web player show: a line of JSON
- * that tells the size, then a line for every picture: when, and what to write
- * to the terminal.
+ * An asciicast v2 file, for asciinema and its web player: a line of JSON with
+ * the size, then a line per picture with its time and the output for the
+ * terminal.
  */
 #include "film.h"
 #include "paint.h"
@@ -43,7 +43,7 @@ static enum gw_err write_header(const struct cast *c, const struct grid *grid,
                       why);
 }
 
-/* Writes what the picture has changed. */
+/* Writes the changes of the picture. */
 static enum gw_err write_picture(void *developer, const struct grid *grid,
                                  uint64_t time_ns, struct gw_error *why)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A page of SVG that moves by itself, without a script. Rows of the screen
- * repeat, so the page has each look of a row once, and style sheet rules that
- * say when it is seen: a film of twenty seconds takes tens of kilobytes. Where
- * nothing moves (on paper, or for readers who want it so) the last picture
- * stands.
+ * repeat, so the page has each version of a row once, and style sheet rules
+ * with the times at which it is visible. A film of twenty seconds takes tens of
+ * kilobytes. Where animation is off (on paper, or by the reader's choice), the
+ * last picture is shown.
  */
 #include "film.h"
 
@@ -12,15 +12,15 @@
 #include <string.h>
 
 static const uint64_t FRAME_NS = 200000000;
-/* How long the last picture stands before the first one comes again. */
+/* How long the last picture stays before the first one returns. */
 static const uint64_t REST_NS = 2000000000;
 
 /* In pixels: a cell, and the edge around all of them. */
 #define CELL 8.4
 enum { ROW = 17, EDGE = 10, BASELINE = 13 };
 
-/* How a style looks on a dark ground. Without colours only weight and reverse
- * remain. */
+/* The colours of a style on a dark ground. Without colours only weight and
+ * reverse remain. */
 struct look {
     const char *ink, *ground;
     bool bold;
@@ -56,16 +56,16 @@ static const struct look plain[STYLES] = {
     [STYLE_BACKWARD_WEIGHT] = {"#7d8590", NULL, false},
 };
 
-/* ---- what is collected while the show plays ---- */
+/* ---- collected while the show plays ---- */
 
 struct span {
     uint64_t from_ns, to_ns;
 };
 
-/* One look of a row, and when it is seen. */
+/* One version of a row, and the times at which it is visible. */
 struct version {
     int y;
-    char *text; /* what draws it */
+    char *text; /* its SVG elements */
     struct span *spans;
     size_t count;
 };
@@ -74,7 +74,7 @@ struct svg {
     const struct look *looks;
     struct version *versions;
     size_t count;
-    size_t *shown; /* by row: its version now, + 1 */
+    size_t *shown; /* by row: its current version + 1 */
 };
 
 static void put_glyph(FILE *file, uint32_t glyph)
@@ -92,7 +92,7 @@ static int end_of_style(const struct grid *grid, int x, int y)
     return x;
 }
 
-/* What is coloured behind the letters. */
+/* The coloured backgrounds of the letters. */
 static void put_grounds(FILE *file, const struct svg *svg,
                         const struct grid *grid, int y)
 {
@@ -123,7 +123,8 @@ static void put_glyphs(FILE *file, const struct grid *grid, int y, int from,
         put_glyph(file, grid_at(grid, x, y)->glyph);
 }
 
-/* The letters of a row, made so wide by the browser, whatever its font is. */
+/* The letters of a row. The browser fits them to its width, whatever its font
+ * is. */
 static void put_letters(FILE *file, const struct grid *grid, int y)
 {
     int width = end_of_row(grid, y);
@@ -226,7 +227,7 @@ static enum gw_err take_picture(void *developer, const struct grid *grid,
     return GW_OK;
 }
 
-/* ---- what is written in the end ---- */
+/* ---- written at the end ---- */
 
 static void put_head(FILE *file, const struct svg *svg, const struct grid *grid,
                      uint64_t end_ns)
@@ -248,7 +249,7 @@ static void put_head(FILE *file, const struct svg *svg, const struct grid *grid,
                 svg->looks[style].bold ? ";font-weight:700" : "");
 }
 
-/* At 0 % it is hidden, unless it is seen from the start. */
+/* Hidden at 0 %, unless it is visible from the start. */
 static void put_rule(FILE *file, size_t number, const struct version *version,
                      uint64_t end_ns)
 {

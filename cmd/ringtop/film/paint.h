@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A grid as the bytes that make a terminal show it (ECMA-48): what has changed
- * since an earlier grid, or all of it.
+ * A grid as bytes for a terminal (ECMA-48): the changes since an earlier grid,
+ * or all of it.
  */
 #ifndef RINGTOP_PAINT_H
 #define RINGTOP_PAINT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * --cast: the show as a file, which is an SVG page when its name says so, and
- * else an asciicast.
+ * --cast: the show as a file: an SVG page if its name ends so, else an
+ * asciicast.
  */
 #include "common/command.h"
 #include "film.h"

@@ -20,7 +20,7 @@ struct orders {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t change;
-    struct order order; /* under way, or to be */
+    struct order order; /* under way, or the next */
     bool quit;
     bool news;
     char said[200];
@@ -28,7 +28,7 @@ struct orders {
 
 static const uint64_t PATIENCE_NS = 3000000000;
 
-/* One request; *code is how it went. */
+/* One request; *code is its result. */
 static void ask(struct orders *o, json_t *request, enum gw_err *code,
                 char *said, size_t size)
 {

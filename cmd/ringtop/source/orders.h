@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the person at the screen has the run do: kill, pause, add. A supervisor
- * answers a kill when the new view is there, which may take a while, so a
- * thread of its own asks, and the picture goes on.
+ * Orders of the user to the run: kill, pause, add. A supervisor answers a kill
+ * when the new view is installed, which may take a while. So a separate thread
+ * sends the request, and the picture continues.
  */
 #ifndef RINGTOP_ORDERS_H
 #define RINGTOP_ORDERS_H
@@ -22,9 +22,9 @@ struct orders;
 GW_MUST_CHECK enum gw_err orders_new(const char *run, struct orders **orders,
                                      struct gw_error *why);
 void orders_destroy(struct orders **orders);
-/* False: another one is under way. PAUSE resumes a node that is paused. */
+/* False: another one is under way. PAUSE resumes a paused node. */
 bool orders_give(struct orders *orders, const struct order *order);
-/* The sentence that the last order ended with, once; false: none is new. */
+/* The sentence about the last order's result, once; false: no new one. */
 bool orders_said(struct orders *orders, char *out, size_t size);
 
 #endif

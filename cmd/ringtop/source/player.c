@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See player.h. In a recording the events' time goes on with the clock, times
- * the speed. Live, it is the last event's, and goes on with the clock between
- * events; all that came is due.
+ * See player.h. In a recording, the events' time is the clock times the speed.
+ * Live, it is the last event's time, and follows the clock between events; all
+ * received events are due.
  */
 #include "player.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const double SPEED_LEAST = 1e-6, SPEED_MOST = 1e6;
-static const double MOST_NS = 1e18; /* that time moves at once: 30 years */
+static const double MOST_NS = 1e18; /* the largest step of time: 30 years */
 
 static double within(double speed)
 {
@@ -31,7 +31,7 @@ void player_fini(struct player *p)
     p->count = p->room = p->next = 0;
 }
 
-/* What a live run has shown is of no more use. */
+/* Drops the events of a live run that have been shown. */
 static void forget_shown(struct player *p)
 {
     if (!p->live || p->next < p->count / 2 || p->next == 0)
@@ -108,13 +108,13 @@ static bool due(const struct player *p)
     if (p->frozen)
         return p->live && p->count - p->next > PLAYER_LIVE_MAX;
     uint64_t time_ns = p->events[p->next].time_ns;
-    if (p->live) /* what is of the future is of another clock */
+    if (p->live) /* a time in the future is another clock's */
         return p->complete || p->delay_ns == 0 || time_ns > p->wall_ns ||
                p->wall_ns - time_ns >= p->delay_ns;
     return time_ns <= p->at_ns;
 }
 
-/* Nothing is sorted for who does not look. */
+/* Nothing is sorted while the view is frozen. */
 static void sort_waiting(struct player *p)
 {
     if (!p->unsorted || (p->frozen && p->steps == 0))

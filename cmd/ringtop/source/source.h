@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where events come from: a table of functions, so that a recording, a pipe,
- * and whatever else tells of a run look the same.
+ * The origin of events: a table of functions, so that a recording, a pipe and a
+ * live run look the same.
  */
 #ifndef RINGTOP_SOURCE_H
 #define RINGTOP_SOURCE_H
@@ -11,23 +11,24 @@
 
 struct source {
     /* The next event, waiting for it until gw_now_ns() is `deadline_ns`, or a
-     * signal comes. GW_OK with an event; GW_PENDING; GW_ECLOSED when there will
-     * be none any more; GW_EDATA for something that is no event, after which
-     * one may ask on; else the source is broken. */
+     * signal comes. GW_OK with an event, GW_PENDING without one,
+     * GW_ECLOSED at the end, GW_EDATA for an invalid event, after which the
+     * caller may continue. After any other error the source is broken. */
     enum gw_err (*next)(struct source *source, uint64_t deadline_ns,
                         struct gw_event *event, struct gw_error *why);
-    /* The newest status of the run, if there is one that was not taken yet; its
-     * caller releases it. NULL: none; or, for the function, never any. */
+    /* The newest status of the run that was not yet taken, owned by the caller.
+     * NULL: none. The function is NULL if there never is one. */
     json_t *(*status)(struct source *source);
     void (*close)(struct source *source);
-    int fd;    /* readable when it is worth asking; -1: ask now and then */
-    bool live; /* events come as they happen */
-    const char *run; /* the run that it is attached to; NULL: none */
-    bool looks_only; /* that run takes no orders (common/announce.h) */
-    const struct gw_event *known; /* what was so before the first event */
+    int fd;          /* readable when there may be events; -1: poll */
+    bool live;       /* events come as they happen */
+    const char *run; /* the attached run; NULL: none */
+    bool looks_only; /* the run is read-only (common/announce.h) */
+    const struct gw_event *known; /* the state before the first event */
     size_t known_count;
-    /* Who cannot keep up leaves out what he missed, and goes on with what is
-     * so: `known` is new then. How often, and how much time in all. */
+    /* A reader that cannot keep up skips the missed events and continues with
+     * the current state, a new `known`. The number of skips, and the skipped
+     * time. */
     uint64_t skips, skipped_ns;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Events as JSON lines from a file or a pipe. A line that is no event is
- * reported with its number, and reading goes on behind it; what comes without
- * an end of line, because the writer was cut short, is tried all the same.
+ * Events as JSON lines from a file or a pipe. An invalid line is reported with
+ * its number, and reading continues after it. A last line without an end of
+ * line, from an interrupted writer, is parsed all the same.
  */
 #include "source.h"
 
@@ -22,15 +22,15 @@ struct lines {
     struct source source;
     char name[256];
     char buffer[LINE_BYTES_MAX];
-    size_t begin, end; /* what was read and not looked at yet */
+    size_t begin, end; /* bytes read but not parsed yet */
     size_t scanned;    /* no end of line before here */
     uint64_t number;   /* of the line at `begin`, counted from 1 */
     bool ended;        /* no more can be read */
     bool skipping;     /* within a line that is too long */
-    bool own;          /* the descriptor */
+    bool own;          /* the descriptor must be closed */
 };
 
-/* The line at `begin`, terminated in place; NULL when it is not all there. */
+/* The line at `begin`, terminated in place; NULL when it is incomplete. */
 static char *take_line(struct lines *l)
 {
     char *from = l->buffer + l->scanned;
@@ -55,7 +55,7 @@ static enum gw_err parse(const struct lines *l, const char *line,
     return err;
 }
 
-/* What is left without an end of line. */
+/* The rest without an end of line. */
 static enum gw_err take_rest(struct lines *l, struct gw_event *event,
                              struct gw_error *why)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The events of a run, as its supervisor publishes them. Who attaches late has
- * missed how the ring came about, so what the status says of the members is
- * known beforehand, as if events had told it; likewise the stages of a
- * pipeline. What parameter servers hold and do is too much for events: their
- * run's status is asked for now and then.
+ * The events of a run, as its supervisor publishes them. An observer that
+ * attaches late has missed the first views, so the members in the status are
+ * turned into events and known beforehand; likewise the stages of a pipeline.
+ * The state of parameter servers is too large for events: such a run's status
+ * is requested repeatedly.
  */
 #include "source.h"
 
@@ -24,7 +24,7 @@ struct run_source {
     struct status_watch *watch;       /* NULL: the run has no servers */
     struct gw_event known[KNOWN_MAX]; /* from the status */
     unsigned counted;
-    uint64_t youngest_ns; /* of those */
+    uint64_t youngest_ns; /* the newest of the counted events */
 };
 
 static void know(struct run_source *r, const struct gw_event *event)
@@ -54,7 +54,7 @@ static const char *text_of(const json_t *object, const char *name)
     return text ? text : "";
 }
 
-/* Who has no rank is in no view, whatever else it may be. */
+/* A node without a rank is in no view, whatever its state. */
 static void know_node(struct run_source *r, struct gw_event *event,
                       const json_t *node)
 {
@@ -68,7 +68,7 @@ static void know_node(struct run_source *r, struct gw_event *event,
         know(r, event);
 }
 
-/* Workers and servers of parameter servers stand in no ring. */
+/* Workers and servers of parameter servers are in no ring. */
 static void know_crew(struct run_source *r, struct gw_event *event,
                       const json_t *nodes)
 {
@@ -143,7 +143,8 @@ static void know_stages(struct run_source *r, const json_t *pipeline)
     }
 }
 
-/* Whose tool says what it can be asked, and that orders are not among it. */
+/* Is the run read-only? Its tool lists the verbs, and orders are not among
+ * them. */
 static bool looks_only(const json_t *status)
 {
     const json_t *verbs = json_object_get(status, "verbs"), *verb;
@@ -225,7 +226,7 @@ static enum gw_err join_stream(struct run_source *r, const char *name,
     return GW_OK;
 }
 
-/* Leaves the queue, and whatever is in it, and queues up anew. */
+/* Drops the queue and its contents, and subscribes again. */
 static enum gw_err skip(struct run_source *r, uint64_t lag_ns,
                         struct gw_error *why)
 {
@@ -241,8 +242,8 @@ static enum gw_err skip(struct run_source *r, uint64_t lag_ns,
     return err ? err : GW_PENDING;
 }
 
-/* How old the youngest of many events is: late are not only some, whose process
- * stood still. 0 while they are being counted. */
+/* The age of the newest of many events: large only if all are late, not just
+ * those of one stopped process. 0 while they are being counted. */
 static uint64_t lag(struct run_source *r, const struct gw_event *event)
 {
     enum { MANY = 4096 };

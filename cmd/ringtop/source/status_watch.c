@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See status_watch.h. The mutex guards everything but the attachment, which is
- * the thread's. When the run has ended the last answer stays.
+ * See status_watch.h. The mutex protects all members but the attachment, which
+ * belongs to the thread. After the end of the run, the last answer remains.
  */
 #include "status_watch.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See controllers.h. A recording may hold anything: every number is checked
+ * See controllers.h. A recording may contain anything: every number is checked
  * before it is an index.
  */
 #include "controllers.h"

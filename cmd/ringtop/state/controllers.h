@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the view knows of the controllers: who leads, who voted for whom, how far
- * their log is, what they have heard and given. Filled by events (LEADER, VOTE,
- * COMMIT, LEASE, ROUTE, and the FAILURE of a controller), of which a recording
- * has nothing else, and by the status of a live run.
+ * The view's state of the controllers: leader, votes, the length of their logs,
+ * received and granted messages. It comes from events (LEADER, VOTE, COMMIT,
+ * LEASE, ROUTE, and the FAILURE of a controller), the only source in a
+ * recording, and from the status of a live run.
  */
 #ifndef RINGTOP_CONTROLLERS_H
 #define RINGTOP_CONTROLLERS_H
@@ -18,11 +18,11 @@ enum { CONTROLLERS_SHOWN = 5, CONTROLLERS_FIRST_NODE = 63 };
 struct controller {
     bool known;
     char state[16];         /* "alive", "dead", ... */
-    int follows;            /* -1: nobody, as far as is known */
-    int voted_for;          /* -1: nobody yet, */
+    int follows;            /* -1: none known */
+    int voted_for;          /* -1: none yet, */
     uint64_t voted_in;      /* in this term */
-    uint64_t term, applied; /* the newest that was heard of */
-    bool told;              /* by a status: what follows */
+    uint64_t term, applied; /* the newest known */
+    bool told;              /* by a status: the following members */
     uint64_t last, committed, hellos, leases;
 };
 

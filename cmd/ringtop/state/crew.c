@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the view knows of parameter servers (crew.h): its parts, and questions
- * about it.
+ * The view's state of parameter servers (crew.h): its parts, and queries.
  */
 #include "crew.h"
 
@@ -45,7 +44,7 @@ struct crew_worker *crew_meet_worker(struct crew *crew, unsigned number)
     return worker;
 }
 
-/* There is one primary: who was it before is in sync still, until it is told
+/* There is one primary. The former one counts as in sync until reported
  * otherwise. */
 static void dethrone(struct crew_slot *slot, unsigned server)
 {
@@ -68,7 +67,7 @@ void crew_set_role(struct crew *crew, unsigned number, unsigned server,
         crew->slot_count = number + 1;
 }
 
-/* A learner alone does not hold what it is still copying. */
+/* A learner alone does not count: its copy is incomplete. */
 static bool is_held(const struct crew_slot *slot)
 {
     for (unsigned s = 0; s < CREW_SERVERS; s++)

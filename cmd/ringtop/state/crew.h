@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the view knows of a run of parameter servers: who serves which slot, who
- * works on which unit, and how stale it was.
+ * The view's state of a run of parameter servers: the server of each slot, the
+ * unit of each worker, and the staleness.
  *
- * Two sources fill it. Events (MEMBER, SLOT, CLOCK) say what has changed; a
- * recording has nothing else. The status of a live run, asked for several times
- * a second, says the same and more: what servers hold and have done, the count
- * of units, the histogram, recoveries. Both go through the same few functions,
- * so that it does not matter who is faster.
+ * It has two sources. Events (MEMBER, SLOT, CLOCK) report changes; a recording
+ * has nothing else. The status of a live run, requested several times a second,
+ * has the same and more: the contents and counters of servers, the count of
+ * units, the histogram, recoveries. Both use the same few functions, so that
+ * their order does not matter.
  *
- * Workers and servers have numbers of their own here; a node of the events is
+ * Workers and servers are numbered separately here; a node of the events is
  * worker i for i below 32, server i for 32 + i, controller i for 63 - i.
  */
 #ifndef RINGTOP_CREW_H
@@ -34,11 +34,11 @@ enum { CREW_WORD = 16, CREW_REQUESTS = 128 };
 
 struct crew_server {
     bool known;
-    char state[CREW_WORD]; /* "alive", "dead", ... as the run says it */
-    uint64_t gone_ns;      /* 0: is there */
-    uint64_t gone_epoch;   /* the newest, then */
-    uint64_t served;       /* slots that it served then, as bits */
-    bool told;             /* by a status: what follows */
+    char state[CREW_WORD]; /* "alive", "dead", ...: the run's words */
+    uint64_t gone_ns;      /* 0: present */
+    uint64_t gone_epoch;   /* the newest at that time */
+    uint64_t served;       /* slots that it served at that time, as bits */
+    bool told;             /* by a status: the following members */
     bool lease, parked;
     uint64_t rows, bytes, pushes, takeovers;
 };
@@ -47,25 +47,25 @@ struct crew_worker {
     bool known;
     char state[CREW_WORD], phase[CREW_WORD];
     uint64_t gone_ns, gone_epoch;
-    bool passed;  /* it has gone, and another one has finished a unit since, or
-                     it had none in hand */
-    bool clocked; /* has asked for a unit */
+    bool passed;  /* gone; and another worker has finished a unit since, or it
+                     had none */
+    bool clocked; /* it has asked for a unit */
     uint64_t clock;
-    bool in_hand; /* a unit: */
+    bool in_hand; /* it has a unit: */
     uint64_t epoch, batch;
-    unsigned part, parts;    /* parts 0: not known how many */
+    unsigned part, parts;    /* parts 0: unknown */
     double waited;           /* share of its time; NaN */
-    double units_per_second; /* NaN: only a status knows */
+    double units_per_second; /* NaN: only in a status */
 };
 
 struct crew_slot {
     unsigned char roles[CREW_SERVERS]; /* enum gw_ps_role */
-    bool placed;                       /* somebody has had it */
-    bool lost;                         /* nobody holds it any more */
+    bool placed;                       /* it has had a server */
+    bool lost;                         /* no server has it any more */
     uint64_t rows, learner_rows;       /* by a status: of primary and learner */
 };
 
-/* A push or pull on its way to a server, or its answer on the way back. */
+/* A push or pull in transfer to a server, or its answer in transfer back. */
 struct crew_request {
     bool used;
     unsigned worker, server;
@@ -74,12 +74,12 @@ struct crew_request {
     uint64_t since_ns;
 };
 
-/* The newest batch that a worker has got a part of. */
+/* The newest batch of which a worker has got a part. */
 struct crew_round {
     bool known;
     uint64_t epoch, batch;
     unsigned seen;         /* parts of this batch so far */
-    unsigned parts;        /* of a batch: as seen in this one or the last */
+    unsigned parts;        /* per batch: as seen in this one or the last */
     uint64_t pushed, done; /* parts as bits; a part may be both */
 };
 
@@ -93,7 +93,7 @@ struct crew_clock {
     bool done;
 };
 
-/* Of the status: milliseconds since it began; NaN: not yet. */
+/* From the status: milliseconds since it began; NaN: not yet. */
 struct crew_recovery {
     char names[64], how[CREW_WORD];
     uint64_t epoch;
@@ -105,20 +105,20 @@ struct crew {
     char model[CREW_WORD];
     double loss; /* NaN */
     uint64_t epoch;
-    unsigned server_count, worker_count, slot_count; /* highest and one */
+    unsigned server_count, worker_count, slot_count; /* highest number + 1 */
     struct crew_server servers[CREW_SERVERS];
     struct crew_worker workers[CREW_WORKERS];
     struct crew_slot slots[GW_PS_SLOTS_MAX];
     struct crew_clock clock;
-    /* Without a status: staleness of the units that events told of, which are
+    /* Without a status: staleness of the units that were in events, which are
      * not all. */
     uint64_t seen[GW_PS_STALENESS_MAX + 1];
     struct crew_request requests[CREW_REQUESTS];
     uint64_t answers;
-    double answer_ns; /* what one takes: a moving mean */
+    double answer_ns; /* time of an answer: a moving mean */
     struct crew_round round;
     struct rates pushes; /* by server */
-    uint64_t told_ns;    /* when the last status came */
+    uint64_t told_ns;    /* time of the last status */
     struct crew_recovery recoveries[CREW_RECOVERIES]; /* the oldest first */
     unsigned recovery_count;
 };
@@ -127,12 +127,13 @@ void crew_init(struct crew *crew);
 /* Takes an event of any kind. */
 void crew_event(struct crew *crew, const struct gw_event *event,
                 struct journal *journal);
-/* Takes the status of a run (common/attach.h), whatever may be missing in it;
- * nothing when it has no servers. */
+/* Applies the status of a run (common/attach.h), which may be incomplete; does
+ * nothing when the run has no servers. */
 void crew_status(struct crew *crew, const json_t *status, uint64_t now_ns,
                  struct journal *journal);
-/* Ends the stories of those without whom all goes on, as far as is known now,
- * and writes so. To be called after every event and status. */
+/* Ends the failovers of members whose work has been taken over, as far as is
+ * known, and writes a line about each. To be called after every event and
+ * status. */
 void crew_end_stories(const struct crew *crew, struct failovers *failovers,
                       uint64_t now_ns, struct journal *journal);
 
@@ -140,48 +141,48 @@ void crew_end_stories(const struct crew *crew, struct failovers *failovers,
 
 void crew_request_begins(struct crew *crew, const struct gw_event *event);
 void crew_request_ends(struct crew *crew, const struct gw_event *event);
-/* The unit that the worker had is no longer in its hands, since it has finished
- * it or has gone; `worker` is as it is now. */
+/* The worker's unit has ended: it has finished it or has gone; `worker` is its
+ * present state. */
 void crew_round_unit(struct crew *crew, const struct crew_worker *before,
                      const struct crew_worker *worker);
 
 enum crew_part { PART_FREE, PART_ASSIGNED, PART_PUSHED, PART_DONE };
-/* What has become of the part of the open round. */
+/* The state of a part of the open round. */
 enum crew_part crew_part_of(const struct crew *crew, unsigned part);
 
 /* ---- questions ---- */
 
-/* Who serves the slot, who learns it; -1: nobody. */
+/* The primary of the slot, and its learner; -1: none. */
 int crew_primary(const struct crew *crew, unsigned slot);
 /* Slots in which the server has the role. */
 unsigned crew_count(const struct crew *crew, unsigned server,
                     enum gw_ps_role role);
-/* Slots that are lost; that are held, but served by nobody now. */
+/* The number of lost slots; of slots that are held, but have no primary. */
 unsigned crew_lost(const struct crew *crew);
 unsigned crew_unserved(const struct crew *crew);
 /* Clocks of the slowest and the fastest worker that is there; false: none. */
 bool crew_span(const struct crew *crew, uint64_t *least, uint64_t *most);
-/* The histogram that is known best. */
+/* The best known histogram. */
 const uint64_t *crew_staleness(const struct crew *crew);
-/* Gone long ago: nobody looks for it any more. */
+/* Gone for so long that it is no longer shown. */
 bool crew_gone(uint64_t gone_ns, uint64_t now_ns);
-/* Is the state one of who is there? */
+/* Does the state mean that the process exists? */
 bool crew_is_there(const char *state);
 
 /* ---- for crew.c, crew_event.c, crew_status.c and crew_gone.c ---- */
 
-/* NULL: no server, or worker, has that number. */
+/* NULL: not the number of a server, or worker. */
 struct crew_server *crew_meet_server(struct crew *crew, unsigned number);
 struct crew_worker *crew_meet_worker(struct crew *crew, unsigned number);
-/* What a server is to a slot from now on; writes when a slot is lost. */
+/* Sets the role of a server in a slot; writes a line when the slot is lost. */
 void crew_set_role(struct crew *crew, unsigned slot, unsigned server,
                    enum gw_ps_role role);
-/* It has gone, says an event or a status; the first of them counts. */
+/* An event or a status reports that it has gone; the first report counts. */
 void crew_server_goes(struct crew *crew, unsigned server, uint64_t now_ns);
 void crew_worker_goes(struct crew *crew, unsigned worker, uint64_t now_ns);
 /* The worker has finished a unit. */
 void crew_unit_finished(struct crew *crew, unsigned worker);
-/* Looks for slots that nobody holds any more, and writes a line about them. */
+/* Finds slots that no server has any more, and writes a line about them. */
 void crew_look_for_loss(struct crew *crew, uint64_t now_ns,
                         struct journal *journal);
 

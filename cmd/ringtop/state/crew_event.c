@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One event more about parameter servers (crew.h). A recording may hold
- * anything: every number is checked before it is an index.
+ * An event about parameter servers (crew.h). A recording may contain anything:
+ * every number is checked before it is an index.
  */
 #include "crew.h"
 
@@ -21,7 +21,7 @@ static const char *state_word(int64_t membership)
     return words[membership];
 }
 
-/* It holds nothing any more, whoever tells that of each slot, and when. */
+/* It loses all its slots, whatever is reported about each slot, and when. */
 static void bury_server(struct crew *crew, unsigned number, uint64_t now_ns)
 {
     crew_server_goes(crew, number, now_ns);

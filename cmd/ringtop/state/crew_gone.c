@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Members of parameter servers that have gone, and when the story of that ends:
+ * Members of parameter servers that have gone, and the end of their failovers:
  *
  *   a server   when every slot that it served is served by another one
  *   a worker   when another one has finished a unit, since it may have been
- *              waiting for the dead one's; at once if that had none in hand
+ *              waiting for the dead one's; at once if that had none
  *
- * Both follow from what is known, not from which event brought it. Events and
- * statuses overtake each other, and events may be lost: a status may be the
- * first to say that a server has gone, or that its slots are served again, and
- * a story has to come to its end whichever it was.
+ * Both depend on the state, not on a certain event. Events and statuses
+ * overtake each other, and events may be lost. A status may be the first to
+ * report that a server has gone, or that its slots are served again, and a
+ * failover must end in either case.
  */
 #include "crew.h"
 
-/* The controllers' verdict has been on its way for long enough. */
+/* Longest time of the controllers' confirmation of a death. */
 static const uint64_t VERDICT_NS = 1000000000;
 
 /* ---- going ---- */
@@ -27,7 +27,7 @@ static uint64_t served_by(const struct crew *crew, unsigned server)
     return slots;
 }
 
-/* What it was sent, or has sent, is answered no more. */
+/* Drops the requests to and from a gone member: they will not be answered. */
 static void forget_requests(struct crew *crew, int server, int worker)
 {
     for (unsigned i = 0; i < CREW_REQUESTS; i++) {
@@ -84,7 +84,7 @@ static bool has_slots(const struct crew *crew, unsigned server)
     return false;
 }
 
-/* It was taken out, though no event has said so. */
+/* It was removed, though no event has reported it. */
 static bool is_out(const struct crew *crew, uint64_t gone_ns,
                    uint64_t gone_epoch, uint64_t now_ns)
 {

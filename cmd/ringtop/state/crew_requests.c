@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Requests under way between workers and servers, and what became of the parts
- * of the newest batch. A part is assigned when a worker has it in its hands,
- * pushed when all that it pushed meanwhile is answered, done when its worker has
- * got another unit; one of a worker that has gone is free again.
+ * Requests between workers and servers, and the states of the parts of the
+ * newest batch. A part is assigned when a worker has received it, pushed when
+ * all its pushes are answered, and done when its worker has got another unit. A
+ * part of a worker that has gone is free again.
  */
 #include "crew.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The status of a run of parameter servers (common/attach.h), read into what
- * the view knows. It comes from another process, of another version perhaps:
- * whatever is missing or odd in it is left as it was.
+ * Reads the status of a run of parameter servers (common/attach.h) into the
+ * view's state. It comes from another process, perhaps of another version: a
+ * missing or invalid member leaves the state unchanged.
  */
 #include "crew.h"
 
@@ -34,7 +34,7 @@ static unsigned number_of(const json_t *object, const char *name)
 
 /* ---- nodes ---- */
 
-/* Is it there? */
+/* Does the process exist? */
 static bool take_state(char state[CREW_WORD], const json_t *node)
 {
     snprintf(state, CREW_WORD, "%s", text_of(node, "state", "alive"));
@@ -48,7 +48,7 @@ static void take_server(struct crew *crew, const json_t *node, uint64_t now_ns)
     if (!s)
         return;
     uint64_t pushes = count_of(node, "pushes");
-    /* It counts anew when it has come back. */
+    /* The counter starts again when the server has come back. */
     if (s->told && pushes > s->pushes)
         rates_spread(&crew->pushes, number, crew->told_ns, now_ns,
                      pushes - s->pushes);
@@ -137,7 +137,7 @@ static void take_slot(struct crew *crew, const json_t *slot)
         crew->slots[number].rows = count_of(slot, "rows");
         crew->slots[number].learner_rows = count_of(slot, "learner_rows");
     }
-    /* Of one that is lost nothing is told but its term. */
+    /* Only the term of a lost slot is reported. */
     if (number < GW_PS_SLOTS_MAX && count_of(slot, "term") > 0)
         crew->slots[number].placed = true;
 }
@@ -227,7 +227,7 @@ void crew_status(struct crew *crew, const json_t *status, uint64_t now_ns,
     snprintf(crew->model, sizeof crew->model, "%s",
              text_of(status, "model", ""));
     crew->loss = real_of(status, "loss");
-    take_nodes(crew, status, now_ns); /* who goes, goes from the old epoch */
+    take_nodes(crew, status, now_ns); /* members leave from the old epoch */
     crew->epoch = count_of(status, "epoch");
     take_slots(crew, status);
     crew_look_for_loss(crew, now_ns, journal);

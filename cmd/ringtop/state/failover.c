@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The stories of failures (failover.h), told from the events that belong to
- * them. Several members may fail at once: a view, a decision and a recovery
- * belong to all stories that have not come so far.
+ * The course of failures (failover.h), from their events. Several members may
+ * fail at once: a view, a decision and a recovery belong to all failovers that
+ * have not reached that stage yet.
  */
 #include "failover.h"
 
@@ -66,7 +66,7 @@ static bool is_over(const struct failover *f)
     return f->reached[RESUMED];
 }
 
-/* The open story of `who`, a new one if there is none. */
+/* The open failover of the member, a new one if there is none. */
 static struct failover *story_of(struct failovers *fs, uint32_t who)
 {
     for (unsigned i = 0; i < fs->count; i++)
@@ -160,7 +160,7 @@ static void view(struct failovers *fs, const struct gw_event *event,
         ->failover = true;
 }
 
-/* Is it the op that was cut short, as far as is known? The newest one is. */
+/* Is it the interrupted op, as far as is known? The newest one is. */
 static bool interrupts(struct failover *f, uint32_t op)
 {
     if (op == GW_NONE || (f->op != GW_NONE && op < f->op))
@@ -228,7 +228,7 @@ void failovers_resume(struct failovers *fs, uint32_t who, uint64_t time_ns,
     }
 }
 
-/* Does this end of an op end the story? */
+/* Does this end of an op end the failover? */
 static bool resumes(struct failover *f, const struct gw_event *event)
 {
     if (is_over(f) || !f->reached[VIEWED] || event->epoch < f->epoch ||

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What happened to a member that failed, stage by stage:
+ * The stages of a member's failure:
  *
  *     noticed -> convicted -> new view -> decided -> resumed
  *
- * A plain communicator goes no further than the first: it fails as one. The
- * elastic ring goes on. It is resumed when the last survivor has
- * completed the op that was cut short, the newest of those decided on; if none
- * was, when a first op has ended. Parameter servers decide nothing: they are
- * resumed when every slot that the dead one served is served again, or, after a
- * worker's death, when another one has finished a unit (crew_gone.c).
+ * A plain communicator goes no further than the first: it fails as a whole. The
+ * elastic ring continues. It has resumed when the last survivor has completed
+ * the interrupted op, the newest of those decided on; if there was none, when a
+ * first op has ended. Parameter servers decide nothing: they have resumed when
+ * every slot of the dead server is served again, or, after a worker's death,
+ * when another worker has finished a unit (crew_gone.c).
  */
 #ifndef RINGTOP_FAILOVER_H
 #define RINGTOP_FAILOVER_H
@@ -38,22 +38,22 @@ struct failovers {
 /* "rank 2"; of a crew "worker 2", "server 0", "controller 1". */
 const char *failovers_name(const struct failovers *failovers, uint32_t who,
                            char out[24]);
-/* What `who` did is done again: its story ends, unless it has not come to that
- * yet. */
+/* The member's work continues: its failover ends, unless its death is not
+ * confirmed yet. */
 void failovers_resume(struct failovers *failovers, uint32_t who,
                       uint64_t time_ns, struct journal *journal);
-/* `who` has an open story, and is known to be out. */
+/* The member has an open failover, and its death is confirmed. */
 void failovers_convicted(struct failovers *failovers, uint32_t who,
                          uint64_t time_ns);
-/* Takes an event of any kind and writes what it means for a failure. Who was
- * only missed, and is heard again, has no story. */
+/* Applies an event of any kind and writes a line if it concerns a failure. A
+ * member that was only suspected and is heard again has no failover. */
 void failovers_event(struct failovers *failovers, const struct gw_event *event,
                      struct journal *journal);
-/* `who` shows signs of life. */
+/* The member has given a sign of life. */
 void failovers_heard(struct failovers *failovers, uint32_t who);
 /* "noticed", "convicted", "view", "decided", "resumed". */
 const char *stage_name(enum stage stage);
-/* The first stage that was reached, in time. */
+/* The time of the first stage reached. */
 uint64_t failover_begin_ns(const struct failover *failover);
 
 #endif

@@ -77,7 +77,7 @@ void flights_forget_before(struct flights *f, uint32_t epoch)
 double flight_progress(const struct flights *f, const struct flight *flight,
                        uint64_t now_ns)
 {
-    enum { STEPS = 2 }; /* without experience: half way */
+    enum { STEPS = 2 }; /* with no usual time known: half way */
     if (now_ns <= flight->since_ns)
         return 0;
     double age = (double)(now_ns - flight->since_ns);

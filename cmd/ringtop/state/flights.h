@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Chunks under way: SEND was seen, APPLY not yet. Each rank tells of its own
- * side, so an APPLY may be seen first; the SEND that belongs to it must not
- * leave a chunk in the air for ever.
+ * Chunks in transfer: SEND was seen, APPLY not yet. Each rank reports its own
+ * side, so an APPLY may be seen first; the later SEND must not leave a chunk in
+ * transfer for ever.
  */
 #ifndef RINGTOP_FLIGHTS_H
 #define RINGTOP_FLIGHTS_H
@@ -21,15 +21,15 @@ struct flights {
     struct flight list[FLIGHTS_MAX]; /* the oldest first */
     unsigned count;
     uint64_t missed; /* for which there was no room */
-    double usual_ns; /* how long one takes, an average that forgets */
+    double usual_ns; /* usual duration, a decaying average */
 };
 
-/* Of a SEND or an APPLY. */
+/* A SEND or an APPLY. */
 void flights_event(struct flights *flights, const struct gw_event *event);
-/* What is under way of an op that is over, and of epochs before `epoch`. */
+/* Drops the transfers of an op that is over, and of epochs before `epoch`. */
 void flights_forget_op(struct flights *flights, uint32_t op);
 void flights_forget_before(struct flights *flights, uint32_t epoch);
-/* How far the chunk has come by now, 0 to 1: a guess from what is usual. */
+/* The estimated progress of the chunk, 0 to 1, from the usual duration. */
 double flight_progress(const struct flights *flights,
                        const struct flight *flight, uint64_t now_ns);
 

@@ -44,8 +44,8 @@ void format_ns(uint64_t ns, char out[16])
     snprintf(out, 16, "%.*f %s", decimals, number, units[unit]);
 }
 
-/* Can the last line go on with this op? A few of another kind among many do
- * not break it: a run has a small one every so often. */
+/* Can the last line include this op? A few of another kind among many do not
+ * end it: a run has a small one now and then. */
 static bool continues(const struct journal *j, uint32_t op, bool same)
 {
     enum { FEW = 16 };
@@ -83,7 +83,7 @@ void journal_op(struct journal *j, uint64_t time_ns, uint32_t op,
 {
     bool same = strcmp(kind, j->kind) == 0;
     if (continues(j, op, same)) {
-        j->written--; /* its line is written anew */
+        j->written--; /* its line is rewritten */
     } else {
         begin_line(j, op, kind);
         same = true;

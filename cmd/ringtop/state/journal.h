@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What happened, in sentences: the last few hundred. Ops that end well one
- * after the other share a line, so that they do not push the rest out.
+ * The log of the view, in sentences: the last few hundred. Successful ops in a
+ * row share a line, so that they do not displace the rest.
  */
 #ifndef RINGTOP_JOURNAL_H
 #define RINGTOP_JOURNAL_H
@@ -15,15 +15,15 @@ enum { JOURNAL_KEPT = 256, ENTRY_BYTES = 104 };
 struct entry {
     uint64_t time_ns;
     enum weight weight;
-    bool failover; /* belongs to the story of a failure */
-    bool ops;      /* ops that ended well */
+    bool failover; /* belongs to a failure */
+    bool ops;      /* successful ops */
     char text[ENTRY_BYTES];
 };
 
 struct journal {
     struct entry entries[JOURNAL_KEPT];
     uint64_t written; /* entry i is at i % JOURNAL_KEPT */
-    /* of the line of ops that is the last one */
+    /* If the last line is about ops, their kind. */
     char kind[48];
     uint32_t first_op;
     unsigned ops, others; /* of that kind, and not */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See losses.h. Several ranks may tell of one step; a point is their mean. A
+ * See losses.h. Several ranks may report one step; a point is their mean. A
  * step before the last ones begins a new curve: another run.
  */
 #include "losses.h"
 
 #include <string.h>
 
-enum { STEPS_BACK = 8 }; /* by which ranks may be apart */
+enum { STEPS_BACK = 8 }; /* the greatest distance of ranks */
 
 static void halve(struct losses *l)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The loss over the training steps, in a bounded number of points: when they
- * are full, neighbours are averaged and each point stands for twice the steps.
+ * are full, neighbours are averaged and each point covers twice the steps.
  */
 #ifndef RINGTOP_LOSSES_H
 #define RINGTOP_LOSSES_H
@@ -13,9 +13,9 @@ enum { LOSS_POINTS = 512 };
 
 struct losses {
     double sum[LOSS_POINTS];
-    unsigned count[LOSS_POINTS]; /* 0: nobody told of these steps */
+    unsigned count[LOSS_POINTS]; /* 0: these steps were not reported */
     uint64_t first_step;
-    uint64_t stride; /* steps a point; 0: none yet */
+    uint64_t stride; /* steps per point; 0: none yet */
     uint64_t last_step;
     double last;
 };

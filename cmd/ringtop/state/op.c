@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One op (op.h). Deeds are kept as they come; nothing is computed until the
- * matrix is looked at, or the op is over.
+ * One op (op.h). Actions are stored as they come; nothing is computed until the
+ * matrix is shown, or the op is over.
  */
 #include "op.h"
 
@@ -119,7 +119,7 @@ bool op_grows(const struct op *op)
             gw_collective_reduces((enum gw_collective)op->collective));
 }
 
-/* The first deed that still counts: of the last epoch that builds on none. */
+/* The first action that still counts: of the last epoch that builds on none. */
 static size_t begin_of(struct op *op)
 {
     size_t begin = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What events do to a pipeline's state (pipe_state.h). A recording may hold
- * anything: every number is checked before it is an index. Questions are
- * answered in pipe_totals.c.
+ * The effect of events on a pipeline's state (pipe_state.h). A recording may
+ * contain anything: every number is checked before it is an index. Queries are
+ * in pipe_totals.c.
  *
- * A pass belongs to the step that its event names. The stages of one step need
- * not be told in the order of time, so what is late still finds the step before
- * the current one. A stage that introduces itself anew begins its lane anew:
- * its process was replaced, and the step is done again.
+ * A pass belongs to the step in its event. The stages of a step may be reported
+ * out of order, so a late event still finds the step before the current one. A
+ * stage that introduces itself again starts its lane again: its process was
+ * replaced, and the step is repeated.
  */
 #include "pipe_state.h"
 
@@ -95,7 +95,7 @@ static void on_stage(struct pipe *pipe, const struct gw_event *e,
     clear_lane(&current->lanes[e->peer]);
 }
 
-/* PIPE_STAGES: it is none of those that are followed. */
+/* PIPE_STAGES: not one of the followed ones. */
 static unsigned stage_of(const struct pipe *pipe, uint32_t rank)
 {
     for (unsigned s = 0; s < pipe->stages; s++)
@@ -118,8 +118,8 @@ static void begin_step(struct pipe *pipe, uint32_t number)
     step->step = number;
 }
 
-/* Of a pass that begins. An older step than the two that are kept, or one that
- * was complete, begins again: that is another run. */
+/* The step of a pass that begins. A step older than the two that are kept, or
+ * one that was complete, begins again: that is another run. */
 static struct pipe_step *step_to_begin(struct pipe *pipe, uint32_t number)
 {
     struct pipe_step *current = &pipe->steps[pipe->current];
@@ -136,8 +136,8 @@ static struct pipe_step *step_to_begin(struct pipe *pipe, uint32_t number)
     return &pipe->steps[pipe->current];
 }
 
-/* NULL: of no step that is followed. One whose begin was missed is followed
- * from now on, but not measured. */
+/* NULL: not a followed step. A step whose begin was missed is followed from now
+ * on, but not measured. */
 static struct pipe_step *step_to_end(struct pipe *pipe, uint32_t number)
 {
     const struct pipe_step *current = &pipe->steps[pipe->current];
@@ -184,7 +184,7 @@ static void on_begin(struct pipe *pipe, unsigned stage,
     struct pipe_lane *lane = &step->lanes[stage];
     struct pipe_pass *before =
         lane->count > 0 ? &lane->passes[lane->count - 1] : NULL;
-    if (before && before->end_ns == PIPE_NEVER) { /* its end was not told */
+    if (before && before->end_ns == PIPE_NEVER) { /* its end was not reported */
         before->end_ns = e->time_ns;
         step->partial = true;
     }
@@ -200,8 +200,7 @@ static void on_begin(struct pipe *pipe, unsigned stage,
                                    .kind = (uint32_t)e->value};
 }
 
-/* Steps one after the other share a line, so that they do not push the rest
- * out. */
+/* Steps in a row share a line, so that they do not displace the rest. */
 static void tell_step(struct pipe *pipe, const struct pipe_step *step,
                       uint64_t took_ns, struct journal *journal)
 {

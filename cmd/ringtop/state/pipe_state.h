@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the view knows of a pipeline, from its events alone: STAGE says who is
- * which stage and how long a step should take, PASS_BEGIN and PASS_END when
- * each pass ran. Two steps are kept, the one that runs and the one before.
- * Pure.
+ * The view's state of a pipeline, from its events alone: STAGE has the rank of
+ * a stage and the predicted time of a step, PASS_BEGIN and PASS_END the times
+ * of each pass. Two steps are kept, the current one and the one before. Pure.
  *
- * Where several ranks are the same stage (replicas of the pipeline) the one of
- * the lowest rank is followed.
+ * If several ranks are the same stage (replicas of the pipeline), the lowest
+ * rank is followed.
  */
 #ifndef RINGTOP_PIPE_STATE_H
 #define RINGTOP_PIPE_STATE_H
@@ -26,7 +25,7 @@ struct pipe_pass {
     uint32_t kind; /* enum gw_pass_kind */
 };
 
-/* A stage's passes in a step, in order. */
+/* The passes of a stage in a step, in order. */
 struct pipe_lane {
     struct pipe_pass *passes;
     unsigned count, room;
@@ -40,7 +39,7 @@ struct pipe_lane {
 struct pipe_step {
     bool used;
     bool complete; /* all passes of all stages have ended */
-    bool partial;  /* not all of it was seen */
+    bool partial;  /* some of it was not seen */
     bool redone;   /* it was begun before */
     uint32_t step;
     uint64_t end_ns; /* of the last pass that has ended */
@@ -48,12 +47,12 @@ struct pipe_step {
 };
 
 struct pipe {
-    bool here; /* a STAGE was seen */
+    bool here; /* a STAGE event was seen */
     unsigned stages, micros, chunks;
-    uint64_t predicted_ns;       /* of a step; 0: nobody has told */
+    uint64_t predicted_ns;       /* for a step; 0: not reported */
     uint32_t ranks[PIPE_STAGES]; /* of each stage; GW_NONE */
     struct pipe_step steps[2];
-    unsigned current;                  /* which of them */
+    unsigned current;                  /* the index of the current step */
     uint64_t history_ns[PIPE_HISTORY]; /* steps; i at i % PIPE_HISTORY */
     uint64_t finished;                 /* of them */
     struct { /* the journal's line about steps, if it is the last one */
@@ -65,24 +64,24 @@ struct pipe {
 
 void pipe_init(struct pipe *pipe);
 void pipe_fini(struct pipe *pipe);
-/* Takes an event of any kind. Writes when a step is done. */
+/* Applies an event of any kind. Writes a line when a step is done. */
 void pipe_event(struct pipe *pipe, const struct gw_event *event,
                 struct journal *journal);
 
 /* ---- questions ---- */
 
-/* The step that runs, or has just ended; and the one before if it was seen from
- * its begin to its end. NULL: there is none. */
+/* The current step, or the one that has just ended; and the one before if all
+ * of it was seen. NULL: none. */
 const struct pipe_step *pipe_current(const struct pipe *pipe);
 const struct pipe_step *pipe_last(const struct pipe *pipe);
 /* The newest that is complete; NULL. */
 const struct pipe_step *pipe_complete(const struct pipe *pipe);
 /* When its first pass began; PIPE_NEVER: none has. */
 uint64_t pipe_begin_ns(const struct pipe *pipe, const struct pipe_step *step);
-/* How long it took, or has taken until `now_ns`. */
+/* Its duration, up to `now_ns` if it is under way. */
 uint64_t pipe_took_ns(const struct pipe *pipe, const struct pipe_step *step,
                       uint64_t now_ns);
-/* Passes that a stage has in a step; 0: not known yet. */
+/* The number of passes of a stage in a step; 0: not known yet. */
 unsigned pipe_passes(const struct pipe *pipe, const struct pipe_step *step,
                      unsigned stage);
 unsigned pipe_done(const struct pipe_lane *lane);
@@ -94,21 +93,21 @@ struct pipe_total {
 };
 void pipe_total(const struct pipe *pipe, const struct pipe_step *step,
                 unsigned stage, struct pipe_total *total);
-/* The share of a complete step's time in which stages do not work; and what it
- * would be of the predicted time, with the work that was measured: -1 when
- * nothing was predicted. */
+/* The share of a complete step's time in which stages are idle; and the same
+ * for the predicted time, with the measured work: -1 without a prediction. */
 double pipe_bubble(const struct pipe *pipe, const struct pipe_step *step,
                    double *predicted);
 
 enum pipe_doing {
     PIPE_UNKNOWN,
-    PIPE_IDLE, /* the step has not come to it, or nobody knows what for */
+    PIPE_IDLE, /* not yet begun, or waiting for an unknown stage */
     PIPE_WORKS,
     PIPE_WAITS,
-    PIPE_DONE /* with this step */
+    PIPE_DONE /* done with this step */
 };
-/* What a stage does now. *pass: what it works on, or, as the step before went,
- * what it waits to begin; else NULL. *peer: whom it waits for; else GW_NONE. */
+/* The current action of a stage. *pass: the pass under way, or the next one,
+ * assuming the order of the step before; else NULL. *peer: the stage that it
+ * waits for; else GW_NONE. */
 enum pipe_doing pipe_doing(const struct pipe *pipe, unsigned stage,
                            const struct pipe_pass **pass, uint32_t *peer);
 

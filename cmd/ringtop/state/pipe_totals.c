@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Questions about a pipeline (pipe_state.h).
+ * Queries about a pipeline (pipe_state.h).
  */
 #include "pipe_state.h"
 
@@ -46,8 +46,8 @@ uint64_t pipe_took_ns(const struct pipe *pipe, const struct pipe_step *step,
     return begin_ns != PIPE_NEVER && end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
 
-/* A schedule has B, or I and W: known from the first backward pass on, or from
- * the step before. */
+/* A schedule has B, or I and W. Which is known from the first backward pass on,
+ * or from the step before. */
 unsigned pipe_passes(const struct pipe *pipe, const struct pipe_step *step,
                      unsigned stage)
 {
@@ -143,7 +143,7 @@ double pipe_bubble(const struct pipe *pipe, const struct pipe_step *step,
 
 /* ---- now ---- */
 
-/* What the stage did in its place in the step before. */
+/* The pass at the same place in the step before. */
 static const struct pipe_pass *pass_to_come(const struct pipe *pipe,
                                             unsigned stage, unsigned place)
 {
@@ -153,8 +153,8 @@ static const struct pipe_pass *pass_to_come(const struct pipe *pipe,
                : NULL;
 }
 
-/* Before its first pass every stage but the first waits for the one before;
- * later it is as it was in the last step. */
+/* Before its first pass every stage but the first waits for the one before.
+ * Later, it waits as in the last step. */
 static uint32_t waits_for(unsigned stage, unsigned place,
                           const struct pipe_pass *to_come)
 {

@@ -24,7 +24,7 @@ static void widen(struct rates *r)
     r->width_ns *= 2;
 }
 
-/* Leaves the `count` oldest buckets behind. */
+/* Drops the `count` oldest buckets. */
 static void slide(struct rates *r, uint64_t count)
 {
     unsigned gone = count < RATE_BUCKETS ? (unsigned)count : RATE_BUCKETS;

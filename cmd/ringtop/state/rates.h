@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How many bytes each rank has sent lately: one row of buckets a rank, all on
- * one clock. A recording may last a millisecond or an hour, so the buckets
- * start narrow and double their width as time goes on, until they are a second
- * wide; from then on the window slides.
+ * The recent send rate of each rank: one row of buckets per rank, all on one
+ * clock. A recording may last a millisecond or an hour, so the buckets start
+ * narrow and double their width as time goes on, until they are a second wide;
+ * from then on the window slides.
  */
 #ifndef RINGTOP_RATES_H
 #define RINGTOP_RATES_H
@@ -14,18 +14,19 @@ enum { RATE_BUCKETS = 16 };
 
 struct rates {
     bool begun;
-    uint64_t start_ns, width_ns; /* of the first bucket; of each */
+    uint64_t start_ns, width_ns; /* of the first bucket; of each bucket */
     uint64_t bytes[RANKS_MAX][RATE_BUCKETS];
 };
 
-/* Time has come to `now_ns`. */
+/* Advances the time to `now_ns`. */
 void rates_time(struct rates *rates, uint64_t now_ns);
 void rates_add(struct rates *rates, unsigned rank, uint64_t now_ns,
                uint64_t bytes);
-/* What was sent between two times, nobody knows when: evenly. */
+/* Distributes bytes evenly between two times, as the exact times are unknown.
+ */
 void rates_spread(struct rates *rates, unsigned rank, uint64_t from_ns,
                   uint64_t now_ns, uint64_t bytes);
-/* Buckets that time has reached, 0 to RATE_BUCKETS. */
+/* The number of buckets up to now, 0 to RATE_BUCKETS. */
 unsigned rates_used(const struct rates *rates, uint64_t now_ns);
 /* Bytes a second of one rank, over the window. */
 double rates_of(const struct rates *rates, unsigned rank, uint64_t now_ns);

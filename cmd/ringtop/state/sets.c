@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Contributor sets as bits (sets.h). The walk goes step by step: what a step
- * writes is staged in `next`, so that its transfers read `now`, the values from
- * before it; then it is committed.
+ * Contributor sets as bits (sets.h). They are evaluated step by step: the
+ * writes of a step are staged in `next`, so that its transfers read `now`, the
+ * values before it. Then they are committed.
  */
 #include "sets.h"
 
@@ -14,7 +14,7 @@ static int order(uint32_t a, uint32_t b)
     return (a > b) - (a < b);
 }
 
-/* What is so before the first step of an epoch. */
+/* A restart or a kept copy, which precede the first step of an epoch. */
 static bool moves_nothing(const struct applied *deed)
 {
     return deed->deed >= DEED_RESTART;
@@ -103,7 +103,7 @@ static void begin(struct sets *s, bool reduces)
         }
 }
 
-/* The lowest bit that both have, without the mark of a double; 0: none. */
+/* The lowest bit that both have, except the mark of a double; 0: none. */
 static unsigned shared_bit(const struct sets *s, const uint64_t *a,
                            const uint64_t *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The shape of an op (op.h): ops of one collective, size and number of ranks
- * run one plan, so the last of them tells what the next one will do.
+ * The shape of an op (op.h). Ops of one collective, size and number of ranks
+ * have the same plan, so the last of them predicts the next one.
  */
 #include "op.h"
 
@@ -26,7 +26,7 @@ const struct shape *shapes_find(const struct shapes *shapes,
     return NULL;
 }
 
-/* The one that fits, or a free one, or the oldest. */
+/* The matching shape, or a free place, or the oldest. */
 static struct shape *place(struct shapes *shapes, const struct op *op)
 {
     struct shape *place = &shapes->list[0];
@@ -40,8 +40,8 @@ static struct shape *place(struct shapes *shapes, const struct op *op)
     return place;
 }
 
-/* Only what ran to its end in one epoch, with all its events. The numbers of
- * its ranks may have gaps. */
+/* Only an op that ended in one epoch, with all its events. The numbers of its
+ * ranks may have gaps. */
 static bool typical(const struct op *op)
 {
     return op_over(op) && op->evaluated && !op->cut && op->count > 0 &&
@@ -80,7 +80,7 @@ void shapes_fini(struct shapes *shapes)
     *shapes = (struct shapes){0};
 }
 
-/* Both lists are sorted, so one walk over both finds what is missing. */
+/* Both lists are sorted, so one pass over both finds the missing actions. */
 void shape_expect(const struct shape *shape, const struct op *op,
                   uint32_t *sources, unsigned ranks)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the view knows (state.h): questions about it, and settling. What events
- * do to it is in state_event.c.
+ * The view's state (state.h): queries, and settling. state_event.c applies
+ * events.
  */
 #include "state_parts.h"
 
@@ -56,7 +56,7 @@ void state_learn(struct state *s, struct state *other)
     s->crew.here = s->failovers.crew = other->crew.here;
     s->pipe.here = other->pipe.here;
     s->rank_count = other->first_ranks ? other->first_ranks : other->rank_count;
-    /* Who came in a later view is not known yet. */
+    /* Members of a later view are not known yet. */
     for (unsigned r = 0; r < s->rank_count; r++)
         s->ranks[r].known = other->first_ranks ||
                             (other->ranks[r].known && !other->ranks[r].joined);

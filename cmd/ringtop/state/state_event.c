@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One event more (state.h). Each kind has a function of its own; what several
- * need stands before them. Fields that a recording leaves out are GW_NONE, and
- * a recording may hold anything: every number is checked before it is an index.
+ * Applies one event (state.h). Each kind has its function, after the shared
+ * ones. Fields that a recording omits are GW_NONE, and a recording may contain
+ * anything: every number is checked before it is an index.
  */
 #include "state_parts.h"
 
@@ -19,8 +19,8 @@ static void open_ops_await_one_more(struct state *s)
         }
 }
 
-/* NULL for a rank that is none, or too large to follow. Who is met for the
- * first time has been a member all along. */
+/* NULL for a number that is not a rank's, or is too large. A rank seen for the
+ * first time counts as a member from the beginning. */
 static struct rank *meet(struct state *s, uint32_t number)
 {
     if (number >= RANKS_MAX) {
@@ -47,7 +47,7 @@ static struct op *find_op(struct state *s, uint32_t number)
     return NULL;
 }
 
-/* The place for one more op: a free one, or that of the oldest. */
+/* A free place for one more op, or that of the oldest. */
 static struct op *oldest_op(struct state *s)
 {
     struct op *oldest = &s->ops[0];
@@ -60,7 +60,7 @@ static struct op *oldest_op(struct state *s)
     return oldest;
 }
 
-/* The op of an event, begun now if it is new; NULL for one long gone. */
+/* The op of an event, created if it is new; NULL for one that is long over. */
 static struct op *enter_op(struct state *s, const struct gw_event *e)
 {
     if (e->op == GW_NONE)
@@ -78,8 +78,8 @@ static struct op *enter_op(struct state *s, const struct gw_event *e)
     return op;
 }
 
-/* Another communicator counts from the start again: a rank begins what it has
- * begun before, and the epoch is no later one. Its ranks may be others. */
+/* Another communicator starts its counters again: a rank begins an op that it
+ * has begun before, and the epoch is not later. Its ranks may be others. */
 static void start_over(struct state *s)
 {
     if (s->first_ranks == 0)
@@ -132,8 +132,8 @@ void state_finish(struct state *s, struct op *op, uint64_t time_ns)
 
 /* ---- one kind each ---- */
 
-/* In a new epoch all begin from their inputs, unless it is decided otherwise:
- * which may be heard later. */
+/* In a new epoch all ranks begin from their inputs, unless decided otherwise,
+ * which may be reported later. */
 static void begin_anew(struct op *op, uint32_t epoch)
 {
     op->epoch = epoch;
@@ -173,7 +173,7 @@ static void on_begin(struct state *s, const struct gw_event *e)
         op->full = op->begun;
 }
 
-/* Who ends an op well after all is not gone. */
+/* A rank that still ends an op successfully is not gone. */
 static void lift_suspicion(struct state *s, const struct gw_event *e)
 {
     struct rank *rank = &s->ranks[e->rank];
@@ -211,7 +211,7 @@ static void on_end(struct state *s, const struct gw_event *e)
         state_finish(s, op, e->time_ns);
 }
 
-/* What comes late, from who is out of the ring by now, is on no way. */
+/* A late event of a rank that is out of the ring starts no transfer. */
 static void follow(struct state *s, const struct op *op,
                    const struct gw_event *e)
 {
@@ -279,7 +279,7 @@ static void on_missed(struct state *s, const struct gw_event *e)
     if (e->kind == GW_EV_FAILURE && e->rank != e->peer) {
         peer->suspected = true;
         peer->suspected_ns = e->time_ns;
-        if (peer->out && e->value == GW_BY_EXIT) /* no view has it to lose */
+        if (peer->out && e->value == GW_BY_EXIT) /* no view will lose it */
             peer->member = GW_MEMBER_DEAD;
     }
 }
@@ -290,8 +290,8 @@ static void on_epoch(struct state *s, const struct gw_event *e)
     flights_forget_before(&s->flights, e->epoch);
 }
 
-/* EXCLUDE: the survivors are the contributors. Either way the epoch goes on
- * with what there is. */
+/* EXCLUDE: the survivors are the contributors. In both cases the epoch
+ * continues with the partial results. */
 static void on_decision(struct state *s, const struct gw_event *e)
 {
     struct op *op = find_op(s, e->op);
@@ -344,7 +344,7 @@ static void on_stage(struct state *s, const struct gw_event *e)
 }
 
 /* Stages pass messages on in pairs, and each pair counts its calls: these are
- * no ops of all ranks. What is sent still counts. */
+ * not ops of all ranks. Their bytes still count. */
 static bool is_of_pairs(const struct state *s, const struct gw_event *e)
 {
     return s->pipe.here && (e->kind <= GW_EV_WAIT);
@@ -413,10 +413,10 @@ void state_event(struct state *s, const struct gw_event *event)
     pipe_event(&s->pipe, &e, &s->journal);
     if (!s->attaching)
         failovers_event(&s->failovers, &e, &s->journal);
-    if (e.kind != GW_EV_MEMBER) /* a view belongs to the story, and follows */
+    if (e.kind != GW_EV_MEMBER) /* a view of the failover follows */
         crew_end_stories(&s->crew, &s->failovers, e.time_ns, &s->journal);
     dispatch(s, &e);
-    if (e.epoch > s->epoch && !s->crew.here) /* else of the data, perhaps */
+    if (e.epoch > s->epoch && !s->crew.here) /* else perhaps a data epoch */
         s->epoch = e.epoch;
     if (e.rank < RANKS_MAX && e.kind != GW_EV_WAIT && e.kind != GW_EV_MEMBER) {
         s->ranks[e.rank].active_ns = s->now_ns;

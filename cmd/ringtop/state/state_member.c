@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Who is a member (state.h): what an event says of one, and what a status says
- * of all to who attaches, or has missed something.
+ * Membership (state.h): from an event about one member, and from a status about
+ * all, for an observer that attaches or has missed events.
  */
 #include "state_parts.h"
 
 #include <inttypes.h>
 
-/* It will end no op that is open. */
+/* Ends its part in all open ops. */
 static void bury(struct state *s, struct rank *rank, uint64_t time_ns)
 {
     for (unsigned i = 0; i < OPS_KEPT; i++) {
@@ -23,8 +23,8 @@ static void bury(struct state *s, struct rank *rank, uint64_t time_ns)
     rank->waits_on = GW_NONE;
 }
 
-/* What a rank is now, after what it was. Who was parked and is convicted by the
- * others is parked still; who is no longer parked has yet to join. */
+/* The membership of a rank after an event. A parked rank that the others
+ * declare dead remains parked; one that is no longer parked has yet to join. */
 static enum gw_membership becomes(const struct state *s,
                                   const struct rank *rank,
                                   const struct gw_event *e)
@@ -37,7 +37,7 @@ static enum gw_membership becomes(const struct state *s,
     return to;
 }
 
-/* It has this rank in the ring; the others stay as they are. */
+/* Inserts it into the ring at this rank; the others keep their order. */
 static void insert(struct state *s, unsigned node, uint32_t rank)
 {
     unsigned ring[RANKS_MAX];
@@ -58,8 +58,8 @@ void state_member(struct state *s, const struct gw_event *e)
     if (e->rank >= RANKS_MAX || e->value < 0 || e->value > GW_MEMBER_DEAD)
         return;
     struct rank *rank = &s->ranks[e->rank];
-    /* Parked in a view that others have left behind: if the first of the new
-     * view is cut off as well, nobody tells that this one was convicted. */
+    /* Parked in an older view: if the first rank of the new view is cut off as
+     * well, the death of this one is never reported. */
     bool parked = e->value == GW_MEMBER_PARKED;
     bool goes = e->value == GW_MEMBER_LEFT || e->value == GW_MEMBER_DEAD ||
                 (parked && e->epoch < s->epoch);
@@ -80,7 +80,7 @@ void state_member(struct state *s, const struct gw_event *e)
         rank->gone_ns = s->now_ns;
 }
 
-/* Of what was under way nothing is certain after a gap. */
+/* After a gap, the state of open ops is unknown. */
 static void forget_ops(struct state *s)
 {
     for (unsigned i = 0; i < OPS_KEPT; i++)
@@ -102,7 +102,7 @@ static void tell_attached(struct state *s, uint64_t skipped_ns)
                       "too fast to follow: %s skipped; epoch %" PRIu32
                       ": %u members",
                       gap, s->epoch, state_members(s));
-    else if (!s->pipe.here) /* whose stages have been told already */
+    else if (!s->pipe.here) /* its stages are in the journal already */
         journal_write(&s->journal, s->now_ns, WEIGHT_NOTE,
                       "attached in epoch %" PRIu32 ": %u members", s->epoch,
                       state_members(s));
