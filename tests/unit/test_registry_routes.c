@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The parameter server in the registry: slots follow the servers in the same
- * entry, and only whom it concerns may change them. How they follow is
- * test_route.c's.
+ * entry, and only the servers concerned may change them. test_route.c tests the
+ * rules by which they follow.
  */
 #include "registry_pair.h"
 
@@ -34,7 +34,7 @@ static const struct gw__slot_route *slot_at(unsigned slot)
     return &pair.first->routes.slots[slot];
 }
 
-/* Ends all copies and handovers. */
+/* Completes all copies and handovers. */
 static void settle(void)
 {
     for (bool more = true; more;) {
@@ -154,7 +154,7 @@ START_TEST(who_alone_has_a_slot_cannot_leave_but_can_die)
     ck_assert_int_eq(pair_leave(SERVER), GW_OK);
     ck_assert_uint_eq(pair.first->routes.drained, 0);
     drain(SERVER + 1);
-    settle(); /* to nobody */
+    settle(); /* no server can take them */
     ck_assert_int_eq(pair_leave(SERVER + 1), GW_EINVAL);
     pair_says("node 11 cannot leave: nobody else has slot 0");
     pair_join(1, 0, GW__CONTROLLER);
@@ -172,7 +172,8 @@ static void accuse_alone(unsigned by, unsigned node)
         .accuse = {.accused = pair_process(node, 0), .alone = true}});
 }
 
-/* Two that were proposed at once, when each still had the other. */
+/* Two accusations that were proposed at once, when each slot still had the
+ * other server. */
 START_TEST(one_word_alone_costs_no_slot_its_last_replica)
 {
     servers_of(2);
@@ -198,7 +199,7 @@ START_TEST(workers_and_servers_outside_of_the_ring_are_active_at_once)
     ck_assert_uint_eq(pair.first->view.epoch, 1);
     ck_assert_uint_eq(pair.first->view.ring_count, 0);
     ck_assert_int_eq(pair_apply(c), GW_OK);
-    ck_assert_uint_eq(pair.first->view.epoch, 1); /* again is nothing new */
+    ck_assert_uint_eq(pair.first->view.epoch, 1); /* no further change */
     ck_assert_int_eq(pair_leave(5), GW_OK);       /* the last worker may */
     ck_assert_uint_eq(pair.first->view.epoch, 2);
 }

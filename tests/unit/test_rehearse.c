@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The clock in virtual time against closed forms: order statistics for rounds
- * (David, Nagaraja, Order Statistics, 2003), the staleness of those who do not
- * wait, the bound of SSP (Ho et al. 2013), dropped gradients (Chen et al.
+ * (David, Nagaraja, Order Statistics, 2003), the staleness of workers that do
+ * not wait, the bound of SSP (Ho et al. 2013), dropped gradients (Chen et al.
  * 2016). Policies and learning: test_straggler.c.
  */
 #include "play.h"
@@ -71,9 +71,10 @@ START_TEST(other_rounds)
 }
 END_TEST
 
-/* Two workers, K = 1, and the late one works on in vain. By memorylessness the
- * first to end, after 1/2, is as often the one of this round, which closes it,
- * as the late one, who then begins: 1/2 + 1/2 1/2. */
+/* Two workers, K = 1, and the late one finishes in vain. Exponential times are
+ * memoryless, so the first to end, after 1/2, is equally often the worker of
+ * this round, which closes it, or the late one, which then begins: 1/2 + 1/2
+ * 1/2. */
 START_TEST(who_is_late_finishes)
 {
     struct gw__clock_sim r = play_how(2, "kofn:1", 20000);
@@ -100,7 +101,7 @@ START_TEST(bsp_waits_for_the_slowest)
 }
 END_TEST
 
-/* For a while only. */
+/* Slow for a while only. */
 START_TEST(slow_for_a_while)
 {
     struct gw__clock_sim r = play_how(4, "bsp", 100);
@@ -113,8 +114,8 @@ END_TEST
 
 /* ---- without rounds ---- */
 
-/* Between two units of worker i come N - N_i updates of others for its N_i
- * own: weighted by N_i / N that is n - 1, whoever is how fast. */
+/* Between two units of worker i come N - N_i updates of others for its N_i own:
+ * weighted by N_i / N that is n - 1, for any speeds. */
 START_TEST(asp_sees_n_minus_1_less)
 {
     static const char *const slows[] = {NULL, "0:3", "0-3:7,5:2"};
@@ -158,7 +159,7 @@ START_TEST(ssp_keeps_its_bound)
 }
 END_TEST
 
-/* A constant straggler sets the pace of ssp, whatever S. */
+/* A constant straggler sets the pace of ssp, for any bound. */
 START_TEST(ssp_goes_with_the_slowest)
 {
     struct gw__clock_sim r = play_how(4, "ssp:3", 3000);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Meeting: all get all addresses, whoever comes first; and what goes wrong is
- * told to everybody who is there.
+ * Rendezvous: all ranks get all addresses, in whatever order they come; and
+ * errors are reported to all ranks present.
  */
 #include "key_file.h"
 #include "notice.h"
@@ -51,7 +51,7 @@ static void *come(void *context)
     return NULL;
 }
 
-/* An endpoint that no other test has. */
+/* An endpoint that no other test uses. */
 static const char *fresh_endpoint(void)
 {
     static char endpoint[64];
@@ -101,7 +101,7 @@ static void expect_all_met(struct comer *comers, unsigned count)
     forget(comers, count);
 }
 
-/* The sentence behind "rendezvous ENDPOINT: ". */
+/* The error text after "rendezvous ENDPOINT: ". */
 static const char *sentence(const struct comer *comer)
 {
     size_t length = strlen("rendezvous ") + strlen(comer->endpoint);
@@ -190,7 +190,7 @@ START_TEST(who_is_missing_is_told_to_all)
     prepare(comers, 2, 3);
     comers[0].timeout_ms = 5000;
     comers[0].delay_ms = 0;
-    comers[1].timeout_ms = 400; /* gives up first, and knows why */
+    comers[1].timeout_ms = 400; /* the first to give up, with the reason */
     comers[0].timeout_ms = 600;
     run(comers, 2);
     ck_assert_str_eq(sentence(&comers[1]),
@@ -220,7 +220,7 @@ START_TEST(two_claims_to_one_rank_are_told_to_both)
     run(comers, 4);
     for (unsigned i = 0; i < 4; i++) {
         if (i == 2)
-            continue; /* may have come too late to hear of it */
+            continue; /* may come too late for the error */
         ck_assert_msg(comers[i].err == GW_EMISMATCH, "%u: %s", i,
                       comers[i].why.text);
         ck_assert_str_eq(sentence(&comers[i]),

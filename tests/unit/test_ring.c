@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The elastic ring with real processes and nobody dying: results and who is in
- * them, averages, other collectives, leaving. Deaths are in test_ring_death.c,
- * joining in test_ring_join.c.
+ * The elastic ring with real processes and without deaths: results and their
+ * contributors, averages, other collectives, leaving. Deaths are in
+ * test_ring_death.c, joining in test_ring_join.c.
  */
 #include "ring_crew.h"
 
@@ -70,7 +70,7 @@ START_TEST(what_a_leaver_gave_counts)
 }
 END_TEST
 
-/* All but one leave; the last cannot. */
+/* All but one leave; the last member cannot leave. */
 static enum gw_err leave_in_turn(struct crew *c, struct gw_ring *ring,
                                  struct gw_error *why)
 {
@@ -100,7 +100,7 @@ START_TEST(the_last_cannot_leave)
 }
 END_TEST
 
-/* ---- what else can be called ---- */
+/* ---- other calls ---- */
 
 static enum gw_err average(struct crew *c, struct gw_ring *ring,
                            struct gw_error *why)
@@ -144,7 +144,7 @@ static enum gw_err expect_refusal(struct gw_ring *ring,
     return gw_fail(why, GW_EWRONG, "a wrong call was not refused");
 }
 
-/* What is refused has not begun. */
+/* A refused call does not begin. */
 static enum gw_err wrong_calls(struct crew *c, struct gw_ring *ring,
                                struct gw_error *why)
 {
@@ -159,7 +159,7 @@ static enum gw_err wrong_calls(struct crew *c, struct gw_ring *ring,
     call.in = NULL;
     if (!err)
         err = expect_refusal(ring, &call, why);
-    call.count = 0; /* right: nothing is reduced */
+    call.count = 0; /* valid: nothing is reduced */
     if (!err)
         err = gw_ring_allreduce(ring, &call, NULL, why);
     return err ? err : crew_turn(c, ring, why);
@@ -175,7 +175,7 @@ START_TEST(wrong_calls_are_refused)
 }
 END_TEST
 
-/* Members that call different things are told so, and not left waiting. */
+/* Members that make different calls get an error and do not wait. */
 static enum gw_err differ(struct crew *c, struct gw_ring *ring,
                           struct gw_error *why)
 {
@@ -206,7 +206,7 @@ START_TEST(different_calls_are_an_error)
 }
 END_TEST
 
-/* ---- a state that went its own way ---- */
+/* ---- a diverged state ---- */
 
 static enum gw_err spoil(struct crew *c, struct gw_ring *ring,
                          struct gw_error *why)
@@ -232,7 +232,7 @@ START_TEST(a_state_that_differs_is_named)
 }
 END_TEST
 
-/* ---- joining what is not there ---- */
+/* ---- joining without a cluster ---- */
 
 static struct gw_ring *nowhere;
 

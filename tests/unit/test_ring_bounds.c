@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many members a ring is to have: with too few it waits for joiners, and
- * not for ever; with enough it lets nobody in. And without controllers it gives
- * up.
+ * The bounds on the number of members: with too few the ring waits for joiners,
+ * but not forever; with enough it admits no others. And without controllers it
+ * gives up.
  */
 #include "ring_crew.h"
 
@@ -34,12 +34,12 @@ static unsigned joiners(void)
 
 static void await_joiners(unsigned count)
 {
-    while (joiners() != count) /* check's timeout ends it */
+    while (joiners() != count) /* ends by check's timeout */
         crew_await_ops(&crew, 0, 1);
 }
 
-/* The op in which the loss was found has its data or not; one more is begun
- * without it. */
+/* The op in which the loss was found has the dead member's data or not; one
+ * more op begins without it. */
 START_TEST(too_few_wait_for_a_joiner)
 {
     const struct crew_plan plan = {
@@ -85,12 +85,12 @@ START_TEST(a_full_ring_lets_nobody_in)
     crew_go(&crew, 2);
     await_joiners(1);
     gives_up(2, "the ring has its 2 members already");
-    await_joiners(0); /* nobody remembers it */
+    await_joiners(0); /* its candidacy has ended */
     gw__session_lock(&crew.supervisor);
     ck_assert_uint_eq(crew.supervisor.news.view.ring_epoch,
-                      1); /* nor was it a member */
+                      1); /* it was never a member */
     gw__session_unlock(&crew.supervisor);
-    crew_go(&crew, 3); /* one who comes early for a place that gets free */
+    crew_go(&crew, 3); /* a joiner that waits for a free place */
     await_joiners(1);
     crew_kill(&crew, 1);
     crew_await_ops(&crew, 3, 10);
@@ -109,7 +109,7 @@ START_TEST(of_those_who_begin_the_last_leave)
 }
 END_TEST
 
-/* While nobody needs them they may be away. */
+/* The controllers may be away while no change of membership needs them. */
 START_TEST(without_controllers_it_gives_up)
 {
     const struct crew_plan plan = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Members of a ring die in mid-op, one or two at a time, at random moments:
- * the survivors have equal results, each contributor once, the same
- * contributors at all, and go on. With GRADWIRE_TEST_VERBOSE it tells how long
- * that took; with GRADWIRE_SEED it begins with that seed.
+ * Members of a ring die in the middle of an op, one or two at a time, at random
+ * moments. The survivors have equal results with the same contributors, each
+ * counted once, and continue. GRADWIRE_TEST_VERBOSE prints the times of
+ * recovery; GRADWIRE_SEED sets the first seed.
  */
 #include "ring_crew.h"
 
@@ -46,7 +46,7 @@ static uint64_t newest_epoch(void)
     return epoch;
 }
 
-/* ---- how long it takes ---- */
+/* ---- times of recovery ---- */
 
 static void tell(const char *what, uint64_t killed_ns, uint64_t resumed_ns)
 {
@@ -62,7 +62,7 @@ static void tell(const char *what, uint64_t killed_ns, uint64_t resumed_ns)
     fflush(stdout);
 }
 
-/* What one of the survivors has counted. */
+/* The counters of one survivor. */
 static void tell_end(void)
 {
     unsigned i = 0;
@@ -92,7 +92,7 @@ static void expect_same_plans(const struct gw_ring_chunks *a,
                               b[k].kept, b[k].fresh, seed);
 }
 
-/* The survivors of a death have made the same plans of it. */
+/* The survivors of a death have made the same plans. */
 static void check_plans(void)
 {
     for (unsigned i = 0; i < crew.plan.seats; i++)
@@ -177,7 +177,7 @@ START_TEST(until_one_is_left)
 }
 END_TEST
 
-/* ---- what is told of it ---- */
+/* ---- events ---- */
 
 static uint64_t told(enum gw_event_kind kind)
 {
@@ -188,7 +188,7 @@ static uint64_t told(enum gw_event_kind kind)
     return sum;
 }
 
-/* What is true of the whole ring is told once, whoever is its first member. */
+/* One member emits the events of the whole ring, whichever is the first. */
 START_TEST(the_events_of_a_death)
 {
     const struct crew_plan plan = {.members = 4, .seats = 4};
@@ -214,8 +214,8 @@ START_TEST(the_events_of_a_death)
 }
 END_TEST
 
-/* Everybody computes for long when one dies: nobody is asked to come back
- * sooner, and what is told on the way is right. */
+/* All members compute for long when one dies. None is interrupted, and the
+ * events are correct. */
 START_TEST(while_all_compute)
 {
     const struct crew_plan plan = {
@@ -231,8 +231,8 @@ END_TEST
 
 /* ---- stopped, not dead ---- */
 
-/* Nobody knows that it has ended: it falls silent, is convicted by those who
- * miss it, and comes back as another when it wakes. */
+/* The member is silent but its end is not reported. The observers have it
+ * declared dead, and when it resumes it comes back as a new incarnation. */
 START_TEST(who_slept_through_its_conviction_comes_back)
 {
     const struct crew_plan plan = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Members join a ring that runs: they copy the state while the others go on,
- * miss no op from the one on in which they are admitted, and have the same
- * state and digest afterwards, whoever dies meanwhile. And collectives other
- * than all-reduces, among members that come and go.
+ * Members join a running ring. They copy the state while the others continue,
+ * take part in every op from their first one on, and have the same state and
+ * digest afterwards, whichever members die meanwhile. Also collectives other
+ * than all-reduces, with members that come and go.
  */
 #include "ring_crew.h"
 
@@ -26,7 +26,7 @@ static void nap_ms(unsigned ms)
     nanosleep(&t, NULL);
 }
 
-/* From its first op on it is in every result. */
+/* The member is in every result from its first op on. */
 static void check_from_first_op(unsigned seat)
 {
     const struct crew_seat *joiner = crew_seat(&crew, seat);
@@ -43,7 +43,7 @@ START_TEST(a_joiner_misses_nothing)
 {
     static const struct crew_plan plans[] = {
         {.members = 3, .seats = 4, .blob_bytes = 1000000, .think_us = 2000},
-        {.members = 3, .seats = 4, .count = 10}, /* quicker than any copy */
+        {.members = 3, .seats = 4, .count = 10}, /* faster than any copy */
         {.members = 1, .seats = 2, .blob_bytes = 100000},
         {.members = 2, .seats = 3, .wire = "ipc", .blob_bytes = 200000},
     };
@@ -89,7 +89,7 @@ START_TEST(a_number_from_the_controllers)
 }
 END_TEST
 
-/* The first in the ring is asked first. */
+/* A joiner first asks the first member of the ring. */
 START_TEST(the_donor_dies)
 {
     static const unsigned moments_ms[] = {3, 20, 40};
@@ -106,10 +106,10 @@ START_TEST(the_donor_dies)
 }
 END_TEST
 
-/* Who admits may be the only one to have completed the op before, and the
- * joiner has it from there. When it dies that op is done without it, and what
- * the joiner has copied is void. Here the last chunk takes node 1 as long as
- * all before it. */
+/* The admitting member may be the only one that has completed the previous op,
+ * and the joiner has the state from it. When it dies that op is repeated
+ * without it, and the joiner's copy is void. Here the last chunk takes node 1
+ * as long as all chunks before it. */
 START_TEST(who_admits_dies)
 {
     const struct crew_plan plan = {
@@ -128,8 +128,8 @@ START_TEST(who_admits_dies)
 }
 END_TEST
 
-/* Whoever is admitted and dies before it has the state holds nobody up for
- * long. */
+/* A member that is admitted and dies before it has the state delays the others
+ * only briefly. */
 START_TEST(the_joiner_dies)
 {
     static const unsigned moments_ms[] = {5, 20, 50};
@@ -146,7 +146,7 @@ START_TEST(the_joiner_dies)
 }
 END_TEST
 
-/* A new process takes the place of each that is killed. */
+/* A new process replaces each killed one. */
 START_TEST(they_come_and_go)
 {
     const struct crew_plan plan = {
@@ -206,7 +206,7 @@ static enum gw_err broadcast_one(struct crew *c, struct gw_ring *ring,
                                  .root = root};
     err = gw_ring_run(ring, &call, NULL, &told);
     if (err == GW_ELOST)
-        return GW_OK; /* all say so, or the next op would not end */
+        return GW_OK; /* all get it, otherwise the next op would not end */
     if (!err && out != (c->head->ops << 8 | turn.origin[root]))
         return gw_fail(why, GW_EWRONG, "broadcast of %u: %llx", root,
                        (unsigned long long)out);
@@ -222,12 +222,12 @@ static enum gw_err collectives(struct crew *c, struct gw_ring *ring,
     return err ? err : crew_turn(c, ring, why);
 }
 
-/* Turns with one order; and so many that it is there at the last of them, since
- * it takes a question to the controllers. */
+/* The number of turns with one order; and a number after which the order must
+ * have been applied, since it takes a request to the controllers. */
 enum { STRIDE = 15, LONG_STRIDE = 150 };
 
-/* All members want the same, since all have done as many ops: the seats from
- * one of them on, upwards or downwards. */
+/* All members request the same order, since all have done equally many ops: the
+ * seats upwards or downwards from one of them. */
 static enum gw_err order_seats(struct crew *c, struct gw_ring *ring,
                                unsigned stride, struct gw_error *why)
 {
@@ -246,7 +246,7 @@ static enum gw_err ordered(struct crew *c, struct gw_ring *ring,
     return err ? err : collectives(c, ring, why);
 }
 
-/* The last turn with an order finds it, if nobody dies. */
+/* By the last turn with an order it must be in force, unless a member dies. */
 static enum gw_err ordered_in_time(struct crew *c, struct gw_ring *ring,
                                    struct gw_error *why)
 {
@@ -257,7 +257,7 @@ static enum gw_err ordered_in_time(struct crew *c, struct gw_ring *ring,
     if (!err)
         err = collectives(c, ring, why);
     gw_ring_status(ring, &status);
-    /* A member that is ahead may have had the next order already. */
+    /* If another member is ahead, the next order may already be in force. */
     unsigned first = round % CREW_SEATS, next = (round + 1) % CREW_SEATS;
     if (err || !last || first >= c->plan.members || next >= c->plan.members ||
         status.nodes[0] == first || status.nodes[0] == next)
@@ -292,7 +292,7 @@ START_TEST(collectives_among_those_who_come_and_go)
 }
 END_TEST
 
-/* Blocks are by rank, roots and contributions by place, whatever the order. */
+/* Blocks are by rank, roots and contributions by place, for any order. */
 START_TEST(collectives_while_the_order_changes)
 {
     const struct crew_plan plan = {.members = 3,

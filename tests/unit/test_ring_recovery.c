@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A ring all-reduce of which any member, and any two, die at any moment: the
- * survivors decide, plan, verify, recover, and end with every contributor once
- * and the bits of a clean run. How much is lost and redone is compared with
- * what a model of sets predicts: FORWARD in (p-2) of 2(p-1) moments, a quarter
- * of the chunks redone.
+ * A ring all-reduce in which any member, or any two, die at any moment. The
+ * survivors decide, plan, verify and recover, and end with every contributor
+ * counted once and the bits of a clean run. The losses and repeated work are
+ * those predicted by a model of sets: FORWARD in (p-2) of 2(p-1) moments, a
+ * quarter of the chunks redone.
  */
 #include "ring_world.h"
 
@@ -46,7 +46,7 @@ START_TEST(a_ring_that_nobody_leaves_is_the_clean_run)
 }
 END_TEST
 
-/* Each chunk counts once; with FORWARD all were complete somewhere. */
+/* Each chunk counts once; with FORWARD every chunk was complete somewhere. */
 static void check_counts(unsigned p, const char *what)
 {
     const struct gw__recovery *r = &world.recovery;
@@ -89,7 +89,7 @@ END_TEST
 struct line {
     double forward; /* share of the moments */
     double redone;  /* of the chunks */
-    double kept;    /* of the additions that were done, where not FORWARD */
+    double kept;    /* of the additions done, unless FORWARD */
 };
 
 static struct line measure(unsigned p)
@@ -125,9 +125,9 @@ START_TEST(a_third_to_a_half_goes_forward_and_a_quarter_is_redone)
         ck_assert_double_eq_tol(line.forward, table[i].forward, 0.0005);
         ck_assert_double_eq_tol(line.forward, (p - 2) / (2 * (p - 1)), 1e-12);
         ck_assert_double_eq_tol(line.redone, table[i].redone, 1e-12);
-        /* Of a chunk that is redone, what was summed before the dead is still
-         * at its neighbour: 1/3, 1/2 and 7/12 of all additions are kept, where
-         * beginning again from the inputs would keep .29, .34 and .35. */
+        /* The neighbour of the dead member still has the partial sum of a chunk
+         * that is redone. So 1/3, 1/2 and 7/12 of all additions are kept; a
+         * restart from the inputs would keep .29, .34 and .35. */
         ck_assert_double_eq_tol(line.kept, 2 / 3.0 - 4 / (3 * p), 1e-12);
     }
 }
@@ -171,7 +171,8 @@ END_TEST
 
 /* ---- no lock-step ---- */
 
-/* Each chunk has come some way; a member or two have yet to begin. */
+/* The chunks have done different numbers of hops; one or two members may not
+ * have begun. */
 static void run_some_way(struct gw_rng *rng, unsigned count)
 {
     world_begin(&world, count);
@@ -180,7 +181,7 @@ static void run_some_way(struct gw_rng *rng, unsigned count)
     bool late = gw_rng_below(rng, 2);
     for (unsigned c = 0; c < count; c++) {
         uint64_t hops = gw_rng_below(rng, 2 * count - 1);
-        if (late && hops < count) /* so that FORWARD is not seldom */
+        if (late && hops < count) /* makes FORWARD frequent enough */
             hops = count;
         for (unsigned s = 0; s < hops; s++)
             if (!world_do_hop(&world, c, s))
@@ -189,7 +190,7 @@ static void run_some_way(struct gw_rng *rng, unsigned count)
 }
 
 /* Each chunk's transfers in order, but some chunks further than others, and
- * none past who is asleep. */
+ * none past a sleeping member. */
 static void recover_some_way(struct gw_rng *rng)
 {
     const struct gw_plan *p = world.recovery.plan;
@@ -211,7 +212,7 @@ static unsigned some_survivors(struct gw_rng *rng)
     for (unsigned i = 0; i < world.count; i++)
         if (world.members[i].alive && !(dead >> i & 1))
             return dead;
-    return 0; /* not the last */
+    return 0; /* at least one must survive */
 }
 
 START_TEST(any_members_whatever_has_come_how_far)
@@ -242,7 +243,7 @@ START_TEST(any_members_whatever_has_come_how_far)
 }
 END_TEST
 
-/* ---- cases that make no sense ---- */
+/* ---- invalid cases ---- */
 
 static enum gw_err make(uint64_t target, unsigned chunks, struct gw_error *why)
 {
@@ -277,7 +278,7 @@ START_TEST(senseless_cases_are_refused)
 }
 END_TEST
 
-/* ---- the ledger ---- */
+/* ---- contributor sets ---- */
 
 START_TEST(the_ledger_counts_each_once)
 {

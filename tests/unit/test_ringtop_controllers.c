@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The live view of the controllers: an election as a recording has it, and what
- * a status adds.
+ * The live view of the controllers: an election from a recording, and the
+ * additions of a status.
  */
 #include "scene.h"
 
@@ -42,7 +42,7 @@ START_TEST(a_recording_shows_who_leads_after_the_leader_died)
     ck_assert_str_eq(cs->list[1].state, "dead");
     ck_assert_int_eq(cs->list[0].voted_for, 2);
     ck_assert_uint_eq(cs->list[2].applied, 11);
-    ck_assert_uint_eq(state_members(scene.state), 0); /* they are no ranks */
+    ck_assert_uint_eq(state_members(scene.state), 0); /* they have no rank */
     scene.view.page = PAGE_CONTROLLERS;
     scene_draw(80, 24);
     assert_golden(&scene.grid, "controllers-80x24");
@@ -71,7 +71,7 @@ START_TEST(a_status_adds_logs_hellos_and_leases)
 }
 END_TEST
 
-/* A recording may hold anything. */
+/* A recording may have any content. */
 START_TEST(nodes_that_are_no_controllers_do_no_harm)
 {
     const struct controllers *cs = &scene.state->controllers;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The live view of parameter servers, from the status of a run
- * (tests/view/servers-status.json): its pictures, what it makes of documents
- * that are not right, and its keys.
+ * (tests/view/servers-status.json): its pictures, its handling of invalid
+ * documents, and its keys.
  */
 #include "scene.h"
 
@@ -50,7 +50,7 @@ static void tell(uint64_t time_ns)
     state_status(scene.state, status, time_ns);
 }
 
-/* Two seconds of the run, so that there is a rate of pushes. */
+/* Two seconds of the run, which give a rate of pushes. */
 static void tell_status(void)
 {
     tell(SECOND);
@@ -131,7 +131,7 @@ START_TEST(golden_lost_slots)
 }
 END_TEST
 
-/* ---- what a status may say ---- */
+/* ---- documents ---- */
 
 START_TEST(a_slot_waits_for_its_heir)
 {
@@ -197,7 +197,7 @@ START_TEST(odd_documents)
 }
 END_TEST
 
-/* What is drawn outside of the grid is caught by `make asan`. */
+/* `make asan` detects drawing outside the grid. */
 START_TEST(every_size)
 {
     static const int heights[] = {1, 2, 9, 10, 11, 13, 17, 24, 50, 200};
@@ -235,7 +235,7 @@ static void type(const char *keys)
         view_key(&scene.view, &scene.player, *keys, SECOND);
 }
 
-/* The rows of a table, top down, as a person reads them: "s2 s0 s1". */
+/* The names in the rows of a table, from the top: "s2 s0 s1". */
 static const char *rows_of(char kind)
 {
     static char rows[64];
@@ -282,7 +282,7 @@ START_TEST(rows_are_sorted)
 }
 END_TEST
 
-/* By the name in the row, in full, or by the number. */
+/* By the full name in the row, or by the number. */
 START_TEST(rows_are_found)
 {
     tell_status();
@@ -317,11 +317,11 @@ START_TEST(orders_name_servers)
               order->node == 12);
     type("as\n");
     ck_assert(order->kind == ORDER_ADD && order->server);
-    type("ks\n"); /* which one? */
+    type("ks\n"); /* ambiguous */
     ck_assert_int_eq(scene.view.asking, ORDER_KILL);
     type("q");
     scene.view.crew = false;
-    type("ks"); /* a ring has none: no */
+    type("ks"); /* a ring has no servers */
     ck_assert_int_eq(scene.view.asking, ORDER_NONE);
 }
 END_TEST

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The live view of parameter servers from events alone, as a recording has
- * them: slots that move and are taken over, or are lost; workers and their
- * units.
+ * The live view of parameter servers from the events of a recording, without a
+ * status: slots that move, are taken over or are lost; workers and their units.
  */
 #include "scene.h"
 
@@ -51,7 +50,7 @@ static void works(uint32_t worker, uint32_t clock, int64_t ahead)
 /* Two servers, six slots; three workers. */
 static void feed_start(void)
 {
-    /* As of a recording that was read before it is shown. */
+    /* As with a recording that was read in advance. */
     scene.state->crew.here = scene.state->failovers.crew = true;
     for (uint32_t i = 0; i < 2; i++)
         tape_add(&scene.tape, GW_EV_MEMBER, SERVER + i, GW_MEMBER_ALIVE);
@@ -72,8 +71,8 @@ static void feed_start(void)
     feed();
 }
 
-/* Server 0 is killed, and server 1 takes its slots over; slot 5 had no other.
- */
+/* Server 0 is killed, and server 1 takes over its slots; slot 5 had no other
+ * replica. */
 static void feed_death(uint32_t dead)
 {
     uint32_t other = 1 - dead;
@@ -113,7 +112,7 @@ START_TEST(a_takeover_ends_the_story)
     ck_assert_uint_eq(f->who, SERVER);
     ck_assert(f->reached[NOTICED] && f->reached[CONVICTED]);
     ck_assert(f->reached[RESUMED] && !f->reached[DECIDED]);
-    /* With the last of its slots, not with the first. */
+    /* At the last of its slots, not at the first. */
     ck_assert_uint_eq(f->time_ns[RESUMED], scene.tape.now_ns - 1000);
     scene.view.page = PAGE_EVENTS;
     scene_draw(80, 24);
@@ -131,7 +130,7 @@ START_TEST(the_last_replica_dies)
     feed_death(1);
     ck_assert_uint_eq(crew_lost(&scene.state->crew), 1);
     ck_assert(scene.state->crew.slots[5].lost);
-    /* It is never over: one slot is served by nobody. */
+    /* The failure never ends, since one slot has no server. */
     ck_assert(!scene.state->failovers.list[0].reached[RESUMED]);
     scene_draw(80, 24);
     ck_assert(scene_shows("1 SLOT LOST"));
@@ -144,7 +143,7 @@ START_TEST(others_go_on_without_a_worker)
     const struct failover *f = &scene.state->failovers.list[0];
     feed_start();
     tape_add(&scene.tape, GW_EV_MEMBER, 2, GW_MEMBER_DEAD);
-    works(0, 2, 1); /* told again: nothing is finished */
+    works(0, 2, 1); /* a repetition: no unit is finished */
     feed();
     ck_assert(f->reached[CONVICTED] && !f->reached[RESUMED]);
     works(1, 2, 0);
@@ -160,8 +159,8 @@ START_TEST(staleness_is_counted)
 {
     feed_start();
     works(1, 9, 1000);
-    works(1, 10, -1);                                    /* nonsense */
-    tape_add(&scene.tape, GW_EV_CLOCK, 1, 0)->step = 11; /* no unit */
+    works(1, 10, -1);                                    /* invalid */
+    tape_add(&scene.tape, GW_EV_CLOCK, 1, 0)->step = 11; /* not a unit */
     scene.tape.events[scene.tape.count - 1].op = GW_NONE;
     feed();
     const uint64_t *seen = crew_staleness(&scene.state->crew);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the live view remembers as curves, in a bounded number of points: bytes
- * sent and losses.
+ * The curves of the live view, in a bounded number of points: bytes sent and
+ * losses.
  */
 #include "ringtop/state/losses.h"
 #include "ringtop/state/rates.h"
@@ -53,9 +53,9 @@ START_TEST(what_came_between_is_spread)
     }
     ck_assert_uint_eq(sum, 103);
     ck_assert_uint_eq(bytes_in_buckets(1), 103);
-    rates_spread(&rates, 1, 7 * width, 6 * width, 50); /* backwards: no */
+    rates_spread(&rates, 1, 7 * width, 6 * width, 50); /* backwards: ignored */
     ck_assert_uint_eq(bytes_in_buckets(1), 103);
-    /* What the window has left behind counts in its first bucket. */
+    /* Bytes from before the window count in its first bucket. */
     rates_spread(&rates, 2, 0, 1000 * width, 32);
     ck_assert_uint_eq(bytes_in_buckets(2), 32);
     double rate = rates_of(&rates, 2, 1000 * width);
@@ -92,7 +92,7 @@ END_TEST
 START_TEST(another_training_is_another_curve)
 {
     losses_add(&losses, 100, 1);
-    losses_add(&losses, 99, 1); /* a rank that is behind */
+    losses_add(&losses, 99, 1); /* a late rank */
     ck_assert_uint_eq(losses.last_step, 100);
     losses_add(&losses, 1, 2);
     ck_assert_uint_eq(losses.last_step, 1);

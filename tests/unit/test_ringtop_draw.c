@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the pictures of the live view say, the way around the ring, and that no
- * message hangs on a colour.
+ * The texts in the pictures of the live view, the order around the ring, and
+ * that no information depends on colours alone.
  */
 #include "ringtop/draw/ring_path.h"
 #include "ringtop/film/paint.h"
@@ -13,7 +13,7 @@
 
 Suite *suite_ringtop_draw(void);
 
-/* ---- what is seen ---- */
+/* ---- texts ---- */
 
 START_TEST(header_tells_how_time_goes)
 {
@@ -83,7 +83,7 @@ START_TEST(orders_are_asked_and_answered_in_the_last_line)
 }
 END_TEST
 
-/* What matters most stays when there is little room. */
+/* With little room the most important keys stay. */
 START_TEST(keys_that_have_no_room_are_left_out)
 {
     scene.player.live = true;
@@ -166,7 +166,7 @@ START_TEST(long_lines_are_wrapped)
 }
 END_TEST
 
-/* ---- the way around ---- */
+/* ---- the order around the ring ---- */
 
 START_TEST(members_stand_in_order_around_the_ring)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pictures of a pipeline in the live view, and its page.
+ * The pictures and the page of a pipeline in the live view.
  */
 #include "pipe_tape.h"
 #include "scene.h"
@@ -18,7 +18,7 @@ static const struct pipe_tape four = {.stages = 4,
                                       .backward_ns = 5 * MS,
                                       .predicted_ns = 105 * MS};
 
-/* Shows what is on the tape up to this time, and forgets it. */
+/* Shows the events on the tape up to this time, and clears it. */
 static void feed_until(uint64_t time_ns)
 {
     size_t count = 0;
@@ -36,7 +36,7 @@ static void feed(void)
     scene.tape.count = 0;
 }
 
-/* Steps 3 and 4, and step 5 up to here. */
+/* Steps 3 and 4, and the beginning of step 5. */
 static void feed_two_and(const struct pipe_tape *pipe, uint64_t until_ns)
 {
     pipe_tape_stages(&scene.tape, pipe);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pictures of the live view, held against files, and drawn at every size.
+ * The pictures of the live view, compared with files, and drawn at every size.
  */
 #include "scene.h"
 
@@ -131,7 +131,7 @@ START_TEST(too_small)
 }
 END_TEST
 
-/* What is drawn outside of the grid is caught by `make asan`. */
+/* `make asan` detects drawing outside the grid. */
 START_TEST(every_size)
 {
     static const int heights[] = {1, 2, 9, 10, 11, 13, 17, 24, 50, 200};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The live view of a pipeline: what it makes of events. Its pictures are in
- * test_ringtop_gantt.c.
+ * The state that the live view makes of a pipeline's events. The pictures are
+ * tested in test_ringtop_gantt.c.
  */
 #include "pipe_tape.h"
 #include "scene.h"
@@ -24,7 +24,7 @@ static struct pipe *pipe_now(void)
     return &scene.state->pipe;
 }
 
-/* Shows what is on the tape up to this time, and forgets it. */
+/* Shows the events on the tape up to this time, and clears it. */
 static void feed_until(uint64_t time_ns)
 {
     size_t count = 0;
@@ -73,7 +73,7 @@ START_TEST(a_step_is_measured)
 }
 END_TEST
 
-/* Virtual time begins with 0. */
+/* A simulation's virtual time begins with 0. */
 START_TEST(a_simulation_is_a_run)
 {
     scene.tape.now_ns = 0;
@@ -95,7 +95,7 @@ START_TEST(what_stages_do_now)
     feed();
     ck_assert_int_eq(pipe_doing(pipe_now(), 2, &pass, &peer), PIPE_IDLE);
     pipe_tape_step(&scene.tape, &four, 0);
-    feed_until(1000000 + 4000 + 7 * MS); /* F1, F0, and two that wait */
+    feed_until(1000000 + 4000 + 7 * MS); /* F1, F0, and two waiting */
     ck_assert_int_eq(pipe_doing(pipe_now(), 0, &pass, &peer), PIPE_WORKS);
     ck_assert_uint_eq(pass->micro, 1);
     ck_assert_int_eq(pipe_doing(pipe_now(), 1, &pass, &peer), PIPE_WORKS);
@@ -104,7 +104,7 @@ START_TEST(what_stages_do_now)
 }
 END_TEST
 
-/* As the step before went: stage 0 waits for B0 of stage 1. */
+/* As in the previous step: stage 0 waits for B0 of stage 1. */
 START_TEST(what_is_to_come_is_known_from_the_last_step)
 {
     const struct pipe_pass *pass;
@@ -143,7 +143,7 @@ START_TEST(input_and_weights_are_passes_of_their_own)
 }
 END_TEST
 
-/* What came before is not known, so the step counts for nothing. */
+/* Earlier events of the step are missing, so it is not counted. */
 START_TEST(who_attaches_in_a_step_measures_the_next)
 {
     pipe_tape_stages(&scene.tape, &four);
@@ -164,7 +164,7 @@ START_TEST(who_attaches_in_a_step_measures_the_next)
 }
 END_TEST
 
-/* Stages that are introduced anew in the middle of a step do it again. */
+/* Stages that are introduced again in the middle of a step repeat the step. */
 START_TEST(a_step_that_is_redone_begins_anew)
 {
     pipe_tape_stages(&scene.tape, &four);
@@ -206,7 +206,8 @@ START_TEST(another_run_begins_with_its_first_step)
 }
 END_TEST
 
-/* Processes tell at their own pace: an end may come after the next begin. */
+/* Events of different processes are not ordered: an end may come after the next
+ * begin. */
 START_TEST(late_ends_find_their_step)
 {
     pipe_tape_stages(&scene.tape, &four);
@@ -247,7 +248,7 @@ START_TEST(replicas_are_not_mixed)
 }
 END_TEST
 
-/* Pairs of stages count their own calls, again and again from 0. */
+/* Each pair of stages numbers its own calls, which begin with 0 repeatedly. */
 START_TEST(what_stages_send_each_other_is_no_op)
 {
     struct gw_event *event;
@@ -313,7 +314,7 @@ START_TEST(nonsense_is_passed_over)
         if (gw_rng_below(&rng, 50) == 0)
             event.op = event.step = event.peer = UINT32_MAX;
         if (event.kind == GW_EV_STAGE && gw_rng_below(&rng, 4) != 0)
-            continue; /* else no pipeline lasts */
+            continue; /* otherwise no pipeline is shown */
         state_event(scene.state, &event);
         if (i % 100 == 0)
             scene_draw_all(40 + (int)gw_rng_below(&rng, 150),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * When events are shown: speed, freezing, stepping; and what keys do.
+ * The times at which events are shown: speed, freezing, stepping; and the
+ * effects of keys.
  */
 #include "ringtop/view.h"
 
@@ -101,7 +102,7 @@ START_TEST(frozen_until_stepped)
     player_step(&player, 9000000000);
     ck_assert_uint_eq(due(), 1);
     ck_assert_uint_eq(player.at_ns, 11000000000);
-    player_freeze(&player, 9000000000); /* goes on from there */
+    player_freeze(&player, 9000000000); /* continues from there */
     player_clock(&player, 10000000000);
     ck_assert_uint_eq(due(), 1);
 }
@@ -143,7 +144,7 @@ START_TEST(live_events_are_due_at_once)
         add(20000000000 + i);
         ck_assert_uint_eq(due(), 1);
     }
-    ck_assert_uint_le(player.room, 1024); /* what was shown is forgotten */
+    ck_assert_uint_le(player.room, 1024); /* shown events are freed */
 }
 END_TEST
 
@@ -175,7 +176,7 @@ START_TEST(a_delay_puts_rows_in_order)
     player_clock(&player, 1115);
     ck_assert_uint_eq(player_next(&player)->time_ns, 1010);
     add(5000); /* of a clock that is ahead */
-    add(1);    /* late, whatever one does */
+    add(1);    /* too late for any delay */
     ck_assert_uint_eq(player_next(&player)->time_ns, 1);
     ck_assert_uint_eq(due(), 0);
     player.complete = true;
@@ -268,7 +269,7 @@ START_TEST(finding)
 }
 END_TEST
 
-/* ---- orders ---- */
+/* ---- actions ---- */
 
 static void type_all(const char *text)
 {
@@ -282,7 +283,7 @@ START_TEST(an_order_is_asked_once)
     view.may_order = true;
     press('k');
     ck_assert_int_eq(view.asking, ORDER_KILL);
-    press('\r'); /* whom? */
+    press('\r'); /* no number yet */
     ck_assert_int_eq(view.asking, ORDER_KILL);
     type_all("123456");
     ck_assert_str_eq(view.typed, "123");
@@ -296,7 +297,7 @@ START_TEST(an_order_is_asked_once)
     type_all("p7\r");
     ck_assert_int_eq(view.order.kind, ORDER_PAUSE);
     ck_assert_uint_eq(view.order.node, 7);
-    type_all("a5"); /* how many is not asked: that is no answer */
+    type_all("a5"); /* it asks for yes or no, not for a number */
     ck_assert_int_eq(view.asking, ORDER_NONE);
     view.order.kind = ORDER_NONE;
     type_all("ay");
@@ -315,7 +316,7 @@ START_TEST(any_other_key_is_a_no)
     for (size_t i = 0; i < sizeof noes / sizeof *noes; i++) {
         press('k');
         press('2');
-        press(TOP_OTHER); /* the size has changed: no answer */
+        press(TOP_OTHER); /* a resize is not an answer */
         ck_assert_int_eq(view.asking, ORDER_KILL);
         press(noes[i]);
         ck_assert_int_eq(view.asking, ORDER_NONE);

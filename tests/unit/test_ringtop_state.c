@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the live view knows after events: chunks under way, who waits for whom,
- * who is late, what becomes of strange input.
+ * The state that the live view derives from events: chunks under way, ranks
+ * that wait, late ranks, and the handling of unexpected input.
  */
 #include "ringtop/state/state.h"
 #include "tape.h"
@@ -105,7 +105,7 @@ START_TEST(more_than_there_is_room_for)
 }
 END_TEST
 
-/* ---- who waits ---- */
+/* ---- waits ---- */
 
 START_TEST(waits_follow_from_the_last_op)
 {
@@ -237,7 +237,7 @@ START_TEST(another_run_of_fewer_ranks)
     feed(second + 1, tape.count);
     ck_assert_uint_eq(state_members(state), 2);
     ck_assert_uint_eq(state->ops_done, 2);
-    state_destroy(&state); /* and from the start, when it is known before */
+    state_destroy(&state); /* with a known plan: from the start */
     ck_assert_int_eq(state_new(&state, NULL), GW_OK);
     ck_assert_int_eq(state_new(&scout, NULL), GW_OK);
     for (size_t i = 0; i < tape.count; i++)
@@ -298,7 +298,7 @@ START_TEST(what_is_too_large_is_not_followed)
 }
 END_TEST
 
-/* Whatever a recording holds. */
+/* Whatever a recording contains. */
 START_TEST(any_events_do_no_harm)
 {
     struct gw_rng rng;
@@ -332,7 +332,7 @@ START_TEST(any_events_do_no_harm)
 }
 END_TEST
 
-/* Member 2 comes to the front, and later the order is another one. */
+/* Member 2 becomes the first; later the order changes again. */
 START_TEST(the_ring_has_its_order)
 {
     unsigned order[RANKS_MAX];

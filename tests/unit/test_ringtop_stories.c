@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The live view of parameter servers: the story of a failure comes to its end,
- * whether events or statuses bring it, in whatever order, and though some of
- * the events are lost.
+ * The live view of parameter servers: the record of a failure is completed by
+ * events or by statuses, in any order, and even if some of the events are lost.
  */
 #include "scene.h"
 
@@ -33,7 +32,7 @@ static void end(void)
     scene_end();
 }
 
-/* ---- what is told ---- */
+/* ---- statuses and events ---- */
 
 static void tell(uint64_t time_ns)
 {
@@ -46,8 +45,8 @@ static void set_new(const char *list, size_t i, const char *name, json_t *value)
     ck_assert_int_eq(json_object_set_new(object, name, value), 0);
 }
 
-/* Of the status: in this epoch server 2, or nobody yet, serves what server 1
- * did, which has no slot any more. */
+/* Changes the status: in this epoch server 2 has the slots of server 1, and
+ * serves them or not yet. */
 static void hand_over(json_int_t epoch, bool serves)
 {
     json_object_set_new(status, "epoch", json_integer(epoch));
@@ -72,7 +71,7 @@ static struct gw_event event_of(enum gw_event_kind kind, uint64_t time_ns)
                              .chunk = GW_NONE};
 }
 
-/* Its process ends: an event, and the next status, say so. */
+/* The process ends, by an event and in the next status. */
 static void end_process(size_t node, uint32_t number, uint64_t time_ns)
 {
     struct gw_event event = event_of(GW_EV_FAILURE, time_ns);
@@ -102,7 +101,7 @@ static void take_over(uint64_t time_ns)
         state_event(scene.state, &event);
 }
 
-/* ---- what is seen ---- */
+/* ---- checks ---- */
 
 static bool is_over(void)
 {
@@ -136,7 +135,7 @@ START_TEST(a_status_is_the_first_to_know_of_all)
     end_process(1, SERVER_1, 2 * SECOND);
     hand_over(4, true);
     tell(2 * SECOND + MS(40));
-    ck_assert(!is_over()); /* nobody has been convicted */
+    ck_assert(!is_over()); /* not declared dead yet */
     convict(SERVER_1, 2 * SECOND + MS(50));
     ck_assert(is_over() && shows("without server 1 after 50.0 ms"));
     take_over(2 * SECOND + MS(60));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the live view remembers of a run: a member's failure stage by stage and
- * what became of the op that it interrupted.
+ * The live view's record of a run: a member's failure stage by stage, and the
+ * fate of the op that it interrupted.
  */
 #include "ringtop/state/state.h"
 #include "tape.h"
@@ -60,7 +60,7 @@ static void apply(uint32_t epoch, uint32_t step, uint32_t src, uint32_t dst,
 
 /* ---- a failure ---- */
 
-/* Rank 2 of 3 dies in the first op: its data has reached rank 0's c2 only. */
+/* Rank 2 of 3 dies in the first op: its data has reached only rank 0's c2. */
 static void die_in_op(void)
 {
     for (unsigned r = 0; r < 3; r++)
@@ -150,7 +150,7 @@ START_TEST(excluded_work_is_redone)
 }
 END_TEST
 
-/* Redoing what was not taken back counts somebody twice. */
+/* Redoing a chunk that was not reset counts a rank twice. */
 START_TEST(redoing_too_little_is_a_double)
 {
     die_in_op();
@@ -220,7 +220,8 @@ START_TEST(more_failures_than_are_kept)
 }
 END_TEST
 
-/* A new view has an op completed again: by then it has ended at some. */
+/* A new view repeats the completion of an op that has already ended at some
+ * members. */
 START_TEST(an_op_that_is_completed_again_counts_once)
 {
     die_in_op();
@@ -245,8 +246,8 @@ START_TEST(an_op_that_is_completed_again_counts_once)
 }
 END_TEST
 
-/* A joiner's view decides on nothing: all begin from their inputs, and with
- * other chunks. */
+/* The view with a joiner has no decision: all begin again from their inputs,
+ * with other chunks. */
 START_TEST(a_view_without_a_decision_begins_anew)
 {
     for (unsigned r = 0; r < 2; r++)
@@ -279,7 +280,7 @@ START_TEST(a_view_without_a_decision_begins_anew)
 }
 END_TEST
 
-/* Of two ops under way the newer is the one that was cut short. */
+/* With two ops under way the newer one is the interrupted one. */
 START_TEST(resumed_by_the_slowest_survivor)
 {
     die_in_op();
@@ -322,7 +323,7 @@ START_TEST(who_is_heard_again_has_no_story)
 }
 END_TEST
 
-/* The others go on without it; it lives, and comes back. */
+/* The others continue without it; it is alive, and comes back. */
 START_TEST(parked_and_back)
 {
     tape_add(&tape, GW_EV_EPOCH, GW_NONE, 3)->epoch = 1;
@@ -352,7 +353,7 @@ START_TEST(parked_and_back)
     feed_all();
     ck_assert_int_eq(state_condition(state, 2), RANK_DEAD);
     tape_add(&tape, GW_EV_MEMBER, 1, GW_MEMBER_PARKED)->epoch = 3;
-    feed_all(); /* nobody has told of its conviction */
+    feed_all(); /* without a report of its conviction */
     ck_assert_uint_eq(state_members(state), 1);
 }
 END_TEST
@@ -375,7 +376,7 @@ START_TEST(attached_late)
     tape.now_ns += 60000000000;
     tape_add(&tape, GW_EV_MEMBER, 1, GW_MEMBER_DEAD);
     feed_all();
-    ck_assert(state_minds(state, 1)); /* died before our eyes */
+    ck_assert(state_minds(state, 1)); /* died while the view watched */
     state_time(state, state->now_ns + 11000000000);
     ck_assert(!state_minds(state, 1));
     const struct gw_event epoch = {
@@ -386,7 +387,7 @@ START_TEST(attached_late)
 }
 END_TEST
 
-/* ---- journal ---- */
+/* ---- log ---- */
 
 START_TEST(ops_share_a_line)
 {

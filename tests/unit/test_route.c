@@ -13,7 +13,7 @@ static unsigned rounded_up(unsigned a, unsigned b)
     return (a + b - 1) / b;
 }
 
-/* What came of all runs. */
+/* The results of all runs. */
 struct sums {
     unsigned joins, joins_over;
     unsigned deaths, deaths_beyond;
@@ -43,7 +43,7 @@ static void join(struct route_world *w, unsigned servers_max, struct sums *sums)
     sums->joins_over += w->handovers > rounded_up(slots, n);
 }
 
-/* At first only what the dead had is touched. */
+/* Initially only the slots of the dead server change. */
 static void die(struct route_world *w, struct sums *sums)
 {
     unsigned node = routes_draw_node(w, w->servers);

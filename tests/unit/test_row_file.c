@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows on demand: the same bits as from memory, each byte read once an epoch, an
- * index that is never older than its file, and files that memory cannot hold.
+ * Rows on demand: the same bits as from memory, each byte read once per epoch,
+ * an index that is never older than its file, and files larger than memory.
  */
 #include "skip.h"
 #include "task_run.h"
@@ -31,7 +31,7 @@ static void begin(void)
     ck_assert_int_eq(setenv("XDG_CACHE_HOME", folder, 1), 0);
 }
 
-/* The only index that is kept; false: none. */
+/* The only index in the folder; false: none. */
 static bool kept_index(char path[400])
 {
     char rows[64];
@@ -60,7 +60,7 @@ static void clean(void)
     rmdir(folder);
 }
 
-/* Comments and blank lines lie between the rows; indices begin at `base`. */
+/* With comments and blank lines between the rows; indices begin at `base`. */
 static size_t make_rows(char *text, size_t room, unsigned base, unsigned seed)
 {
     size_t used = (size_t)snprintf(text, room, "# rows\n\n");
@@ -90,7 +90,7 @@ static uint64_t learn(bool on_demand, struct gw_task_score scores[2])
     struct stat about;
     ck_assert_int_eq(stat(run.config.train, &about), 0);
     ck_assert_uint_eq(before, on_demand ? 0 : (uint64_t)about.st_size);
-    /* The first lines are before all rows. */
+    /* The first lines precede all rows. */
     ck_assert_uint_eq(read, on_demand ? EPOCHS * ((uint64_t)about.st_size -
                                                   strlen("# rows\n\n"))
                                       : (uint64_t)about.st_size);
@@ -128,7 +128,7 @@ START_TEST(the_bits_are_those_of_rows_in_memory)
 }
 END_TEST
 
-/* The same name and another content: the index that is kept is of the past. */
+/* The same name with another content makes the stored index stale. */
 START_TEST(an_old_index_is_noticed)
 {
     static char text[1 << 15];
@@ -145,7 +145,7 @@ START_TEST(an_old_index_is_noticed)
 }
 END_TEST
 
-/* A byte of the index is another one: it is made again. */
+/* An index with a changed byte is rebuilt. */
 START_TEST(a_damaged_index_is_made_again)
 {
     char path[400], byte;
@@ -173,7 +173,7 @@ START_TEST(a_file_that_changes_meanwhile_is_an_error)
     ck_assert_int_eq(gw_unit_prepare(run.unit, &place, &run.why), GW_EDATA);
     ck_assert_ptr_nonnull(strstr(run.why.text, "has changed since"));
     task_end(&run);
-    /* Of the same size, but not what the index was made of. */
+    /* The file has the same size, but another content than the index. */
     use_rows("lr", 1, 1);
     run.config.batch = 0;
     run.config.on_demand = true;
@@ -208,7 +208,8 @@ static void add(struct gw__row_spool *spool, const char *text)
                      GW_OK);
 }
 
-/* Cut anywhere, with comments; a unit waits until its rows are whole. */
+/* The stream is cut anywhere, with comments; a unit waits until its rows are
+ * complete. */
 START_TEST(rows_of_a_stream_are_read_as_they_come)
 {
     char path[80];
@@ -266,7 +267,7 @@ static uint64_t address_space(void)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The process may not have as many addresses as the file has bytes. */
+/* The process may have fewer addresses than the file has bytes. */
 START_TEST(a_file_larger_than_memory_trains)
 {
 #ifdef __SANITIZE_ADDRESS__

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The wire that obeys link rules. That it is a wire at all, with rules and
- * without, the conformance suites of test_wire.c and test_wire_end.c show; here
- * is what the rules do to it. Rank r is node 10 + r.
+ * The wire that emulates link profiles. The conformance suites of test_wire.c
+ * and test_wire_end.c check that it is a wire, with profiles and without; here
+ * are the effects of the profiles. Rank r is node 10 + r.
  */
 #include "wire_crew.h"
 
@@ -20,7 +20,7 @@ static const char *const names[] = {"shm", "ipc", "tcp"};
 enum { NAMES = sizeof names / sizeof *names };
 static const struct gw__rule none, down = {.down = true};
 
-/* Two ranks; the rules of each. */
+/* Two ranks, and the link profiles of each. */
 struct pair {
     struct crew crew;
     struct gw__rules *rules[2];
@@ -67,7 +67,7 @@ static void send_slice(struct gw__wire *wire, uint32_t chunk, uint32_t slice)
     crew_send(wire, 1 - wire->rank, &header, data, true);
 }
 
-/* Waits for that slice and takes it; when it was sent. */
+/* Waits for that slice and takes it; returns the time of its sending. */
 static uint64_t take(struct gw__wire *wire, uint32_t chunk, uint32_t slice)
 {
     struct gw__slice_view view;
@@ -81,7 +81,7 @@ static uint64_t take(struct gw__wire *wire, uint32_t chunk, uint32_t slice)
     return sent_ns;
 }
 
-/* Nothing is shown for `ns`; when it was last looked. */
+/* No slice is visible for `ns`; returns the time of the last look. */
 static uint64_t expect_nothing(struct gw__wire *wire, uint64_t ns)
 {
     uint64_t begin = gw_now_ns(), now = begin;
@@ -140,7 +140,7 @@ START_TEST(a_cut_holds_slices_until_the_link_is_up)
 }
 END_TEST
 
-/* Not as if it had been under way all the time. */
+/* Time during the cut does not count for the rate. */
 START_TEST(what_a_cut_held_keeps_to_the_rate_after_it)
 {
     struct pair pair;
@@ -174,7 +174,7 @@ static void *make_change(void *context)
     return NULL;
 }
 
-/* How long after its end a rule still held a slice. */
+/* Returns how long a profile held a slice after its end. */
 static uint64_t end_rule(struct pair *pair, const struct gw__rule *rule)
 {
     struct change change = {.pair = pair};
@@ -191,7 +191,7 @@ static uint64_t end_rule(struct pair *pair, const struct gw__rule *rule)
     return now - change.at_ns;
 }
 
-/* The best of some tries: the machine may be busy. */
+/* The best of a few tries, since the machine may be busy. */
 START_TEST(a_change_of_the_rules_wakes_a_sleeper)
 {
     enum { TRIES = 20, SOON_MS = 6 };
@@ -297,8 +297,8 @@ START_TEST(the_end_of_a_link_shows_after_what_is_due)
 }
 END_TEST
 
-/* A slice whose time has come ends one wait, not all: who is not interested in
- * it would spin. */
+/* A due slice ends one wait, not all: a caller that does not read it would
+ * spin. */
 START_TEST(a_slice_that_nobody_looks_at_ends_one_wait)
 {
     enum { MANY = 4000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a script falls into commands and words. Expectations are written with
- * "|" between words and "/" between commands, each behind its line.
+ * How a script is split into commands and words. Expectations have "|" between
+ * words and "/" between commands, each after its line number.
  */
 #include "ringctl/shell/script.h"
 
@@ -11,7 +11,7 @@
 
 Suite *suite_script(void);
 
-/* "1:up|4/2:kill|2", and "?LINE" at the end when something is open. */
+/* "1:up|4/2:kill|2", and "?LINE" at the end for an unterminated construct. */
 static void split(const char *text, char out[1024])
 {
     struct script script = {.text = text, .line = 1};
@@ -68,7 +68,7 @@ static const struct {
     {"up \"a\\\nb\"\nls", "1:up|ab/3:ls"},
     {"kil\\\nl 2", "1:kill|2"},
     {"\\\n\\\nls", "3:ls"},
-    /* what is open */
+    /* unterminated */
     {"up 'a", "?1"},
     {"ls\nup \"a\n\nb", "1:ls?2"},
     {"ls; up a\\", "1:ls?1"},
@@ -88,7 +88,7 @@ START_TEST(commands_and_words)
 }
 END_TEST
 
-/* Completion must know whether the cursor stands in the last command. */
+/* Completion must know whether the cursor is in the last command. */
 START_TEST(it_is_told_what_ended_a_command)
 {
     static const struct {
@@ -109,7 +109,7 @@ START_TEST(it_is_told_what_ended_a_command)
 }
 END_TEST
 
-/* Whatever the bytes, it ends, and no word is longer than its text. */
+/* For any bytes it terminates, and no word is longer than its text. */
 START_TEST(any_text_can_be_split)
 {
     static const char letters[] = "a \\'\";#\n\r\t$|";

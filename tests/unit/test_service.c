@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The service machine by hand: requests, proposals and answers, and what a
- * leader does on taking office. See test_service_news.c and
- * test_service_watch.c for the rest.
+ * The service machine driven by hand: requests, proposals and answers, and the
+ * first actions of a new leader. The rest is in test_service_news.c and
+ * test_service_watch.c.
  */
 #include "fronts.h"
 
@@ -43,7 +43,7 @@ START_TEST(a_request_is_answered_when_it_is_applied)
     ck_assert_int_eq(answer.code, GW_OK);
     ck_assert_uint_eq(reply.sequence, 1);
     ck_assert_uint_eq(fronts_registry(1)->routes.slot_count, 4);
-    ck_assert(!fronts_reply(1, 5, &reply, &answer)); /* nobody asked it */
+    ck_assert(!fronts_reply(1, 5, &reply, &answer)); /* sent to the other */
 }
 END_TEST
 
@@ -89,7 +89,7 @@ START_TEST(a_new_leader_proposes_at_once_and_it_is_done_once)
     fronts_ring_of(6);
     fronts_lead(0, false);
     fronts_request(0, 5, 1, accuse);
-    fronts_lead(1, false); /* front 0's proposal is lost, or so it seems */
+    fronts_lead(1, false); /* front 0's proposal seems lost */
     fronts_request(1, 5, 1, accuse);
     fronts_request(0, 5, 1, accuse);
     ck_assert(fronts_reply(0, 5, &reply, &answer));
@@ -110,7 +110,7 @@ START_TEST(both_entries_of_a_request_have_one_effect)
     fronts_request(0, 5, 1, slots_of(4));
     fronts_lead(1, true);
     fronts_request(1, 5, 1, slots_of(4));
-    ck_assert_uint_ge(fronts_commit(), 2); /* and what they propose of theirs */
+    ck_assert_uint_ge(fronts_commit(), 2); /* and their own proposals */
     for (unsigned i = 0; i < FRONTS; i++) {
         ck_assert(fronts_reply(i, 5, &reply, &answer));
         ck_assert_int_eq(answer.code, GW_OK);
@@ -185,7 +185,7 @@ START_TEST(the_leader_stamps_a_time_that_goes_on_from_the_log)
 }
 END_TEST
 
-/* ---- taking office ---- */
+/* ---- becoming the leader ---- */
 
 START_TEST(a_leader_registers_as_a_controller)
 {
@@ -271,7 +271,7 @@ START_TEST(but_not_in_the_place_of_an_active_one)
 }
 END_TEST
 
-/* Who asks for any number speaks under one that it drew. */
+/* A process that asks for any number uses one drawn at random. */
 START_TEST(nor_of_one_that_waits_to_be_admitted)
 {
     struct gw__command join = {.kind = GW__CMD_REGISTER,
@@ -281,11 +281,11 @@ START_TEST(nor_of_one_that_waits_to_be_admitted)
     fronts_append(&join);
     join.who.node = GW__NODE_ANY;
     fronts_request(0, 5, 1, join);
-    ck_assert_uint_eq(mail->told_count, 1); /* it has not heard the answer */
+    ck_assert_uint_eq(mail->told_count, 1); /* the answer is still unknown */
     join.who.incarnation.low++;
     fronts_request(0, 5, 1, join);
     ck_assert_uint_eq(mail->told_count, 1);
-    join.who.node = 5; /* the same node again, which is let in */
+    join.who.node = 5; /* under the same node: accepted */
     fronts_request(0, 5, 1, join);
     ck_assert_uint_eq(mail->told_count, 2);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Leases: who gets them, and that nobody is convicted on a guess while one may
- * last.
+ * Leases: which processes get them, and that during a lease no process is
+ * declared dead on suspicion.
  */
 #include "fronts.h"
 
@@ -14,7 +14,7 @@ static struct gw__answer answer;
 
 static const uint64_t LEASE_MS = 200, OFFICE_MS = 550, AFTER_MS = 250;
 
-/* A client begins with 1. */
+/* The first request of a client has sequence 1. */
 static void known(unsigned node)
 {
     fronts_append(&(struct gw__command){
@@ -52,15 +52,15 @@ static bool leased(unsigned front, unsigned node, struct gw__lease *lease)
     return true;
 }
 
-/* Time passes for a process that runs. */
+/* Time passes for a running process. */
 static void wait_ms(uint64_t ms)
 {
     fronts_wait(ms * MS);
     fronts_clear();
 }
 
-/* What node `by` is told when it accuses; the accusation is in the log then, or
- * is not. */
+/* Node `by` accuses `node`. Returns whether the accusation is in the log; the
+ * answer must match. */
 static bool accuse(unsigned by, unsigned node, bool certain, uint64_t sequence)
 {
     fronts_request(
@@ -102,11 +102,11 @@ START_TEST(the_leader_gives_servers_a_lease_for_each_hello)
     ck_assert(!leased(1, SERVER, &lease));
     hello(0, WORKER, 0);
     ck_assert(!leased(0, WORKER, &lease));
-    hello(0, SERVER, 1); /* another life */
+    hello(0, SERVER, 1); /* another incarnation */
     ck_assert(!leased(0, SERVER, &lease));
     fronts_accuse(WORKER, SERVER);
     hello(0, SERVER, 0);
-    ck_assert(!leased(0, SERVER, &lease)); /* convicted */
+    ck_assert(!leased(0, SERVER, &lease)); /* declared dead */
 }
 END_TEST
 
@@ -155,15 +155,15 @@ START_TEST(who_is_being_accused_gets_no_lease)
         (struct gw__command){.kind = GW__CMD_ACCUSE,
                              .who = fronts_process(WORKER, 0),
                              .accuse = {.accused = fronts_process(SERVER, 0)}});
-    hello(0, SERVER, 0); /* the accusation is on its way */
+    hello(0, SERVER, 0); /* the accusation is under way */
     ck_assert(!leased(0, SERVER, &lease));
     ck_assert_uint_eq(fronts_commit(), 1);
-    hello(0, SERVER, 0); /* it was the first, and has convicted nobody */
+    hello(0, SERVER, 0); /* one accusation convicts no process */
     ck_assert(leased(0, SERVER, &lease));
 }
 END_TEST
 
-/* What earlier leaders have let in may still convict. */
+/* Accusations accepted by earlier leaders may still convict. */
 START_TEST(a_new_leader_gives_none_before_its_first_entry_is_out)
 {
     struct gw__lease lease;
@@ -210,11 +210,11 @@ START_TEST(the_crew_gets_news_at_once_and_is_watched)
     ck_assert_uint_eq(news.crew[3].node, WORKER);
     ck_assert_uint_eq(news.routes.slot_count, 4);
     ck_assert_uint_eq(news.routes.slots[3].count, 2);
-    ck_assert(fronts_news(1, WORKER, &news)); /* it has said HELLO to nobody */
+    ck_assert(fronts_news(1, WORKER, &news)); /* without any HELLO */
     fronts_lead(0, true);
-    fronts_commit(); /* it registers */
+    fronts_commit(); /* front 0 registers */
     fronts_wait(3000 * MS);
-    fronts_commit(); /* nobody said HELLO: it accuses all of them */
+    fronts_commit(); /* no HELLO from any: all are accused */
     for (unsigned node = SERVER; node < SERVER + 3; node++)
         ck_assert_uint_eq(fronts_registry(0)->members[node].accuser.node,
                           FRONT_NODE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who is told what, and when: news at once on a change and to who is behind,
- * reports after a flush.
+ * The recipients and times of membership updates: at once after a change and
+ * for nodes that lag behind, with reports after a flush.
  */
 #include "fronts.h"
 
@@ -9,7 +9,7 @@ Suite *suite_service_news(void);
 
 static struct gw__membership_update news;
 
-/* Each of `nodes` (bits) has got exactly one piece of news, nobody else any. */
+/* Each of `nodes` (bits) has got exactly one update, and no other node any. */
 static void news_went_to(unsigned front, uint64_t nodes)
 {
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
@@ -19,7 +19,7 @@ static void news_went_to(unsigned front, uint64_t nodes)
         ck_assert(!fronts_news(front, node, &news));
 }
 
-/* Nodes whose reports this node has got. */
+/* The nodes whose reports this node has received. */
 static uint64_t reports_to(unsigned front, unsigned node)
 {
     static struct gw__reported reported;
@@ -49,7 +49,7 @@ static void join(unsigned node, enum gw__role role)
 START_TEST(a_change_is_told_at_once_to_all_who_are_known)
 {
     fronts_ring_of(3);
-    fronts_hello(0, fronts_process(9, 0), 0, 0); /* in no registry */
+    fronts_hello(0, fronts_process(9, 0), 0, 0); /* not in the registry */
     fronts_hello(0, fronts_process(10, 0), 0, 0);
     fronts_sleep(3000 * MS - 1);
     fronts_hello(0, fronts_process(9, 0), 0, 0);
@@ -57,9 +57,9 @@ START_TEST(a_change_is_told_at_once_to_all_who_are_known)
     fronts_sleep(1);
     join(30, GW__WORKER);
     news_went_to(0, 7 | 1 << 9 | 1 << 30);
-    news_went_to(1, 7 | 1 << 30); /* nobody said HELLO to it */
+    news_went_to(1, 7 | 1 << 30); /* it has received no HELLO */
     fronts_accuse(0, 2);
-    news_went_to(0, 3 | 1 << 9 | 1 << 30); /* node 2 says HELLO to nobody */
+    news_went_to(0, 3 | 1 << 9 | 1 << 30); /* node 2 has sent no HELLO */
 }
 END_TEST
 
@@ -88,7 +88,7 @@ START_TEST(who_is_behind_is_told_on_its_hello)
     ck_assert_int_eq(news.state, GW__ACTIVE);
     fronts_hello(0, fronts_process(1, 0), index, 0);
     fronts_append(&(struct gw__command){.kind = GW__CMD_HEAL});
-    fronts_hello(0, fronts_process(1, 0), index, 0); /* nothing for it */
+    fronts_hello(0, fronts_process(1, 0), index, 0); /* no reports for it */
     fronts_hello(0, fronts_process(1, 0), index + 9, 0);
     news_went_to(0, 0);
 }
@@ -107,7 +107,7 @@ START_TEST(the_unknown_and_the_convicted_learn_what_they_are)
     fronts_hello(0, fronts_process(40, 0), 0, 0);
     ck_assert(fronts_news(0, 40, &news));
     ck_assert_int_eq(news.state, GW__NO_MEMBER);
-    fronts_hello(0, fronts_process(1, 7), 0, 0); /* of another life */
+    fronts_hello(0, fronts_process(1, 7), 0, 0); /* of another incarnation */
     ck_assert(fronts_news(0, 1, &news));
     ck_assert_uint_eq(news.incarnation.high, 100);
     fronts_hello(0, fronts_process(1, 7), fronts_registry(0)->index, 0);
@@ -148,9 +148,9 @@ START_TEST(when_a_flush_closes_the_reports_follow_the_news)
     ck_assert_uint_eq(reports_to(0, 0), 11);
     ck_assert_uint_eq(reports_to(0, 1), 11);
     ck_assert_uint_eq(reports_to(0, 3), 11);
-    ck_assert_uint_eq(reports_to(0, 9), 0); /* it was in no flush */
+    ck_assert_uint_eq(reports_to(0, 9), 0); /* it took part in no flush */
     news_went_to(0, 1 | 2 | 8 | 1 << 9);
-    ck_assert_uint_eq(reports_to(1, 0), 11); /* every replica tells */
+    ck_assert_uint_eq(reports_to(1, 0), 11); /* every replica sends them */
 }
 END_TEST
 
@@ -158,7 +158,7 @@ START_TEST(a_hello_gets_the_reports_that_it_lacks)
 {
     fronts_ring_of(4);
     fronts_hello(0, fronts_process(1, 0), fronts_registry(0)->index, 0);
-    ck_assert_uint_eq(reports_to(0, 1), 0); /* there was no flush yet */
+    ck_assert_uint_eq(reports_to(0, 1), 0); /* no flush yet */
     fronts_accuse(0, 2);
     for (unsigned i = 0; i < 4; i++)
         if (i != 2)
@@ -169,7 +169,7 @@ START_TEST(a_hello_gets_the_reports_that_it_lacks)
     ck_assert_uint_eq(reports_to(0, 1), 1 | 8);
     fronts_hello(0, fronts_process(1, 0), index, 11);
     fronts_hello(0, fronts_process(1, 0), index - 1, 0);
-    ck_assert_uint_eq(reports_to(0, 1), 0); /* first the news */
+    ck_assert_uint_eq(reports_to(0, 1), 0); /* the update comes first */
     fronts_hello(0, fronts_process(1, 5), index, 0);
     fronts_hello(0, fronts_process(2, 0), index, 0);
     ck_assert_uint_eq(reports_to(0, 1) | reports_to(0, 2), 0);
@@ -207,7 +207,7 @@ START_TEST(a_restored_snapshot_is_news)
     fronts_wait(20 * MS);
     news_went_to(1, 7);
     fronts.down = 0;
-    fronts_accuse(0, 2); /* goes on from there: digests are compared */
+    fronts_accuse(0, 2); /* it continues there: digests match */
     news_went_to(1, 3);
 }
 END_TEST

@@ -17,7 +17,7 @@ static void setup(void)
     fronts_clear();
 }
 
-/* Time passes; all but `silent` (bits) say HELLO every 100 ms. */
+/* Time passes; all nodes but `silent` (bits) send a HELLO every 100 ms. */
 static void live(uint64_t ns, uint64_t silent)
 {
     for (; ns > 0; ns -= 100 * MS) {
@@ -29,7 +29,7 @@ static void live(uint64_t ns, uint64_t silent)
     }
 }
 
-/* The one accusation that was proposed; the log does not get it. */
+/* The only accusation proposed; it is not committed. */
 static struct gw__command accusation(unsigned front)
 {
     struct gw__command c;
@@ -75,7 +75,7 @@ START_TEST(it_is_repeated_until_the_silence_ends)
     accusation(0);
     live(100 * MS, 8);
     ck_assert(!told());
-    live(6500 * MS, 0); /* until the silence has left the window of phi */
+    live(6500 * MS, 0); /* until the silence is outside phi's window */
     ck_assert(!told());
     live(500 * MS, 8);
     accusation(0);
@@ -95,7 +95,7 @@ START_TEST(a_second_doubt_of_it_convicts)
     ck_assert_uint_eq(fronts_registry(0)->view.ring_count, 3);
     for (unsigned i = 0; i < 3; i++)
         fronts_report(i, 0);
-    live(2000 * MS, 8); /* it is watched no more */
+    live(2000 * MS, 8); /* it is not observed any more */
     ck_assert(!told());
 }
 END_TEST
@@ -110,7 +110,7 @@ START_TEST(only_a_leader_accuses_but_everybody_listens)
                               .who = fronts_process(FRONT_NODE + 1, 0),
                               .join = {GW__CONTROLLER, false, ""}});
     fronts_clear();
-    fronts_lead(1, true); /* it has heard the same silence */
+    fronts_lead(1, true); /* it observed the same silence */
     ck_assert_uint_eq(accusation(1).accuse.accused.node, 3);
 }
 END_TEST
@@ -142,7 +142,7 @@ START_TEST(when_it_did_not_run_itself_nobody_was_silent)
     live(2000 * MS, 0);
     fronts_sleep(5000 * MS);
     fronts_wait(100 * MS);
-    live(300 * MS, 8); /* node 3 for 500 ms of ours */
+    live(300 * MS, 8); /* node 3: 500 ms on our clock */
     ck_assert(!told());
     live(100 * MS, 8);
     ck_assert_uint_eq(accusation(0).accuse.accused.node, 3);
@@ -153,7 +153,7 @@ START_TEST(a_certain_end_is_accused_at_once)
 {
     struct gw__input died = {.kind = GW__DIED, .from = 2, .incarnation = 99};
     live(500 * MS, 0);
-    fronts_input(0, died); /* of an earlier life */
+    fronts_input(0, died); /* of an earlier incarnation */
     ck_assert(!told());
     died.incarnation = fronts_process(2, 0).incarnation.low;
     fronts_input(1, died);
@@ -186,7 +186,7 @@ static unsigned deadlines(void)
     return count;
 }
 
-/* Nobody says anything; what is proposed comes to nothing. */
+/* No node sends anything, and proposals are dropped. */
 static void idle(uint64_t ns)
 {
     for (; ns > 0; ns -= 500 * MS) {
@@ -195,7 +195,7 @@ static void idle(uint64_t ns)
     }
 }
 
-/* Nodes 1 to 3 go, and node 0 is silent from then on, for so long. */
+/* Nodes 1 to 3 leave, and node 0 is silent from then on, for `ns`. */
 static void desert(uint64_t ns)
 {
     for (unsigned node = 1; node < 4; node++)
@@ -207,7 +207,7 @@ static void desert(uint64_t ns)
     idle(ns);
 }
 
-/* What it proposes within a second, when it is about node 0. */
+/* Whether it proposes a certain accusation of node 0 within a second. */
 static bool gives_up_the_last(void)
 {
     struct gw__command c;
@@ -225,12 +225,12 @@ static bool gives_up_the_last(void)
 START_TEST(the_last_one_is_given_up_when_somebody_waits_for_it)
 {
     desert(20000 * MS);
-    ck_assert(!gives_up_the_last()); /* nobody wants anything of it */
+    ck_assert(!gives_up_the_last()); /* no process needs it */
     fronts_append(
         &(struct gw__command){.kind = GW__CMD_REGISTER,
                               .who = fronts_process(5, 0),
                               .join = {GW__WORKER, true, "ipc://@5"}});
-    ck_assert(!gives_up_the_last()); /* who is it? */
+    ck_assert(!gives_up_the_last()); /* an unknown process */
     fronts_hello(0, fronts_process(5, 0), 0, 0);
     ck_assert(gives_up_the_last());
 }
@@ -274,7 +274,7 @@ START_TEST(a_flush_has_a_deadline)
 }
 END_TEST
 
-/* It is only slow. */
+/* The node is only slow. */
 START_TEST(who_says_hello_gets_time_to_report)
 {
     live(1000 * MS, 0);
@@ -295,9 +295,9 @@ START_TEST(a_leader_that_hardly_runs_waits_longer)
     fronts_report(0, 0);
     live(200 * MS, 4);
     fronts_sleep(3000 * MS);
-    fronts_wait(300 * MS); /* 500 of its own, but it has twice the patience */
+    fronts_wait(300 * MS); /* 500 on its clock, but twice the patience */
     ck_assert_uint_eq(deadlines(), 0);
-    fronts_wait(100 * MS); /* well again */
+    fronts_wait(100 * MS); /* healthy again */
     ck_assert_uint_eq(deadlines(), 1);
 }
 END_TEST

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a trainer does with its shards beside taking steps: it looks at the
- * parameters of several operators at once, takes a picture and goes on from it,
- * reads how long the reduction took, gives up in the midst of a step.
+ * A trainer's use of its shards besides taking steps: the parameters of several
+ * operators at once, saving and continuing from a saved state, the time of the
+ * reduction, and giving up in the middle of a step.
  */
 #include "shard_rank.h"
 
@@ -69,7 +69,7 @@ START_TEST(pieces_step_like_the_whole)
 }
 END_TEST
 
-/* ---- what is gathered ---- */
+/* ---- gathered parameters ---- */
 
 static size_t whole_bytes(const struct shard_rank *rank, unsigned i)
 {
@@ -110,7 +110,7 @@ static void several_in_use(struct gw_comm *comm, void *context)
     gw__shards_drop(rank.shards, SECOND);
     size_t both = whole_bytes(&rank, FIRST) + whole_bytes(&rank, SECOND);
     MUST(most_gathered(&rank) == (gathers ? both : 0));
-    /* Two buffers are enough for any two. */
+    /* Two buffers suffice for any two operators. */
     use(&rank, THIRD);
     use(&rank, FIRST);
     gw__shards_drop(rank.shards, THIRD);
@@ -140,7 +140,7 @@ START_TEST(a_pool_has_as_many_buffers_as_were_lent)
     float *small = gw__shard_pool_lend(&pool, 100, &why);
     gw__shard_pool_give_back(&pool, small);
     float *large = gw__shard_pool_lend(&pool, 9000, &why);
-    ck_assert_uint_eq(pool.held_bytes, 9000); /* the small one is gone */
+    ck_assert_uint_eq(pool.held_bytes, 9000); /* the small one was replaced */
     float *other = gw__shard_pool_lend(&pool, 200, &why);
     gw__shard_pool_give_back(&pool, large);
     gw__shard_pool_give_back(&pool, other);
@@ -155,7 +155,7 @@ START_TEST(a_pool_has_as_many_buffers_as_were_lent)
 }
 END_TEST
 
-/* ---- pictures ---- */
+/* ---- saved states ---- */
 
 static void save_and_go_on(struct gw_comm *comm, void *context)
 {
@@ -173,7 +173,7 @@ static void save_and_go_on(struct gw_comm *comm, void *context)
     while (rank.step < BEFORE + AFTER)
         shard_rank_step(&rank);
     uint64_t digest = shard_rank_digest(&rank);
-    shard_rank_begin(&rank, &job); /* anew */
+    shard_rank_begin(&rank, &job); /* starts again */
     MUST(gw__shards_state_bytes(rank.shards) == bytes);
     gw__shards_restore(rank.shards, state);
     rank.step = BEFORE;
@@ -265,7 +265,7 @@ static void with_algo(struct gw_comm *comm, void *context)
         bytes += whole_bytes(&rank, i);
     shard_rank_step(&rank);
     shard_rank_check(&rank);
-    MUST(shard_rank_data_bytes(&rank) == 2 * bytes); /* p - 1 times all */
+    MUST(shard_rank_data_bytes(&rank) == 2 * bytes); /* p - 1 times all data */
     shard_rank_leave(&rank);
 }
 
@@ -276,14 +276,14 @@ START_TEST(the_algorithm_that_was_asked_for)
 }
 END_TEST
 
-/* For a few elements the communicator would choose fewer rounds and more bytes.
- */
+/* For a few elements the communicator would choose fewer rounds and more
+ * bytes. */
 static void thrifty(struct gw_comm *comm, void *context)
 {
     static const size_t counts[] = {16, 256, 65536};
     static const struct {
         enum gw_collective collective;
-        unsigned blocks; /* a peer: what a rank sends at least */
+        unsigned blocks; /* the fewest bytes per peer of a rank */
     } all[] = {{GW_ALLREDUCE, 2}, {GW_ALLGATHER, 1}, {GW_REDUCE_SCATTER, 1}};
     unsigned p = gw_comm_size(comm);
     (void)context;
@@ -314,7 +314,7 @@ START_TEST(as_few_bytes_as_can_be)
 }
 END_TEST
 
-/* ---- what goes wrong ---- */
+/* ---- errors ---- */
 
 static void wrong_group(struct gw_comm *comm, void *context)
 {
@@ -343,7 +343,7 @@ START_TEST(communicators_that_do_not_fit)
 }
 END_TEST
 
-/* Whichever call meets it first. */
+/* The first of these calls that meets the error returns it. */
 static enum gw_err go_on(struct shard_rank *rank, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
@@ -352,7 +352,7 @@ static enum gw_err go_on(struct shard_rank *rank, struct gw_error *why)
     return err ? err : gw__shards_step(rank->shards, why);
 }
 
-/* Rank 0 gives up with gradients under way; the others are told. */
+/* Rank 0 gives up with gradients under way; the others get an error. */
 static void give_up(struct gw_comm *comm, void *context)
 {
     struct shard_rank rank;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Balance by load: rates from counters, where slots are to be, and that they do
- * not move back and forth. The registry moves them for real (route_world.h),
- * under loads that are skewed, noisy and, half way, others.
+ * Balance by load: rates from counters, the desired places of slots, and that
+ * slots do not move back and forth. The real registry moves them
+ * (route_world.h), under loads that are skewed and noisy and change half way.
  */
 #include <cluster/routes/slot_load.h>
 
@@ -28,7 +28,7 @@ START_TEST(rates_begin_again)
     ck_assert_double_eq(rate->bytes, 8000);
     gw__slot_load_note(&load, 3, 1, 3400, 88000, 4ULL * SECOND);
     ck_assert_double_eq(rate->bytes, 8000);
-    /* Another primary has its own counters; so has another process. */
+    /* Another primary has its own counters, and so has another process. */
     gw__slot_load_note(&load, 3, 2, 90000, 9000000, 5ULL * SECOND);
     ck_assert_double_eq(rate->keys, 800);
     gw__slot_load_note(&load, 3, 2, 100, 800, 6ULL * SECOND);
@@ -42,7 +42,7 @@ END_TEST
 
 static struct gw__routes routes;
 
-/* Slots in turn to servers 0, 1, ... and their neighbours. */
+/* Assigns slots to servers 0, 1, ... in turn, with neighbours as replicas. */
 static void deal(unsigned slots, unsigned servers, unsigned replicas)
 {
     gw__routes_init(&routes);
@@ -86,7 +86,8 @@ START_TEST(nothing_moves_that_gains_nothing)
 }
 END_TEST
 
-/* Of two that would do, the one in sync; nobody else has to copy. */
+/* Of two equally good servers the one in sync is chosen; the other would have
+ * to copy. */
 START_TEST(who_is_in_sync_comes_first)
 {
     struct gw__advice advice;
@@ -100,7 +101,7 @@ START_TEST(who_is_in_sync_comes_first)
 }
 END_TEST
 
-/* A server that has come gets its share, of replicas too. */
+/* A new server gets its share, of replicas too. */
 START_TEST(who_has_come_gets_its_share)
 {
     struct gw__advice advice;
@@ -124,10 +125,10 @@ END_TEST
 struct run {
     struct route_world world;
     struct gw__slot_load load;
-    double weight[GW_PS_SLOTS_MAX]; /* bytes a second, in truth */
+    double weight[GW_PS_SLOTS_MAX]; /* true bytes per second */
     uint64_t answered[GW_PS_SLOTS_MAX][GW__NODES_MAX];
-    unsigned was[GW_PS_SLOTS_MAX][2]; /* the primaries before this one */
-    unsigned back;                    /* times that a slot came back */
+    unsigned was[GW_PS_SLOTS_MAX][2]; /* the previous primaries */
+    unsigned back;                    /* slots that came back */
     unsigned advised;
     uint64_t now_ns;
     double noise;
@@ -165,8 +166,8 @@ static void note_slots(void)
     }
 }
 
-/* So many windows; while slots move the copies end now and then. Returns how
- * often there was advice in the last half. */
+/* Plays so many windows; some copies end while slots move. Returns the number
+ * of windows with advice in the second half. */
 static unsigned play(unsigned windows)
 {
     static struct gw__advice advice;
@@ -199,7 +200,7 @@ static void begin_run(uint64_t seed, double noise)
         r.was[i][0] = r.was[i][1] = GW__NO_NODE;
 }
 
-/* What the true loads would gain now. */
+/* The gain that the true loads would allow now. */
 static double gain(void)
 {
     static struct gw__advice ignored;
@@ -237,7 +238,7 @@ START_TEST(no_slot_moves_back_and_forth)
         moved += r.advised > 0;
     }
     ck_assert_uint_gt(moved, SEEDS / 4);
-    /* Noise may find a gain late, but hardly ever. */
+    /* Noise rarely suggests a late gain. */
     ck_assert_uint_ge(settled, 2 * SEEDS * 99 / 100);
 }
 END_TEST
@@ -281,7 +282,7 @@ START_TEST(little_load_moves_nothing)
 }
 END_TEST
 
-/* Looks `windows` times at the loads; how often there was advice. */
+/* Applies `windows` windows of the loads; returns the number with advice. */
 static unsigned looks(const double *load, unsigned windows)
 {
     static struct gw__advice advice;
@@ -308,8 +309,8 @@ START_TEST(a_burst_moves_nothing)
 }
 END_TEST
 
-/* 1.26 times the mean; without its small slots the server still has 66 of 72.
- */
+/* 1.26 times the mean; without its small slots the server still has 66 of
+ * 72. */
 START_TEST(a_small_gain_is_none)
 {
     static const double load[GW_PS_SLOTS_MAX] = {66, 20, 3, 20, 3, 2};

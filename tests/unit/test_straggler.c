@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Policies for stragglers (gradwire/ps.h), as a rehearsal of the clock asks
- * them: what they are told, and what becomes of what they say; and learning
- * beside a rehearsal, against the same without a clock.
+ * Policies for stragglers (gradwire/ps.h), in a simulation of the clock: their
+ * input, and the effects of their answers; and learning on a simulated clock,
+ * compared with learning without one.
  */
 #include "play.h"
 #include "plugin_file.h"
@@ -54,8 +54,8 @@ START_TEST(a_policy_is_told_of_each_round)
 }
 END_TEST
 
-/* What is not there when a round closes has not arrived, but is known to take
- * long. */
+/* A part that is missing when a round closes has no arrival time, but is known
+ * to be slow. */
 START_TEST(a_policy_is_told_who_is_late)
 {
     static const struct gw_straggler policy = {.choose = record};
@@ -132,8 +132,8 @@ START_TEST(nonsense_is_refused)
 }
 END_TEST
 
-/* Modes may change to any other in the midst of it: each unit of the plan is
- * closed once or dropped, and it ends. */
+/* Modes may change to any other at any time: each unit of the plan is closed
+ * once or dropped, and the run ends. */
 static struct gw_ps_mode wander(const struct gw_straggler_round *round)
 {
     static const struct gw_ps_mode modes[] = {{.kind = GW_PS_KOFN, .bound = 2},
@@ -159,8 +159,8 @@ START_TEST(modes_wander)
 }
 END_TEST
 
-/* The example: worker 0 is slow from 100 s to 400 s, and nobody waits for it
- * then, but for the first round and while it is late. */
+/* The example: worker 0 is slow from 100 s to 400 s. No round waits for it
+ * then, except the first round and while it is late. */
 START_TEST(drop_slowest_drops_the_slowest)
 {
     struct plugin_file file =
@@ -176,8 +176,8 @@ START_TEST(drop_slowest_drops_the_slowest)
     ck_assert_uint_eq(play_result.mode.bound, 8);
     ck_assert_uint_ge(play_result.modes, 2);
     play_near((double)play_result.ended_ns / 1e9, 1000 + 20, 0.01, "the run");
-    /* Those of the slow time, and until 19 (7/8)^22 < 1: the mean is below 2.
-     */
+    /* Those of the slow time, and those until 19 (7/8)^22 < 1: the mean is then
+     * below 2. */
     ck_assert_uint_le(play_result.dropped, 300 / 20 + 22);
     gw_plugin_close(&plugin);
     plugin_file_remove(&file);
@@ -234,7 +234,7 @@ static double loss_of(const struct gw_task *task, const char *mode,
     return loss;
 }
 
-/* bsp: as if there were no clock at all. */
+/* bsp: the same as without a clock. */
 START_TEST(learning_by_rounds_is_exact)
 {
     enum { ROUNDS = 60 };

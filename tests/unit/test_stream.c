@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sealed bodies beside ZeroMQ: the seal itself, a stream of them over a pair of
- * sockets, and whom the door lets in. What they are to a wire is in the
- * conformance suite ("keyed tcp") and in test_wire_key.c.
+ * Sealed bodies outside ZeroMQ: the seal itself, a stream of them over a pair
+ * of sockets, and access control at the listener. Their use in a wire is tested
+ * by the conformance suite ("keyed tcp") and by test_wire_key.c.
  */
 #include "skip.h"
 #include "wire/zmq/stream.h"
@@ -58,7 +58,7 @@ START_TEST(seals_as_the_standard_says)
     struct gw__seal *seal = gw__seal_new(key);
     struct gw__seal_pass pass;
     gw__seal_begin(seal, false, from, number, bound, sizeof bound, &pass);
-    gw__seal_go_on(&pass, plain, out, 7); /* in two pieces that fit no block */
+    gw__seal_go_on(&pass, plain, out, 7); /* in two pieces, not whole blocks */
     gw__seal_go_on(&pass, plain + 7, out + 7, sizeof plain - 7);
     gw__seal_end(&pass, tag);
     ck_assert_mem_eq(out, due, sizeof due);
@@ -117,7 +117,7 @@ static void close_pair(struct pair *pair)
     free(pair->data);
 }
 
-/* What `pull` says once everything has moved that can. */
+/* The result of `pull` after all possible progress. */
 static enum gw_err move(struct pair *pair)
 {
     enum { TURNS = 10000 };
@@ -152,7 +152,7 @@ START_TEST(bodies_come_as_they_went)
 }
 END_TEST
 
-/* One bit on its way: everywhere in a short body and its tag. */
+/* One bit changed on the way: anywhere in a short body and its tag. */
 START_TEST(what_was_altered_does_not_open)
 {
     enum { SHORT = 40 };
@@ -179,7 +179,7 @@ START_TEST(what_was_altered_does_not_open)
 }
 END_TEST
 
-/* Neither one that was sent before, nor one of another slice. */
+/* A repeated body and the body of another slice do not open. */
 START_TEST(a_body_opens_in_its_place_alone)
 {
     struct pair pair;
@@ -225,7 +225,7 @@ START_TEST(an_end_is_pending_for_ever_and_known)
 }
 END_TEST
 
-/* ---- the door ---- */
+/* ---- the listener ---- */
 
 static int call(uint16_t port)
 {
@@ -237,7 +237,7 @@ static int call(uint16_t port)
     return fd;
 }
 
-/* Who came, or -1 when nobody does within a while. */
+/* The connection of an admitted peer, or -1 after a while. */
 static int await_guest(struct gw__door *door, const struct gw__stream *host,
                        uint32_t *rank)
 {
@@ -302,7 +302,7 @@ START_TEST(members_meet_at_the_door)
 }
 END_TEST
 
-/* Who has another key or token, or overheard a greeting to somebody else. */
+/* Peers with another key or token, and a replayed greeting to another host. */
 START_TEST(strangers_are_shown_out)
 {
     struct pair pair;
@@ -334,10 +334,10 @@ START_TEST(strangers_are_shown_out)
 }
 END_TEST
 
-/* They hold no more than their places, and these only for a second. */
+/* They occupy at most all places, and for a second only. */
 START_TEST(silent_guests_keep_nobody_out)
 {
-    enum { SILENT = 40 }; /* more than there are places */
+    enum { SILENT = 40 }; /* more than the places */
     struct pair pair;
     struct gw__door door = {.fd = -1};
     struct gw_error why;

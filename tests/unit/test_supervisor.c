@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pure parts of a run's supervisor: what a run may be, as options and as
- * JSON; the names of runs; the rules of links; and the messages between a
- * supervisor and its children.
+ * The pure parts of a run's supervisor: the options of a run, also as JSON; the
+ * names of runs; link profiles; and the messages between a supervisor and its
+ * children.
  */
 #include "run/node/post.h"
 #include "run/supervisor/supervisor_links.h"
@@ -52,11 +52,12 @@ START_TEST(options_survive_json)
     ck_assert_uint_eq(back.work.epochs, 7);
     ck_assert_double_eq(back.work.momentum, 0);
     ck_assert_double_eq(back.work.l2, 1e-9);
-    json_decref(json); /* it had the texts */
+    json_decref(json); /* it owned the texts */
 }
 END_TEST
 
-/* A request of the verb `train` names what it wants to have otherwise. */
+/* A request of the verb `train` contains the options that differ from the
+ * defaults. */
 START_TEST(work_of_a_request)
 {
     struct work_options work;
@@ -111,7 +112,7 @@ START_TEST(options_that_cannot_be)
 {
     static const struct {
         struct run_options options;
-        const char *text; /* NULL: it can */
+        const char *text; /* the error; NULL: none */
     } cases[] = {
         {{.ranks = 1}, NULL},
         {{.ranks = RUN_RANKS_MAX, .controllers = 5, .wire = "ipc"}, NULL},
@@ -193,7 +194,7 @@ START_TEST(names)
 }
 END_TEST
 
-/* Every pick is a good name, and no two attempts of a choice are the same. */
+/* Every pick is a valid name, and no two attempts of a choice are equal. */
 START_TEST(picked_names)
 {
     enum { ATTEMPTS = 200 };
@@ -219,7 +220,7 @@ static enum gw_err change(struct gw_ring_link *link, const char *text,
     return code;
 }
 
-/* What is not named stays. */
+/* Unnamed fields do not change. */
 START_TEST(a_link_changes)
 {
     struct gw_ring_link link = {.delay_us = 0};
@@ -259,7 +260,7 @@ START_TEST(a_link_refuses)
 }
 END_TEST
 
-/* Both ways between the sides, nothing else; heal leaves the delays alone. */
+/* Both directions between the sides, and no others; heal keeps the delays. */
 START_TEST(cut_and_heal)
 {
     static struct links links;
@@ -336,7 +337,8 @@ START_TEST(what_is_no_message_is_dropped)
 }
 END_TEST
 
-/* A full socket is no error, and never blocks; what fitted is not lost. */
+/* A full socket is not an error, and never blocks; the messages that fitted are
+ * not lost. */
 START_TEST(a_full_socket)
 {
     enum post_kind kind = POST_KINDS;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a supervisor counts of recoveries: each survivor tells the whole plan,
- * some late, some before the decision is known here; each plan counts once.
+ * A supervisor's counters of recoveries: each survivor reports the whole plan,
+ * some late, some before the supervisor knows the decision; each plan counts
+ * once.
  */
 #include "run/supervisor/supervisor_parts.h"
 
@@ -56,7 +57,7 @@ static void decide(enum gw__fate fate, uint64_t op)
     struct gw__membership_update before = run->news;
     run->news.flushing = false;
     run->news.decision_count = 2;
-    for (unsigned i = 0; i < 2; i++) /* the one before was complete */
+    for (unsigned i = 0; i < 2; i++) /* the previous op was complete */
         run->news.decisions[i] =
             (struct gw__decision){.epoch = run->news.view.ring_epoch,
                                   .op = op - 1 + i,
@@ -64,7 +65,7 @@ static void decide(enum gw__fate fate, uint64_t op)
     recovery_view(run, &before);
 }
 
-/* A member tells of one more plan. */
+/* A member reports one more plan. */
 static void tell(unsigned node, struct gw_ring_chunks plan)
 {
     struct child *child = &run->workers[node];
@@ -104,7 +105,7 @@ static const struct gw_ring_chunks plan_2 = {
 static const struct gw_ring_chunks plan_3 = {
     .epoch = 3, .op = 9, .spread = 3, .redone = 0, .kept = 0, .fresh = 0};
 
-/* Somebody noticed that the one before it, with the same number, was dead. */
+/* The death noticed was that of the previous process with this number. */
 START_TEST(what_was_noticed_of_the_former_is_not_its_own)
 {
     const uint64_t second = 1000000000;
@@ -135,7 +136,7 @@ static const char *how_lost(unsigned rank, pid_t pid)
     return how;
 }
 
-/* The others saw its end before this process has read it. */
+/* The other members saw its end before this process has reaped it. */
 START_TEST(who_has_ended_unread_was_lost_by_its_end)
 {
     siginfo_t ended;
@@ -148,7 +149,7 @@ START_TEST(who_has_ended_unread_was_lost_by_its_end)
 }
 END_TEST
 
-/* A process that was killed closes its sockets before it has ended. */
+/* A killed process closes its sockets before it has ended. */
 START_TEST(who_is_being_killed_was_lost_by_its_end)
 {
     run->workers[2].killed = true;
@@ -184,7 +185,7 @@ START_TEST(complete_copies_are_kept)
 }
 END_TEST
 
-/* Nothing became of the op before but that it was told to be complete. */
+/* The plan for the previous op only spread the result, so it does not count. */
 START_TEST(the_op_that_was_cut_short_counts)
 {
     lose(2);
@@ -215,7 +216,7 @@ START_TEST(what_is_told_late_counts_where_it_belongs)
 }
 END_TEST
 
-/* The members hear of a decision by themselves, perhaps before we do. */
+/* Members may know a decision before the supervisor does. */
 START_TEST(what_is_told_early_waits_for_the_decision)
 {
     tell(0, plan_2);
@@ -227,7 +228,7 @@ START_TEST(what_is_told_early_waits_for_the_decision)
 }
 END_TEST
 
-/* Those that are shown no more keep their part of the sums. */
+/* Recoveries that are no longer listed still count in the sums. */
 START_TEST(sums_outlive_the_list)
 {
     enum { MANY = RECOVERIES_MAX + 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a supervisor counts of parameter servers: units against the plan, slots
+ * A supervisor's counters of parameter servers: units against the plan, slots
  * and their replicas, data epochs, recoveries of servers.
  */
 #include "run/supervisor/supervisor_parts.h"
@@ -21,7 +21,7 @@ static void join(struct child *child, enum gw__role role, unsigned number)
     struct gw__membership_update *news = &run->news;
     child_init(child, role, number);
     child->crew = child->known = child->noted = true;
-    child->pid = 1; /* is never signalled here */
+    child->pid = 1; /* never signalled in this test */
     child->note.work = 1;
     child->note.loss = (double)NAN;
     news->crew[news->crew_count].node = child->node;
@@ -116,8 +116,8 @@ START_TEST(beyond_the_plan_is_doubled_at_once)
 }
 END_TEST
 
-/* A part that its round did not wait for is neither lost nor, when it comes
- * late, doubled. */
+/* A part that its round did not wait for is not lost, and not counted twice if
+ * it comes late. */
 START_TEST(kofn_owes_what_it_did_not_skip)
 {
     plan(GW_PS_KOFN, 3);
@@ -135,8 +135,8 @@ START_TEST(kofn_owes_what_it_did_not_skip)
 }
 END_TEST
 
-/* Two workers had two parts of each of 20 batches, four have four of the rest.
- */
+/* Two workers had two parts of each of 20 batches, four have four of the
+ * rest. */
 START_TEST(parts_that_follow_workers_are_expected_as_they_were_dealt)
 {
     plan(GW_PS_BSP, 0);
@@ -169,7 +169,7 @@ START_TEST(the_weakest_slot_counts)
 }
 END_TEST
 
-/* Who has gone is not waited for. */
+/* The clock of a worker that has left does not count. */
 START_TEST(the_slowest_that_is_there)
 {
     ck_assert(isnan(progress_now().clock));
@@ -192,7 +192,7 @@ START_TEST(done_is_when_the_model_is_judged)
     ck_assert(!progress_now().done);
     crew_look(run);
     ck_assert_ptr_eq(run->judge, &run->workers[0]);
-    run->workers[0].pid = 0; /* dies over it */
+    run->workers[0].pid = 0; /* dies during the evaluation */
     crew_look(run);
     ck_assert_ptr_eq(run->judge, &run->workers[1]);
     run->workers[1].note.scored = true;
@@ -222,7 +222,7 @@ START_TEST(the_clock_is_its_primarys)
     server_says(1, GW_PS_SECONDARY, 45);
     ck_assert_uint_eq(run->clock.closed, 40);
     server_says(1, GW_PS_PRIMARY, 46);
-    server_says(0, GW_PS_PRIMARY, 41); /* slept meanwhile */
+    server_says(0, GW_PS_PRIMARY, 41); /* paused meanwhile */
     ck_assert_uint_eq(run->clock.closed, 46);
 }
 END_TEST
@@ -239,14 +239,14 @@ static void worker_says(unsigned worker, uint64_t epoch, uint64_t units,
     crew_note(run, child, &said);
 }
 
-/* Notes are whole pictures: what is said again counts once. */
+/* Each note has the whole state, so a repeated one counts once. */
 START_TEST(sums_of_an_epoch_count_once)
 {
     worker_says(0, 0, 3, 6);
     worker_says(0, 0, 3, 6);
     worker_says(0, 0, 5, 9);
     worker_says(1, 0, 2, 1);
-    worker_says(0, 4, 1, 8); /* takes the place of epoch 0 */
+    worker_says(0, 4, 1, 8); /* replaces epoch 0 */
     worker_says(0, 4, 2, 9);
     ck_assert_uint_eq(run->curve_count, 5);
     ck_assert_uint_eq(run->curve[0].units, 7);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The events that a supervisor makes of what it learns about parameter servers:
- * each change once, in an order in which a slot that moves is never lost, and
- * all of it anew when a recording begins.
+ * The events that a supervisor emits about parameter servers: each change once,
+ * in an order in which a moving slot is never lost, and all of them again when
+ * a recording begins.
  */
 #include "run/supervisor/supervisor_parts.h"
 
@@ -25,7 +25,7 @@ static void join(struct child *child, enum gw__role role, unsigned number)
     struct gw__membership_update *news = &run->news;
     child_init(child, role, number);
     child->crew = child->known = child->noted = true;
-    child->pid = 1; /* is never signalled here */
+    child->pid = 1; /* never signalled in this test */
     news->crew[news->crew_count].node = child->node;
     news->crew[news->crew_count++].incarnation = (struct gw__id){1, number + 1};
 }
@@ -44,7 +44,7 @@ static void place(unsigned slot, unsigned primary, unsigned secondary)
                                 .heir = GW__NO_NODE};
 }
 
-/* The server says that it serves what it is to. */
+/* The slot's primary reports that it serves the slot. */
 static void serve(unsigned slot)
 {
     const struct gw__slot_route *route = &run->news.routes.slots[slot];
@@ -93,8 +93,8 @@ static void end(void)
     free(run);
 }
 
-/* What was told since the last time. Within a process what was sent is there.
- */
+/* The events emitted since the last call. Within a process they are there at
+ * once. */
 static size_t hear(void)
 {
     char topic[4];
@@ -128,7 +128,7 @@ static void assert_slot(size_t i, unsigned slot, unsigned server,
     ck_assert_uint_eq(heard[i].epoch, run->news.view.epoch);
 }
 
-/* As if each child had sent one. */
+/* As if each child had sent a note. */
 static void take_notes(void)
 {
     for (unsigned n = 0; n < WORKERS; n++)
@@ -137,7 +137,7 @@ static void take_notes(void)
         tell_note(run, &run->servers[n]);
 }
 
-/* Everything as it is at first, and served. */
+/* The initial state, with all slots served. */
 static void settle(void)
 {
     for (unsigned s = 0; s < SLOTS; s++)
@@ -172,7 +172,7 @@ START_TEST(a_primary_serves_when_it_says_so)
     take_notes();
     ck_assert_uint_eq(hear(), 1);
     assert_slot(0, 1, 1, GW_PS_PRIMARY);
-    run->news.routes.slots[1].term++; /* not in that term */
+    run->news.routes.slots[1].term++; /* not in this term */
     take_notes();
     ck_assert_uint_eq(hear(), 1);
     assert_slot(0, 1, 1, GW_PS_SECONDARY);
@@ -203,7 +203,7 @@ START_TEST(a_death_a_departure_and_a_return)
     run->news.view.epoch = 6;
     run->news.crew_count = 3; /* the first is the worker 0 */
     memmove(run->news.crew, before.crew + 1, 3 * sizeof *run->news.crew);
-    run->news.crew[0].incarnation.low = 99; /* another worker 1 */
+    run->news.crew[0].incarnation.low = 99; /* a new process of worker 1 */
     run->servers[2].left = true;
     for (unsigned s = 0; s < SLOTS; s++)
         run->news.routes.slots[s].count = 1;
@@ -236,7 +236,7 @@ START_TEST(a_unit_is_told_once)
     child->note.worker.unit = (struct gw_ps_work){
         .epoch = 2, .batch = 7, .part = 3, .parts = 4, .staleness = 1};
     take_notes();
-    ck_assert_uint_eq(hear(), 0); /* the clock does not know it yet */
+    ck_assert_uint_eq(hear(), 0); /* the clock does not have it yet */
     run->clock.worker_count = 1;
     run->clock.workers[0] =
         (struct gw_ps_worker_status){.node = 1, .clock = 41};

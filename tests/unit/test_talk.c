@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages of the control plane as bytes: what goes in comes out, what is
- * short, long or impossible is refused, and the largest news fits.
+ * The messages of the control plane as bytes: decoding inverts encoding, short,
+ * long and invalid messages are refused, and the largest membership update
+ * fits.
  */
 #include "registry_pair.h"
 
@@ -9,7 +10,7 @@
 
 Suite *suite_talk(void);
 
-/* Refused at every length but its own, and under every other tag. */
+/* Refused at every other length, and under every other tag. */
 #define ONLY_WHOLE(decode, data, used, out)                                    \
     do {                                                                       \
         struct gw_error no;                                                    \
@@ -37,7 +38,7 @@ START_TEST(a_hello_comes_out_as_it_went_in)
     ck_assert_uint_eq(out.reports, in.reports);
     ck_assert_uint_eq(out.sent_ns, 9);
     ck_assert_uint_eq(gw__hello_encode(&in, data, used - 1), 0);
-    memset(data + 1, 0, 16); /* nobody */
+    memset(data + 1, 0, 16); /* no process */
     ck_assert_int_eq(gw__hello_decode(data, used, &out, NULL), GW_EDATA);
 }
 END_TEST
@@ -53,7 +54,7 @@ START_TEST(a_lease_comes_out_as_it_went_in)
     ck_assert_uint_eq(out.sent_ns, 3);
     ck_assert_uint_eq(out.index, 4);
     ck_assert_uint_eq(out.lease_ns, GW__LEASE_NS);
-    in.lease_ns++; /* longer than any */
+    in.lease_ns++; /* longer than allowed */
     gw__lease_encode(&in, data, sizeof data);
     ck_assert_int_eq(gw__lease_decode(data, used, &out, NULL), GW_EDATA);
 }
@@ -122,7 +123,7 @@ START_TEST(a_report_is_passed_on_whole)
 }
 END_TEST
 
-/* ---- news ---- */
+/* ---- membership updates ---- */
 
 static struct gw__membership_update news;
 static uint8_t bytes[GW__MESSAGE_MAX + 1], again[GW__MESSAGE_MAX];
@@ -197,7 +198,7 @@ START_TEST(decisions_of_an_earlier_flush_are_no_news)
     ck_assert(news.flushing);
     ck_assert_uint_eq(news.flush_epoch, 3);
     ck_assert_uint_eq(news.decision_count, 0);
-    ck_assert_uint_eq(pair.first->decision_count, 1); /* it is not forgotten */
+    ck_assert_uint_eq(pair.first->decision_count, 1); /* still known */
 }
 END_TEST
 

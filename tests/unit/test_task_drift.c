@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A stream whose truth moves: who goes on learning follows it, and who stops is
- * soon as wrong as who never began.
+ * A stream whose true model moves: a learner that continues follows it, and one
+ * that stops is soon as wrong as an untrained one.
  */
 #include "task_run.h"
 
@@ -57,14 +57,14 @@ START_TEST(who_learns_follows)
         ck_assert_msg(met.quality < 0.2 && met.quality > 0.1,
                       "epoch %d: rmse %g", (int)epoch, met.quality);
     }
-    /* What it knows is of now, not of half a period later. */
+    /* Its model fits the present, not half a period later. */
     ck_assert_double_lt(task_score(&run, GW_TASK_TRAIN, 20).quality, 0.5);
     ck_assert_double_lt(task_score(&run, GW_TASK_TEST, 20).quality, 0.8);
     ck_assert_double_gt(task_score(&run, GW_TASK_TEST, 25).quality, 2);
 }
 END_TEST
 
-/* The same row whoever asks for it, in whatever batch. */
+/* A row is the same for every worker and in every batch. */
 START_TEST(rows_belong_to_the_stream)
 {
     configure();

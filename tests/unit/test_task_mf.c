@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix factorisation finds the truth behind made-up ratings, but for their
- * noise.
+ * Matrix factorisation finds the true factors of generated ratings, except for
+ * their noise.
  */
 #include "task_run.h"
 
@@ -31,7 +31,7 @@ static void configure(void)
     run.config.mf.noise = 0.1;
 }
 
-/* Without l2, which is no part of the loss that is reported. */
+/* Without l2, which is not part of the reported loss. */
 START_TEST(gradients_are_slopes)
 {
     configure();
@@ -75,12 +75,12 @@ START_TEST(parts_add_up)
     run.config.batch = 3;
     task_end(&run);
     task_begin(&run);
-    task_expect_parts(&run, 999, 7); /* some parts have nothing */
+    task_expect_parts(&run, 999, 7); /* some parts are empty */
 }
 END_TEST
 
-/* 3000 ratings tell 400 numbers: the error on others is little above the
- * noise, and far below that of knowing the mean only. */
+/* 3000 ratings determine 400 numbers: the error on other ratings is slightly
+ * above the noise, and far below that of the mean. */
 START_TEST(it_finds_the_truth)
 {
     configure();
@@ -134,7 +134,7 @@ END_TEST
 
 /* ---- from a file ---- */
 
-/* User u likes item i if they are of one parity; ids far apart. */
+/* User u likes item i if both are odd or both even; ids are far apart. */
 static void configure_file(const char *model, const char *between,
                            const char *behind)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A network over tables: its gradients are slopes, its weights the same bits
- * for any number of parts, and of an embedding only what the rows have is
- * asked for.
+ * A network over tables: its gradients are slopes, its weights have the same
+ * bits for any number of parts, and of an embedding only the features of the
+ * rows are pulled.
  */
 #include "task_run.h"
 
@@ -23,7 +23,7 @@ static void clean(void)
     task_clean(&run);
 }
 
-/* A row of class c has large values in the c-th of three runs of features. */
+/* A row of class c has large values in the c-th of three groups of features. */
 static size_t make_rows(char *text, size_t room, unsigned spread)
 {
     size_t used = 0;
@@ -78,7 +78,7 @@ START_TEST(gradients_are_slopes)
 }
 END_TEST
 
-/* Of what was learnt, and of all else that the gradient consists of. */
+/* For the learnt rows, and for all other terms of the gradient. */
 START_TEST(parts_do_not_matter)
 {
     static const unsigned parts[] = {1, 3, 8, 40};
@@ -138,7 +138,7 @@ START_TEST(an_embedding_is_sparse)
 }
 END_TEST
 
-/* A NaN among the weights is seen in the loss and in what would be pushed. */
+/* A NaN among the weights shows in the loss and in the push. */
 START_TEST(a_nan_stays)
 {
     configure(dense, 1);

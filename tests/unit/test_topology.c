@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Topologies: read, printed and read again, refused with the place; which rank
- * is where, and which links lie between two of them.
+ * Topologies: they are read, printed and read again; errors have a position;
+ * the places of ranks, and the links between two of them.
  */
 #include <gradwire/topology.h>
 
@@ -36,7 +36,7 @@ static char *print(const struct gw_topology *t)
     return text;
 }
 
-/* The hosts of all ranks, with blanks between. */
+/* The hosts of all ranks, separated by blanks. */
 static void expect_hosts(const struct gw_topology *t, const char *expected)
 {
     char hosts[512] = "";
@@ -71,7 +71,7 @@ static void expect_link(const struct gw_topology *t, const char *name,
                   (unsigned long long)link.latency_ns);
 }
 
-/* ---- what is read ---- */
+/* ---- reading ---- */
 
 START_TEST(ranks_are_dealt_in_each_order)
 {
@@ -121,7 +121,7 @@ START_TEST(ranges_keep_their_zeros)
 }
 END_TEST
 
-/* Rates are bytes a second, K M G powers of 1024, as in the rules of links. */
+/* Rates are bytes per second, K M G are powers of 1024, as in link profiles. */
 START_TEST(links_are_as_said_or_as_the_default_says)
 {
     struct gw_topology *t =
@@ -188,7 +188,7 @@ START_TEST(ways_go_up_as_far_as_they_must)
 }
 END_TEST
 
-/* Up by the port that the destination says, down to it. */
+/* The destination determines the port on the way up, and then the way down. */
 START_TEST(ways_of_a_fat_tree_are_fixed)
 {
     struct gw_topology *t =
@@ -224,7 +224,7 @@ START_TEST(ways_of_a_torus_take_the_dimensions_in_order)
     expect_way(t, 0, 1, "h0 nic out, h0 +x, h1 nic in");
     expect_way(t, 0, 4, "h0 nic out, h0 -x, h4 nic in");
     expect_way(t, 1, 18, "h1 nic out, h1 +x, h2 +x, h3 -y, h18 nic in");
-    /* Both ways around are as long. */
+    /* Both directions are equally long. */
     expect_way(t, 0, 10, "h0 nic out, h0 +y, h5 +y, h10 nic in");
     expect_way(t, 5, 15, "h5 nic out, h5 -y, h0 -y, h15 nic in");
     expect_link(t, "h3 -y", 3 << 20, 2000);
@@ -266,7 +266,7 @@ START_TEST(what_is_printed_reads_back_equal)
 }
 END_TEST
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 static const struct {
     const char *text, *sentence;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Servers as a graph: routes of least cost, kinds of links that are left out,
- * what is refused; and the order whose ring is the cheapest, held against all
- * orders of eight ranks.
+ * Servers as a graph: routes of least cost, excluded kinds of links, errors;
+ * and the order with the cheapest ring, compared with all orders of eight
+ * ranks.
  */
 #include <gradwire/topology.h>
 
@@ -61,7 +61,7 @@ START_TEST(the_cheapest_route_is_taken_and_accelerators_forward_nothing)
     ck_assert_uint_eq(gw_topology_racks(t), 1);
     expect_way(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
     gw_topology_destroy(&t);
-    /* Quicker than three links together. */
+    /* Faster than three links together. */
     t = parse(PAIR "link direct g0: g1 rate=512M latency=5us\n");
     expect_way(t, 1, 0, "g1>g0 direct");
     gw_topology_destroy(&t);
@@ -69,7 +69,7 @@ START_TEST(the_cheapest_route_is_taken_and_accelerators_forward_nothing)
     t = parse(PAIR "link direct g0: g1 rate=256M latency=5us\n");
     expect_way(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
     gw_topology_destroy(&t);
-    /* g0 and g2 are both neighbours of g1, which is no switch. */
+    /* g0 and g2 are both neighbours of g1, which is not a switch. */
     t = parse(HEAD "server s: socket cpu accelerator g[0-2]\n"
                    "link pcie cpu: g[0-2] rate=1M\n"
                    "link direct g1: g0 g2 rate=1G\n");
@@ -78,7 +78,7 @@ START_TEST(the_cheapest_route_is_taken_and_accelerators_forward_nothing)
 }
 END_TEST
 
-/* A rank in the memory of a socket, as of a parameter server. */
+/* A rank in the memory of a socket, such as a parameter server. */
 START_TEST(memory_holds_ranks_and_is_near_or_far)
 {
     uint64_t rate, near, far;
@@ -129,7 +129,7 @@ START_TEST(a_kind_of_links_is_left_out_and_comes_back)
                      "topology t: no route from mem0 to mem1 without qpi");
     ck_assert(gw_topology_leave_out(t, "tcp", &why) == GW_EINVAL);
     ck_assert_str_eq(why.text, "topology t has no links `tcp`");
-    /* What could not be done has changed nothing. */
+    /* A refused change has no effect. */
     expect_way(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
     ck_assert(gw_topology_leave_out(t, NULL, &why) == GW_OK);
     expect_way(t, 0, 1, "g0>g1 direct");
@@ -174,7 +174,7 @@ END_TEST
 
 /* ---- rings ---- */
 
-/* Of all links of a ring's ways: latency and the time of 1 MiB. */
+/* Over all links of the ring: latency and the time of 1 MiB. */
 static uint64_t ring_cost(const struct gw_topology *t, const unsigned *order,
                           unsigned ranks)
 {
@@ -255,7 +255,7 @@ START_TEST(the_ring_avoids_pcie_and_qpi)
     ck_assert_uint_eq(links_called(t, "pcie"), 0);
     ck_assert_uint_eq(links_called(t, "direct"), 8);
     gw_topology_destroy(&t);
-    /* Between servers it leaves by a card of its own switch. */
+    /* Between servers it leaves by a NIC at its own switch. */
     t = load("infiniband");
     gw_topology_order(t, GW_ORDER_RING);
     ck_assert_uint_eq(links_called(t, "qpi"), 0);
@@ -272,7 +272,7 @@ START_TEST(the_ring_avoids_pcie_and_qpi)
 }
 END_TEST
 
-/* ---- what is wrong ---- */
+/* ---- errors ---- */
 
 static const struct {
     const char *text, *sentence;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Plans in virtual time on a topology, one link and one message at a time: the
- * alpha-beta-gamma formulas where nobody shares a link, max-min fair shares
- * where they do, what waits for what. Whole clusters are in
+ * alpha-beta-gamma formulas without shared links, max-min fair shares with
+ * them, and the dependencies of waits. Whole clusters are in
  * test_traffic_racks.c.
  */
 #include "traffic_run.h"
@@ -13,7 +13,7 @@ Suite *suite_traffic(void);
 
 enum { WAY_US = 6 }; /* between two hosts of RACK */
 
-/* ---- nobody shares ---- */
+/* ---- no shared links ---- */
 
 /* 2(p-1)(alpha + latency + n/p beta) + (p-1) n/p gamma */
 START_TEST(a_ring_takes_what_the_formula_says)
@@ -31,7 +31,7 @@ START_TEST(a_ring_takes_what_the_formula_says)
 END_TEST
 
 /* Segments to one rank follow each other: (k+p-2)(alpha + n/k beta), and the
- * latency once a hop. */
+ * latency once per hop. */
 START_TEST(a_chain_is_a_pipeline)
 {
     struct gw_error why = {0};
@@ -104,9 +104,9 @@ START_TEST(ranks_of_a_host_use_its_inner_link)
 }
 END_TEST
 
-/* ---- who shares ---- */
+/* ---- shared links ---- */
 
-/* The root's card is busy from the first message to the last byte. */
+/* The root's NIC is busy from the first message to the last byte. */
 START_TEST(a_card_is_shared)
 {
     static const struct {
@@ -128,7 +128,8 @@ START_TEST(a_card_is_shared)
 }
 END_TEST
 
-/* Who has little keeps it; the others share the rest: 4 = 1 + 1.5 + 1.5. */
+/* A flow with a small limit keeps it; the others share the rest: 4 = 1 + 1.5 +
+ * 1.5. */
 START_TEST(shares_are_max_min_fair)
 {
     struct gw_topology *t =
@@ -147,8 +148,8 @@ START_TEST(shares_are_max_min_fair)
 }
 END_TEST
 
-/* Two send at 2 bytes a microsecond each; when one has sent its 1200, the other
- * has as many left, and 4 to itself. */
+/* Two flows have 2 bytes per microsecond each. When one has sent its 1200, the
+ * other has as many left, and a rate of 4. */
 START_TEST(who_stays_gets_what_is_given_back)
 {
     struct gw_topology *t = traffic_topology(
@@ -169,7 +170,7 @@ START_TEST(who_stays_gets_what_is_given_back)
 }
 END_TEST
 
-/* ---- who waits ---- */
+/* ---- waits ---- */
 
 /* Two values arrive together; the second is reduced after the first. */
 START_TEST(a_rank_reduces_one_value_at_a_time)
@@ -184,7 +185,8 @@ START_TEST(a_rank_reduces_one_value_at_a_time)
 }
 END_TEST
 
-/* The new value is there after 1006 us, but the old one leaves until 2000. */
+/* The new value has arrived after 1006 us, but the old one is being sent until
+ * 2000. */
 START_TEST(what_is_still_to_leave_is_not_overwritten)
 {
     struct gw_topology *t = traffic_topology(RACK "nic h1 rate=488.28125K\n");

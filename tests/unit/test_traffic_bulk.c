@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Algorithms that run without a plan (traffic_algo.c) against the same ones
- * chunk by chunk (traffic_plan.c): two ways to find the waits, on clusters with
+ * Algorithms without a plan (traffic_algo.c) against the same algorithms chunk
+ * by chunk (traffic_plan.c): two ways to find the waits, on clusters with
  * uneven links. And algorithms of a hundred thousand ranks, by formula.
  */
 #include "traffic_run.h"
@@ -16,7 +16,7 @@
 
 Suite *suite_traffic_bulk(void);
 
-/* ---- the same as chunk by chunk ---- */
+/* ---- the same times as chunk by chunk ---- */
 
 static struct gw_topology_result *without_plan(const struct gw_topology *t,
                                                const struct gw_algo *algo,
@@ -44,7 +44,7 @@ static void expect_near(const char *what, const char *algo, double value,
                   value, expected);
 }
 
-/* What is refused is counted before it is built, and the count is exact. */
+/* The size of a refused plan is counted exactly, before it is built. */
 static void expect_count(const struct gw_algo *algo, unsigned ranks,
                          uint64_t messages)
 {
@@ -114,7 +114,7 @@ START_TEST(every_algorithm_takes_as_long_as_its_plan)
 }
 END_TEST
 
-/* Rates and latencies by chance; the seed is in the message. */
+/* Random rates and latencies; the seed is in the message. */
 START_TEST(so_it_does_on_clusters_by_chance)
 {
     unsigned seed = 1000 + (unsigned)_i;
@@ -137,7 +137,7 @@ START_TEST(so_it_does_on_clusters_by_chance)
 }
 END_TEST
 
-/* As where there are too many chunks for a table. */
+/* As with too many chunks for a table. */
 START_TEST(so_it_does_by_lists_of_pieces)
 {
     uint64_t table = gw__traffic_cells_max;
@@ -180,10 +180,9 @@ START_TEST(rows_of_chunks_meet_and_cover)
 }
 END_TEST
 
-/* Hundreds of ranks that run apart hang together by their links: shares are
- * then dealt as far as a change is felt, links told apart by their place in a
- * chain.
- */
+/* Hundreds of ranks at different times are coupled by their links. Shares are
+ * then recomputed as far as a change has effects, and links are distinguished
+ * by their place in a chain. */
 START_TEST(ranks_that_run_apart_take_as_long_as_their_plan)
 {
     static const char *const clusters[] = {
@@ -207,7 +206,7 @@ START_TEST(ranks_that_run_apart_take_as_long_as_their_plan)
 }
 END_TEST
 
-/* One value of one chunk: then reducing is the same, too. */
+/* One value of one chunk, so the reductions are equal, too. */
 START_TEST(reducing_whole_values_is_the_same)
 {
     static const char *const names[] = {"recursive_doubling", "one_shot",
@@ -290,8 +289,8 @@ START_TEST(logarithmic_algorithms_of_many_ranks)
 }
 END_TEST
 
-/* Two log2 p rounds, and each block of a buffer but one's own twice; blocks go
- * in runs whose strides are powers of two. */
+/* Two log2 p rounds, and each block of a buffer but the own one twice; blocks
+ * go in runs whose strides are powers of two. */
 START_TEST(swing_moves_the_blocks_of_16384_ranks)
 {
     enum { RANKS = 1 << 14 };
@@ -306,8 +305,8 @@ START_TEST(swing_moves_the_blocks_of_16384_ranks)
 }
 END_TEST
 
-/* A root's card sends one message after another; everyone's cards at once are
- * an all-to-all of one class: p - 1 blocks leave each. */
+/* A root's NIC sends one message after another. All NICs at once form an
+ * all-to-all of one class: p - 1 blocks leave each. */
 START_TEST(what_is_alike_is_dealt_as_one)
 {
     enum { RANKS = 512 };

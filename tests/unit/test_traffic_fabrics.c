@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Closed forms on trees, fat trees and tori: what a link must carry says how
- * long it takes.
+ * Closed forms on trees, fat trees and tori: the load of a link determines the
+ * time.
  */
 #include "traffic_run.h"
 
@@ -11,7 +11,7 @@
 
 Suite *suite_traffic_fabrics(void);
 
-/* A byte takes a microsecond on every card, and three from end to end. */
+/* A byte takes a microsecond on every NIC, and three from end to end. */
 #define CARDS "topology t\nnic rate=" RATE " latency=3us\n"
 
 static struct gw_topology_result *
@@ -46,9 +46,9 @@ static void expect_time(const char *text, enum gw_collective collective,
 
 /* ---- trees ---- */
 
-/* k racks of m, o:1. In the rounds inside a rack nobody shares; in the others m
- * ranks share an uplink of m/o cards: a round takes alpha + latencies + o n
- * beta (Thakur, Rabenseifner, Gropp 2005, 4.5, with the shares put in). */
+/* k racks of m, o:1. Rounds inside a rack share no link. In the other rounds m
+ * ranks share an uplink of m/o NICs: a round takes alpha + latencies + o n beta
+ * (Thakur, Rabenseifner, Gropp 2005, 4.5, with these shares). */
 START_TEST(recursive_doubling_pays_for_uplinks_between_racks)
 {
     for (unsigned over = 1; over <= 8; over *= 2) {
@@ -64,7 +64,7 @@ START_TEST(recursive_doubling_pays_for_uplinks_between_racks)
 }
 END_TEST
 
-/* The same of an all-gather: messages double, so it is the far rounds that pay:
+/* The same for an all-gather. Messages double, so the far rounds are expensive:
  * n (2^3 - 1) inside racks, o n (2^5 - 2^3) between them (4.1 there). */
 START_TEST(an_all_gather_pays_for_what_it_sends_far)
 {
@@ -83,10 +83,10 @@ END_TEST
 
 /* ---- fat trees ---- */
 
-/* Of the p - m blocks that a host sends out of its rack, m hosts' share m
- * uplinks of 1/o card each: o (p - m) n beta, if that is more than the p - 1
- * blocks that pass its card (what a cut must carry over what it can: Leiserson,
- * Fat-Trees, 1985, the load factor). */
+/* Each host sends p - m blocks out of its rack, and m hosts share m uplinks of
+ * 1/o NIC each: o (p - m) n beta, if that is more than the p - 1 blocks that
+ * pass its NIC (the load factor, load of a cut over its capacity: Leiserson,
+ * Fat-Trees, 1985). */
 START_TEST(an_all_to_all_takes_as_long_as_a_fat_tree_is_thin)
 {
     for (unsigned over = 2; over <= 4; over *= 2) {
@@ -103,8 +103,8 @@ START_TEST(an_all_to_all_takes_as_long_as_a_fat_tree_is_thin)
 }
 END_TEST
 
-/* With d-mod-k ways the rounds of a shift meet on no link (Zahavi 2012), so a
- * full fat tree is as quick as one switch: for pairwise exchange, Bruck and
+/* With d-mod-k paths the messages of a shift share no link (Zahavi 2012), so a
+ * full fat tree is as fast as one switch: for pairwise exchange, Bruck and
  * rings. */
 START_TEST(shifts_meet_nowhere_in_a_full_fat_tree)
 {
@@ -160,11 +160,11 @@ START_TEST(a_ring_in_snake_order_fits_a_torus)
 }
 END_TEST
 
-/* All to all on a ring of k: the mean way is k/4 links (k even, p = k^d in d
- * dimensions), each host has two links a dimension, so each link carries
- * p k/8 blocks, and that is how long it takes (Dally, Towles, Principles and
- * Practices of Interconnection Networks, 2004, 3.3: the bisection bound is
- * the same). */
+/* All to all on a ring of k: the mean path is k/4 links (k even, p = k^d in d
+ * dimensions), and each host has two links per dimension, so each link carries
+ * p k/8 blocks, which determines the time (Dally, Towles, Principles and
+ * Practices of Interconnection Networks, 2004, 3.3: the bisection bound is the
+ * same). */
 START_TEST(an_all_to_all_on_a_torus_meets_its_bisection)
 {
     static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What collrun tune measures and what it makes of the times: only what wins
- * clearly becomes a rule, neighbours with one winner share one, and rules meet
- * without a gap between measured sizes.
+ * The measurements of collrun tune and the rules made from them: only a clear
+ * winner becomes a rule, neighbours with one winner share a rule, and rules
+ * meet without a gap between measured sizes.
  */
 #include "collrun/tune/tune.h"
 
@@ -22,7 +22,7 @@ static void begin(void)
 {
     char path[64];
     snprintf(path, sizeof path, "/tmp/gw-test-tune-%d.json", (int)getpid());
-    setenv("GRADWIRE_CALIBRATION", path, 1); /* there is none */
+    setenv("GRADWIRE_CALIBRATION", path, 1); /* the file does not exist */
     tune = (struct tune){
         .wire = "tcp",
         .ranks = {4},
@@ -109,7 +109,7 @@ START_TEST(cases_are_by_ranks_then_collective)
 }
 END_TEST
 
-/* All dearer by half: the choice is as it was. */
+/* All coefficients are half as large again: the choice does not change. */
 START_TEST(new_prices_predict_the_cases_of_their_ranks)
 {
     struct gw_wire_costs costs;
@@ -138,8 +138,8 @@ START_TEST(new_prices_predict_the_cases_of_their_ranks)
 }
 END_TEST
 
-/* Where bytes are free, a plan of one turn takes the place of one that moves
- * little. */
+/* Where bytes cost nothing, a plan of one turn replaces one with fewer
+ * bytes. */
 START_TEST(the_cheapest_by_new_prices_is_predicted)
 {
     struct gw_wire_costs costs;
@@ -162,7 +162,7 @@ START_TEST(the_cheapest_by_new_prices_is_predicted)
 }
 END_TEST
 
-/* ---- judging: three algorithms, A (which is predicted), B and C ---- */
+/* ---- judging: three algorithms, A (the prediction), B and C ---- */
 
 enum { A, B, C, ALGOS };
 
@@ -204,7 +204,7 @@ START_TEST(a_rule_needs_more_than_the_noise)
 }
 END_TEST
 
-/* Its median is far lower, but it won two rounds of four only. */
+/* Its median is far lower, but it won only two rounds of four. */
 START_TEST(a_rule_needs_most_of_the_rounds)
 {
     list();
@@ -220,7 +220,7 @@ START_TEST(a_rule_needs_most_of_the_rounds)
 }
 END_TEST
 
-/* C is faster by a little, but B was the winner of the size before. */
+/* C is slightly faster, but B won at the previous size. */
 START_TEST(the_winner_before_stays)
 {
     list();
@@ -248,7 +248,7 @@ START_TEST(neighbours_share_a_rule)
     ck_assert_ptr_eq(rules[0].algo, algo(B));
     ck_assert_uint_eq(rules[0].from_bytes, 8);
     ck_assert_uint_eq(rules[0].to_bytes, 256);
-    ck_assert_uint_eq(rules[0].bytes, 32); /* where it gains most */
+    ck_assert_uint_eq(rules[0].bytes, 32); /* where the gain is largest */
     ck_assert_double_eq(rules[0].us, 5);
     ck_assert_double_eq(rules[0].instead_us, 10);
     ck_assert_ptr_eq(rules[0].instead, algo(A));
@@ -261,7 +261,7 @@ START_TEST(neighbours_share_a_rule)
 }
 END_TEST
 
-/* What was not measured keeps its rules. */
+/* Rules for other cases are unchanged. */
 START_TEST(only_what_was_measured_has_rules)
 {
     struct gw_rule rules[8];
@@ -275,8 +275,8 @@ START_TEST(only_what_was_measured_has_rules)
 }
 END_TEST
 
-/* Whatever the ranks and the step: ranges have no gap, and each holds the size
- * that was measured. */
+/* For any ranks and steps, ranges have no gap, and each contains its measured
+ * size. */
 START_TEST(ranges_hold_their_sizes)
 {
     tune.collectives[GW_ALLGATHER] = tune.collectives[GW_BARRIER] = true;
@@ -287,7 +287,7 @@ START_TEST(ranges_hold_their_sizes)
         list();
         ck_assert_uint_le(tune.case_count, 256);
         for (size_t i = 0; i < tune.case_count; i++)
-            took(i, 10, i % 2 ? 5 : 20, 20); /* no two neighbours alike */
+            took(i, 10, i % 2 ? 5 : 20, 20); /* all neighbours differ */
         for (size_t i = 0; i < tune.case_count; i++)
             if (tune.cases[i].collective == GW_BARRIER)
                 ck_assert_uint_eq(tune.cases[i].bytes, 0);
@@ -327,9 +327,9 @@ START_TEST(the_summary)
 }
 END_TEST
 
-/* Ten algorithms that are equal but for luck: whichever was chosen, those who
- * name the best do not judge it, so the regret is none in the mean. By the
- * rounds that named it, the best would win by far. */
+/* Ten algorithms that differ by chance only. The rounds that select the best
+ * are not those that judge it, so the mean regret is zero. Judged by the
+ * selecting rounds it would win by far. */
 START_TEST(luck_is_no_regret)
 {
     enum { EQUALS = 10, ITEMS = 200 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Threads that write the rows of one unit without locks (learn/unlocked.h): all
- * samples are computed once, every update of a row is counted, and what is lost
- * is seen: where nothing is, the gradients are those of one thread.
+ * samples are computed once, every update of a row is counted, and lost updates
+ * show. Where none is lost, the gradients are those of one thread.
  */
 #include "task_run.h"
 
@@ -22,7 +22,7 @@ static void clean(void)
     task_clean(&run);
 }
 
-/* Few rows, which all threads want. */
+/* Few rows, which all threads update. */
 static void configure(void)
 {
     ck_assert_int_eq(gw_task_defaults("mf", &run.config, &run.why), GW_OK);
@@ -40,7 +40,7 @@ static struct gw_unit_sums compute_with(unsigned threads)
     return task_compute(&run, true);
 }
 
-/* ---- what is counted ---- */
+/* ---- counters ---- */
 
 START_TEST(one_thread_shares_nothing)
 {
@@ -57,7 +57,7 @@ START_TEST(one_thread_shares_nothing)
 }
 END_TEST
 
-/* The largest difference of a gradient, as a share of the largest one. */
+/* The largest difference of a gradient, relative to the largest gradient. */
 static double difference(const float *a, const float *b, size_t count)
 {
     double most = 0, apart = 0;
@@ -118,11 +118,11 @@ START_TEST(rows_of_features_are_counted)
     ck_assert_uint_eq(many.right, one.right);
     ck_assert_double_eq_tol(many.loss, one.loss, 1e-9 * one.loss);
     ck_assert_uint_eq(many.row_writes, 2 * PAIRS * (1 + 10));
-    task_score(&run, GW_TASK_TRAIN, 0); /* writes nothing */
+    task_score(&run, GW_TASK_TRAIN, 0); /* no writes */
 }
 END_TEST
 
-/* A pair writes one row of "in", and one of "out" for each target. */
+/* A pair writes one row of "in", and one of "out" per target. */
 START_TEST(pairs_of_words_are_counted)
 {
     char text[6 * 1000];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rules of the calibration file between ranks: all go by those of rank 0,
- * whatever their own files say, and what another process says is looked at.
+ * Rules of the calibration file between ranks: all ranks use those of rank 0,
+ * whatever their own files contain, and data of other processes is checked.
  */
 #include "coll/cost/tuning_table.h"
 
@@ -15,7 +15,7 @@
 
 Suite *suite_winners_ranks(void);
 
-/* What another process says is looked at before it is an index. */
+/* Values of other processes are checked before they are used as indices. */
 START_TEST(told_rules_are_checked)
 {
     struct gw__tuning_table told = {.count = UINT64_MAX}, taken;
@@ -72,7 +72,7 @@ static int messages_of_call(const char *meeting, unsigned rank)
         sent += counters.messages_sent;
     }
     if (!err)
-        err = gw_barrier(comm); /* all have met before one leaves */
+        err = gw_barrier(comm); /* all have connected before one leaves */
     gw_comm_destroy(&comm);
     return err || out[0] < RANKS || out[0] > RANKS ? -1 : (int)sent;
 }
@@ -96,8 +96,8 @@ static int run_rank(const char *meeting, unsigned rank, const char *algo)
     return sent;
 }
 
-/* Rank 0's file says `first`, the others' say `others`. Each must send as many
- * messages as `first` has it. */
+/* Rank 0's file chooses `first`, those of the others `others`. Each rank must
+ * send as many messages as `first` does. */
 static void run_with_files(const char *first, const char *others, int messages)
 {
     char meeting[64];

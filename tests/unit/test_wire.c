@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every wire promises about slices: the conformance suite, run over each
- * wire by the same functions. How links end is in test_wire_end.c.
+ * Slices on every wire: the conformance suite, with the same functions for each
+ * wire. The ends of links are in test_wire_end.c.
  */
 #include "wire_crew.h"
 
@@ -24,8 +24,8 @@ static struct gw__header header_of(size_t bytes, uint32_t number)
         .contributors = ~(uint64_t)number};
 }
 
-/* The head of the link must be slice `number`; it is released. `sender` as of
- * crew_await_from. */
+/* The head of the link must be slice `number`, which is released. `sender` as
+ * in crew_await_from. */
 static void expect(struct gw__wire *sender, struct gw__wire *wire,
                    unsigned peer, size_t bytes, uint32_t number)
 {
@@ -66,7 +66,7 @@ static void test_sizes(const char *name, unsigned lanes, bool copy)
         struct gw__header header = header_of(sizes[i], i);
         crew_fill(data, sizes[i], i);
         crew_send(crew.wires[1], 0, &header, data, copy);
-        memset(&header, 0, sizeof header); /* it is taken at once */
+        memset(&header, 0, sizeof header); /* the header was already copied */
         if (copy)
             memset(data, 0xee, sizes[i]);
         expect(crew.wires[1], crew.wires[0], 1, sizes[i], i);
@@ -95,7 +95,7 @@ START_TEST(slices_keep_their_order_over_several_lanes)
 END_TEST
 
 /* One rank's half of a conversation: it sends `count` slices to the peer and
- * reads as many, whatever can be done first. */
+ * reads as many, in whichever order is possible. */
 struct talker {
     pthread_t thread;
     struct gw__wire *wire;
@@ -139,7 +139,7 @@ static void *talk(void *context)
     return NULL;
 }
 
-/* Buffers are used again as soon as the wire gives them back. */
+/* Buffers are reused as soon as the wire returns them. */
 static void converse(const char *name, uint32_t count,
                      size_t (*size)(uint32_t number), size_t most)
 {
@@ -189,7 +189,8 @@ START_TEST(large_slices_both_ways_at_once)
 }
 END_TEST
 
-/* Faster than libzmq looks at its own news, which it does each millisecond. */
+/* Faster than libzmq checks for its own notifications, which is once per
+ * millisecond. */
 START_TEST(bursts_of_small_slices_find_room)
 {
     enum { BURST = 48, BURSTS = 300 };
@@ -216,7 +217,8 @@ START_TEST(bursts_of_small_slices_find_room)
 }
 END_TEST
 
-/* Without a reader the wire takes only so much, large or small. */
+/* Without a reader the wire accepts a bounded amount, of large or small
+ * slices. */
 static void test_full(const char *name, size_t bytes)
 {
     enum { MORE_THAN_ENOUGH = 100000 };
@@ -253,8 +255,8 @@ START_TEST(a_full_link_is_pending_until_it_is_read)
 }
 END_TEST
 
-/* Once done, the sender may write; what arrives is what was sent. On a wire
- * that passes pointers `done` comes with the release. */
+/* When a send is done, the sender may write, and the receiver still gets the
+ * sent data. A wire that passes pointers reports it with the release. */
 START_TEST(a_buffer_given_back_is_no_longer_read)
 {
     enum { BYTES = 300000 };

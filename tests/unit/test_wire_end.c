@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every wire promises about the end of a link: goodbye, abort, a peer
- * that is killed or stopped, and closing that never hangs. The other half of
- * the conformance suite of test_wire.c.
+ * The end of a link on every wire: goodbye, abort, a peer that is killed or
+ * stopped, and closing that never hangs. The other half of the conformance
+ * suite of test_wire.c.
  */
 #include "wire_crew.h"
 
@@ -43,7 +43,7 @@ static void *close_it(void *wire)
 
 /* ---- goodbye ---- */
 
-/* The reader is slower than the goodbye, and than any lingering. */
+/* The reader is slower than the goodbye, and than any linger time. */
 static void test_goodbye(const char *name, bool copy, bool late)
 {
     enum { SLICES = 7 };
@@ -87,7 +87,7 @@ START_TEST(a_goodbye_comes_after_the_data)
 }
 END_TEST
 
-/* Over shm lent memory goes with its owner, so there only ipc and tcp. */
+/* Over shm lent memory is freed with its owner, hence only ipc and tcp. */
 START_TEST(data_survives_a_sender_that_closed)
 {
     if (strcmp(crew_inner_name(crew_wire_name(_i)), "shm") == 0)
@@ -97,8 +97,8 @@ START_TEST(data_survives_a_sender_that_closed)
 }
 END_TEST
 
-/* A member that slept in a ring reads what the others have overwritten since:
- * they have left without waiting for it. */
+/* A member that was stopped in a ring reads memory that the others, which left
+ * without waiting for it, have overwritten since. */
 static void test_reading(bool leave_before_release)
 {
     struct crew crew;
@@ -198,12 +198,12 @@ START_TEST(an_abort_wakes_a_sleeper)
 }
 END_TEST
 
-/* ---- a peer that dies or stands still ---- */
+/* ---- a peer that dies or is stopped ---- */
 
 enum { CHILD_SLICES = 5 };
 
-/* Sends, and lets libzmq hand it to the kernel; shm gives nothing back before
- * it was read. */
+/* Sends, and lets libzmq pass the data to the kernel; shm returns nothing
+ * before it was read. */
 static void send_some(struct gw__wire *wire, void *context)
 {
     (void)context;
@@ -250,7 +250,8 @@ START_TEST(a_killed_peer_is_lost_within_a_second_on_all_ranks)
 }
 END_TEST
 
-/* Not with a key: what was sealed was given back, and may have died with it. */
+/* Not with a key: sealed buffers are returned early, and their data may have
+ * died with the peer. */
 START_TEST(what_a_killed_peer_had_sent_arrives)
 {
     struct crew crew;
@@ -291,7 +292,7 @@ START_TEST(a_death_wakes_a_sleeper)
     uint64_t begin = gw_now_ns();
     pthread_create(&thread, NULL, kill_soon, &crew);
     struct gw__wire *sleeper = crew.wires[0];
-    /* A wire that is woken by nothing else looks each 100 ms. */
+    /* A wire without any other wake-up checks every 100 ms. */
     while (sleeper->ops->check(sleeper, &why) == GW_OK &&
            ms_since(begin) < 4000)
         sleeper->ops->wait(sleeper, 100000000);
@@ -302,7 +303,7 @@ START_TEST(a_death_wakes_a_sleeper)
 }
 END_TEST
 
-/* A stopped process is no dead one, and does not hold anybody up either. */
+/* A stopped process is not dead, and does not block others. */
 static void test_stopped(const char *name, bool copy)
 {
     struct crew crew;
@@ -316,7 +317,7 @@ static void test_stopped(const char *name, bool copy)
     uint64_t begin = gw_now_ns();
     gw__wire_close(&crew.wires[0]);
     ck_assert_uint_lt(ms_since(begin), 1000);
-    free(data); /* nobody reads it any more */
+    free(data); /* no reader is left */
     crew_end(&crew);
 }
 
@@ -365,7 +366,7 @@ START_TEST(connecting_names_the_one_who_does_not)
         enum gw_err err = wires[r]->ops->connect(wires[r], table,
                                                  gw_now_ns() + 50000000, &why);
         if (r == 1 && strcmp(wires[r]->ops->name, "shm") == 0)
-            break; /* rank 0 has joined, and that is all it takes */
+            break; /* rank 0 has joined, which is enough */
         ck_assert_msg(err == GW_ETIMEOUT, "%s", gw_err_name(err));
         char name[16];
         snprintf(name, sizeof name, "rank %u", 1 - r);

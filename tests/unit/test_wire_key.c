@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whom the ZeroMQ wires let in: exposure, limits, and keys.
+ * Access control of the ZeroMQ wires: exposure, limits, and keys.
  */
 #include "key_file.h"
 #include "wire/zmq/zmq_wire.h"
@@ -59,7 +59,8 @@ START_TEST(limits_are_told)
 }
 END_TEST
 
-/* libzmq would end the program; so it is refused before, or made possible. */
+/* libzmq would end the program when descriptors run out. The library therefore
+ * refuses to open, or raises the limit. */
 START_TEST(open_files_are_reserved)
 {
     struct rlimit few = {.rlim_cur = 64, .rlim_max = 4096};
@@ -231,8 +232,8 @@ END_TEST
 
 /* ---- large bodies ---- */
 
-/* Somebody on the way between two ranks writes into the connection that their
- * large bodies take. */
+/* An attacker between two ranks writes into the connection of their large
+ * bodies. */
 START_TEST(a_body_from_elsewhere_loses_the_link)
 {
     enum { BYTES = 100000 };
@@ -259,7 +260,7 @@ START_TEST(a_body_from_elsewhere_loses_the_link)
 }
 END_TEST
 
-/* Copied ones, which their sender has left behind, do not wait for it. */
+/* Copied ones do not need their sender, which has already left. */
 START_TEST(copied_bodies_come_without_their_sender)
 {
     enum { BYTES = 3 << 20 };
@@ -277,7 +278,7 @@ START_TEST(copied_bodies_come_without_their_sender)
 }
 END_TEST
 
-/* Else more would be queued than there is room for. */
+/* Otherwise more would be queued than there is room for. */
 START_TEST(who_has_not_got_a_body_cannot_have_released_it)
 {
     enum { BYTES = 64 << 20 }; /* more than the kernel takes */
@@ -302,8 +303,8 @@ START_TEST(who_has_not_got_a_body_cannot_have_released_it)
 }
 END_TEST
 
-/* Rank 1 has said goodbye long ago, and its body is still coming, while rank 0
- * looks at another link. */
+/* Rank 1 has sent its goodbye long ago, and its body is still coming while rank
+ * 0 reads another link. */
 START_TEST(what_comes_meanwhile_is_a_sign_of_life)
 {
     enum { BYTES = 64 << 20, QUIET = 10 };
@@ -335,10 +336,10 @@ START_TEST(what_comes_meanwhile_is_a_sign_of_life)
 }
 END_TEST
 
-/* Rank 1 has sent all, and leaves without a look at what rank 0 sent. The
- * kernel forgets what such a connection still holds. (Without a key the same
- * hangs on how far libzmq's thread has read by then: no collective leaves
- * anything unread.) */
+/* Rank 1 has sent all its data, and leaves without reading that of rank 0. The
+ * kernel drops unread data in such a connection. (Without a key the result
+ * depends on how far libzmq's thread has read: no collective leaves unread
+ * data.) */
 START_TEST(what_was_sent_comes_though_nobody_took_the_other_way)
 {
     enum { BYTES = 400000 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every wire promises about memory of gw_alloc that is sent from: what was
- * given back may be overwritten at once; what is freed, and given out anew at
- * the same address, is sent as it is now; and freed memory is not held on to. A
- * wire that registers memory with a device, and keeps that, has to notice. A
- * part of the conformance suite of test_wire.c.
+ * Sends from memory of gw_alloc on every wire: a returned buffer may be
+ * overwritten at once; memory that is freed and allocated again at the same
+ * address is sent with its new contents; and freed memory is not kept. A wire
+ * that registers memory with a device, and caches that, has to notice. Part of
+ * the conformance suite of test_wire.c.
  */
 #include "wire_crew.h"
 
@@ -17,7 +17,7 @@ Suite *suite_wire_memory(void);
 static const size_t region_bytes[] = {1 << 20, 3 << 20, 200000, 4 << 20};
 enum { REGIONS = sizeof region_bytes / sizeof *region_bytes, OVERWRITES = 20 };
 
-/* Sends what is in a region of its own, which is gone when this returns. */
+/* Sends from a region of its own, which is freed when this returns. */
 static void send_from_anew(struct crew *crew, uint32_t number)
 {
     size_t bytes = region_bytes[number % REGIONS];
@@ -64,7 +64,7 @@ static void *read_all(void *context)
     return NULL;
 }
 
-/* All from one buffer. Over shm what was given back was released before. */
+/* All from one buffer. Over shm a returned buffer has already been released. */
 START_TEST(what_was_given_back_may_be_overwritten)
 {
     enum { BYTES = 500000 };
@@ -85,7 +85,7 @@ START_TEST(what_was_given_back_may_be_overwritten)
 }
 END_TEST
 
-/* Of this process, in KiB: what devices hold, and what is locked. */
+/* In KiB, of this process: memory that devices hold, and locked memory. */
 static unsigned long held_kib(void)
 {
     unsigned long sum = 0, kib;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is special to the ZeroMQ wires: strangers, malformed messages, and how a
- * death is seen from afar. Keys and exposure are in test_wire_key.c; what they
- * share with the other wires is in test_wire.c and test_wire_end.c.
+ * Properties of the ZeroMQ wires only: strangers, malformed messages, and the
+ * detection of a death on another host. Keys and exposure are in
+ * test_wire_key.c; test_wire.c and test_wire_end.c have the properties common
+ * to all wires.
  */
 #include "wire/zmq/zmq_wire.h"
 #include "wire_crew.h"
@@ -18,10 +19,10 @@ Suite *suite_wire_zmq(void);
 
 static const char *const names[] = {"ipc", "tcp"};
 
-/* ---- strangers and rubbish ---- */
+/* ---- strangers and malformed messages ---- */
 
-/* Somebody takes the place of rank 1 before it comes, and says what he knows.
- */
+/* A stranger connects as rank 1 before the real one, with all the data that it
+ * can have. */
 START_TEST(a_stranger_is_not_taken_for_a_rank)
 {
     struct gw_comm_config config = crew_config("ipc", 0, 2);
@@ -49,7 +50,8 @@ START_TEST(a_stranger_is_not_taken_for_a_rank)
 }
 END_TEST
 
-/* Whatever comes on a lane or beside it, the link is lost with a sentence. */
+/* Any malformed message on a lane or elsewhere makes the link fail with an
+ * error. */
 static void expect_lost(struct crew *crew, const char *sentence)
 {
     struct gw__slice_view view;
@@ -83,8 +85,8 @@ START_TEST(malformed_messages_lose_the_link)
 }
 END_TEST
 
-/* A lane's connection ends while its rank lives, and somebody else comes by it
- * with a slice that is right but for the token. */
+/* The connection of a lane ends while its rank lives, and a stranger takes its
+ * place, with a slice that is valid except for the token. */
 START_TEST(slices_of_a_stranger_count_nowhere)
 {
     struct crew crew;
@@ -103,7 +105,8 @@ START_TEST(slices_of_a_stranger_count_nowhere)
     uint64_t until_ns = gw_now_ns() + 10000000000U;
     void *context = zmq_ctx_new();
     while (err == GW_PENDING && gw_now_ns() < until_ns) {
-        /* Who comes too early is let in by nobody, and comes again. */
+        /* A connection that comes too early is not accepted, and tries
+         * again. */
         void *socket = zmq_socket(context, ZMQ_PAIR);
         int none = 0;
         zmq_setsockopt(socket, ZMQ_LINGER, &none, sizeof none);
@@ -149,7 +152,7 @@ START_TEST(malformed_notes_lose_the_link)
 }
 END_TEST
 
-/* ---- a death, seen from afar or in disguise ---- */
+/* ---- a death on another host, or hidden ---- */
 
 static void be_idle(struct gw__wire *wire, void *context)
 {
@@ -157,7 +160,8 @@ static void be_idle(struct gw__wire *wire, void *context)
     (void)context;
 }
 
-/* Nobody watches a process on another host; its connection's end tells. */
+/* A process on another host cannot be watched; the end of its connection shows
+ * its death. */
 START_TEST(a_far_peer_is_lost_with_its_connection)
 {
     struct crew crew;
@@ -212,7 +216,7 @@ static uint32_t lend_many(struct gw__wire *wire, const void *data, size_t bytes)
     return sent;
 }
 
-/* So that the user of a failed call may free its buffers. */
+/* So that after a failed call its user may free the buffers. */
 START_TEST(an_abort_gives_lent_buffers_back)
 {
     enum { BYTES = 1 << 20 };
@@ -234,7 +238,7 @@ START_TEST(an_abort_gives_lent_buffers_back)
 }
 END_TEST
 
-/* The news is heard by a sender who only looks for room. */
+/* A sender that only polls for room also receives the abort. */
 START_TEST(a_sender_without_room_hears_an_abort)
 {
     struct crew crew;
@@ -256,8 +260,8 @@ START_TEST(a_sender_without_room_hears_an_abort)
 }
 END_TEST
 
-/* Small slices that were read, but not told of yet, leave room for one that is
- * as large as the window. */
+/* Small slices that were read but not yet acknowledged leave room for one as
+ * large as the window. */
 START_TEST(a_slice_as_large_as_the_window_follows_small_ones)
 {
     enum { SMALL = 24, LARGE = GW__ZMQ_WINDOW_BYTES_MAX, COUNT = 5 };
@@ -280,7 +284,7 @@ START_TEST(a_slice_as_large_as_the_window_follows_small_ones)
 }
 END_TEST
 
-/* So that a call which only sends goes on at once. */
+/* So that a call which only sends continues at once. */
 START_TEST(a_copied_slice_is_done_at_once)
 {
     enum { BYTES = GW__ZMQ_COPIED_BYTES };
@@ -301,7 +305,7 @@ START_TEST(a_copied_slice_is_done_at_once)
 }
 END_TEST
 
-/* Who does not look at a link is woken by it once, and then sleeps. */
+/* A slice on a link that is not polled wakes the caller once. */
 START_TEST(an_unwanted_slice_wakes_once)
 {
     struct crew crew;

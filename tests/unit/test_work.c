@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the members of a ring work on, without a ring: states are made equal by
- * equal results, a row counts once a data epoch whoever takes part, and sums of
- * ops say who is wrong in them.
+ * The work of the members of a ring, without a ring: equal results make equal
+ * states, each row counts once per data epoch whichever members take part, and
+ * the sums of ops show wrong members.
  */
 #include "run/node/work.h"
 
@@ -20,7 +20,7 @@ enum { SHARDS = (ROWS + BATCH - 1) / BATCH };
 
 static char path[] = "/tmp/gradwire-test-work-XXXXXX";
 
-/* Two classes that a line parts, but for every tenth row. */
+/* Two linearly separable classes, except for every tenth row. */
 static void write_rows(void)
 {
     struct gw_rng rng;
@@ -70,7 +70,7 @@ static void crew_close(struct crew *crew)
     }
 }
 
-/* Adds the inputs of `contributors` up. */
+/* Adds the inputs of `contributors`. */
 static void add_up(const struct gw_ring_call *calls, uint64_t contributors,
                    void *out)
 {
@@ -88,8 +88,8 @@ static void add_up(const struct gw_ring_call *calls, uint64_t contributors,
                                               .op = calls[0].op});
 }
 
-/* One op in which the members `present` stand in the ring, and those of them
- * that are no contributors die in it (their states go on: who looks?). */
+/* One op with the members `present`. Those of them that are not contributors
+ * die in it (their states still advance, which has no effect). */
 static struct gw_ring_result crew_op(struct crew *crew, uint64_t present,
                                      uint64_t contributors, void *out)
 {
@@ -144,8 +144,8 @@ static struct work_order training(unsigned epochs)
     return order;
 }
 
-/* Runs to the end; `who(step)` stands in the ring in it, and all contribute
- * but those of `lost(step)`. */
+/* Runs to the end with the members `who(step)`, all of which contribute except
+ * those of `lost(step)`. */
 static void train(struct crew *crew, uint64_t (*who)(uint64_t step),
                   uint64_t (*lost)(uint64_t step))
 {
@@ -183,8 +183,8 @@ static uint64_t now_and_then(uint64_t step)
     return step == 9 ? 0x4 : step == 19 ? 0x9 : step == 40 ? 0x1 : 0;
 }
 
-/* Undisturbed: the steps of an epoch are the shards over the members, rounded
- * up; the last has places without a shard. */
+/* Undisturbed: an epoch has the shards divided by the members steps, rounded
+ * up; the last step has places without a shard. */
 START_TEST(undisturbed_training)
 {
     enum { EPOCHS = 5 };
@@ -207,8 +207,8 @@ START_TEST(undisturbed_training)
 }
 END_TEST
 
-/* Whoever comes, goes and dies: each row once an epoch, and nearly the same
- * loss. */
+/* With members that come, go and die: each row once per epoch, and nearly the
+ * same loss. */
 START_TEST(disturbed_training)
 {
     enum { EPOCHS = 12 };
@@ -232,8 +232,8 @@ START_TEST(disturbed_training)
 }
 END_TEST
 
-/* Rows that stay in their file: the same states, each row read once an epoch by
- * one member, and an error of the member whose rows have gone. */
+/* Rows that stay in their file: the same states, each row read once per epoch
+ * by one member, and an error at the member whose rows are missing. */
 START_TEST(rows_on_demand)
 {
     enum { EPOCHS = 3 };
@@ -268,7 +268,7 @@ START_TEST(rows_on_demand)
 }
 END_TEST
 
-/* A loss that is no number ends the training, on all members alike. */
+/* A loss that is not finite ends the training, on all members alike. */
 START_TEST(divergence_ends_it)
 {
     struct work_order order = training(50);
@@ -285,7 +285,7 @@ START_TEST(divergence_ends_it)
 }
 END_TEST
 
-/* Every so many steps comes a check, once; it finds a state that differs. */
+/* There is one check every so many steps; it finds a state that differs. */
 START_TEST(checks_find_differences)
 {
     struct work_order order = training(50);
@@ -347,7 +347,7 @@ START_TEST(sums_prove_themselves)
 }
 END_TEST
 
-/* The digit that is wrong names the node. */
+/* The wrong digit identifies the node. */
 START_TEST(wrong_sums_name_the_node)
 {
     struct work_order order = ops();

@@ -67,7 +67,7 @@ struct gw_comm_config crew_config(const char *name, unsigned rank,
             size < CREW_MAX ? CREW_SLICE_BYTES : FULL_CREW_SLICE_BYTES};
 }
 
-/* One table for all ranks of the process; it stays until the process ends. */
+/* One table for all ranks of the process, which is never freed. */
 static struct gw__rules *rules_for(const char *name)
 {
     static struct gw__rules *tables[2];
@@ -84,7 +84,7 @@ static struct gw__rules *rules_for(const char *name)
     return *table;
 }
 
-/* All crews of the process share it; it is in no folder and ends with it. */
+/* All crews of the process share it; it has no name in a folder. */
 static const char *key_path(void)
 {
     static char path[64];
@@ -175,7 +175,7 @@ static bool pass_on(int fd, bool out, void *bytes, size_t count)
     return true;
 }
 
-/* The child's life: it opens, connects, says that it has, and does `body`. */
+/* The child: it opens the wire, connects, runs `body` and reports that. */
 static void live(struct crew *crew, int channel, crew_child body, void *context)
 {
     unsigned rank = crew->child_rank;
@@ -266,7 +266,7 @@ enum gw_err crew_await_from(struct gw__wire *sender, struct gw__wire *wire,
         if (sender)
             (void)sender->ops->sends_done(sender, wire->rank);
         wire->ops->wait(wire, nap_ns);
-        (void)wire->ops->check(wire, NULL); /* as every user does at times */
+        (void)wire->ops->check(wire, NULL); /* as real callers do at times */
     }
     return err;
 }

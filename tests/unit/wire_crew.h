@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A crew: the ranks of one communicator with their wires, for tests of the
- * wires themselves. All wires of a crew live in this process and are used from
- * the test's thread (or each from one thread of its own), but for those that a
- * test gives to a child process.
+ * wires themselves. All wires of a crew are in this process and are used from
+ * the test's thread (or each from one thread of its own), except those in a
+ * child process.
  */
 #ifndef WIRE_CREW_H
 #define WIRE_CREW_H
@@ -29,25 +29,24 @@ struct crew {
     pid_t child;
 };
 
-/* What the child does with its wire; it never returns from this but waits to
- * be killed. `context` as given. */
+/* The child's use of its wire; after it the child waits to be killed. */
 typedef void (*crew_child)(struct gw__wire *wire, void *context);
 
-/* How many wires the suite runs over, and their names: "ipc"; "quiet ipc", with
- * a wire around it that obeys link rules when there are none; "rough ipc", with
- * some on every link; and "keyed ipc", with the key of a cluster.
- * GW_TEST_WIRES=ipc,tcp restricts them, and verbs is among them only when that
- * names it: it needs a device. */
+/* The number of wires of the suite, and their names: "ipc"; "quiet ipc", inside
+ * a wire that emulates link profiles, without profiles; "rough ipc", with one
+ * on every link; and "keyed ipc", with the key of a cluster.
+ * GW_TEST_WIRES=ipc,tcp restricts them. verbs needs a device, and is among them
+ * only if that variable names it. */
 int crew_wire_count(void);
 const char *crew_wire_name(int index);
-/* "ipc", of each of these. */
+/* "ipc", for each of these names. */
 const char *crew_inner_name(const char *name);
 
-/* What every wire of these tests is opened with. Over shm each pair may make a
- * stage of several slices, so a full crew's are small. */
+/* The configuration of every wire of these tests. Over shm each pair may have
+ * staging memory of several slices, so those of a full crew are small. */
 struct gw_comm_config crew_config(const char *name, unsigned rank,
                                   unsigned size);
-/* One rank's wire, with what its name says around it. `lanes` as below. */
+/* One rank's wire, inside the wires that its name implies. `lanes` as below. */
 struct gw__wire *crew_open(const char *name, unsigned rank, unsigned size,
                            unsigned lanes);
 
@@ -58,27 +57,28 @@ void crew_start(struct crew *crew, const char *name, unsigned size,
  * `body`. Call it before this process has opened any wire. */
 void crew_start_with_child(struct crew *crew, const char *name, unsigned size,
                            unsigned child_rank, crew_child body, void *context);
-/* Closes what is open, all at the same time, and reaps the child. */
+/* Closes all open wires at the same time, and reaps the child. */
 void crew_end(struct crew *crew);
 
 /* Sends, waiting for room. */
 void crew_send(struct gw__wire *wire, unsigned peer,
                const struct gw__header *header, const void *data, bool copy);
-/* Waits for the head of the link; at most 10 s. What `peek` answers at last. */
+/* Waits for the head of the link; at most 10 s. Returns the last result of
+ * `peek`. */
 enum gw_err crew_await(struct gw__wire *wire, unsigned peer,
                        struct gw__slice_view *view);
-/* The same, while `sender`, the peer's wire in this thread, is asked what it
- * has sent: some wires move on only while they are asked. NULL: it is
- * elsewhere. */
+/* The same, while `sender`, the peer's wire in this thread, is polled: some
+ * wires make progress only while polled. NULL: it is elsewhere. */
 enum gw_err crew_await_from(struct gw__wire *sender, struct gw__wire *wire,
                             unsigned peer, struct gw__slice_view *view);
-/* Waits until `check` is no longer GW_OK, at most `ms`; its answer. */
+/* Waits until `check` is no longer GW_OK, at most `ms`; returns its result. */
 enum gw_err crew_await_failure(struct gw__wire *wire, unsigned ms,
                                struct gw_error *why);
 /* Waits until the first `count` sends are done; false after 10 s. */
 bool crew_await_done(struct gw__wire *wire, unsigned peer, uint64_t count);
 
-/* Bytes that follow from `seed`; `differs` is true where they do not. */
+/* Bytes that are functions of `seed`; `differs` is true if any byte is
+ * wrong. */
 void crew_fill(void *data, size_t bytes, uint64_t seed);
 bool crew_differs(const void *data, size_t bytes, uint64_t seed);
 
