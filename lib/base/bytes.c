@@ -35,8 +35,8 @@ void gw__put_bytes(struct gw__writer *w, const void *data, size_t bytes)
     w->used += bytes;
 }
 
-/* Inlined with a count that is known this is one store, and `get` one load:
- * compilers see what the shifts mean. */
+/* Inlined with a constant count, this is one store, and `get` one load:
+ * compilers recognise the shifts. */
 static inline void put(struct gw__writer *w, uint64_t value, unsigned bytes)
 {
     uint8_t out[8] = {(uint8_t)value,         (uint8_t)(value >> 8),

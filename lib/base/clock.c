@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one clock of everything that runs; simulations have their own.
+ * The one clock of all code that runs in real time; simulations have their own.
  *
- * Its rate can be changed (clock.h). Then it is a straight line, told = told_0
- * + rate (real - real_0), which begins where the one before ends. Whoever looks
- * while another one is drawn looks again (a sequence lock, whose number is odd
- * then), so nobody is ahead of who looks later: time never falls.
+ * Its rate can be changed (clock.h). Then it is linear, told = told_0 + rate
+ * (real - real_0), and starts where the previous line ends. A reader that sees
+ * a change in progress reads again (a sequence lock, whose number is odd during
+ * a change). So a later reading is never smaller: time never goes back.
  */
 #include "clock.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The key's place, or the empty one where it would go. */
+/* The place of the key, or the empty one where it would be stored. */
 static struct gw__value *find(const struct gw__disk *disk, uint32_t key)
 {
     size_t at = (key * UINT32_C(2654435769)) & (disk->places - 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a node has persisted: the newest value of each key. It outlives the
- * node's crashes. A table with open addressing (linear probing, never more than
- * half full); a value keeps its memory and grows it when a longer one comes.
+ * The persisted values of a node: the newest value of each key. It outlives the
+ * node's crashes. A table with open addressing (linear probing, at most half
+ * full). A value keeps its memory, which grows for a longer value.
  */
 #ifndef GW__BASE_DISK_H
 #define GW__BASE_DISK_H
@@ -24,10 +24,10 @@ struct gw__disk {
 
 /* A zeroed disk is empty. */
 void gw__disk_fini(struct gw__disk *disk);
-/* False when memory is short; the older value stays then. */
+/* False: too little memory; the older value stays. */
 GW_MUST_CHECK bool gw__disk_write(struct gw__disk *disk, uint32_t key,
                                   const void *data, size_t bytes);
-/* NULL when there is none; else valid until the next write. */
+/* NULL: there is none. Otherwise valid until the next write. */
 const void *gw__disk_read(const struct gw__disk *disk, uint32_t key,
                           size_t *bytes);
 

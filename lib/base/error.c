@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one list of errors, and sentences that gain context on the way up.
+ * The one list of errors, and error messages, which gain context on the way up.
  */
 #include <gradwire/base.h>
 
@@ -48,17 +48,17 @@ int gw_err_exit(enum gw_err code)
     return entry ? entry->exit_status : 70;
 }
 
-/* These codes are what happened while something was done, and a sentence that
- * names only what was done needs their text. The sentences of the others say
- * what is wrong with what was given or found, and what would be right. */
+/* These codes are events during an operation, so a message that names only the
+ * operation needs their text. Messages of other codes describe the fault and
+ * the correct form themselves. */
 static bool needs_text(enum gw_err code)
 {
     return code == GW_ENOMEM || code == GW_ETIMEOUT || code == GW_EINTR ||
            code == GW_EINTERNAL;
 }
 
-/* Ends the sentence with the text of its code, unless it has it already. A
- * sentence that is too long gives way. */
+/* Ends the message with the text of its code, unless it has it already. A
+ * message that is too long is shortened. */
 static void end_with_code(struct gw_error *why)
 {
     const char *text = gw_err_text(why->code);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of failpoints, and what happens at one that is armed: see
- * failpoint.h. Arming is for one thread at a time; places are reached in any
- * thread, at any time, so what is armed is read with atomics.
+ * The table of failpoints, and the actions of armed ones: see failpoint.h. Only
+ * one thread may arm at a time. Failpoints are reached in any thread, at any
+ * time, so their state is atomic.
  */
 #include "failpoint.h"
 
@@ -117,7 +117,7 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
                                        "a closing"},
 };
 
-/* Where `error` is a word for it. */
+/* The failpoints that accept `error`. */
 static const bool fails[GW__FAILPOINTS] = {
     [GW__AT_RING_MEET] = true, [GW__AT_PS_LOG] = true};
 
@@ -146,7 +146,7 @@ enum gw__failpoint gw__failpoint_find(const char *name)
     return find(name, strlen(name));
 }
 
-/* ---- what is armed ---- */
+/* ---- armed failpoints ---- */
 
 enum deed { NOTHING, KILL, PAUSE, FAIL };
 
@@ -173,7 +173,7 @@ void gw__failpoints_count(_Atomic uint32_t counts[GW__FAILPOINTS])
     look_whether_on();
 }
 
-/* ---- being reached ---- */
+/* ---- reaching one ---- */
 
 static void stand_still(uint32_t ms)
 {
@@ -239,7 +239,7 @@ static bool read_number(const char **text, uint32_t *number)
     return value > 0 && value <= 1000000000;
 }
 
-/* "kill@2", to the blank or comma behind it. */
+/* "kill@2", up to the next blank or comma. */
 static bool read_deed(const char *text, const char *end, struct order *order)
 {
     order->at = 1;
@@ -284,7 +284,8 @@ static enum gw_err read_order(const char *text, size_t length,
     return GW_OK;
 }
 
-/* All orders of a text; those that come later count for a place. */
+/* Reads all orders of a text; of several for one failpoint the last one counts.
+ */
 static enum gw_err read_all(const char *text,
                             struct order orders[GW__FAILPOINTS],
                             struct gw_error *why)
@@ -336,7 +337,7 @@ enum gw_err gw__failpoints_begin(struct gw_error *why)
     if (!begun && text)
         err = gw__failpoints_arm(text, why);
     else if (!begun)
-        look_whether_on(); /* the log may be */
+        look_whether_on(); /* the log may be on */
     begun |= !err;
     pthread_mutex_unlock(&lock);
     return err;

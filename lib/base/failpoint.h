@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Failpoints: places in the protocols that have a name, where a test, or the
- * environment, can let a process die, stand still or fail.
+ * Failpoints: named places in the protocols where a test, or the environment,
+ * can make a process die, pause or fail.
  *
  *     GW_FAIL="ring.report=kill, ps.logged=pause:50@3, raft.append=error@2+"
  *
  *     kill        the process ends at once, as by SIGKILL
- *     pause:MS    the thread stands still for so long
- *     error       the step fails, where it can (the table says where)
- *     @N          the N-th time that the place is reached; else the first
+ *     pause:MS    the thread pauses for MS milliseconds
+ *     error       the step fails, where it can (see the table)
+ *     @N          the N-th time that the place is reached; default: the first
  *     @N+         each time from the N-th on
  *
- * A protocol is right when it is right wherever a process ends; so there is one
- * before and one behind each step that others can see. failpoint.c has the
- * table, with a sentence each; tests/fault/failpoints walks all of them.
+ * A correct protocol is correct wherever a process ends. So there is a
+ * failpoint before and after each step that others can observe. failpoint.c has
+ * the table with a description of each; tests/fault/failpoints runs all of
+ * them.
  *
- * They are always compiled: one that is off is the load of a global and a
- * branch that is never taken, and none lies in a loop over data.
+ * They are always compiled in. A failpoint that is off costs the load of a
+ * global and a branch that is never taken, and none is in a loop over data.
  */
 #ifndef GW__FAILPOINT_H
 #define GW__FAILPOINT_H
@@ -48,7 +49,7 @@ enum gw__failpoint {
     GW__AT_RECOVER_CHUNK,
     GW__AT_RECOVER_MOVED,
     GW__AT_RECOVER_DONE,
-    /* a joiner, and leaving */
+    /* joining and leaving */
     GW__AT_ADMIT_DUE,
     GW__AT_ADMIT_PROPOSED,
     GW__AT_RING_ADOPT,
@@ -87,23 +88,24 @@ enum gw__failpoint {
 
 struct gw__failpoint_info {
     const char *name;
-    const char *text; /* a sentence: what has been done there, and what not */
+    const char *text; /* which step has been done there, and which has not */
 };
 const struct gw__failpoint_info *gw__failpoint_info(enum gw__failpoint point);
-/* The step can fail there; elsewhere only the process can. */
+/* Can the step fail there? Elsewhere only the process can. */
 bool gw__failpoint_fails(enum gw__failpoint point);
-/* GW__FAILPOINTS: there is none of that name. */
+/* GW__FAILPOINTS: unknown name. */
 enum gw__failpoint gw__failpoint_find(const char *name);
 
-/* Arms what `text` says instead of what was armed before; "" disarms all, NULL
- * likewise. GW_EINVAL, with what was armed unchanged. */
+/* Arms the failpoints of `text` and disarms all others; "" or NULL disarms all.
+ * On GW_EINVAL nothing changes. */
 GW_MUST_CHECK enum gw_err gw__failpoints_arm(const char *text,
                                              struct gw_error *why);
-/* As GW_FAIL says, the first time in a process; later nothing. Those who begin
- * a protocol call it: a word that is none is an error there. */
+/* Arms the failpoints of GW_FAIL on the first call in a process; later calls do
+ * nothing. Call it at the start of a protocol: an invalid word is an error
+ * there. */
 GW_MUST_CHECK enum gw_err gw__failpoints_begin(struct gw_error *why);
-/* From now on each place counts there how often it was reached; memory that
- * processes share outlives whoever is killed. NULL: not any more. */
+/* From now on counts in `counts` how often each place is reached. Memory shared
+ * between processes keeps the counts of a killed one. NULL: stops counting. */
 void gw__failpoints_count(_Atomic uint32_t counts[GW__FAILPOINTS]);
 
 extern _Atomic bool gw__failpoints_on;
@@ -115,7 +117,7 @@ static inline enum gw_err gw__failpoint_err(enum gw__failpoint point)
     return __builtin_expect(on, false) ? gw__failpoint_reached(point) : GW_OK;
 }
 
-/* A place where nothing can fail but the process. */
+/* A place where only the process can fail. */
 static inline void gw__failpoint(enum gw__failpoint point)
 {
     (void)gw__failpoint_err(point);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See file.h. The kind is looked at before the file is opened, because opening
- * some devices does something, and opening a socket or a pipe may wait.
+ * See file.h. The kind of a file is checked before it is opened, because
+ * opening some devices has an effect, and opening a socket or a pipe may wait.
  */
 #include "file.h"
 
@@ -67,7 +67,7 @@ bool gw__file_write(int fd, const void *data, size_t bytes)
     return true;
 }
 
-/* ---- how much ---- */
+/* ---- the limit ---- */
 
 uint64_t gw__file_bytes_max(void)
 {

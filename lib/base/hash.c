@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * FNV-1a (Fowler, Noll, Vo): for fingerprints of small things, where being the
- * same everywhere matters and speed does not.
+ * FNV-1a (Fowler, Noll, Vo): for fingerprints of small data, which must be the
+ * same everywhere and need not be fast.
  */
 #include <gradwire/base.h>
 

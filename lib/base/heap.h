@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one heap of gradwire, as text: a file that keeps events in order defines
- * its slot and includes this. The earliest slot is slots[0]. Each node has four
- * children: half the levels of a binary heap, and siblings share a cache line.
+ * The one heap of gradwire, as a template: a file that keeps events in order
+ * defines its slot and includes this. The earliest slot is slots[0]. Each node
+ * has four children: half the levels of a binary heap, and siblings share a
+ * cache line.
  *
  *   HEAP_SLOT             the type of a slot; slots move, so it is small
- *   HEAP_EARLIER(a, b)    whether *a comes before *b; no branches is best
+ *   HEAP_EARLIER(a, b)    whether *a comes before *b; best without branches
  *   HEAP_MOVED(slots, at, places)
  *                         a slot is now at slots[at] (optional; for items
  *                         that must be found again, to move or remove them)
@@ -27,8 +28,7 @@
 
 enum { HEAP_ARITY = 4 };
 
-/* The earlier one of two, without a branch, which no processor could predict.
- */
+/* The earlier one of two, without a branch, which would be unpredictable. */
 static inline size_t heap_earlier(const HEAP_SLOT *slots, size_t a, size_t b)
 {
     return a + (b - a) * (size_t)(HEAP_EARLIER(&slots[b], &slots[a]));
@@ -47,8 +47,8 @@ static inline size_t heap_first_child(const HEAP_SLOT *slots, size_t count,
     return first;
 }
 
-/* `slot` goes to the hole at `at`, or higher up, in the place of a parent that
- * is later, or farther down, in that of a child that is earlier. */
+/* Puts `slot` into the hole at `at`, or higher up in place of a later parent,
+ * or lower down in place of an earlier child. */
 static inline void heap_fill(HEAP_SLOT *slots, size_t count, size_t at,
                              HEAP_SLOT slot, void *places)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The log; see log.h. The variable is read once, by the first place that might
- * log. A value that is not valid turns the log off; the tools refuse it
- * (gw__log_check).
+ * log. An invalid value turns the log off; the tools refuse it (gw__log_check).
  */
 #include "log.h"
 
@@ -75,7 +74,7 @@ void gw__log_write(const char *module, const char *format, ...)
         used += (size_t)text < room ? (size_t)text : room - 1;
     line[used++] = '\n';
     ssize_t written = write(atomic_load(&output), line, used);
-    (void)written; /* a log that cannot be written stops nothing */
+    (void)written; /* a failing log must not stop anything */
 }
 
 enum gw_err gw__log_check(struct gw_error *why)

@@ -8,7 +8,7 @@
  *     GRADWIRE_LOG=debug        also each step of the protocols (failpoint.h)
  *     GRADWIRE_LOG=debug:FILE   appended to FILE instead of standard error
  *
- * A line is one write of time, process, module and sentence. The time is in
+ * A line is one write of time, process, module and message. The time is in
  * seconds of gw_now_ns, as in events. Without the variable, a place that logs
  * costs the load of a global and a branch; none is in a loop over data.
  */

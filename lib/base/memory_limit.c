@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What this process's container may have; all of it where that is not said. */
+/* The limit of this process's container; without one UINT64_MAX. */
 static uint64_t container_bytes(void)
 {
     char text[32] = "";

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory that a process may have. Linux grants more when it is asked, and
- * ends some process when the pages are touched: whoever takes an amount that a
- * user has named compares it with this first.
+ * The memory that a process may use. Linux grants more than it has and kills a
+ * process when the pages are touched. So code that allocates an amount named by
+ * the user checks it against this limit first.
  */
 #ifndef GW__BASE_MEMORY_LIMIT_H
 #define GW__BASE_MEMORY_LIMIT_H
 
 #include <stdint.h>
 
-/* In bytes: the least of the machine's memory, its container's, and ulimit -v. */
+/* In bytes: the least of the machine's memory, its container's, and ulimit -v.
+ */
 uint64_t gw__memory_limit(void);
 
 #endif

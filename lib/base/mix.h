@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A hash for what does not leave the process: sixteen bytes a multiplication,
- * both halves of the product folded (after Wang Yi, "wyhash", 2019). gw_hash,
- * which is the same everywhere, takes one byte at a time.
+ * A hash for data that stay in the process: sixteen bytes per multiplication,
+ * both halves of the product combined (after Wang Yi, "wyhash", 2019). gw_hash,
+ * which is the same everywhere, processes one byte at a time.
  */
 #ifndef GW__BASE_MIX_H
 #define GW__BASE_MIX_H
@@ -19,7 +19,7 @@ static inline uint64_t gw__mix_words(uint64_t hash, uint64_t low, uint64_t high)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The length is no part of it. */
+/* Does not include the length. */
 static inline uint64_t gw__mix_bytes(uint64_t hash, const void *data,
                                      size_t bytes)
 {

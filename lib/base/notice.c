@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What happens beside any call, and somebody should know all the same: the
- * library prints nothing, so it tells whoever the process has named for that.
+ * Notices: events outside any call that the user should know of. The library
+ * prints nothing, so it passes them to the handler that the process has set.
  */
 #include "notice.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sizes and durations as people write them. K, M and G are powers of 1024, as
- * in nccl-tests; both "4M" and "4MiB" mean 4194304.
+ * Sizes and durations as users write them. K, M and G are powers of 1024, as in
+ * nccl-tests; both "4M" and "4MiB" mean 4194304.
  */
 #include "c_locale.h"
 

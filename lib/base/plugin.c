@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening plug-ins (gradwire/plugin.h). Whatever is wrong with a file is said
- * before anything of it is called: first what the loader says, then what the
- * file lacks, in the order in which a person mends it.
+ * Opens plug-ins (gradwire/plugin.h). All faults of a file are reported before
+ * any of its functions is called: first the loader's message, then missing
+ * parts, in the order in which the author would add them.
  */
 #include <gradwire/plugin.h>
 
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What callers see is a copy, so that it can be followed by the handle. */
+/* Callers get a pointer to the copy, which is followed by the handle. */
 struct opened {
     struct gw_plugin plugin;
     void *handle;
@@ -30,14 +30,14 @@ const char *gw_plugin_kind_name(enum gw_plugin_kind kind)
     return (unsigned)kind < GW_PLUGIN_KINDS ? kind_names[kind] : "?";
 }
 
-/* dlopen looks for a bare name where libraries are. */
+/* dlopen searches the library path for a name without a slash. */
 static bool path_of(const char *path, char out[4096])
 {
     const char *here = strchr(path, '/') ? "" : "./";
     return snprintf(out, 4096, "%s%s", here, path) < 4096;
 }
 
-/* The loader's sentence without the path, which it says or does not. */
+/* The loader's message without the path, which it may begin with. */
 static const char *loader_says(const char *path)
 {
     const char *text = dlerror();
@@ -56,14 +56,14 @@ static bool is_source(const char *path)
     return length > 2 && strcmp(path + length - 2, ".c") == 0;
 }
 
-/* The loader would wait for ever for who writes into a pipe. */
+/* The loader would wait forever for the writer of a pipe. */
 static bool is_regular(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-/* NULL, and *why, when it cannot be. */
+/* NULL, and *why, if it cannot be loaded. */
 static void *load(const char *path, struct gw_error *why)
 {
     char where[4096];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random numbers of the operating system, for names that nobody else may have:
- * incarnations, tokens, seeds. What has to be the same again in another run is
- * drawn by struct gw_rng.
+ * Random numbers of the operating system, for names that must be unique:
+ * incarnations, tokens, seeds. Numbers that must repeat in another run come
+ * from struct gw_rng.
  */
 #ifndef GW__BASE_RANDOM_H
 #define GW__BASE_RANDOM_H

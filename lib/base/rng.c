@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * xoshiro256** by Blackman and Vigna (2018), whose state is filled by
- * splitmix64 so that near seeds give far sequences.
+ * splitmix64, so that similar seeds give unrelated sequences.
  */
 #include <gradwire/base.h>
 
@@ -43,7 +43,7 @@ uint64_t gw_rng_next(struct gw_rng *rng)
 uint64_t gw_rng_below(struct gw_rng *rng, uint64_t bound)
 {
     assert(bound > 0);
-    /* Values below 2^64 mod bound would make small results likelier. */
+    /* Values below 2^64 mod bound would make small results more likely. */
     uint64_t unfair = (0 - bound) % bound;
     uint64_t value;
     do

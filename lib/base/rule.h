@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a link does to what is sent over it. It belongs to the ordered pair of
- * nodes, not to the processes: a restarted node finds it again.
+ * The link profile: the effect of a link on its messages. It belongs to the
+ * ordered pair of nodes, not to the processes: a restarted node keeps it.
  */
 #ifndef GW__RULE_H
 #define GW__RULE_H
@@ -11,7 +11,7 @@
 struct gw__rule {
     uint32_t delay_us;
     uint32_t jitter_us;
-    uint64_t rate; /* bytes a second; 0: no limit */
+    uint64_t rate; /* bytes per second; 0: no limit */
     uint32_t loss_ppm;
     bool down;
 };

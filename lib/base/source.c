@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A text and its errors: see source.h. Readers know of a place only its offset;
+ * A text and its errors: see source.h. Readers know only the offset of a place;
  * line and column are counted when an error needs them.
  */
 #include "source.h"

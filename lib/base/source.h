@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A text that somebody wrote: its bytes, and what is wrong with it, where. The
- * readers of plans, topologies, fault schedules, networks and pipeline
- * schedules share this, so that all of them say "NAME:LINE:COLUMN: expected
- * WHAT, found ...". The first error stays; what fails returns false after an
- * error that stands in the source.
+ * A text written by the user: its bytes, and its first error with its place.
+ * The readers of plans, topologies, fault schedules, networks and pipeline
+ * schedules share this, so that all of them report "NAME:LINE:COLUMN: expected
+ * WHAT, found ...". The first error is kept. A function that can fail returns
+ * false after an error, which is then in the source.
  *
- * Texts of words between blanks are read by words.h.
+ * words.h reads texts of words between blanks.
  */
 #ifndef GW__BASE_SOURCE_H
 #define GW__BASE_SOURCE_H
@@ -20,15 +20,14 @@ struct gw__source {
     struct gw_error error; /* the first one */
 };
 
-/* A whole file, or of a longer one more than `limit` bytes, so that the parser
- * says that it is too long. The caller frees *text; NULL after an error, which
- * is GW_EDATA or GW_ENOMEM. */
+/* Loads a whole file, or of a longer one more than `limit` bytes, so that the
+ * parser reports that it is too long. The caller frees *text; NULL after an
+ * error: GW_EDATA or GW_ENOMEM. */
 GW_MUST_CHECK enum gw_err gw__text_load(const char *path, size_t limit,
                                         char **text, size_t *bytes,
                                         struct gw_error *why);
 
-/* Sets the error, if it is the first, to "NAME:LINE:COLUMN: sentence"; false.
- */
+/* Sets the error, if it is the first, to "NAME:LINE:COLUMN: message"; false. */
 GW_PRINTF(3, 4)
 bool gw__source_fail(struct gw__source *source, size_t offset,
                      const char *format, ...);
@@ -40,12 +39,12 @@ bool gw__source_expected(struct gw__source *source, size_t at, size_t length,
 /* "expected WHAT, found the end of the line", or of the text; false. */
 bool gw__source_ended(struct gw__source *source, size_t at, const char *what);
 
-/* Where the word at `at` ends: at a blank, a `#` or any byte that is not
- * printable ASCII. Such bytes may stand in comments only, so that a word can be
- * shown in an error as it is. */
+/* The end of the word at `at`: a blank, a `#` or any byte that is not printable
+ * ASCII. Such bytes are allowed only in comments, so that an error can show a
+ * word unchanged. */
 size_t gw__source_word_end(const struct gw__source *source, size_t at);
 
-/* The byte at `at`; 0 behind the text. */
+/* The byte at `at`; 0 after the end of the text. */
 static inline char gw__source_byte(const struct gw__source *source, size_t at)
 {
     return at < source->bytes ? source->text[at] : 0;

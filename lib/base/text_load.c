@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A file as a text in memory: see source.h. It may be a pipe, so its size is
- * known only when it has been read.
+ * known only after reading.
  */
 #include "file.h"
 #include "source.h"

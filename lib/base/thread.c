@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See thread.h. pthread_create says EAGAIN for two things: no memory for the
+ * See thread.h. pthread_create returns EAGAIN in two cases: no memory for the
  * stack, and too many threads.
  */
 #include "thread.h"
@@ -29,7 +29,7 @@ enum gw_err gw__thread_start(pthread_t *thread, void *(*life)(void *),
                   : GW_OK;
 }
 
-/* ---- rehearsal ---- */
+/* ---- the trial ---- */
 
 struct rehearsal {
     pthread_mutex_t lock;
@@ -37,8 +37,8 @@ struct rehearsal {
     bool over;
 };
 
-/* Waits for the others. Of a thread that allocates, glibc's malloc would keep
- * 64 MiB of addresses. */
+/* Waits for the others without allocating: glibc's malloc would reserve 64 MiB
+ * of address space for a thread that allocates. */
 static void *play(void *context)
 {
     struct rehearsal *r = context;

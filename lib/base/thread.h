@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads of the library. Signals are for the application's threads, so these
- * take none.
+ * Threads of the library. They block all signals, which are for the
+ * application's threads.
  */
 #ifndef GW__BASE_THREAD_H
 #define GW__BASE_THREAD_H
@@ -10,16 +10,16 @@
 
 #include <pthread.h>
 
-/* Starts life(context) as a thread; "WHAT: a thread could not start: ..." is
- * GW_ENOMEM where memory or threads are used up, else GW_ESYS. */
+/* Starts life(context) as a thread. Error messages begin with `what`.
+ * GW_ENOMEM: memory or threads are used up. Else GW_ESYS. */
 GW_MUST_CHECK enum gw_err gw__thread_start(pthread_t *thread,
                                            void *(*life)(void *), void *context,
                                            const char *what,
                                            struct gw_error *why);
 
-/* Libraries that start threads end the process when they cannot (libzmq,
- * libuv). Before they do: whether so many threads can be started at once,
- * beside an allocation of `bytes`. All is given back. */
+/* Some libraries end the process if they cannot start their threads (libzmq,
+ * libuv). Call this first: it tries to start as many threads at once, together
+ * with an allocation of `bytes`, and releases all of them. */
 enum { GW__CLOCK_SIM_MAX = 16 };
 GW_MUST_CHECK enum gw_err gw__threads_rehearse(unsigned threads, size_t bytes,
                                                const char *what,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The trace that Perfetto (ui.perfetto.dev) and chrome://tracing draw, in the
- * "Trace Event Format" of Chromium. A rank is a process. Its collectives and
- * its transfers are asynchronous spans, since several are under way at once and
- * do not nest; a transfer's span is on the sender's side, from the first byte
- * that leaves to the moment when the receiver has applied the last. An arrow
- * (a flow) leads from the sender's "send" to the receiver's "apply"; arrows end
- * on slices, so both are slices of no length. Times are in microseconds.
+ * The trace for Perfetto (ui.perfetto.dev) and chrome://tracing, in Chromium's
+ * "Trace Event Format". A rank is a process. Its collectives and its transfers
+ * are asynchronous spans, since several run at once and do not nest. A
+ * transfer's span is on the sender's side, from the first byte sent to the
+ * moment when the receiver has applied the last. An arrow (a flow) leads from
+ * the sender's "send" to the receiver's "apply"; arrows end on slices, so both
+ * are slices of no length. Times are in microseconds.
  *
- * SEND and APPLY are matched by what names a transfer on both sides:
- * epoch, op, step, chunk, sender, receiver.
+ * SEND and APPLY are matched by the fields that identify a transfer on both
+ * sides: epoch, op, step, chunk, sender, receiver.
  *
- * The passes of a pipeline's stage come one after the other, so they are plain
- * slices: "F3" is the forward pass of micro-batch 3.
+ * The passes of a pipeline stage do not overlap, so they are plain slices: "F3"
+ * is the forward pass of micro-batch 3.
  */
 #include "event/sink.h"
 
@@ -26,12 +26,12 @@ enum track { TRACK_RUN, TRACK_SENDS, TRACK_APPLIES };
 struct chrome {
     struct gw_sink sink;
     FILE *file;
-    bool begun; /* a record has been written */
-    uint8_t
-        named[RANKS_NAMED / 8]; /* ranks that have their names, a bit each */
+    bool begun;                     /* a record has been written */
+    uint8_t named[RANKS_NAMED / 8]; /* ranks that have their names, as bits */
 };
 
-/* Begins a record with the members that every one has; the caller ends it. */
+/* Begins a record with the members that all records have; the caller ends it.
+ */
 static FILE *put(struct chrome *s, const char *phase, const char *name,
                  uint32_t rank, enum track track, uint64_t time_ns)
 {
@@ -70,7 +70,7 @@ static void put_op(struct chrome *s, const struct gw_event *e,
             e->epoch, e->op, e->rank, e->bytes, e->value);
 }
 
-/* What names the transfer of a SEND or an APPLY on both of its sides. */
+/* The id of a transfer, the same for its SEND and its APPLY. */
 static void put_transfer_id(FILE *file, const struct gw_event *e, uint32_t src,
                             uint32_t dst)
 {
@@ -105,7 +105,7 @@ static void put_transfer(struct chrome *s, const struct gw_event *e)
     fputc('}', file);
 }
 
-/* Letters as gradwire/pipe.h has them, which is a floor above. */
+/* The letters of gradwire/pipe.h, which is a layer above. */
 static void put_pass(struct chrome *s, const struct gw_event *e)
 {
     static const char letters[] = "FBIW";
@@ -127,7 +127,7 @@ static void put_pass(struct chrome *s, const struct gw_event *e)
     fputs("}}", file);
 }
 
-/* A rank is called by its stage from now on. */
+/* From now on a rank has the name of its stage. */
 static void name_stage(struct chrome *s, const struct gw_event *e)
 {
     fprintf(put(s, "M", "process_name", e->rank, TRACK_RUN, 0),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * gw_emit, which all events pass. A sink is two functions; each kind of sink is
- * a file of this folder: jsonl.c (and jsonl_parse.c, its reader), chrome.c,
- * prometheus.c, ring_buffer.c, fd.c, and tee.c for several. text.c makes sentences, for
- * people and for the log (base/log.h).
+ * gw_emit, the entry of all events. A sink is two functions. Each kind of sink
+ * is a file of this folder: jsonl.c (and jsonl_parse.c, its reader), chrome.c,
+ * prometheus.c, ring_buffer.c, fd.c, and tee.c for several sinks. text.c turns
+ * events into sentences, for users and for the log (base/log.h).
  */
 #include "event/sink.h"
 
@@ -25,7 +25,8 @@ const char *gw_event_name(enum gw_event_kind kind)
     return (unsigned)kind < GW_EVENT_KINDS ? names[kind] : "?";
 }
 
-/* The log has changes, and decisions about slots and chunks; in detail, all. */
+/* At level info: changes, and decisions about slots and chunks. At level debug:
+ * all events. */
 static void log_event(const struct gw_event *event)
 {
     char text[256];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Raw records down a file descriptor: how a rank tells its supervisor what it
- * does. A record is smaller than PIPE_BUF, so those of several writers to one
- * pipe never mix. A full pipe makes the writer wait, so that nothing is lost; a
- * reader that is gone makes the sink silent (the process should ignore
- * SIGPIPE), since a rank's work does not depend on who watches it.
+ * Raw records down a file descriptor, from a rank to its supervisor. A record
+ * is smaller than PIPE_BUF, so records of several writers to one pipe never
+ * mix. A full pipe blocks the writer, so that no record is lost. If the reader
+ * is gone, the sink is silent (the process should ignore SIGPIPE), since a
+ * rank's work does not depend on its observers.
  */
 #include "event/sink.h"
 
@@ -19,7 +19,7 @@ struct fd_sink {
     bool silent;
 };
 
-/* Waits until a non-blocking descriptor takes bytes again. */
+/* Waits until a non-blocking descriptor accepts bytes again. */
 static bool wait_for_room(int fd)
 {
     struct pollfd full = {.fd = fd, .events = POLLOUT};

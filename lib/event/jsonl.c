@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON lines: an event a line, for jq, notebooks and recordings. A field that
- * does not apply (GW_NONE) is left out. jsonl_parse.c reads them back.
+ * JSON lines: one event per line, for jq, notebooks and recordings. A field
+ * that does not apply (GW_NONE) is left out. jsonl_parse.c reads them back.
  *
  *     {"time_ns":81224,"kind":"send","rank":0,"peer":1,"epoch":0,"op":3,
  *      "step":1,"chunk":2,"bytes":4096,"value":1}            (in one line)

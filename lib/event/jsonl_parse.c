@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The way back from jsonl.c: one line, one event. Members that this version
- * does not know are passed over, so that an old tool reads a newer recording;
- * what it knows must have the right type and range.
+ * The reader of jsonl.c's output: one line, one event. Unknown members are
+ * skipped, so that an old tool reads a newer recording. Known ones must have
+ * the right type and range.
  */
 #include <gradwire/event.h>
 

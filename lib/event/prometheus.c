@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Counts by kind, rank and peer, written at `close` in the text format of
- * Prometheus (version 0.0.4), sorted, so that the same run gives the same
- * text. The counts live in an open hash table that doubles when it is two
- * thirds full; what a table without memory to grow cannot take is counted too.
+ * Prometheus (version 0.0.4). They are sorted, so that the same run gives the
+ * same text. The counts are in an open hash table that doubles when it is two
+ * thirds full. Events without a place in a table that cannot grow are counted
+ * too.
  */
 #include "base/c_locale.h"
 #include "event/sink.h"
@@ -40,7 +41,7 @@ static struct count *find(struct count *counts, size_t capacity,
     return &counts[at];
 }
 
-/* False, and nothing changed, when there is no memory. */
+/* False, and nothing changed: there is no memory. */
 static bool grow(struct prometheus *s)
 {
     size_t larger = 2 * s->capacity;
@@ -56,8 +57,8 @@ static bool grow(struct prometheus *s)
     return true;
 }
 
-/* The count of `key`, made if need be; NULL when there is no room for it. One
- * place stays free, or a search would not end. */
+/* The count of `key`, made if needed; NULL: there is no room for it. One place
+ * stays free, or a search would not end. */
 static struct count *enter(struct prometheus *s, const struct count *key)
 {
     struct count *count = find(s->counts, s->capacity, key);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The last events, in memory: cheap enough to be always on, and read when
- * something went wrong. A new record overwrites the oldest.
+ * The last events, in memory: cheap enough to be always on, and read after a
+ * failure. A new record overwrites the oldest.
  *
- * Keeping a record takes 4 ns, also in a ring of 4 MiB; the clock that its
- * emitter reads takes 23. An all-reduce of 1 MiB without windows (33 us, 2
- * ranks) has eight or so: 0.5 to 1 %, and of 128 KiB (5.3 us) 1 to 1.5 %. See
+ * Storing a record takes 4 ns, also in a buffer of 4 MiB; reading the clock for
+ * it takes 23. An all-reduce of 1 MiB without windows (33 us, 2 ranks) has
+ * about eight: 0.5 to 1 %, and one of 128 KiB (5.3 us) 1 to 1.5 %. See
  * tests/bench/events.c.
  */
 #include "event/sink.h"
@@ -14,7 +14,7 @@
 
 struct ring {
     struct gw_sink sink;
-    uint64_t emitted; /* ever; record i lies at i % capacity */
+    uint64_t emitted; /* in all; record i is at i % capacity */
     size_t capacity;
     struct gw_event events[];
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One stream, several sinks: a recording, a trace and the live view at once.
+ * One event stream to several sinks: a recording, a trace and the live view at
+ * once.
  */
 #include "event/sink.h"
 
