@@ -13,8 +13,8 @@
 
 enum { SNAPSHOT_BYTES = 1 << 21, TICK_NS = 5000000 };
 
-/* The one whose network is there now. START cannot bring it: what it brings is
- * part of the run's hash, and an address is another one each time. */
+/* The log of the current network. START cannot contain the pointer: its
+ * contents are part of the run's hash, and an address differs each time. */
 static struct agreed *running;
 
 static uint64_t draw(struct agreed *a, uint64_t least, uint64_t most)
@@ -27,7 +27,7 @@ static unsigned end_of(const struct agreed *a)
     return a->first + a->controllers;
 }
 
-/* ---- who is connected ---- */
+/* ---- connections ---- */
 
 static bool linked(const struct gw__sim *sim, unsigned a, unsigned b)
 {
@@ -57,7 +57,7 @@ struct controller {
 
 enum order { APPLIED, LEADER, SNAPSHOT };
 
-/* What the oracle asks of a controller, for this life only. */
+/* A message from the oracle to a controller, for one life only. */
 struct order_head {
     uint64_t incarnation;
     uint64_t order;
@@ -75,7 +75,7 @@ static void give_order(struct agreed *a, unsigned node, uint64_t delay_ns,
                 sizeof head + bytes);
 }
 
-/* The next entry, one at a time. */
+/* Sends the next entry, one at a time. */
 static void pump(struct agreed *a, unsigned node)
 {
     static uint8_t ask[GW__SERVICE_ASK_MAX];
@@ -245,7 +245,7 @@ void agreed_propose(struct agreed *a, unsigned node, const void *data,
     char endpoint[GW__ENDPOINT_MAX];
     unsigned whose;
     if (gw__service_tells_endpoint(data, bytes, &whose, endpoint))
-        return; /* that network knows where everybody is */
+        return; /* libraft's network has the endpoints already */
     if (a->rafts) {
         rafts_propose(a->rafts, node, data, bytes);
         return;
@@ -259,7 +259,7 @@ void agreed_propose(struct agreed *a, unsigned node, const void *data,
         append(a, data, bytes);
 }
 
-/* Who was led by another, or by nobody, hears of it after a while. */
+/* A controller with another leader, or none, is notified after a while. */
 static void tell_leader(struct agreed *a, unsigned node)
 {
     uint8_t ask[GW__SERVICE_ASK_MAX];
@@ -315,6 +315,6 @@ void agreed_started(struct agreed *a, unsigned node)
                                  .told_leader = GW__NODES_MAX};
     if (a->rafts || a->count == 0 || draw(a, 0, 2))
         return;
-    r->under_way = true; /* so that nothing comes before it */
+    r->under_way = true; /* so that no entry comes first */
     give_order(a, node, 1, SNAPSHOT, NULL, 0);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the controllers of a simulated cluster agree on, without a consensus
- * protocol (or with one: rafts.h): an oracle keeps one log. What the leader proposes is appended, as
- * long as a majority of controllers is up and connected to it; who only
- * believes that it leads mostly talks to the wind. Entries reach every
- * controller in order, each after its own delay, if it is connected to a
- * majority. One that restarts gets the log again from the beginning, or a
- * snapshot and the rest.
+ * The agreement of the controllers of a simulated cluster, without a consensus
+ * protocol (or with one: rafts.h): an oracle keeps one log. Proposals of the
+ * leader are appended while a majority of controllers is up and connected to
+ * it. Proposals of a controller that wrongly believes that it leads are mostly
+ * lost. Entries reach every controller in order, each after its own delay, if
+ * it is connected to a majority. A controller that restarts gets the log again
+ * from the beginning, or a snapshot and the rest.
  *
  * A controller is the library's service machine (cluster/service.h) in a
- * wrapper that throws away what the oracle sent to an earlier life.
+ * wrapper that drops the oracle's messages to an earlier life.
  */
 #ifndef WORLD_AGREED_H
 #define WORLD_AGREED_H
@@ -26,13 +26,13 @@ struct agreed_entry {
     uint8_t data[GW__COMMAND_BYTES_MAX];
 };
 
-/* What the log knows of a controller. */
+/* The log's state of a controller. */
 struct agreed_replica {
     uint64_t incarnation; /* of the sim: of this life */
     size_t applied;       /* entries */
-    bool under_way;       /* one is on its way to it */
+    bool under_way;       /* one is being sent to it */
     unsigned told_leader;
-    uint64_t leader_ns; /* when it hears that */
+    uint64_t leader_ns; /* when it learns the leader */
 };
 
 struct agreed {
@@ -40,10 +40,10 @@ struct agreed {
     struct gw__sim *sim;
     struct chance *chance;
     unsigned first, controllers; /* their nodes */
-    uint64_t restless_ns;        /* until then who leads may change by itself */
+    uint64_t restless_ns;        /* random elections until then */
     void *context;
-    void (*on_entry)(void *context); /* `truth` has one entry more */
-    /* With rafts: LEADER, VOTE and COMMIT, all but their time. */
+    void (*on_entry)(void *context); /* `truth` has a new entry */
+    /* With rafts: LEADER, VOTE and COMMIT, without their time. */
     void (*on_event)(void *context, const struct gw_event *event);
 
     struct rafts *rafts; /* rafts.h; NULL: the oracle */
@@ -57,14 +57,14 @@ struct agreed {
     uint64_t elect_ns, depose_ns, tick_ns;
 };
 
-/* Memory, for any number of networks. */
+/* Allocates memory, for any number of networks. */
 GW_MUST_CHECK enum gw_err agreed_open(struct agreed *agreed,
                                       struct gw_error *why);
 void agreed_close(struct agreed *agreed);
 
-/* A new network, the only one until the next. */
+/* Begins a new network, the only one until the next. */
 void agreed_begin(struct agreed *agreed);
-/* A controller proposes: its machine told so. */
+/* A controller's machine requests a proposal. */
 void agreed_propose(struct agreed *agreed, unsigned node, const void *data,
                     size_t bytes);
 /* Time has passed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What happens by chance in the network of a seed; or, with a schedule of the
- * user's, nothing: it is calm then, so that only what was asked for is seen.
+ * Random choices in the network of a seed. With a schedule of the user's there
+ * are none: the network is calm, so that only the requested faults occur.
  */
 #ifndef WORLD_CHANCE_H
 #define WORLD_CHANCE_H
@@ -25,8 +25,8 @@ static inline uint64_t chance_draw(struct chance *chance, uint64_t least,
                         : least + gw_rng_below(&chance->rng, most - least + 1);
 }
 
-/* A calm network: all begin at once, a message takes a millisecond, and so does
- * the news of a death. `unordered`: one that is late is overtaken. */
+/* A calm network: all begin at once, and a message takes a millisecond, as does
+ * the report of a death. `unordered`: a late message is overtaken. */
 void chance_calm(struct gw__sim_options *options, bool unordered);
 
 #endif

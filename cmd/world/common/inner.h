@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The library's member machine inside the machine of a simulated node. What it
- * sends, keeps and waits for is the node's own for the simulator; what it tells
- * goes to the node, which plays the application around it.
+ * The library's member machine inside the machine of a simulated node. Its
+ * messages, memory and timers are the node's own for the simulator. Its reports
+ * go to the node, which plays the application around it.
  */
 #ifndef WORLD_INNER_H
 #define WORLD_INNER_H

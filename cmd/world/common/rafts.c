@@ -2,11 +2,11 @@
  *
  * A controller whose log is libraft's; see rafts.h. Its step:
  *
- *     start      an instance, from what is on the disk
+ *     start      an instance, from the disk
  *     timer      libraft's tick
- *     message    another instance's, or the service's
- *     then, until nothing is left: what libraft waits for is done, what it has
- *     committed goes to the service, what the service proposes to libraft
+ *     message    from another instance, or for the service
+ *     then, until nothing is left: libraft's requests are completed, its
+ *     committed entries go to the service, the service's proposals to libraft
  *
  * A crash leaves the instance as it is: the next START makes another one.
  */
@@ -20,10 +20,10 @@
 
 enum { TIMER = 63 };
 
-/* As in agreed.c: START cannot bring it. */
+/* As in agreed.c: START cannot contain it. */
 static struct rafts *running;
 
-/* ---- what is left to do in a step ---- */
+/* ---- the rest of a step ---- */
 
 static bool end_waiting(struct raft_node *n)
 {
@@ -68,8 +68,8 @@ static int append_proposal(struct raft_node *n, const struct proposal *p)
     return raft_apply(&n->raft, request, &buf, 1, applied_here);
 }
 
-/* As in lib/cluster/raft/raft_log.c: only a leader's are appended; what cannot be is
- * lost, and proposed again. */
+/* As in lib/cluster/raft/raft_log.c: only a leader's proposals are appended.
+ * Others are lost, and proposed again. */
 static bool take_proposal(struct raft_node *n)
 {
     struct proposal *p = n->proposed;

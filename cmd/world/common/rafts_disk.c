@@ -67,7 +67,7 @@ int rafts_disk_bootstrap(struct rafts_disk *d,
     return failed;
 }
 
-/* All in one batch, as libraft wants those that it loads together. */
+/* All in one batch, as libraft expects loaded entries. */
 int rafts_disk_load(const struct rafts_disk *d, raft_term *term, raft_id *vote,
                     struct raft_entry **entries, size_t *count)
 {

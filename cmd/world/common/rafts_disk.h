@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a simulated controller has stored: term, vote and log. It outlives
+ * The storage of a simulated controller: term, vote and log. It survives
  * crashes.
  */
 #ifndef WORLD_RAFTS_DISK_H
@@ -16,7 +16,8 @@ struct rafts_disk {
 };
 
 void rafts_disk_clear(struct rafts_disk *disk);
-/* These return what libraft's back ends do: 0, or RAFT_NOMEM and others. */
+/* These return the codes of libraft's back ends: 0, or RAFT_NOMEM and others.
+ */
 int rafts_disk_load(const struct rafts_disk *disk, raft_term *term,
                     raft_id *vote, struct raft_entry **entries, size_t *count);
 int rafts_disk_bootstrap(struct rafts_disk *disk,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * libraft's back end in a simulated controller: messages go to the simulated
- * network as numbers of frames, stores go to the simulated disk, and what
- * libraft waits for is done at the end of the step (rafts.c).
+ * libraft's back end in a simulated controller. Messages go to the simulated
+ * network as numbers of frames, stores go to the simulated disk, and libraft's
+ * requests are completed at the end of the step (rafts.c).
  */
 #include "rafts_memory.h"
 #include "rafts_parts.h"
@@ -59,7 +59,7 @@ static int set_term(struct raft_io *io, raft_term term)
     return 0;
 }
 
-/* As lib/cluster/controller/controller_events.c has it of real controllers. */
+/* As lib/cluster/controller/controller_events.c does for real controllers. */
 void rafts_report(const struct raft_node *n, enum gw_event_kind kind,
                   unsigned peer, uint64_t value)
 {

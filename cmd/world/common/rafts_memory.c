@@ -34,7 +34,7 @@ static struct chunk *new_chunk(size_t least)
     return chunk;
 }
 
-/* The current chunk has so much room; false: there is no memory. */
+/* Makes room in the current chunk; false: out of memory. */
 static int make_room(size_t bytes)
 {
     while (current && current->room - current->used < bytes && current->next)

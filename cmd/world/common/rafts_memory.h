@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * libraft's memory in a simulation. An instance that crashes cannot be closed:
- * it is left where it is. So nothing is freed one by one, and all of it when the
- * network of a seed is over.
+ * libraft's memory in a simulation. A crashed instance cannot be closed, and
+ * stays as it is. So allocations are never freed one by one, but all together
+ * after the network of a seed.
  */
 #ifndef WORLD_RAFTS_MEMORY_H
 #define WORLD_RAFTS_MEMORY_H
 
 #include <stddef.h>
 
-/* libraft allocates here from now on, and no more. */
+/* From now on libraft allocates here; ends that. */
 void rafts_memory_begin(void);
 void rafts_memory_end(void);
-/* Nothing that was allocated is used any more. */
+/* All allocations are unused. */
 void rafts_memory_reset(void);
-/* The newest allocation needs no more than this. */
+/* Shrinks the newest allocation to this size. */
 void rafts_memory_shrink(void *newest, size_t bytes);
 
 #endif

@@ -11,13 +11,13 @@
 #include "rafts_disk.h"
 
 enum {
-    RAFTS_MESSAGE = 200, /* no byte that the service's messages begin with */
+    RAFTS_MESSAGE = 200, /* not a first byte of the service's messages */
     RAFTS_HEARTBEAT_MS = 30,
     FRAMES_MOST = 1 << 16,
     WAITING_MOST = 1024
 };
 
-/* Something that libraft has asked for and waits for. */
+/* A pending request of libraft. */
 struct waiting {
     struct raft_io_append *append; /* else a send: */
     struct raft_io_send *send;
@@ -35,7 +35,7 @@ struct raft_node {
     struct rafts *rafts;
     unsigned node;
     struct rafts_disk disk;
-    size_t known; /* commands that it has committed in any life */
+    size_t known; /* commands committed in any life */
 
     /* Of this life. */
     struct raft raft;
@@ -44,8 +44,8 @@ struct raft_node {
     struct gw_rng rng;
     raft_io_tick_cb tick;
     raft_io_recv_cb receive;
-    unsigned leader;       /* a node, as the service was told */
-    size_t applied, given; /* commands: committed, and to the service */
+    unsigned leader;       /* a node, as reported to the service */
+    size_t applied, given; /* commands: committed, and passed to the service */
     struct proposal *proposed, **proposed_end;
     unsigned waiting_count;
     struct waiting waiting[WAITING_MOST];
@@ -64,17 +64,17 @@ struct rafts {
     struct agreed *agreed;
     bool break_disks;
     struct raft_node nodes[GW__NODES_MAX];
-    /* What may be under way: the newest. A message of the network has the
-     * number. */
+    /* The newest frames, which may be in transfer. A message of the network
+     * contains the number. */
     uint32_t frame_count;
     struct frame frames[FRAMES_MOST];
 };
 
 /* ---- rafts_io.c ---- */
 
-/* A new life: what libraft answers, 0 when it runs. */
+/* Starts a new life and returns libraft's code, 0 when it runs. */
 int rafts_start(struct raft_node *node, uint64_t seed);
-/* The address that libraft has of a controller. */
+/* The address of a controller for libraft. */
 const char *rafts_address(unsigned index);
 /* An event of the controller; `peer` counts controllers. */
 void rafts_report(const struct raft_node *node, enum gw_event_kind kind,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the simulations share: seeds from the command line, one campaign after
- * the other.
+ * Shared by the simulations: seeds from the command line, and one campaign
+ * after the other.
  */
 #ifndef TESTS_SIM_SEEDS_H
 #define TESTS_SIM_SEEDS_H
@@ -12,13 +12,13 @@ struct seeds {
     uint64_t first, last;
 };
 
-/* What the networks of all seeds have met. */
+/* The sums over the networks of all seeds. */
 struct seeds_sum {
     uint64_t inputs, crashes;
-    uint64_t digest; /* of all that was delivered, in order */
+    uint64_t digest; /* of all delivered messages, in order */
 };
 
-/* Makes the campaign of one seed. */
+/* Runs the campaign of one seed. */
 typedef void (*seeds_campaign)(void *world, uint64_t seed,
                                struct gw__campaign *campaign);
 
@@ -26,12 +26,11 @@ typedef void (*seeds_campaign)(void *world, uint64_t seed,
 bool seeds_parse(const char *text, struct seeds *seeds);
 /* "--seeds FIRST..LAST" or "--seed N" in argv[1], argv[2]; else 1..1000. */
 bool seeds_read(int argc, char **argv, struct seeds *seeds);
-/* Runs them; the first that fails is reported with the command that repeats it:
+/* Runs them; the first failure is reported with the command that repeats it:
  * `program` and the seed. Returns the exit status. */
 int seeds_run(const struct seeds *seeds, const char *program,
               seeds_campaign campaign_of, void *world, struct seeds_sum *sum);
-/* For the states of all nodes, which are made and thrown away with every seed.
- */
+/* Keeps memory for the states of all nodes, which are new for every seed. */
 void seeds_keep_memory(void);
 
 #endif

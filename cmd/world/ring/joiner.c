@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Copying the state. It is {next op, digest}, so that one message has it; what
- * is hard about it is left: the newest result of a member is its own only until
- * everybody has completed that op. What a copy is worth the library's own rules
- * say (ring/state_validity.h); here is what a runtime does with them.
+ * Copying the state. It is {next op, digest}, so that one message has it. The
+ * hard part remains: the newest result of a member is its own only until all
+ * members have completed that op. The library's rules decide whether a copy is
+ * valid (ring/state_validity.h); this file plays the runtime that uses them.
  *
  *     PULL     next                                      to a member
  *     STATE    next, digest, epoch | the two newest results
- *     NOTHING  ring epoch           by one that has none, nor elders
+ *     NOTHING  ring epoch           from one without state or older members
  *
- * A joiner takes the first state that it hears of, and results of whomever it
- * hears from, if they lead to that one's digest. Who finds the state lost comes
- * back as another incarnation of the same process, as a runtime does.
+ * A joiner takes the first state that it receives, and results of any member if
+ * they lead to that member's digest. A joiner that finds the state lost returns
+ * as another incarnation of the same process, as a runtime does.
  */
 #include "world.h"
 
@@ -127,7 +127,7 @@ static bool add_result(struct state *s, const struct known_result *r)
     return s->digest == r->digest;
 }
 
-/* Results of the giver that come after our state. */
+/* Applies the sender's results that follow the joiner's state. */
 static void follow(struct toy *toy, const struct given *given)
 {
     struct state *s = &toy->state;
@@ -206,9 +206,8 @@ static void pull(struct toy *toy)
     toy->state.pull_ns = toy->now_ns + PULL_NS;
 }
 
-/* It is in the ring: may it take part, as far as its state goes? Who was
- * removed since and has not heard of it may have copied what came after; it
- * waits. */
+/* It is in the ring: is its state good enough to take part? A member that has
+ * been removed and does not know it may have copied later results; it waits. */
 static bool may_begin(struct toy *toy)
 {
     const struct state *s = &toy->state;
@@ -244,14 +243,14 @@ static bool is_lost(struct toy *toy)
                GW__STATE_VALIDITY_LOST;
 }
 
-/* Once more from the beginning; that ends its place in the ring. */
+/* Starts again from the beginning, which ends its place in the ring. */
 static void give_up(struct toy *toy)
 {
     toy->gone = true;
     world_restart(toy->world, toy->node);
 }
 
-/* Without elders, but with what they have left. */
+/* There are no older members, only their state. */
 static bool is_heir(const struct toy *toy)
 {
     const struct gw__view *view = ring_of(toy);

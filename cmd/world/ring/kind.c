@@ -69,8 +69,8 @@ static enum gw_err check(const struct world_request *request,
     return GW_OK;
 }
 
-/* Members go by their numbers. Of a schedule that is given it is known how many
- * they are, and which node follows them. */
+/* Members are named by their numbers. A given schedule fixes the number of
+ * members and the node after them. */
 static void groups(const struct world_request *request,
                    struct world_group groups[WORLD_GROUPS])
 {
@@ -121,7 +121,7 @@ static void campaign_of(void *world, uint64_t seed, struct gw_sink *sink,
     world_campaign(w, seed, campaign);
 }
 
-/* ---- what was measured ---- */
+/* ---- the measurements ---- */
 
 static double ms(uint64_t ns)
 {
@@ -146,7 +146,7 @@ static const char *set_text(uint64_t set, char out[SET_TEXT])
     return out;
 }
 
-/* Puts the members of a row in their order. */
+/* Appends the members of a row in their order. */
 struct row {
     union value *at;
 };

@@ -9,7 +9,7 @@
  *
  * A suspicion is false if the process is alive, even if it is paused. A member
  * that is removed although it is alive and has not left was removed in error:
- * the price of a false suspicion that two members share.
+ * the cost of a false suspicion shared by two members.
  */
 #include "world.h"
 
@@ -50,7 +50,7 @@ void measure_life(struct world *w, unsigned node, enum gw__fault_kind what)
                                 .incarnation = m->view.ring[rank].incarnation};
 }
 
-/* Is this very process there, awake or not? */
+/* Does this process still exist, awake or not? */
 static bool lives(const struct world *w, unsigned node,
                   struct gw__id incarnation)
 {
@@ -75,7 +75,7 @@ void measure_suspect(struct world *w, unsigned node, struct gw__id incarnation,
     add_time(&m->detected, gw__sim_now(w->sim) - wound->at_ns);
 }
 
-/* Who was in the last view and is not in the new one. */
+/* The members of the last view that are not in the new one. */
 static void look_at_removed(struct world *w, const struct gw__ring_member *old)
 {
     struct measures *m = &w->measures;

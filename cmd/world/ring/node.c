@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A member, or the supervisor: the library's member machine, and behind it what
- * plays the application. It asks only when the machine is not in a step, and
- * looks at what was told after each input.
+ * A member, or the supervisor: the library's member machine, and an application
+ * around it. It makes requests only when the machine is not in a step, and
+ * checks the machine's reports after each input.
  */
 #include "world.h"
 
@@ -51,8 +51,8 @@ void toy_ask(struct toy *toy, const struct gw__member_request *ask)
 
 /* ---- the supervisor ---- */
 
-/* A parent knows in the end whose process is there. It says so when nobody else
- * can: when all are dead. */
+/* A parent finally knows which processes exist. It reports a death when no
+ * other node can, because all are dead. */
 static void accuse_dead(struct toy *toy,
                         const struct gw__membership_update *news)
 {
@@ -155,7 +155,7 @@ static void set_timer(struct toy *toy)
         earlier(&due, joiner_due(toy));
         earlier(&due, ring_due(toy));
         earlier(&due, toy->admit_ns);
-        if (!is_member(toy->world, toy->node)) /* it looks now and then */
+        if (!is_member(toy->world, toy->node)) /* it checks now and then */
             earlier(&due, toy->now_ns + 50 * MS);
     }
     if (due && due <= toy->now_ns)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What must always hold:
+ * The invariants:
  *
  *   - a value is the sum of exactly the inputs of its set, by its digits in
- *     base 4 and by its sum of hashes: nobody twice, nobody missing
+ *     base 4 and by its sum of hashes: no rank twice, no rank missing
  *   - members that complete an op and are active have the same contributors,
  *     values and state; so have joiners when they begin
  *   - one op in one ring is one plan, and it verifies
- *   - one decision an op and epoch; epochs only grow
- *   - the state is lost when nobody has it any more, and only then; then the
- *     ring begins anew
+ *   - one decision per op and epoch; epochs only grow
+ *   - the state is lost when no member has it any more, and only then; then the
+ *     ring starts again
  *   - a member that computes for a place in an op has that place in its result
- *   - in the calm at the end the ring goes on, all of it, in the order wanted
+ *   - after the last fault the whole ring continues, in the intended order
  */
 #include "world.h"
 
@@ -150,7 +150,7 @@ void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
     w->completions[op][w->completion_count[op]++] = mine;
 }
 
-/* Whoever did the op after a later decision is right, dead or not. */
+/* A member that did the op after a later decision is right, dead or not. */
 static void compare_later(const struct toy *toy, uint64_t op)
 {
     const struct world *w = toy->world;
@@ -277,7 +277,7 @@ static void begin_anew(struct world *w)
     w->met.lost++;
 }
 
-/* Somebody came: the moment for those who want to see it without the state. */
+/* A member has joined: a moment to kill the members with the state. */
 static void look_for_raid(struct world *w, const struct gw__view *view)
 {
     if (view->ring_count > w->ring_count && w->ring_count > 0)
@@ -321,8 +321,7 @@ void oracle_log(struct world *w)
 
 /* ---- the end ---- */
 
-/* In the rounds that are about joining, too, everybody has to be in the ring.
- */
+/* In the rounds about joining, all members must be in the ring, too. */
 static bool is_whole(const struct world *w)
 {
     const struct gw__view *view = &w->agreed.truth->view;

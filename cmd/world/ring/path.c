@@ -7,11 +7,11 @@
  *     DATA  ring epoch, op | chunk, turn | set, value    until it is acked
  *     ACK   ring epoch, op | chunk, turn
  *
- * The turn counts the transfers of a chunk over a link, as an ordered wire
- * would. A transfer is sent when the chunk contains what had to be received
- * before, and it has the same content whenever it is sent again. It is applied
- * once, when its turn has come. The book alone decides whether a message
- * belongs to the op as it is executed now.
+ * The turn counts the transfers of a chunk over a link, like an ordered wire. A
+ * transfer is sent when the chunk contains all that must be received before,
+ * and a repeated transfer has the same content. It is applied once, in its
+ * turn. Only the op table decides whether a message belongs to the op as it is
+ * executed now.
  */
 #include "world.h"
 
@@ -51,7 +51,8 @@ static struct run *run_of(struct toy *toy, uint64_t op)
 
 /* ---- beginning ---- */
 
-/* Its turn is how many of the same chunk go over the same link before. */
+/* Its turn is the number of earlier transfers of the same chunk over the link.
+ */
 static void add_send(struct run *run, unsigned to, unsigned chunk,
                      unsigned step)
 {
@@ -76,7 +77,7 @@ static void add_receive(struct run *run, unsigned from, unsigned chunk,
             r->turn++;
 }
 
-/* Of the plan what this node sends and receives, step by step. */
+/* Copies this node's sends and receives from the plan, step by step. */
 static void copy_transfers(struct run *run, unsigned self,
                            const struct gw__recovery_case *c,
                            const struct gw_plan *plan)
@@ -93,7 +94,7 @@ static void copy_transfers(struct run *run, unsigned self,
         }
 }
 
-/* What a chunk begins with: the input, or what is in hand. */
+/* The initial value of a chunk: the input, or the partial result. */
 static void begin_chunk(struct toy *toy, struct run *run, unsigned chunk,
                         uint64_t start)
 {
@@ -179,7 +180,7 @@ static void capture(struct toy *toy, const struct run *run, struct sending *s)
     tell(toy, &event);
 }
 
-/* All that is received of the chunk before the step is there. */
+/* Have all transfers of the chunk before the step been received? */
 static bool has_received(const struct run *run, unsigned chunk, unsigned step)
 {
     const struct receiving *end = run->receives + run->receive_count;
@@ -190,7 +191,7 @@ static bool has_received(const struct run *run, unsigned chunk, unsigned step)
     return true;
 }
 
-/* All that is sent of the chunk up to the step is on its way. */
+/* Have all transfers of the chunk up to the step been sent? */
 static bool has_sent(const struct run *run, unsigned chunk, unsigned step)
 {
     const struct sending *end = run->sends + run->send_count;
@@ -218,14 +219,15 @@ static void send_due(struct toy *toy, struct run *run)
     }
 }
 
-/* Sends what can be sent; what is complete is done. Nothing while frozen. */
+/* Sends the transfers that are ready, and completes the op. Nothing while
+ * frozen. */
 void path_work(struct toy *toy)
 {
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
         struct run *run = &toy->runs[i];
         const struct gw__page *page = &toy->book.pages[i];
         if (!page->used || !page->begun || page->op != run->op)
-            run->used = false; /* everybody has completed that op */
+            run->used = false; /* all members have completed that op */
         if (run->used && !toy->book.frozen)
             send_due(toy, run);
     }
@@ -291,7 +293,7 @@ static void apply(struct toy *toy, struct run *run, struct receiving *r,
     r->applied = true;
     run->due_ns = 0; /* more may be sent now */
     tell_applied(toy, run, r);
-    if (err) { /* it is added all the same: what comes of that? */
+    if (err) { /* added all the same, to find the effect */
         oracle_refused(toy, run->op, r->chunk, ledger->target, *value);
         toy_fail(toy, "%s", why.text);
     }

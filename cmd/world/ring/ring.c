@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A member in the ring: what its machine tells it, and what it does about that,
- * one op after the other. This is what a runtime does with the book.
+ * A member in the ring: the reports of its machine, and its reactions, one op
+ * after the other. A runtime uses the op table in the same way.
  */
 #include "world.h"
 
@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* When nothing happens by chance: what comes before an op, and when the first
- * begins, for by then the ring is there. */
+/* Without random choices: the delay before an op, and the time of the first
+ * one, when the ring has formed. */
 #define CALM_COMPUTE_NS (10 * MS)
 #define CALM_BEGIN_NS   (200 * MS)
 
@@ -21,7 +21,7 @@ static struct gw__page *next_page(struct toy *toy)
     return page->used && page->op == toy->book.next_op ? page : NULL;
 }
 
-/* ---- what is told ---- */
+/* ---- reports of the machine ---- */
 
 /* The first view of a joiner. */
 static void enter(struct toy *toy, const struct gw__view *view)
@@ -33,7 +33,7 @@ static void enter(struct toy *toy, const struct gw__view *view)
     uint64_t now_ns = gw__sim_now(toy->world->sim); /* not by its clock */
     if (toy->world->asked.calm && now_ns < CALM_BEGIN_NS)
         toy->compute_ns = toy->now_ns + CALM_BEGIN_NS - now_ns;
-    if (from_op == 0) { /* nobody has to be asked for the state */
+    if (from_op == 0) { /* no state has to be fetched */
         toy->sure = toy->state.next == 0 && !toy->state.over;
     }
 }
@@ -47,7 +47,7 @@ static void freeze(struct toy *toy, uint64_t flush_epoch)
         gw__op_table_freeze(&toy->book);
 }
 
-/* What is complete here must not be decided otherwise. */
+/* An op that is complete here must not be decided otherwise. */
 static void check_decision(const struct toy *toy,
                            const struct gw__decision *decision)
 {
@@ -75,8 +75,7 @@ static void resume(struct toy *toy)
         enter(toy, view);
     gw__op_table_resume(&toy->book, view, news->decisions, news->decision_count,
                         reports);
-    for (unsigned i = 0; i < GW__OP_TABLE_OPS;
-         i++) { /* of a ring that is over */
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) { /* of the former ring */
         toy->runs[i].send_count = toy->runs[i].receive_count = 0;
         toy->runs[i].due_ns = UINT64_MAX;
     }
@@ -136,7 +135,7 @@ void ring_told(struct toy *toy, const struct gw__told *told)
     }
 }
 
-/* ---- what is done about it ---- */
+/* ---- reactions ---- */
 
 static void report(struct toy *toy)
 {
@@ -176,7 +175,8 @@ static void meet(struct toy *toy)
     toy_ask(toy, &ask);
 }
 
-/* All have heard it by the end; until then now and then. */
+/* The intended order, which reaches each member now and then, and all of them
+ * at the end. */
 static void hear_order(struct toy *toy)
 {
     struct world *w = toy->world;
@@ -185,8 +185,8 @@ static void hear_order(struct toy *toy)
         toy->order = w->order;
 }
 
-/* The first that takes part in the op asks for joiners, or for an order, once
- * an op. */
+/* The first member that takes part in the op asks for joiners, or for an order,
+ * once per op. */
 static bool is_to_admit(struct toy *toy)
 {
     const struct gw__view *view = &toy->book.view;
@@ -201,8 +201,7 @@ static bool is_to_admit(struct toy *toy)
     return false;
 }
 
-/* The place that it computes for, which is not computed again when the op is
- * begun anew. */
+/* Computes its place once; it remains when the op is begun again. */
 static void take_place(struct toy *toy)
 {
     unsigned origin[GW__NODES_MAX];
@@ -323,7 +322,7 @@ void ring_completed(struct toy *toy, uint64_t op)
     check_place(toy, op);
     gw__op_table_done(&toy->book, op);
     tell(toy, &end);
-    toy->told = true; /* there may be more to do */
+    toy->told = true; /* another pass may find more to do */
     if (!first)
         return;
     add_result(toy, op);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What happens, as the events of a real run (gradwire/event.h), with virtual
- * times: so that ringtop shows both alike. Only who tells it differs: of the
- * whole ring (members, epochs, decisions) it is the log.
+ * The events of a real run (gradwire/event.h), with virtual times, so that
+ * ringtop shows both alike. Only their sender differs: events about the whole
+ * ring (members, epochs, decisions) come from the log.
  */
 #include "world.h"
 
-enum { CHUNK_BYTES = 1024 }; /* what a chunk is taken for */
+enum { CHUNK_BYTES = 1024 }; /* the nominal size of a chunk */
 
 static void emit(struct world *w, struct gw_event event)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One network a seed: how large, how its links are, which faults it meets.
+ * One network per seed: its size, its links and its faults.
  */
 #include "world.h"
 
@@ -53,8 +53,8 @@ static void strike(struct world *w, const struct gw__fault *fault)
         gw__sim_fail(w->sim, "%s", why.text);
 }
 
-/* A fault that hits a view change when it hurts: a member dies, sleeps, or
- * hears no controller any more. */
+/* A fault in the middle of a view change: a member dies, sleeps, or loses all
+ * controllers. */
 void world_shock(struct world *w)
 {
     uint64_t controllers =
@@ -76,8 +76,8 @@ void world_shock(struct world *w)
     strike(w, &fault);
 }
 
-/* All elders of those who were just admitted die, and now and then one of the
- * others, one after the other, while the state is being copied. */
+/* Kills all older members of those who were just admitted, and now and then one
+ * of the others, one after the other, while the state is being copied. */
 void world_raid(struct world *w)
 {
     const struct gw__view *view = &w->agreed.truth->view;
@@ -116,7 +116,7 @@ static void on_life(void *context, struct gw__sim *sim, uint32_t node,
         measure_life(w, node, what);
 }
 
-/* The supervisor hears that a process has ended. */
+/* The supervisor learns that a process has ended. */
 static void hear_death(struct world *w, const struct gw__input *input)
 {
     struct gw__id who = w->agreed.truth->members[input->from].incarnation;
@@ -171,7 +171,7 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
 
 /* ---- one seed ---- */
 
-/* Nothing happens but the faults that are given. */
+/* Only the given faults occur. */
 static void calm(struct world *w)
 {
     w->controllers = w->agreed.rafts ? 3 : 1;
@@ -183,7 +183,7 @@ static void calm(struct world *w)
     w->limit_ns = w->fault_end_ns + 60000 * MS;
 }
 
-/* What a seed is, as far as its faults need to know. */
+/* Draws the parameters that the faults depend on. */
 static void shape(struct world *w, uint64_t seed)
 {
     gw_rng_seed(&w->chance.rng, gw_hash("ring", 4, seed));
@@ -192,7 +192,7 @@ static void shape(struct world *w, uint64_t seed)
     w->controllers = world_draw(w, 0, 2) ? 1 : 3;
     w->members = (unsigned)world_draw(w, 2, DRAWN_MOST);
     if (w->members > 4 && world_draw(w, 0, 1))
-        w->members -= 2; /* the small ones are quicker, and as nasty */
+        w->members -= 2; /* small clusters are faster, and as hard */
     if (w->asked.members)
         w->members = w->asked.members;
     w->first = (unsigned)world_draw(w, 1, w->members);
@@ -206,8 +206,8 @@ static void shape(struct world *w, uint64_t seed)
     w->over = false;
     w->look_ns = 0;
     gw_rng_seed(&w->order_rng, gw_hash("order", 5, seed));
-    /* Without the check of the epoch a sum of another order stops an op, and
-     * hides what that check is for: that nobody counts who is left out. */
+    /* Without the epoch check, a sum of another order stops an op, which would
+     * hide the purpose of the check: that no excluded member counts. */
     w->orders = gw_rng_below(&w->order_rng, 2) && !w->any_epoch;
     w->order = (struct gw__order){0};
     w->order_ns = 150 * MS;
@@ -215,8 +215,9 @@ static void shape(struct world *w, uint64_t seed)
         calm(w);
 }
 
-/* In some rounds the network between members has a long tail: what is sent
- * again arrives soon, and the first copies long afterwards, in other views. */
+/* In some rounds the network between members has a long tail: a repeated
+ * message arrives soon, and the first copies long afterwards, in other views.
+ */
 static void set_tails(struct world *w, const struct gw__link_rule *rule)
 {
     struct gw__link_rule slow = *rule;
@@ -286,8 +287,8 @@ static void check(void *context, struct gw__sim *sim)
         oracle_not_done(w);
 }
 
-/* A seed's faults are of one of a few kinds: what makes members die, or the
- * network bad, or both. */
+/* A seed's faults are of one of a few kinds: deaths of members, a bad network,
+ * or both. */
 static struct gw__fault_profile faults_of(const struct world *w)
 {
     unsigned nodes = nodes_of(w);

@@ -2,19 +2,20 @@
  *
  * A simulated cluster with an elastic ring: controllers, whose log is an oracle
  * (world/common/agreed.h); a supervisor; and members with a toy data path,
- * which do one all-reduce after the other, are killed, cut off and put to
- * sleep, and join again. Everything that decides is the library's own object
- * code: registry, service, member machine, book, ledger and recovery plans.
+ * which do one all-reduce after the other, are killed, cut off and suspended,
+ * and join again. All decisions are made by the library's own object code:
+ * registry, service, member machine, op table, contributor sets and recovery
+ * plans.
  *
- *   node.c      a member or the supervisor: the machine, and what it tells
+ *   node.c      a member or the supervisor: the machine, and its reports
  *   ring.c      a member in the ring: views, flushes, one op after the other
  *   path.c      the toy data path: plans, transfer by transfer, by messages
  *   joiner.c    copying the state
- *   oracle.c    what must always hold
- *   measure.c   what a run was like, in numbers
- *   tell.c      what happens, as events
+ *   oracle.c    the invariants
+ *   measure.c   the measurements of a run
+ *   tell.c      the events
  *   kind.c      all this as a world of `ringctl sim`
- *   world.c     one network a seed, and how it has to end
+ *   world.c     one network per seed, and its required end
  *
  * Node numbers: members, so that theirs are those of `ringctl up`; then the
  * supervisor, then controllers.
@@ -35,11 +36,11 @@
 enum {
     CONTROLLERS_MOST = 3,
     MEMBERS_MOST = 8,
-    DRAWN_MOST = 6,   /* members of a seed, if nobody asks for more */
+    DRAWN_MOST = 6,   /* members of a seed, unless more are requested */
     CALM_MEMBERS = 4, /* the same, when a schedule is given */
     NODES_MOST = CONTROLLERS_MOST + 1 + MEMBERS_MOST,
     OPS_MOST = 1024,
-    COMPLETIONS_MOST = 64, /* of an op, by whom ever */
+    COMPLETIONS_MOST = 64, /* of an op, by all members */
     PLANS_MOST = 4096,
     TRANSFERS_MOST = 128
 };
@@ -60,13 +61,13 @@ struct made_plan {
 
 struct toy;
 
-/* What must not be: whose data is in a value, and whose ought to be. */
+/* A violation: the contributors of a value, and the right ones. */
 struct wrong {
-    unsigned node, chunk, who, counted; /* `who` counts so many times */
+    unsigned node, chunk, who, counted; /* `counted`: how often `who` counts */
     uint64_t op, has, wants;            /* nodes as bits */
 };
 
-/* Times of something, in nanoseconds. */
+/* Durations, in nanoseconds. */
 struct times {
     uint64_t count, sum_ns, least_ns, most_ns;
 };
@@ -78,56 +79,55 @@ struct wound {
     bool suspected;
 };
 
-/* What is measured over all seeds, until it is asked for. */
+/* The measurements over all seeds, until they are fetched. */
 struct measures {
     uint64_t transfers;                    /* of chunks, between members */
     uint64_t crashes;                      /* of members */
-    uint64_t ops;                          /* that somebody has completed */
+    uint64_t ops;                          /* completed by a member */
     uint64_t spread, kept, redone, fresh;  /* chunks of recoveries */
-    uint64_t suspicions, false_suspicions; /* of silence; of one that lives */
-    uint64_t wronged; /* removed alive, without having asked for it */
+    uint64_t suspicions, false_suspicions; /* by silence; of a living process */
+    uint64_t wronged; /* removed alive, without a request */
     uint64_t shaken;  /* seeds with a false suspicion */
     struct times detected, recovered;
     bool found; /* a violation */
     struct wrong wrong;
-    /* Of the seed under way. */
+    /* For the current seed. */
     bool shook;
     struct wound wounds[GW__NODES_MAX];
-    struct gw__view view;   /* the newest, as it was seen */
-    uint64_t recovering_ns; /* since a crash; 0: nothing to recover from */
-    uint64_t ring_epoch;    /* in which it is recovered from, */
-    uint64_t resumed;       /* and by whom, as bits */
+    struct gw__view view;   /* the newest seen */
+    uint64_t recovering_ns; /* since a crash; 0: no recovery */
+    uint64_t ring_epoch;    /* of that recovery, */
+    uint64_t resumed;       /* and the resumed members, as bits */
 };
 
-/* By who runs it; zero: as the seed has it. */
+/* The parameters of the runner; zero: drawn from the seed. */
 struct world_asked {
     unsigned members;
-    bool calm;      /* nothing happens but the faults that are given */
-    bool silent;    /* nobody is told of a death */
+    bool calm;      /* only the given faults occur */
+    bool silent;    /* no node is notified of a death */
     bool unordered; /* calm: messages overtake each other */
-    const struct gw_suspicion *suspicion; /* of members; NULL: the rule */
+    const struct gw_suspicion *suspicion; /* NULL: the default rule */
     uint64_t for_ns;
 };
 
 struct world {
-    struct agreed agreed; /* what the controllers have decided */
+    struct agreed agreed; /* the controllers' decisions */
     struct world_asked asked;
-    bool any_epoch; /* books do without their check of the epoch */
+    bool any_epoch; /* op tables omit their check of the epoch */
     uint64_t seed;
     struct chance chance;
     struct gw__sim *sim;
     unsigned controllers, members;
-    unsigned first; /* members that the supervisor would like to begin with */
-    bool all_join;  /* at the end everybody must be in the ring again */
+    unsigned first; /* preferred number of first members */
+    bool all_join;  /* at the end all must be in the ring again */
     struct lives lives;
-    bool raids; /* joiners are hit, and whoever might have given them the state
-                 */
+    bool raids; /* joiners, and the sources of their state, are killed */
     uint64_t fault_end_ns, limit_ns, look_ns;
     bool over;
     bool shocks;
-    bool eager; /* members do not wait until they have met */
-    /* The order that the ring is to have. It changes now and then, by random
-     * numbers of its own, and members hear of it late. */
+    bool eager; /* members begin before they have all met */
+    /* The intended order of the ring. It changes now and then, by its own
+     * random numbers, and members learn it late. */
     bool orders;
     struct gw_rng order_rng;
     struct gw__order order;
@@ -143,7 +143,7 @@ struct world {
     bool flushing;
     uint64_t marked_epoch, marked_op[NODES_MOST];
 
-    /* For those who want to know what the seeds meet. */
+    /* Counts of the situations that the seeds reach. */
     struct {
         uint64_t seeds, ops, forwards, excludes, admits, orders, removals,
             begun_anew, gone, inherited, lost;
@@ -155,7 +155,7 @@ struct world {
 /* ---- measure.c: what a run was like, in numbers ---- */
 
 void measure_begin(struct world *world);
-/* A node crashes, starts, is paused or goes on. */
+/* A node crashes, starts, is paused or resumed. */
 void measure_life(struct world *world, unsigned node, enum gw__fault_kind what);
 /* It is suspected: silent, or known to have ended. */
 void measure_suspect(struct world *world, unsigned node,
@@ -163,41 +163,41 @@ void measure_suspect(struct world *world, unsigned node,
 /* The log has a new view. */
 void measure_view(struct world *world);
 void measure_completed(const struct toy *toy, uint64_t op);
-/* The first violation, if this is the first. */
+/* Records the first violation. */
 void measure_wrong(struct world *world, const struct wrong *wrong);
 
-/* ---- tell.c: what happens, as events ---- */
+/* ---- tell.c: events ---- */
 
-/* A member's: `value` as gradwire/event.h has it for the kind. */
+/* A member's event; `value` depends on the kind, as in gradwire/event.h. */
 struct told_event {
     enum gw_event_kind kind;
     uint32_t peer, op, step, chunk;
     int64_t value;
 };
 void tell(const struct toy *toy, const struct told_event *event);
-/* Of the work in hand, what is kept and what is redone. */
+/* The kept and the redone chunks of the current op. */
 void tell_recovery(const struct toy *toy, const struct gw__task *task,
                    const uint64_t *start);
-/* Of a controller whose log is libraft's. */
+/* For a controller whose log is libraft's. */
 void tell_controller(struct world *world, const struct gw_event *event);
-/* Of the whole ring: the new view in the log, and what was decided. */
+/* For the whole ring: the new view in the log, and the decisions. */
 void tell_view(struct world *world);
 void tell_decision(struct world *world, const struct gw__decision *decision);
 void tell_missed(struct world *world, uint32_t by, unsigned node,
                  enum gw_evidence evidence);
 
-/* The one whose network is being run. START does not bring it: a pointer would
- * be another one each time, and so would the hash of the run. */
+/* The world of the current network. START cannot contain the pointer, which
+ * would differ each time, as would the hash of the run. */
 struct world *world_running(void);
-/* This node begins anew after a while, as the same process. */
+/* Starts this node again after a while, as the same process. */
 void world_restart(struct world *world, unsigned node);
-/* The ring has lost a member, or decided: the moment for another blow. */
+/* The ring has lost a member, or decided: a moment for another fault. */
 void world_shock(struct world *world);
-/* Somebody was admitted, who may not have the state yet. */
+/* A member was admitted and may not have the state yet. */
 void world_raid(struct world *world);
 void world_open(struct world *world);
 void world_close(struct world *world);
-/* For a campaign of this one seed. */
+/* Prepares a campaign of this one seed. */
 void world_campaign(struct world *world, uint64_t seed,
                     struct gw__campaign *campaign);
 
@@ -237,8 +237,8 @@ static inline uint64_t world_draw(struct world *w, uint64_t least,
 __extension__ typedef unsigned __int128 wide;
 
 struct amount {
-    wide digits;  /* node i gives 4^i */
-    uint64_t sum; /* and a number that knows op and chunk */
+    wide digits;  /* node i contributes 4^i */
+    uint64_t sum; /* and a number that depends on op and chunk */
 };
 
 struct amount value_input(unsigned node, uint64_t op, unsigned chunk);
@@ -246,12 +246,12 @@ struct amount value_add(struct amount a, struct amount b);
 
 /* ---- path.c: an op as a plan that is carried out ---- */
 
-/* A transfer of ours, as sender and as receiver. */
+/* A transfer of this node, as sender or as receiver. */
 struct sending {
     uint8_t to; /* nodes */
     uint8_t chunk, step, turn;
     bool captured, acked;
-    uint64_t set; /* captured */
+    uint64_t set; /* at the time of sending */
     struct amount value;
     uint64_t again_ns;
 };
@@ -267,7 +267,7 @@ struct run {
     uint64_t op, ring_epoch;
     unsigned chunks;
     unsigned send_count, receive_count;
-    uint64_t due_ns; /* if nothing comes, nothing is sent before; UINT64_MAX:
+    uint64_t due_ns; /* not sent before, unless a message comes; UINT64_MAX:
                         never */
     struct sending sends[TRANSFERS_MOST];
     struct receiving receives[TRANSFERS_MOST];
@@ -282,7 +282,7 @@ struct state {
     uint64_t digest;
     uint64_t epoch;                  /* in which that op was completed */
     struct gw__state_validity claim; /* a joiner's */
-    bool over; /* the ring from which it comes is no more */
+    bool over;                       /* the ring that it comes from has ended */
     uint64_t pull_ns;
     bool ready_said;
 };
@@ -290,7 +290,7 @@ struct state {
 struct result {
     bool used;
     uint64_t op, contributors, hash;
-    uint64_t digest, epoch; /* after it, and in which it was completed */
+    uint64_t digest, epoch; /* after it; and the epoch of its completion */
 };
 
 /* ---- a member (or the supervisor), as a machine ---- */
@@ -307,7 +307,7 @@ struct toy {
     const struct gw__actions *act;
     bool registered, gone, leaves;
 
-    bool told;         /* something, since it was looked at last */
+    bool told;         /* a report, since the last check */
     bool wants_report; /* of this flush */
     uint64_t flush_epoch;
     bool has_pending; /* a view to be adopted */
@@ -315,22 +315,22 @@ struct toy {
     uint64_t met_epoch; /* of ADDRESSES */
     unsigned ready;     /* joiners */
 
-    bool in_ring; /* there is a book */
-    bool sure;    /* it has the state that it begins its first op with */
+    bool in_ring; /* it has an op table */
+    bool sure;    /* it has the state for its first op */
     struct gw__op_table book;
     struct run runs[GW__OP_TABLE_OPS];
     struct result results[GW__OP_TABLE_OPS];
     struct state state;
     uint64_t compute_ns;    /* until when */
-    uint64_t admit_tried;   /* for this op, and 1 */
-    bool admits;            /* waits for how that ends */
-    struct gw__order order; /* as it has heard last */
-    uint64_t placed_op;     /* it computes for this op, and 1, */
+    uint64_t admit_tried;   /* for this op, plus 1 */
+    bool admits;            /* waits for the result */
+    struct gw__order order; /* as last received */
+    uint64_t placed_op;     /* it computes for this op, plus 1, */
     unsigned place;         /* in this place */
     uint64_t asked_epoch;   /* ADDRESS */
     uint64_t admit_ns;      /* the supervisor: not before */
     uint64_t accuse_ns;
-    struct gw__view known; /* of the newest news */
+    struct gw__view known; /* from the newest update */
 
     uint64_t timer_ns;
     _Alignas(16) uint8_t member[]; /* the member machine's state */
@@ -347,7 +347,7 @@ void toy_fail(const struct toy *toy, const char *format, ...);
 
 /* ring.c */
 void ring_told(struct toy *toy, const struct gw__told *told);
-/* Does what can be done now. */
+/* Does all work that is possible now. */
 void ring_work(struct toy *toy);
 uint64_t ring_due(const struct toy *toy);
 /* An op is complete here. */
@@ -377,10 +377,10 @@ void joiner_news(struct toy *toy);
 /* ---- oracle.c ---- */
 
 void oracle_begin(struct world *world);
-/* The value is that of exactly these nodes. */
+/* Checks that the value is that of exactly these nodes. */
 void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
                   uint64_t set, struct amount value);
-/* One that the ledger refuses, where these nodes are to count. */
+/* A value that the contributor sets refuse, though these nodes should count. */
 void oracle_refused(const struct toy *toy, uint64_t op, unsigned chunk,
                     uint64_t target, struct amount value);
 void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
@@ -389,18 +389,18 @@ void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
 void oracle_state(const struct toy *toy);
 /* A joiner finds the state lost. */
 void oracle_lost(const struct toy *toy);
-/* The plan that it has made; verified when it is a new one. */
+/* The plan of a member; verified if it is new. */
 void oracle_plan(const struct toy *toy, const struct gw__task *task,
                  const struct gw__recovery *recovery);
 /* After an entry of the log. */
 void oracle_log(struct world *world);
-/* Is the process of this member there still, or its later incarnation? */
+/* Does the process of this member exist, or a later incarnation of it? */
 bool oracle_lives(const struct world *world, const struct gw__ring_member *m);
 bool oracle_active(const struct world *world, unsigned node,
                    struct gw__id incarnation);
-/* After the last fault: does the ring go on? */
+/* After the last fault: does the ring continue? */
 bool oracle_is_done(struct world *world);
-/* It should. */
+/* Reports why it does not. */
 void oracle_not_done(struct world *world);
 
 #endif

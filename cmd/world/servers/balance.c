@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Slots that move by load, as the supervisor of a run has them moved
- * (cmd/run/supervisor_placement.c): the counters of the primaries are read once
- * a window, and what follows from them goes to the controllers. Windows are
- * short here, since runs are.
+ * Slots that move by load, as in a real run (cmd/run/supervisor_placement.c):
+ * the counters of the primaries are read once per window, and the resulting
+ * placement goes to the controllers. Windows are short here, since runs are.
  */
 #include "farm.h"
 

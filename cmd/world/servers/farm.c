@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One network a seed: how its links are, which faults it meets, and how it has
- * to end. With a schedule of the user's nothing is left to chance: a message
- * takes a millisecond, and nothing else happens.
+ * One network per seed: its links, its faults, and its required end. With a
+ * schedule of the user's nothing is random: a message takes a millisecond, and
+ * only the given faults occur.
  */
 #include "farm.h"
 
@@ -63,7 +63,7 @@ static void on_entry(void *context)
     serving_entry(context);
 }
 
-/* All replicas of the slot are where they belong, and hold the same. */
+/* All replicas of the slot are in place and equal. */
 static bool is_whole(const struct farm *f, unsigned slot)
 {
     const struct gw__slot_route *route = &f->agreed.truth->routes.slots[slot];
@@ -84,8 +84,8 @@ static bool is_whole(const struct farm *f, unsigned slot)
     return true;
 }
 
-/* A server or worker that runs and is no member, whatever became of it before;
- * FARM_NODES: none. One that is parked is cut off, for ever by now. */
+/* The first server or worker that runs and is not a member; FARM_NODES: none. A
+ * parked one is cut off permanently and does not count. */
 static unsigned who_is_out(const struct farm *f)
 {
     for (unsigned node = 0; node < first_controller(f); node++)
@@ -109,7 +109,7 @@ static bool is_done(const struct farm *f)
     return true;
 }
 
-/* Nothing more is to be seen: what has become of it all? */
+/* Ends the run and checks its results. */
 static void finish(struct farm *f)
 {
     f->over = true;
@@ -123,7 +123,7 @@ static void finish(struct farm *f)
     gw__sim_end(f->sim);
 }
 
-/* Who crashes or sleeps serves no more, and that is seen at once. */
+/* A server that crashes or sleeps stops serving, which is checked at once. */
 static void on_life(void *context, struct gw__sim *sim, uint32_t node,
                     enum gw__fault_kind what)
 {
@@ -265,7 +265,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     return err;
 }
 
-/* Who waits for whom, or which replicas are not alike. */
+/* Reports the waiting nodes, or the replicas that differ. */
 static void not_done(struct farm *f)
 {
     char text[200] = "";
@@ -292,7 +292,7 @@ static void check(void *context, struct gw__sim *sim)
     finish(f);
 }
 
-/* As many servers may be down at a time as the replicas can bear. */
+/* At most as many servers are down at a time as the replicas tolerate. */
 static struct gw__fault_profile faults_of(const struct farm *f)
 {
     unsigned nodes = farm_nodes(f);

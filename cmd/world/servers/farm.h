@@ -3,24 +3,24 @@
  * A simulated parameter server: workers that push and pull, servers with
  * replicated slots, and the controllers that place them. Every node is the
  * library's own object code: the data path (ps/server.h, ps/worker.h), the
- * member machine that registers, says HELLO and is given leases
+ * member machine that registers, sends HELLO and receives leases
  * (cluster/member.h), the controllers' service (cluster/service.h). Only the
  * controllers' log is an oracle (world/common/agreed.h).
  *
- *   farm.c     one network a seed, and how it has to end
+ *   farm.c     one network per seed, and its required end
  *   seat.c     a node's control side: its member machine
- *   parcel.c   letters to messages, and back to parcels
+ *   parcel.c   the data path's messages in messages of the simulator
  *   server.c   a server around its machine
- *   worker.c   a worker around its machine, and what it does
- *   pushes.c   each push: sent, acknowledged, and what became of it
- *   serving.c  who serves which slot: nobody, one, or two at once
+ *   worker.c   a worker around its machine, and its pushes and pulls
+ *   pushes.c   each push: sent, acknowledged, and its effect
+ *   serving.c  the primaries of each slot: none, one, or two at once
  *   balance.c  slots that move by load
  *   tell.c     events, for ringtop
  *   kind.c     it is one of the worlds of `ringctl sim`
  *
  * Every push has a key of its own and adds one to it. So in the end each key
- * tells by itself how often its push counted: 0 of one that was acknowledged
- * is a lost push, 2 a doubled one.
+ * shows how often its push counted: an acknowledged push with 0 is lost, one
+ * with 2 is doubled.
  *
  * Node numbers: workers, servers, controllers.
  */
@@ -45,39 +45,39 @@ enum {
     FARM_CONTROLLERS = 5,
     FARM_NODES = FARM_WORKERS + FARM_SERVERS + FARM_CONTROLLERS,
     FARM_SLOTS = 8,
-    FARM_PUSHES = 8192, /* of a worker */
+    FARM_PUSHES = 8192, /* per worker */
     FARM_TABLE = 0,
-    FARM_TIMER = 8 /* the member machine has those below */
+    FARM_TIMER = 8 /* the member machine has the lower ones */
 };
 
-/* What is asked for. */
+/* The parameters of a run. */
 struct farm_asked {
     unsigned workers, servers, replicas, controllers;
     bool ack_primary;
-    bool hot_keys; /* slots are asked for by Zipf's law */
-    bool by_load;  /* and move by it (cluster/slot_load.h) */
-    bool silent;   /* nobody sees a process end: only its silence tells */
-    bool no_dedupe, no_lease, no_fencing; /* rules that are left out */
-    bool unordered; /* calm: a message that is late is overtaken */
-    bool calm;      /* nothing happens but the faults that are given */
+    bool hot_keys; /* accesses to slots follow Zipf's law */
+    bool by_load;  /* slots move by load (cluster/slot_load.h) */
+    bool silent;   /* a death is noticed only by the silence */
+    bool no_dedupe, no_lease, no_fencing; /* disabled rules */
+    bool unordered; /* calm: a late message is overtaken */
+    bool calm;      /* only the given faults occur */
     uint64_t for_ns;
 };
 
 struct farm_push {
     uint64_t key;
     uint64_t sent_ns, acked_ns; /* 0: not */
-    uint8_t slot, server;       /* who acknowledged it */
-    uint8_t counted;            /* how often, in the end; */
-    bool read;                  /* which is known */
+    uint8_t slot, server;       /* that acknowledged it */
+    uint8_t counted;            /* how often, at the end; */
+    bool read;                  /* if it has been read */
 };
 
-/* Who serves a slot. */
+/* The serving of a slot. */
 struct farm_serving {
     unsigned by;       /* the last one: a node */
-    bool ever, nobody; /* now */
+    bool ever, nobody; /* had a server; has none now */
     bool two;          /* now */
-    uint64_t since_ns; /* nobody, */
-    uint64_t two_ns;   /* or two */
+    uint64_t since_ns; /* begin of no server, */
+    uint64_t two_ns;   /* or of two */
 };
 
 struct farm_met {
@@ -85,8 +85,8 @@ struct farm_met {
     uint64_t refused, fenced;
     uint64_t two;       /* times that a slot had two primaries at once */
     uint64_t two_ns;    /* the longest of them */
-    uint64_t takeovers; /* slots that another one serves after a conviction */
-    /* Of the slot that was without a server for longest: */
+    uint64_t takeovers; /* slots with another server after a death */
+    /* Of the slot that was without a server for the longest time: */
     uint64_t detect_ns, promote_ns;
     uint64_t failover_ns;
     uint64_t push_bytes, replica_bytes;
@@ -112,15 +112,15 @@ struct farm {
     void *members[FARM_NODES]; /* the member machines' states */
 
     unsigned push_count[FARM_WORKERS];
-    unsigned newest[FARM_WORKERS]; /* that was acknowledged, and 1; 0: none */
+    unsigned newest[FARM_WORKERS]; /* acknowledged, plus 1; 0: none */
     struct farm_push pushes[FARM_WORKERS][FARM_PUSHES];
-    bool finished[FARM_WORKERS]; /* it has read all its pushes in the end */
+    bool finished[FARM_WORKERS]; /* it has read all its pushes at the end */
 
     struct farm_serving serving[FARM_SLOTS];
-    uint64_t convicted_ns[FARM_NODES]; /* last */
+    uint64_t convicted_ns[FARM_NODES]; /* the last time */
     unsigned leader;                   /* of the controllers, last */
     uint64_t epoch, terms;             /* of all slots, as they were last */
-    bool told_here[FARM_NODES];        /* what tell.c has told */
+    bool told_here[FARM_NODES];        /* the state reported by tell.c */
     struct gw__id told[FARM_NODES];
     uint8_t told_roles[FARM_SLOTS][FARM_SERVERS];
     uint64_t told_epoch;
@@ -129,7 +129,7 @@ struct farm {
     uint64_t load_ns; /* when its window began */
 
     char violation[300]; /* the first; "" */
-    struct farm_met met; /* since it was asked last */
+    struct farm_met met; /* since the last fetch */
 };
 
 static inline uint64_t farm_draw(struct farm *f, uint64_t least, uint64_t most)
@@ -159,22 +159,22 @@ static inline struct gw__server *server_at(const struct farm *f, unsigned node)
 
 /* "w0", "s2", "c1", as ringctl names them. Valid for the next few calls. */
 const char *farm_name(const struct farm *farm, unsigned node);
-/* No faults begin any more, and nobody pushes. */
+/* All faults are over, and no new pushes begin. */
 static inline bool farm_is_late(const struct farm *f)
 {
     return gw__sim_now(f->sim) > f->fault_end_ns;
 }
-/* The first counts. */
+/* Records the first violation. */
 GW_PRINTF(2, 3)
 void farm_violation(struct farm *farm, const char *format, ...);
-/* Begins anew after a while, as the same process. */
+/* Starts again after a while, as the same process. */
 void farm_restart(struct farm *farm, unsigned node);
-/* The network that is there. */
+/* The current network. */
 struct farm *farm_running(void);
 
 /* ---- seat.c ---- */
 
-/* A node that is no controller. */
+/* A node that is not a controller. */
 struct seat {
     struct farm *farm;
     unsigned node;
@@ -183,7 +183,7 @@ struct seat {
     struct gw_rng rng;
     void *member; /* the machine's state */
     bool registered, gone, has_news, has_lease;
-    unsigned answered; /* tag of the last command that was answered well */
+    unsigned answered; /* tag of the last successful command */
     struct gw__membership_update news;
     struct mailbox box; /* for the data path */
 };
@@ -193,17 +193,18 @@ void seat_wake(struct seat *seat, const struct gw__input *input,
                const struct gw__actions *actions);
 void seat_start(struct seat *seat, const struct gw__input *input,
                 enum gw__role role);
-/* An input that is not the data path's. Sets `has_news` and `has_lease`. */
+/* Handles an input that is not the data path's. Sets `has_news` and
+ * `has_lease`. */
 void seat_step(struct seat *seat, const struct gw__input *input);
 void seat_ask(struct seat *seat, const struct gw__command *command,
               unsigned tag);
-/* Letters of the data path, whose context the seat is. */
+/* Sends a message of the data path, whose context is the seat. */
 void seat_send(void *seat, const struct gw__message_out *letter);
 
 /* ---- the machines ---- */
 
 const struct gw__machine_kind *server_kind(void), *worker_kind(void);
-/* What a server has counted goes into `met`; at the end of its life. */
+/* Adds the counters of a server to `met`, at the end of its life. */
 void server_count(struct farm *farm, unsigned node);
 
 /* ---- pushes.c ---- */
@@ -213,17 +214,17 @@ static inline uint64_t push_key(const struct farm *f, unsigned worker,
 {
     return f->pushes[worker][push].key;
 }
-/* A new one, or UINT_MAX: there are too many. */
+/* A new push, or UINT_MAX: there are too many. */
 unsigned push_begin(struct farm *farm, unsigned worker,
                     const struct gw__routes *routes);
 void push_acked(struct farm *farm, unsigned worker, unsigned push,
                 unsigned server);
-/* A worker has pulled what it had been told to be stored. */
+/* A worker has pulled a value whose push was acknowledged. */
 void push_seen(struct farm *farm, unsigned worker, unsigned push, float value);
-/* In the end. */
+/* At the end. */
 void push_read(struct farm *farm, unsigned worker, unsigned push, float value);
 bool push_slot_is_lost(const struct farm *farm, unsigned slot);
-/* What has become of them all. */
+/* Checks the effect of all pushes. */
 void pushes_judge(struct farm *farm);
 
 /* ---- serving.c ---- */
@@ -234,8 +235,8 @@ void serving_entry(struct farm *farm);
 
 /* ---- balance.c ---- */
 
-/* What a run's supervisor does: measures, and tells the controllers where slots
- * are to be. A worker does it here; `tag` is that of the answer. */
+/* Plays a run's supervisor: measures the load, and sends the placement of slots
+ * to the controllers. A worker does it here; `tag` is that of the answer. */
 void balance_look(struct seat *seat, unsigned tag);
 
 /* ---- tell.c ---- */
@@ -243,7 +244,7 @@ void balance_look(struct seat *seat, unsigned tag);
 void farm_tell_news(struct farm *farm);
 void farm_tell_roles(struct farm *farm);
 void farm_tell_failure(struct farm *farm, unsigned node);
-/* Of a controller whose log is libraft's; the context is the farm. */
+/* For a controller whose log is libraft's; the context is the farm. */
 void farm_tell_controller(void *context, const struct gw_event *event);
 
 GW_MUST_CHECK enum gw_err farm_open(struct farm *farm, struct gw_error *why);

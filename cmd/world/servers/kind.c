@@ -34,7 +34,7 @@ static const struct field fields[] = {
     {"uneven", NULL, FIELD_REAL, 2, true},
 };
 
-/* ---- what is asked ---- */
+/* ---- requests ---- */
 
 /* "lease,fencing": several at once. */
 static enum gw_err read_rules(const char *rules, struct farm_asked *asked,

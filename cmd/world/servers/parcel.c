@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct envelope {
-    uint64_t talk; /* its first byte: none of the control messages */
+    uint64_t talk; /* its first byte; no control message has it */
     uint64_t to;   /* the receiver's incarnation, as the sender knows it */
     uint32_t part_count;
     uint32_t bytes[GW__MESSENGER_PARTS];
@@ -32,7 +32,7 @@ bool parcel_is(const struct gw__input *input)
            data[0] >= GW__FOREIGN;
 }
 
-/* Keys and values of a push on its way to a replica. */
+/* Adds the keys and values of a push to a replica. */
 static void count(const struct mailbox *box,
                   const struct gw__message_out *letter)
 {
@@ -72,7 +72,7 @@ static void parcel_free(struct gw__message_in *parcel)
     free(parcel);
 }
 
-/* One piece of memory for all of it; parts begin at multiples of 8. */
+/* One allocation for all of it; parts begin at multiples of 8. */
 struct gw__message_in *parcel_of(const struct mailbox *box,
                                  const struct gw__input *input)
 {

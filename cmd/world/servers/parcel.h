@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Letters of the data path as messages of the simulator, and messages as
- * parcels: what the post does in the real world.
+ * Converts messages of the data path to messages of the simulator, and back. In
+ * a real run, the transport does this.
  */
 #ifndef WORLD_SERVERS_PARCEL_H
 #define WORLD_SERVERS_PARCEL_H
@@ -10,23 +10,25 @@
 #include <cluster/messages/protocol.h>
 #include <ps/messages/message.h>
 
-/* One end of it. */
+/* One end of the conversion. */
 struct mailbox {
     uint64_t incarnation;                     /* the low half */
     const struct gw__actions *act;            /* of the step */
-    const struct gw__membership_update *news; /* the newest: who is there */
-    bool from_anybody;       /* also from who is no member any more */
-    uint64_t *replica_bytes; /* keys and values on their way to a
-                                      replica are added; NULL: not */
+    const struct gw__membership_update *news; /* the newest: the members */
+    bool from_anybody;                        /* also from former members */
+    uint64_t *replica_bytes; /* receives the bytes of keys and values for
+                                replicas; NULL: not counted */
 };
 
-/* The incarnation of a member by the newest news, its low half; 0: none. */
+/* The low half of a member's incarnation in the newest update; 0: not a member.
+ */
 uint64_t mailbox_member(const struct mailbox *box, unsigned node);
-/* Is this message a parcel? */
+/* Is this message one of the data path? */
 bool parcel_is(const struct gw__input *input);
 void parcel_send(const struct mailbox *box,
                  const struct gw__message_out *letter);
-/* NULL: it is for, or from, a process that is no more: the post drops such. */
+/* NULL: its sender or receiver no longer exists; a real transport drops it,
+ * too. */
 struct gw__message_in *parcel_of(const struct mailbox *box,
                                  const struct gw__input *input);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What became of each push. While the cluster lives a worker may see that one
- * is missing, or counts twice; in the end all are read.
+ * The effect of each push. During a run a worker may notice that a push is
+ * missing or counts twice; at the end all are read.
  */
 #include "farm.h"
 
-/* Slot k comes as often as 1 / (k + 1). */
+/* Slot k has a share of 1 / (k + 1). */
 static unsigned hot_slot(uint64_t hash)
 {
     double sum = 0, share = (double)(hash >> 11) * 0x1p-53;
@@ -18,7 +18,7 @@ static unsigned hot_slot(uint64_t hash)
     return slot;
 }
 
-/* Each push has its own; hot ones are looked for in their slot. */
+/* Each push has its own key; a hot key is chosen in its slot. */
 static uint64_t new_key(const struct farm *f, unsigned worker, unsigned push,
                         const struct gw__routes *routes)
 {
@@ -103,7 +103,7 @@ static void judge(struct farm *f, unsigned worker, unsigned push)
                        farm_name(f, worker), p->slot, p->counted);
     }
     f->met.lost += lost;
-    if (!lost || push_slot_is_lost(f, p->slot)) /* nobody was left to keep it */
+    if (!lost || push_slot_is_lost(f, p->slot)) /* no server was left */
         return;
     farm_violation(f,
                    "push %u of %s to slot %u, acknowledged at %.1f ms by %s, "
@@ -112,7 +112,7 @@ static void judge(struct farm *f, unsigned worker, unsigned push)
                    (double)p->acked_ns / 1e6, farm_name(f, p->server));
 }
 
-/* By whom those of the last third were acknowledged. */
+/* Compares the servers by the pushes of the last third. */
 static void judge_balance(struct farm *f)
 {
     uint64_t of[FARM_NODES] = {0}, all = 0, most = 0;
@@ -130,7 +130,7 @@ static void judge_balance(struct farm *f)
     f->met.uneven = uneven > f->met.uneven ? uneven : f->met.uneven;
 }
 
-/* In the order in which they were sent, so that the first is told. */
+/* In the order in which they were sent, so that the first is reported. */
 void pushes_judge(struct farm *f)
 {
     judge_balance(f);

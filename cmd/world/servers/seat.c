@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The control side of a server or worker: the library's member machine, as
- * cmd/run drives it. Who was convicted begins anew, as another incarnation of
- * the same process.
+ * The control side of a server or worker: the library's member machine, driven
+ * as in cmd/run. A member that was declared dead starts again, as another
+ * incarnation of the same process.
  */
 #include "farm.h"
 
-/* ---- what the machine tells ---- */
+/* ---- reports of the machine ---- */
 
 static void on_told(void *node, const struct gw__told *told)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A server in the simulation: the machine of ps/server.h, with what
- * lib/ps/server/process.c gives it in the real world.
+ * A server in the simulation: the machine of ps/server.h, in the role of
+ * lib/ps/server/process.c in a real run.
  */
 #include "farm.h"
 
@@ -10,7 +10,7 @@ struct host {
     struct gw__server *core;
 };
 
-enum { PROPOSAL_TAG = 16 /* and the slot */ };
+enum { PROPOSAL_TAG = 16 /* plus the slot */ };
 
 static void propose(void *context, const struct gw__command *command)
 {

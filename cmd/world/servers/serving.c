@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Who serves each slot, looked at after every input: who has the slot, is
- * awake, and believes by its own clock that it may. Two at once are what terms
- * and leases are there to prevent. A time without any, in which who served last
- * was convicted, is a failover:
+ * The primaries of each slot, checked after every input: a server that has the
+ * slot, is awake, and believes by its own clock that it may serve. Terms and
+ * leases must prevent two at once. A time without any, in which the last one
+ * was declared dead, is a failover:
  *
- *     nobody serves ...... convicted ...... another one serves
+ *     none serves ........ declared dead .. another one serves
  *                  detect            promote
  */
 #include "farm.h"
@@ -43,9 +43,9 @@ void serving_entry(struct farm *f)
     farm_tell_news(f);
 }
 
-/* ---- who serves ---- */
+/* ---- primaries ---- */
 
-/* How many; *who is one of them. */
+/* Returns the number of primaries, and one of them. */
 static unsigned serves(const struct farm *f, unsigned slot, unsigned *who)
 {
     unsigned count = 0;

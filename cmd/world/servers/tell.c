@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The events that a run of servers has its supervisor make (cmd/run), from the
- * simulation: so ringtop shows either. Nodes have the numbers of a run.
+ * The events of a run of servers, as its supervisor (cmd/run) makes them, from
+ * the simulation, so that ringtop shows both. Nodes have the numbers of a run.
  */
 #include "farm.h"
 
@@ -39,7 +39,7 @@ static void tell_member(struct farm *f, unsigned node)
     if (here == f->told_here[node] &&
         gw__id_equal(m->incarnation, f->told[node]))
         return;
-    if (f->told_here[node]) /* another life, perhaps */
+    if (f->told_here[node]) /* perhaps another life */
         tell(f, (struct gw_event){.kind = GW_EV_MEMBER,
                                   .value = GW_MEMBER_DEAD,
                                   .rank = number_of(f, node),
@@ -90,8 +90,8 @@ static enum gw_ps_role role_of(const struct farm *f, unsigned slot,
     return route->learner == node ? GW_PS_LEARNER : GW_PS_NOT_HERE;
 }
 
-/* Who has come before who has gone, so that a slot that moves is never without
- * anybody in what is told. */
+/* New roles are reported before lost ones, so that a moving slot always has a
+ * server in the events. */
 static void tell_slot(struct farm *f, unsigned slot, bool gone)
 {
     for (unsigned i = 0; i < f->servers; i++) {
@@ -115,7 +115,7 @@ void farm_tell_roles(struct farm *f)
     }
 }
 
-/* A process has ended, as its parent sees it. */
+/* The end of a process, noticed by its parent. */
 void farm_tell_failure(struct farm *f, unsigned node)
 {
     tell(f, (struct gw_event){.kind = GW_EV_FAILURE,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A worker in the simulation: the machine of ps/worker.h. It pushes, a key a
- * push and a few at a time; now and then it pulls the key of a push, its own or
- * another worker's, that was acknowledged last, which must be there. In the end
- * it reads all its keys.
+ * A worker in the simulation: the machine of ps/worker.h. It pushes, one key
+ * per push and a few at a time. Now and then it pulls the key of an
+ * acknowledged push, the last one of itself or of another worker, which must be
+ * there. At the end it reads all its keys.
  */
 #include "farm.h"
 
 enum {
     OPS = 4,
-    READ_MOST = 256, /* keys of a pull in the end */
+    READ_MOST = 256, /* keys of a pull at the end */
     EVERY_NS = 4000000,
-    PATIENCE_NS = 1500000000, /* in the end, with what is under way */
+    PATIENCE_NS = 1500000000, /* at the end, for open requests */
     ROUTES_TAG = 1,
     TABLE_TAG = 2,
     ASK_AGAIN_NS = 100000000
@@ -21,12 +21,13 @@ enum op_kind { OP_NONE, OP_PUSH, OP_LOOK };
 
 struct op {
     enum op_kind kind;
-    unsigned worker, push; /* whose, and which of its pushes */
+    unsigned worker, push; /* a worker, and one of its pushes */
     uint64_t request, key;
     float value;
 };
 
-/* A pull in the end. What it lends to the machine stays, answered or not. */
+/* A pull at the end. The machine borrows its buffers, which remain valid,
+ * answered or not. */
 struct reading {
     unsigned count, pushes[READ_MOST];
     uint64_t keys[READ_MOST];
@@ -38,12 +39,12 @@ struct hand {
     struct gw__worker *core;
     unsigned index;
     uint64_t op_ns, ask_ns; /* the next one */
-    unsigned set_up;        /* the tag of what was answered last */
-    unsigned from;          /* whom the last parcel came from */
+    unsigned set_up;        /* the tag of the last answer */
+    unsigned from;          /* the sender of the last message */
     struct op ops[OPS];
-    unsigned turn; /* of those that it began */
+    unsigned turn; /* the number of ops begun */
 
-    /* In the end: pulls that found so many slots lost. */
+    /* At the end: pulls that found so many slots lost. */
     uint64_t request; /* of the newest; 0: none */
     unsigned read, lost;
     struct reading readings[FARM_SLOTS + 1];
@@ -88,7 +89,7 @@ static void set_up(struct hand *h)
     seat_ask(&h->s, &command, h->set_up + 1);
 }
 
-/* Not before all slots have been served, so that nothing is refused at first.
+/* Waits until all slots have been served, so that nothing is refused at first.
  */
 static bool can_work(const struct hand *h)
 {
@@ -216,7 +217,7 @@ static void end_read(struct hand *h)
     enum gw_err err = gw__worker_result(h->core, h->request, &why);
     if (err == GW_PENDING && h->lost == lost_slots(h->s.farm))
         return;
-    h->request = 0; /* what a lost slot keeps waiting is asked for anew */
+    h->request = 0; /* repeated, because a slot was lost meanwhile */
     if (err)
         return;
     for (unsigned i = 0; i < r->count; i++)
@@ -268,7 +269,7 @@ static void step(void *state, const struct gw__input *input,
         set_up(h);
     if (can_work(h)) {
         if (h->index == 0 && h->s.farm->asked.by_load)
-            balance_look(&h->s, TABLE_TAG); /* which is answered already */
+            balance_look(&h->s, TABLE_TAG); /* its answer has already come */
         do_ops(h);
         read_all(h);
     }
