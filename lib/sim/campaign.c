@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Seeds, one after another: see campaign.h.
+ * Runs a campaign seed by seed; see campaign.h.
  */
 #include "campaign.h"
 

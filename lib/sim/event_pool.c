@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pools of queue.h: an event of n bytes comes from the pool of the next
- * power of two. An empty pool is filled from an arena, one piece of memory cut
- * into equal events; arenas go only when the queue does. The heap grows here
- * too, with the number of events in use, so that putting one in cannot fail.
+ * The event pools of queue.h. An event of n bytes comes from the pool of the
+ * next power of two. An empty pool is filled from an arena, one block of memory
+ * divided into equal events. Arenas are freed with the queue. The heap grows
+ * here, too, with the number of events in use, so gw__queue_add cannot fail.
  */
 #include "queue.h"
 
@@ -23,7 +23,7 @@ static size_t pool_bytes(unsigned pool)
     return (size_t)GW__POOL_SMALLEST << pool;
 }
 
-/* Arenas after the first of a run are larger: many small runs stay cheap. */
+/* The first four arenas are small, so that many small runs stay cheap. */
 static bool fill(struct gw__queue *queue, unsigned pool)
 {
     size_t piece = pool_bytes(pool);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * With r = 10^6 + ppm, d nanoseconds show as floor(d r / 10^6), and w shown
- * ones are reached after ceil(w 10^6 / r): each is the other's exact inverse.
- * Whole millions (or r) are taken out first, so that nothing overflows.
+ * Conversion between simulation time and node time. With r = 10^6 + ppm, an
+ * interval of d ns shows as floor(d r / 10^6), and an interval of w ns on the
+ * clock has passed after ceil(w 10^6 / r): each is the exact inverse of the
+ * other. Multiples of 10^6 (or r) are computed separately to avoid overflow.
  */
 #include "node_clock.h"
 

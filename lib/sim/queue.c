@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The heap of queue.h: each move of a slot tells the event its new place.
+ * The heap of queue.h. Each move of a slot updates the position in its event.
  */
 #include "queue.h"
 

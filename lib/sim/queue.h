@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * What will happen, and when: the events of a simulation in a heap,
- * ordered by time and, at the same time, by the order in which they were put
- * in. So a run is one sequence, whatever the heap does inside. An event knows
- * its place in the heap, so that a timer can be taken out again.
+ * The event queue of a simulation: a heap, ordered by time and, at equal times,
+ * by insertion. So a run is deterministic. An event has its position in the
+ * heap, so that timers can be removed.
  *
- * Events with their payload come from pools, one a power of two of bytes, and
- * go back there: after a warm-up a run allocates nothing.
+ * Events with their payload come from pools, one per power of two, and return
+ * there: after a warm-up a run allocates no memory.
  */
 #ifndef GW__SIM_QUEUE_H
 #define GW__SIM_QUEUE_H
 
 #include <gradwire/base.h>
 
-/* The kinds up to GW__ASKED are inputs (base/machine.h), these follow them. */
+/* The kinds up to GW__ASKED are inputs (base/machine.h); these follow. */
 #define GW__NOT_QUEUED UINT32_MAX
 
 enum { GW__EVENT_BOOT = 16, GW__EVENT_BEGIN, GW__EVENT_END };
 
 enum {
-    GW__POOL_SMALLEST = 64, /* bytes of the smallest events, header included */
+    GW__POOL_SMALLEST = 64, /* bytes of the smallest events, with header */
     GW__POOLS = 12          /* up to 128 KiB */
 };
 
 struct gw__event {
     struct gw__event *next; /* in a pool or a backlog */
-    uint64_t incarnation;   /* MESSAGE: the sender's; DIED: whose */
-    uint64_t life;          /* MESSAGE, DIED: which of the node's lives */
-    uint64_t at_ns;         /* TIMER: of the node's clock */
-    uint32_t place;         /* in the heap, or GW__NOT_QUEUED */
+    uint64_t incarnation;   /* MESSAGE: of the sender; DIED: of the dead node */
+    uint64_t life;          /* MESSAGE, DIED: the receiver's life */
+    uint64_t at_ns;         /* TIMER: in the node's time */
+    uint32_t place;         /* position in the heap, or GW__NOT_QUEUED */
     uint32_t bytes;
-    uint16_t index; /* TIMER: which; BEGIN, END: which fault */
+    uint16_t index; /* TIMER: its number; BEGIN, END: index of the fault */
     uint8_t kind;
     uint8_t node;
     uint8_t from;
@@ -38,7 +37,7 @@ struct gw__event {
     _Alignas(16) unsigned char data[];
 };
 
-/* The key is here, so that ordering does not touch the events. */
+/* The key is stored here, so that comparisons do not read the events. */
 struct gw__queue_slot {
     uint64_t time_ns;
     uint64_t order;
@@ -53,27 +52,28 @@ struct gw__queue {
     size_t taken;
     uint64_t order;
     struct gw__event *pools[GW__POOLS];
-    struct gw__arena *arenas; /* what the pools were cut from */
+    struct gw__arena *arenas; /* memory of the pools */
     uint64_t arena_count;
 };
 
-/* A zeroed queue is empty; `most` bounds it. */
+/* A zeroed queue is empty; `most` is its limit. */
 void gw__queue_fini(struct gw__queue *queue);
 
-/* An event with room for `bytes` of data, all fields zero but `bytes`; NULL
- * when `most` are in use or memory is short. */
+/* A zeroed event with room for `bytes` bytes of data. NULL: `most` events are
+ * in use, or out of memory. */
 struct gw__event *gw__queue_take(struct gw__queue *queue, size_t bytes);
-/* Back to its pool; not while it is queued. */
+/* Returns an event to its pool; it must not be queued. */
 void gw__queue_give(struct gw__queue *queue, struct gw__event *event);
 
-/* Puts `event` in, behind those of the same time. There is always room. */
+/* Inserts `event` after those of the same time. There is always room. */
 void gw__queue_add(struct gw__queue *queue, struct gw__event *event,
                    uint64_t time_ns);
-/* Takes it out from wherever it is; it stays the caller's. */
+/* Removes a queued event; the caller owns it. */
 void gw__queue_remove(struct gw__queue *queue, struct gw__event *event);
-/* The next one, taken out, with its time; NULL when the queue is empty. */
+/* Removes and returns the next event, with its time; NULL: the queue is
+ * empty. */
 struct gw__event *gw__queue_pop(struct gw__queue *queue, uint64_t *time_ns);
-/* When the next one is due; UINT64_MAX when the queue is empty. */
+/* The time of the next event; UINT64_MAX: the queue is empty. */
 uint64_t gw__queue_next_ns(const struct gw__queue *queue);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A network as a whole: made, run event by event, looked at. See sim.h.
+ * The network as a whole: creation, event loop, queries. See sim.h.
  */
 #include "sim_parts.h"
 
@@ -22,13 +22,13 @@ static void add_boot(struct gw__sim *sim, uint32_t node, struct gw_rng *rng)
     gw__queue_add(&sim->queue, boot, at_ns);
 }
 
-/* Clocks begin anywhere from a second to an hour, so that nobody compares
- * those of two nodes; never at 0, which would cancel a timer. */
+/* Clocks begin at random values from a second to an hour, so that code cannot
+ * compare the clocks of two nodes. Zero would cancel a timer. */
 static bool init_node(struct gw__sim *sim, uint32_t i, struct gw_rng *rng)
 {
     const uint64_t second = 1000000000, hour = 3600 * second;
     struct gw__sim_node *node = &sim->nodes[i];
-    node->state = malloc(node->kind->state_bytes + 1); /* zero from START on */
+    node->state = malloc(node->kind->state_bytes + 1); /* zeroed before START */
     node->clock.shown_ns = second + gw_rng_below(rng, hour);
     node->backlog_end = &node->backlog;
     gw_rng_seed(&node->lives, gw_rng_next(rng));
@@ -37,7 +37,7 @@ static bool init_node(struct gw__sim *sim, uint32_t i, struct gw_rng *rng)
     return node->state && !sim->error.code;
 }
 
-/* A node reaches itself whatever the rule says. */
+/* A node always reaches itself, independent of the link profile. */
 static void init_link(struct gw__sim *sim, size_t i, struct gw_rng *rng)
 {
     struct gw__link *link = &sim->links[i];
@@ -134,7 +134,7 @@ void gw__sim_fail(struct gw__sim *sim, const char *format, ...)
     va_end(args);
     if (sim->now_ns % 1000000 == 0)
         gw__format_ns(sim->now_ns, when);
-    else /* whole microseconds are enough for a reader */
+    else /* microseconds are precise enough */
         snprintf(when, sizeof when, "%.3fms", (double)sim->now_ns / 1e6);
     gw_fail(&sim->error, GW_EWRONG, "at %s: %s", when, sentence);
 }

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * A virtual network that drives protocol machines (base/machine.h): the same
- * object code that a daemon drives over ZeroMQ, under virtual time, with
- * messages that are lost, doubled, late and out of order, and nodes that crash,
- * restart, freeze and tell the time wrongly (faults.h says how). It is one
- * sequence of events in one thread: everything random comes from the seed, so
- * a seed is a schedule, and `gw__sim_hash` tells whether two runs were equal.
+ * A virtual network for protocol state machines (base/machine.h). It runs the
+ * same object code as the daemons, in virtual time, with messages that are
+ * lost, duplicated, late and out of order, and nodes that crash, restart, pause
+ * and have wrong clocks (see faults.h). A run is one sequence of events in one
+ * thread. All randomness comes from the seed, so a seed determines the
+ * schedule, and equal runs have equal `gw__sim_hash`.
  *
- *   sim.c         a network: made, run, looked at
+ *   sim.c         creation, event loop, queries
  *   sim_node.c    a node's life: start, crash, inputs, pause
- *   sim_actions.c what a machine's step does
- *   sim_link.c    what becomes of a message
- *   sim_inject.c  faults that begin and end
- *   disk.c        what a node persisted
- *   node_clock.c  what a node takes for the time
- *   queue.c, event_pool.c  what will happen, and when
+ *   sim_actions.c the actions of a state machine's step
+ *   sim_link.c    transport of messages
+ *   sim_inject.c  begin and end of faults
+ *   disk.c        persisted data of a node
+ *   node_clock.c  local time of a node
+ *   queue.c, event_pool.c  the event queue
  *
- * On top of it campaign.h runs many seeds and shrinks the failing one.
+ * campaign.h uses it to run many seeds and to shrink a failing one.
  *
- * Each message draws the same count of random numbers from its link's own
- * sequence, whatever happens to it. So a fault that is taken away changes
- * little else, and shrinking a schedule goes well.
+ * Each message draws the same number of random numbers from its link's own
+ * sequence, independent of its fate. So removing a fault changes little else,
+ * which makes shrinking effective.
  *
- * A network lives in one thread. Hooks are called from inside a run; they may
- * look, ask (gw__sim_ask), add faults and fail the run, but neither run nor
- * destroy it.
+ * A network belongs to one thread. Hooks are called during a run. They may
+ * query the network, call gw__sim_ask, add faults and fail the run, but must
+ * not run or destroy it.
  */
 #ifndef GW__SIM_H
 #define GW__SIM_H
@@ -33,117 +33,121 @@
 
 struct gw__sim;
 
-/* A directed link. A message takes `delay_ns`, up to `jitter_ns` more, and at
- * least 1 ns. */
+/* A directed link. A message takes `delay_ns` and a random part of `jitter_ns`,
+ * at least 1 ns. */
 struct gw__link_rule {
     uint64_t delay_ns;
     uint64_t jitter_ns;
-    double drop;  /* the chance to be lost, */
-    double dup;   /* and to come twice */
+    double drop;  /* probability of loss */
+    double dup;   /* probability of a duplicate */
     bool ordered; /* messages do not overtake, as in a connection */
 };
 
 struct gw__sim_options {
     uint64_t seed;
-    struct gw__link_rule link; /* of every link at first */
-    const void *config;        /* what each START brings; must stay */
+    struct gw__link_rule link; /* initial profile of every link */
+    const void *config;        /* payload of each START; not copied */
     size_t config_bytes;
-    uint64_t nodes_down;      /* the set that begins down, until a restart */
-    uint64_t start_spread_ns; /* the others start by then */
-    uint64_t timer_late_ns;   /* a timer is up to so much late */
-    /* What is under way to a node that crashes is lost; or else reaches its
-     * next incarnation, as from a queue that the sender keeps. */
+    uint64_t nodes_down;      /* nodes that are down until a restart */
+    uint64_t start_spread_ns; /* the others start within this time */
+    uint64_t timer_late_ns;   /* maximum delay of a timer */
+    /* Messages to a node that crashes reach its next incarnation, as from a
+     * sender's queue. Otherwise they are lost. */
     bool mail_survives;
 
-    /* GW__DIED: who is told when node i crashes (a set, [0] is node 0's), after
-     * what time, and the chance that an observer is not told. Never false. */
+    /* GW__DIED: for each node i the set of nodes that are notified when i
+     * crashes, the delay, and the probability that a notification is lost. It
+     * is never false. */
     uint64_t observers[GW__NODES_MAX];
     uint64_t died_delay_ns;
     uint64_t died_jitter_ns;
     double died_lost;
 
-    /* Bounds, beyond which a run fails: events at a time (0: 2^20), inputs in
-     * all (0: 10^8). */
+    /* A run fails beyond these limits: events at a time (0: 2^20), total inputs
+     * (0: 10^8). */
     size_t events_most;
     uint64_t inputs_most;
 
-    /* Called with `context`; NULL where not wanted. */
+    /* Called with `context`; may be NULL. */
     void *context;
-    /* A machine's `tell`, from inside its step: its state is in between. */
+    /* A notification by a state machine, during its step, when its state may be
+     * inconsistent. */
     void (*on_tell)(void *context, struct gw__sim *sim, uint32_t node,
                     const void *data, size_t bytes);
     /* A node crashes (GW__CRASH), starts (GW__RESTART: before its first input),
-     * is paused or goes on (GW__RESUME). */
+     * pauses or continues (GW__RESUME). */
     void (*on_life)(void *context, struct gw__sim *sim, uint32_t node,
                     enum gw__fault_kind what);
-    /* What `observer` sees who looks at the process of `node`, which is up;
-     * NULL: nobody can look. A node that is down is seen to have ended. */
+    /* The process state of `node`, which is up, as `observer` sees it. NULL:
+     * process states cannot be observed. A node that is down is seen as ended.
+     */
     void (*look)(void *context, struct gw__sim *sim, uint32_t observer,
                  uint32_t node, struct gw__sight *sight);
-    /* After each delivered input; the place to check what must always hold. If
-     * the step ended in a crash the node is down already. */
+    /* Called after each delivered input, for checks of invariants. If the step
+     * ended in a crash the node is already down. */
     void (*after_step)(void *context, struct gw__sim *sim, uint32_t node,
                        const struct gw__input *input);
 };
 
-/* A network of `nodes` nodes (1 to GW__NODES_MAX), node i driven by kinds[i];
- * kinds and context must outlive it, the options are copied. GW_EINVAL,
- * GW_ENOMEM. */
+/* Creates a network of `nodes` nodes (1 to GW__NODES_MAX); kinds[i] is the
+ * state machine of node i. kinds and context must outlive the network; the
+ * options are copied. GW_EINVAL, GW_ENOMEM. */
 GW_MUST_CHECK enum gw_err
 gw__sim_new(const struct gw__machine_kind *const *kinds, unsigned nodes,
             const struct gw__sim_options *options, struct gw__sim **sim,
             struct gw_error *why);
 void gw__sim_destroy(struct gw__sim **sim);
 
-/* ---- what happens to it ---- */
+/* ---- events ---- */
 
-/* Replaces the rule of one link; what is under way is not touched. */
+/* Replaces the profile of one link; messages under way are not affected. */
 void gw__sim_set_link(struct gw__sim *sim, uint32_t from, uint32_t to,
                       const struct gw__link_rule *rule);
-/* Faults to come; one whose time is past begins at once. A schedule of
- * GW__FAULTS_MAX faults may be added more than once. GW_ENOMEM; GW_EINVAL for
- * more than 65535 in all; the failure of a run that has failed. */
+/* Adds future faults; those in the past begin at once. A schedule of
+ * GW__FAULTS_MAX faults may be added more than once. GW_ENOMEM. GW_EINVAL: more
+ * than 65535 in all. If the run has failed, its failure. */
 GW_MUST_CHECK enum gw_err gw__sim_add_faults(struct gw__sim *sim,
                                              const struct gw__fault *faults,
                                              size_t count,
                                              struct gw_error *why);
-/* The application's request (GW__ASKED) to `node` at `at_ns` (not before now):
- * lost if the node is down then. `data` is copied, at most GW__MESSAGE_MAX. */
+/* Schedules an application request (GW__ASKED) to `node` at `at_ns` (not before
+ * now). It is lost if the node is down then. `data` is copied, at most
+ * GW__MESSAGE_MAX. */
 void gw__sim_ask(struct gw__sim *sim, uint64_t at_ns, uint32_t node,
                  const void *data, size_t bytes);
-/* Nothing more is to be seen: the run ends here, and well. */
+/* Ends the run successfully. */
 void gw__sim_end(struct gw__sim *sim);
-/* Ends the run: "at 12ms: SENTENCE". The first failure stays. */
+/* Ends the run with a failure: "at 12ms: TEXT". The first one is kept. */
 GW_PRINTF(2, 3)
 void gw__sim_fail(struct gw__sim *sim, const char *format, ...);
 
 /* ---- running ---- */
 
-/* Handles the next event, be it an input, a fault's begin or its end. False
- * when there is none or the run has failed or ended. */
+/* Processes the next event: an input, or the begin or end of a fault. False: no
+ * event is left, or the run has failed or ended. */
 bool gw__sim_step(struct gw__sim *sim);
-/* Runs until `predicate` holds (asked after each event; NULL: never), time has
- * reached `limit_ns`, or the run fails. GW_OK when the predicate holds, or when
- * there is none and the limit is reached, or when it was ended; GW_ETIMEOUT
- * when it does not hold by then; else the failure, GW_EWRONG from gw__sim_fail.
- */
+/* Runs until `predicate` holds (checked after each event; may be NULL), the
+ * time is `limit_ns`, or the run ends. GW_OK: the predicate holds, the limit is
+ * reached without a predicate, or gw__sim_end was called. GW_ETIMEOUT: the
+ * predicate does not hold at the limit. Otherwise the failure, GW_EWRONG from
+ * gw__sim_fail. */
 GW_MUST_CHECK enum gw_err
 gw__sim_run_until(struct gw__sim *sim,
                   bool (*predicate)(void *context, const struct gw__sim *sim),
                   uint64_t limit_ns, struct gw_error *why);
 
-/* ---- looking at it ---- */
+/* ---- queries ---- */
 
 struct gw__sim_counts {
     uint64_t inputs;  /* delivered */
-    uint64_t sent;    /* messages given to `send` */
-    uint64_t cut;     /* of them lost to a cut, */
-    uint64_t dropped; /* or by chance; */
-    uint64_t doubled; /* those that came twice */
-    uint64_t missed;  /* inputs whose receiver was down or another by then */
+    uint64_t sent;    /* messages passed to `send` */
+    uint64_t cut;     /* lost because of a cut */
+    uint64_t dropped; /* lost at random */
+    uint64_t doubled; /* duplicated */
+    uint64_t missed; /* inputs whose receiver was down or restarted meanwhile */
     uint64_t starts;
     uint64_t crashes;
-    uint64_t arenas; /* pieces of memory taken for events */
+    uint64_t arenas; /* blocks of memory for events */
 };
 
 unsigned gw__sim_nodes(const struct gw__sim *sim);
@@ -151,19 +155,19 @@ void *gw__sim_context(const struct gw__sim *sim);
 uint64_t gw__sim_now(const struct gw__sim *sim);
 bool gw__sim_up(const struct gw__sim *sim, uint32_t node);
 bool gw__sim_paused(const struct gw__sim *sim, uint32_t node);
-/* What `node` takes for the time. */
+/* The local time of `node`. */
 uint64_t gw__sim_clock(const struct gw__sim *sim, uint32_t node);
-/* 0 when it is down. */
+/* 0 if the node is down. */
 uint64_t gw__sim_incarnation(const struct gw__sim *sim, uint32_t node);
-/* The machine's state, NULL when the node is down. */
+/* The state machine's state; NULL if the node is down. */
 const void *gw__sim_state(const struct gw__sim *sim, uint32_t node);
-/* What `node` has persisted under `key`, up or down; NULL when nothing. */
+/* The data that `node`, up or down, has persisted under `key`; NULL: none. */
 const void *gw__sim_persisted(const struct gw__sim *sim, uint32_t node,
                               uint32_t key, size_t *bytes);
 const struct gw__sim_counts *gw__sim_counts(const struct gw__sim *sim);
-/* A hash over every delivered input: time, node and content. */
+/* A hash of all delivered inputs: time, node and contents. */
 uint64_t gw__sim_hash(const struct gw__sim *sim);
-/* GW_OK while nothing has failed. */
+/* GW_OK if the run has not failed. */
 enum gw_err gw__sim_error(const struct gw__sim *sim, struct gw_error *why);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a machine's step does to its node and the network. Actions take effect
- * at once, in their order; of a node that crashes inside the step only the
- * first ones do. A machine that breaks its contract (base/machine.h) fails the
- * run with a sentence: that is a bug to be found, too.
+ * The effects of a state machine's step on its node and the network. Actions
+ * take effect at once, in order; if the node crashes inside the step, only the
+ * first ones do. A state machine that violates its contract (base/machine.h)
+ * fails the run with a message, since this is also a bug.
  */
 #include "sim_parts.h"
 
@@ -114,7 +114,7 @@ static void act_tell(void *driver, const void *data, size_t bytes)
                              bytes);
 }
 
-/* The answer comes at once, as an input of its own. */
+/* The answer is an input of its own, delivered at once. */
 static void act_look(void *driver, uint32_t node, uint64_t incarnation)
 {
     struct gw__sim *sim = driver;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Faults that begin and end (faults.h says what they do). Those that last are
- * kept in a table; what links and clocks suffer is computed anew from the whole
- * table whenever it changes, so that faults may overlap and end in any order.
- * A node is held down, or paused, as long as one that lasts names it.
+ * Begin and end of faults (faults.h has their effects). Active faults are in a
+ * table. The effects on links and clocks are computed from the whole table
+ * whenever it changes, so that faults may overlap and end in any order. A node
+ * is down, or paused, as long as an active fault contains it.
  */
 #include "sim_parts.h"
 
@@ -56,7 +56,7 @@ static void renew_links(struct gw__sim *sim)
         }
 }
 
-/* Timers are due at another time when the clock runs at another rate. */
+/* A change of the clock's rate changes the time at which timers are due. */
 static void set_rate(struct gw__sim *sim, uint32_t i, int64_t ppm)
 {
     struct gw__sim_node *node = &sim->nodes[i];
@@ -90,7 +90,7 @@ static void renew_clocks(struct gw__sim *sim)
     }
 }
 
-/* Does a fault of this kind hold the node? */
+/* Does an active fault of this kind contain the node? */
 static bool is_held(const struct gw__sim *sim, uint32_t node,
                     enum gw__fault_kind kind)
 {
@@ -101,7 +101,7 @@ static bool is_held(const struct gw__sim *sim, uint32_t node,
     return false;
 }
 
-/* No fault of this kind holds the node any more. */
+/* Removes the node from all active faults of this kind. */
 static void let_go(struct gw__sim *sim, uint32_t node, enum gw__fault_kind kind)
 {
     for (size_t i = 0; i < sim->fault_count; i++)
@@ -115,7 +115,8 @@ static void crash(struct gw__sim *sim, uint32_t i)
     gw__node_crash(sim, i);
 }
 
-/* A node that is down without a crash is not this fault's to start again. */
+/* If the node is down for another reason than a crash, the end of this fault
+ * must not start it. */
 static void crash_again(struct gw__sim *sim, uint32_t node,
                         struct gw__fault *fault)
 {
@@ -143,7 +144,7 @@ static void begin_crash(struct gw__sim *sim, uint32_t i,
     node->armed = true;
 }
 
-/* The step that the crash waited for may never have come: then it is now. */
+/* If the step for the crash did not come, the node crashes now. */
 static void end_crash(struct gw__sim *sim, uint32_t node)
 {
     if (is_held(sim, node, GW__CRASH))
@@ -212,7 +213,7 @@ static void schedule(struct gw__sim *sim, size_t fault, uint8_t kind,
                   at_ns < sim->now_ns ? sim->now_ns : at_ns);
 }
 
-/* Hooks that run inside may add faults, so that the table moves. */
+/* Hooks may add faults, which can move the table. */
 void gw__inject_begin(struct gw__sim *sim, size_t fault)
 {
     struct gw__fault f = sim->faults[fault].fault;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What becomes of a message: lost in a cut or by chance, doubled, late. Four
- * random numbers are drawn for each, whatever comes of it (sim.h says why).
+ * Transport of messages: loss by a cut or at random, duplicates, delay. Each
+ * message draws four random numbers, independent of its fate (see sim.h).
  * Jitter, and the range of a delay fault, let later messages overtake.
  */
 #include "sim_parts.h"

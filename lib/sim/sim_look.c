@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Looking at a network from the outside: what invariants and tests read.
+ * Queries about a network, for invariants and tests.
  */
 #include "sim_parts.h"
 

@@ -10,9 +10,9 @@
  *       |                      crash                      |
  *       +-------------------------------------------------+
  *
- * A crash takes the state, the timers and what waits for a paused node; the
- * disk and the clock stay. Messages under way are not looked for: each knows
- * the life of its receiver that it was sent to, and is missed in another.
+ * A crash removes the state, the timers and the backlog of a paused node; the
+ * disk and the clock remain. Messages under way are not removed: each has the
+ * number of its receiver's life, and is ignored in another life.
  */
 #include "sim_parts.h"
 
@@ -38,7 +38,7 @@ static void say_life(struct gw__sim *sim, uint32_t node,
         sim->options.on_life(sim->options.context, sim, node, what);
 }
 
-/* One step of a machine that is up and not paused. */
+/* One step of a state machine that is up and not paused. */
 static void deliver(struct gw__sim *sim, uint32_t i, struct gw__input *input)
 {
     struct gw__sim_node *node = &sim->nodes[i];
@@ -115,7 +115,7 @@ void gw__node_start(struct gw__sim *sim, uint32_t i)
     deliver(sim, i, &start);
 }
 
-/* Tells `observer` that node `i` has ended. */
+/* Notifies `observer` that node `i` has ended. */
 static void tell_death(struct gw__sim *sim, uint32_t i, uint32_t observer)
 {
     const struct gw__sim_options *options = &sim->options;
@@ -134,7 +134,7 @@ static void tell_death(struct gw__sim *sim, uint32_t i, uint32_t observer)
                   sim->now_ns + options->died_delay_ns + jitter_ns);
 }
 
-/* A timer that waits in the backlog is only there. */
+/* A timer in the backlog is not in the queue. */
 static void drop_backlog(struct gw__sim *sim, struct gw__sim_node *node)
 {
     while (node->backlog) {
@@ -180,8 +180,8 @@ void gw__node_pause(struct gw__sim *sim, uint32_t i)
     say_life(sim, i, GW__PAUSE);
 }
 
-/* A program that wakes may look at its timers first, or at its sockets first;
- * each keeps its own order. */
+/* A program that continues may handle its timers first or its sockets first.
+ * Each of the two keeps its order. */
 void gw__node_resume(struct gw__sim *sim, uint32_t i)
 {
     enum { AS_IT_CAME, TIMERS_FIRST, TIMERS_LAST, ORDERS };

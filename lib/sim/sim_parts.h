@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the files of the virtual network (see sim.h for who does what).
+ * Internals of the virtual network; sim.h describes the files.
  */
 #ifndef GW__SIM_PARTS_H
 #define GW__SIM_PARTS_H
@@ -15,35 +15,36 @@ enum { GW__PERSIST_MAX = 1 << 24 }; /* bytes of one value */
 struct gw__sim_node {
     const struct gw__machine_kind *kind;
     void *state;
-    uint64_t life;        /* how many times it started */
-    uint64_t incarnation; /* of this life */
+    uint64_t life;        /* number of starts */
+    uint64_t incarnation; /* of the current life */
     bool up;
     bool paused;
-    bool armed;      /* it crashes inside of its next step, */
-    uint32_t spared; /* after so many actions */
+    bool armed;      /* it crashes inside its next step */
+    uint32_t spared; /* after this many actions */
     struct gw__node_clock clock;
     struct gw__disk disk;
-    struct gw_rng lives; /* for incarnations and seeds */
-    struct gw_rng luck;  /* for timers, facts and the order after a pause */
+    struct gw_rng lives; /* random numbers for incarnations and seeds */
+    /* for timers, notifications of deaths and the order after a pause */
+    struct gw_rng luck;
     struct gw__event *timers[GW__TIMERS_MAX];
-    struct gw__event *backlog; /* what waits while it is paused */
+    struct gw__event *backlog; /* inputs that arrived during the pause */
     struct gw__event **backlog_end;
 };
 
 struct gw__link {
     struct gw__link_rule rule;
     struct gw_rng luck;
-    uint64_t latest_ns; /* when the latest message arrives */
-    /* What the faults that last add to the rule. */
+    uint64_t latest_ns; /* latest arrival time so far */
+    /* The combined effect of all active faults. */
     bool cut;
-    double keep;   /* the chance that no fault drops a message, */
-    double single; /* that none doubles it */
+    double keep;   /* probability that no fault drops a message */
+    double single; /* probability that none duplicates it */
     uint64_t least_ns, most_ns;
 };
 
 struct gw__injected {
-    struct gw__fault fault; /* `nodes` loses those that it no longer holds */
-    bool lasts;             /* it has begun and not ended */
+    struct gw__fault fault; /* nodes that it no longer affects are removed */
+    bool lasts;             /* it is active */
 };
 
 struct gw__sim {
@@ -58,33 +59,33 @@ struct gw__sim {
     size_t fault_capacity;
     uint64_t hash;
     struct gw__sim_counts counts;
-    uint32_t stepping; /* whose step it is */
-    bool starting;     /* and is it START? */
+    uint32_t stepping; /* the node in its step */
+    bool starting;     /* the step is START */
     bool ended;        /* by gw__sim_end */
     struct gw_error error;
 };
 
 /* ---- sim.c ---- */
 
-/* As gw__queue_take; fails the run when it answers NULL. */
+/* As gw__queue_take, but fails the run instead of returning NULL. */
 struct gw__event *gw__sim_take(struct gw__sim *sim, size_t bytes);
 
 /* ---- sim_node.c ---- */
 
-/* An input arrives: delivered, kept while the node is paused, or missed. */
+/* An input arrives: it is delivered, put into the backlog, or ignored. */
 void gw__node_arrive(struct gw__sim *sim, struct gw__event *event);
-/* A new life; the node is down. */
+/* Starts a new life of a node that is down. */
 void gw__node_start(struct gw__sim *sim, uint32_t node);
-/* The end of a life; the node is up. */
+/* Ends the life of a node that is up. */
 void gw__node_crash(struct gw__sim *sim, uint32_t node);
 void gw__node_pause(struct gw__sim *sim, uint32_t node);
 void gw__node_resume(struct gw__sim *sim, uint32_t node);
 
 /* ---- sim_actions.c ---- */
 
-/* The actions of the node whose step it is. */
+/* The actions for the node in its step. */
 struct gw__actions gw__sim_actions(struct gw__sim *sim);
-/* Queues a timer for when the node's clock shows its time. */
+/* Queues a timer for the moment when the node's clock shows its time. */
 void gw__timer_queue(struct gw__sim *sim, struct gw__event *timer);
 
 /* ---- sim_link.c ---- */

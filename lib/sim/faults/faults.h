@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fault schedules as data, and their text, a fault a line:
+ * Fault schedules as data and as text, one fault per line:
  *
  *     at 12ms crash 2                      # until it is restarted
  *     at 12ms crash 2 after 1 for 8ms      # inside a step, see below
@@ -14,25 +14,25 @@
  *     delay 0>1 5ms..20ms                  # so that messages overtake
  *     clock 2 +2000ppm
  *
- * Nodes are numbers joined by commas, or `*` for all; a link is nodes > nodes,
- * or nodes | nodes for both directions. Durations are as gw_parse_duration
- * takes them.
+ * Nodes are numbers separated by commas, or `*` for all. A link is nodes >
+ * nodes, or nodes | nodes for both directions. gw_parse_duration defines
+ * durations.
  *
- * What they do
- *   crash    what the node has in memory is lost, what it persisted stays.
- *            With `after K` the crash comes inside the node's first step at
- *            or after that time, when K of the step's actions are done: what a
- *            power failure between two lines of the program does.
- *   restart  a new incarnation; a node that still runs is crashed first.
- *   pause    as by SIGSTOP: what arrives waits, timers are late; then
- *            everything arrives at once. `resume` ends it.
- *   cut      what is sent over the link is lost; what is under way arrives.
- *   drop, dup  each message is lost, or comes twice, with this chance.
- *   delay    each message takes so much longer, drawn anew for each.
- *   clock    the node's clock runs fast or slow by so many millionths.
- *   heal     ends every cut, drop, dup and delay.
+ * Effects
+ *   crash    the node's memory is lost, its persisted data stay. With
+ *            `after K` the crash happens inside the node's first step at or
+ *            after that time, after K of the step's actions: like a power
+ *            failure between two lines of the program.
+ *   restart  a new incarnation; a running node is crashed first.
+ *   pause    like SIGSTOP: arriving messages wait and timers are late, then
+ *            all are delivered at once. `resume` ends it.
+ *   cut      new messages on the link are lost; earlier ones arrive.
+ *   drop, dup  each message is lost, or duplicated, with this probability.
+ *   delay    each message takes longer by a random time in this range.
+ *   clock    the node's clock is fast or slow by this many ppm.
+ *   heal     ends all cuts, drops, dups and delays.
  * With `for` a fault ends by itself (a crash: the node starts again). Faults of
- * one kind may overlap: each ends on its own, chances and delays add up.
+ * one kind may overlap: each ends on its own, probabilities and delays add up.
  */
 #ifndef GW__SIM_FAULTS_H
 #define GW__SIM_FAULTS_H
@@ -59,22 +59,22 @@ enum {
     GW__FAULTS_MAX = 256,        /* in one schedule */
     GW__FAULT_TEXT_MAX = 512,    /* bytes of a line */
     GW__CRASH_AFTER_MAX = 10000, /* actions */
-    GW__AT_ONCE = UINT16_MAX     /* `after` of a crash outside of a step */
+    GW__AT_ONCE = UINT16_MAX     /* `after` of a crash outside a step */
 };
-/* No time in a schedule is later or longer: a day. */
+/* The maximum of all times and durations in a schedule: one day. */
 #define GW__FAULT_NS_MAX UINT64_C(86400000000000)
 #define GW__ALL_NODES    UINT64_MAX
 
 /* Sets of nodes: bit i is node i. */
 struct gw__fault {
     uint64_t at_ns;
-    uint64_t for_ns;            /* 0: until something else ends it */
-    uint64_t nodes;             /* whom it hits; of a link: its senders */
+    uint64_t for_ns;            /* 0: until another fault ends it */
+    uint64_t nodes;             /* nodes affected; of a link: its senders */
     uint64_t to;                /* of a link: its receivers */
     uint64_t least_ns, most_ns; /* DELAY */
     uint32_t chance;            /* DROP, DUP: in millionths */
     int32_t ppm;                /* CLOCK */
-    uint16_t after;             /* CRASH: actions done, or GW__AT_ONCE */
+    uint16_t after;             /* CRASH: actions before it, or GW__AT_ONCE */
     uint8_t kind;               /* enum gw__fault_kind */
     bool both_ways;
 };
@@ -86,15 +86,15 @@ struct gw__faults {
 
 /* The set of the nodes 0 to `nodes` - 1. */
 uint64_t gw__first_nodes(unsigned nodes);
-/* Of a fault of links: is there one among `nodes` nodes? A node has none to
- * itself. */
+/* Does this link fault affect any link among `nodes` nodes? A node has no link
+ * to itself. */
 bool gw__fault_joins(const struct gw__fault *fault, unsigned nodes);
 
 /* ---- text ---- */
 
 enum gw__fault_operand { GW__OF_NONE, GW__OF_NODES, GW__OF_LINK };
 
-/* How a kind is written, for parser and printer. */
+/* The text form of a kind, for parser and printer. */
 struct gw__fault_verb {
     const char *name;
     enum gw__fault_operand operand;
@@ -102,46 +102,47 @@ struct gw__fault_verb {
 };
 extern const struct gw__fault_verb gw__fault_verbs[GW__FAULT_KINDS];
 
-/* Reads `bytes` bytes of text about a network of `nodes` nodes. `name` is the
- * text's in errors. GW_EDATA with "NAME:LINE:COLUMN: sentence"; then *faults is
- * empty. The text is not trusted. */
+/* Parses `bytes` bytes of text for a network of `nodes` nodes. `name` is the
+ * text's name in errors. GW_EDATA with "NAME:LINE:COLUMN: message"; *faults is
+ * then empty. The text may be arbitrary. */
 GW_MUST_CHECK enum gw_err gw__faults_parse(const char *text, size_t bytes,
                                            const char *name, unsigned nodes,
                                            struct gw__faults *faults,
                                            struct gw_error *why);
-/* One fault as a line without its end. What is parsed from it is equal. */
+/* Writes one fault as a line without newline. Parsing it gives an equal
+ * fault. */
 void gw__fault_format(const struct gw__fault *fault,
                       char text[GW__FAULT_TEXT_MAX]);
-/* All of them, a line each. GW_ESYS when the file says so. */
+/* Prints all faults, one per line. GW_ESYS: an error of the file. */
 GW_MUST_CHECK enum gw_err gw__faults_print(const struct gw__faults *faults,
                                            FILE *file, struct gw_error *why);
-/* "1500us", "12ms": whole units only, so that nothing is rounded. */
+/* Writes "1500us" or "12ms": always an integer, so that nothing is rounded. */
 void gw__format_ns(uint64_t ns, char text[32]);
 
-/* ---- at random ---- */
+/* ---- random schedules ---- */
 
-/* What a random schedule may hold. Zero is none, or never. */
+/* The limits of a random schedule. Zero means none or never. */
 struct gw__fault_profile {
     unsigned nodes;
-    uint64_t end_ns; /* faults begin before */
-    /* Up to how many of a kind; CRASH, PAUSE, CUT, DROP, DUP, DELAY, CLOCK. */
+    uint64_t end_ns; /* all faults begin earlier */
+    /* Maximum number per kind: CRASH, PAUSE, CUT, DROP, DUP, DELAY, CLOCK. */
     unsigned most[GW__FAULT_KINDS];
-    uint64_t for_least_ns, for_most_ns; /* how long they last */
-    /* Every fault ends by itself by `end_ns`, so that progress can be demanded
-     * after it. Otherwise one in four lasts for ever. */
+    uint64_t for_least_ns, for_most_ns; /* range of durations */
+    /* All faults end by `end_ns`, so that progress can be required afterwards.
+     * Otherwise one in four is permanent. */
     bool heals;
-    uint64_t mortal;    /* the nodes that may crash */
-    unsigned down_most; /* of them at a time */
+    uint64_t mortal;    /* nodes that may crash */
+    unsigned down_most; /* how many of them at a time */
     double chance_most; /* DROP, DUP */
     uint64_t delay_most_ns;
-    int32_t ppm_most; /* CLOCK, either way */
+    int32_t ppm_most; /* CLOCK, in both directions */
 };
 
-/* Fills *faults, ordered by time; the same seed and profile give the same. */
+/* Fills *faults, sorted by time; deterministic for a seed and a profile. */
 void gw__faults_random(uint64_t seed, const struct gw__fault_profile *profile,
                        struct gw__faults *faults);
-/* While `crash` (in the schedule or not) lasts: how many nodes the other
- * crashes keep down at a time, at most. */
+/* While `crash` (in the schedule or not) lasts: the maximum number of nodes
+ * down at a time by other crashes. */
 unsigned gw__faults_down(const struct gw__faults *faults,
                          const struct gw__fault *crash);
 

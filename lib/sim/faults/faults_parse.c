@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fault schedules, in: see faults.h for the form. A line is words between
- * blanks, and a word is looked at before it is taken. The first error ends it
- * all; functions return false after an error that stands in the source.
+ * Parser of fault schedules; faults.h has the form. A line has words separated
+ * by blanks, with one word of lookahead. The first error ends the parsing:
+ * functions return false after an error that is recorded in the source.
  *
  *     [at TIME] VERB [NODES or LINK] [AMOUNT] [for TIME]
  */
@@ -64,7 +64,7 @@ static bool parse_operand(struct gw__words *words, unsigned node_count,
     return gw__next_word(words);
 }
 
-/* 0 to 1 with up to six decimals, so that millionths hold it. */
+/* 0 to 1 with up to six decimals, an exact number of millionths. */
 static bool parse_chance(struct gw__words *words, uint32_t *millionths)
 {
     size_t at = words->word;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fault schedules, out: see faults.h for the form. Durations are printed in the
- * largest unit that holds them whole, so that what is read back is equal.
+ * Printer of fault schedules; faults.h has the form. Durations are integers of
+ * the largest possible unit, so that parsing gives equal values.
  */
 #include "faults.h"
 
@@ -39,7 +39,7 @@ struct line {
     size_t length;
 };
 
-/* A line of sixty-four numbers on either side still fits. */
+/* Large enough for sixty-four numbers on both sides. */
 GW_PRINTF(2, 3) static void put(struct line *line, const char *format, ...)
 {
     va_list args;
@@ -84,7 +84,7 @@ static void put_nodes(struct line *line, uint64_t nodes)
             }
 }
 
-/* Millionths as a decimal number without needless zeros. */
+/* Writes millionths as a decimal number without trailing zeros. */
 static void put_chance(struct line *line, uint32_t millionths)
 {
     put(line, " %u.%06u", millionths / 1000000, millionths % 1000000);

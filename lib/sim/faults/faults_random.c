@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fault schedules at random, within a profile. Of each kind there are between
- * none and the profile's most, drawn evenly: schedules that leave whole kinds
- * out find other bugs than those that mix everything ("swarm testing", Groce
- * et al., ISSTA 2012). Durations are drawn by their order of magnitude, times
- * are whole microseconds, so that a schedule can be read.
+ * Random fault schedules within a profile. The number of faults of each kind is
+ * uniform between zero and the profile's maximum: schedules without whole kinds
+ * find other bugs than those that mix everything ("swarm testing", Groce et
+ * al., ISSTA 2012). Durations are uniform in their logarithm. Times are
+ * integers of microseconds, for readability.
  */
 #include "faults.h"
 
@@ -24,7 +24,7 @@ static uint64_t all_nodes(const struct draw *draw)
     return gw__first_nodes(draw->profile->nodes);
 }
 
-/* One of a set that is not empty. */
+/* A random member of a set that is not empty. */
 static uint64_t draw_node(struct draw *draw, uint64_t set)
 {
     uint64_t skip =
@@ -41,7 +41,8 @@ static uint64_t draw_ns(struct draw *draw, uint64_t most_ns)
     return US * (1 + (most_us ? gw_rng_below(&draw->rng, most_us) : 0));
 }
 
-/* Each doubling between the least and the most is as likely as any other. */
+/* Log-uniform: each doubling between the minimum and the maximum has the same
+ * probability. */
 static uint64_t draw_duration(struct draw *draw)
 {
     uint64_t least_us = draw->profile->for_least_ns / US;
@@ -69,7 +70,8 @@ static void draw_times(struct draw *draw, struct gw__fault *fault)
         fault->for_ns = 0;
 }
 
-/* One link, all of one node's, or those between two parts; everything. */
+/* One link, all links of one node, the links between two groups, or all
+ * links. */
 static void draw_links(struct draw *draw, struct gw__fault *fault)
 {
     enum { LINK, FROM_NODE, TO_NODE, PARTS, EVERYTHING, SHAPES };
@@ -92,7 +94,7 @@ static void draw_links(struct draw *draw, struct gw__fault *fault)
     fault->both_ways |= shape == EVERYTHING;
 }
 
-/* Half of the delays are a range, in which messages overtake. */
+/* Half of the delays are ranges, in which messages overtake. */
 static void draw_amount(struct draw *draw, struct gw__fault *fault)
 {
     const struct gw__fault_profile *profile = draw->profile;
@@ -129,7 +131,8 @@ static bool is_down_at(const struct gw__fault *fault, uint64_t ns)
            (fault->for_ns == 0 || ns - fault->at_ns < fault->for_ns);
 }
 
-/* How many nodes other crashes than `crash` keep down at a time. */
+/* The number of nodes that other crashes than `crash` keep down at this
+ * time. */
 static unsigned down_at(const struct gw__faults *faults,
                         const struct gw__fault *crash, uint64_t ns)
 {
@@ -140,7 +143,7 @@ static unsigned down_at(const struct gw__faults *faults,
     return down;
 }
 
-/* The most are down at the beginning of one of the crashes. */
+/* The maximum is reached at the beginning of one of the crashes. */
 unsigned gw__faults_down(const struct gw__faults *faults,
                          const struct gw__fault *crash)
 {
@@ -174,7 +177,7 @@ static void draw_fault(struct draw *draw, enum gw__fault_kind kind)
         faults->items[faults->count++] = fault;
 }
 
-/* By time; qsort keeps no order of its own. */
+/* By time, kind and duration, since qsort is not stable. */
 static int compare(const void *a, const void *b)
 {
     const struct gw__fault *x = a, *y = b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers and durations of a fault schedule or a topology: see faults_words.h.
+ * Numbers and durations in fault schedules and topologies; see faults_words.h.
  */
 #include "faults_words.h"
 #include "faults.h"

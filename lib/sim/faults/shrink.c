@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A failing schedule, made small. First by delta debugging: with n parts, try
- * the schedule without each; when one of those fails too, go on from there;
- * when none does, cut finer, until every part is a single fault. Then each
- * fault by itself: fewer nodes, no crash inside a step, shorter, later,
- * rounder. A candidate never leaves what the profile allows (a crash stays
- * within `down_most`, a fault that heals does so by `end_ns`): otherwise it
- * would fail for a reason that no real seed can have.
+ * Shrinks a failing schedule. First by delta debugging: the schedule is divided
+ * into n parts, and each is left out in turn. If the run still fails, the
+ * reduced schedule is the new start; if no part can be left out, the parts
+ * become smaller, down to single faults. Then each fault is simplified: fewer
+ * nodes, no crash inside a step, shorter, later, rounder. A candidate always
+ * stays within the profile (a crash within `down_most`, a healing fault before
+ * `end_ns`). Otherwise it could fail for a reason that no real seed can have.
  */
 #include "sim/campaign.h"
 
@@ -16,11 +16,11 @@ struct shrink {
     struct gw__faults *best;
     struct gw_error *failure;
     unsigned runs, runs_most;
-    enum gw_err err; /* a run that could not be made */
+    enum gw_err err; /* a run that could not start */
     struct gw_error why;
 };
 
-/* Runs the candidate; if it fails it is the best now. */
+/* Runs the candidate; if it fails, it becomes the best schedule. */
 static bool try_schedule(struct shrink *shrink,
                          const struct gw__faults *candidate)
 {
@@ -95,7 +95,7 @@ static bool try_fault(struct shrink *shrink, size_t i,
            try_schedule(shrink, &candidate);
 }
 
-/* Takes nodes out of one of the fault's two sets while some are left. */
+/* Removes nodes from one of the fault's two sets, at least one remains. */
 static bool fewer_nodes(struct shrink *shrink, size_t i, bool to)
 {
     unsigned nodes = shrink->campaign->faults.nodes;
@@ -138,9 +138,9 @@ static bool simpler(struct shrink *shrink, size_t i)
     return better;
 }
 
-enum { STEP_LEAST_NS = 50000 }; /* what is nearer is near enough */
+enum { STEP_LEAST_NS = 50000 }; /* a smaller difference is not worth a run */
 
-/* Halves of its time, the later or the earlier one. */
+/* Tries the second and the first half of its time. */
 static bool shorter(struct shrink *shrink, size_t i)
 {
     bool better = false, again = true;
@@ -155,7 +155,7 @@ static bool shorter(struct shrink *shrink, size_t i)
     return better;
 }
 
-/* As near to the end of all faults as it goes. */
+/* Moves it as close to the end of all faults as possible. */
 static bool later(struct shrink *shrink, size_t i)
 {
     bool better = false;
@@ -171,7 +171,7 @@ static bool later(struct shrink *shrink, size_t i)
     return better;
 }
 
-/* Times that a person would have written. */
+/* Rounds times to values that a person would write. */
 static void rounder(struct shrink *shrink, size_t i)
 {
     static const uint64_t units[] = {10000000, 1000000, 100000, 10000, 1000};

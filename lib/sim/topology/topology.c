@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cluster to look at: which rank is on which host, what the links do, which
- * of them lie between two ranks. Links are numbered host by host (nic out, nic
- * in, inner), then rack by rack (uplink out, uplink in), or as
- * topology_fabric.c says.
+ * A cluster's topology: the ranks of each host, the links, and the path between
+ * two ranks. Links are numbered by host (nic out, nic in, inner), then by rack
+ * (uplink out, uplink in), or as described in topology_fabric.c.
  */
 #include "topology_parts.h"
 
@@ -74,7 +73,7 @@ static void deal_racks(struct gw_topology *t)
             t->host_of[t->ranks++] = h;
 }
 
-/* The next host of the rack, in turn, that has room; UINT32_MAX: none. */
+/* The next host of the rack with room, round robin; UINT32_MAX: none. */
 static uint32_t next_in_rack(const struct gw_topology *t, struct gw__rack *rack)
 {
     for (unsigned tried = 0; tried < rack->count; tried++) {
@@ -178,7 +177,7 @@ const char *gw_topology_rack(const struct gw_topology *topology, unsigned rank)
 
 /* ---- links ---- */
 
-/* What is not said of one alone is as the default says. */
+/* Settings that are missing for a single link have the default's values. */
 static struct gw__topology_line line_of(const struct gw__topology_line *own,
                                         const struct gw__topology_line *usual)
 {
@@ -193,7 +192,7 @@ static struct gw__topology_line line_of(const struct gw__topology_line *own,
     };
 }
 
-/* The sum of the rack's cards, over the ratio; none without a limit. */
+/* The total rate of the rack's NICs, divided by the ratio; 0: no limit. */
 static uint64_t share_of_cards(const struct gw_topology *t,
                                const struct gw__rack *rack, uint32_t over,
                                uint32_t under)
@@ -232,7 +231,7 @@ enum gw_err gw__topology_settle(struct gw_topology *t, struct gw_error *why)
     return GW_OK;
 }
 
-/* What lies between the hosts. */
+/* The number of links between the hosts. */
 static unsigned links_between(const struct gw_topology *t)
 {
     switch (t->fabric.kind) {

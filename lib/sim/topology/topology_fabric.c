@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fat trees and tori: what lies between the hosts, and the way through it.
- * Every way is fixed by its two ends, so that a run is the same everywhere.
+ * Fat trees and tori: the links between the hosts and the paths through them. A
+ * path depends only on its two ends, so that runs are reproducible.
  *
  * A fat tree of k-port switches (Leiserson 1985; Al-Fares, Loukissas, Vahdat,
  * SIGCOMM 2008), m = k/2: an edge switch has m hosts and m uplinks. With two
- * levels k edge switches meet in m spines; with three, a pod is m edge and m
- * upper switches, and k pods meet in m * m cores. A way goes up as far as it
- * must, on each level by the port that the destination's number says (d-mod-k:
- * Zahavi et al., J. Parallel Distrib. Comput. 72, 2012): shifts of all hosts
- * then meet on no link.
+ * levels, k edge switches are connected by m spines. With three, a pod is m
+ * edge and m upper switches, and k pods are connected by m * m cores. A path
+ * goes up as far as necessary, on each level by the port that the destination's
+ * number determines (d-mod-k: Zahavi et al., J. Parallel Distrib. Comput. 72,
+ * 2012). Then shifts of all hosts share no link.
  *
  *     links of edge e, port i       2 (e m + i), and + 1 for `in`
  *     of pod P, upper a, core j     2 hosts + 2 ((P m + a) m + j)
  *
- * On a torus the hosts are the switches, joined to the next ones in each
- * dimension, both ways around. A way takes the dimensions in their order, in
- * each the shorter way around (Dally, Seitz 1987); where both are as long, from
- * even places onwards, from odd ones back.
+ * On a torus the hosts are the switches, connected to their neighbours in each
+ * dimension, with wrap-around. A path takes the dimensions in order, in each
+ * one the shorter direction (Dally, Seitz 1987). If both are equally long, even
+ * positions go forward and odd ones back.
  *
  *     links of host h, dimension d  2 (h dimensions + d), and + 1 for back
  */

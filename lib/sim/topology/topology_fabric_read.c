@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the statements of fat trees and tori say (gradwire-topology(5)).
+ * Parses the statements of fat trees and tori (gradwire-topology(5)).
  */
 #include "topology_parts.h"
 
@@ -22,7 +22,7 @@ bool gw__fat_tree_read(struct gw__words *words, struct gw__fabric *fabric)
                            "a fat tree wants k=, the ports of a switch");
 }
 
-/* What a torus may be. */
+/* Checks the limits of a torus. */
 static bool fits(struct gw__words *words, size_t at,
                  const struct gw__fabric *fabric)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Servers inside: sockets, the links between them (QPI, UPI), memory of each
- * socket (NUMA), PCIe switches, accelerators and direct links between these, as
- * a graph. A message takes the route of least cost (Dijkstra 1959), where a
- * link costs its latency and the time of 1 MiB; of equal routes the one with
- * fewer links. Accelerators and memory forward nothing: two accelerators that
- * no direct link joins talk over PCIe, and over the sockets if they must, as
+ * The inside of servers as a graph: sockets, the links between them (QPI, UPI),
+ * the memory of each socket (NUMA), PCIe switches, accelerators and direct
+ * links between these. A message takes the cheapest route (Dijkstra 1959). The
+ * cost of a link is its latency plus the time of 1 MiB; among equal routes the
+ * one with fewer links is taken. Accelerators and memory do not forward. So two
+ * accelerators without a direct link use PCIe, and the sockets if necessary, as
  * without a library that copies twice.
  *
  *     via[h][n]   the link by which the route from host h enters node n, so
  *                 that a route is read backwards from its end
  *
- * A kind of links can be left out (gw_topology_leave_out), to see what it was
- * good for; the numbers of the links stay.
+ * A kind of links can be left out (gw_topology_leave_out), to measure its
+ * effect; the numbers of the links stay the same.
  */
 #include "topology_parts.h"
 
@@ -64,7 +64,7 @@ struct search {
     uint32_t *first, *next; /* directed links by the node they leave */
 };
 
-/* The cheapest node whose links have not been tried; UINT32_MAX: none. */
+/* The cheapest node whose links are not processed yet; UINT32_MAX: none. */
 static uint32_t nearest(const struct search *s)
 {
     uint32_t best = UINT32_MAX;
@@ -82,8 +82,8 @@ static bool forwards(const struct search *s, uint32_t node)
            (kind != GW__NODE_ACCELERATOR && kind != GW__NODE_MEMORY);
 }
 
-/* Tries the links that leave the node; each costs a little by itself, so that
- * of equal routes the one with fewer links is taken. */
+/* Relaxes the links of the node. Each link has a small extra cost, so that
+ * among equal routes the one with fewer links is taken. */
 static void extend(struct search *s, uint32_t node)
 {
     const struct gw__graph *g = &s->t->graph;
@@ -117,7 +117,7 @@ static void search_from(struct search *s, uint32_t host)
     }
 }
 
-/* Every host must reach every other. */
+/* Checks that the host reaches all others. */
 static enum gw_err check(const struct gw_topology *t, uint32_t host,
                          struct gw_error *why)
 {
@@ -134,7 +134,7 @@ static enum gw_err check(const struct gw_topology *t, uint32_t host,
     return GW_OK;
 }
 
-/* Lists of the links that leave each node; the lowest number comes first. */
+/* Lists the links of each node in ascending order. */
 static void list_links(const struct gw__graph *g, struct search *s)
 {
     for (uint32_t n = 0; n < g->node_count; n++)

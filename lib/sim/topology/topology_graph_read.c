@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the statements of servers say (gradwire-topology(5)):
+ * Parses the statements about servers (gradwire-topology(5)):
  *
  *     server NAME ...: KIND NODE ... [KIND NODE ...] ...
  *     switch NODE ...
  *     link KIND NODE: NODE ... [rate=R] [latency=T]
  *
- * One server in a line has the nodes as they are named; each of several has its
- * own, SERVER.NODE. In a link a name that is no node's stands for that of each
- * server, so that servers that are alike are told once.
+ * A single server in a statement has the nodes as named. Several servers have a
+ * node SERVER.NODE each. If no node has the name in a link, the name means the
+ * node of each server, so that equal servers need only one statement.
  */
 #include "topology_parts.h"
 
@@ -21,7 +21,7 @@ struct builder {
     struct gw__words *words;
     struct gw_topology *t;
     enum gw__node_kind kind;
-    const char *prefix; /* of nodes: a server's name, or NULL */
+    const char *prefix; /* of node names: a server's name, or NULL */
     uint32_t server;
 };
 
@@ -98,7 +98,7 @@ static bool take_server(void *context, const char *name, size_t at)
     return gw__rack_add(t, name) || gw__source_exhausted(source);
 }
 
-/* NAME ...: in words that end with a colon. */
+/* NAME ...: in words, the last one with a colon. */
 static bool read_names(struct builder *b, gw__take_name *take)
 {
     struct gw__words *words = b->words;
@@ -114,9 +114,8 @@ static bool read_names(struct builder *b, gw__take_name *take)
     return true;
 }
 
-/* Hosts belong to the last rack that was added, so a server's nodes are added
- * when it is the last one: its name first, then what stands behind the colon,
- * which is read once per server. */
+/* New hosts belong to the last rack. So each server is added before its nodes,
+ * and the text after the colon is parsed once per server. */
 static bool add_server(struct builder *b, const char *name, bool alone,
                        size_t at)
 {
@@ -136,7 +135,7 @@ struct names {
 };
 
 struct name_list {
-    struct builder builder; /* first: read_names passes it on */
+    struct builder builder; /* must be first: read_names passes it on */
     struct names *names;
 };
 
@@ -192,7 +191,7 @@ struct ends {
     char from[GW_TOPOLOGY_NAME_MAX];
     size_t from_at;
     uint32_t kind;
-    unsigned first; /* of the statement's edges */
+    unsigned first; /* the statement's first edge */
 };
 
 static bool take_kind(void *context, const char *name, size_t at)
@@ -225,7 +224,7 @@ static bool take_from(void *context, const char *name, size_t at)
     return true;
 }
 
-/* The node of that name, or of `server` with that name. */
+/* The node with that name, or with that name in `server`. */
 static uint32_t node_of(const struct ends *e, const char *name, unsigned server)
 {
     char full[MANY];
@@ -298,7 +297,7 @@ static bool read_link(struct gw__words *words, struct gw_topology *t)
     return true;
 }
 
-/* ---- which of them ---- */
+/* ---- statements ---- */
 
 bool gw__graph_statement(const struct gw__words *words)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hosts, racks and nodes of a graph, and which one has a name: growing arrays
- * with a hash table each. Half of a table's places stay empty, so that looking a name up
- * ends soon; the names stand in the arrays alone.
+ * Hosts, racks and the nodes of a graph by name: growing arrays, each with a
+ * hash table of indexes. At least half of a table is empty, so that lookups are
+ * short. Only the arrays contain the names.
  */
 #include "topology_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The name of number `i` of a table. */
+/* The name of entry `i` of a table. */
 typedef const char *name_of(const struct gw_topology *t, uint32_t i);
 
 static const char *host_name(const struct gw_topology *t, uint32_t i)
@@ -27,7 +27,7 @@ static const char *node_name(const struct gw_topology *t, uint32_t i)
     return t->graph.nodes[i].name;
 }
 
-/* Where the name stands in the table, or the empty place where it would. */
+/* The position of the name in the table, or the empty position for it. */
 static size_t look(const struct gw_topology *t, const struct gw__names *names,
                    name_of *of, const char *name, size_t length)
 {
@@ -48,7 +48,7 @@ static uint32_t find(const struct gw_topology *t, const struct gw__names *names,
     return names->place[look(t, names, of, name, length)] - 1;
 }
 
-/* Twice the room, all names placed anew. */
+/* Doubles the table and inserts all names again. */
 static bool widen(const struct gw_topology *t, struct gw__names *names,
                   name_of *of)
 {
@@ -66,7 +66,7 @@ static bool widen(const struct gw_topology *t, struct gw__names *names,
     return true;
 }
 
-/* Number `count` has its name already. */
+/* The name of entry `count` must already be set. */
 static bool add(const struct gw_topology *t, struct gw__names *names,
                 name_of *of)
 {
@@ -141,7 +141,7 @@ uint32_t gw__node_find(const struct gw_topology *t, const char *name,
     return find(t, &t->node_names, node_name, name, length);
 }
 
-/* The node is a place for ranks. */
+/* Makes the node a host for ranks. */
 static bool hold_ranks(struct gw_topology *t,
                        const struct gw__topology_node *node)
 {

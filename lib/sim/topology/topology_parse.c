@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text form of topologies, in: see gradwire-topology(5). A line is a
- * statement; what it names must have been named before, so that every error is
- * at the word that is wrong.
+ * Parser of topologies; see gradwire-topology(5). A line is a statement. It may
+ * only use names that were defined before, so each error has the position of
+ * the wrong word.
  *
  *     topology NAME
  *     nic | inner [HOST ...] [rate=R] [latency=T]
@@ -30,7 +30,7 @@ struct pick {
 struct reader {
     struct gw__words words;
     struct gw_topology *t;
-    struct pick *picked; /* hosts or racks that the statement names */
+    struct pick *picked; /* hosts or racks of the statement */
     unsigned picked_count;
     size_t picked_room;
 };
@@ -94,7 +94,7 @@ static bool read_rack(struct reader *r)
 
 /* ---- fat-tree, torus ---- */
 
-/* Its hosts are h0, h1 and so on, their racks r0, r1. */
+/* Creates the hosts h0, h1 and so on, in the racks r0, r1 and so on. */
 static bool build_fabric(struct reader *r, size_t at)
 {
     char name[GW_TOPOLOGY_NAME_MAX];
@@ -133,7 +133,7 @@ static bool read_torus(struct reader *r)
            build_fabric(r, at);
 }
 
-/* ---- what is named ---- */
+/* ---- names in a statement ---- */
 
 static bool pick(struct reader *r, uint32_t which, size_t at)
 {
@@ -179,7 +179,7 @@ static bool pick_rack(void *context, const char *name, size_t at)
     return pick(r, rack, at);
 }
 
-/* Names up to the first setting, and the settings. */
+/* Reads names up to the first setting, then the settings. */
 static bool read_picks(struct reader *r, gw__take_name *take, unsigned allowed,
                        struct gw__settings *settings)
 {
@@ -194,7 +194,7 @@ static bool read_picks(struct reader *r, gw__take_name *take, unsigned allowed,
 
 /* ---- nic, inner, uplink ---- */
 
-/* What has been said is not said again. */
+/* Adds settings to a link; each may be given only once. */
 static bool merge(struct reader *r, struct gw__topology_line *line,
                   const struct gw__settings *said, size_t at)
 {

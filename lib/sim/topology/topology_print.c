@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text form of topologies, out: what the file has said, in another order.
- * Rates are printed to the byte and latencies in whole units, so that what is
- * read back is equal.
+ * Prints a topology as text, with the file's contents in a fixed order. Rates
+ * are in bytes and latencies in integers, so that parsing gives equal values.
  */
 #include "sim/faults/faults.h"
 #include "topology_parts.h"
@@ -98,7 +97,7 @@ static unsigned usual_ranks(const struct gw_topology *t, unsigned host)
            g->nodes[g->node_of_host[host]].kind != GW__NODE_MEMORY;
 }
 
-/* What is told of one host or rack alone. */
+/* Prints the settings of single hosts and racks. */
 static void print_own(const struct gw_topology *t, FILE *file)
 {
     for (unsigned r = 0; r < t->rack_count; r++)
@@ -112,7 +111,7 @@ static void print_own(const struct gw_topology *t, FILE *file)
     }
 }
 
-/* Lines of an order go on with each other. */
+/* Successive order lines are concatenated. */
 static void print_order(const struct gw_topology *t, FILE *file)
 {
     size_t column = 0;

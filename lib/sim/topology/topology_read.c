@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What stands in the statements of a topology (gradwire-topology(5)): names,
- * alone or many by a range, and settings, KEY=VALUE. A name is letters, digits,
- * `_`, `-` and `.`.
+ * Names and settings (KEY=VALUE) in the statements of a topology
+ * (gradwire-topology(5)). A name has letters, digits, `_`, `-` and `.`; a range
+ * stands for several names.
  */
 #include "topology_parts.h"
 
@@ -19,7 +19,7 @@ static bool is_name(char c)
            gw__is_digit(c) || c == '_' || c == '-' || c == '.';
 }
 
-/* Where the word stops being a name. */
+/* The end of the name at the beginning of the word. */
 static size_t name_end(const struct gw__words *words, size_t begin, size_t end)
 {
     while (begin < end && is_name(gw__byte_at(words, begin)))
@@ -29,7 +29,7 @@ static size_t name_end(const struct gw__words *words, size_t begin, size_t end)
 
 struct range {
     uint32_t first, last;
-    int width; /* digits, with zeros before the number; 0: as few as it has */
+    int width; /* digits, with leading zeros; 0: no padding */
 };
 
 /* [FIRST-LAST] */
@@ -94,7 +94,7 @@ bool gw__names_read(struct gw__words *words, size_t begin, size_t end,
 
 /* ---- settings ---- */
 
-/* Bytes a second, with or without "/s". */
+/* Bytes per second, with or without "/s". */
 static bool read_rate(struct gw__words *words, size_t at,
                       struct gw__settings *settings)
 {
@@ -156,7 +156,7 @@ static bool read_ranks(struct gw__words *words, size_t at,
                            "a host holds at least one rank");
 }
 
-/* A number with nothing behind it. */
+/* Reads a number that is the whole rest of the word. */
 static bool read_alone(struct gw__words *words, size_t at, uint32_t most,
                        const char *what, uint32_t *number)
 {

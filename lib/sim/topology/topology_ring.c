@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order of ranks whose ring is cheap: inside a server it keeps to the
- * direct links of accelerators and avoids PCIe and the link between sockets, on
- * a torus it is a snake, among racks it crosses each uplink once. It is a
- * travelling salesman's tour. Tours begin as nearest neighbours from each of
- * several ranks, are improved by turning sections around as long as that helps
- * (2-opt: Croes, Oper. Res. 6, 1958), and the cheapest one is taken; so it is
- * good, without a proof that it is best. It begins at the first rank of the
- * rack order, and the same topology has the same ring.
+ * An order of ranks with a cheap ring. Inside a server it prefers the direct
+ * links of accelerators and avoids PCIe and the link between sockets; on a
+ * torus it is a snake; among racks it crosses each uplink once. This is the
+ * travelling salesman problem. Tours are built by nearest neighbour from
+ * several start ranks and improved by reversing sections as long as this helps
+ * (2-opt: Croes, Oper. Res. 6, 1958); the cheapest one is taken. The result is
+ * good, but not proven optimal. It begins at the first rank of the rack order,
+ * and is deterministic.
  */
 #include "topology_parts.h"
 
@@ -25,7 +25,7 @@ uint64_t gw__link_cost(uint64_t rate, uint64_t latency_ns)
 struct tour {
     unsigned ranks;
     uint64_t *cost;         /* [ranks][ranks] */
-    unsigned *order, *best; /* of ranks in rack order */
+    unsigned *order, *best; /* indexes of ranks in rack order */
     uint64_t best_cost;
     uint32_t *hosts;
 };
@@ -49,7 +49,7 @@ static uint64_t between(const struct tour *tour, unsigned i, unsigned j)
     return tour->cost[(size_t)a * tour->ranks + b];
 }
 
-/* From `first` on, always to the nearest one that is left. */
+/* From `first` on, always to the nearest rank not yet visited. */
 static void nearest_neighbours(struct tour *tour, unsigned first)
 {
     unsigned n = tour->ranks;
@@ -68,9 +68,9 @@ static void nearest_neighbours(struct tour *tour, unsigned first)
     }
 }
 
-/* Turns i + 1 .. j around if that makes the tour cheaper. Both directions of a
- * pair cost the same up to the route, so that the section itself may change
- * only where routes are not symmetric, which no topology here has. */
+/* Reverses i + 1 .. j if that makes the tour cheaper. The cost of a pair is the
+ * same in both directions as far as the route is. So the section's own cost can
+ * change only if routes are asymmetric, which no topology here has. */
 static bool turn(struct tour *tour, unsigned i, unsigned j)
 {
     if (between(tour, i, j) + between(tour, i + 1, j + 1) >=

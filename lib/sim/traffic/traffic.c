@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan or an algorithm in virtual time: what leads to what. The life of a
- * message, all of whose waits are over:
+ * Simulates a plan or an algorithm in virtual time. A message without pending
+ * dependencies goes through these stages:
  *
  *     alpha at its sender --> bytes, at the rate of traffic_fill.c --> left
  *         --> latency --> arrived: its values are reduced, one at a time --> in
  *
  * A message that has left releases the next one of its flow and the values that
- * overwrite its own. A value that is in releases the messages that carry it on.
- * All that happens at one moment happens before the links are shared again, and
- * messages that are ready at one moment begin in the order of the plan. See
- * traffic.h.
+ * overwrite its own. A value that is in releases the messages that forward it.
+ * All events of one moment are processed before the link rates are computed
+ * again, and messages that become ready at one moment begin in the order of the
+ * plan. See traffic.h.
  *
  * Measured on one core of an AMD EPYC, one rack, 1 MiB: 4,096 ranks of a ring
  * 4.4 s and 1.4 GB (33.5 million messages, some 130 ns each), of the direct
- * all-reduce 6.0 s and 1.9 GB, of scatter and ring, whose ranks run apart, 7.3
- * s and 0.7 GB; 100,000 of Bruck's all-gather 1.0 s and 0.3 GB, of the
- * circulant all-reduce and of Swing 15 s and 1 GB each (make bench-scale
- * measures all). With new rates for all messages whenever one begins or ends,
- * the direct all-reduce took 12 s with 256 ranks.
+ * all-reduce 6.0 s and 1.9 GB, of scatter and ring, whose ranks diverge, 7.3 s
+ * and 0.7 GB; 100,000 of Bruck's all-gather 1.0 s and 0.3 GB, of the circulant
+ * all-reduce and of Swing 15 s and 1 GB each (make bench-scale measures all).
+ * With new rates for all messages at each begin or end of one, the direct
+ * all-reduce took 12 s with 256 ranks.
  */
 #include "traffic.h"
 
@@ -41,7 +41,8 @@ static uint64_t ps_of(double us)
     return ps < (double)GW__PS_MAX ? (uint64_t)llround(ps) : GW__PS_MAX;
 }
 
-/* It happens at this moment: after everything put in before, or in its turn. */
+/* Schedules an event at this moment: after all earlier ones or, for a plan, in
+ * its turn. */
 static void now(struct gw__traffic *f, uint32_t code)
 {
     if (f->of_plan.plan)
@@ -60,7 +61,7 @@ static void at(struct gw__traffic *f, uint64_t time_ps, uint32_t code)
         f->exhausted = true;
 }
 
-/* ---- waits ---- */
+/* ---- dependencies ---- */
 
 static void message_got(struct gw__traffic *f, uint32_t number, uint32_t cause)
 {
@@ -71,7 +72,7 @@ static void message_got(struct gw__traffic *f, uint32_t number, uint32_t cause)
     push_code(f, &f->ready, number);
 }
 
-/* All is there: it is reduced, and then it is in. */
+/* All inputs have arrived: the value is reduced, which may take time. */
 static void take_in(struct gw__traffic *f, uint32_t code, unsigned rank,
                     uint64_t bytes)
 {
@@ -134,7 +135,7 @@ static void is_in(struct gw__traffic *f, uint32_t code)
         struct gw__traffic_extra *extra = gw__extra_at(f, number);
         rank = extra->rank;
         waiters = extra->waiters;
-        f->last = extra->cause; /* which may still be on its way */
+        f->last = extra->cause; /* may still be under way */
         if (f->of_plan.plan)
             gw__result_apply(f, number);
     }
@@ -143,9 +144,9 @@ static void is_in(struct gw__traffic *f, uint32_t code)
     tell(f, waiters, f->last);
 }
 
-/* ---- from beginning to arriving ---- */
+/* ---- a message from begin to arrival ---- */
 
-/* Its turn at the sender. */
+/* The message occupies its sender for alpha. */
 static void begin_message(struct gw__traffic *f, uint32_t number)
 {
     struct gw__traffic_message *m = gw__message_at(f, number);
@@ -174,7 +175,7 @@ static void left(struct gw__traffic *f, uint32_t number, uint64_t latency_ps)
         message_got(f, next, number);
 }
 
-/* The sender is done with it. */
+/* The sender is done; the bytes enter the links. */
 static void start(struct gw__traffic *f, uint32_t number)
 {
     const struct gw__traffic_message *m = gw__message_at(f, number);
@@ -196,7 +197,7 @@ static void start(struct gw__traffic *f, uint32_t number)
         left(f, number, latency_ps);
 }
 
-/* The links are done with it. */
+/* The bytes have left the links. */
 static void finish_sending(struct gw__traffic *f, uint32_t number)
 {
     const struct gw__traffic_message *m = gw__message_at(f, number);
@@ -270,7 +271,7 @@ static void deal(struct gw__traffic *f)
     f->too_long = f->too_long || (due_ps >= GW__PS_MAX && due_ps != UINT64_MAX);
 }
 
-/* The next moment, with all that happens then. False at the end. */
+/* Advances to the next event time. False: no event is left. */
 static bool next_moment(struct gw__traffic *f)
 {
     uint64_t due_ps = gw__classes_due(&f->classes);

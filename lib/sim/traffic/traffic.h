@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan, or an algorithm on very many ranks, in virtual time, private to
- * traffic*.c: what each rank, message and value waits for. The rules are told at
- * gw_topology_simulate; plan and algorithm differ in what a value is:
+ * Simulation of a plan, or of an algorithm on very many ranks, in virtual time;
+ * private to traffic*.c. gw_topology_simulate documents the rules. It computes
+ * when each message is sent and each value is complete, from their
+ * dependencies. Plan and algorithm differ in the meaning of a value:
  *
- *   plan        a chunk that a step writes. So values are taken in chunk by
- *               chunk, things of one time happen in an order that the plan
- *               gives, and a sink receives them
- *   algorithm   a message, taken in as a whole. So it need not know the chunks
- *               while it runs, and 33 million transfers of a plan on 4,096
- *               ranks are as many messages of 40 bytes or fewer
+ *   plan        a chunk that a step writes. Values are received chunk by chunk,
+ *               simultaneous events are in the plan's order, and a sink gets
+ *               them
+ *   algorithm   a whole message. So chunks are not needed during the run, and
+ *               the 33 million transfers of a plan on 4,096 ranks are as many
+ *               messages of at most 40 bytes
  *
- *   traffic.c          what leads to what
+ *   traffic.c          the events of messages and values
  *   traffic_plan.c     messages and values of a plan
  *   traffic_algo.c     messages, from the runs that an algorithm emits
- *   traffic_count.c    whether there is room for all of it
- *   traffic_seen.c     which message brought what a rank sends on
- *   traffic_steps.c    whether two runs have a chunk in common
- *   traffic_queue.c    what happens next
+ *   traffic_count.c    limits on the size
+ *   traffic_seen.c     the dependencies between messages
+ *   traffic_steps.c    intersection of two runs of chunks
+ *   traffic_queue.c    the event queue
  *   traffic_classes.h  the links, shared max-min fair
  *   traffic_result.c   counts, events, the critical path
  *
- * What waits is a list of codes: a message (it wants to begin), the own value of
- * a message or an extra value (they want to be taken in). A message's own value
- * is all that it carries. A value into which several messages of a step go (`+`
- * from many) is an extra one, and waits for the own values of these messages; so
- * is each chunk's of a plan.
+ * Each wait list is a list of codes: a message (which waits to begin), the own
+ * value of a message or an extra value (which wait for their inputs). A
+ * message's own value is everything that it carries. If several messages of one
+ * step contribute to a value (`+` from many), it is an extra value that waits
+ * for the own values of these messages. In a plan each chunk's value is an
+ * extra value.
  *
- * A wait is always for something of an earlier step, or, where a value is
- * overwritten, for messages of the same step to leave. So no plan can get
- * stuck here: what leaves needs nobody's room.
+ * A dependency is always on an earlier step or, if a value is overwritten, on
+ * messages of the same step leaving their sender. So a plan cannot deadlock:
+ * leaving a sender needs no room at the receiver.
  */
 #ifndef GW__SIM_TRAFFIC_H
 #define GW__SIM_TRAFFIC_H
@@ -39,19 +41,19 @@
 #include <plan/stream.h>
 #include <plan/verify.h>
 
-/* A ring and a direct all-reduce of 4,096 ranks have 33,546,240; so many take
- * 1.6 GiB. */
+/* A ring and a direct all-reduce of 4,096 ranks have 33,546,240; this maximum
+ * takes 1.6 GiB. */
 enum { GW__TRAFFIC_MESSAGES_MAX = 40 << 20 };
 
-/* The kinds of a code, in its upper bits. "Happens": the meaning of such a code
- * in the queue. */
+/* The kinds of a code, in its upper bits. "Event": the meaning of the code in
+ * the event queue. */
 enum gw__traffic_kind {
-    GW__TRAFFIC_MESSAGE, /* wants to begin; happens: its sender is done */
-    GW__TRAFFIC_LEFT,    /* of a message; happens: its links are done */
-    GW__TRAFFIC_ARRIVAL, /* happens: a message arrives */
-    GW__TRAFFIC_OWN,     /* the own value of a message; happens: it is in */
-    GW__TRAFFIC_EXTRA,   /* an extra value; happens: it is in */
-    GW__TRAFFIC_EDGE     /* in a list: edges[number], which names the code */
+    GW__TRAFFIC_MESSAGE, /* a message that waits; event: its sender is done */
+    GW__TRAFFIC_LEFT, /* of a message; event: its bytes have left the links */
+    GW__TRAFFIC_ARRIVAL, /* event: a message arrives */
+    GW__TRAFFIC_OWN,     /* the own value of a message; event: it is complete */
+    GW__TRAFFIC_EXTRA,   /* an extra value; event: it is complete */
+    GW__TRAFFIC_EDGE     /* in a list: edges[number] has the code */
 };
 enum { GW__TRAFFIC_KIND_SHIFT = 28 };
 
@@ -71,59 +73,60 @@ static inline enum gw__traffic_kind gw__traffic_kind(uint32_t code)
     return (enum gw__traffic_kind)(code >> GW__TRAFFIC_KIND_SHIFT);
 }
 
-/* Not linked into a list of those that wait: see next_waiter. */
+/* Not linked into a wait list: see next_waiter. */
 #define GW__UNLINKED (UINT32_MAX - 1)
 
 struct gw__traffic_message {
     uint64_t bytes;
     uint32_t src, dst;
-    uint32_t next;  /* to the same rank */
-    uint32_t cause; /* the message that it waited for last; while the messages
-                       are made, the last one that waits for it */
+    uint32_t next; /* the next message to the same rank */
+    /* the last dependency to be satisfied; during construction, the last
+     * message that waits for it */
+    uint32_t cause;
     union {
         struct {
-            uint32_t waits;       /* for so many, until it begins */
-            uint32_t next_waiter; /* of the first value that it waits for */
+            uint32_t waits;       /* dependencies left before it begins */
+            uint32_t next_waiter; /* in the wait list of its first dependency */
         };
         uint64_t begin_ps;
     };
     union {
         struct {
-            uint32_t needs;   /* its own value: so many more */
+            uint32_t needs;   /* dependencies left of its own value */
             uint32_t waiters; /* a list of codes */
         };
-        uint64_t end_ps; /* it has been taken in */
+        uint64_t end_ps; /* when its own value was complete */
     };
 };
 
 struct gw__traffic_extra {
     uint32_t needs, waiters;
-    uint32_t cause; /* as of a message */
+    uint32_t cause; /* as in a message */
     uint32_t rank;
     uint64_t adds; /* bytes to reduce */
 };
 
-/* Parts of a block that are equally large, up to the next level: a vector is
- * cut into large parts, small ones and perhaps a last, smaller one. */
+/* A vector is divided into large parts, small ones and possibly a last, smaller
+ * one. A level is a group of parts of equal size. */
 struct gw__traffic_level {
-    unsigned end;   /* the part after the last one */
-    uint64_t bytes; /* each */
+    unsigned end;   /* after its last part */
+    uint64_t bytes; /* of each part */
 };
 
 struct gw__traffic_edge {
     uint32_t code, next;
 };
 
-/* Things that happen at one time. */
+/* The events of one time. */
 struct gw__traffic_moment {
     uint64_t time_ps;
     struct gw__vector codes;
-    uint32_t next; /* of the same hash, or unused */
+    uint32_t next; /* in the hash chain or the list of free moments */
 };
 
 struct gw__traffic_due {
     uint64_t time_ps;
-    uint32_t number; /* of a moment */
+    uint32_t number; /* index of a moment */
 };
 
 struct gw__traffic_queue {
@@ -132,16 +135,17 @@ struct gw__traffic_queue {
     uint32_t *hashed;
     size_t hashed_room;
     uint32_t unused;
-    uint32_t last; /* the moment that was added to last */
+    uint32_t last; /* the moment of the last insertion */
 };
 
-/* A code of a plan that happens now, in the order of `turn`: messages that
- * move, by sender; then arrivals, in the plan's order; then values, by chunk. */
+/* A current event of a plan, with its order. First are messages that begin or
+ * leave, by sender, then arrivals, in the plan's order, then values, by chunk.
+ */
 struct gw__traffic_turn {
     uint32_t turn, code;
 };
 
-/* A plan taken apart. Extra value v is version v. */
+/* A plan with its messages and values. Extra value v is version v. */
 struct gw__traffic_plan {
     const struct gw_plan *plan;
     struct gw__index index;
@@ -149,7 +153,8 @@ struct gw__traffic_plan {
     uint32_t *message_of;       /* of each transfer */
     struct gw__buckets carried; /* transfers by message */
     uint64_t *chunk_bytes;      /* of each chunk */
-    uint32_t *unfinished; /* of each rank: messages to leave, values to take */
+    /* of each rank: messages to send and values to receive */
+    uint32_t *unfinished;
     struct gw__vector turns; /* a heap of gw__traffic_turn */
 };
 
@@ -159,23 +164,24 @@ struct gw__traffic {
     const struct gw_topology *topology;
     const struct gw_topology_job *job;
     struct gw__vector messages, extras, edges;
-    uint64_t *part_begin; /* bytes of a block before each part, and of all */
+    uint64_t *part_begin; /* offsets of the parts in a block, and its size */
     unsigned parts;
     struct gw__vector levels; /* gw__traffic_level, ascending */
-    struct gw__vector adds; /* bytes that each message's own value adds; empty:
-                               reducing costs nothing */
-    struct gw__vector kept; /* codes that wait for each message to leave, of
-                               plans and of algorithms with one chunk */
-    struct gw__traffic_plan of_plan; /* of a plan; else of_plan.plan is NULL */
+    /* bytes that each message's own value reduces; empty: reducing is free */
+    struct gw__vector adds;
+    /* codes that wait until each message has left; for plans and for algorithms
+     * with one chunk */
+    struct gw__vector kept;
+    struct gw__traffic_plan of_plan; /* of_plan.plan is NULL for an algorithm */
     struct gw__classes classes;
     struct gw__traffic_queue queue;
     struct gw__vector step_begin; /* the first message of each step */
     unsigned steps;
     uint64_t now_ps, message_ps, last_ps;
-    uint32_t last; /* the message that ended it all */
+    uint32_t last; /* the last message to be complete */
     bool too_long, exhausted;
     uint64_t *sender_ps, *reducer_ps;
-    struct gw__vector ready, codes; /* at this moment */
+    struct gw__vector ready, codes; /* of the current moment */
     struct gw_topology_result *result;
 };
 
@@ -199,8 +205,8 @@ static inline struct gw__traffic_edge *gw__edge_at(const struct gw__traffic *f,
 
 /* ---- traffic_count.c ---- */
 
-/* How many messages the algorithm sends. GW_EINVAL: more than
- * GW__TRAFFIC_MESSAGES_MAX, or in more than runs_max runs. */
+/* Counts the messages of the algorithm. GW_EINVAL: more than
+ * GW__TRAFFIC_MESSAGES_MAX, or more than runs_max runs. */
 GW_MUST_CHECK enum gw_err
 gw__traffic_check(const struct gw_algo *algo, const struct gw_algo_args *args,
                   uint64_t runs_max, uint64_t *messages, struct gw_error *why);
@@ -210,45 +216,44 @@ gw__traffic_check(const struct gw_algo *algo, const struct gw_algo_args *args,
 GW_MUST_CHECK enum gw_err gw__traffic_of_plan(struct gw__traffic *f,
                                               struct gw_error *why);
 void gw__traffic_plan_fini(struct gw__traffic_plan *parts);
-/* The code happens now, in its turn. False when memory is short. */
+/* Schedules the code for this moment, in its order. False: out of memory. */
 GW_MUST_CHECK bool gw__turn_put(struct gw__traffic *f, uint32_t code);
-/* Takes the next one out; there is one. */
+/* Removes and returns the next one; there must be one. */
 uint32_t gw__turn_pop(struct gw__traffic *f);
 
 /* ---- traffic_algo.c ---- */
 
 GW_MUST_CHECK enum gw_err gw__traffic_of_algo(struct gw__traffic *f,
                                               struct gw_error *why);
-/* An empty message after the pair's last one, *last - 1 (0: none). *last
- * receives its own number + 1. False when memory is short. */
+/* Creates an empty message after the pair's last one, *last - 1 (*last 0:
+ * none). *last becomes its index + 1. False: out of memory. */
 bool gw__traffic_new_message(struct gw__traffic *f, uint32_t src, uint32_t dst,
                              uint32_t *last);
-/* `code` waits for `value`, or for a message to leave. False when memory is
- * short. */
+/* `code` waits for `value`, or for a message to leave. False: out of memory. */
 bool gw__traffic_wait(struct gw__traffic *f, uint32_t value, uint32_t code);
 uint64_t gw__traffic_bytes(const struct gw__traffic *f,
                            const struct gw__run *run);
 
 /* ---- traffic_seen.c ---- */
 
-/* So many ranks times chunks are a table; tests make it smaller. */
+/* Up to this number of ranks times chunks a table is used; tests reduce it. */
 extern uint64_t gw__traffic_cells_max;
 
-/* Of an algorithm that cuts its vector into `chunks`. */
+/* For an algorithm that divides its vector into `chunks` chunks. */
 GW_MUST_CHECK enum gw_err gw__traffic_seen_new(struct gw__traffic *f,
                                                unsigned chunks,
                                                struct gw__traffic_seen **seen,
                                                struct gw_error *why);
 void gw__traffic_seen_destroy(struct gw__traffic_seen **seen);
-/* The message carries the run: it waits for what brought it. */
+/* The message carries the run: it waits for the values that wrote it. */
 bool gw__traffic_seen_read(struct gw__traffic_seen *seen, uint32_t message,
                            const struct gw__run *run);
-/* And brings it, from the next step on. */
+/* The message writes the run, visible from the next step on. */
 bool gw__traffic_seen_write(struct gw__traffic_seen *seen, uint32_t message,
                             const struct gw__run *run);
-/* How many runs there is room for. */
+/* The maximum number of runs. */
 uint64_t gw__traffic_seen_room(const struct gw__traffic_seen *seen);
-/* The step is over; its messages begin with `first`. */
+/* Ends a step, whose messages begin at `first`. */
 bool gw__traffic_seen_step(struct gw__traffic_seen *seen, uint32_t first);
 
 /* ---- traffic_steps.c ---- */
@@ -266,14 +271,15 @@ static inline struct gw__steps gw__steps_of(uint32_t first, uint32_t stride,
 
 /* Have they a chunk in common? */
 bool gw__steps_meet(const struct gw__steps *a, const struct gw__steps *b);
-/* Are all of `some` among `all`? */
+/* Does `all` contain all of `some`? */
 bool gw__steps_cover(const struct gw__steps *all, const struct gw__steps *some);
 
 /* ---- traffic_queue.c ---- */
 
 bool gw__traffic_queue_put(struct gw__traffic_queue *queue, uint64_t time_ps,
                            uint32_t code);
-/* When the next things happen, or UINT64_MAX; and what, taken out. */
+/* The time of the next events, or UINT64_MAX; gw__traffic_queue_pop removes
+ * them. */
 uint64_t gw__traffic_queue_next(const struct gw__traffic_queue *queue);
 void gw__traffic_queue_pop(struct gw__traffic_queue *queue,
                            struct gw__vector *codes);
@@ -284,9 +290,9 @@ void gw__traffic_queue_fini(struct gw__traffic_queue *queue);
 GW_MUST_CHECK enum gw_err gw__result_new(unsigned links, unsigned ranks,
                                          struct gw_topology_result **result,
                                          struct gw_error *why);
-/* The end of the run: times, uplinks, the critical path. */
+/* Computes the final results: times, uplinks, the critical path. */
 void gw__result_end(struct gw__traffic *f);
-/* Events of a plan. `done`: one of the rank's messages or values is done. */
+/* Events of a plan. `done`: the rank has one message or value less to do. */
 void gw__result_begin(struct gw__traffic *f);
 void gw__result_send(struct gw__traffic *f, uint32_t message);
 void gw__result_apply(struct gw__traffic *f, uint32_t version);

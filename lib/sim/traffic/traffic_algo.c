@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages of an algorithm, from the runs that it emits: what one rank
- * sends to another in a step is one message, and messages of a pair of ranks
- * follow each other. Nothing else of the runs is kept.
+ * Creates the messages of an algorithm from the runs that it emits. All runs
+ * from one rank to another in one step are one message, and the messages of a
+ * pair of ranks are sequential. The runs themselves are not kept.
  */
 #include "traffic.h"
 
@@ -13,10 +13,10 @@
 
 enum { DENSE_RANKS_MAX = 4096 };
 
-/* The last message of each pair of ranks: a table of all pairs, or of those
- * that there are. */
+/* The last message of each pair of ranks, in a table of all pairs or a hash
+ * table of those that occur. */
 struct pairs {
-    uint32_t *dense; /* message + 1 */
+    uint32_t *dense; /* index of the message + 1 */
     struct pair {
         uint64_t pair; /* 0: empty */
         uint32_t message;
@@ -24,7 +24,7 @@ struct pairs {
     size_t room, count;
 };
 
-/* What a rank has last begun to send. */
+/* The newest message of a sender. */
 struct recent {
     uint32_t dst, message;
 };
@@ -107,7 +107,8 @@ static bool widen(struct pairs *pairs)
     return true;
 }
 
-/* Where the last message of the pair stands, or 0; NULL: memory is short. */
+/* Finds the entry with the pair's last message, 0: none. NULL: out of
+ * memory. */
 static uint32_t *last_of(struct builder *b, unsigned src, unsigned dst)
 {
     struct pairs *pairs = &b->pairs;
@@ -153,7 +154,7 @@ bool gw__traffic_new_message(struct gw__traffic *f, uint32_t src, uint32_t dst,
     return true;
 }
 
-/* The message of this step between the two. */
+/* Finds or creates the pair's message of this step. */
 static bool message_of(struct builder *b, const struct gw__run *run,
                        uint32_t *message)
 {
@@ -172,14 +173,14 @@ static bool message_of(struct builder *b, const struct gw__run *run,
     return true;
 }
 
-/* How many of the run, which begins in `part`, lie below `end`? */
+/* How many elements of the run, which begins in `part`, are below `end`? */
 static uint64_t below(const struct gw__run *run, unsigned part, unsigned end)
 {
     uint64_t count = part < end ? (end - part - 1) / run->stride + 1 : 0;
     return count < run->count ? count : run->count;
 }
 
-/* ... of a run that stays within a block. */
+/* ... for a run within one block. */
 static uint64_t bytes_of_levels(const struct gw__traffic *f,
                                 const struct gw__run *run, unsigned part)
 {
@@ -235,13 +236,14 @@ static bool take(void *context, const struct gw__run *run)
         return false;
     if (!message_of(b, run, &message))
         return false;
-    assert(message < GW__TRAFFIC_MESSAGES_MAX); /* gw__traffic_check */
+    /* checked by gw__traffic_check */
+    assert(message < GW__TRAFFIC_MESSAGES_MAX);
     gw__message_at(b->f, message)->bytes += gw__traffic_bytes(b->f, run);
     return gw__traffic_seen_read(b->seen, message, run) &&
            gw__traffic_seen_write(b->seen, message, run);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole algorithm ---- */
 
 static bool add_to_levels(struct gw__traffic *f, unsigned part, uint64_t bytes)
 {
@@ -256,7 +258,8 @@ static bool add_to_levels(struct gw__traffic *f, unsigned part, uint64_t bytes)
     return level != NULL;
 }
 
-/* Where the parts of a block lie, as gw_plan_extent says it of a plan. */
+/* Computes the offsets of the parts of a block, like gw_plan_extent for
+ * a plan. */
 static bool make_parts(struct builder *b, unsigned chunks)
 {
     const struct gw_topology_job *job = b->f->job;

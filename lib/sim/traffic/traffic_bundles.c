@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bundles, what they use and the groups in them. See traffic_classes.h; their
- * shares are in traffic_fill.c.
+ * Bundles, their uses of classes, and their groups; see traffic_classes.h.
+ * Their rates are computed in traffic_fill.c.
  */
 #include "traffic_classes.h"
 
@@ -12,7 +12,7 @@
 #define HEAP_EARLIER(a, b) ((a)->end < (b)->end)
 #include "base/heap.h"
 
-/* ---- what bundles use ---- */
+/* ---- uses of classes ---- */
 
 static uint32_t use_new(struct gw__classes *c)
 {
@@ -27,7 +27,7 @@ static uint32_t use_new(struct gw__classes *c)
     return c->exhausted ? GW__NOTHING : number;
 }
 
-/* One more link of the class is on the way of each of the bundle's messages. */
+/* Counts one more link of the class on the path of the bundle's messages. */
 static void use_link(struct gw__classes *c, uint32_t number, uint32_t of)
 {
     struct gw__bundle *bundle = gw__bundle_at(c, number);
@@ -110,7 +110,7 @@ static void hash_drop(struct gw__classes *c, uint32_t number)
     *place = bundle->next;
 }
 
-/* Room in the heap for all bundles there are. */
+/* Makes room in the heap for all bundles. */
 static bool due_widen(struct gw__classes *c)
 {
     size_t room = c->bundles.room;
@@ -161,7 +161,7 @@ static uint32_t bundle_new(struct gw__classes *c, uint64_t signature)
     return number;
 }
 
-/* Its messages are gone, or in the batch. */
+/* Its messages have ended or are in the batch. */
 static void bundle_free(struct gw__classes *c, uint32_t number)
 {
     struct gw__bundle *bundle = gw__bundle_at(c, number);
@@ -220,7 +220,8 @@ bool gw__classes_end(struct gw__classes *c, uint32_t number,
     struct gw__bundle *bundle = gw__bundle_at(c, number);
     if (bundle->due_ps != c->now_ps || !bundle->signature)
         return false;
-    /* The first group ends by what was promised, others if they do so too. */
+    /* The first group ends now, as scheduled, and so do others within
+     * rounding. */
     double end = bundle->groups[0].end;
     *group = pop_group(bundle);
     bundle->messages -= group->count;
@@ -297,7 +298,7 @@ void gw__bundle_take(struct gw__classes *c, struct gw__new_message what)
     bundle->messages++;
 }
 
-/* What has come in now is part of its bundle from here on. */
+/* Moves the fresh groups to their bundles. */
 void gw__bundles_keep_fresh(struct gw__classes *c)
 {
     struct gw__group *fresh = c->fresh.items;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links and their classes. See traffic_classes.h; bundles and groups are in
- * traffic_bundles.c.
+ * Links and their classes; see traffic_classes.h. traffic_bundles.c has bundles
+ * and groups.
  */
 #include "traffic_classes.h"
 #include "traffic.h"
@@ -21,7 +21,7 @@ void *gw__vector_push(struct gw__vector *vector, size_t item)
     return (char *)vector->items + item * vector->count++;
 }
 
-/* ---- begin and end ---- */
+/* ---- creation and destruction ---- */
 
 enum gw_err gw__classes_init(struct gw__classes *c, struct gw_error *why)
 {
@@ -148,7 +148,7 @@ bool gw__class_add_link(struct gw__classes *c, uint32_t number, uint32_t link)
     return there;
 }
 
-/* Nothing uses it any more: its links are free to be told apart anew. */
+/* The class has no uses left; its links become unclassified. */
 void gw__class_free(struct gw__classes *c, uint32_t number)
 {
     struct gw__class *class = gw__class_at(c, number);

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links shared max-min fair by very many messages. Where thousands of ranks do
- * the same, thousands of links carry the same, and need not be dealt one by
- * one:
+ * Max-min fair sharing of links by very many messages. If thousands of ranks do
+ * the same, thousands of links have the same load and can be computed together:
  *
- *   class    links of one rate, each of which carries as many messages of each
- *            bundle as the others do
- *   bundle   messages whose ways lead over the same classes, so that all of
- *            them get the same rate at all times
- *   group    messages of a bundle that end together
+ *   class    links of equal rate, each with the same number of messages of
+ *            each bundle
+ *   bundle   messages whose paths use the same classes, so that all of them
+ *            always have the same rate
+ *   group    messages of a bundle that end at the same time
  *
- * Max-min shares are found over classes and bundles (traffic_fill.c), and a
- * bundle keeps one figure, what each of its messages has been served since it
- * began; a message ends when that has grown by its bytes. So an all-to-all of
- * 4,096 ranks, sixteen million messages under way, is one bundle over two
- * classes.
+ * Max-min rates are computed for classes and bundles (traffic_fill.c). A bundle
+ * has one counter, the bytes that each of its messages has sent since the
+ * bundle began; a message ends when the counter has grown by its bytes. So an
+ * all-to-all of 4,096 ranks, sixteen million messages under way, is one bundle
+ * on two classes.
  *
- * Messages that begin are sorted into classes and bundles by refinement of
- * colours (traffic_colours.c): links by their class or rate, messages by their
- * links, links by their messages, and so on until nothing is told apart any
- * more. What this splits that was one class before is taken apart, as far as it
- * hangs together, and sorted anew. Links that carry nothing belong to no class,
- * so what has been told apart comes together again.
+ * New messages are sorted into classes and bundles by colour refinement
+ * (traffic_colours.c): links by their class or rate, messages by their links,
+ * links by their messages, and so on until nothing changes. An existing class
+ * that would be split is dissolved, with all that is connected to it, and
+ * sorted again. Links without messages belong to no class, so links that were
+ * once distinguished can be combined later.
  *
- * Where nothing is alike every message is a bundle of its own. Colours are sums
- * of 64-bit hashes: that two unlike ones agree is not excluded, but will not
- * happen (2^-64 a pair).
+ * Without any symmetry every message is a bundle of its own. Colours are sums
+ * of 64-bit hashes; a collision is possible but practically excluded (2^-64 per
+ * pair).
  */
 #ifndef GW__SIM_TRAFFIC_CLASSES_H
 #define GW__SIM_TRAFFIC_CLASSES_H
@@ -33,42 +32,43 @@
 #include "sim/topology/topology_parts.h"
 
 #define GW__NOTHING UINT32_MAX
-/* No virtual time is later: 53 days. */
+/* The maximum of virtual time: 53 days. */
 #define GW__PS_MAX (UINT64_C(1) << 62)
 
-/* Messages of a bundle that end together and then need as long to arrive. */
+/* Messages of a bundle that end together and have the same latency. */
 struct gw__group {
-    double end; /* when the bundle has served so much */
+    double end; /* value of bundle->served at its end */
     uint64_t latency_ps;
     uint32_t *messages;
     uint32_t count, room;
-    uint32_t next; /* fresh: of the same bundle */
+    uint32_t next; /* fresh groups: in the same bundle */
     uint32_t bundle;
 };
 
 struct gw__bundle {
     uint64_t signature; /* 0: unused */
     uint64_t messages;
-    double rate;   /* bytes a picosecond, of each message */
-    double served; /* bytes, each message, until since_ps */
+    double rate;   /* bytes per picosecond, of each message */
+    double served; /* bytes per message, up to since_ps */
     uint64_t since_ps, due_ps;
-    double share;             /* the rate to be */
-    uint32_t bottleneck;      /* the class that holds it back */
-    struct gw__group *groups; /* a heap, the first to end at the top */
+    double share;             /* the next rate */
+    uint32_t bottleneck;      /* the class that limits it */
+    struct gw__group *groups; /* a heap, with the first end at the top */
     uint32_t group_count, group_room;
-    uint32_t first_use, fresh, next; /* next: of the same hash, or unused */
+    /* next: in the hash chain or the free list */
+    uint32_t first_use, fresh, next;
     uint32_t mark;
     bool settled;
 };
 
 struct gw__class {
     double rate, room;
-    double open;  /* messages a link that have no rate yet */
-    double share; /* of those whose bottleneck it is */
+    double open;  /* messages per link without a rate yet */
+    double share; /* rate of the bundles that it limits */
     uint64_t colour;
     uint32_t *links;
     uint32_t link_count, link_room;
-    uint32_t met; /* links that new messages use */
+    uint32_t met; /* links used by new messages */
     uint32_t first_use, next;
     uint32_t mark;
     bool touched;
@@ -79,9 +79,9 @@ struct gw__class {
 struct gw__use {
     uint32_t bundle, class;
     uint32_t times;
-    double messages;        /* a link of the class, in this round */
-    uint32_t before, after; /* of the class */
-    uint32_t next;          /* of the bundle, or unused */
+    double messages;        /* per link of the class, in this round */
+    uint32_t before, after; /* in the list of the class */
+    uint32_t next;          /* in the list of the bundle or the free list */
 };
 
 struct gw__class_link {
@@ -101,11 +101,11 @@ struct gw__heap_slot {
     uint32_t thing;
 };
 
-/* Things that happen, ordered by time and then by number; each is in here at
- * most once. */
+/* A heap of numbered entries by time and then number, each at most once. */
 struct gw__heap {
     struct gw__heap_slot *slots;
-    uint32_t *place; /* of each thing: in `slots`, counted from 1; 0: nowhere */
+    /* position of each entry in `slots`, from 1; 0: not in the heap */
+    uint32_t *place;
     uint32_t count;
 };
 
@@ -114,7 +114,7 @@ struct gw__class_message {
     uint64_t bytes;
 };
 
-/* A message to be sorted, with what is left of it. */
+/* A message to be sorted, with its remaining bytes. */
 struct gw__new_message {
     uint32_t message;
     double left;
@@ -122,7 +122,7 @@ struct gw__new_message {
 
 struct gw__classes {
     const struct gw_topology *topology;
-    /* What message `number` is. */
+    /* Returns message `number`. */
     struct gw__class_message (*look)(const void *context, uint32_t number);
     const void *context;
     uint64_t *latency_ps; /* of each link */
@@ -135,36 +135,36 @@ struct gw__classes {
     size_t hashed_room;
     struct gw__vector batch;          /* gw__new_message */
     struct gw__vector met, colours;   /* links; a table of colours */
-    struct gw__vector touched;        /* classes to deal anew */
-    struct gw__vector near_c, near_b; /* that hang together */
+    struct gw__vector touched;        /* classes that need new rates */
+    struct gw__vector near_c, near_b; /* connected classes and bundles */
     struct gw__heap due;              /* bundles, by due_ps */
     size_t due_room;
     uint32_t round;
-    bool exhausted; /* memory is short: nothing below means anything */
+    bool exhausted; /* out of memory: all results are invalid */
 };
 
 GW_MUST_CHECK enum gw_err gw__classes_init(struct gw__classes *c,
                                            struct gw_error *why);
 void gw__classes_fini(struct gw__classes *c);
 
-/* The message begins now. It has bytes and a way with a limit. */
+/* Begins a message that has bytes and a path with a limited link. */
 void gw__classes_join(struct gw__classes *c, uint32_t message);
-/* New rates, after joins and ends. */
+/* Computes new rates after messages have begun or ended. */
 void gw__classes_deal(struct gw__classes *c);
-/* When the next messages end, or UINT64_MAX; and the next of the bundles in
- * which they do so now, or GW__NOTHING. */
+/* The time of the next end, or UINT64_MAX. gw__classes_pop returns the next
+ * bundle with an end at the current time, or GW__NOTHING. */
 uint64_t gw__classes_due(const struct gw__classes *c);
 uint32_t gw__classes_pop(struct gw__classes *c);
-/* Is now when the bundle's next messages end? Then they are taken out of it one
- * group a call, and the caller frees group->messages. */
+/* Do messages of the bundle end now? Removes one group per call; the caller
+ * frees group->messages. */
 bool gw__classes_end(struct gw__classes *c, uint32_t bundle,
                      struct gw__group *group);
 
 /* ---- traffic_due.c ---- */
 
-/* Puts it in, or moves it. */
+/* Inserts or moves an entry. */
 void gw__heap_put(struct gw__heap *heap, uint32_t thing, uint64_t time_ps);
-/* The next thing, taken out; the heap is not empty. */
+/* Removes and returns the first entry; the heap must not be empty. */
 uint32_t gw__heap_pop(struct gw__heap *heap);
 
 /* ---- between traffic_classes.c, _bundles.c, _fill.c and _colours.c ---- */
@@ -187,29 +187,30 @@ static inline struct gw__use *gw__use_at(const struct gw__classes *c,
     return (struct gw__use *)c->uses.items + i;
 }
 
-/* Room for one more item of that size at the end, or NULL. */
+/* Makes room for one more item at the end; NULL: out of memory. */
 void *gw__vector_push(struct gw__vector *vector, size_t item);
-/* The limited links on the way of a message; *latency_ps is that of all. */
+/* The rate-limited links on the path of a message. *latency_ps is the latency
+ * of the whole path. */
 unsigned gw__classes_way(const struct gw__classes *c, uint32_t message,
                          unsigned links[GW_WAY_MAX], uint64_t *latency_ps);
-/* Appends; when memory is short, c->exhausted. */
+/* Appends a number; sets c->exhausted if out of memory. */
 bool gw__classes_push(struct gw__classes *c, struct gw__vector *to,
                       uint32_t number);
-/* Brings `served` up to now. */
+/* Updates `served` to the current time. */
 void gw__bundle_serve(const struct gw__classes *c, struct gw__bundle *bundle);
-/* What has come in now is part of its bundle from here on. */
+/* Moves the fresh groups to their bundles. */
 void gw__bundles_keep_fresh(struct gw__classes *c);
 void gw__class_touch(struct gw__classes *c, uint32_t class);
-/* Nothing uses it any more: its links may be told apart anew. */
+/* The class has no uses left; its links become unclassified. */
 void gw__class_free(struct gw__classes *c, uint32_t class);
 uint32_t gw__class_new(struct gw__classes *c, double rate);
 bool gw__class_add_link(struct gw__classes *c, uint32_t class, uint32_t link);
-/* Takes all of the bundle's messages into the batch, with what is left. */
+/* Moves all of the bundle's messages to the batch, with their remaining
+ * bytes. */
 void gw__bundle_dissolve(struct gw__classes *c, uint32_t bundle);
-/* The message, which has a class for each link of its way, goes into a bundle.
- */
+/* Adds a message, whose links all have classes, to its bundle. */
 void gw__bundle_take(struct gw__classes *c, struct gw__new_message what);
-/* Sorts the batch: after it every link that it uses has a class. */
+/* Sorts the batch: afterwards all of its links have classes. */
 void gw__colours_sort(struct gw__classes *c);
 
 #endif

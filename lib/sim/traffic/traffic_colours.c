@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which links and messages are alike: refinement of colours on the graph of
- * links and the messages that begin (Weisfeiler, Leman 1968; an equitable
- * partition). See traffic_classes.h.
+ * Finds equivalent links and messages by colour refinement on the graph of
+ * links and new messages (Weisfeiler, Leman 1968; an equitable partition). See
+ * traffic_classes.h.
  *
  * A round gives each message the sum of its links' colours, and each link the
- * sum of its messages'. A link's new colour contains its old one, so rounds
- * only tell more apart; when the number of colours stays, they are done. Most
- * batches take one round: 4,096 messages of a ring step are one colour.
+ * sum of its messages'. A link's new colour depends on its old one, so rounds
+ * only refine; they end when the number of colours stays the same. Most batches
+ * take one round: 4,096 messages of a ring step have one colour.
  *
- * Where messages hang together in a long chain each round tells two more links
- * apart, from its ends inwards; after ROUNDS_MAX rounds all links are told
- * apart at once, which is right as well, and but for the chain's length soon
- * true.
+ * In a long chain of connected messages each round distinguishes two more
+ * links, from the ends inwards. So after ROUNDS_MAX rounds every link gets a
+ * colour of its own, which is also correct, and would be reached anyway.
  *
- * Many that are alike but do not touch each other are one class as long as all
- * that happens to them happens to all. Once something happens to one of them,
- * more will: so what is taken apart is not put together again unless it hangs
- * together (`tell_apart`), else each of a thousand would cost a thousand.
+ * Equivalent links that are not connected form one class as long as the same
+ * events happen to all of them. After an event at one of them, more will
+ * follow. So a dissolved class is combined again only within connected parts
+ * (`tell_apart`); otherwise each of a thousand parts would cost a thousand.
  */
 #include "traffic_classes.h"
 
@@ -45,11 +44,11 @@ static uint64_t bits(double value)
 /* ---- colours, counted ---- */
 
 struct colour {
-    uint64_t colour; /* 0: an empty place */
+    uint64_t colour; /* 0: empty entry */
     uint32_t class;
 };
 
-/* An empty table for as many colours as there are links. */
+/* Prepares an empty table for as many colours as there are links. */
 static bool clear_table(struct gw__classes *c)
 {
     size_t room = 8;
@@ -99,7 +98,8 @@ static size_t count_colours(struct gw__classes *c)
 
 /* ---- rounds ---- */
 
-/* The links of the batch, each with the colour of its class or of its rate. */
+/* Collects the links of the batch, each with the colour of its class or its
+ * rate. */
 static void meet(struct gw__classes *c)
 {
     const struct gw__new_message *batch = c->batch.items;
@@ -150,9 +150,9 @@ static void refine(struct gw__classes *c)
     }
 }
 
-/* ---- what hangs together ---- */
+/* ---- connected components ---- */
 
-/* `sum` is the parent, in a forest of links. */
+/* Union-find on links; `sum` is the parent. */
 static uint64_t root_of(const struct gw__classes *c, uint64_t link)
 {
     while (c->links[link].sum != link) {
@@ -163,7 +163,7 @@ static uint64_t root_of(const struct gw__classes *c, uint64_t link)
     return link;
 }
 
-/* Links of which no message leads to the other get different colours. */
+/* Gives unclassified links of different components different colours. */
 static void tell_apart(struct gw__classes *c)
 {
     const struct gw__new_message *batch = c->batch.items;
@@ -186,7 +186,7 @@ static void tell_apart(struct gw__classes *c)
         c->links[met[i]].sum = 0;
 }
 
-/* No two links are one: that is a partition that nothing refines. */
+/* Gives each link its own colour: a partition that cannot be refined. */
 static void tell_all_apart(struct gw__classes *c)
 {
     const uint32_t *met = c->met.items;
@@ -211,9 +211,9 @@ static void colour(struct gw__classes *c, bool broken)
     } while (count != before && rounds <= ROUNDS_MAX && !c->exhausted);
 }
 
-/* ---- classes that are one no more ---- */
+/* ---- splitting classes ---- */
 
-/* A class whose links all carry the same of the batch stays. */
+/* A class stays valid if all its links have the same colour. */
 static bool holds(const struct gw__classes *c, const struct gw__class *class)
 {
     if (class->met != class->link_count)
@@ -233,7 +233,7 @@ static void want_apart(struct gw__classes *c, uint32_t class)
         c->exhausted = true;
 }
 
-/* Takes apart all that hangs together with this class. */
+/* Dissolves this class and everything connected to it. */
 static void take_apart(struct gw__classes *c, uint32_t first)
 {
     c->near_c.count = 0;
@@ -251,7 +251,7 @@ static void take_apart(struct gw__classes *c, uint32_t first)
     }
 }
 
-/* True if every class that the batch meets is still one. */
+/* Dissolves the classes that the batch splits. True: all are still valid. */
 static bool classes_hold(struct gw__classes *c)
 {
     const uint32_t *met = c->met.items;
@@ -300,8 +300,8 @@ static void make_classes(struct gw__classes *c)
     }
 }
 
-/* Few messages, on links that are no part of a larger class: each link is a
- * class by itself. False when there is more to it. */
+/* For few messages on links without larger classes: each link gets a class of
+ * its own. False: the general way is needed. */
 static bool sort_few(struct gw__classes *c)
 {
     const struct gw__new_message *batch = c->batch.items;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Refuses what there is no room for before anything is built: the algorithm is
- * emitted once into nothing but two counts, and no further than either limit.
+ * Checks the size limits before anything is built: emits the algorithm once,
+ * only counting messages and runs, and stops at either limit.
  *
- * A rank that turns from one receiver to another and back within a step begins a
- * message each time here, where the build would go on with the first; no
- * algorithm of ours does so (test_traffic.c).
+ * A rank that alternates between receivers within a step counts a message for
+ * each change here, whereas the construction would continue the first one. No
+ * algorithm of ours does this (test_traffic.c).
  */
 #include "traffic.h"
 
 #include <stdlib.h>
 
-/* What a rank has sent last. */
+/* The newest message of a sender. */
 struct last {
-    unsigned step, dst; /* the step + 1; 0: nothing */
+    unsigned step, dst; /* step: + 1; 0: none */
 };
 
 struct count {
-    struct last *last; /* by each rank */
+    struct last *last; /* of each rank */
     uint64_t runs, messages;
     uint64_t runs_max;
 };

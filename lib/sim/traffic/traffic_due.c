@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Things that happen, ordered by time and then by number, so that a run is one
- * sequence. The numbers are dense: a table tells where each one is.
+ * A heap of numbered entries, by time and then number, so that a run is
+ * deterministic. The numbers are dense: a table has the position of each entry.
  */
 #include "traffic.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A plan taken apart for its run in virtual time. The verifier's index and
- * versions tell which value each transfer reads and which it helps to make;
- * here transfers become messages, versions become extra values, and both count
- * what they wait for: a message for what it carries, a value for the messages
- * that bring it, for the value before it and for all messages that carry that
- * one to leave.
+ * Prepares a plan for its simulation. The verifier's index and versions give
+ * the value that each transfer reads and the one to which it contributes. Here
+ * transfers become messages and versions become extra values, with counts of
+ * their dependencies. A message waits for the values that it carries. A value
+ * waits for the messages that bring it, for the previous value, and for all
+ * messages with the previous value to leave.
  */
 #include "traffic.h"
 
@@ -18,8 +18,8 @@
 
 /* ---- messages ---- */
 
-/* The messages of a step, in the order of the plan. `newest` is the last one of
- * each flow, counted from 1. */
+/* Creates the messages of a step, in the order of the plan. `newest` has the
+ * last one of each flow, from 1. */
 static bool number_step(struct gw__traffic *f, unsigned step, uint32_t *newest)
 {
     struct gw__traffic_plan *p = &f->of_plan;
@@ -79,7 +79,7 @@ static bool make_values(struct gw__traffic *f)
     return true;
 }
 
-/* Lists grow at their front: the last transfer is put in first. */
+/* Lists grow at their front, so the last transfer is inserted first. */
 static bool make_waits(struct gw__traffic *f)
 {
     const struct gw__versions *v = &f->of_plan.versions;
@@ -120,7 +120,7 @@ static bool make_unfinished(struct gw__traffic *f)
     return true;
 }
 
-/* ---- turns ---- */
+/* ---- order of events ---- */
 
 static uint32_t turn_of(const struct gw__traffic *f, uint32_t code)
 {
@@ -159,7 +159,7 @@ uint32_t gw__turn_pop(struct gw__traffic *f)
     return code;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole plan ---- */
 
 static bool make_chunks(struct gw__traffic *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What happens next, by moments: where thousands of ranks do the same,
- * thousands of things happen at one time, and only the times are in a heap.
+ * The event queue, by moments: if thousands of ranks do the same, thousands of
+ * events have one time, and only the times are in a heap.
  */
 #include "traffic.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define HEAP_SLOT          struct gw__traffic_due
-#define HEAP_EARLIER(a, b) ((a)->time_ps < (b)->time_ps) /* all differ */
+#define HEAP_EARLIER(a, b) ((a)->time_ps < (b)->time_ps) /* all times differ */
 #include "base/heap.h"
 
 static struct gw__traffic_moment *at(const struct gw__traffic_queue *q,
@@ -126,7 +126,7 @@ void gw__traffic_queue_pop(struct gw__traffic_queue *q,
     while (*place != number)
         place = &at(q, *place)->next;
     *place = moment->next;
-    /* The two change their memory, so that it is used again. */
+    /* Swaps the two memories, so that both are used again. */
     struct gw__vector mine = moment->codes;
     moment->codes = *codes;
     moment->codes.count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a run in virtual time leaves: bytes of links, when each rank had
- * finished, the events of a recording, and the critical path, found backwards
- * from the last value: each message knows which one it waited for last.
+ * The results of a simulation: bytes per link, the end of each rank, the events
+ * of a recording, and the critical path. The path is found backwards from the
+ * last value, since each message has its last dependency.
  */
 #include "traffic.h"
 
@@ -40,7 +40,7 @@ void gw_topology_result_destroy(struct gw_topology_result **result)
     *result = NULL;
 }
 
-/* ---- while it runs ---- */
+/* ---- during the run ---- */
 
 static void emit(const struct gw__traffic *f, enum gw_event_kind kind,
                  uint32_t rank, const struct gw_event *rest)
@@ -119,7 +119,7 @@ void gw__result_apply(struct gw__traffic *f, uint32_t version)
     gw__result_done(f, gw__extra_at(f, version)->rank);
 }
 
-/* ---- at the end ---- */
+/* ---- after the run ---- */
 
 static unsigned step_of(const struct gw__traffic *f, uint32_t message)
 {

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which message brought what a rank sends on. A message waits for the values
- * that it carries; a value that comes to where one is already waits for that
- * one. Who asks for a chunk of a rank finds the value that came last, by one of
- * three ways:
+ * The dependencies between the messages of an algorithm. A message waits for
+ * the values that it carries. A value that is added to an existing one waits
+ * for that one. The newest value of a chunk at a rank is found in one of three
+ * ways:
  *
- *   cells    a table of all ranks and chunks, where that is small enough
- *   chunks   all-to-all: a block is in one place at a time, so the message that
- *            has moved it last tells all
- *   pieces   a list of each rank's runs: logarithmic algorithms on a hundred
- *            thousand ranks have 10^10 cells, and some tens of runs a rank.
- *            A piece waits for all that it comes over, so that whoever has
- *            found one that holds all it asks for need not look further
+ *   cells    a table of all ranks and chunks, if that is small enough
+ *   chunks   all-to-all: a block is in one place at a time, so the last message
+ *            that has moved it suffices
+ *   pieces   a list of runs for each rank: logarithmic algorithms on a hundred
+ *            thousand ranks have 10^10 cells, but some tens of runs per rank.
+ *            A piece waits for all older ones that it overlaps, so the search
+ *            ends at a piece that covers everything needed
  *
- * All transfers of a step read what was before it, so what a step writes is put
- * down when it is over.
+ * All transfers of a step read the state before it, so the step's writes are
+ * recorded when it ends.
  *
- * What is overwritten must have left. Where a value was sent on before it is
- * overwritten, that is so without asking: what comes now is made of what left
- * then, in every algorithm here but those of one chunk, in which two ranks may
- * exchange it in one step. These ask (`kept`).
+ * A value must have left before it is overwritten. If it was forwarded earlier,
+ * this holds without a check: the new value depends on it in every algorithm
+ * here, except those with one chunk, in which two ranks may exchange the chunk
+ * in one step. For these the readers are recorded (`kept`).
  */
 #include "traffic.h"
 
@@ -34,7 +34,7 @@ static const uint32_t WAS_READ = UINT32_C(1) << 31;
 struct piece {
     struct gw__steps chunks;
     uint32_t value; /* a code */
-    uint32_t next;  /* an older one of this rank */
+    uint32_t next;  /* an older piece of this rank */
 };
 
 struct write {
@@ -46,12 +46,13 @@ struct write {
 struct gw__traffic_seen {
     struct gw__traffic *f;
     unsigned ranks, chunks;
-    bool moves;       /* by chunks */
-    uint32_t *cells;  /* or, if `moves`, message + 1 of each chunk */
-    uint32_t *newest; /* of each rank: its pieces */
+    bool moves; /* the way `chunks` */
+    /* way `cells`; or for `chunks`: message + 1 of each chunk */
+    uint32_t *cells;
+    uint32_t *newest; /* way `pieces`: the newest one of each rank */
     struct gw__vector pieces;
-    struct gw__vector writes; /* of this step */
-    uint32_t *readers;    /* one chunk: each rank's messages since its value */
+    struct gw__vector writes; /* in this step */
+    uint32_t *readers; /* one chunk: messages since each rank's current value */
     uint32_t first_extra; /* of this step */
 };
 
@@ -110,7 +111,7 @@ uint64_t gw__traffic_seen_room(const struct gw__traffic_seen *seen)
 
 /* ---- reading ---- */
 
-/* The message waits for the value, once. */
+/* Lets the message wait for the value; a repetition has no effect. */
 static bool read_value(struct gw__traffic *f, uint32_t value, uint32_t message)
 {
     uint32_t number = gw__traffic_number(value);
@@ -176,7 +177,7 @@ static bool read_pieces(struct gw__traffic_seen *s, uint32_t message,
     return true;
 }
 
-/* The message is one of those that the rank's next value waits for. */
+/* Records that the rank's next value must wait for this message to leave. */
 static bool note_reader(struct gw__traffic_seen *s, uint32_t message,
                         unsigned rank)
 {
@@ -240,7 +241,7 @@ static bool is_of_step(const struct gw__traffic_seen *s, uint32_t value,
                : number >= s->first_extra;
 }
 
-/* The run goes into an extra value. */
+/* The run contributes to an extra value. */
 static bool go_into(struct gw__traffic_seen *s, uint32_t extra,
                     uint32_t message, uint64_t adds)
 {
@@ -253,8 +254,8 @@ static bool go_into(struct gw__traffic_seen *s, uint32_t extra,
                             extra);
 }
 
-/* Several messages of this step go into one value, of which `value` is what it
- * was before `write` came; returns the extra one, or 0: memory is short. */
+/* Several messages of this step contribute to one value; `value` is its state
+ * before `write`. Returns the extra value, or 0: out of memory. */
 static uint32_t join(struct gw__traffic_seen *s, uint32_t value,
                      const struct write *write, uint64_t bytes)
 {
@@ -304,8 +305,8 @@ static bool write_cells(struct gw__traffic_seen *s, const struct write *write,
     return true;
 }
 
-/* The value `own`, or the extra one that this step makes of several, goes where
- * that of the piece is; *value receives it. */
+/* Replaces the piece's value by `own`, or by the extra value that combines this
+ * step's contributions. *value is the result. */
 static bool write_over(struct gw__traffic_seen *s, struct piece *piece,
                        const struct write *write, uint32_t first,
                        uint32_t *value)
@@ -317,7 +318,7 @@ static bool write_over(struct gw__traffic_seen *s, struct piece *piece,
         return gw__traffic_wait(f, there, own);
     if (there == *value)
         return true;
-    if (*value != own) /* three that do not all meet */
+    if (*value != own) /* three runs that do not all intersect */
         return gw__traffic_wait(f, there, *value);
     struct gw__run run = {
         .chunk = write->chunk, .stride = write->stride, .count = write->count};
@@ -326,8 +327,8 @@ static bool write_over(struct gw__traffic_seen *s, struct piece *piece,
     return *value != 0;
 }
 
-/* It waits for the pieces that it comes over, also if they have been read: of a
- * piece perhaps only a part was. */
+/* The write waits for the pieces that it overlaps, even if they have been read:
+ * possibly only a part of a piece was. */
 static bool write_piece(struct gw__traffic_seen *s, const struct write *write,
                         uint32_t first)
 {
@@ -355,8 +356,7 @@ static bool write_piece(struct gw__traffic_seen *s, const struct write *write,
     return true;
 }
 
-/* One chunk: the value that has come to the rank waits for all who read the one
- * before. */
+/* One chunk: the rank's new value waits for all readers of the previous one. */
 static bool keep(struct gw__traffic_seen *s, unsigned rank)
 {
     struct gw__traffic *f = s->f;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chunks that lie equally far from each other: what a message carries, and what
- * a rank holds, is a few such rows. Whether two of them have a chunk in common
- * is asked some hundred million times for a hundred thousand ranks; nearly
- * always one stride is a multiple of the other, and then a remainder tells.
+ * Intersection of arithmetic progressions of chunks: the contents of a message
+ * or of a rank are a few of them. Whether two have a chunk in common is asked
+ * some hundred million times for a hundred thousand ranks. Nearly always one
+ * stride is a multiple of the other, and then a remainder is enough.
  */
 #include "traffic.h"
 
@@ -34,8 +34,8 @@ static uint64_t divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* The stride of `wide` is a multiple of that of `narrow`; the common chunks, if
- * there are any, are those of `wide` from begin to end. */
+/* The stride of `wide` is a multiple of that of `narrow`. The common chunks, if
+ * any, are those of `wide` from begin to end. */
 static bool meets_multiple(const struct gw__steps *wide,
                            const struct gw__steps *narrow, uint32_t begin,
                            uint32_t end)
@@ -52,9 +52,9 @@ static bool meets_multiple(const struct gw__steps *wide,
                end - first;
 }
 
-/* The first common number at or behind both beginnings, by the Chinese
- * remainder theorem: x = a + k a.stride, with k (a.stride/common) =
- * (b - a)/common modulo b.stride/common. */
+/* The first common number that is not before either beginning, by the Chinese
+ * remainder theorem: x = a + k a.stride, with k (a.stride/common) = (b -
+ * a)/common modulo b.stride/common. */
 static bool meets_any(const struct gw__steps *a, const struct gw__steps *b,
                       uint64_t begin, uint64_t end)
 {
@@ -72,7 +72,7 @@ static bool meets_any(const struct gw__steps *a, const struct gw__steps *b,
     }
     uint64_t x = a->first + k * a->stride;
     uint64_t period = a->stride * modulus;
-    assert(period > 0); /* strides are 1 at least */
+    assert(period > 0); /* strides are at least 1 */
     if (x < begin)
         x += (begin - x + period - 1) / period * period;
     return x <= end;
