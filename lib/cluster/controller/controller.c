@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A controller's life: its log and its driver, started, stopped, looked at. See
- * controller.h, and controller_machine.c for what happens between the two.
+ * Starts, stops and inspects a controller with its log and its driver. See
+ * controller.h, and controller_machine.c for the communication between the two.
  */
 #include "controller_parts.h"
 
@@ -19,7 +19,7 @@ void gw__controller_fail(struct gw__controller *c, const struct gw_error *why)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* The driver's first step waits at the lock until its owner knows it. */
+/* The driver's first step waits at the lock until `driver` is set. */
 static enum gw_err start_driver(struct gw__controller *c, struct gw_error *why)
 {
     const struct gw__driver_config config = {
@@ -110,15 +110,16 @@ enum gw_err gw__controller_start(const struct gw__controller_config *config,
     return err;
 }
 
-/* The log ends first, since it asks the driver; the driver then works off what
- * it was asked; what it still proposes is refused. */
+/* The log ends first, since it sends requests to the driver. The driver then
+ * finishes the requests in its queue. Proposals that it still makes are
+ * refused. */
 void gw__controller_stop(struct gw__controller **controller)
 {
     struct gw__controller *c = *controller;
     if (!c)
         return;
     *controller = NULL;
-    struct gw__driver *driver = c->driver; /* its thread still looks there */
+    struct gw__driver *driver = c->driver; /* its thread still uses it */
     if (c->log)
         gw__raft_log_stop(c->log);
     gw__driver_stop(&driver);

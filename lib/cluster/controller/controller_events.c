@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a controller reports to the event stream: that it leads, its votes, the
- * entries that it applies; and as the leader which server has a lease and which
- * primary a slot. All of it is read off the service between two of its inputs,
- * so the machine knows nothing of events.
+ * Emits a controller's events: its leadership, its votes and the entries that
+ * it applies; as the leader also the leases of servers and the primaries of
+ * slots. All of this is read from the service between two of its inputs, so the
+ * machine does not depend on events.
  *
- * A controller that begins applies what is in its log, which is no news: nothing
- * is reported before it knows a leader.
+ * A starting controller applies the old entries in its log. It emits no events
+ * before it knows a leader.
  */
 #include "controller_parts.h"
 

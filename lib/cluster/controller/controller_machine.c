@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a controller's two threads say to each other.
+ * The communication between a controller's two threads.
  *
  *     driver's thread                        log's thread
- *     service tells a command  --propose-->  Raft
- *     service asked APPLIED    <--news-----  committed entry, snapshot, leader
+ *     service emits a command  --propose-->  Raft
+ *     service gets APPLIED     <--queue----  committed entry, snapshot, leader
  *
- * The machine that the driver drives is the service with this around it: in
- * each step, before anything else, it takes what the log's thread has queued.
- * So entries and snapshots stay in order, and a snapshot is restored between
- * two inputs. Being asked only wakes it.
+ * The driver runs this machine around the service. Each step first takes the
+ * entries that the log's thread has queued. So entries and snapshots stay in
+ * order, and a snapshot is restored between two inputs. The request from the
+ * log's thread only wakes the driver.
  */
 #include "controller_parts.h"
 
@@ -18,20 +18,20 @@
 
 enum news_kind { ENTRY, SNAPSHOT, LEADER, VOTE };
 
-/* From the log's thread. Not bounded: it cannot be lost, and what the one
- * thread applies the other has just applied too. */
+/* Queued by the log's thread. The queue has no bound, because an entry must not
+ * be lost; the log's own replica has just applied the same entry. */
 struct gw__controller_news {
     struct gw__controller_news *next;
     enum news_kind kind;
-    uint64_t number; /* of the entry, of the term; who leads: an index */
+    uint64_t number; /* of the entry or term; leader: its index */
     size_t bytes;
     uint8_t data[];
 };
 
 /* ---- the log's thread ---- */
 
-/* True: the driver is to be woken. What follows on something that was lost is
- * not for it: it stays at what is certain. */
+/* Queues an entry. True: wake the driver. After an entry was lost, later ones
+ * are dropped, so that the driver keeps a consistent state. */
 static bool add(struct gw__controller *c, struct gw__controller_news *news)
 {
     pthread_mutex_lock(&c->lock);
@@ -60,7 +60,7 @@ static void queue(struct gw__controller *c, enum news_kind kind,
         .kind = kind, .number = number, .bytes = bytes};
     if (bytes > 0)
         memcpy(news->data, data, bytes);
-    if (add(c, news)) /* or else its timer wakes it */
+    if (add(c, news)) /* otherwise its timer wakes it */
         (void)gw__driver_ask(c->driver, "", 1);
 }
 
@@ -101,7 +101,7 @@ static void ask(struct state *s, const struct gw__input *now,
     gw__service_machine.step(&s->service, &input, act);
 }
 
-/* Members can be sent to from now on. */
+/* Publishes the endpoints of members, so that messages can be sent to them. */
 static void look_at_members(struct gw__controller *c,
                             const struct gw__registry *registry)
 {
@@ -150,7 +150,7 @@ static void take(struct state *s, const struct gw__input *now,
             gw__service_ask_applied(out, news->number, news->data, news->bytes);
     else if (gw__registry_restore(registry, news->data, news->bytes, &why))
         gw__controller_fail(c, &why);
-    ask(s, now, act, out, bytes); /* without bytes it looks around */
+    ask(s, now, act, out, bytes); /* without bytes it only looks for changes */
     look_at_members(c, registry);
     if (c->config.on_applied)
         c->config.on_applied(c->config.context, registry);
@@ -214,8 +214,8 @@ void gw__controller_on_tell(void *context, const void *data, size_t bytes)
         return;
     }
     (void)gw__driver_know(c->driver, node, endpoint);
-    /* Until the next entry: the number may be that of one who was convicted in
-     * its sleep, and is to hear of it. */
+    /* Until the next entry: the number may belong to a process that was
+     * declared dead while it was stopped, and that must be notified. */
     memset(c->known[node], 0, sizeof c->known[node]);
 }
 

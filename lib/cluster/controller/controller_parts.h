@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts of a controller: controller.c, its life;
- * controller_machine.c, what its two threads say to each other; and
- * controller_events.c, what it reports to the event stream.
+ * Internal interfaces of a controller: controller.c, start and stop;
+ * controller_machine.c, communication between its two threads; and
+ * controller_events.c, its events.
  */
 #ifndef GW__CLUSTER_CONTROLLER_PARTS_H
 #define GW__CLUSTER_CONTROLLER_PARTS_H
@@ -19,10 +19,10 @@ enum { GW__CONTROLLERS_MAX = GW__CLIENT_CONTROLLERS };
 
 struct gw__controller_news;
 
-/* What the events have reported so far: the driver's thread. */
+/* The state that events have reported so far. Driver's thread. */
 struct gw__controller_seen {
-    bool begun;      /* a leader is known: what comes now is new */
-    uint64_t leased; /* servers that have a lease, as bits */
+    bool begun;      /* a leader is known: further entries are new */
+    uint64_t leased; /* servers with a lease, as bits */
     unsigned slots;
     uint8_t primaries[GW_PS_SLOTS_MAX];
 };
@@ -33,17 +33,19 @@ struct gw__controller {
     struct gw__service_config service;
     struct gw__driver *driver;
     struct gw__raft_log *log;
-    /* The driver's thread: what it was told of where members listen. */
+    /* The endpoints of members that the driver already knows. Driver's
+     * thread. */
     char known[GW__NODES_MAX][GW__ENDPOINT_MAX];
     struct gw__controller_seen seen;
 
-    pthread_mutex_t lock; /* of these, and of `driver` while it is started: */
+    pthread_mutex_t lock; /* guards the following, and `driver` while it is
+                             started: */
     struct gw__controller_news *first, **end;
     struct gw_error error;
-    struct gw__controller_status status; /* but for Raft's figures */
+    struct gw__controller_status status; /* without Raft's figures */
 };
 
-/* The first failure counts. */
+/* Records a failure; the first one counts. */
 void gw__controller_fail(struct gw__controller *c, const struct gw_error *why);
 
 /* ---- controller_events.c: the driver's thread ---- */
@@ -52,27 +54,27 @@ void gw__controller_event_lead(struct gw__controller *c, unsigned node);
 void gw__controller_event_vote(struct gw__controller *c, unsigned candidate,
                                uint64_t term);
 void gw__controller_event_commit(struct gw__controller *c, uint64_t index);
-/* After each step: routes and leases that have changed. */
+/* After each step: emits changed routes and leases. */
 void gw__controller_event_look(struct gw__controller *c,
                                const struct gw__service *service);
 
 /* ---- controller_machine.c ---- */
 
-/* START brings a pointer to the controller. */
+/* The data of START is a pointer to the controller. */
 extern const struct gw__machine_kind gw__controller_machine;
 
-/* What the log tells (raft_log.h); the context is the controller. */
+/* Callbacks of the log (raft_log.h); the context is the controller. */
 void gw__controller_on_entry(void *context, uint64_t index, const void *command,
                              size_t bytes);
 void gw__controller_on_snapshot(void *context, const void *data, size_t bytes);
 void gw__controller_on_leader(void *context, unsigned leader);
 void gw__controller_on_vote(void *context, unsigned candidate, uint64_t term);
-/* What the machine tells. */
+/* The output of the machine. */
 void gw__controller_on_tell(void *context, const void *data, size_t bytes);
 /* The driver's `describe`. */
 void gw__controller_describe(const void *state, uint64_t now_ns,
                              struct gw__description *out);
-/* What nobody has taken. */
+/* Frees queued entries that were not applied. */
 void gw__controller_drop_news(struct gw__controller *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A controller's front as a machine: what each input does. See service.h for
- * the idea and service_parts.h for where the rest is.
+ * The service of a controller, as a machine: handles each input. See service.h
+ * for the design and service_parts.h for the other parts.
  */
 #include "service_parts.h"
 
@@ -27,7 +27,7 @@ const struct gw__registry *gw__service_registry_of(const void *state)
     return &s->registry;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 size_t gw__service_ask_applied(uint8_t out[GW__SERVICE_ASK_MAX], uint64_t index,
                                const void *command, size_t bytes)
@@ -74,7 +74,7 @@ static void asked(struct gw__service *s, const struct gw__input *input)
 
 /* ---- the machine ---- */
 
-/* The machine knows only the low half of its incarnation. */
+/* The machine only has the low half of its incarnation. */
 static void start(struct gw__service *s, const struct gw__input *input)
 {
     if (input->bytes == sizeof s->self)

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: MIT
  *
- * A controller's front, as a machine: takes requests, hands them to the log,
- * applies what the log says, answers, and tells members what is new. The log
- * itself (Raft; controller.h, or the simulator's) is the driver's.
+ * The service of a controller, as a machine. It receives requests, proposes
+ * them to the log, applies the committed entries, answers, and sends updates to
+ * the members. The driver provides the log (Raft in controller.h, or the
+ * simulator's).
  *
  *     REQUEST ---> tell PROPOSE ---> the log ---> asked APPLIED ---> ANSWER
  *                                                             `---> NEWS
  *
  * Only the leader proposes; the others answer REDIRECT. Every replica applies
- * and tells the news to the members that say HELLO to it (all members say it to
- * all controllers), so a dead leader delays no news.
+ * entries and sends NEWS to the members that send it HELLO. All members send
+ * HELLO to all controllers, so a dead leader does not delay NEWS.
  *
- * The leader is also everybody's second observer: it accuses members whose
- * HELLOs have stopped (phi.h), proposes the DEADLINE of a flush whose reports
- * stay away for GW__FLUSH_DEADLINE_NS, and stamps the time. On taking office it
- * proposes its own REGISTER as a controller, so that it may accuse.
+ * The leader is also a second observer of every member. It accuses members
+ * whose HELLOs have stopped (phi.h), proposes the DEADLINE of a flush whose
+ * reports do not arrive for GW__FLUSH_DEADLINE_NS, and stamps the time. A new
+ * leader proposes its own REGISTER as a controller, so that it may accuse.
  *
- * Leases. A server answers pulls from what it holds, asking nobody; so it must
- * not be replaced while it does not know that it was. The leader answers each
- * HELLO of an active server with a LEASE of GW__LEASE_NS, which the server
- * counts from before it said that HELLO. Nobody is convicted on a guess as long
- * as a lease may last: the leader proposes no uncertain accusation of a server
- * before GW__LEASE_NS + GW__LEASE_MARGIN_NS have passed since its last LEASE.
- * It is the leader that holds back, and before the log: whoever applies an
- * accusation from the log knows no clock but the log's. While an accusation is
- * on its way through the log its server gets no lease, and nobody does before a
- * new leader's first entry has come out of it: so none that was let in earlier
- * convicts a server that got a lease since.
- *   Of leases that another leader has given it knows nothing. That one may go
- * on for up to two election timeouts after it was replaced, until it notices
- * that no majority answers it; hence GW__LEASE_OFFICE_NS, for which a new
- * leader holds back as well. A leader that has slept longer than an election
- * takes may have been replaced without knowing it, and gives no leases for as
- * long.
- *   A process that is known to have ended serves nobody: a certain accusation
- * convicts at once.
+ * Leases. A server answers pulls from its own memory without asking another
+ * process. So it must not be replaced before it knows that it was. The leader
+ * answers each HELLO of an active server with a LEASE of GW__LEASE_NS, which
+ * the server counts from a time before it sent that HELLO. A server is not
+ * declared dead on a suspicion as long as a lease may last: the leader proposes
+ * no uncertain accusation of a server before GW__LEASE_NS + GW__LEASE_MARGIN_NS
+ * have passed since its last LEASE. The leader must delay the accusation before
+ * the log, because a replica that applies it has no clock but the log's. While
+ * an accusation is in the log, its server gets no lease. No server gets one
+ * before the first entry of a new leader has been applied. So no accusation
+ * from before can declare a server dead that got a lease since.
+ *   A leader does not know the leases of another leader. That one may go on for
+ * up to two election timeouts after it was replaced, until it notices that no
+ * majority answers it. Therefore a new leader also waits for
+ * GW__LEASE_OFFICE_NS. A leader that was stopped for longer than an election
+ * takes may have been replaced without knowing it, and grants no leases for the
+ * same time.
+ *   A process that is known to have ended serves no requests: a certain
+ * accusation declares it dead at once.
  */
 #ifndef GW__CLUSTER_SERVICE_H
 #define GW__CLUSTER_SERVICE_H
@@ -46,60 +47,62 @@
 #include <base/machine.h>
 
 #define GW__FLUSH_DEADLINE_NS 400000000ULL
-/* While a member whose report is missing says HELLO it is only slow: its
- * threads wait for a CPU, say. Who is silent is accused anyway. */
+/* A member whose report is missing but that sends HELLO is only slow, for
+ * example because its threads wait for a CPU. A silent member is accused
+ * anyway. */
 #define GW__FLUSH_PATIENCE_NS 3000000000ULL
-/* How much longer a ring member may be silent that has not said HELLO to this
- * controller before. A controller that was started anew knows the ring from its
- * log at once, but its members have yet to notice that they lost it, and to
- * connect again (every 100 ms at most); if it then leads, it would accuse them
- * all. Their neighbours in the ring watch them all the while. */
+/* Additional silence allowed for a ring member that has not yet sent HELLO to
+ * this controller. A restarted controller knows the ring from its log at once.
+ * Its members have yet to notice the lost connection and to connect again
+ * (every 100 ms at most). As leader it would otherwise accuse all of them.
+ * Meanwhile their neighbours in the ring watch them. */
 #define GW__FIRST_HELLO_NS 1000000000ULL
 
-/* The last member of a ring has the state, and no guess removes it. But when it
- * is silent for so long, and somebody waits to be admitted by it, its host is
- * gone, or cut off: then it is taken for certain that it has ended, and the
- * ring begins anew. Should it come back, it hears so. */
+/* The last member of a ring has the state, and no suspicion removes it. If it
+ * is silent for this time while a joiner waits for its admission, its host is
+ * gone or cut off. Then it counts as certainly ended, and a new ring begins. If
+ * it comes back, it is notified. */
 #define GW__DESERTED_NS 15000000000ULL
 
-/* A server of which the leader has heard nothing for so long is convicted on
- * its word alone; see service_watch.c. Two observers that do not hear it need
- * half a second. */
+/* A server that is silent for this time is declared dead on the leader's
+ * suspicion alone; see service_watch.c. With two observers that do not hear it,
+ * half a second is enough. */
 #define GW__PARTED_NS 3000000000ULL
 
 #define GW__LEASE_MARGIN_NS 50000000ULL
 #define GW__LEASE_OFFICE_NS 300000000ULL
-/* For so long after it was accused on a guess a server gets no lease, unless
- * the accusation has come out of the log before and did not convict it. */
+/* A server gets no lease for this time after a suspicion, unless the accusation
+ * was applied before and did not declare it dead. */
 #define GW__LEASE_ACCUSED_NS 1000000000ULL
-/* Who slept for less was not replaced: an election takes longer. */
+/* A leader that was stopped for less was not replaced: an election takes
+ * longer. */
 #define GW__LEASE_SLEPT_NS 100000000ULL
 
-/* What START brings. */
+/* The data of START. */
 struct gw__service_config {
-    unsigned node; /* our own */
+    unsigned node; /* the own node */
     struct gw__id incarnation;
     char endpoint[GW__ENDPOINT_MAX];
 };
 
 extern const struct gw__machine_kind gw__service_machine;
 
-/* ---- what the driver asks (GW__ASKED) ---- */
+/* ---- requests of the driver (GW__ASKED) ---- */
 
 enum { GW__SERVICE_ASK_MAX = GW__COMMAND_BYTES_MAX + 32 };
 
 /* Entry `index` of the log. */
 size_t gw__service_ask_applied(uint8_t out[GW__SERVICE_ASK_MAX], uint64_t index,
                                const void *command, size_t bytes);
-/* Who leads: a node, or GW__NODES_MAX for nobody. */
+/* The leader: a node, or GW__NODES_MAX if there is none. */
 size_t gw__service_ask_leader(uint8_t out[GW__SERVICE_ASK_MAX], unsigned node);
 
-/* ---- what it tells ---- */
+/* ---- output ---- */
 
-/* A command to append to the log, as its bytes stand; the driver may lose it
- * (no leader any more): whoever wants it repeats it. Or, when this is true, no
- * command but where a process listens that wants to register: it is to be
- * answered, and the registry may never know it. */
+/* The output is a command to append to the log. The driver may lose it (no
+ * longer leader); the client repeats it. If this function returns true, the
+ * output is not a command but the endpoint of a process that wants to register.
+ * It must be answered, even if the registry never learns about it. */
 bool gw__service_tells_endpoint(const void *data, size_t bytes, unsigned *node,
                                 char endpoint[GW__ENDPOINT_MAX]);
 
@@ -108,7 +111,7 @@ bool gw__service_tells_endpoint(const void *data, size_t bytes, unsigned *node,
 struct gw__registry *gw__service_registry(void *state);
 const struct gw__registry *gw__service_registry_of(const void *state);
 
-/* For people (describe.h). */
+/* Describes the state for people (describe.h). */
 void gw__service_describe(const void *state, struct gw__description *out);
 
 #endif

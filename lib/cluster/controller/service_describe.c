@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a controller knows, for people (describe.h): whom it takes for the
- * leader, what the registry has of each member, whom it has heard, and who
- * waits for an answer.
+ * Describes a controller's state for people (describe.h): its leader, the
+ * registry's members, the members that it hears, and pending clients.
  */
 #include "cluster/driver/describe.h"
 #include "service_parts.h"

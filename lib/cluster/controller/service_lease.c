@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Leases of servers, and the accusations that wait for their end; service.h has
- * the reasons.
+ * Leases of servers, and the accusations that wait for their end; service.h
+ * explains them.
  */
 #include "service_parts.h"
 
@@ -11,7 +11,7 @@ void gw__lease_wake(struct gw__service *s)
         s->unsure_ns = s->now_ns + GW__LEASE_OFFICE_NS;
 }
 
-/* Whom it accuses on a guess; NULL: nobody. */
+/* The node that the command suspects; NULL: none. */
 static struct gw__heard *guessed(struct gw__service *s,
                                  const struct gw__command *command)
 {
@@ -41,8 +41,8 @@ void gw__lease_applied(struct gw__service *s, const struct gw__command *command)
         s->settled = true;
 }
 
-/* None while it is being accused, for who is accused may be convicted by the
- * entry that is on its way. One that does not arrive was lost. */
+/* No lease during an accusation, because the pending entry may declare the
+ * server dead. An entry that does not arrive in time was lost. */
 bool gw__lease_may_grant(const struct gw__service *s, unsigned node,
                          struct gw__id incarnation)
 {

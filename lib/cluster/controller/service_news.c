@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * HELLOs, and what members are told: NEWS at once when something that concerns
- * them has changed, and to whoever says HELLO and is behind; the survivors'
- * reports once a flush has decided. While flushing the leader answers every
- * HELLO, so that who waits for the decision hears that somebody makes it.
+ * Handles HELLOs and sends updates to members. A change that concerns members
+ * is sent as NEWS at once, and again to a member whose HELLO shows an older
+ * state. The survivors' reports are sent after a flush has decided. During a
+ * flush the leader answers every HELLO, so that waiting members know that a
+ * leader exists.
  */
 #include "service_parts.h"
 
 #include <string.h>
 
-/* Who said HELLO so long ago gets no news unasked. */
+/* After this time without HELLO a process gets no NEWS unless it asks. */
 #define FORGET_NS 3000000000ULL
 
 static void send_news(struct gw__service *s, struct gw__membership_update *news,
@@ -22,7 +23,7 @@ static void send_news(struct gw__service *s, struct gw__membership_update *news,
     s->act->send(s->act->driver, node, out, bytes);
 }
 
-/* Those of `nodes`, which have reported in a flush that is over. */
+/* Sends the reports of `nodes` in a completed flush. */
 static void send_reports(struct gw__service *s, unsigned to, uint64_t nodes)
 {
     const struct gw__flush *flush = &s->registry.flush;
@@ -40,7 +41,7 @@ static void send_reports(struct gw__service *s, unsigned to, uint64_t nodes)
 
 /* ---- HELLO ---- */
 
-/* As leader, to an active server that says HELLO. */
+/* The leader grants a lease to an active server that has sent HELLO. */
 static void send_lease(struct gw__service *s, unsigned node,
                        const struct gw__hello *hello)
 {
@@ -122,7 +123,7 @@ static void push(struct gw__service *s, bool decided)
     }
 }
 
-/* True: a flush is over of which we had not seen the end. */
+/* True: a flush has ended since the last look. */
 static bool look_at_flush(struct gw__service *s)
 {
     const struct gw__flush *flush = &s->registry.flush;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a leader proposes of its own: itself as a controller, so that it may
- * accuse; who is silent or has ended (service_watch.c); and the deadline of a
- * flush whose reports stay away. All of it is made again after a while, until
- * the registry shows that it has been applied.
+ * The leader's own proposals: itself as a controller, so that it may accuse;
+ * members that are silent or have ended (service_watch.c); and the deadline of
+ * a flush whose reports do not arrive. Each is proposed again after a while,
+ * until the registry shows that it has been applied.
  */
 #include "service_parts.h"
 
@@ -18,10 +18,11 @@ static bool has_server(const struct gw__service *s)
     return false;
 }
 
-/* We register also when we are already, if there are servers: it comes out of
- * the log behind all that earlier leaders have let into it.
- *   Our number may still be that of an earlier life, which has then ended, for
- * two processes never have one log: it leaves first. */
+/* Proposes the own registration. If there are servers, the leader registers
+ * even if it is registered already: the entry follows all entries of earlier
+ * leaders in the log.
+ *   The own number may still belong to an earlier incarnation. That one has
+ * ended, because two processes never share a log, so it leaves first. */
 static void enter(struct gw__service *s)
 {
     const struct gw__member *m = &s->registry.members[s->self.node];
@@ -45,7 +46,7 @@ static void enter(struct gw__service *s)
     gw__service_propose(s, &command);
 }
 
-/* Is a report missing whose member has just said HELLO? */
+/* Is a report missing whose member has recently sent HELLO? */
 static bool awaits_living(const struct gw__service *s)
 {
     const struct gw__registry *r = &s->registry;
@@ -60,8 +61,9 @@ static bool awaits_living(const struct gw__service *s)
     return false;
 }
 
-/* Counted from when this leader took office: members cannot report while there
- * is none. A leader that hardly runs itself has patience with others. */
+/* The time counts from the beginning of this leadership, because members cannot
+ * report without a leader. A leader that hardly runs itself waits longer for
+ * others. */
 static void end_flush(struct gw__service *s)
 {
     uint64_t epoch = s->registry.view.epoch;

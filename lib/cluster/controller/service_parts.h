@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts of a controller's front:
+ * Internal interfaces of a controller's service:
  *   service.c           the machine: its inputs and its timer
  *   service_requests.c  requests, proposals, answers
- *   service_news.c      HELLOs, and who is told what
+ *   service_news.c      HELLOs and updates to members
  *   service_lease.c     leases of servers
- *   service_watch.c     silence, certain ends, and who is accused
- *   service_office.c    what the leader proposes of its own
- *   service_describe.c  what it knows, for people
+ *   service_watch.c     silence, certain ends, and accusations
+ *   service_office.c    the leader's own proposals
+ *   service_describe.c  the state, for people
  */
 #ifndef GW__CLUSTER_SERVICE_PARTS_H
 #define GW__CLUSTER_SERVICE_PARTS_H
@@ -18,67 +18,67 @@
 enum {
     GW__ASKERS_MAX = 128,
     GW__SERVICE_TICK_NS = 20000000,
-    GW__SERVICE_RETRY_NS = 200000000 /* until a proposal is made again */
+    GW__SERVICE_RETRY_NS = 200000000 /* before a proposal is repeated */
 };
 
-/* Who is to be told the answer of a request. */
+/* The receiver of a request's answer. */
 struct gw__asker {
-    struct gw__id client; /* none: this entry is free */
+    struct gw__id client; /* none: a free entry */
     uint64_t sequence;
     unsigned node;
-    uint64_t asked_ns;    /* last */
-    uint64_t proposed_ns; /* last, in this term of office; 0: not yet */
+    uint64_t asked_ns;    /* last time */
+    uint64_t proposed_ns; /* last time, in this leadership; 0: not yet */
 };
 
-/* Of a process that says HELLO. */
+/* A process that sends HELLO. */
 struct gw__heard {
-    struct gw__id incarnation; /* none: nobody yet */
+    struct gw__id incarnation; /* none: no process yet */
     uint64_t heard_ns;
-    uint64_t leased_ns;  /* when it got a lease last; 0: never */
-    unsigned accusing;   /* guesses about it on their way through the log, */
-    uint64_t accused_ns; /* the last since then */
+    uint64_t leased_ns;  /* time of its last lease; 0: never */
+    unsigned accusing;   /* suspicions in the log that are not applied yet, */
+    uint64_t accused_ns; /* and the time of the last one */
 };
 
-/* Of an active worker or server. */
+/* The observation of an active worker or server. */
 struct gw__member_watch {
-    struct gw__id incarnation; /* none: it is none */
+    struct gw__id incarnation; /* none: not observed */
     struct gw__silence silence;
-    uint64_t accused_ns; /* last; 0: not */
-    bool certain, alone; /* then */
+    uint64_t accused_ns; /* last time; 0: never */
+    bool certain, alone; /* in that accusation */
 };
 
 struct gw__service {
     struct gw__service_config self;
     uint64_t now_ns;
     uint64_t due_ns;  /* of the timer */
-    uint64_t late_ns; /* how much so it fired last, if that was much */
+    uint64_t late_ns; /* how late it fired last, if that counts as late */
     const struct gw__actions *act;
 
     unsigned leader;     /* a node, or GW__NODES_MAX */
-    uint64_t office_ns;  /* since when it is we */
-    unsigned offices;    /* how often */
-    bool settled;        /* what we proposed first in this one is applied */
-    uint64_t unsure_ns;  /* until then it may be somebody else by now */
-    uint64_t clock_ns;   /* when the registry's time was */
-    uint64_t clock_ms;   /* this */
-    uint64_t entered_ns; /* when we proposed ourselves last */
+    uint64_t office_ns;  /* start of the own leadership */
+    unsigned offices;    /* number of own leaderships */
+    bool settled;        /* the first proposal of this leadership is applied */
+    uint64_t unsure_ns;  /* until then another leader may have been elected */
+    uint64_t clock_ns;   /* local time at which */
+    uint64_t clock_ms;   /* the registry's time was this */
+    uint64_t entered_ns; /* time of the last proposal of ourselves */
     uint64_t deadline_ns;
     uint64_t deadline_epoch;
 
-    /* What was made of the registry's state last. */
+    /* The state of the registry at the last look. */
     uint64_t looked_index;
     uint64_t mark;          /* gw__membership_update_mark */
-    uint64_t changed_index; /* when that changed */
+    uint64_t changed_index; /* entry of its last change */
     bool flushing;
     uint64_t flush_epoch;
-    uint64_t flush_ns; /* when we saw it open */
+    uint64_t flush_ns; /* time at which it opened */
 
-    uint64_t hellos, leases; /* heard and given, ever */
+    uint64_t hellos, leases; /* received and granted, in total */
     struct gw__asker askers[GW__ASKERS_MAX];
     struct gw__heard heard[GW__NODES_MAX];
     struct gw__health health;
     struct gw__member_watch watched[GW__NODES_MAX];
-    uint64_t ended[GW__NODES_MAX]; /* incarnation of which the end is a fact */
+    uint64_t ended[GW__NODES_MAX]; /* incarnation that has certainly ended */
 
     struct gw__registry registry;
 };
@@ -88,54 +88,54 @@ bool gw__service_leads(const struct gw__service *s);
 /* ---- service_requests.c ---- */
 
 void gw__service_request(struct gw__service *s, const struct gw__input *input);
-/* To the log, with our time. */
+/* Proposes a command with the current time. */
 void gw__service_propose(struct gw__service *s, struct gw__command *command);
 
 /* ---- service_lease.c ---- */
 
-/* We have slept, or not: are we still the leader? */
+/* Checks whether this process was stopped and may have lost the leadership. */
 void gw__lease_wake(struct gw__service *s);
-/* May this server serve for a while? */
+/* May this server be granted a lease? */
 bool gw__lease_may_grant(const struct gw__service *s, unsigned node,
                          struct gw__id incarnation);
-/* An accusation goes into the log, and comes out of it. */
+/* A command is proposed; a command is applied. */
 void gw__lease_proposed(struct gw__service *s,
                         const struct gw__command *command);
 void gw__lease_applied(struct gw__service *s,
                        const struct gw__command *command);
-/* Is this the accusation on a guess of a server that may have a lease? */
+/* Is this a suspicion of a server that may have a lease? */
 bool gw__lease_protects(const struct gw__service *s,
                         const struct gw__command *command);
-/* Entry `index`: applies it and answers who asked for it. */
+/* Applies entry `index` and answers its client. */
 void gw__service_apply(struct gw__service *s, uint64_t index,
                        const void *command, size_t bytes);
-/* We lead from now on. */
+/* This controller becomes the leader. */
 void gw__service_enter(struct gw__service *s);
 
 /* ---- service_news.c ---- */
 
 void gw__service_hello(struct gw__service *s, const struct gw__input *input);
-/* Tells everybody if the registry has changed in what concerns members. */
+/* Sends NEWS to all members if the registry has changed for them. */
 void gw__service_look(struct gw__service *s);
-/* A worker or server that has not left nor been convicted. */
+/* A worker or server that has neither left nor been declared dead. */
 bool gw__service_is_waited_for(const struct gw__member *member);
 
 /* ---- service_watch.c ---- */
 
-/* Members may be others. */
+/* The members may have changed. */
 void gw__watch_members(struct gw__service *s);
 void gw__watch_beat(struct gw__service *s, unsigned node,
                     struct gw__id incarnation);
-/* Our timer fired so late. */
+/* The own timer fired `late_ns` late. */
 void gw__watch_health(struct gw__service *s, uint64_t late_ns);
-/* As leader: accuses whoever is silent or has ended. */
+/* As leader: accuses members that are silent or have ended. */
 void gw__watch_accuse(struct gw__service *s);
-/* A look at a process has shown this. */
+/* The result of a look at a process. */
 void gw__watched_seen(struct gw__service *s, const struct gw__input *input);
 
 /* ---- service_office.c ---- */
 
-/* As leader: whatever is due. */
+/* As leader: makes all proposals that are due. */
 void gw__service_duties(struct gw__service *s);
 
 #endif

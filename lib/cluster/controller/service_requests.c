@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Requests on their way into the log and answers on their way out. A request
- * that comes again while it is under way is proposed again only after a while,
- * or by a new leader; one that has been applied is answered from the registry's
- * memory, by whichever replica it reaches.
+ * Handles requests and answers. A pending request that is repeated is proposed
+ * again only after a while, or by a new leader. An applied request is answered
+ * from the registry's memory, by any replica.
  */
 #include "cluster/registry/registry_parts.h"
 #include "service_parts.h"
@@ -54,7 +53,8 @@ void gw__service_apply(struct gw__service *s, uint64_t index, const void *data,
 
 /* ---- proposals ---- */
 
-/* The registry's time goes on with our clock from the newest in the log. */
+/* The registry's time continues with the local clock from the newest time in
+ * the log. */
 static uint64_t time_ms(struct gw__service *s)
 {
     uint64_t ms = s->clock_ms + (s->now_ns - s->clock_ns) / 1000000;
@@ -90,7 +90,8 @@ void gw__service_propose(struct gw__service *s, struct gw__command *command)
 
 /* ---- requests ---- */
 
-/* An own entry, a free one, or that of who has not asked for longest. */
+/* The client's own entry, a free one, or the one that was unused for
+ * longest. */
 static struct gw__asker *place_for(struct gw__service *s, struct gw__id client)
 {
     struct gw__asker *place = find_asker(s, client);
@@ -120,8 +121,8 @@ static void take(struct gw__service *s, unsigned from,
     gw__service_propose(s, command);
 }
 
-/* Answered without the log, so that the accuser, which has one request under
- * way at a time, can ask for other things; it accuses again. */
+/* Answers without the log, because the accuser has only one pending request and
+ * may need it for other commands. It accuses again later. */
 static void hold_back(struct gw__service *s, unsigned from,
                       const struct gw__command *command)
 {
@@ -137,8 +138,8 @@ static void hold_back(struct gw__service *s, unsigned from,
                               .answer_bytes = gw__answer_encode(&answer, out)});
 }
 
-/* Is the number that it speaks under another one's? It may have drawn it, to
- * ask for any. */
+/* Does the sender's number belong to another process? A process that asks for
+ * any number uses a random one. */
 static bool is_taken(const struct gw__member *m,
                      const struct gw__command *command)
 {
@@ -148,9 +149,10 @@ static bool is_taken(const struct gw__member *m,
             !gw__id_equal(m->incarnation, command->who.incarnation));
 }
 
-/* A process that wants to register is to be answered, be it refused. Who drew
- * the number of another one, to ask for any, is not: that one's place is not
- * touched, or it would never hear that it was admitted. */
+/* Publishes the endpoint of a process that wants to register, so that it gets
+ * an answer even if it is refused. A process that uses the number of another
+ * one gets no answer: the other's endpoint is kept, or that process would never
+ * hear that it was admitted. */
 static void tell_endpoint(struct gw__service *s, unsigned from,
                           const struct gw__command *command)
 {
@@ -160,7 +162,7 @@ static void tell_endpoint(struct gw__service *s, unsigned from,
     bool own = command->who.node == from || command->who.node == GW__NODE_ANY;
     if (command->kind != GW__CMD_REGISTER || !own || is_taken(m, command))
         return;
-    gw__put_u8(&w, 0); /* no command begins with it */
+    gw__put_u8(&w, 0); /* commands never begin with 0 */
     gw__put_u8(&w, from);
     gw__put_text(&w, command->join.endpoint);
     s->act->tell(s->act->driver, out, w.used);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Everybody's second observer: how long have members not said HELLO, and
- * whose end is certain? Every replica listens; the leader accuses. HELLOs come
- * every 100 ms, so with the rule below a silence of some 500 ms is an
- * accusation, while what the two neighbours in the ring see takes half of that.
- * The observer's own health counts as in the detector.
+ * The controllers as a second observer of every member: members that do not
+ * send HELLO for too long, and members whose end is certain. Every replica
+ * listens; the leader accuses. HELLOs come every 100 ms, so with the threshold
+ * below a silence of some 500 ms leads to an accusation. The two neighbours in
+ * the ring need half of that. The observer's own health counts as in the
+ * detector.
  */
 #include "service_parts.h"
 
@@ -91,8 +92,8 @@ static bool joiner_waits(const struct gw__service *s)
     return false;
 }
 
-/* The last member of the ring, which no guess removes, is gone for all that
- * anybody can know. */
+/* The last member of the ring, which no suspicion removes, is gone as far as
+ * can be known. */
 static bool is_deserted(const struct gw__service *s, unsigned node)
 {
     const struct gw__view *view = &s->registry.view;
@@ -103,7 +104,7 @@ static bool is_deserted(const struct gw__service *s, unsigned node)
            joiner_waits(s);
 }
 
-/* Does the leader hear somebody else who has the slot? */
+/* Does the leader hear another server that has the slot? */
 static bool is_elsewhere(const struct gw__service *s,
                          const struct gw__slot_route *slot, unsigned node)
 {
@@ -124,11 +125,11 @@ static bool has(const struct gw__slot_route *slot, unsigned node)
     return false;
 }
 
-/* A server that only the controllers have lost: all others hear it and would
- * never second the leader, but it serves nobody without the leader's lease, and
- * its slots would wait until the network heals. It goes where others can take
- * its place, who get a lease. A leader that hears none of them is cut off
- * itself. */
+/* A server that only the controllers have lost. All others hear it and would
+ * never second the leader. But it cannot serve without the leader's lease, and
+ * its slots would wait until the network recovers. It is removed if other
+ * servers, which get leases, have its slots. A leader that hears none of them
+ * is cut off itself. */
 static bool is_parted(const struct gw__service *s, unsigned node)
 {
     const struct gw__routes *routes = &s->registry.routes;
@@ -164,7 +165,7 @@ static void accuse(struct gw__service *s, unsigned node, bool certain,
     gw__service_propose(s, &command);
 }
 
-/* May we accuse anybody? */
+/* May this controller accuse members? */
 static bool has_office(const struct gw__service *s)
 {
     const struct gw__member *self = &s->registry.members[s->self.node];
@@ -178,7 +179,7 @@ static void judge(struct gw__service *s, unsigned node)
         accuse(s, node, false, is_parted(s, node));
 }
 
-/* Where processes can be looked at, the look decides. */
+/* If a process can be looked at, the look decides. */
 void gw__watch_accuse(struct gw__service *s)
 {
     for (unsigned node = 0; has_office(s) && node < GW__NODES_MAX; node++) {

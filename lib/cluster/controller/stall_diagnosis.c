@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The root of the waits-for graph; see stall_diagnosis.h.
+ * Finds the root of the waits-for graph; see stall_diagnosis.h.
  */
 #include "stall_diagnosis.h"
 
@@ -41,8 +41,8 @@ static bool waits(const struct gw__standing *s)
     return s->phase != GW__COMPUTE && s->waits_for != GW__WAITS_FOR_NOBODY;
 }
 
-/* Why `to`, for whom `from` waits, is the end of the path; GW__LAG_NONE when
- * it is not, for it waits itself. */
+/* Why the path ends at `to`, for which `from` waits; GW__LAG_NONE if it
+ * continues, because `to` waits itself. */
 static enum gw__lag judge(const struct gw__standing *from,
                           const struct gw__standing *to, bool dead)
 {
@@ -84,7 +84,7 @@ gw__stall_diagnosis_find(const struct gw__standing *standings, uint64_t dead,
         found.node = next;
         found.lag = judge(from, &standings[next], dead >> next & 1);
         if (found.lag == GW__LAG_BEHIND && standings[next].op > from->op)
-            found.node = node; /* `next` has left this op behind */
+            found.node = node; /* `next` has already completed this op */
         if (found.lag == GW__LAG_NONE && seen >> next & 1) {
             found.lag = GW__LAG_CYCLE;
             found.cycle = cycle_through(standings, next);

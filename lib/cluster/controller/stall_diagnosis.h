@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who holds everybody up. When one member stands still the whole ring does, and
- * each waits for its neighbour; the one to name is at the root of the
- * waits-for graph. Each member says where it stands; from one that waits the
- * graph is followed, peer by peer, to
+ * Finds the member that stalls a ring. If one member stalls, the whole ring
+ * does, and each member waits for its neighbour. The cause is at the root of
+ * the waits-for graph. Each member reports its progress. From a waiting member
+ * the graph is followed, peer by peer, to one of:
  *
- *     dead         a process that has ended or fallen silent
- *     unknown      one that has not said anything
- *     not entered  one that has yet to call the op (or an earlier one)
- *     behind       one that is in the op, or in an earlier one, and waits for
- *                  nobody: it computes, or its thread hangs
- *     cycle        nobody: they wait for each other, which no right plan does
+ *     dead         a process that has ended or is silent
+ *     unknown      a member that has not reported its progress
+ *     not entered  a member that has yet to call the op (or an earlier one)
+ *     behind       a member that is in the op, or in an earlier one, and waits
+ *                  for no peer: it computes, or its thread hangs
+ *     cycle        members that wait for each other, which no correct plan does
  *
- * A pure function of what is known; what is known may be old, so a peer that
- * has already left the op behind blames the one that says it waits for it.
+ * This is a pure function of the reports. Reports may be old: if a peer has
+ * already completed the op, the member that reports to wait for it is named
+ * instead.
  */
 #ifndef GW__CLUSTER_LAGGARD_H
 #define GW__CLUSTER_LAGGARD_H
@@ -39,11 +40,11 @@ const char *gw__phase_name(enum gw__phase phase);
 
 enum { GW__WAITS_FOR_NOBODY = 255 };
 
-/* Where a member stands. */
+/* The progress report of a member. */
 struct gw__standing {
-    uint64_t stamp; /* grows with every change; 0: has not said anything */
-    uint64_t op;    /* that it is in; in GW__COMPUTE the one it enters next */
-    uint64_t moved; /* slices moved since it began: the sign of progress */
+    uint64_t stamp; /* grows with every change; 0: no report yet */
+    uint64_t op;    /* the current op; in GW__COMPUTE the next one */
+    uint64_t moved; /* slices moved since the op began: the sign of progress */
     enum gw__phase phase;
     unsigned waits_for; /* a node, or GW__WAITS_FOR_NOBODY */
 };
@@ -63,10 +64,11 @@ enum gw__lag {
 
 struct gw__stall_diagnosis {
     enum gw__lag lag;
-    unsigned node;        /* the laggard; of a cycle one of it */
-    unsigned waiter;      /* who waits for it; itself when nobody does */
-    uint64_t op;          /* that the waiter is in */
-    enum gw__phase phase; /* that the waiter is in */
+    unsigned node;        /* the cause; one member of a cycle */
+    unsigned waiter;      /* the member that waits for it; itself if none
+                             does */
+    uint64_t op;          /* the op of the waiter */
+    enum gw__phase phase; /* the phase of the waiter */
     uint64_t cycle;       /* nodes as bits */
 };
 
@@ -74,7 +76,8 @@ struct gw__stall_diagnosis {
 struct gw__stall_diagnosis
 gw__stall_diagnosis_find(const struct gw__standing *standings, uint64_t dead,
                          unsigned node);
-/* "op 12, reduce: node 3 has not entered it; node 2 waits for it" */
+/* For example "op 12, reduce: node 3 has not entered it; node 2 waits for
+ * it". */
 void gw__stall_diagnosis_text(const struct gw__stall_diagnosis *laggard,
                               char out[160]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the owner of a detector calls; see detector.h for the idea.
+ * The interface of the failure detector; see detector.h for the design.
  */
 #include "detector_parts.h"
 
@@ -47,7 +47,8 @@ static uint64_t nodes_of(const struct gw__view *view, uint64_t ranks)
     return nodes;
 }
 
-/* Keeps this member's own reports; all others must be received again. */
+/* Keeps this member's own progress report; all others must be received
+ * again. */
 static void forget(struct gw__detector *d, uint64_t now_ns)
 {
     struct gw__known self = d->known[d->self];
@@ -134,8 +135,8 @@ void gw__detector_died(struct gw__detector *d, unsigned node,
 
 /* ---- the watchdog ---- */
 
-/* In an op, and nothing has moved for too long: who is to blame? Told again
- * only after as long a time, or when the answer changes. */
+/* Reports a diagnosis if an op has made no progress for too long. Reports again
+ * only after the same time, or when the answer changes. */
 static void look_for_laggard(struct gw__detector *d, uint64_t now_ns)
 {
     struct gw__standing standings[GW__NODES_MAX];

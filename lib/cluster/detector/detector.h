@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * The failure detector of one member. It beats, listens to the beats of those
- * that it watches (observers.h), and notifies its owner whom to accuse; the
- * registry convicts. It is part of a machine (base/machine.h), which passes on
- * what concerns it and calls gw__detector_tick at the time that gw__detector_due
- * says, so it is pure. What it knows, best first:
+ * The failure detector of one member. It sends beats, listens to the beats of
+ * the members that it watches (observers.h), and notifies its owner of the
+ * members to accuse; the registry declares them dead. It is part of a machine
+ * (base/machine.h), which passes on its inputs and calls gw__detector_tick at
+ * the time of gw__detector_due, so it is pure. Its findings, most certain
+ * first:
  *
  *     certain   DIED: the process has ended. Accused at once, as certain.
  *     silent    phi above the threshold (phi.h), or longer than a plug-in
  *               allows (gradwire/suspicion.h), without an excuse: a member on
  *               this host may wait for a CPU (silence.h). Accused, and again
  *               every `repeat_ns` while it lasts, since accusations lapse.
- *     stuck     beats, but makes no progress: a watchdog, not a conviction. The
- *               root of the waits is reported (laggard.h).
+ *     stuck     beats, but makes no progress: a watchdog only reports it. The
+ *               root of the waits is in the report (stall_diagnosis.h).
  *
  *     of each watched member:    trusted <----> suspected
  *                                     phi > threshold
  *
  * Its own health counts (health.h): after a timer that fired late, the time in
- * which it slept is nobody's silence, and the threshold is raised for a while.
+ * which this process was stopped does not count as silence of others, and the
+ * threshold is raised for a while.
  *
- * It never accuses itself, does not know who is not in its view, and forgets
- * all doubts with a new view; facts about ended processes it keeps.
+ * It never accuses its own process, ignores members outside its view, and drops
+ * all suspicions with a new view. Facts about ended processes are kept.
  *
- * A beat carries where the sender stands and what it has heard of others, so
- * that the waits-for graph gets to everybody without a controller.
+ * A beat carries the progress of its sender and what it has received from
+ * others, so that the waits-for graph reaches all members without a controller.
  *
  * Incarnations: the machine's 64 bits are the low half of the registry's 128.
  */
@@ -40,7 +42,7 @@
 
 enum gw__notice_kind {
     GW__NOTICE_ACCUSE, /* propose ACCUSE to the controllers */
-    GW__NOTICE_TRUST,  /* the silence is over */
+    GW__NOTICE_TRUST,  /* the silence has ended */
     GW__NOTICE_STUCK   /* `laggard` */
 };
 
@@ -66,27 +68,28 @@ struct gw__detector_config {
     void *owner;
     void (*notify)(void *owner, const struct gw__notice *notice);
 };
-extern const struct gw__detector_config gw__detector_defaults; /* no owner */
+extern const struct gw__detector_config gw__detector_defaults; /* without an
+                                                                  owner */
 
 struct gw__detector;
 
-/* As this node and incarnation. Before it, in zeroed memory, no view is taken,
- * so nobody is accused. */
+/* Starts as this node and incarnation. Before, in zeroed memory, there is no
+ * view and no accusation. */
 void gw__detector_start(struct gw__detector *d,
                         const struct gw__detector_config *config, unsigned node,
                         uint64_t incarnation, uint64_t now_ns);
-/* When gw__detector_tick is due. */
+/* The time at which gw__detector_tick is due. */
 uint64_t gw__detector_due(const struct gw__detector *d);
 void gw__detector_tick(struct gw__detector *d, uint64_t now_ns,
                        const struct gw__actions *act);
 /* A view that is not newer than the last is ignored. */
 void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
                        uint64_t now_ns);
-/* Where this member stands now; the stamp is the detector's. */
+/* Sets the progress of this member; the detector sets the stamp. */
 void gw__detector_stand(struct gw__detector *d,
                         const struct gw__standing *standing, uint64_t now_ns);
-/* A message whose first byte is GW__PROTOCOL_BEAT, and what DIED and SEEN bring;
- * what makes no sense is ignored. */
+/* Handles a message whose first byte is GW__PROTOCOL_BEAT, and the data of DIED
+ * and SEEN; ignores invalid ones. */
 void gw__detector_beat(struct gw__detector *d, const struct gw__input *input);
 void gw__detector_died(struct gw__detector *d, unsigned node,
                        uint64_t incarnation);

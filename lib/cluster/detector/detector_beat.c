@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Beats: proof of life that carries news. Each has the sender's own standing
- * and those of up to GW__BEAT_STANDINGS_MAX - 1 others, in turn; what has the
- * higher stamp is newer. News is taken only from beats of one's own ring epoch,
- * so that nothing is believed of who is no longer there.
+ * Beats: signs of life that carry progress reports. Each has the report of its
+ * sender and, in turn, those of up to GW__BEAT_STANDINGS_MAX - 1 others; a
+ * higher stamp is newer. Reports are accepted only from beats of the own ring
+ * epoch, so that former members are not believed.
  */
 #include "detector_parts.h"
 
@@ -37,7 +37,7 @@ void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
             act->send(act->driver, node, out, w.used);
 }
 
-/* Nobody knows better than this member where it stands itself. */
+/* No other node knows more about this member's own progress. */
 static void learn(struct gw__detector *d, unsigned node,
                   const struct gw__standing *standing, uint64_t now_ns)
 {

@@ -12,7 +12,7 @@ _Static_assert((int)GW__PHI_WINDOW == GW_SILENCE_INTERVALS &&
                    (int)GW__HEALTH_MAX == GW_SILENCE_LATE,
                "gradwire/suspicion.h says how many");
 
-/* For who has never been heard, as for the first hello to a controller. */
+/* Until the first beat, as for the first HELLO to a controller. */
 #define CONNECT_NS 1000000000ULL
 
 struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node)
@@ -34,11 +34,11 @@ static const struct gw__watched *find(const struct gw__watched *before,
     return NULL;
 }
 
-/* A silence goes on in the next view, or who is stopped while one view follows
- * the other, as when slots move, would never be found; and what was learnt of a
- * busy machine still holds. Who was not watched before has to connect first; how
- * long that takes is unknown, and no look excuses it, since its process becomes
- * known with its first message. */
+/* A silence continues in the next view. Otherwise a member that is stopped
+ * while views follow each other, as when slots move, would never be found. The
+ * learned intervals of a busy machine also still hold. A member that was not
+ * watched before has to connect first. That time is unknown, and no look
+ * excuses it, since its process is known only from its first message. */
 void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
                        unsigned count, uint64_t now_ns)
 {
@@ -74,7 +74,7 @@ void gw__suspect_heard(struct gw__detector *d, unsigned node, uint64_t now_ns)
     w->suspected = false;
 }
 
-/* A tick is late when it missed a whole beat. */
+/* A tick is late if it missed a whole beat. */
 void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
                         uint64_t now_ns)
 {
@@ -105,7 +105,7 @@ static void accuse(const struct gw__detector *d,
     d->config.notify(d->config.owner, &notice);
 }
 
-/* The one place where silence becomes a suspicion. */
+/* The only place where silence becomes a suspicion. */
 static bool is_silent(const struct gw__detector *d, const struct gw__watched *w,
                       uint64_t now_ns)
 {
@@ -137,7 +137,7 @@ static void judge(const struct gw__detector *d, struct gw__watched *w,
     accuse(d, &d->view.ring[rank], w, now_ns);
 }
 
-/* Where processes can be looked at, the look decides. */
+/* If a process can be looked at, the look decides. */
 void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
                        const struct gw__actions *act)
 {

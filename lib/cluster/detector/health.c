@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Own health; see health.h.
+ * The observer's own health; see health.h.
  */
 #include "health.h"
 
-/* So many punctual timers in a row make up for a late one. */
+/* The number of punctual timers in a row that make up for a late one. */
 enum { PUNCTUAL_ENOUGH = 16 };
 
 bool gw__health_late(struct gw__health *health, uint64_t late_ns,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The graph of observers.h. The permutation begins as the step to the opposite
- * side of the ring and is shuffled by exchanges that keep it allowed.
+ * Builds the graph of observers.h. The permutation begins as the step to the
+ * opposite side of the ring and is shuffled by exchanges that keep it allowed.
  */
 #include "observers.h"
 
 enum { EXCHANGES = 4, STRANGERS_FROM = 4 };
 
-/* May j watch i as a stranger? */
+/* May j, which is not a neighbour of i, watch i? */
 static bool allowed(unsigned p, unsigned i, unsigned j)
 {
     unsigned away = (j + p - i) % p;

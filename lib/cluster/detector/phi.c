@@ -18,8 +18,8 @@ void gw__phi_alive(struct gw__phi *phi, uint64_t now_ns)
         phi->alive_ns = now_ns;
 }
 
-/* A longer one was a stop of somebody, or a clock that jumped, and says nothing
- * of the intervals to come. */
+/* A longer interval was a stopped process or a clock that jumped, and is not an
+ * estimate of later intervals. */
 static uint64_t interval_most(const struct gw__phi_rule *rule)
 {
     enum { MOST = 8 };
@@ -70,7 +70,7 @@ unsigned gw__phi_intervals(const struct gw__phi *phi,
  * that are nearly equal. The expected interval counts as one more. */
 static void estimate(const struct gw__phi *phi, double *mean, double *deviation)
 {
-    enum { FARTHEST = 3 }; /* deviations */
+    enum { FARTHEST = 3 }; /* standard deviations */
     double n = phi->count + 1, sum = (double)phi->rule.expected_ns, longest = 0;
     for (unsigned i = 0; i < phi->count; i++) {
         sum += (double)phi->intervals[i];
@@ -102,11 +102,11 @@ double gw__phi_now(const struct gw__phi *phi, uint64_t now_ns)
     return gw__phi_tail(over / fmax(deviation, 1));
 }
 
-/* P(Z > z) = erfc(x) / 2 with x = z / sqrt 2. Far out erfc(x) falls below the
- * smallest double; there its logarithm comes from the asymptotic series
+/* P(Z > z) = erfc(x) / 2 with x = z / sqrt 2. For large x, erfc(x) falls below
+ * the smallest double. Its logarithm then comes from the asymptotic series
  * (Abramowitz, Stegun 7.1.23)
  *     erfc(x) = exp(-x²) / (x sqrt pi) (1 - 1/(2x²) + 3/(4x⁴) - ...)
- * whose error is below the first term left out, 2e-6 at x = 10. */
+ * with an error below the first omitted term, 2e-6 at x = 10. */
 double gw__phi_tail(double z)
 {
     enum { FAR = 10 };

@@ -4,7 +4,8 @@
  */
 #include "silence.h"
 
-/* So many beats have to be missing before a look is worth its price. */
+/* A look at the process is worth its cost after this number of missing
+ * beats. */
 enum { LOOK_AFTER = 2 };
 
 void gw__silence_begin(struct gw__silence *s, const struct gw__phi_rule *rule,
@@ -22,8 +23,8 @@ void gw__silence_heard(struct gw__silence *s, uint64_t now_ns)
     s->stopped_ns = s->excused_ns = 0;
 }
 
-/* An observer that was stopped together with the member has seen nothing of the
- * stop: that begins anew. */
+/* An observer that was stopped together with the member has not observed the
+ * stop, so its time begins again. */
 void gw__silence_shift(struct gw__silence *s, uint64_t ns, uint64_t now_ns)
 {
     gw__phi_shift(&s->phi, ns, now_ns);
@@ -54,9 +55,10 @@ void gw__silence_seen(struct gw__silence *s, const struct gw__sight *sight,
     gw__phi_shift(&s->phi, ns, now_ns);
 }
 
-/* Neither the spread of its intervals nor the observer's health explain a stop,
- * so the rule alone decides. That it is seen stopped for the time of an allowed
- * pause keeps apart who is stopped and who was, an instant ago. */
+/* Neither the spread of its intervals nor the observer's health explains a
+ * stop, so only the rule decides. The member must be seen stopped for the time
+ * of an allowed pause. This excludes a member that was stopped but has just
+ * continued. */
 bool gw__silence_is_stop(const struct gw__silence *s, double threshold,
                          uint64_t now_ns)
 {

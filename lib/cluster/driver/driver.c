@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver's thread: its life and its turns.
+ * The thread of a driver: its start, its turns and its end.
  *
  *     START --> turn: wishes, timers, messages, on_turn --> sleep
  *                 ^                                           |
  *                 +-- a wish, a message, the next timer, -----+
  *                     20 ms for on_turn
  *
- * It ends when its queue was closed and is empty, or when the machine failed.
- * A turn does a limited number of each sort and then goes on without a sleep,
- * so that none of them starves the others.
+ * It ends when its queue was closed and is empty, or when the machine has
+ * failed. A turn handles a limited number of each kind and then continues
+ * without a sleep, so that none of them starves the others.
  */
 #include "driver_parts.h"
 
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-enum { A_TURN = 256 }; /* wishes, and messages */
+enum { A_TURN = 256 }; /* limit for wishes and for messages */
 
 static const uint64_t turn_ns = 20 * 1000000U;
 
@@ -30,7 +30,7 @@ _Static_assert((int)GW__NODES_MAX == (int)GW__CONTROL_CHANNEL_NODES,
 _Static_assert((int)GW__MESSAGE_MAX == (int)GW__CONTROL_CHANNEL_BYTES_MAX,
                "bytes fit");
 
-/* ---- a turn; each says whether there may be more ---- */
+/* ---- a turn; each function returns whether there may be more ---- */
 
 static void fulfil(struct gw__driver *driver, const struct gw__wish *wish)
 {
@@ -74,7 +74,7 @@ static bool fulfil_wishes(struct gw__driver *driver, bool *over)
     return true;
 }
 
-/* GW__TIMERS_MAX: none is set. */
+/* GW__TIMERS_MAX: none. */
 static unsigned next_timer(const struct gw__driver *driver)
 {
     unsigned next = GW__TIMERS_MAX;
@@ -165,7 +165,7 @@ static bool turn(struct gw__driver *driver)
 static void *live(void *context)
 {
     struct gw__driver *driver = context;
-    prctl(PR_SET_NAME, GW__CONTROL_THREAD); /* for who looks at us */
+    prctl(PR_SET_NAME, GW__CONTROL_THREAD); /* for tools that list threads */
     struct gw__input start = {.kind = GW__START,
                               .from = driver->config.mesh.node,
                               .incarnation =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a machine's step does to the world. Actions take effect at once, in
- * their order, until one breaks the contract (base/machine.h): then the machine
- * has failed, and what it does after that has no effect.
+ * Executes the actions of a machine's step. They take effect at once, in order,
+ * until one breaks the contract (base/machine.h). Then the machine has failed,
+ * and its later actions have no effect.
  */
 #include "driver_parts.h"
 
@@ -43,7 +43,8 @@ static void act_send(void *context, uint32_t to, const void *data, size_t bytes)
                         *first, GW__FOREIGN);
     else
         gw__control_channel_send(driver->mesh, to, data,
-                                 bytes); /* or it is lost */
+                                 bytes); /* a failure means that the message is
+                                            lost */
 }
 
 static void act_set_timer(void *context, uint32_t timer, uint64_t at_ns)

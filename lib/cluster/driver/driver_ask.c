@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What others may ask of a driver, from any thread.
+ * Requests to a driver from any thread.
  */
 #include "driver_parts.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The drivers of this process, and what they tell of themselves. Each is asked
- * by a wish in its queue, like everything else, so its state is read by its own
- * thread, between two steps; one whose thread hangs is known by its silence.
+ * The drivers of this process, and their descriptions. Each request for a
+ * description is a wish in the driver's queue, so its own thread reads its
+ * state, between two steps. A driver whose thread hangs does not answer.
  */
 #include "driver_parts.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct gw__driver *first; /* of all, by `next` */
+static struct gw__driver *first; /* list of all, by `next` */
 
 /* ---- text ---- */
 

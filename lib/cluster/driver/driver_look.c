@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Looks at the processes of other nodes, which a machine asks for when one of
- * them is silent (base/machine.h). The mesh knows which process has spoken as
- * which node. A look at our own comes with it: beats that are here but lie with
- * a thread that gets no CPU are no fault of the sender's.
+ * Looks at the processes of other nodes, on request of a machine when one of
+ * them is silent (base/machine.h). The control channel knows the process of
+ * each node. A look at the own process is included: beats that have arrived but
+ * wait for a thread without CPU are not the sender's fault.
  */
 #include "driver_parts.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver from inside.
+ * Internal interfaces of the driver.
  *
- *   driver.c          the thread: its life and its turns
- *   driver_ask.c      what others may ask, from any thread
- *   driver_queue.c    how that comes to the thread
- *   driver_actions.c  what a machine's step does to the world
+ *   driver.c          the thread, its turns, start and end
+ *   driver_ask.c      requests from any thread
+ *   driver_queue.c    the queue of these requests
+ *   driver_actions.c  executes the actions of a machine's step
  *   driver_look.c     looks at the processes of other nodes
- *   driver_describe.c what it knows, for people
+ *   driver_describe.c describes the state for people
  */
 #ifndef GW__DRIVER_PARTS_H
 #define GW__DRIVER_PARTS_H
@@ -31,7 +31,7 @@ enum gw__wish_kind {
     GW__WISH_DESCRIBE
 };
 
-/* Its bytes lie behind it, filled up to a multiple of 8. */
+/* Its bytes follow it, padded to a multiple of 8. */
 struct gw__wish {
     uint32_t kind;
     uint32_t node;
@@ -45,9 +45,9 @@ struct gw__wishes {
 };
 
 struct gw__driver_queue {
-    bool ready; /* there is a lock */
-    int bell;   /* eventfd: readable while there is something to look at */
-    pthread_mutex_t lock; /* of these: */
+    bool ready;           /* the lock is initialised */
+    int bell;             /* eventfd: readable while there are wishes */
+    pthread_mutex_t lock; /* guards the following: */
     bool rung, closed;
     struct gw__wishes filling;
     struct gw__wishes working; /* the thread's own */
@@ -56,12 +56,12 @@ struct gw__driver_queue {
 GW_MUST_CHECK enum gw_err gw__driver_queue_init(struct gw__driver_queue *queue,
                                                 struct gw_error *why);
 void gw__driver_queue_fini(struct gw__driver_queue *queue);
-/* From any thread, as the next. GW_ENOMEM: full; GW_ECLOSED. */
+/* Appends a wish, from any thread. GW_ENOMEM: full; GW_ECLOSED. */
 enum gw_err gw__driver_queue_add(struct gw__driver_queue *queue,
                                  const struct gw__wish *wish, const void *data);
 void gw__driver_queue_close(struct gw__driver_queue *queue);
-/* The next wish, valid until the next call; NULL when there is none now. Then
- * *over tells whether none will come any more. */
+/* The next wish, valid until the next call; NULL if there is none now. Then
+ * *over is true if none will follow. */
 const struct gw__wish *gw__driver_queue_next(struct gw__driver_queue *queue,
                                              bool *over);
 
@@ -76,11 +76,11 @@ struct gw__driver {
     struct gw__driver_queue queue;
     pthread_t thread;
 
-    /* The thread's. */
+    /* Used by the thread only. */
     uint64_t timers[GW__TIMERS_MAX]; /* 0: not set */
     struct gw__disk disk;
     bool starting, failed;
-    uint64_t turned_ns; /* when on_turn ran last */
+    uint64_t turned_ns; /* time of the last on_turn */
     struct gw__driver_looks {
         uint64_t wanted; /* nodes */
         struct gw__process_watch_look self;
@@ -90,29 +90,29 @@ struct gw__driver {
         } of[GW__NODES_MAX];
     } * looks;
 
-    struct gw__driver *next; /* of this process's */
+    struct gw__driver *next; /* in the list of this process */
 
-    pthread_mutex_t lock; /* of these: */
+    pthread_mutex_t lock; /* guards the following: */
     struct gw_error error;
     pthread_cond_t told;
-    uint64_t descriptions; /* ever told */
+    uint64_t descriptions; /* in total */
     struct gw__description described;
 };
 
-/* One step of the machine; `input->now_ns` is filled in. */
+/* Runs one step of the machine; fills in `input->now_ns`. */
 void gw__driver_step(struct gw__driver *driver, struct gw__input *input);
-/* Does the looks that were asked for; whether there were any. */
+/* Makes the requested looks; returns whether there were any. */
 bool gw__driver_look(struct gw__driver *driver);
-/* The first failure counts. */
+/* Records a failure; the first one counts. */
 void gw__driver_fail(struct gw__driver *driver, enum gw_err code,
                      const char *format, ...) GW_PRINTF(3, 4);
 
 /* ---- driver_describe.c ---- */
 
-/* Among this process's drivers, while its thread runs. */
+/* Adds it to the list of this process's drivers while its thread runs. */
 void gw__driver_enlist(struct gw__driver *driver);
 void gw__driver_delist(struct gw__driver *driver);
-/* The thread itself: writes `described`. */
+/* Called by the thread itself: writes `described`. */
 void gw__driver_describe(struct gw__driver *driver);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What others want of a driver's thread, in order. They append to one buffer
- * while the thread works off the other; when that is done the two change
- * places. So a wish is copied once, nothing is allocated, and the lock is held
- * for the time of that copy. The bell is rung once, until somebody looks.
+ * Requests (wishes) to a driver's thread, in order. Callers append to one
+ * buffer while the thread processes the other; then the two are exchanged. So a
+ * wish is copied once, nothing is allocated, and the lock is held only during
+ * that copy. The eventfd is signalled once, until the thread has looked.
  */
 #include "driver_parts.h"
 
@@ -92,7 +92,7 @@ void gw__driver_queue_close(struct gw__driver_queue *queue)
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* The buffers change places. Returns whether the queue is closed. */
+/* Exchanges the buffers. Returns whether the queue is closed. */
 static bool turn_over(struct gw__driver_queue *queue)
 {
     struct gw__wishes worked_off = queue->working;
