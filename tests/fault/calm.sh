@@ -1,21 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What failure detection costs and gains on a busy machine. With 1, 2 and 4
-# loops per core that never sleep, rings of 4 and 8 and 3 servers with 4 workers
-# are left alone, and each member that is declared dead is a mistake; then
-# members are killed (SIGKILL) and stopped (SIGSTOP), and the time until the new
-# view is measured. One table is printed, and the goals that were missed:
+# The false alarms and the detection times of failure detection on a busy
+# machine. With 1, 2 and 4 loops per core that never sleep, rings of 4 and 8 and
+# 3 servers with 4 workers run undisturbed, and each member that is declared
+# dead is a mistake. Then members are killed (SIGKILL) and stopped (SIGSTOP),
+# and the time until the new view is measured. Prints one table, and the goals
+# that were missed:
 #
-#     nobody declared dead at 1 and 2 loops per core, at most one an hour at 4
+#     none declared dead at 1 and 2 loops per core, at most one per hour at 4
 #     at 2 loops per core: SIGKILL p99 <= 100 ms, SIGSTOP p99 <= 600 ms
 #
 #   tests/fault/calm.sh [-t SECONDS] [-n SAMPLES] [-s SEED] [-l LOADS] [-m SHAPES]
 #                                                               make check-calm
 #
-# SECONDS of calm in all, 300 by default, an hour: 3600. SAMPLES of each signal,
-# in each row: 20. LOADS: some of "1 2 4"; SHAPES: some of "ring-4 ring-8
-# servers". Exit status 1 when a goal was missed or a sum was wrong.
+# SECONDS without faults in total: 300 by default, 3600 for an hour. SAMPLES of
+# each signal, in each row: 20. LOADS: some of "1 2 4"; SHAPES: some of "ring-4
+# ring-8 servers". Exit status 1 if a goal was missed or a sum was wrong.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${B:-build}
@@ -63,7 +64,7 @@ load() {
     done
 }
 
-# up SHAPE: a run that works for ever.
+# up SHAPE: a run without an end.
 up() {
     case $1 in
     ring-*) set -- "${1#ring-}" ops --bytes 1M ;;
@@ -87,7 +88,7 @@ numbers() {
     }' "$1"
 }
 
-# run_kills MEMBERS COUNT WHAT: 3 stands for members that were declared dead.
+# run_kills MEMBERS COUNT WHAT: exit status 3 means members declared dead.
 run_kills() {
     status=0
     "$build/kills" calm "$1" "$2" "$seed" "$3" >"$work/$3" 2>"$work/why" ||

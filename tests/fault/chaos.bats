@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Full disks, wrong clocks, and both amid everything else: chaos in short.
-# tests/fault/chaos.sh has minutes of it.
+# Full disks, wrong clocks, and both among other faults, for a few seconds.
+# tests/fault/chaos.sh runs for minutes.
 
 setup() {
     bats_require_minimum_version 1.5.0
@@ -50,7 +50,7 @@ ringctl() {
     run -64 ringctl drift 1 fast
 }
 
-# chaos FILE: some seconds of it on a ring; what was done goes to the file.
+# chaos FILE: a few seconds of faults on a ring; writes their list to FILE.
 chaos() {
     ringctl up 5 --name chaos --controllers 3 ops --bytes 4K --pace 200us
     "$RINGCTL" --run chaos chaos --seed 7 --rate 4/s --for 4s >"$1"
@@ -68,7 +68,7 @@ chaos() {
         grep -E '^# blows' "$file"
         grep -E '^# recoveries' "$file"
     done
-    # How many there is time for is chance.
+    # The number of faults within the time varies.
     least=$(wc -l one.blows two.blows | sort -n | awk 'NR == 1 { print $1 }')
     [ "$least" -ge 4 ]
     cmp <(head -n "$least" one.blows) <(head -n "$least" two.blows)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Three controllers that are killed, paused and restarted while nodes come and
-# go, so that there are always entries on their way: none of them may end of its
-# own, and the run must go on. The rounds are drawn from a seed, which is said;
-# SEED repeats one, ROUNDS says how many. What a slow disk does to them is in
-# tests/unit/test_raft_log_slow.c. And one whose log was damaged: that is
-# refused (tests/unit/test_raft_dir.c, test_raft_damage.c).
+# Three controllers are killed, paused and restarted while nodes come and go, so
+# that log entries are always under way. No controller may end by itself, and
+# the run must continue. The rounds are drawn from a seed, which is printed;
+# SEED repeats one, ROUNDS sets their number. Slow disks are tested in
+# tests/unit/test_raft_log_slow.c. A controller with a damaged log must refuse
+# to start (see also tests/unit/test_raft_dir.c and test_raft_damage.c).
 
 load ../until.bash
 
@@ -33,7 +33,7 @@ ringctl() {
     "$RINGCTL" "$@" --run storm --timeout 120s
 }
 
-# A node goes and comes, whether somebody leads or not.
+# A node goes and comes, with or without a leader.
 disturb() {
     local node=$((RANDOM % 4))
     "$RINGCTL" kill $node --run storm --timeout 200ms || true
@@ -85,7 +85,7 @@ storm() {
 
 # ---- a damaged log ----
 
-# control NAME: the one controller in ./c0, until it is ready.
+# control NAME: starts the only controller in ./c0, and waits until it is ready.
 control() {
     "$PSNODE" controller --peers "tcp://127.0.0.1:$port" --dir c0 \
         "${@:2}" >"$1.out" 2>"$1.err" </dev/null 3>&- &
@@ -93,7 +93,7 @@ control() {
     until_true 60 grep -q 'is ready' "$1.out"
 }
 
-# A log with some entries, of a controller that was killed.
+# A log with some entries, of a killed controller.
 make_log() {
     find_port
     control first

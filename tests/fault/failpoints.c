@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
  * A member of a ring dies at every failpoint of the ring's protocols: each
- * place, each rank, rings of 2 to 6 members. The others go on, with sums that
- * are those of the contributors that they name (ring_crew.h), the same op and
- * the same state in the end. In rings of 3 the member also stands still there,
- * and, where the step can fail, fails.
+ * place, each rank, rings of 2 to 6 members. The others continue. Their sums
+ * match the contributors reported with them (ring_crew.h), and they end at the
+ * same op with the same state. In rings of 3 the member is also stopped there,
+ * and, where the step can fail, it fails.
  *
  *   failpoints [FIRST..LAST]     all cases, or some of them by number
  *
- * What has to happen, so that a place is reached:
+ * The scene that makes a member reach the place:
  *
- *     OP       ops go on
- *     DEATH    another member, one more than the size says, dies in an op
+ *     OP       ops continue
+ *     DEATH    another member, beyond the given size, dies in an op
  *     JOIN     another member joins
  *     LEAVE    the member itself leaves
  *
- * A line a case; exit status 1 when one fails, or, where all were run, when a
- * place was never reached.
+ * Prints one line per case. Exit status 1 if one fails, or, after a run of all
+ * cases, if a place was never reached.
  */
 #include "ring_crew.h"
 
@@ -31,7 +31,7 @@
 #include <time.h>
 
 enum scene { OP, DEATH, JOIN, LEAVE };
-enum who { ANY, FIRST, JOINER }; /* who gets there */
+enum who { ANY, FIRST, JOINER }; /* the members that reach it */
 
 static const struct place {
     enum gw__failpoint point;
@@ -59,7 +59,7 @@ enum { PLACES = sizeof places / sizeof *places };
 enum {
     SIZE_LEAST = 2,
     SIZE_MOST = 6,
-    GENTLE_SIZE = 3, /* where members also stand still, and fail */
+    GENTLE_SIZE = 3, /* size of the rings for stop and fail */
     CASES_MOST = 4096,
     ELEMENTS = 500,
     CASE_S = 60
@@ -76,7 +76,7 @@ struct one {
 static struct one cases[CASES_MOST];
 static unsigned case_count;
 
-/* In memory that outlives whoever is killed. */
+/* In shared memory, which outlives killed members. */
 struct board {
     struct {
         char text[64];
@@ -130,8 +130,8 @@ static bool was_reached(const struct one *one)
     return atomic_load(&board->here[one->rank][one->place->point]) > 0;
 }
 
-/* Those whose processes have ended are told to be dead, again and again: a
- * joiner may become a member when it is dead already. */
+/* Reports members whose processes have ended as dead, repeatedly: a joiner may
+ * become a member when it is already dead. */
 static void bury(struct crew *crew)
 {
     for (unsigned i = 0; i < crew->plan.seats; i++) {
@@ -165,7 +165,7 @@ static void await_reached(struct crew *crew, const struct one *one)
     }
 }
 
-/* All that live do some more ops: they have got over it. */
+/* All living members do some more ops, so they have recovered. */
 static void await_more(struct crew *crew)
 {
     uint64_t ops[CREW_SEATS] = {0}, begin_ns = gw_now_ns();
@@ -276,7 +276,7 @@ static void make_cases(void)
     }
 }
 
-/* Of a walk through all of them. */
+/* After a run of all cases. */
 static unsigned count_missing(void)
 {
     unsigned missing = 0;

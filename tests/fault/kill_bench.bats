@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# A rank that dies in mid-bench ends the run at once, with a sentence
-# that names it and status 1; Ctrl-C prints what there is, status 130. However
-# it ends, no process, socket file or shared segment is left.
+# A rank that dies in the middle of a bench ends the run at once, with status 1
+# and a message that names it. Ctrl-C prints the rows so far, status 130. After
+# any end no process, socket file or shared segment is left.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -28,9 +28,9 @@ now_ms() {
     echo $(($(date +%s%N) / 1000000))
 }
 
-# What a run could leave behind: shared segments, socket files, names of ours
-# in the abstract namespace. Names carry the pid, so that another run at the
-# same time does not count.
+# Possible remains of a run: shared segments, socket files, our names in the
+# abstract namespace. Names contain the pid, so another run at the same time
+# does not count.
 traces() {
     find /dev/shm /tmp "${XDG_RUNTIME_DIR:-/tmp}" -maxdepth 1 \
         \( -type s -o -path '/dev/shm/*' \) -name '*gradwire*' 2>find.txt |
@@ -38,7 +38,7 @@ traces() {
     [ -z "$supervisor" ] || grep "gradwire-$supervisor-" /proc/net/unix || true
 }
 
-# The test's own clock: fails when `$@` does not come true.
+# The test's own clock: fails unless `$@` becomes true.
 until_true() {
     limit=$(($(now_ms) + PATIENCE * 1000))
     until "$@"; do
@@ -47,7 +47,7 @@ until_true() {
     done
 }
 
-# But for entries that nobody has read yet.
+# Zombies count as gone.
 gone() {
     for pid in "$@"; do
         ! grep -qs '^State:[[:space:]][^ZX]' "/proc/$pid/status" || return 1
@@ -58,8 +58,8 @@ measuring() {
     grep -q '"time_us":' rows.jsonl 2>grep.txt
 }
 
-# Starts a bench that would take minutes and waits until it is in the midst of
-# it: the first size is done. Sets $supervisor and $ranks, which are in order.
+# Starts a bench that would take minutes and waits until the first size is done.
+# Sets $supervisor and $ranks, which are in order.
 start_bench() {
     [ -p tick ] || mkfifo tick
     "$COLLRUN" bench allreduce -n "$RANKS" -b 4K -e 4M -f 2 --seconds 20s \
@@ -101,8 +101,9 @@ ended() {
     [ "$status" -eq "$1" ]
 }
 
-# within SECONDS COMMAND...: the command, which sets $took_ms, takes less: ten
-# times what is usual on a quiet machine. `make check-calm` has the figures.
+# within SECONDS COMMAND...: the command, which sets $took_ms, takes less than
+# SECONDS, ten times the usual on a quiet machine. `make check-calm` measures
+# exactly.
 within() {
     "${@:2}"
     echo "took $took_ms ms"

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kills members of a run in the middle of what they do, many times, and tells
- * how long it took until the others had a new view, until it was decided what
- * becomes of the open ops, and until those were complete. tests/fault/kills.sh
- * starts the run.
+ * Kills random members of a run many times, and reports the times until the
+ * others had a new view, until the open ops were decided, and until these were
+ * complete. tests/fault/kills.sh starts the run.
  *
  *   kills RUN MEMBERS COUNT SEED kill|pause
- *   kills RUN MEMBERS SECONDS SEED calm      nobody must be declared dead
+ *   kills RUN MEMBERS SECONDS SEED calm      no member must be declared dead
  *
- * The run does `ops`: every result is checked against the contributors that it
- * says it has. Or it trains on parameter servers: then servers are killed. Exit
- * status 1 when a contribution was lost or counted twice, 3 when a member was
- * declared dead in a calm.
+ * The run does `ops`: every result is checked against the contributors reported
+ * with it. Or it trains on parameter servers: then servers are killed. Exit
+ * status 1 if a contribution was lost or counted twice, 3 if a member was
+ * declared dead in a calm run.
  */
 #include "common/attach.h"
 #include "common/command.h"
@@ -62,7 +61,7 @@ static void tell(json_t *request, const char *where)
     json_decref(ask(request, where));
 }
 
-/* Until, say, "op" ">" 7. */
+/* Waits for a condition such as "op" ">" 7. */
 static void await(const char *name, const char *relation,
                   unsigned long long value)
 {
@@ -175,7 +174,7 @@ static void do_to(const struct victim *victim, const char *verb)
          verb);
 }
 
-/* Until the others have a view without it. */
+/* Waits until the others have a view without it. */
 static void await_loss(const char *name, unsigned long long epoch)
 {
     const uint64_t limit_ns = gw_now_ns() + 20000000000U;
@@ -190,8 +189,8 @@ static void await_loss(const char *name, unsigned long long epoch)
     }
 }
 
-/* Until all are members, and each slot has all its replicas: the loss of the only
- * one that is whole would be a loss for ever. */
+/* Waits until all are members, and each slot has all its replicas: the loss of
+ * the only complete replica would be permanent. */
 static void await_whole(void)
 {
     await("alive", "==", members);
@@ -212,14 +211,14 @@ static void disturb(bool pause)
     unsigned long long epoch = number(before, "epoch");
     json_decref(before);
     await(victim.progress, ">", done);
-    nap_ms(gw_rng_below(&rng, 30)); /* the moment is what is random */
+    nap_ms(gw_rng_below(&rng, 30)); /* a random moment */
     snprintf(name, sizeof name, "%s %lld", victim.noun, (long long)victim.node);
     do_to(&victim, pause ? "pause" : "kill");
     await_loss(name, epoch);
     json_t *after = status();
     done = number(after, victim.progress);
     json_decref(after);
-    await(victim.progress, ">", done + 8); /* all have resumed, and told so */
+    await(victim.progress, ">", done + 8); /* all have reported progress */
     after = status();
     check(after);
     take_recovery(find_recovery(after, name, epoch));

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# How long survivors take: members of rings of 4 and 8 are killed, and stopped,
-# in the middle of all-reduces, and the distributions are printed; every result
-# is checked against the arithmetic oracle. Then a calm under load: with every
-# core busy twice over nobody may be convicted.
+# Recovery times: members of rings of 4 and 8 are killed, and stopped, in the
+# middle of all-reduces, and the distributions are printed; every result is
+# checked against the arithmetic oracle. Then a run under load without faults:
+# with two busy loops per core no member may be declared dead.
 #
 #   tests/fault/kills.sh [KILLS [PAUSES [CALM_SECONDS [SEED]]]]
 #
-# As a test of the promises: 200 kills (100 a ring), 40 pauses, 600 s.
+# To test the documented limits: 200 kills (100 per ring), 40 pauses, 600 s.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${B:-build}
@@ -31,7 +31,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' HUP INT PIPE TERM
 
-# ring MEMBERS: a run that does nothing but ops.
+# ring MEMBERS: a run that only does ops.
 ring() {
     "$build/ringctl" up "$1" --name kills ops --bytes 1M >/dev/null 2>&1
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# A tool that gets no memory says so, ends with status 70, and leaves nothing:
-# one allocation of a command fails, each in its turn (memory.c). Here a sample
-# of them; all: make check-memory.
+# A tool without memory reports that, ends with status 70, and leaves nothing.
+# One allocation of a command fails at a time (memory.c). This is a sample of
+# them; make check-memory runs all.
 
 load ../until.bash
 
@@ -76,8 +76,8 @@ sweep() {
     sweep 31 ringctl -c 'up 2 --name t; status; down'
 }
 
-# Threads and memory that libzmq and libuv would miss: they end the process. The
-# least limit is the one below which the loader cannot map the libraries.
+# libzmq and libuv end the process if they get no thread or memory. The loader
+# cannot map the libraries below the smallest limit.
 @test "too little address space is an error that leaves nothing" {
     least=40000
     until (ulimit -v $least && "$BUILD/psnode" --version && "$BUILD/ringctl" --version) &>/dev/null; do
@@ -128,7 +128,7 @@ sweep() {
     [[ $output = *"is a device"* ]]
 }
 
-# The writer of the pipe ends (SIGPIPE) when its last reader has.
+# The writer of the pipe ends by SIGPIPE when its last reader has ended.
 @test "a supervisor that is still reading ends with its client" {
     mkfifo pipe
     (while echo word; do :; done) >pipe 2>writer.txt 3>&- &

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fails each allocation of a command, one at a time, and looks at how it ends:
+ * Fails each allocation of a command, one at a time, and checks how the command
+ * ends:
  *
  *     memory PRELOAD [-s STRIDE] [-p PROCESS] [-n CALL] [-a AFTER] \
  *         -- COMMAND...
  *
- * First the command runs undisturbed and its calls are counted, process by
- * process; then it runs anew for every STRIDE-th of them, and this call fails
- * (memory_preload.c). It must end in time, with status 0 (it did without) or
- * 70 and a sentence that has "out of memory"; no process may outlive it by more
- * than some seconds, and $TMPDIR must be as empty as before. AFTER is a command
- * of the shell that ends what may go on. -p and -n try one call alone, as the
- * line that reports a failure says.
+ * The command first runs undisturbed, and its calls are counted per process.
+ * Then it runs again for every STRIDE-th of them, which fails
+ * (memory_preload.c). It must end in time, with status 0 (it did without the
+ * memory) or 70 and a message with "out of memory". No process may outlive it
+ * by more than a few seconds, and $TMPDIR must be as empty as before. AFTER is
+ * a shell command that ends surviving services. -p and -n try one call alone;
+ * the report of a failure has them.
  */
 #include "memory_state.h"
 
@@ -124,7 +125,7 @@ static bool all_gone(void)
     return false;
 }
 
-/* The first thing in $TMPDIR; NULL: there is nothing. */
+/* The first entry of $TMPDIR; NULL: it is empty. */
 static const char *left_over(void)
 {
     static char name[256];
@@ -157,7 +158,7 @@ static void report(int status, const char *what)
     fflush(stdout);
 }
 
-/* What is wrong; NULL: nothing. */
+/* The fault of this run; NULL: none. */
 static const char *judge(int status, const char *left, bool gone)
 {
     if (status == -1)
@@ -194,8 +195,8 @@ static const char *run(unsigned process, uint64_t call, int *ended)
     return judge(call == 0 && status != 0 ? 128 : status, left_over(), gone);
 }
 
-/* In one of several tries: on a machine that is busy, a rank may be given up
- * for dead, or the calls may come in another order. */
+/* One good try of several suffices: on a busy machine a rank may be declared
+ * dead, or the calls may come in another order. */
 static void try(unsigned process, uint64_t call)
 {
     int status;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Preloaded into a tool, fails one of its allocations: the n-th call that
- * gradwire's own code makes, in one of the command's processes. What libraries
- * allocate for themselves succeeds: libzmq ends the process when it has no
- * memory, and that is not ours to mend.
+ * Preloaded into a tool, fails one of its allocations: the n-th call by
+ * gradwire's own code in one of the command's processes. Allocations by other
+ * libraries succeed: libzmq ends the process without memory, which is outside
+ * our control.
  *
  * memory.c shares a page with all processes of a command (MEMORY_STATE names
  * the file). Each process takes a number there, in the order of their starts,
- * and counts its calls; the one that is meant fails the call that is meant.
+ * and counts its calls; the selected process fails the selected call.
  */
 #include "memory_state.h"
 
@@ -34,7 +34,7 @@ static struct memory_state *state;
 static unsigned process = MEMORY_PROCESSES;
 static uintptr_t base, code_begin, code_end;
 
-/* Ours is what lies in the program itself, which has the library in it. */
+/* Our code is in the executable, which includes the library. */
 static int find_code(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -47,7 +47,7 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *context)
         code_begin = info->dlpi_addr + part->p_vaddr;
         code_end = code_begin + part->p_memsz;
     }
-    return 1; /* the first one is the program */
+    return 1; /* the first object is the executable */
 }
 
 static void take_number(void)
@@ -86,7 +86,7 @@ static __attribute__((constructor)) void begin(void)
     pthread_atfork(NULL, NULL, take_number);
 }
 
-/* Whether this call is the one; errno says so then. */
+/* Whether this call is the selected one; sets errno then. */
 static bool fails(uintptr_t caller)
 {
     if (!state || caller < code_begin || caller >= code_end ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What memory.c and the processes of a command share; see memory_preload.c.
+ * Memory shared by memory.c and the processes of a command; see
+ * memory_preload.c.
  */
 #ifndef MEMORY_STATE_H
 #define MEMORY_STATE_H
@@ -11,13 +12,13 @@
 enum { MEMORY_PROCESSES = 64 };
 
 struct memory_state {
-    /* What is to fail; call 0: nothing, calls are counted only. */
+    /* The call that fails; 0: none, calls are only counted. */
     unsigned process;
     uint64_t call;
-    /* What there was. */
+    /* The counters. */
     _Atomic unsigned processes;
     _Atomic uint64_t calls[MEMORY_PROCESSES];
-    _Atomic uintptr_t caller; /* of the call that failed; 0: there was none */
+    _Atomic uintptr_t caller; /* of the failed call; 0: none */
 };
 
 #endif

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# A run of parameter servers under faults: servers, workers and controllers that
-# die, hang, are cut off, leave and join in the middle of a training, which is
-# to end with the same weights as if nothing had happened. No test sleeps:
-# `wait` does, until a condition holds.
+# A run of parameter servers under faults: servers, workers and controllers die,
+# hang, are cut off, leave and join in the middle of a training, which must end
+# with the same weights as an undisturbed one. No test sleeps: `wait` waits for
+# conditions.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
     RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
     export RINGCTL
-    # Two classes that a line parts, but for every tenth row.
+    # Two linearly separable classes, except for every tenth row.
     awk 'BEGIN {
         srand(1)
         for (i = 0; i < 3000; i++) {
@@ -24,7 +24,7 @@ setup_file() {
     }' >"$BATS_FILE_TMPDIR/rows.libsvm"
     export GRADWIRE_DATA=$BATS_FILE_TMPDIR
     export TRAIN="train lr rows.libsvm --test rows.libsvm --batch 30 --parts 4"
-    # What every run of it in bsp ends with.
+    # The digest at the end of every bsp run.
     cd "$BATS_FILE_TMPDIR" || return 1
     GRADWIRE_RUNS=$BATS_FILE_TMPDIR/runs "$RINGCTL" --timeout 120s -c "
         up --servers 1 --workers 1 $TRAIN
@@ -55,7 +55,7 @@ ringctl() {
 }
 
 # Runs the commands on 3 servers and 4 workers that train slowly enough to be
-# disturbed; all must be right in the end.
+# disturbed; the training must be correct at the end.
 disturbed() {
     "$RINGCTL" --timeout 120s -c "
         up --servers 3 --workers 4 --replicas 3 --controllers 3 --mode bsp $TRAIN
@@ -129,7 +129,7 @@ disturbed() {
 }
 
 @test "a worker without work that is paused for a long time comes back" {
-    # One that has never had any, and one that has done all of it.
+    # One worker that has never had a unit, and one that has done all of them.
     run -0 ringctl -c 'up --servers 2 --workers 2 --slots 4
         pause w1
         wait workers==1

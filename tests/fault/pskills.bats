@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The counter oracle of the parameter server, in short: tests/fault/pskills.sh
-# deals a thousand blows. That it can fail is shown by servers that count a push
-# twice.
+# has a thousand faults. Servers that count a push twice show that the oracle
+# can fail.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -15,7 +15,7 @@ setup() {
     export TMPDIR=$BATS_TEST_TMPDIR
 }
 
-# Nothing is left of it but what it printed.
+# It leaves no files.
 teardown() {
     [ -z "$(ls "$BATS_TEST_TMPDIR")" ]
 }

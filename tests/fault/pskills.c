@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Deals blows to a cluster of parameter servers, drawn by a seed, while workers
- * push, and compares all sums again and again: see pskills.h.
+ * Injects faults into a cluster of parameter servers, drawn by a seed, while
+ * workers push, and compares all sums repeatedly: see pskills.h.
  *
  *   pskills [--marks|--no-dedupe] BLOWS SEED [shm|ipc|tcp]
  *   pskills --failpoints PARTS PART [shm|ipc|tcp]
  *
- * Exit status 1 when a sum is wrong, something hangs or, with --marks, took
- * longer than promised. --no-dedupe: servers count a push again when it is sent
- * again; the oracle is to see it.
+ * Exit status 1 if a sum is wrong, something hangs or, with --marks, a step
+ * exceeds its limit. --no-dedupe: servers count repeated pushes again, which
+ * the oracle must detect.
  */
 #include "pskills.h"
 
@@ -22,16 +22,16 @@ enum { ROUND = 20, PATIENCE_MS = 120000 };
 static struct gw_rng rng;
 
 enum blow {
-    KILL,        /* the observer tells it */
-    KILL_UNSEEN, /* nobody tells it */
-    KILL_ALONE,  /* with nothing else going on, until all slots answer */
+    KILL,        /* reported by the observer */
+    KILL_UNSEEN, /* not reported */
+    KILL_ALONE,  /* without other faults, until all slots answer */
     PAUSE,       /* 100 ms to 1.5 s: some beyond the lease */
     KILL_WORKER,
-    CUT_SERVERS, /* two servers do not hear each other, or one the other */
+    CUT_SERVERS, /* two servers lose one or both directions */
     CUT_WORKER,  /* likewise a worker and a server */
-    CUT_OFF,     /* a server hears no controller */
+    CUT_OFF,     /* a server loses all controllers */
     KILL_CONTROLLER,
-    MOVE, /* a server comes or goes, with nothing else going on */
+    MOVE, /* a server comes or goes, without other faults */
     MOVE_AMID,
     BLOWS
 };
@@ -70,7 +70,7 @@ static void go_on_ms(unsigned ms)
 
 /* ---- victims ---- */
 
-/* A server that serves and to which nothing happens; SERVERS_MAX: none. */
+/* A serving server without a fault; SERVERS_MAX: none. */
 static unsigned draw_server(void)
 {
     unsigned found[SERVERS_MAX], count = 0;
@@ -82,7 +82,7 @@ static unsigned draw_server(void)
     return count ? found[below(count)] : SERVERS_MAX;
 }
 
-/* One that may be lost: waits until there is one. */
+/* A server that may be lost; waits until there is one. */
 static unsigned await_victim(void)
 {
     uint64_t deadline_ns = now_plus_ms(PATIENCE_MS);
@@ -98,7 +98,7 @@ static unsigned await_victim(void)
     }
 }
 
-/* ---- blows ---- */
+/* ---- faults ---- */
 
 static void kill_server(enum blow blow)
 {
@@ -106,7 +106,7 @@ static void kill_server(enum blow blow)
     if (alone)
         crew_await_whole();
     unsigned seat = await_victim();
-    go_on_ms(below(20)); /* the moment is what is random */
+    go_on_ms(below(20)); /* a random moment */
     if (crew.servers[seat] <= 0 || crew.hit[seat] != HIT_NONE)
         return;
     watch_begin(seat, gw_now_ns(), alone, told);
@@ -142,7 +142,7 @@ static uint64_t bit_of(unsigned node)
     return UINT64_C(1) << node;
 }
 
-/* Either of them may be convicted. */
+/* Either of them may be declared dead. */
 static void cut_servers(void)
 {
     unsigned one = await_victim(), other = draw_server();
@@ -220,7 +220,7 @@ static void move_slots(bool alone)
     }
     if (alone) {
         crew_await_whole();
-        nap_us(60000); /* servers tell how they stand every 50 ms */
+        nap_us(60000); /* servers report every 50 ms */
         moves_end();
     }
 }
@@ -276,8 +276,8 @@ static enum blow draw_blow(void)
 
 /* ---- the last replicas ---- */
 
-/* Servers leave until there are as many as replicas; then they die one by one,
- * so that each replica of every slot has to tell what it has. */
+/* Servers leave until their number equals that of the replicas; then they die
+ * one by one, so that each replica of every slot must serve its values. */
 static void end_servers(void)
 {
     check_sums();
@@ -296,7 +296,7 @@ static void end_servers(void)
         }
 }
 
-/* ---- what was done ---- */
+/* ---- summary ---- */
 
 static uint64_t sum_of(size_t offset)
 {

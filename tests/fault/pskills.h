@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
  * The counter oracle of the parameter server, with real processes. A parent
- * starts controllers, servers and workers, each by executing itself anew, and
- * deals blows to them. All of them share one board in memory, which outlives
- * whoever is killed:
+ * starts controllers, servers and workers, each by executing itself again, and
+ * injects faults. All share one board in memory, which outlives killed
+ * processes:
  *
  *     worker   life 7, counter 12:   sent 31   acknowledged 29
  *              before a push `sent` grows, after its end `acknowledged`
- *     parent   pulls what is stored:
+ *     parent   pulls the stored value:
  *                  acknowledged before the pull <= stored <= sent after it
  *
- * Every life of a worker has counters of its own. So for whoever lives and has
- * nothing under way the sums are equal exactly; only the dead leave a gap of
- * what was under way when they were hit, and what was once seen stored never
- * shrinks. Workers check the same for themselves: who has nothing under way
- * pulls what it was told was added, whatever is dead or asleep.
+ * Every life of a worker has counters of its own. So for a living worker with
+ * nothing under way the sums are exactly equal. Only a dead worker leaves a
+ * gap, of the pushes that were under way. A stored value never decreases.
+ * Workers check the same: with nothing under way they pull the acknowledged
+ * sums, even while other processes are dead or paused.
  *
- *   pskills.c          the blows
+ *   pskills.c          the faults
  *   pskills_crew.c     starting, hitting and mending processes
- *   pskills_news.c     the observer, and who may be hit
- *   pskills_common.c   what all processes share
- *   pskills_check.c    the oracle, and how long things took
- *   pskills_points.c  deaths at failpoints instead of blows
+ *   pskills_news.c     the observer, and the possible victims
+ *   pskills_common.c   code for all processes
+ *   pskills_check.c    the oracle, and the measured times
+ *   pskills_points.c  deaths at failpoints instead of random faults
  *   pskills_server.c, pskills_worker.c, pskills_controller.c   the processes
  */
 #ifndef PSKILLS_H
@@ -55,8 +55,8 @@ enum {
     TEXT_ROOM = 240
 };
 
-/* What is to happen at a failpoint of one process, and where it came by since
- * it knows. */
+/* The action at a failpoint of one process, and the failpoints that it has
+ * reached since. */
 struct order {
     char text[48];
     _Atomic unsigned given, taken;
@@ -67,12 +67,12 @@ enum seat_state { SEAT_EMPTY, SEAT_STARTING, SEAT_SERVING, SEAT_LEFT };
 
 struct server_seat {
     /* Orders. */
-    _Atomic uint64_t down; /* nodes that it hears nothing of, as bits */
+    _Atomic uint64_t down; /* nodes it receives nothing from, as bits */
     _Atomic bool leave;
     struct order order;
-    /* What the process tells. */
+    /* Reports of the process. */
     _Atomic int state;
-    _Atomic uint64_t convicted; /* so often it began anew */
+    _Atomic uint64_t convicted; /* number of restarts as a new incarnation */
     _Atomic uint64_t freeze_ns; /* the longest of this life */
     _Atomic uint64_t moved, takeovers, duplicates, refused; /* of all lives */
     struct {
@@ -82,16 +82,16 @@ struct server_seat {
 
 struct worker_seat {
     _Atomic uint64_t down;
-    _Atomic uint64_t held; /* it rests, for this hold */
+    _Atomic uint64_t held; /* the value of `hold` at which it rests */
 };
 
 struct life {
     _Atomic uint64_t sent[KEYS], acked[KEYS];
 };
 
-/* Of a slot, what the workers see. */
+/* The acknowledgements of a slot, as seen by the workers. */
 struct watch {
-    _Atomic uint64_t since_ns; /* its primary was hit then; 0: nobody asks */
+    _Atomic uint64_t since_ns; /* the time of a fault of its primary; 0: none */
     _Atomic uint64_t acked_ns; /* of the first push sent after that; 0: none */
     _Atomic uint64_t last_ns, gap_ns; /* acknowledgements; the longest gap */
 };
@@ -101,20 +101,20 @@ struct board {
     char directory[PATH_ROOM];
     char raft[CONTROLLERS][32];
     char wire[8];
-    bool no_dedupe; /* servers break their promise */
+    bool no_dedupe; /* servers skip the deduplication */
     bool units;     /* workers also work in units */
     struct order orders[CONTROLLERS];
-    _Atomic uint64_t hold; /* workers are to rest; 0: not */
+    _Atomic uint64_t hold; /* workers must rest; 0: they work */
     _Atomic uint64_t pushes, own_pulls;
     struct server_seat servers[SERVERS_MAX];
     struct worker_seat workers[WORKERS];
     struct watch watches[SLOTS];
     struct life lives[LIVES_MAX];
-    char wrong[TEXT_ROOM]; /* what a process has found wrong; "": nothing */
+    char wrong[TEXT_ROOM]; /* the first error of any process; "": none */
 };
 extern struct board *board;
 
-/* ---- what all have in common: pskills_common.c ---- */
+/* ---- for all processes: pskills_common.c ---- */
 
 void endpoint_of(unsigned node, char out[ENDPOINT_ROOM]);
 /* Controllers, by node and endpoint. */
@@ -129,7 +129,7 @@ enum gw_err open_counters(struct gw_ps *ps, unsigned *table,
                           struct gw_error *why);
 struct gw_ps_config client_config(unsigned node, struct addresses *addresses);
 void nap_us(uint64_t us);
-/* Says so, on the board too, and ends the process. */
+/* Reports the error, also on the board, and ends the process. */
 _Noreturn void give_up(const char *format, ...) GW_PRINTF(1, 2);
 extern void (*at_give_up)(void); /* the parent's */
 /* Another table, whose rows are pushed in units of work. */
@@ -137,7 +137,7 @@ enum { UNIT_GROUP = 1 };
 enum gw_err open_units(struct gw_ps *ps, unsigned *table, struct gw_error *why);
 void draw_random(void *out, size_t bytes);
 uint64_t now_plus_ms(uint64_t ms);
-/* What was done, and how the routes changed: printed when it goes wrong. */
+/* A log of faults and route changes, printed after an error. */
 void diary(const char *format, ...) GW_PRINTF(1, 2);
 
 /* ---- processes ---- */
@@ -151,20 +151,20 @@ int worker_main(unsigned seat, unsigned life);
 
 enum hit { HIT_NONE, HIT_DOWN, HIT_PAUSED, HIT_CUT };
 
-/* Everything here is the parent's only thread's. */
+/* Used only by the parent's only thread. */
 struct crew {
     pid_t controllers[CONTROLLERS], servers[SERVERS_MAX], workers[WORKERS];
-    unsigned life[WORKERS]; /* of who sits there */
+    unsigned life[WORKERS]; /* of the current worker */
     unsigned lives;         /* begun so far */
     enum hit hit[SERVERS_MAX];
-    uint64_t mend_ns[SERVERS_MAX];       /* when that is to end */
-    uint64_t fresh_ns[SERVERS_MAX];      /* its end, or start */
-    uint64_t controller_ns[CONTROLLERS]; /* when it is to start anew */
-    uint64_t elected_ns;         /* controllers have a leader again by then */
-    uint64_t worker_ns[WORKERS]; /* likewise */
-    uint64_t worker_cut_ns[WORKERS]; /* when it is to hear again */
+    uint64_t mend_ns[SERVERS_MAX];       /* when the fault ends */
+    uint64_t fresh_ns[SERVERS_MAX];      /* its end, or the start */
+    uint64_t controller_ns[CONTROLLERS]; /* when it starts again */
+    uint64_t elected_ns;                 /* controllers have a leader again */
+    uint64_t worker_ns[WORKERS];         /* likewise */
+    uint64_t worker_cut_ns[WORKERS];     /* when its cut ends */
     bool leaving[SERVERS_MAX];
-    bool doomed[SERVERS_MAX]; /* it is to die by itself */
+    bool doomed[SERVERS_MAX]; /* it will die at a failpoint */
     unsigned convicted_workers;
 };
 extern struct crew crew;
@@ -172,7 +172,7 @@ extern struct crew crew;
 void crew_open(const char *wire, uint64_t seed);
 void crew_start(unsigned servers);
 void crew_stop(void);
-/* Mends what is due, looks who has ended. */
+/* Ends faults that are due, and reaps dead processes. */
 void crew_turn(void);
 void crew_start_server(unsigned seat);
 void crew_start_worker(unsigned seat);
@@ -181,8 +181,8 @@ void crew_kill_worker(unsigned seat);
 void crew_kill_controller(unsigned number);
 void crew_pause_server(unsigned seat);
 void crew_mend_all(void);
-bool crew_is_calm(void);     /* nobody is hit, all that are to be there are */
-unsigned crew_servers(void); /* that are there and do not leave */
+bool crew_is_calm(void);     /* no faults, and no process is missing */
+unsigned crew_servers(void); /* running and not leaving */
 
 /* ---- pskills_news.c ---- */
 
@@ -190,19 +190,20 @@ void observer_start(unsigned servers);
 void observer_stop(void);
 /* Gives up when a slot has lost its last replica. */
 void observer_look(void);
-/* Its process has ended, that is certain. */
+/* Reports as certain that its process has ended. */
 void observer_tell_lost(unsigned node);
-/* The newest that the observer has heard. */
+/* The newest update that the observer has received. */
 void crew_news(struct gw__membership_update *news);
 /* All slots have all their replicas, and nothing is under way. */
 bool crew_is_whole(void);
-/* Every slot keeps a replica in sync that nothing happens to, without it? */
+/* Does every slot keep an undisturbed replica in sync without this one? */
 bool crew_may_lose(unsigned seat);
 void crew_await_whole(void);
 
 /* ---- pskills_points.c ---- */
 
-/* A death at each failpoint; of part 0 to of - 1. Exit status. */
+/* A death at each failpoint of slice `part` of `of`. Returns the exit
+ * status. */
 int walk_points(unsigned part, unsigned of);
 
 /* ---- pskills_check.c ---- */
@@ -217,13 +218,13 @@ extern struct samples kills_calm, kills_all, kills_unseen, freezes, gaps;
 void watch_begin(unsigned server, uint64_t now_ns, bool calm, bool told);
 void watch_collect(void);
 bool watch_is_open(void);
-void watch_spoil(void); /* another blow: what is open is not calm any more */
+void watch_spoil(void); /* another fault: open ones are not calm now */
 void moves_begin(void);
 void moves_end(void);
 /* Workers rest; all sums are compared. */
 void check_sums(void);
 void print_samples(void);
-/* True when they are kept. */
+/* True if all limits were kept. */
 bool marks_are_kept(void);
 extern unsigned checks;
 extern uint64_t sums_compared, gaps_of_the_dead;

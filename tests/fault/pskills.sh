@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The counter oracle of the parameter server under blows drawn by a seed: kills,
-# pauses beyond the lease, cuts, joins and moves, with real processes. Prints
-# what was done, and how long a slot took from the kill of its primary to the
-# first acknowledged push, and how long moved slots were not served.
+# The counter oracle of the parameter server under faults drawn by a seed:
+# kills, pauses beyond the lease, cuts, joins and moves, with real processes.
+# Prints the number of faults, the times from the kill of a slot's primary to
+# the first acknowledged push, and the times for which moving slots were not
+# served.
 #
 #   tests/fault/pskills.sh [BLOWS [SEED [WIRE]]]
 #
-# As a test of the promises: 1000 blows (4 to 5 minutes).
+# To test the documented limits: 1000 faults (4 to 5 minutes).
 set -eu
 cd "$(dirname "$0")/../.."
 build=${B:-build}

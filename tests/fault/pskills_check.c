@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The oracle of pskills.h, and how long things took.
+ * The oracle of pskills.h, and the measured times.
  */
 #include "pskills.h"
 
@@ -82,13 +82,13 @@ void moves_begin(void)
 {
     for (unsigned i = 0; i < SERVERS_MAX; i++)
         frozen_ns[i] = atomic_load(&board->servers[i].freeze_ns);
-    for (unsigned s = 0; s < SLOTS; s++) { /* what was before does not count */
+    for (unsigned s = 0; s < SLOTS; s++) { /* forget earlier gaps */
         atomic_store(&board->watches[s].last_ns, 0);
         atomic_store(&board->watches[s].gap_ns, 0);
     }
 }
 
-/* Servers tell their longest freeze only, so shorter ones do not count. */
+/* Servers report only their longest freeze, so shorter ones do not count. */
 void moves_end(void)
 {
     for (unsigned i = 0; i < SERVERS_MAX; i++) {
@@ -102,7 +102,7 @@ void moves_end(void)
 
 /* ---- the oracle ---- */
 
-static uint64_t least[LIVES_MAX][KEYS]; /* was stored once */
+static uint64_t least[LIVES_MAX][KEYS]; /* the least stored value */
 
 static bool is_alive(unsigned life)
 {
@@ -176,7 +176,7 @@ static void compare_all(void)
     gw_ps_close(&ps);
 }
 
-/* The replicas in sync have the same log and as many rows. */
+/* The replicas in sync have the same log and equally many rows. */
 static bool is_alike(unsigned slot, const struct gw__slot_route *route)
 {
     uint64_t last[REPLICAS + 1], rows[REPLICAS + 1];
@@ -222,7 +222,7 @@ void check_sums(void)
     atomic_store(&board->hold, 0);
 }
 
-/* ---- what is said in the end ---- */
+/* ---- summary ---- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -249,7 +249,7 @@ void print_samples(void)
     print(&gaps);
 }
 
-/* Of sorted samples. */
+/* `s` must be sorted. */
 bool marks_are_kept(void)
 {
     const struct samples *k = &kills_calm, *f = &freezes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The crew of pskills.h: processes are started, hit and mended here.
+ * The crew of pskills.h: starts, hits and mends processes.
  */
 #include "pskills.h"
 
@@ -39,7 +39,7 @@ static pid_t spawn(const char *role, unsigned number, unsigned life)
     _exit(1);
 }
 
-/* Kills and waits until it is no more. */
+/* Kills the process and waits for its end. */
 static void end(pid_t *pid)
 {
     if (*pid <= 0)
@@ -130,7 +130,7 @@ static void mend_server(unsigned seat)
         hear_again(seat);
 }
 
-/* At a failpoint. It comes back when it is mended. */
+/* Killed at a failpoint. It comes back when it is mended. */
 static void fell(unsigned seat)
 {
     diary("server %u has died", seat);
@@ -212,7 +212,7 @@ void crew_mend_all(void)
     crew_turn();
 }
 
-/* ---- how it stands ---- */
+/* ---- state ---- */
 
 bool crew_is_calm(void)
 {
@@ -240,8 +240,9 @@ unsigned crew_servers(void)
 
 /* ---- all of it ---- */
 
-/* Sockets that never listen hold them to the end, so that the kernel gives them
- * to nobody while a controller is dead; its own has SO_REUSEADDR, too. */
+/* Sockets that never listen keep the ports until the end, so that the kernel
+ * does not reassign them while a controller is dead. The controller's own
+ * socket has SO_REUSEADDR, too. */
 static void find_ports(void)
 {
     const int yes = 1;

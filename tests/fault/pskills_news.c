@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The observer of pskills.h: it sets up the slots, hears the news of the
- * controllers, and tells them of deaths that are certain, as a run's supervisor
- * does. Who may be hit without the loss of data is said here.
+ * The observer of pskills.h: it configures the slots, receives membership
+ * updates, and reports certain deaths, as a run's supervisor does. It also
+ * decides which processes may be hit without loss of data.
  */
 #include "pskills.h"
 
@@ -14,7 +14,7 @@ static const uint64_t whole_ns = 120000000000, settled_ns = 300000000;
 
 static struct gw__session observer;
 static const struct gw__membership_update *const news = &observer.news;
-static uint64_t terms[SLOTS]; /* that were noted */
+static uint64_t terms[SLOTS]; /* the last logged terms */
 
 /* ---- hearing ---- */
 
@@ -89,7 +89,7 @@ void observer_tell_lost(unsigned node)
             who = (struct gw__process){node, news->crew[i].incarnation};
     gw__session_unlock(&observer);
     if (who.node == GW__NODE_ANY)
-        return; /* it was out already, or not in yet */
+        return; /* already removed, or not a member yet */
     if (gw__session_lost(&observer, who))
         give_up("observer: the driver does not listen");
 }
@@ -106,7 +106,7 @@ void crew_news(struct gw__membership_update *out)
     gw__session_unlock(&observer);
 }
 
-/* ---- how it stands ---- */
+/* ---- state ---- */
 
 bool crew_is_whole(void)
 {
@@ -127,8 +127,8 @@ bool crew_is_whole(void)
     return true;
 }
 
-/* Nothing happens to it, and nothing did just now: the news that it has what
- * the routes say is about this process, not the one before it. */
+/* Neither now nor recently disturbed: the routes therefore describe this
+ * process, and not the one before it. */
 static bool is_sound(unsigned node, uint64_t now_ns)
 {
     unsigned seat = node - FIRST_SERVER;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * A server of the parameter server dies at every failpoint of its protocols,
- * and a controller at those of its log: see pskills.h for the oracle, which
- * looks at all sums after each death. Each server in turn also stands still
- * there, and fails where the step can fail.
+ * and a controller at those of its log. The oracle of pskills.h checks all sums
+ * after each death. Each server is also stopped there in turn, and fails where
+ * the step can fail.
  *
- * What has to happen, so that a place is reached:
+ * The scene that makes a server reach the place:
  *
  *     STEADY   workers push, in units of work and outside of them
- *     DEATH    another server is killed: others take its slots over, and become
+ *     DEATH    another server is killed: others take over its slots, and become
  *              replicas of them
  *     LEAVE    the server hands its slots over
  *
- * Not every server gets everywhere (one has the clock), but each place has to
- * be reached by one.
+ * Not every server reaches every place (only one has the clock), but each place
+ * must be reached by some server.
  */
 #include "pskills.h"
 
@@ -73,7 +73,7 @@ static void go_on(void)
     nap_us(500);
 }
 
-/* What happens at a place, from now on; "" for nothing any more. */
+/* Sets the action at a place; "": none. */
 static void give(struct order *order, enum gw__failpoint point,
                  const char *deed)
 {
@@ -108,7 +108,7 @@ static void provoke(enum need need, unsigned seat)
     }
 }
 
-/* True: it got there, and is dead if that was the order. */
+/* True: it has reached the place, and is dead if `dies`. */
 static bool await(unsigned seat, enum gw__failpoint point, bool dies)
 {
     const struct order *order = &board->servers[seat].order;
@@ -123,7 +123,7 @@ static bool await(unsigned seat, enum gw__failpoint point, bool dies)
     }
 }
 
-/* Who left is started again; who is dead, too. */
+/* Starts servers that have left or died again. */
 static void mend(void)
 {
     uint64_t deadline_ns = now_plus_ms(bound_ms);
@@ -201,7 +201,7 @@ static void walk_place(unsigned p)
         one(&places[p], p % SERVERS, "error@2");
 }
 
-/* Those of the slice: each `of`-th place from `part` on. */
+/* The slice: each `of`-th place from `part` on. */
 int walk_points(unsigned part, unsigned of)
 {
     unsigned missing = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One of the servers: see pskills.h. It obeys the board, tells it how it
- * stands, and begins anew, as another incarnation, when it was convicted.
+ * One of the servers: see pskills.h. It carries out the orders on the board,
+ * reports its state there, and starts again as another incarnation after it was
+ * declared dead.
  */
 #include "pskills.h"
 
@@ -13,7 +14,7 @@ static struct server_seat *seat;
 static _Atomic(struct gw_ps_server *) server;
 static struct gw_ps_server_status told; /* of this life */
 
-/* ---- telling: in the server's thread ---- */
+/* ---- reports, by the server's thread ---- */
 
 static void grow(_Atomic uint64_t *sum, uint64_t *was, uint64_t is)
 {
@@ -43,7 +44,7 @@ static void on_status(void *context)
     grow(&seat->refused, &told.refused, now.refused);
 }
 
-/* ---- obeying ---- */
+/* ---- orders ---- */
 
 static void obey(struct gw_ps_server *mine, uint64_t *down)
 {

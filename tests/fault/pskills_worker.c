@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One life of a worker: see pskills.h. In rounds it pushes small integers to a
- * part of its counters, in requests of a few keys, all under way at once; then
- * it waits for all, and sometimes pulls what it has to find.
+ * One life of a worker: see pskills.h. In each round it pushes small integers
+ * to some of its counters, in requests of a few keys, all under way at once.
+ * Then it waits for all of them, and sometimes pulls and checks the counters.
  */
 #include "pskills.h"
 
@@ -28,7 +28,7 @@ struct worker {
     struct request requests[REQUESTS_MAX];
 };
 
-/* ---- links: a thread of its own, for the other one waits ---- */
+/* ---- links: on a thread of their own, since the other one waits ---- */
 
 static void *obey(void *context)
 {
@@ -46,7 +46,7 @@ static void *obey(void *context)
     return NULL;
 }
 
-/* ---- what is acknowledged ---- */
+/* ---- acknowledgements ---- */
 
 static void note(unsigned slot, uint64_t sent_ns, uint64_t now_ns)
 {
@@ -60,7 +60,7 @@ static void note(unsigned slot, uint64_t sent_ns, uint64_t now_ns)
         atomic_store(&watch->gap_ns, now_ns - last_ns);
 }
 
-/* A worker that was cut off for long is convicted: this life ends. */
+/* A worker that was cut off for long is declared dead: this life ends. */
 static int ends(const struct worker *w, enum gw_err err,
                 const struct gw_error *why)
 {
@@ -132,7 +132,7 @@ static enum gw_err push_some(struct worker *w, struct gw_error *why)
     return err;
 }
 
-/* Nothing of it is under way: what is stored is what was acknowledged. */
+/* With nothing under way, the stored values equal the acknowledged ones. */
 static enum gw_err pull_own(struct worker *w, struct gw_error *why)
 {
     const struct life *life = &board->lives[w->life];
@@ -150,7 +150,7 @@ static enum gw_err pull_own(struct worker *w, struct gw_error *why)
     return err;
 }
 
-/* The one before is done, and closed for all slots. */
+/* The previous unit is done, and committed for all slots. */
 static enum gw_err do_unit(struct worker *w, struct gw_error *why)
 {
     struct gw_ps_work work;

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Members that come back, and what is left when many are gone at once: joins
-# that cannot succeed are written down, one controller of three parks a
-# training, two replicas of three may die together. The long version of pauses
-# and resumptions is tests/fault/rejoin.sh.
+# Members that come back, and the remains after several losses at once: failing
+# joins are logged, a training parks with one controller of three, two replicas
+# of three may die together. tests/fault/rejoin.sh has many pauses and
+# resumptions.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
     RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
     export RINGCTL
-    # Two classes that a line parts, but for every tenth row.
+    # Two linearly separable classes, except for every tenth row.
     awk 'BEGIN {
         srand(1)
         for (i = 0; i < 3000; i++) {
@@ -23,7 +23,7 @@ setup_file() {
         }
     }' >"$BATS_FILE_TMPDIR/rows.libsvm"
     export GRADWIRE_DATA=$BATS_FILE_TMPDIR
-    # What every run of it in bsp ends with.
+    # The digest at the end of every bsp run.
     cd "$BATS_FILE_TMPDIR" || return 1
     GRADWIRE_RUNS=$BATS_FILE_TMPDIR/runs "$RINGCTL" --timeout 120s -c "
         up --servers 1 --workers 1 train lr rows.libsvm --test rows.libsvm \
@@ -62,7 +62,7 @@ up() {
     ctl wait 'step>=20'
 }
 
-# It ends as if nothing had happened.
+# It ends with the weights of an undisturbed run.
 ends_well() {
     ctl -c 'slow 0 off; wait done; expect lost==0 && doubled==0'
     [ "$(ctl status -o json | digest_of)" = "$DIGEST" ]
@@ -73,7 +73,7 @@ ends_well() {
     "$RINGCTL" --timeout 120s up 3 --name back --controllers 3 \
         ops --bytes 4K --pace 2ms 3>&- 4>&-
     ctl -c 'pause 1; wait alive==2; kill controller 1; kill controller 2; resume 1'
-    # There is no leader that could take it in.
+    # There is no leader to admit it.
     until_true 60 grep -q '^node 1 is not a member after [0-9.]* s: the state of all' \
         runs/back/log
     until_true 60 grep -q '^node 2, pid' $known
@@ -89,7 +89,7 @@ ends_well() {
     ctl -c 'restart controller 1; wait alive==3'
 }
 
-# parks HOW BACK: what is done to two controllers, and what undoes it.
+# parks HOW BACK: the commands that disturb and restore two controllers.
 parks() {
     up --servers 3 --replicas 3
     ctl -c "$1 controller 0; $1 controller 1; wait parked==3"
@@ -109,8 +109,8 @@ parks() {
     parks pause resume
 }
 
-# kill_two SECONDS: two servers, with that time between their deaths; with 0
-# neither does anything after the other's death.
+# kill_two SECONDS: kills two servers, with that time between the deaths; with
+# 0, neither can react to the death of the other.
 kill_two() {
     local pids
     read -r -a pids < <(ctl status -o json |
@@ -127,7 +127,7 @@ kill_two() {
         up --servers 3 --replicas 3
         kill_two $between
         ends_well
-        # Both losses are told to their ends.
+        # Both recoveries are reported to their ends.
         ctl status >out
         cat out
         [ "$(grep '^# recovery: .* resumed ' out | grep -o 'server [0-9]' | sort -u | wc -l)" -eq 2 ]

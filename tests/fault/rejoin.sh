@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Members that are paused until they are declared dead, and resumed: each has to
+# Members that are paused until they are declared dead, and resumed: each must
 # be a member again within 10 s. Real processes: a ring, parameter servers that
-# train, and some that have nothing to do, each with three controllers; every
-# run is kept up, and what is paused, for how long beyond its declaration, and
-# whether alone, follows from the seed.
+# train, and idle ones, each with three controllers. Every run is used for many
+# tries. The seed determines the paused members, the time beyond their
+# declaration, and whether one or two are paused.
 #
 #   tests/fault/rejoin.sh [TRIES [SEED]]     make check-rejoin N=TRIES
 #
@@ -15,9 +15,9 @@
 #   two                    two at once
 #   joiner                 one that is paused again while it joins
 #
-# Prints progress, and a table: what, tries, failures, the longest in ms from
-# the signal until it was a member again. After a failure the run's folder is
-# kept in KEEP, with what all parties knew; the next run takes its place.
+# Prints progress, and a table: kind, tries, failures, the longest time in ms
+# from the signal until it was a member again. After a failure the run's folder,
+# with the state of all parties, is kept in KEEP, and a new run replaces it.
 # Status 1: some have not come back.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -94,13 +94,13 @@ kind_of() {
     esac
 }
 
-# Up to a second, a quarter of the time nothing.
+# Sleeps for up to a second, and a quarter of the time not at all.
 nap() {
     [ $((RANDOM % 4)) -eq 0 ] || sleep "0.$(printf %03d $((RANDOM % 1000)))"
 }
 
-# disturb LANE: sets `kind`, and leaves those that it has chosen, who have been
-# declared dead, paused.
+# disturb LANE: sets `kind` and `chosen`; these members are then paused and
+# declared dead.
 disturb() {
     local count=${#members[@]} first=$((RANDOM % ${#members[@]})) second
     chosen=("${members[first]}")
@@ -120,7 +120,7 @@ disturb() {
     ctl "$1" -c "$script wait alive<=$((count - ${#chosen[@]}))" >>"$log" 2>&1
 }
 
-# restore LANE: they go on, and are all members again.
+# restore LANE: resumes them, and waits until all are members again.
 restore() {
     local script="" whole="wait alive==${#members[@]}"
     [[ $1 = ring* ]] || whole+="; wait replicas==3"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sends a supervisor what is no request: noise, nothing, many frames, JSON of
- * every wrong kind. Each that is one frame must be answered, with a code that
- * is not 0; the last line says how many were not.
+ * Sends invalid requests to a supervisor: noise, nothing, many frames, JSON of
+ * every wrong kind. Each single-frame request must be answered with a negative
+ * code; the last line has the number of the others.
  *
  *     rubbish ENDPOINT SEED
  */
@@ -64,7 +64,7 @@ enum { TEXTS = sizeof texts / sizeof *texts };
 
 static unsigned unanswered;
 
-/* "code":0 is how an answer says that all went well. */
+/* An error answer has a negative code. */
 static void expect_refusal(void *socket, const char *what)
 {
     char answer[4096];

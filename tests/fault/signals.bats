@@ -4,7 +4,7 @@
 # SIGINT and SIGTERM at random moments to every command of every tool
 # (signals.list): it ends soon, with status 130 and a valid document, and leaves
 # nothing. SIGNALS_TIMES=N has N trials of each line in place of one;
-# SIGNALS_SEED=S repeats what a failure tells.
+# SIGNALS_SEED=S repeats a failure with the seed that it prints.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -50,8 +50,8 @@ part() {
     part processes | signals -r
 }
 
-# The supervisor blocks its signals, so a write to the full pipe must not be what
-# it waits in.
+# The supervisor blocks its signals, so it must not block in a write to the full
+# pipe.
 @test "a launch whose output is not read ends by SIGTERM" {
     mkfifo unread
     exec 8<>unread
@@ -59,7 +59,8 @@ part() {
     collrun train lr rows.libsvm -n 2 -E 100000 -o jsonl >unread 2>said 8<&- 3>&- &
     local pid=$!
     until pgrep -P "$pid" >children; do kill -0 "$pid"; done
-    # Then the ranks' pipes to the supervisor are full, too ("0": not said here).
+    # Then the ranks' pipes to the supervisor are full, too ("0": wchan is
+    # hidden here).
     until sed 's|.*|/proc/&/wchan|' children | xargs cat | grep -qE 'pipe_write|^0'; do
         kill -0 "$pid"
     done

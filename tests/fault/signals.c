@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Signals at random moments. Each line of the input is a command; it is started
- * so many times, gets SIGINT or SIGTERM, alone or with its process group as a
- * terminal does it, and has to end soon:
+ * Signals at random moments. Each line of the input is a command. It is started
+ * so many times, gets SIGINT or SIGTERM, alone or with its process group as
+ * from a terminal, and must end soon:
  *
  *   signals [-n TIMES] [-s SEED] [-w WITHIN_MS] [-r] <LIST
  *
- *   - within WITHIN_MS, which is ten times what an idle machine needs;
- *   - with status 130. A line that begins with "any" may also have ended by
- *     itself, with its usual status; what begins with "long" lasts for minutes;
+ *   - within WITHIN_MS, which is ten times the need of an idle machine;
+ *   - with status 130. A command on a line with "any" may also have ended by
+ *     itself, with its usual status; one with "long" runs for minutes;
  *   - with a valid document on stdout for -o json and -o jsonl, whether stdout
- *     is read eagerly or slowly. Where nobody reads it, the end counts; with -r
- *     somebody always does;
- *   - without a process, a file in $TMPDIR or in /dev/shm that is left.
+ *     is read eagerly or slowly. Without a reader only the end counts; with -r
+ *     there is always a reader;
+ *   - without leaving a process, or a file in $TMPDIR or in /dev/shm.
  *
- * Orphans become our children (PR_SET_CHILD_SUBREAPER). /dev/shm is one of our
- * own where we may mount. Exit status 1: a line failed; each failure is told
- * with its seed.
+ * Orphans become our children (PR_SET_CHILD_SUBREAPER). /dev/shm is a mount of
+ * our own where permitted. Exit status 1: a line failed; each failure is
+ * printed with its seed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -46,8 +46,8 @@ static const char *const reader_names[] = {"read eagerly", "read slowly",
 
 struct trial {
     const char *command;
-    bool lasts; /* it cannot have ended by itself, */
-    int usual;  /* or has with this status */
+    bool lasts; /* it cannot end by itself, */
+    int usual;  /* otherwise its usual status */
     unsigned long seed;
     int number; /* SIGINT or SIGTERM */
     bool group;
@@ -140,7 +140,7 @@ static void look(struct trial *t)
         t->ended = true;
 }
 
-/* It has begun to catch SIGTERM; what comes before just ends it. */
+/* Whether it already catches SIGTERM; an earlier signal just ends it. */
 static bool catches(pid_t pid)
 {
     char path[64], line[256];
@@ -155,7 +155,7 @@ static bool catches(pid_t pid)
     return caught >> (SIGTERM - 1) & 1;
 }
 
-/* Reads what is there, at most `most` bytes; false at the end. */
+/* Reads available data, at most `most` bytes; false at the end. */
 static bool pump(struct trial *t, size_t most)
 {
     if (t->room - t->bytes < most + 1) {
@@ -187,7 +187,7 @@ static void live_until(struct trial *t, uint64_t end_ms)
     }
 }
 
-/* ---- what must hold ---- */
+/* ---- requirements ---- */
 
 static bool is_document(const char *text, size_t bytes)
 {
@@ -297,7 +297,7 @@ static void play(struct trial *t)
     free(t->text);
 }
 
-/* Small moments as often as long ones. */
+/* Short times are as likely as long ones. */
 static void draw(struct trial *t)
 {
     unsigned state = (unsigned)t->seed * 2654435761U;

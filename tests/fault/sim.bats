@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The simulated ring finds a rule that is broken on purpose: a book that takes
-# in what was sent in an earlier view. That rings which keep the rules pass is
-# tested by `make sim`, with many more seeds.
+# The simulated ring finds a rule that is broken on purpose: an op table that
+# accepts data of an earlier view. `make sim` tests rings that keep the rules,
+# with many more seeds.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -61,7 +61,7 @@ setup_file() {
     [ "$output" = "$first" ]
 }
 
-# Stand-ins for the simulations: "$1" is what that of the ring does with
+# Stand-ins for the simulations: "$1" is the effect of that of the ring with
 # "--seeds FIRST..LAST".
 stand_ins() {
     mkdir -p "$BATS_TEST_TMPDIR/sim"
@@ -87,7 +87,7 @@ NIGHT=$BATS_TEST_DIRNAME/../sim/night.sh
     [[ $output != *'none wrong'* ]]
 }
 
-# The second of four slices, seeds 21 to 40 of the ring, waits to be let go.
+# The second of four slices, seeds 21 to 40 of the ring, waits for a signal.
 @test "an interrupted night run prints where to continue" {
     # shellcheck disable=SC2016
     stand_ins 'here=${0%/sim/ring}

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Strangers at the ports of a cluster of real processes: who connects and says
-# nothing, who sends half a frame, or a frame without end, and who floods. The
-# training goes on to the same weights, the memory of those who are at the ports
-# stays bounded, with a key nobody is let in, without one no other user of the
-# host, and that is said once.
+# Strangers at the ports of a cluster of real processes: they connect and send
+# nothing, send half a frame or an endless one, or flood the port. The training
+# must end with the same weights, and the memory of the attacked processes stays
+# bounded. With a key no stranger is accepted, without one no other user of the
+# host; each is reported once.
 # shellcheck disable=SC2154 # find_port sets port
 
 load ../until.bash
@@ -31,8 +31,8 @@ teardown() {
     [ -z "${pids[*]}" ] || kill -KILL "${pids[@]}" 2>/dev/null || true
 }
 
-# start NAME ARGUMENTS: in the background, until it is ready; its number is the
-# value of NAME.
+# start NAME ARGUMENTS: in the background, until it is ready; sets NAME to its
+# pid.
 start() {
     "$PSNODE" "${@:2}" >"$1.out" 2>"$1.err" </dev/null 3>&- &
     pids+=($!)
@@ -80,8 +80,8 @@ ports_of() {
     done
 }
 
-# The most memory that it ever had is as if nobody had come: 150 MiB, and what a
-# sanitizer keeps back of what was freed.
+# The peak memory is that without strangers: 150 MiB, and with a sanitizer also
+# the freed memory that it keeps.
 is_slim() {
     limit=150
     [ -z "${SAN:-}" ] || limit=600
@@ -91,7 +91,7 @@ is_slim() {
     }' "/proc/$1/status"
 }
 
-# crowd KIND PORT COUNT [USER]: they are there until the test ends.
+# crowd KIND PORT COUNT [USER]: strangers that stay until the test ends.
 crowd() {
     "$STRANGERS" "$1" 127.0.0.1 "${@:2}" <crowd >"$1.$2" 2>&1 3>&- &
     pids+=($!)
@@ -110,7 +110,7 @@ harass() {
     done
 }
 
-# The flood has been taken, or thrown out; nobody's memory has grown by it.
+# The flood was received or refused, and memory has not grown.
 expect_calm() {
     for p in "${ports[@]}"; do
         until_true 60 grep -q taken "flood.$p"
@@ -133,10 +133,10 @@ expect_calm() {
     done
 }
 
-# A message without end, which is held while it is not all there: 200 MiB of empty
-# parts would take 6 GiB. Coming again and again is no use, and not said again. A
-# port on a busy machine may have thrown out all three for their message before it
-# has looked whose they are; so the last one is silent, and stays.
+# An endless message is buffered until it is complete: 200 MiB of empty parts
+# would take 6 GiB. A stranger that comes again is not accepted, and not
+# reported again. A port on a busy machine may drop all three for their messages
+# before it has checked their user; so the last one is silent, and stays.
 @test "without a key: another user of the host is cut off, and reported once" {
     [ "$(id -u)" -eq 0 ] || skip "needs root, to be another user"
     cluster
@@ -189,15 +189,15 @@ expect_calm() {
     done
 }
 
-# taken PORT: somebody is connected to it.
+# taken PORT: the port has an established connection.
 taken() {
     awk -v port="$(printf ':%04X' "$1")" '
         $4 == "01" && substr($2, length($2) - 4) == port { found = 1 }
         END { exit !found }' /proc/net/tcp
 }
 
-# have_met PID: its three ranks, two of which listen for those above them, on two
-# ports for each, have all come: "rank port" into lanes.txt.
+# have_met PID: all connections of its three ranks exist. Two of them listen for
+# the higher ranks, on two ports for each. Writes "rank port" into lanes.txt.
 have_met() {
     for rank in $(pgrep -P "$1"); do
         ports_of "$rank" | sed "s/^/$rank /"
@@ -212,7 +212,7 @@ rows_done() {
     [ "$(grep -c '"wrong":' bench.jsonl)" -ge "$1" ]
 }
 
-# The bench goes on until all strangers have been there, and for a row more.
+# The bench continues until all strangers have been there, and for one row more.
 @test "ranks over tcp: data of strangers are in no sum" {
     sizes=$(printf ',64K%.0s' {1..64})
     env --default-signal=INT "$COLLRUN" bench allreduce -n 3 --wire tcp \
@@ -238,7 +238,8 @@ rows_done() {
     run ! grep -E '"wrong":[^0]' bench.jsonl
 }
 
-# ---- with a key: who has heard it all, and who has another key ----
+# ---- with a key: a stranger with recorded traffic, and one with another key
+# ----
 
 build_replay() {
     # shellcheck disable=SC2046
@@ -246,7 +247,7 @@ build_replay() {
         $(pkg-config --cflags --libs libzmq)
 }
 
-# digest OUT: of the weights at the end of a training.
+# digest OUT: the digest of the weights at the end of a training.
 digest() {
     grep -o '"digest"[^,]*' "$1"
 }
@@ -256,8 +257,8 @@ long_work() {
         train drift --epochs 20 --set rows=500 -o json
 }
 
-# What was said to the controller and to both servers while a worker came and
-# pushed is said again, while it goes on and afterwards.
+# The recorded messages of a worker's join and pushes to the controller and both
+# servers are sent again, during the training and after it.
 @test "with a key: replayed messages have no effect" {
     [ "$(id -u)" -eq 0 ] || skip "needs root, to hear"
     build_replay

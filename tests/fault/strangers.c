@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Strangers at a port of a cluster, as ZMTP 3.0 (rfc.zeromq.org/spec:23) looks
- * from a plain socket:
+ * Strangers at a port of a cluster, which speak ZMTP 3.0
+ * (rfc.zeromq.org/spec:23) over a plain socket:
  *
- *     strangers silent HOST PORT COUNT   connect, and say nothing
- *     strangers half   HOST PORT COUNT   come in without a key, send half a
+ *     strangers silent HOST PORT COUNT   connect, and send nothing
+ *     strangers half   HOST PORT COUNT   connect without a key, send half a
  *                                        frame
  *     strangers huge   HOST PORT COUNT   the same, of a frame of 1 TB
  *     strangers flood  HOST PORT COUNT   send messages, so many MiB in all,
- *                                        as fast as they are taken
+ *                                        as fast as they are accepted
  *     strangers slices HOST PORT COUNT   the same, as a rank (PAIR)
- *     strangers parts  HOST PORT COUNT   the same, of one message that has no
- *                                        end, of empty parts
+ *     strangers parts  HOST PORT COUNT   the same, of one endless message of
+ *                                        empty parts
  *
  * `silent` and `half` print "there" when all have connected, and stay until
- * standard input ends; then all of them end. `huge` waits until it is thrown
- * out, and says so. The others say how much was taken, until they were thrown
- * out. The number of a user after COUNT: it is that one who comes, not root.
+ * standard input ends; then all of them end. `huge` waits until it is
+ * disconnected, and reports that. The others report the amount that was
+ * accepted before they were disconnected. A user number after COUNT: connect as
+ * that user instead of root.
  */
 #define _GNU_SOURCE /* POLLRDHUP */
 
@@ -55,8 +56,8 @@ static int come(const char *host, const char *port)
     return fd;
 }
 
-/* False once the other end has hung up. Its system may give no other sign: bytes
- * that are sent to it afterwards may just wait. */
+/* False if the other end has hung up. Some systems give no other sign: data
+ * sent afterwards may just be buffered. */
 static bool say(int fd, const void *data, size_t bytes)
 {
     const char *rest = data;
@@ -73,8 +74,8 @@ static bool say(int fd, const void *data, size_t bytes)
     return true;
 }
 
-/* Version 3.0 without security; then READY of a DEALER, or a PAIR. What the
- * other says of itself is not read: if it wants a key, it hangs up. */
+/* Version 3.0 without security, then READY of a DEALER or a PAIR. The reply is
+ * not read: a peer that requires a key hangs up. */
 static bool introduce(int fd, bool rank)
 {
     static const char dealer[] = "\4\x1c\5READY\13Socket-Type\0\0\0\6DEALER";
@@ -88,7 +89,7 @@ static bool introduce(int fd, bool rank)
                  : say(fd, dealer, sizeof dealer - 1));
 }
 
-/* The head of a frame: "long", and its bytes. */
+/* The head of a frame: "long", and its length. */
 static bool announce(int fd, uint64_t bytes)
 {
     unsigned char head[9] = {2};
@@ -97,7 +98,7 @@ static bool announce(int fd, uint64_t bytes)
     return say(fd, head, sizeof head);
 }
 
-/* True when the other has hung up, after whatever it had to say. */
+/* True when the other end has hung up, after any last data. */
 static bool is_thrown_out(int fd)
 {
     char heard[256];
@@ -116,7 +117,7 @@ static void stay(void)
         ;
 }
 
-/* An empty frame is two bytes: "more follow", and none. */
+/* An empty frame is two bytes: the flag "more", and length 0. */
 static bool say_parts(int fd, char junk[FRAME_BYTES])
 {
     for (size_t i = 0; i < FRAME_BYTES; i += 2)
@@ -124,7 +125,7 @@ static bool say_parts(int fd, char junk[FRAME_BYTES])
     return say(fd, junk, FRAME_BYTES);
 }
 
-/* MiB that were taken before it was thrown out, or all. */
+/* The number of MiB accepted before it was disconnected, or all. */
 static unsigned flood(int fd, const char *what, unsigned most_mib)
 {
     static char junk[FRAME_BYTES];

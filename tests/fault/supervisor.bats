@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# A run and its supervisor under faults: nodes and controllers that die, hang,
-# are cut off, leave and come back; a supervisor that is killed; requests that
-# are none. No test sleeps: `wait` does, until a condition holds.
+# A run and its supervisor under faults. Nodes and controllers die, hang, are
+# cut off, leave and come back, the supervisor is killed, and requests are
+# invalid. No test sleeps: `wait` waits for conditions.
 
 load ../until.bash
 
@@ -12,7 +12,7 @@ setup_file() {
     RINGCTL=$(realpath "${RINGCTL:-${B:-build}/ringctl}")
     TESTS=$BATS_TEST_DIRNAME
     export RINGCTL TESTS
-    # Two classes that a line parts, but for every tenth row.
+    # Two linearly separable classes, except for every tenth row.
     awk 'BEGIN {
         srand(1)
         for (i = 0; i < 3000; i++) {
@@ -42,7 +42,7 @@ ringctl() {
     "$RINGCTL" "$@" --timeout 120s
 }
 
-# The processes of the run of that name, as their command lines say.
+# The processes of the run of that name, by their command lines.
 processes() {
     grep -lsa "ringctl.--internal.*.$1/[0-9]" /proc/[0-9]*/cmdline | wc -l
 }
@@ -55,7 +55,7 @@ is_gone() {
     [ "$(processes "$1")" = 0 ]
 }
 
-# All members get some ops further.
+# All members do more ops.
 go_on() {
     local op
     op=$(ringctl status -o json | sed 's/.*"epoch":[0-9]*,"step":[0-9]*,"op":\([0-9]*\).*/\1/')
@@ -121,7 +121,7 @@ go_on() {
     ringctl down
 }
 
-# The workers of the run are killed behind its back, all at once.
+# All workers of the run are killed at once, without the supervisor.
 @test "a ring that loses its state reports it and starts again" {
     ringctl up 2 ops --bytes 4K --pace 1ms --name lost
     ringctl wait 'op>=5'
@@ -146,7 +146,7 @@ go_on() {
     run -0 ringctl cut '0,1|2,3,4'
     [[ $output == "0 1 cut off from 2 3 4 c0: "* ]]
     ringctl wait 'parked==2 && alive==3'
-    # A node that is started anew on the far side finds its links down.
+    # A node that is restarted on the far side finds its links down.
     ringctl restart 0
     ringctl wait 'op>=200'
     ringctl expect 'alive==3'

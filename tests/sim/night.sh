@@ -2,24 +2,24 @@
 # SPDX-License-Identifier: MIT
 #
 # A night of simulated faults: the ring and the parameter server, each under
-# very many schedules of crashes, cuts, delays and clocks that a seed gives
-# again, until a million are through or the first is wrong. Then its seed, the
-# few faults that matter and the command that repeats it are printed.
+# very many schedules of crashes, cuts, delays and clocks that a seed
+# reproduces, until a million have passed or the first has failed. Then its
+# seed, the few relevant faults and the command that repeats it are printed.
 #
 #   tests/sim/night.sh [BUILD]       make sim-night
 #
 #   SEEDS=1000000   schedules
 #   FIRST=1         the first of them
-#   JOBS=           processes; as many as there are cores
+#   JOBS=           processes; by default one per core
 #
 # Schedules are numbered in groups of five: group g is seeds 4g - 3 to 4g of the
-# ring and seed g of the parameter server. A night that is cut short finishes
-# the slices under way; the last line tells how many schedules are through, at
-# which rate, and with which FIRST another night goes on.
+# ring and seed g of the parameter server. An interrupted night finishes the
+# slices under way. The last line has the number of schedules done, the rate,
+# and the FIRST with which another night continues.
 set -eu
 cd "$(dirname "$0")/../.."
 
-# In the environment of the whole: seeds $2 to $3 of the simulation $1.
+# Inherited by the slices: runs seeds $2 to $3 of the simulation $1.
 simulate() {
     log=$night/$1-$2
     status=0
@@ -61,7 +61,7 @@ export night night_build night_all night_began
 trap 'rm -rf "$night"' EXIT
 trap ': >"$night/end"' INT TERM
 
-# Short ones: what is wrong shows early, and little is left to be finished.
+# Short slices show an error early, and leave little to be finished.
 slices() {
     awk -v first="$first" -v groups="$groups" -v jobs="$jobs" 'BEGIN {
         step = int(groups / (4 * jobs))

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Sleeps at every step of the protocols, in the simulator: a process that is
-# stopped until it is declared dead, and goes on with all that has come for it
-# meanwhile and with timers that are late. Each node of a ring, and each worker,
-# server and controller of parameter servers, sleeps alone, beginning at every
-# STEP of the time; then two at once; then one that sleeps again while it
-# joins, or is killed there and started again. In the end every process has to
-# be a member, and every sum right.
+# Pauses at every step of the protocols, in the simulator: a process is stopped
+# until it is declared dead, and resumes with all messages that arrived
+# meanwhile and with late timers. Each node of a ring, and each worker, server
+# and controller of parameter servers, is paused alone, beginning at every STEP
+# of the time. Two are paused at once. One is paused again while it joins, or is
+# killed there and started again. At the end every process must be a member, and
+# every sum right.
 #
 #   tests/sim/sleeps.sh [STEP_MS [SEED]]                 (B=build)
 #
-# Prints the number of schedules, and each that fails, as `ringctl sim` repeats
-# it; then the status is 1.
+# Prints the number of schedules, and the `ringctl sim` command that repeats
+# each failing one; then the status is 1.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 step=${1:-10}
@@ -53,7 +53,7 @@ pair() {
     done
 }
 
-# again WORLD NODE: at every step of its join after it wakes.
+# again WORLD NODE: at every step of its join after it resumes.
 again() {
     local at
     for ((at = 1100; at < 1500; at += step)); do

@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check.sh [BUILD]: every schedule of the ring's protocol, and of calls over
-# shared memory, in small worlds, with Spin (ring.pml and cards.pml tell what is
-# modelled and asserted). A line a world: what it is, how many states it has,
-# what was found. The worlds that are right must be
-# searched to the end without a finding, except the largest, of which as much is
-# seen as SECONDS_MOST (120) allow; those that are wrong on purpose must be
-# refuted. SPIN is the program.
+# check.sh [BUILD]: explores every schedule of the ring's protocol, and of calls
+# over shared memory, in small worlds, with Spin (ring.pml and cards.pml
+# describe the models and assertions). Prints one line per world: its name, the
+# number of states, the result. Correct worlds must be searched completely
+# without an error, except the largest, which is searched for SECONDS_MOST
+# (120). Worlds with a deliberate error must be refuted. SPIN is the program.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,7 +23,7 @@ mkdir -p "$work"
 cp "$here"/*.pml "$here"/*.h "$work"
 cd "$work"
 
-# What Spin makes of a world, into the file `found`.
+# Searches a world; the output of Spin is in the file `found`.
 search() { # sizes of the world | how to search | arguments | what runs it
     # shellcheck disable=SC2086 # flags are words
     "$spin" -a $1 "$model" >/dev/null &&
@@ -40,7 +39,7 @@ told() { # name | verdict
     printf '%-44s %12s states  %s\n' "$1" "$(states)" "$2"
 }
 
-# A world that is right.
+# A correct world.
 holds() { # name | sizes | how | arguments
     search "$2" "$3" "$4"
     if grep -q 'errors: 0' found && ! grep -q 'Search not completed' found; then
@@ -51,7 +50,7 @@ holds() { # name | sizes | how | arguments
     fi
 }
 
-# One that is right, and too large to be seen whole.
+# A correct world that is too large for a complete search.
 stands() { # name | sizes
     search "$2" -DBITSTATE -w31 "timeout -s INT ${SECONDS_MOST:-120}" || true
     if grep -q 'errors: 0' found; then
@@ -62,7 +61,7 @@ stands() { # name | sizes
     fi
 }
 
-# One that is wrong: the sentence with which it is refuted.
+# A wrong world, and the error text that refutes it.
 refuted() { # name | sizes | sentence
     search "$2" -DCOLLAPSE -w22 || true
     if grep -q "$3" found; then

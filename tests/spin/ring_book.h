@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A member's half of ring.pml: the book of its ops (lib/ring/op_table.h), and the
- * data. A chunk's sum begins at the rank of that number and goes once around;
- * the last one has the final and sends it to all others. After a decision a
- * final that survives is sent by who has it; else the sum goes around again,
- * and a rank adds what it was reported to hold, if that fits, or its input.
+ * A member's half of ring.pml: the table of its ops (lib/ring/op_table.h), and
+ * the data. A chunk's sum begins at the rank of that number and goes around
+ * once; the last rank has the final sum and sends it to all others. After a
+ * decision, the holder of a surviving final sum sends it. Otherwise the sum
+ * goes around again, and a rank adds the partial sum that it reported, if that
+ * fits, or its input.
  */
 
 enum { NOBODY = NODES };
@@ -54,7 +55,7 @@ static void forget_op(int i, int op)
     }
 }
 
-/* Whoever has heard that he is convicted has thrown everything away. */
+/* A member that learns of its conviction has lost its state. */
 static void book_leave(int i)
 {
     for (int op = 0; op < OPS; op++) {
@@ -66,7 +67,7 @@ static void book_leave(int i)
     now.view[i] = 0;
 }
 
-/* What rank r adds to the chunk, `covered` being in already. */
+/* The contribution of rank r to the chunk, which already contains `covered`. */
 static unsigned share_of(int r, int op, int chunk, unsigned covered)
 {
     unsigned wanted = now.contributors[op];
@@ -151,7 +152,7 @@ static void book_resume(int i)
     forget_when_read();
 }
 
-/* A view with a joiner or another order: an op before it is finished first. */
+/* In a view with a joiner or another order: an earlier op is finished first. */
 static int may_adopt(int i)
 {
 #ifdef ANY_OP
@@ -173,7 +174,7 @@ static void book_adopt(int i)
     come_to_view(i);
 }
 
-/* Who proposes it begins nothing before the answer. */
+/* The member that proposes it begins no op before the answer. */
 static void book_admit(int i)
 {
     log_admit(i);
@@ -188,8 +189,8 @@ static void book_order(int i)
 
 /* ---- ops ---- */
 
-/* Before its first op a joiner makes sure that the state which it has copied
- * stands: all others have completed the op before (lib/ring/ring_state_confirm.c). */
+/* Before its first op a joiner makes sure that its copy of the state is valid:
+ * all others have completed the op before (lib/ring/ring_state_confirm.c). */
 static int is_sure(int i)
 {
 #ifdef NEVER_SURE
@@ -241,7 +242,7 @@ static int oldest_left(int i)
 
 /* ---- data ---- */
 
-/* The rank behind i on the way of the chunk; NOBODY: i is the last. */
+/* The next rank on the way of the chunk; NOBODY: i is the last. */
 static int next_rank(int i, int op, int chunk)
 {
     unsigned ranks = now.ranks[page(i, op)];
@@ -252,7 +253,7 @@ static int next_rank(int i, int op, int chunk)
     return is_first(next, ranks, chunk) ? NOBODY : next;
 }
 
-/* To whom the chunk has to go from here; NOBODY: there is nothing to send. */
+/* The rank that the chunk must be sent to from here; NOBODY: none. */
 static int send_to(int i, int op, int chunk)
 {
     int at = cell(i, op, chunk), next = next_rank(i, op, chunk);
@@ -271,7 +272,7 @@ static int mail_at(int from, int to)
     return from * NODES + to;
 }
 
-/* The chunk that can be sent; CHUNKS: none can. */
+/* A chunk that can be sent; CHUNKS: none. */
 static int chunk_to_send(int i, int *to)
 {
     int op = oldest_left(i);
@@ -302,7 +303,7 @@ static void book_send(int i)
     now.passed[from] |= (unsigned char)(1u << to);
 }
 
-/* Nothing can be done with it any more. */
+/* The op can make no further progress. */
 static int is_over(int i, int at)
 {
     int op = now.mail_op[at];
@@ -330,7 +331,7 @@ static int may_take(int i, int from)
            (is_over(i, at) || accepts(i, at));
 }
 
-/* Its result may be used from here on: agreement. */
+/* Its result may be used from here on, so all must agree. */
 static void note_use(int i, int op)
 {
     if (!all_final(i, op) || has(now.used[i], op))
@@ -404,7 +405,7 @@ static void book_done(int i)
         forget_op(i, op - 1);
 }
 
-/* Nothing can move any more. */
+/* No further step is possible. */
 static void check_end(void)
 {
     for (int i = 0; i < NODES; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The log's half of ring.pml: what each command does to the registry. `now` is
- * the state that Spin looks at.
+ * The log's half of ring.pml: the effect of each command on the registry. `now`
+ * is Spin's state.
  */
 #include "ring_size.h"
 
@@ -27,7 +27,7 @@ static int cell(int i, int op, int chunk)
     return page(i, op) * CHUNKS + chunk;
 }
 
-/* A promise is broken: an error of the model, with its trail. */
+/* A violated invariant: an error of the model, with its trail. */
 static void fail(const char *what)
 {
     uerror((char *)what);
@@ -39,7 +39,7 @@ static void log_init(void)
     now.ring = (1 << MEMBERS) - 1;
 }
 
-/* Those of a ring that take part in an op. */
+/* The nodes of a ring that take part in an op. */
 static unsigned part_takers(unsigned ring, int op)
 {
     unsigned set = 0;
@@ -131,7 +131,7 @@ static int may_convict(int who)
            sets_count(now.ring) > 1;
 }
 
-/* What nobody will read again is as if it had never been: fewer states. */
+/* Clears values that are not read again, which saves states. */
 static void forget_reports(void)
 {
     now.before = now.reported = 0;
@@ -179,7 +179,7 @@ static void report_op(int i, int op)
     }
 }
 
-/* It freezes with that. */
+/* A report also freezes the member. */
 static void log_report(int i)
 {
     now.frozen[i] = 1;
@@ -197,8 +197,8 @@ static int first_of(unsigned set)
     return __builtin_ctz(set);
 }
 
-/* By the first of the ring, between two ops, once an op that was begun afresh
- * in the view in force is complete; not for an op that is decided. */
+/* By the first of the ring, between two ops, once an op that began again in the
+ * current view is complete; not for an op that is decided. */
 static int is_boundary(int i)
 {
     int next = now.next_op[i];

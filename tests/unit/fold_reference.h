@@ -74,7 +74,7 @@ static inline uint16_t small_encode(float x, int fraction)
 
 /* ---- numbers of all types ---- */
 
-/* Signed integers are sign-extended into `bits`; floats are in `number`, exact
+/* Signed integers are sign-extended into `bits`. Floats are in `number`, exact
  * as double; f16, bf16 and f32 with the precision of f32. */
 struct number {
     uint64_t bits;

@@ -43,8 +43,8 @@ START_TEST(shared_memory_is_its_users)
 }
 END_TEST
 
-/* A child with the user id of nobody: it reports the result of `make`, and ends
- * on request. */
+/* A child under another user id: it reports the result of `make`, and ends on
+ * request. */
 struct foreigner {
     pid_t pid;
     int said, end; /* pipes */

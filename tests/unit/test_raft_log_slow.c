@@ -31,7 +31,7 @@ static enum moment moment;
 /* State of a disk. Non-atomic fields belong to the log's thread. */
 static struct disk {
     atomic_bool slow;
-    atomic_uint held, let_go, told; /* writes; told: results in let_go() */
+    atomic_uint held, let_go, told; /* writes; results in let_go() */
     atomic_uint candidates;         /* writes ended while not a follower */
     _Atomic raft_term held_term;    /* 0: no delayed write */
     bool letting_go;

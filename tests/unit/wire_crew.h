@@ -32,11 +32,11 @@ struct crew {
 /* The child's use of its wire; after it the child waits to be killed. */
 typedef void (*crew_child)(struct gw__wire *wire, void *context);
 
-/* The number of wires of the suite, and their names: "ipc"; "quiet ipc", inside
- * a wire that emulates link profiles, without profiles; "rough ipc", with one
- * on every link; and "keyed ipc", with the key of a cluster.
- * GW_TEST_WIRES=ipc,tcp restricts them. verbs needs a device, and is among them
- * only if that variable names it. */
+/* The number of wires of the suite, and their names. "ipc" is the plain wire.
+ * "quiet ipc" is inside a wire that emulates link profiles, without profiles,
+ * and "rough ipc" has a profile on every link. "keyed ipc" has the key of a
+ * cluster. GW_TEST_WIRES=ipc,tcp restricts them. verbs needs a device, and is
+ * among them only if that variable names it. */
 int crew_wire_count(void);
 const char *crew_wire_name(int index);
 /* "ipc", for each of these names. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must always hold of a parameter server, whatever happens to it; the
- * counters' own check stands with them in worker.c.
+ * Invariants of a parameter server under any faults; worker.c has the checks of
+ * the counters.
  */
 #include "world.h"
 
@@ -34,8 +34,8 @@ void oracle_fail(struct world *w, const char *format, ...)
         gw__sim_fail(w->sim, "%s", text);
 }
 
-/* In bsp a worker sees all rounds before its own, and nothing else. In kofn
- * as well, but for its share; the scale makes the sum the same. */
+/* In bsp a worker sees all rounds before its own, and no others. In kofn some
+ * parts may be missing; the scale makes the sum the same. */
 void oracle_granted(struct world *w, const struct gw_ps_work *work,
                     float shared)
 {
@@ -56,8 +56,9 @@ static bool near(double a, double b)
     return fabs(a - b) < ROUNDING;
 }
 
-/* What died is left out: the units of a batch that came count as all of its
- * parts, one of ssp and asp counts as itself. How much the batch counts. */
+/* Lost parts are left out: in bsp and kofn the units of a batch that came count
+ * as all of its parts, in ssp and asp each counts as itself. Returns how much
+ * the batch counts. */
 static double oracle_left_out(struct world *w, const float values[PARTS])
 {
     bool rounds = w->mode.kind == GW_PS_BSP || w->mode.kind == GW_PS_KOFN;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The warden: what the controllers are to the parameter server. A process that
- * says HELLO is a member; one that ended, or was silent for long (longer than
- * its lease), is convicted and comes back only as another process. The slots
- * are placed by gw__routes_*, the library's own code.
+ * The warden, which replaces the controllers of a parameter server. A process
+ * that sends HELLO is a member. One that ended, or was silent for longer than
+ * its lease, is declared dead, and comes back only as another process. The
+ * library's own code, gw__routes_*, places the slots.
  */
 #include "world.h"
 
 enum { LOOK_MS = 10, REPEAT_MS = 40 };
 
 struct known {
-    uint64_t incarnation; /* 0: nobody */
-    uint64_t convicted;   /* the last one of this node */
+    uint64_t incarnation; /* 0: none */
+    uint64_t convicted;   /* the last incarnation declared dead */
     uint64_t heard_ns, told_ns;
-    uint64_t version; /* that it has */
+    uint64_t version; /* of its bulletin */
 };
 
 struct warden {
@@ -64,7 +64,7 @@ static void tell(struct warden *d, unsigned node)
     d->act->send(d->act->driver, node, &bulletin, sizeof bulletin);
 }
 
-/* Its process may live on: as a zombie, until somebody starts it anew. */
+/* Its process may still run, as a zombie, until it is restarted. */
 static void restart_zombie(struct warden *d, unsigned node)
 {
     struct gw_error why;
@@ -96,7 +96,7 @@ static void hello(struct warden *d, const struct gw__input *input)
     struct known *known = &d->known[input->from];
     memcpy(&hello, input->data, sizeof hello);
     if (input->incarnation == known->convicted)
-        return; /* a zombie: it hears nothing more */
+        return; /* a zombie gets no answer */
     if (known->incarnation && known->incarnation != input->incarnation)
         convict(d, input->from);
     if (!known->incarnation) {
@@ -136,7 +136,7 @@ static void propose(struct warden *d, const struct gw__input *input)
     publish(d);
 }
 
-/* Silent for so long that its lease is over, whatever its clock says. */
+/* Convicts nodes whose silence exceeds their lease by any clock. */
 static void look(struct warden *d)
 {
     uint64_t before = d->version;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A worker in the simulation: the machine of ps/worker.h, and what it does with
- * it. Two things at a time: pushes to and pulls of its own counters, a few at
- * once; and unit after unit of the plan. In the end it reads its counters.
+ * A worker in the simulation: the machine of ps/worker.h and its load. It has
+ * two loads at once: pushes to its own counters and pulls of counters, a few at
+ * a time; and the units of the plan, one after the other. At the end it reads
+ * its counters.
  */
 #include "world.h"
 
@@ -13,13 +14,13 @@ enum unit_stage {
     UNIT_NEXT,
     UNIT_PULL,
     UNIT_PUSH,
-    UNIT_READ, /* all of them, at the end */
+    UNIT_READ, /* all units, at the end */
     UNIT_OVER
 };
 
 struct op {
     bool active, push;
-    unsigned of; /* whose counters: pulls look at everybody's */
+    unsigned of; /* owner; pulls read any worker's counters */
     uint64_t request;
     unsigned count;
     unsigned counter[COUNTERS];
@@ -33,11 +34,11 @@ struct hand {
     struct gw_rng rng;
     unsigned index;
     uint64_t op_ns; /* the next one */
-    bool last;      /* it reads all its counters, and is finished */
+    bool last;      /* it reads all its counters, and ends */
     struct op ops[OPS];
 
     enum unit_stage stage;
-    uint64_t request; /* 0: to be asked */
+    uint64_t request; /* 0: not requested yet */
     uint64_t number;  /* units finished */
     struct gw_ps_work work;
     uint64_t unit_keys[UNITS + 1];
@@ -257,8 +258,8 @@ static void go_on(struct hand *h)
     }
 }
 
-/* Of the same worker process all requests succeed, or wait for ever when it was
- * convicted; that it is not known any more shows in a refusal of the clock. */
+/* All requests of one worker process succeed, or wait forever after it was
+ * declared dead. The clock refuses the process when it no longer knows it. */
 static void do_units(struct hand *h)
 {
     struct gw_error why;
@@ -273,7 +274,7 @@ static void do_units(struct hand *h)
         return;
     h->request = 0;
     if (err == GW_EINVAL && h->stage == UNIT_NEXT)
-        return; /* the clock has not heard of us yet: asks again */
+        return; /* not known to the clock yet: asks again */
     if (err)
         oracle_fail(h->m.world, "worker %u, unit: %s", h->m.node, why.text);
     else

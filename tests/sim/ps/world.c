@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One network a seed: how large, which mode, how its links are, which faults it
- * meets.
+ * One network per seed: its size, mode and links, and its faults.
  */
 #include "world.h"
 
@@ -46,7 +45,7 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
     w->look_ns = now_ns + 5 * MS;
     if (!w->lost && (!is_late(w, now_ns) || !oracle_is_done(w)))
         return;
-    w->over = true; /* all is well, or lost */
+    w->over = true; /* done, or data is lost */
     gw__sim_end(sim);
 }
 
@@ -74,7 +73,7 @@ static void shape(struct world *w, uint64_t seed)
 }
 
 /* In some seeds a server and a worker are together cut off from the warden: the
- * server must stop serving in time, for that worker would believe it. */
+ * server must stop serving in time, since that worker would believe it. */
 static enum gw_err add_island(struct world *w, struct gw_error *why)
 {
     uint64_t server = draw(w, 1, w->servers);
@@ -152,7 +151,7 @@ static struct gw__fault_profile faults_of(const struct world *w)
         .chance_most = 0.3,
         .delay_most_ns = 120 * MS,
         .ppm_most = 20000};
-    if (w->replicas == 1) /* a server that dies is lost: that says little */
+    if (w->replicas == 1) /* without replicas a death loses data: not useful */
         for (unsigned n = 1; n <= w->servers; n++)
             faults.mortal &= ~(UINT64_C(1) << n);
     faults.most[GW__CRASH] = 4;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
  * A simulated parameter server: servers and workers, each the library's own
- * machine (ps/server.h, ps/worker.h), on a network that loses, doubles, delays
- * and reorders; they crash, are cut off and put to sleep. One node, the warden,
- * stands for the controllers: it places the slots by the library's own rules
- * (cluster/route.h), convicts, and hands out leases; the controllers themselves
- * are the other simulation's matter.
+ * machine (ps/server.h, ps/worker.h), on a network that loses, duplicates,
+ * delays and reorders messages. They crash, are cut off and are paused. One
+ * node, the warden, replaces the controllers: it places the slots by the
+ * library's own rules (cluster/route.h), declares nodes dead, and grants
+ * leases. The controllers have a simulation of their own.
  *
- *   warden.c   who is a member, where the slots are, who may serve
+ *   warden.c   members, places of slots, leases
  *   server.c   a server around its machine
- *   worker.c   a worker around its machine, and what it does
- *   oracle.c   what must always hold, and at the end
- *   world.c    one network a seed
+ *   worker.c   a worker around its machine, and its load
+ *   oracle.c   invariants, and conditions at the end
+ *   world.c    one network per seed
  *   main.c     many seeds
  *
  * Every worker has counters of its own, keys that only it pushes to: by ones,
- * so that what is stored tells how often each push counted. And all work
- * through one plan of units, each of which adds one to its own key and to a
- * key that all share.
+ * so that the stored value is the number of pushes counted. And all workers
+ * share one plan of units, each of which adds one to its own key and to a key
+ * that all share.
  */
 #ifndef TESTS_SIM_PS_WORLD_H
 #define TESTS_SIM_PS_WORLD_H
@@ -44,16 +44,16 @@ enum {
     UNIT_TABLE = 1,
     COUNT_GROUP = 1,
     UNIT_GROUP = 0,
-    OPS = 3 /* of a worker under way */
+    OPS = 3 /* of a worker, under way */
 };
 
-/* What the processes of a worker's node have done to its counters. */
+/* The pushes and pulls of a worker's node, by all its processes. */
 struct ledger {
     uint64_t sent[COUNTERS], acked[COUNTERS], seen[COUNTERS];
 };
 
 struct world {
-    const char *broken; /* the rule that servers do without; "" */
+    const char *broken; /* the rule that servers break; "" */
     struct chance chance;
     struct gw__sim *sim;
     unsigned servers, workers, replicas;
@@ -63,8 +63,8 @@ struct world {
     struct gw__routes routes; /* the warden's */
     struct ledger ledgers[WORKERS_MOST];
     bool finished[WORKERS_MOST]; /* it has read its counters at the end */
-    bool units_read;             /* somebody has read all units, at the end */
-    /* What the machines own; freed when a node starts anew. */
+    bool units_read;             /* a worker has read all units, at the end */
+    /* Owned by the machines; freed when a node restarts. */
     struct gw__server *server_cores[SERVERS_MOST];
     struct gw__worker *worker_cores[WORKERS_MOST];
     struct {
@@ -87,20 +87,20 @@ static inline unsigned worker_index(const struct world *w, unsigned node)
     return node - 1 - w->servers;
 }
 
-/* What has to be done by a node has been done: no faults come any more. */
+/* Whether nodes must be done: no faults come any more. */
 static inline bool is_late(const struct world *w, uint64_t now_ns)
 {
     return now_ns > w->fault_end_ns;
 }
 
-/* ---- messages that are not the data path's ---- */
+/* ---- messages outside the data path ---- */
 
 enum talk { TALK_HELLO = 1, TALK_LEASE, TALK_NEWS, TALK_PROPOSE };
 
 struct hello {
     uint64_t talk;
     uint64_t sent_ns;
-    uint64_t version; /* of the news it has */
+    uint64_t version; /* of the bulletin that it has */
 };
 
 struct lease {
@@ -128,7 +128,7 @@ struct proposal {
 
 enum { HELLO_MS = 30, LEASE_MS = 120, SILENCE_MS = 260 };
 
-/* ---- a member, whatever its role ---- */
+/* ---- a member of any role ---- */
 
 struct member {
     struct world *world;
@@ -141,10 +141,10 @@ struct member {
 
 void member_start(struct member *member, const struct gw__input *input,
                   struct world *world);
-/* True: there is news. */
+/* True: there is a new bulletin. */
 bool member_bulletin(struct member *member, const struct gw__input *input);
 void member_hello(struct member *member);
-/* Letters of the data path, whose context the member is. */
+/* Messages of the data path; their context is the member. */
 void member_send(void *member, const struct gw__message_out *letter);
 
 /* ---- the machines ---- */
@@ -174,8 +174,8 @@ bool oracle_is_done(struct world *world);
 uint64_t counter_key(unsigned worker, unsigned counter);
 uint64_t unit_key(unsigned unit); /* UNITS: the shared one */
 
-/* The one whose network is being run. START does not bring it: a pointer would
- * be another one each time, and so would the digest of the run. */
+/* The world of the current network. START does not pass it: a pointer would
+ * differ in each run, and so would the digest. */
 struct world *world_running(void);
 void world_open(struct world *world);
 void world_close(struct world *world);
