@@ -83,7 +83,7 @@
  *              "secondaries", "learners", "rows", "bytes", "pushes", "pulls",
  *              "push_keys", "pull_keys", "duplicates", "refused", "nans",
  *              "dropped", "staged", "messages_sent", "messages_saved",
- *              "takeovers", "moved", "freeze_ms", "lease"}
+ *              "envelopes_refused", "takeovers", "moved", "freeze_ms", "lease"}
  *             of a worker: {"clock", "data_epoch", "batch", "part", "parts",
  *              "closed", "staleness", "units", "unit_keys", "model_keys",
  *              "data_bytes_read", "waited_share", "nans", and struct gw_ps_counts},

@@ -17,6 +17,7 @@ enum option_kind {
     OPTION_DURATION, /* uint64_t nanoseconds; takes us ms s */
     OPTION_REAL,     /* double */
     OPTION_TEXT,     /* const char * */
+    OPTION_LIST,     /* const char *; repeated ones are joined by a comma */
     OPTION_CHOICE,   /* const char *; `choices` is "shm|ipc|tcp" */
     OPTION_SEED      /* uint64_t; a number, or "random" */
 };

@@ -33,6 +33,7 @@ static size_t bytes_of(enum option_kind kind)
     case OPTION_REAL:
         return sizeof(double);
     case OPTION_TEXT:
+    case OPTION_LIST:
     case OPTION_CHOICE:
         return sizeof(const char *);
     }

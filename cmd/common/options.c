@@ -133,6 +133,29 @@ static enum gw_err assign_choice(const struct option_spec *spec,
                    typed, spec->choices, text, suggestion_text(&near, hint));
 }
 
+/* A list is somebody's until the process ends. */
+static enum gw_err assign_list(const char **target, const char *text,
+                               struct gw_error *why)
+{
+    static struct list {
+        struct list *next;
+        char text[];
+    } * lists;
+    if (!*target) {
+        *target = text;
+        return GW_OK;
+    }
+    size_t room = strlen(*target) + strlen(text) + 2;
+    struct list *list = malloc(sizeof *list + room);
+    if (!list)
+        return gw_fail(why, GW_ENOMEM, "no memory for options");
+    list->next = lists;
+    lists = list;
+    snprintf(list->text, room, "%s%s%s", *target, **target ? "," : "", text);
+    *target = list->text;
+    return GW_OK;
+}
+
 enum gw_err option_assign(const struct option_spec *spec, const char *typed,
                           const char *text, struct gw_error *why)
 {
@@ -153,6 +176,8 @@ enum gw_err option_assign(const struct option_spec *spec, const char *typed,
     case OPTION_TEXT:
         *(const char **)spec->target = text;
         return GW_OK;
+    case OPTION_LIST:
+        return assign_list(spec->target, text, why);
     case OPTION_CHOICE:
         return assign_choice(spec, typed, text, why);
     case OPTION_SEED:
@@ -187,7 +212,8 @@ void option_default(const struct option_spec *spec, char out[64])
     if (spec->kind == OPTION_SEED)
         snprintf(out, 64, "%llu",
                  (unsigned long long)*(const uint64_t *)target);
-    if ((spec->kind == OPTION_TEXT || spec->kind == OPTION_CHOICE) &&
+    if ((spec->kind == OPTION_TEXT || spec->kind == OPTION_LIST ||
+         spec->kind == OPTION_CHOICE) &&
         *(const char *const *)target)
         snprintf(out, 64, "%s", *(const char *const *)target);
 }

@@ -149,6 +149,7 @@ void output_end(struct output **output, const struct gw_error *error,
     if (!*output)
         return;
     hold((*output)->file);
+    (*output)->failed = error != NULL;
     head_once(*output, NULL);
     (*output)->format->tail(*output, error, partial);
     release(output);

@@ -19,8 +19,9 @@ extern const struct command command_train, command_bench, command_controller,
 enum {
     CONTROLLER_NODES = GW_RING_CONTROLLER, /* of controller 0; the others count
                                               down */
-    OBSERVER_NODES = 58, /* beside controller 0; the others count down */
-    SERVER_NODES = 32    /* of server 0; the others count up */
+    OBSERVER_NODES = 58,   /* beside controller 0; the others count down */
+    AGGREGATOR_NODES = 53, /* of a benchmark */
+    SERVER_NODES = 32      /* of server 0; the others count up */
 };
 
 /* A new directory in $TMPDIR, or /tmp; it is removed also when a library ends

@@ -22,7 +22,7 @@ static const struct option_spec options[] = {
      "Start from a snapshot, the same for all servers.", NULL},
     {"straggler", 0, OPTION_TEXT, &straggler, "FILE.so",
      "Plug-in that chooses K or S, the same for all servers.", NULL},
-    {"set", 0, OPTION_TEXT, &settings_given, "NAME=VALUE,...",
+    {"set", 0, OPTION_LIST, &settings_given, "NAME=VALUE,...",
      "Settings of the server: threads, hogwild, ack and others.", NULL},
     {0},
 };

@@ -49,6 +49,7 @@ static enum gw_err connect(struct ps_worker *w, const struct join *join,
 {
     struct gw_ps_config config = w->settings.worker;
     config.node = join_given.node;
+    config.aggregator_node = GW_PS_ANY;
     config.endpoint = join->listen;
     config.token = join->token;
     config.controller_count = join->controller_count;

@@ -232,6 +232,15 @@ enum gw_err gw__address_number(const char *endpoint, char *out, size_t room,
     return err ? err : join(number, port, out, room, why);
 }
 
+bool gw__address_same_host(const char *a, const char *b)
+{
+    char hosts[2][GW__HOST_MAX], port[16];
+    bool tcp = split(a, hosts[0], port);
+    if (tcp != split(b, hosts[1], port))
+        return false;
+    return !tcp || strcmp(hosts[0], hosts[1]) == 0;
+}
+
 bool gw__address_is_near(const char *endpoint)
 {
     char host[GW__HOST_MAX], port[16];

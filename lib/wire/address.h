@@ -55,6 +55,10 @@ GW_MUST_CHECK enum gw_err gw__address_only(const char *name, int family,
                                            char number[GW__HOST_MAX],
                                            struct gw_error *why);
 
+/* True: the texts of both endpoints name the same host. Endpoints other than
+ * tcp are on this host. */
+bool gw__address_same_host(const char *a, const char *b);
+
 /* Is the host of this tcp endpoint a loopback number or "localhost"? */
 bool gw__address_is_near(const char *endpoint);
 

@@ -464,6 +464,15 @@ make_rows() {
     [[ $output = *"# hogwild_words_per_s: "* ]]
 }
 
+@test "train: an error before the first row prints no table" {
+    run -0 --separate-stderr psnode train mf -E 1 --set ratings=500
+    [[ $output = *samples* ]]
+    run --separate-stderr psnode train lr /dev/zero
+    [ "$status" -ne 0 ]
+    [ -n "$stderr" ]
+    [[ $output != *samples* ]]
+}
+
 @test "train: with ask-routes each access asks a controller first" {
     psnode train drift --epochs 1 --servers 2 --workers 1 -o json >kept.json
     psnode train drift --epochs 1 --servers 2 --workers 1 \

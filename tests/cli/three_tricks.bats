@@ -65,6 +65,70 @@ bench_is() {
     [ "$(json rows 0 bytes_in_place <wide.json)" -ge $((10 * 20 * 20000 * 4)) ]
 }
 
+# W workers push in step to S servers: W messages to the aggregator, S from it,
+# instead of W S. It waits long, so that none is left behind.
+@test "bench: an aggregator sends one message per server for all workers" {
+    n=20 servers=3 workers=4
+    psnode bench push -k 100 -s $servers -n $workers --rounds $n \
+        --set aggregate=1,aggregate-us=50000 -o json >all.json
+    all="rows $workers"
+    # shellcheck disable=SC2086 # words
+    {
+        again=$(json $all retries <all.json)
+        sent=$(json $all messages_sent <all.json)
+        saved=$(json $all aggregator_saved <all.json)
+        [ "$(json $all wrong <all.json)" = 0 ]
+    }
+    [ "$sent" -ge $((n * workers)) ]
+    if [ "$again" = 0 ]; then
+        [ "$sent" = $((n * workers)) ]
+        [ "$saved" = $((n * servers * (workers - 1))) ]
+    fi
+}
+
+@test "train: by an aggregator the bits are the same, and messages are fewer" {
+    train="train mf -s 3 -n 3 -E 2 -m bsp --set ratings=20000"
+    # shellcheck disable=SC2086 # words
+    psnode $train -o json >without.json
+    # shellcheck disable=SC2086
+    psnode $train,aggregate=1 -o json >with.json
+    [ "$(json digest <with.json)" = "$(json digest <without.json)" ]
+    [ "$(json aggregator_saved <with.json)" -gt 0 ]
+    units=$(json units <with.json) # each at least two tables of three servers
+    [ "$(json retries <with.json)" -gt 0 ] ||
+        [ "$(json messages_sent <with.json)" -lt $((units * (1 + 2 * 2 * 3))) ]
+    run json aggregator_sent <without.json
+    [ "$status" -ne 0 ]
+}
+
+@test "aggregate is refused before anything starts where it cannot act" {
+    while read -r sentence arguments; do
+        # shellcheck disable=SC2086 # words
+        run -64 psnode $arguments
+        [[ $output = *"${sentence//_/ }"* ]]
+        [ ! -e runs ]
+    done <<-END
+		at_least_2_workers,_not_1 bench push -k 100 --set aggregate=1
+		at_least_2_workers,_not_1 train drift -n 1 --set aggregate=1
+		aggregate_or_no-bundle train drift -n 2 --set aggregate=1,no-bundle=1
+		1_to_50000,_not_60000 bench push -n 2 --set aggregate=1,aggregate-us=60000
+		2_workers,_not_1 bench push --set aggregate=1 --set aggregate-us=9
+		is_for_aggregate=1 bench push -n 2 --set aggregate-us=60
+		simulation_has_no_messages sim drift --set aggregate=1
+		simulation_has_no_threads sim drift -m asp --set hogwild=1,threads=2
+		--compute,_--slow train drift -n 2 --compute 1ms --set aggregate=1
+	END
+}
+
+@test "a run whose workers have an aggregator has no rules of links" {
+    run "$BUILD/ringctl" -c 'up 2 --servers 1 --set aggregate=1
+        link w0 s0 delay 1ms' </dev/null 3>&-
+    [[ $output = *"link w0 s0 delay 1ms: with aggregate=1"* ]]
+    run "$BUILD/ringctl" -c 'up 2 --servers 1
+        train drift --set aggregate=1' </dev/null 3>&-
+    [[ $output = *"aggregate=1 needs workers that have not connected"* ]]
+}
+
 @test "train: a unit is a message to the clock, and two per table and server" {
     servers=2 tables=2
     psnode train mf -s $servers -n 2 -E 2 --set ratings=20000 -o json >mf.json

@@ -58,7 +58,8 @@ ringctl() {
 # disturbed; the training must be correct at the end.
 disturbed() {
     "$RINGCTL" --timeout 120s -c "
-        up --servers 3 --workers 4 --replicas 3 --controllers 3 --mode bsp $TRAIN
+        up --servers 3 --workers 4 --replicas 3 --controllers 3 --mode bsp \\
+            ${set:+--set $set} $TRAIN
         $1
         wait done
         expect lost==0 && doubled==0
@@ -83,6 +84,16 @@ disturbed() {
                add
                wait workers==4'
     grep -E '^worker 4 was added: ' out.txt
+}
+
+@test "the worker that hosts the aggregator dies: the same weights" {
+    set=aggregate=1
+    disturbed 'wait step>=20
+               kill worker 0
+               wait workers==3
+               add
+               wait workers==4'
+    grep -E '"aggregator_saved":[1-9]' out.txt
 }
 
 @test "controllers may die, also the leader" {

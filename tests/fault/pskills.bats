@@ -26,6 +26,11 @@ teardown() {
     grep -E '^[0-9]+ pushes, .* all as acknowledged; ' <<<"$output"
 }
 
+@test "twenty blows, and workers send by an aggregator that one of them hosts" {
+    run -0 "$PSKILLS" --aggregate 20 1
+    grep -E '^[0-9]+ pushes, .* all as acknowledged; ' <<<"$output"
+}
+
 @test "the check finds a server that counts a repeated push twice" {
     run -1 "$PSKILLS" --no-dedupe 100 1
     grep -E '(wrong sum: .* is stored|pulled .* where .* were acknowledged)' \

@@ -334,7 +334,7 @@ struct plan {
     uint64_t seed;
     const char *wire;
     bool marks;
-    bool no_dedupe;
+    bool no_dedupe, aggregate;
     bool points; /* deaths at failpoints instead */
 };
 
@@ -360,6 +360,7 @@ static int run(const struct plan *plan)
     gw_rng_seed(&rng, plan->seed);
     crew_open(plan->wire, plan->seed);
     board->no_dedupe = plan->no_dedupe;
+    board->aggregate = plan->aggregate;
     crew_start(SERVERS_LEAST);
     check_sums();
     for (unsigned i = 1; i <= plan->count; i++) {
@@ -400,8 +401,8 @@ static int be(const char *role, unsigned number, unsigned life)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: pskills [--marks|--no-dedupe] BLOWS SEED "
-                    "[shm|ipc|tcp]\n"
+    fprintf(stderr, "usage: pskills [--marks|--no-dedupe|--aggregate] BLOWS "
+                    "SEED [shm|ipc|tcp]\n"
                     "       pskills --failpoints PARTS PART [shm|ipc|tcp]\n");
     return 64;
 }
@@ -415,8 +416,9 @@ int main(int argc, char **argv)
     if (argc > 1 && *argv[1] == '-') {
         plan.marks = strcmp(argv[1], "--marks") == 0;
         plan.no_dedupe = strcmp(argv[1], "--no-dedupe") == 0;
+        plan.aggregate = strcmp(argv[1], "--aggregate") == 0;
         plan.points = strcmp(argv[1], "--failpoints") == 0;
-        if (!plan.marks && !plan.no_dedupe && !plan.points)
+        if (!plan.marks && !plan.no_dedupe && !plan.aggregate && !plan.points)
             return usage();
         argc--;
         argv++;

@@ -48,6 +48,7 @@ enum {
     /* Nodes. */
     CHECKER = 30,
     FIRST_SERVER = 32,
+    AGGREGATOR = 59,
     OBSERVER = 60,
     FIRST_CONTROLLER = 61,
     ENDPOINT_ROOM = 64,
@@ -103,6 +104,7 @@ struct board {
     char wire[8];
     bool no_dedupe; /* servers skip the deduplication */
     bool units;     /* workers also work in units */
+    bool aggregate; /* and send by an aggregator that one of them hosts */
     struct order orders[CONTROLLERS];
     _Atomic uint64_t hold; /* workers must rest; 0: they work */
     _Atomic uint64_t pushes, own_pulls;

@@ -124,6 +124,8 @@ struct gw_ps_config client_config(unsigned node, struct addresses *addresses)
                                   .token = board->token,
                                   .controller_count = CONTROLLERS,
                                   .wire = board->wire,
+                                  .aggregate = board->aggregate,
+                                  .aggregator_node = AGGREGATOR,
                                   .seed = board->seed};
     addresses_of(node, addresses);
     for (unsigned c = 0; c < CONTROLLERS; c++) {

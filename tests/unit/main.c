@@ -61,6 +61,7 @@ int main(int argc, char **argv)
     }
     if (wanted < argc - 1) {
         fprintf(stderr, "%s: an unknown suite among the operands\n", argv[0]);
+        srunner_free(runner);
         return 64;
     }
     srunner_run_all(runner, CK_ENV);

@@ -48,6 +48,8 @@ struct gw_ps *cluster_join_with(struct gw_ps_local *local,
     mine.no_key_cache = config->no_key_cache;
     mine.no_bundle = config->no_bundle;
     mine.ask_routes = config->ask_routes;
+    mine.aggregate = config->aggregate;
+    mine.aggregator_node = config->aggregator_node;
     ck_assert_msg(!gw_ps_connect(&mine, &ps, &why), "%s", why.text);
     return ps;
 }

@@ -280,7 +280,7 @@ START_TEST(bytes_that_lie_are_refused)
         ck_assert_uint_eq(count, 0);
     }
     message->parts[0].bytes = whole;
-    const size_t places[] = {4, 8, 16}; /* letters, parts, bytes of a part */
+    const size_t places[] = {4, 8, 32}; /* letters, parts, bytes of a part */
     for (unsigned i = 0; i < 3; i++) {
         uint8_t before = data[places[i] + 3];
         data[places[i] + 3] = 0xff;

@@ -70,7 +70,7 @@ static const struct option_spec specs[] = {
      "max|none"},
     {"on-demand", 0, OPTION_FLAG, &options.on_demand, NULL,
      "Keep the rows in the file; each rank reads its own.", NULL},
-    {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
+    {"set", 0, OPTION_LIST, &options.settings, "NAME=VALUE,...",
      "Settings of the model, for cartpole and net.", NULL},
     {"init", 0, OPTION_CHOICE, &options.init, "HOW",
      "First weights: same makes them on each rank from the seed, broadcast "

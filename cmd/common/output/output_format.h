@@ -36,6 +36,7 @@ struct output {
     const char *title;
     bool collect;
     bool head_done;
+    bool failed; /* it ends with an error */
     size_t row_count;
     unsigned note_count, early_count; /* late notes follow the early ones */
     struct note notes[NOTES_MAX];

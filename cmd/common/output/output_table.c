@@ -133,6 +133,8 @@ static void head(struct output *output, const union value *sample)
     }
     for (unsigned i = 0; i < output->field_count; i++)
         output->columns[i].shown = output_field_shown(&output->fields[i]);
+    if (output->failed) /* before the first row: no table */
+        return;
     if (output->collect) {
         grid_head(output, sample);
         return;

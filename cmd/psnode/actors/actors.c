@@ -65,8 +65,8 @@ static const struct option_spec specs[] = {
      "Transport of --processes: shm, ipc or tcp. Default: shm.", "shm|ipc|tcp"},
     {"fail", 0, OPTION_TEXT, &options.fail, "ACTOR@UPDATE:HOW[,...]",
      "With --processes: kill or stop this actor after UPDATE updates.", NULL},
-    {"set", 0, OPTION_TEXT, &options.settings, "NAME=VALUE,...",
-     "Settings of the model. Default: " SETTINGS ")", NULL},
+    {"set", 0, OPTION_LIST, &options.settings, "NAME=VALUE,...",
+     "Settings of the model. Default: " SETTINGS ".", NULL},
     {0},
 };
 

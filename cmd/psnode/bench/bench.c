@@ -53,7 +53,7 @@ static const struct option_spec options[] = {
      "Make exactly N requests instead.", NULL},
     {"warmup", 0, OPTION_UNSIGNED, &bench.warmup, "N",
      "Requests before the measurement, at least.", NULL},
-    {"set", 0, OPTION_TEXT, &settings_given, "NAME=VALUE,...",
+    {"set", 0, OPTION_LIST, &settings_given, "NAME=VALUE,...",
      "Switches of workers and servers, as for train.", NULL},
     {0},
 };
@@ -78,6 +78,8 @@ static const struct field fields[] = {
     {"retries", NULL, FIELD_INTEGER, 0, true},
     {"messages_sent", "messages", FIELD_INTEGER, 0, false},
     {"messages_saved", "saved", FIELD_INTEGER, 0, false},
+    {"aggregator_sent", "by aggregator", FIELD_INTEGER, 0, true},
+    {"aggregator_saved", "saved by it", FIELD_INTEGER, 0, true},
     {"bytes_in_place", "in place", FIELD_INTEGER, 0, false},
     {"bytes_gathered", "gathered", FIELD_INTEGER, 0, true},
     {"wrong", "#wrong", FIELD_INTEGER, 0, false},
@@ -87,7 +89,8 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 struct sum {
     uint64_t requests, wrong, key_lists;
     /* of the requests that were timed */
-    uint64_t retries, messages, saved, in_place, gathered;
+    uint64_t retries, messages, saved, by_aggregator, saved_by_it, in_place,
+        gathered;
     double requests_per_s;
     double *samples_us;
     size_t sample_count;
@@ -119,6 +122,8 @@ static void print_row(struct output *output, const char *name, struct sum *sum)
             {.integer = (int64_t)sum->retries},
             {.integer = (int64_t)sum->messages},
             {.integer = (int64_t)sum->saved},
+            {.integer = (int64_t)sum->by_aggregator},
+            {.integer = (int64_t)sum->saved_by_it},
             {.integer = (int64_t)sum->in_place},
             {.integer = (int64_t)sum->gathered},
             {.integer = (int64_t)sum->wrong},
@@ -133,6 +138,8 @@ static struct sum sum_of(struct bench_report *report)
                         .retries = report->retries,
                         .messages = report->messages_sent,
                         .saved = report->messages_saved,
+                        .by_aggregator = report->aggregator_sent,
+                        .saved_by_it = report->aggregator_saved,
                         .in_place = report->bytes_in_place,
                         .gathered = report->bytes_gathered,
                         .requests_per_s =
@@ -161,6 +168,8 @@ static enum gw_err print_rows(struct output *output,
         all.retries += one.retries;
         all.messages += one.messages;
         all.saved += one.saved;
+        all.by_aggregator += one.by_aggregator;
+        all.saved_by_it += one.saved_by_it;
         all.in_place += one.in_place;
         all.gathered += one.gathered;
         all.requests_per_s += one.requests_per_s;
@@ -206,7 +215,8 @@ static enum gw_err check_options(struct gw_error *why)
     bench.seed = common.seed;
     if (settings_parse(NULL, settings_given, &bench.settings, why))
         return GW_EINVAL;
-    if (settings_check_hogwild(&bench.settings, why))
+    if (settings_check_hogwild(&bench.settings, why) ||
+        settings_check_aggregate(&bench.settings, bench.workers, why))
         return GW_EINVAL;
     if (bench.settings.server.hogwild && bench.replicas > 1)
         return gw_fail(why, GW_EINVAL,

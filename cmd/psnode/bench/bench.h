@@ -71,7 +71,7 @@ struct bench_report {
     _Atomic uint64_t pushed[BENCH_LISTS_MAX]; /* of all requests so far */
     uint64_t requests, ns;                    /* that were timed; of them: */
     uint64_t messages_sent, messages_saved, bytes_in_place, bytes_gathered,
-        retries;
+        retries, aggregator_sent, aggregator_saved;
     uint64_t wrong;
     unsigned sample_count;
     double samples_us[BENCH_SAMPLES_MAX];

@@ -44,6 +44,7 @@ static enum gw_err connect(struct worker *w, unsigned number,
         .name = "bench", .width = w->bench->floats, .updater = GW_PS_ADD};
     bench_endpoint(w->shared, number, endpoint);
     config.node = number;
+    config.aggregator_node = AGGREGATOR_NODES;
     config.endpoint = endpoint;
     config.token = w->shared->token;
     config.controller_count = 1;
@@ -164,6 +165,9 @@ static void note_messages(struct worker *w, const struct gw_ps_counts *before)
     gw_ps_get_counts(w->ps, &now);
     w->report->messages_sent = now.messages_sent - before->messages_sent;
     w->report->messages_saved = now.messages_saved - before->messages_saved;
+    w->report->aggregator_sent = now.aggregator_sent - before->aggregator_sent;
+    w->report->aggregator_saved =
+        now.aggregator_saved - before->aggregator_saved;
     w->report->bytes_gathered = now.bytes_gathered - before->bytes_gathered;
     w->report->retries = now.retries - before->retries;
     w->report->bytes_in_place = now.bytes_in_place - before->bytes_in_place;

@@ -11,6 +11,7 @@
 #include "common/command.h"
 #include "common/text/items.h"
 #include "psnode/psnode.h"
+#include "run/node/settings.h"
 
 #include <gradwire/plugin.h>
 
@@ -55,7 +56,7 @@ static const struct option_spec options[] = {
      "Test rows for the loss of a model.", NULL},
     {"batch", 'b', OPTION_UNSIGNED, &batch, "ROWS",
      "Samples of a batch of a model, in all parts.", NULL},
-    {"set", 0, OPTION_TEXT, &set_text, "NAME=VALUE,...",
+    {"set", 0, OPTION_LIST, &set_text, "NAME=VALUE,...",
      "Settings of a model, as for train.", NULL},
     {"target", 0, OPTION_REAL, &target, "LOSS",
      "Report the time when a model reaches this loss.", NULL},
@@ -198,6 +199,21 @@ static enum gw_err check(struct simulation *s, struct gw_error *why)
     return read_modes(s, why);
 }
 
+/* A simulation has neither messages nor threads. */
+static enum gw_err check_settings(const char *model, struct gw_error *why)
+{
+    struct settings settings;
+    enum gw_err code =
+        settings_parse(model, set_text ? set_text : "", &settings, why);
+    if (!code && settings.server.hogwild)
+        code = gw_fail(why, GW_EINVAL,
+                       "hogwild is for train: a simulation has no threads");
+    if (!code && settings.worker.aggregate)
+        code = gw_fail(why, GW_EINVAL,
+                       "aggregate is for train: a simulation has no messages");
+    return code;
+}
+
 /* As psnode train would load it. */
 static enum gw_err load_model(struct simulation *s, int count, char **operands,
                               struct gw_error *why)
@@ -226,6 +242,8 @@ static enum gw_err load_model(struct simulation *s, int count, char **operands,
     job.run.work.parts = parts;
     job.run.work.settings = set_text;
     enum gw_err code = work_take_operands(count, operands, &job.run.work, why);
+    if (!code)
+        code = check_settings(operands[0], why);
     return code ? code : train_task(&job, &s->task, &unused, why);
 }
 

@@ -46,7 +46,7 @@ static bool reference, baseline;
      "Samples of a batch, in all parts. Default: depends on the model.",       \
      NULL},                                                                    \
     UNTIL_OPTION(until),                                                       \
-    {"set", 0, OPTION_TEXT, &set_text, "NAME=VALUE,...",                       \
+    {"set", 0, OPTION_LIST, &set_text, "NAME=VALUE,...",                       \
      "Settings of the model, and switches of workers and servers.", NULL}
 
 const struct option_spec train_option_specs[] = {
@@ -191,8 +191,14 @@ static enum gw_err check_job(const struct train_job *job, struct gw_error *why)
     if (!code && straggler)
         code = gw_plugin_open(straggler, GW_PLUGIN_STRAGGLER, &plugin, why);
     gw_plugin_close(&plugin);
-    return code ? code
-                : work_order_make(&job->run, &job->run.work, 1, &order, why);
+    if (!code)
+        code = work_order_make(&job->run, &job->run.work, 1, &order, why);
+    bool later = job->delays.given || compare || sweep;
+    if (!code && later && work_aggregates(&order))
+        code = gw_fail(why, GW_EINVAL,
+                       "aggregate: with --compute, --slow, --compare and "
+                       "--sweep workers connect before they have their work");
+    return code;
 }
 
 static bool is_stream(const char *file)

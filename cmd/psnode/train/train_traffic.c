@@ -52,6 +52,20 @@ static void put_bytes(struct output *o, const json_t *status)
                             train_sum(status, "worker", names[i][1]));
 }
 
+/* With aggregate=1. */
+static void put_aggregator(struct output *o, const json_t *status)
+{
+    int64_t sent = train_sum(status, "worker", "aggregator_sent");
+    int64_t saved = train_sum(status, "worker", "aggregator_saved");
+    if (sent)
+        train_fact(o, "aggregator_sent", (double)sent,
+                   "%" PRId64 " by the aggregator, %" PRId64
+                   " saved across processes",
+                   sent, saved);
+    if (sent && !train_is_table())
+        output_note_integer(o, "aggregator_saved", saved);
+}
+
 /* Without coalescing those that were saved would have been sent as well. */
 static void put_messages(struct output *o, const json_t *status)
 {
@@ -68,6 +82,7 @@ static void put_messages(struct output *o, const json_t *status)
         if (!train_is_table())
             output_note_integer(o, names[r][1], saved);
     }
+    put_aggregator(o, status);
     int64_t lent = train_sum(status, "worker", "bytes_in_place");
     train_fact(o, "bytes_in_place", (double)lent,
                "%" PRId64 " of workers' bytes were not copied", lent);

@@ -38,7 +38,7 @@ extern unsigned task_count;
      "Default: bsp.", NULL},                                                   \
     {"parts", 0, OPTION_UNSIGNED, &task_given.parts, "P",                      \
      "Servers: parts of a batch; 0: one per worker.", NULL},                   \
-    {"set", 0, OPTION_TEXT, &task_given.settings, "NAME=VALUE,...",            \
+    {"set", 0, OPTION_LIST, &task_given.settings, "NAME=VALUE,...",            \
      "Servers: further settings of the model and switches; ring: on-demand.",  \
      NULL},                                                                    \
     UNTIL_OPTION(task_given.until),                                            \

@@ -34,6 +34,7 @@ enum {
     ENDPOINT_MAX = 108,
     SERVER_NODE = 32, /* of server 0; the others count up */
     OBSERVER_NODE = 56,
+    AGGREGATOR_NODE = 57,
     CONTROLLER_NODE = 63 /* of controller 0; the others count down */
 };
 

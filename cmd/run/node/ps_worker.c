@@ -47,6 +47,7 @@ static enum gw_err try_to_connect(void *context, const struct orders *orders,
     struct gw_ps_link links[GW_PS_NODES];
     struct gw_ps_config config = w->settings.worker;
     config.node = node_number(birth);
+    config.aggregator_node = AGGREGATOR_NODE;
     config.endpoint = addresses.own;
     config.token = birth->token;
     config.wire = birth->wire;
@@ -142,6 +143,9 @@ static void add_counts(struct gw_ps_counts *sum,
     sum->waited_ns += more->waited_ns;
     sum->messages_sent += more->messages_sent;
     sum->messages_saved += more->messages_saved;
+    sum->aggregator_sent += more->aggregator_sent;
+    sum->aggregator_saved += more->aggregator_saved;
+    sum->envelopes_refused += more->envelopes_refused;
     sum->routes_asked += more->routes_asked;
     sum->routes_ns += more->routes_ns;
 }

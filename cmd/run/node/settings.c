@@ -123,6 +123,10 @@ static const struct setting {
      "Send one message per slot of a request instead of one per server."},
     {"ask-routes", SET_SWITCH, ANY, WORKER(ask_routes),
      "Request the routes from the controllers before each access."},
+    {"aggregate", SET_SWITCH, ANY, WORKER(aggregate),
+     "Send the small messages of all workers of a host together."},
+    {"aggregate-us", SET_U32, ANY, WORKER(aggregate_us),
+     "Microseconds that the first of them waits for the others."},
     {"threads", SET_U32, ANY, SERVER(threads),
      "Threads of a server that apply pushes; with hogwild also of a worker."},
     {"hogwild", SET_SWITCH, ANY, SERVER(hogwild),
@@ -299,6 +303,28 @@ enum gw_err settings_parse(const char *model, const char *text,
         text += length;
     }
     settings->server.no_bundle = settings->worker.no_bundle;
+    return GW_OK;
+}
+
+enum gw_err settings_check_aggregate(const struct settings *settings,
+                                     unsigned workers, struct gw_error *why)
+{
+    enum {
+        LONGEST_US = 50000
+    }; /* half of what a request waits for an answer */
+    const struct gw_ps_config *worker = &settings->worker;
+    if (worker->aggregate_us > LONGEST_US)
+        return gw_fail(why, GW_EINVAL, "aggregate-us is from 1 to %d, not %u",
+                       LONGEST_US, worker->aggregate_us);
+    if (worker->aggregate_us && !worker->aggregate)
+        return gw_fail(why, GW_EINVAL, "aggregate-us is for aggregate=1");
+    if (worker->aggregate && worker->no_bundle)
+        return gw_fail(why, GW_EINVAL,
+                       "aggregate or no-bundle: each message by itself, or "
+                       "many in one");
+    if (worker->aggregate && workers < 2)
+        return gw_fail(why, GW_EINVAL,
+                       "aggregate is for at least 2 workers, not %u", workers);
     return GW_OK;
 }
 

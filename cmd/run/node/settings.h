@@ -28,6 +28,10 @@ GW_MUST_CHECK enum gw_err settings_parse(const char *model, const char *text,
  * write at once. */
 GW_MUST_CHECK enum gw_err
 settings_check_hogwild(const struct settings *settings, struct gw_error *why);
+/* Where messages of one worker alone would be gathered, or none. */
+GW_MUST_CHECK enum gw_err
+settings_check_aggregate(const struct settings *settings, unsigned workers,
+                         struct gw_error *why);
 
 /* For help: name and description; NULL past the last. */
 const char *settings_name(unsigned i);

@@ -93,6 +93,8 @@ static enum gw_err look_at_work(struct run *run, struct gw_error *why)
     enum gw_err code =
         work_order_make(&run->options, wanted,
                         wanted->kind == WORK_NONE ? 0 : 1, &run->work, why);
+    run->links.passed_by =
+        !code && has_servers(run) && work_aggregates(&run->work);
     return code ? code : work_try(run, &run->work, why);
 }
 

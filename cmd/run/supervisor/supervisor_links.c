@@ -8,6 +8,10 @@
 
 enum { MILLION = 1000000 };
 
+const char links_passed_by[] =
+    "with aggregate=1 an aggregator carries messages of workers past the rules "
+    "of links";
+
 bool link_is_quiet(const struct gw_ring_link *link)
 {
     return link->delay_us == 0 && link->jitter_us == 0 && link->rate == 0 &&

@@ -13,7 +13,9 @@
 
 struct links {
     struct gw_ring_link rules[GW_RING_NODES][GW_RING_NODES]; /* from, to */
+    bool passed_by; /* by what an aggregator carries: there can be no rules */
 };
+extern const char links_passed_by[]; /* why */
 
 bool link_is_quiet(const struct gw_ring_link *link);
 /* Sets the fields in the request: delay_us, jitter_us, rate, loss_ppm, down.

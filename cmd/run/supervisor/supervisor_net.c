@@ -30,6 +30,10 @@ void verb_link(const struct request *request)
     const struct child *to =
         from ? child_named(run, json_object_get(request->json, "to"), &why)
              : NULL;
+    if (run->links.passed_by) {
+        refuse(request, GW_ENOTSUP, "%s", links_passed_by);
+        return;
+    }
     if (!to) {
         refuse(request, why.code, "%s", why.text);
         return;
@@ -126,6 +130,10 @@ void verb_cut(const struct request *request)
     struct gw_error why;
     uint64_t left = 0, right = 0;
     char text[SENTENCE_MAX], a[160], b[160];
+    if (run->links.passed_by) {
+        refuse(request, GW_ENOTSUP, "%s", links_passed_by);
+        return;
+    }
     if (read_side(run, json_object_get(request->json, "left"), &left, &why) ||
         read_side(run, json_object_get(request->json, "right"), &right, &why)) {
         refuse(request, why.code, "%s", why.text);

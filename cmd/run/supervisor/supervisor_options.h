@@ -41,6 +41,8 @@ GW_MUST_CHECK enum gw_err work_order_make(const struct run_options *run,
                                           const struct work_options *work,
                                           uint64_t id, struct work_order *order,
                                           struct gw_error *why);
+/* Do its workers send through an aggregator? */
+bool work_aggregates(const struct work_order *work);
 /* May the mode of this work become that one? GW_EINVAL with the reason if not.
  */
 GW_MUST_CHECK enum gw_err work_check_mode(const struct work_order *work,

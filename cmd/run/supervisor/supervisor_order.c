@@ -4,6 +4,7 @@
  * options get their defaults, invalid ones are reported here, and files are
  * found, so that every member opens the same.
  */
+#include "supervisor_links.h"
 #include "supervisor_options.h"
 
 #include "run/node/settings.h"
@@ -178,6 +179,14 @@ static enum gw_err check_hogwild(const struct settings *settings,
     return GW_OK;
 }
 
+bool work_aggregates(const struct work_order *work)
+{
+    struct settings settings;
+    const char *model = *work->model ? work->model : NULL;
+    return !settings_parse(model, work->settings, &settings, NULL) &&
+           settings.worker.aggregate;
+}
+
 enum gw_err work_check_mode(const struct work_order *work,
                             const struct gw_ps_mode *mode, struct gw_error *why)
 {
@@ -235,6 +244,10 @@ static enum gw_err order_servers(const struct run_options *run,
         code = settings_parse(model, order->settings, &settings, why);
     if (!code)
         code = settings_check_hogwild(&settings, why);
+    if (!code)
+        code = settings_check_aggregate(&settings, run->ranks, why);
+    if (!code && settings.worker.aggregate && run->topo)
+        code = gw_fail(why, GW_EINVAL, "--topo: %s", links_passed_by);
     if (code || !model)
         return code;
     order->epochs = (unsigned)settings.task.epochs;

@@ -28,6 +28,9 @@ static void put_counts(json_t *node, const struct gw_ps_counts *c)
     put(node, "bytes_gathered", c->bytes_gathered);
     put(node, "messages_sent", c->messages_sent);
     put(node, "messages_saved", c->messages_saved);
+    put(node, "aggregator_sent", c->aggregator_sent);
+    put(node, "aggregator_saved", c->aggregator_saved);
+    put(node, "envelopes_refused", c->envelopes_refused);
     put(node, "retries", c->retries);
     put(node, "refusals", c->refusals);
     put(node, "key_lists_sent", c->key_lists_sent);
@@ -117,6 +120,7 @@ static json_t *server_json(const struct run *run, const struct child *child)
     put(node, "staged", s->staged);
     put(node, "messages_sent", s->messages_sent);
     put(node, "messages_saved", s->messages_saved);
+    put(node, "envelopes_refused", s->envelopes_refused);
     put(node, "takeovers", s->takeovers);
     put(node, "moved", s->moved);
     json_object_set_new(node, "bytes_per_second",

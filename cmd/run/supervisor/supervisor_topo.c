@@ -144,6 +144,10 @@ void verb_topo(const struct request *request)
     char rules[160];
     const char *file =
         json_string_value(json_object_get(request->json, "file"));
+    if (run->links.passed_by) {
+        refuse(request, GW_ENOTSUP, "%s", links_passed_by);
+        return;
+    }
     if (!file) {
         refuse(request, GW_EINVAL, "topo: missing operand; name a file");
         return;

@@ -85,6 +85,10 @@ void verb_train(const struct request *request)
                            ? "train: unknown model; use lr, linear, mf, ctr, "
                              "word2vec, deepwalk, drift, cartpole or net"
                            : "train: unknown model; use lr, softmax or ops");
+    if (!code && !run->links.passed_by && work_aggregates(&order))
+        code = gw_fail(&why, GW_EINVAL,
+                       "train: aggregate=1 needs workers that have not "
+                       "connected; use it with up");
     if (!code)
         code = work_try(run, &order, &why);
     if (code) {

@@ -96,7 +96,7 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
 bool gw__service_is_waited_for(const struct gw__member *m)
 {
     return (m->state == GW__ACTIVE || m->state == GW__JOINING) &&
-           (m->role == GW__WORKER || m->role == GW__SERVER);
+           gw__role_is_crew(m->role);
 }
 
 static bool wants_news(const struct gw__service *s, unsigned node)

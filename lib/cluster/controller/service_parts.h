@@ -39,7 +39,7 @@ struct gw__heard {
     uint64_t accused_ns; /* and the time of the last one */
 };
 
-/* The observation of an active worker or server. */
+/* The observation of an active member. */
 struct gw__member_watch {
     struct gw__id incarnation; /* none: not observed */
     struct gw__silence silence;

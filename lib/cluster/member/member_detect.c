@@ -7,8 +7,7 @@
 
 bool gw__member_is_crew(const struct gw__member_core *m)
 {
-    return !m->config.ring &&
-           (m->config.role == GW__WORKER || m->config.role == GW__SERVER);
+    return !m->config.ring && gw__role_is_crew(m->config.role);
 }
 
 /* The crew in the order of nodes. Its epoch is the registry's, for every change

@@ -49,8 +49,7 @@ static unsigned pick_crew(const struct gw__registry *registry,
     unsigned count = 0;
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
         const struct gw__member *m = &registry->members[node];
-        if (m->state != GW__ACTIVE || m->ring ||
-            (m->role != GW__WORKER && m->role != GW__SERVER))
+        if (m->state != GW__ACTIVE || m->ring || !gw__role_is_crew(m->role))
             continue;
         struct gw__crew_member *one = &out[count++];
         one->node = node;
@@ -192,7 +191,8 @@ static void get_crew(struct gw__reader *r, struct gw__membership_update *news)
     while (news->crew_count < count && !r->bad) {
         struct gw__crew_member *m = &news->crew[news->crew_count++];
         m->node = gw__get_u8_below(r, GW__NODES_MAX);
-        m->role = (enum gw__role)gw__get_u8_below(r, GW__SERVER + 1);
+        m->role = (enum gw__role)gw__get_u8_below(r, GW__ROLES);
+        gw__reader_demand(r, gw__role_is_crew(m->role));
         m->incarnation = gw__get_id(r);
         gw__get_text(r, m->endpoint, sizeof m->endpoint);
         gw__reader_demand(r, m->node >= next);

@@ -57,7 +57,7 @@ struct gw__lease {
     uint64_t lease_ns;
 };
 
-/* An active worker or server that does not stand in the ring. */
+/* An active worker, server or aggregator that does not stand in the ring. */
 struct gw__crew_member {
     unsigned node;
     enum gw__role role;

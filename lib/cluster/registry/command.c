@@ -22,10 +22,9 @@ const char *gw__command_name(enum gw__command_kind kind)
 const char *gw__role_name(enum gw__role role)
 {
     static const char *const roles[GW__ROLES] = {
-        [GW__WORKER] = "worker",
-        [GW__SERVER] = "server",
-        [GW__CONTROLLER] = "controller",
-        [GW__OBSERVER] = "observer",
+        [GW__WORKER] = "worker",         [GW__SERVER] = "server",
+        [GW__CONTROLLER] = "controller", [GW__OBSERVER] = "observer",
+        [GW__AGGREGATOR] = "aggregator",
     };
     return role < GW__ROLES ? roles[role] : "?";
 }

@@ -53,9 +53,16 @@ enum gw__role {
     GW__SERVER,
     GW__CONTROLLER,
     GW__OBSERVER,
+    GW__AGGREGATOR, /* passes messages of a host's workers on */
     GW__ROLES
 };
 const char *gw__role_name(enum gw__role role);
+/* Such members beat to each other, and their coming and going is a new epoch.
+ */
+static inline bool gw__role_is_crew(enum gw__role role)
+{
+    return role == GW__WORKER || role == GW__SERVER || role == GW__AGGREGATOR;
+}
 
 enum {
     GW__ENDPOINT_MAX = 120, /* with its end */

@@ -12,12 +12,6 @@ static uint64_t bit(unsigned node)
     return (uint64_t)1 << node;
 }
 
-/* Its coming and going is a new epoch. */
-static bool is_counted(const struct gw__member *m)
-{
-    return m->role == GW__WORKER || m->role == GW__SERVER;
-}
-
 struct gw__member *gw__registry_member(struct gw__registry *r, unsigned node,
                                        struct gw__answer *answer)
 {
@@ -113,7 +107,7 @@ static bool may_register(const struct gw__registry *r, unsigned node,
 static void activate(struct gw__registry *r, struct gw__member *m)
 {
     m->state = GW__ACTIVE;
-    r->view.epoch += is_counted(m);
+    r->view.epoch += gw__role_is_crew(m->role);
     gw__registry_route(r);
 }
 
@@ -145,7 +139,7 @@ enum gw_err gw__apply_register(struct gw__registry *r,
                              .ring = c->join.ring,
                              .incarnation = c->who.incarnation};
     memcpy(m->endpoint, c->join.endpoint, sizeof m->endpoint);
-    m->ring = m->ring && is_counted(m);
+    m->ring = m->ring && gw__role_is_crew(m->role);
     if (!m->ring)
         activate(r, m);
     return gw__say(answer, "node %u is %s as %s", node,
@@ -293,7 +287,7 @@ void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
         struct gw__member *m = &r->members[i];
         if (!(nodes & bit(i)))
             continue;
-        new_epoch = new_epoch || is_counted(m);
+        new_epoch = new_epoch || gw__role_is_crew(m->role);
         m->state = state;
         gw__accusation_drop(m);
     }

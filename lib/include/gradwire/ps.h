@@ -94,11 +94,12 @@ struct gw_ps_config {
     /* Experiments: each turns one idea off. */
     bool no_key_cache; /* each request contains its key list */
     bool no_place;     /* shm: values are copied, never read in place */
-    /* Each slot of a push or pull is a separate message. Without it all
-     * slots of a server, and small requests of one call, are one
-     * message. */
+    /* Each slot of a push or pull is a separate message. Without it those of
+     * a server, and small requests of one call, are one message. */
     bool no_bundle;
     bool ask_routes; /* ask the controllers before each push and pull */
+    bool aggregate;  /* through an aggregator of the host: gradwire-ps(3) */
+    unsigned aggregate_us, aggregator_node; /* 0: 200 us; or GW_PS_ANY */
     /* Filters of pushes (not with the updater assign). Values that they
      * hold back are sent when the client closes, or with a push of no
      * keys. */
@@ -256,15 +257,14 @@ struct gw_ps_counts {
     /* Of bytes_sent, those that were not copied: over shm read in place by
      * the server, over ipc and tcp sent by libzmq without our copy. */
     uint64_t bytes_in_place;
-    /* Values that were first copied into the order of the slots, or to
-     * f16. */
-    uint64_t bytes_gathered;
+    uint64_t bytes_gathered; /* first copied into slot order, or to f16 */
     uint64_t retries, refusals, key_lists_sent, key_lists_cached;
     uint64_t rows_held_back;          /* by filters */
     uint64_t waited_ns;               /* in gw_ps_next */
     uint64_t messages_sent;           /* of data; a bundle is one */
     uint64_t messages_saved;          /* by bundles */
     uint64_t routes_asked, routes_ns; /* with ask_routes: count, time */
+    uint64_t aggregator_sent, aggregator_saved, envelopes_refused;
 };
 /* Reads the counters of a client. */
 GW_API void gw_ps_get_counts(const struct gw_ps *ps,
@@ -359,7 +359,7 @@ struct gw_ps_server_status {
     uint64_t takeovers, moved; /* slots */
     uint64_t freeze_ns_max;    /* longest pause of a moving slot */
     uint64_t messages_sent;    /* on the data path, a bundle is one */
-    uint64_t messages_saved;   /* by bundles */
+    uint64_t messages_saved, envelopes_refused; /* by bundles; of aggregators */
     /* Of groups whose clock is on this server. */
     struct gw_ps_clock_status {
         bool here;

@@ -11,7 +11,7 @@
 /* an interrupt is noticed within this time */
 static const uint64_t look_ns = 50000000;
 static const uint64_t connect_default_ns = 10000000000;
-static const uint64_t leave_ns = 2000000000;
+static const uint64_t leave_ns = 2000000000, aggregator_ns = 10000000000;
 
 /* ---- turns and waiting ---- */
 
@@ -27,7 +27,8 @@ static void send_letter(void *context, const struct gw__message_out *letter)
 {
     struct gw_ps *ps = context;
     gw__ps_event_sent(ps, letter);
-    gw__bundles_send(&ps->bundles, letter);
+    if (!gw__ps_aggregate_send(ps, letter))
+        gw__bundles_send(&ps->bundles, letter);
 }
 
 static void open_letter(struct gw_ps *ps, uint64_t now_ns,
@@ -37,21 +38,35 @@ static void open_letter(struct gw_ps *ps, uint64_t now_ns,
     gw__worker_message_in(ps->worker, now_ns, parcel);
 }
 
-/* A message is either single or a bundle of several. */
+/* The number of messages in a bundle or an envelope. */
+static unsigned letters_in(struct gw_ps *ps,
+                           const struct gw__message_in *parcel)
+{
+    unsigned count;
+    if (gw__is_envelope(parcel))
+        return gw__ps_aggregate_open(ps, parcel);
+    return gw__bundle_check(parcel, &count, NULL) ? 0 : count;
+}
+
+/* A message is single, a bundle of several, or an envelope. */
 static void open_message(struct gw_ps *ps, uint64_t now_ns,
                          struct gw__message_in *parcel)
 {
     size_t at = 0;
-    unsigned count;
-    if (!gw__is_bundle(parcel)) {
+    bool envelope = gw__is_envelope(parcel);
+    if (!envelope && !gw__is_bundle(parcel)) {
         open_letter(ps, now_ns, parcel);
         return;
     }
-    enum gw_err err = gw__bundle_check(parcel, &count, NULL);
-    for (unsigned i = 0; !err && i < count; i++) {
+    unsigned count = letters_in(ps, parcel);
+    for (unsigned i = 0; i < count; i++) {
         struct gw__message_in *letter = gw__bundle_next(parcel, &at);
-        if (letter)
+        if (letter && envelope && !gw__node_trusts(ps->node, parcel, letter)) {
+            ps->aggregate.refused++;
+            gw__message_in_release(letter);
+        } else if (letter) {
             open_letter(ps, now_ns, letter);
+        }
     }
     gw__message_in_release(parcel);
 }
@@ -64,6 +79,8 @@ void gw__ps_turn(struct gw_ps *ps)
     uint64_t now_ns = gw_now_ns();
     if (changes & GW__NODE_NEWS)
         gw__worker_routes(ps->worker, now_ns, &gw__node_news(ps->node)->routes);
+    if (changes & GW__NODE_NEWS)
+        gw__ps_aggregate_news(ps);
     if (changes & GW__NODE_HEARD)
         ps->asking = false;
     if (changes & GW__NODE_REACH)
@@ -188,18 +205,27 @@ static bool lacks(const struct gw_ps *ps, char *out, size_t room)
     return false;
 }
 
+/* An aggregator is worth waiting for, and not much. */
+static bool awaits_aggregator(const struct gw_ps *ps, uint64_t began_ns)
+{
+    return ps->aggregate.wanted && !gw__ps_aggregate_ready(ps) &&
+           gw_now_ns() < began_ns + aggregator_ns;
+}
+
 static enum gw_err await_servers(struct gw_ps *ps, uint64_t deadline_ns,
                                  struct gw_error *why)
 {
     char missing[128];
+    uint64_t began_ns = gw_now_ns();
     for (;;) {
         gw__ps_turn(ps);
         enum gw_err err = gw__ps_alive(ps, why);
         if (err)
             return err;
-        if (!lacks(ps, missing, sizeof missing))
+        bool lacking = lacks(ps, missing, sizeof missing);
+        if (!lacking && !awaits_aggregator(ps, began_ns))
             return GW_OK;
-        if (gw_now_ns() >= deadline_ns)
+        if (lacking && gw_now_ns() >= deadline_ns)
             return gw_fail(why, GW_ETIMEOUT, "%s", missing);
         gw__ps_sleep(ps, deadline_ns);
     }
@@ -282,6 +308,7 @@ enum gw_err gw_ps_connect(const struct gw_ps_config *config,
     ps->no_lend = config->no_place;
     ps->bundles = (struct gw__bundles){
         .send = send_now, .context = ps, .off = config->no_bundle};
+    gw__ps_aggregate_init(ps, config);
     err = connect(ps, config, why);
     if (err) {
         gw_ps_abandon(&ps);
@@ -300,6 +327,7 @@ void gw_ps_abandon(struct gw_ps **made)
     if (!ps)
         return;
     *made = NULL;
+    gw__ps_aggregate_end(ps, false);
     gw__bundles_fini(&ps->bundles);
     gw__node_close(&ps->node);
     gw__worker_destroy(&ps->worker);
@@ -321,6 +349,7 @@ void gw_ps_close(struct gw_ps **made)
     for (unsigned i = 0; i < GW_PS_TABLES_MAX; i++)
         if (ps->filters[i] && gw__ps_flush(ps, i, &why))
             break;
+    gw__ps_aggregate_end(ps, true);
     if (gw__ps_alive(ps, &why) == GW_OK)
         (void)!gw__node_leave(ps->node, gw_now_ns() + leave_ns, &why);
     gw_ps_abandon(made);
@@ -349,4 +378,5 @@ void gw_ps_get_counts(const struct gw_ps *ps, struct gw_ps_counts *counts)
     counts->messages_sent = post->sent;
     counts->messages_saved += ps->bundles.saved;
     counts->bytes_in_place = post->lent_bytes; /* not all that was offered */
+    gw__ps_aggregate_counts(ps, counts);
 }

@@ -10,6 +10,7 @@
  * failed. Meanwhile the control thread (node.h) keeps the process a member.
  *
  *   client.c           connecting, leaving, turns, waiting
+ *   client_aggregate.c the aggregator of the host, if it is used
  *   client_access.c    pushes and pulls; client_filter.c: filtered pushes
  *   client_units.c     units of work, plans, barriers
  *   client_table.c     tables
@@ -19,6 +20,7 @@
 #define GW__PS_CLIENT_PARTS_H
 
 #include "filter.h"
+#include "ps/aggregate/aggregator.h"
 #include "ps/messages/bundle.h"
 #include "ps/node/node.h"
 #include "worker.h"
@@ -39,10 +41,25 @@ struct gw__passed {
     float *values;
 };
 
+/* The aggregator of this host, as the news name it. */
+struct gw__aggregate {
+    bool wanted;
+    unsigned number; /* of one that is started here, or GW_PS_ANY */
+    uint64_t window_ns;
+    unsigned node; /* GW__NO_NODE: there is none */
+    struct gw__id incarnation;
+    bool ready; /* it has greeted */
+    uint64_t heard_ns, avoid_until_ns;
+    uint64_t refused;                    /* envelopes and letters */
+    struct gw__aggregator *own;          /* NULL: it is another process's */
+    struct gw__aggregator_counts before; /* of those that were own */
+};
+
 struct gw_ps {
     struct gw__node *node;
     struct gw__worker *worker;
     struct gw__bundles bundles;
+    struct gw__aggregate aggregate;
     _Atomic bool interrupted;
     bool shm;
     uint64_t timeout_ns; /* UINT64_MAX: none */
@@ -82,6 +99,23 @@ GW_MUST_CHECK enum gw_err gw__ps_clock(struct gw_ps *ps, unsigned group,
                                        const struct gw__clock_command *command,
                                        struct gw_ps_work *work,
                                        struct gw_error *why);
+
+/* ---- client_aggregate.c ---- */
+
+void gw__ps_aggregate_init(struct gw_ps *ps, const struct gw_ps_config *config);
+/* There is newer news. */
+void gw__ps_aggregate_news(struct gw_ps *ps);
+bool gw__ps_aggregate_ready(const struct gw_ps *ps);
+/* False: the letter is to go by itself. */
+GW_MUST_CHECK bool gw__ps_aggregate_send(struct gw_ps *ps,
+                                         const struct gw__message_out *letter);
+/* How many letters are in an envelope that has come; 0 if it is refused. */
+unsigned gw__ps_aggregate_open(struct gw_ps *ps,
+                               const struct gw__message_in *envelope);
+void gw__ps_aggregate_counts(const struct gw_ps *ps,
+                             struct gw_ps_counts *counts);
+/* Stops the one that this process has. */
+void gw__ps_aggregate_end(struct gw_ps *ps, bool politely);
 
 /* ---- client_events.c ---- */
 

@@ -284,6 +284,7 @@ enum gw_err gw__message_out_send(struct gw__worker *worker,
 {
     struct parcel_plan p = {.worker = worker, .flight = flight};
     p.letter.node = flight->node;
+    p.letter.again = flight->pause_ns > worker->config.resend_ns;
     put_head(&p);
     enum gw_err err = put_parts(&p);
     if (err)

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC 0x31425767u /* "gWB1" */
+#define MAGIC    0x31425767u /* "gWB1" */
+#define ENVELOPE 0x31455767u /* "gWE1" */
 
 struct head {
     uint32_t magic;
@@ -16,7 +17,8 @@ struct head {
 
 struct sizes {
     uint32_t part_count;
-    uint32_t reserved;
+    uint32_t node; /* envelopes: the other end, of this incarnation */
+    uint64_t incarnation_high, incarnation_low;
     uint32_t bytes[GW__MESSENGER_PARTS];
 };
 _Static_assert(sizeof(struct head) % 8 == 0, "letters are aligned");
@@ -44,11 +46,15 @@ static size_t packed_bytes(const struct gw__message_out *letter)
 
 /* Appends the message. Lent parts of the first message are not copied yet, but
  * get their space. */
-static void pack(struct gw__bundle_to *to, const struct gw__message_out *letter)
+static void pack(struct gw__bundle_to *to, const struct gw__message_out *letter,
+                 const struct gw__bundle_end *end)
 {
-    struct sizes sizes = {.part_count = letter->part_count};
+    struct sizes sizes = {.part_count = letter->part_count,
+                          .node = end->node,
+                          .incarnation_high = end->incarnation_high,
+                          .incarnation_low = end->incarnation_low};
     uint8_t *at = to->data + to->used + sizeof sizes;
-    bool first = to->count == 0;
+    bool first = to->count == 0 && !to->envelope;
     if (first)
         to->first = *letter;
     for (unsigned i = 0; i < letter->part_count; i++) {
@@ -82,26 +88,29 @@ static void complete_first(struct gw__bundle_to *to)
         first->back(first->context);
 }
 
-static void flush_node(struct gw__bundles *bundles, unsigned node)
+void gw__bundles_flush_node(struct gw__bundles *bundles, unsigned node)
 {
     struct gw__bundle_to *to = &bundles->to[node];
     struct gw__message_out letter = {.node = node, .part_count = 1};
     if (!(bundles->waiting >> node & 1))
         return;
     bundles->waiting &= ~(UINT64_C(1) << node);
-    const struct head head = {MAGIC, to->count};
+    const struct head head = {to->envelope ? ENVELOPE : MAGIC, to->count};
     memcpy(to->data, &head, sizeof head);
     letter.parts[0] = (struct gw__messenger_part){to->data, to->used};
     bundles->saved += to->count - 1;
-    bundles->send(bundles->context, to->count == 1 ? &to->first : &letter);
+    bool alone = to->count == 1 && !to->envelope;
+    bundles->send(bundles->context, alone ? &to->first : &letter);
 }
 
-/* Makes room for a message of this size. False: out of memory. */
-static bool make_room(struct gw__bundles *bundles, unsigned node, size_t bytes)
+/* Makes room for a message of this size, in a bundle of the same kind. False:
+ * out of memory. */
+static bool make_room(struct gw__bundles *bundles, unsigned node, size_t bytes,
+                      bool envelope)
 {
     struct gw__bundle_to *to = &bundles->to[node];
-    if (to->used + bytes > GW__BUNDLE_ROOM)
-        flush_node(bundles, node);
+    if (to->used + bytes > GW__BUNDLE_ROOM || to->envelope != envelope)
+        gw__bundles_flush_node(bundles, node);
     if (!to->data)
         to->data = malloc(GW__BUNDLE_ROOM);
     if (!to->data)
@@ -109,6 +118,7 @@ static bool make_room(struct gw__bundles *bundles, unsigned node, size_t bytes)
     if (!(bundles->waiting >> node & 1)) {
         to->used = sizeof(struct head);
         to->count = 0;
+        to->envelope = envelope;
         bundles->waiting |= UINT64_C(1) << node;
     }
     return true;
@@ -125,31 +135,56 @@ void gw__bundles_send(struct gw__bundles *bundles,
     uint64_t bit = UINT64_C(1) << letter->node;
     bool first = !(bundles->begun & bit);
     bundles->begun |= bit;
-    if (first || bytes == 0 || !make_room(bundles, letter->node, bytes)) {
-        flush_node(bundles, letter->node);
+    if (first || bytes == 0 ||
+        !make_room(bundles, letter->node, bytes, false)) {
+        gw__bundles_flush_node(bundles, letter->node);
         bundles->send(bundles->context, letter);
         return;
     }
     struct gw__bundle_to *to = &bundles->to[letter->node];
     if (to->count == 1)
         complete_first(to);
-    pack(to, letter);
+    pack(to, letter, &(struct gw__bundle_end){0});
     if (to->count > 1 && letter->lent)
         letter->back(letter->context);
+}
+
+bool gw__bundles_forward(struct gw__bundles *bundles,
+                         const struct gw__message_out *letter,
+                         const struct gw__bundle_end *end)
+{
+    size_t bytes =
+        letter->node < GW__MESSENGER_NODES ? packed_bytes(letter) : 0;
+    if (bytes == 0 || !make_room(bundles, letter->node, bytes, true))
+        return false;
+    pack(&bundles->to[letter->node], letter, end);
+    if (letter->lent)
+        letter->back(letter->context);
+    return true;
+}
+
+void gw__bundles_greet(struct gw__bundles *bundles, unsigned node)
+{
+    const struct head head = {ENVELOPE, 0};
+    const struct gw__message_out letter = {
+        .node = node, .part_count = 1, .parts = {{&head, sizeof head}}};
+    bundles->send(bundles->context, &letter);
 }
 
 void gw__bundles_flush(struct gw__bundles *bundles)
 {
     bundles->begun = 0;
     while (bundles->waiting)
-        flush_node(bundles, (unsigned)__builtin_ctzll(bundles->waiting));
+        gw__bundles_flush_node(bundles,
+                               (unsigned)__builtin_ctzll(bundles->waiting));
 }
 
 void gw__bundles_fini(struct gw__bundles *bundles)
 {
     for (unsigned i = 0; i < GW__MESSENGER_NODES; i++) {
         struct gw__bundle_to *to = &bundles->to[i];
-        if (bundles->waiting >> i & 1 && to->count == 1 && to->first.lent)
+        bool alone = to->count == 1 && !to->envelope;
+        if (bundles->waiting >> i & 1 && alone && to->first.lent)
             to->first.back(to->first.context);
         free(to->data);
         *to = (struct gw__bundle_to){.data = NULL};
@@ -164,13 +199,23 @@ struct inner {
     struct gw__message_in *bundle;
 };
 
-bool gw__is_bundle(const struct gw__message_in *parcel)
+static uint32_t magic_of(const struct gw__message_in *parcel)
 {
     uint32_t magic = 0;
     if (parcel->part_count == 1 &&
         parcel->parts[0].bytes >= sizeof(struct head))
         memcpy(&magic, parcel->parts[0].data, sizeof magic);
-    return magic == MAGIC;
+    return magic;
+}
+
+bool gw__is_bundle(const struct gw__message_in *parcel)
+{
+    return magic_of(parcel) == MAGIC;
+}
+
+bool gw__is_envelope(const struct gw__message_in *parcel)
+{
+    return magic_of(parcel) == ENVELOPE;
 }
 
 /* The end of the inner message at `at`; 0: it exceeds the bundle. */
@@ -198,7 +243,7 @@ enum gw_err gw__bundle_check(const struct gw__message_in *parcel,
     size_t at = sizeof(struct head), end = parcel->parts[0].bytes;
     struct head head;
     *count = 0;
-    if (!gw__is_bundle(parcel))
+    if (!gw__is_bundle(parcel) && !gw__is_envelope(parcel))
         return gw_fail(why, GW_EDATA, "not a bundle of letters");
     memcpy(&head, data, sizeof head);
     for (unsigned i = 0; i < head.count; i++) {
@@ -215,18 +260,26 @@ enum gw_err gw__bundle_check(const struct gw__message_in *parcel,
     return GW_OK;
 }
 
-/* Finds the parts of the checked inner message at `at`. Returns its end. */
-static size_t find_parts(const uint8_t *data, size_t at, unsigned *part_count,
-                         struct gw__messenger_part *parts)
+/* Reads the checked inner message at `at`. Returns its end. */
+static size_t find_letter(const struct gw__message_in *bundle, size_t at,
+                          struct gw__message_in *letter)
 {
     struct sizes sizes;
+    const uint8_t *data = bundle->parts[0].data;
     memcpy(&sizes, data + at, sizeof sizes);
     at += sizeof sizes;
-    *part_count = sizes.part_count;
+    letter->part_count = sizes.part_count;
     for (unsigned i = 0; i < sizes.part_count; i++) {
-        parts[i] = (struct gw__messenger_part){data + at, sizes.bytes[i]};
+        letter->parts[i] =
+            (struct gw__messenger_part){data + at, sizes.bytes[i]};
         at += aligned(sizes.bytes[i]);
     }
+    bool envelope = gw__is_envelope(bundle);
+    letter->from = envelope ? sizes.node : bundle->from;
+    letter->incarnation_high =
+        envelope ? sizes.incarnation_high : bundle->incarnation_high;
+    letter->incarnation_low =
+        envelope ? sizes.incarnation_low : bundle->incarnation_low;
     return at;
 }
 
@@ -241,22 +294,13 @@ struct gw__message_in *gw__bundle_next(struct gw__message_in *bundle,
                                        size_t *at)
 {
     struct inner *inner = calloc(1, sizeof *inner);
-    struct gw__messenger_part parts[GW__MESSENGER_PARTS];
-    unsigned part_count;
-    size_t begin = *at ? *at : sizeof(struct head);
-    *at = find_parts(bundle->parts[0].data, begin, &part_count, parts);
+    struct gw__message_in letter = {.free = free_inner};
+    *at = find_letter(bundle, *at ? *at : sizeof(struct head), &letter);
     if (!inner)
         return NULL;
     inner->bundle = bundle;
     gw__message_in_hold(bundle);
-    inner->parcel = (struct gw__message_in){
-        .from = bundle->from,
-        .incarnation_high = bundle->incarnation_high,
-        .incarnation_low = bundle->incarnation_low,
-        .part_count = part_count,
-        .free = free_inner,
-    };
-    memcpy(inner->parcel.parts, parts, part_count * sizeof *parts);
+    inner->parcel = letter;
     atomic_init(&inner->parcel.holds, 1);
     return &inner->parcel;
 }

@@ -14,6 +14,11 @@
  * message, the gathered ones are sent. A single gathered message is sent
  * unchanged, and its lent parts stay lent.
  *
+ * An envelope is a bundle that an aggregator (ps/aggregate/aggregator.h) sends
+ * or receives. Each message in it also names its other end: the worker or server
+ * that it is from, or, on the way to the aggregator, the one that it is for. All
+ * its messages are copied and wait for the flush.
+ *
  * Packing and unpacking are pure. Bundles are sent by a callback, and unpacked
  * messages are like those of the messenger.
  */
@@ -28,10 +33,17 @@ enum {
     GW__BUNDLE_ROOM = 65536  /* largest bundle */
 };
 
+/* The other end of a letter in an envelope. */
+struct gw__bundle_end {
+    unsigned node;
+    uint64_t incarnation_high, incarnation_low;
+};
+
 struct gw__bundle_to {
     uint8_t *data; /* GW__BUNDLE_ROOM bytes; NULL: not allocated yet */
     size_t used;
     unsigned count;
+    bool envelope;
     struct gw__message_out first; /* gathered, while it is the only one */
 };
 
@@ -50,20 +62,31 @@ struct gw__bundles {
  * once, or with the bundle. */
 void gw__bundles_send(struct gw__bundles *bundles,
                       const struct gw__message_out *letter);
+/* Adds the message to an envelope for letter->node. Lent parts are returned at
+ * once. False: it is too large, or out of memory; nothing was changed. */
+GW_MUST_CHECK bool gw__bundles_forward(struct gw__bundles *bundles,
+                                       const struct gw__message_out *letter,
+                                       const struct gw__bundle_end *end);
+/* Sends an envelope without messages to this node: an aggregator is ready. */
+void gw__bundles_greet(struct gw__bundles *bundles, unsigned node);
 /* Ends a turn: sends the gathered messages. Between two flushes no peer may be
  * removed or replaced by another incarnation. */
 void gw__bundles_flush(struct gw__bundles *bundles);
+/* Sends the messages that wait for this node. */
+void gw__bundles_flush_node(struct gw__bundles *bundles, unsigned node);
 /* Drops the gathered messages and returns their lent parts. */
 void gw__bundles_fini(struct gw__bundles *bundles);
 
 bool gw__is_bundle(const struct gw__message_in *parcel);
-/* Counts the messages in a bundle. GW_EDATA: malformed. */
+bool gw__is_envelope(const struct gw__message_in *parcel);
+/* Counts the messages in a bundle or an envelope. GW_EDATA: malformed. */
 GW_MUST_CHECK enum gw_err gw__bundle_check(const struct gw__message_in *parcel,
                                            unsigned *count,
                                            struct gw_error *why);
 /* Extracts the message at *at (0 at first) and advances *at. The message has
  * one reference, and keeps the bundle. Call it at most `count` times on a
- * checked bundle. NULL: out of memory; that message is lost. */
+ * checked bundle. The sender that an envelope names is a claim, which the caller
+ * must verify. NULL: out of memory; that message is lost. */
 struct gw__message_in *gw__bundle_next(struct gw__message_in *bundle,
                                        size_t *at);
 

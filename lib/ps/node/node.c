@@ -35,13 +35,22 @@ session_config(struct gw__node *node, const struct gw__node_config *config)
     return session;
 }
 
-static enum gw_err take_config(struct gw__node *node,
+/* Its strings are copies. */
+static enum gw_err copy_config(struct gw__node *node,
                                const struct gw__node_config *config,
                                struct gw_error *why)
 {
+    const struct gw__session_config *session = &node->session.config;
     struct gw__node_config *mine = &node->config;
     *mine = *config;
-    mine->key_file = node->session.config.key_file;
+    mine->endpoint = session->endpoint;
+    mine->key_file = session->key_file;
+    for (unsigned i = 0; i < session->controller_count; i++) {
+        node->controllers[i] = session->controllers[i].node;
+        node->controller_endpoints[i] = session->controllers[i].endpoint;
+    }
+    mine->controllers = node->controllers;
+    mine->controller_endpoints = node->controller_endpoints;
     if (!mine->wire)
         mine->wire = "shm";
     if (!gw__session_own(&node->session, &mine->wire) ||
@@ -131,7 +140,7 @@ enum gw_err gw__node_open(const struct gw__node_config *config,
     if (!err && !node->known)
         err = gw_fail(why, GW_ENOMEM, "node");
     if (!err)
-        err = take_config(node, config, why);
+        err = copy_config(node, config, why);
     if (!err)
         err = join(node, why);
     if (err)

@@ -23,8 +23,12 @@
  * while the membership update has that incarnation. Another incarnation is
  * another peer (messenger.h).
  *
+ * An aggregator (ps/aggregate/aggregator.h) exchanges messages with all servers
+ * and with the workers of its host: those whose endpoint is on the same host.
+ *
  * Files: node.c opens and closes, node_control.c has the control thread's side,
- * node_turn.c the data thread's, node_meet.c the exchange of addresses.
+ * node_turn.c the data thread's, node_meet.c the exchange of addresses,
+ * node_crew.c the rules of which members exchange messages.
  */
 #ifndef GW__PS_NODE_H
 #define GW__PS_NODE_H
@@ -38,7 +42,7 @@ struct gw__node;
 
 struct gw__node_config {
     unsigned node;      /* or GW_PS_ANY: the controllers choose a number */
-    enum gw__role role; /* GW__WORKER or GW__SERVER */
+    enum gw__role role; /* GW__WORKER, GW__SERVER or GW__AGGREGATOR */
     const char *endpoint;
     uint64_t token;
     unsigned controller_count;
@@ -119,6 +123,17 @@ bool gw__node_parked(const struct gw__node *node, const char **text);
 uint64_t gw__node_reached(const struct gw__node *node);
 /* Can the messenger send to this node now? */
 bool gw__node_reaches(const struct gw__node *node, unsigned peer);
+
+/* Its configuration. The strings live as long as the node. */
+const struct gw__node_config *gw__node_config(const struct gw__node *node);
+/* A member by the newest update; NULL: there is none of this number. */
+const struct gw__crew_member *gw__node_member(const struct gw__node *node,
+                                              unsigned peer);
+/* May the sender of `envelope` send or receive this message of it for another node?
+ * An aggregator may, for the workers of its host and for servers. */
+bool gw__node_trusts(const struct gw__node *node,
+                     const struct gw__message_in *envelope,
+                     const struct gw__message_in *letter);
 
 /* Sends a command to the controllers, repeatedly until it is answered. The
  * answer is returned with its tag, below GW__NODE_FORGET. With GW__NODE_FORGET

@@ -45,6 +45,8 @@ struct gw__mailbox {
 
 struct gw__node {
     struct gw__node_config config;
+    unsigned controllers[GW_PS_CONTROLLERS];
+    const char *controller_endpoints[GW_PS_CONTROLLERS];
     struct gw__session session;
 
     _Atomic unsigned fresh; /* enum gw__node_change */
@@ -66,16 +68,17 @@ struct gw__node {
     /* GW_ENOMEM: the messenger had no room for a member */
     struct gw_error starved;
     struct gw__whereabouts *known; /* copy of the mailbox's addresses */
+    /* of an aggregator: the workers of its host, as bits */
+    uint64_t behind[GW__MESSENGER_NODES];
 };
 
-/* Do these two nodes exchange data? Servers do with all others, workers with
- * servers only. */
-static inline bool gw__node_deals_with(const struct gw__node *node,
-                                       const struct gw__crew_member *member)
-{
-    return member->node != node->number &&
-           (node->config.role == GW__SERVER || member->role == GW__SERVER);
-}
+/* ---- node_crew.c ---- */
+
+/* Do these two nodes exchange data? */
+bool gw__node_deals_with(const struct gw__node *node,
+                         const struct gw__crew_member *member);
+/* Applies a newer membership update. */
+void gw__node_learn_hosts(struct gw__node *node);
 
 /* ---- node_control.c: hooks of the session ---- */
 

@@ -78,6 +78,8 @@ unsigned gw__node_turn(struct gw__node *node)
     copy(node, changes);
     gw__session_unlock(&node->session);
     node->reached = 0;
+    if (changes & GW__NODE_NEWS)
+        gw__node_learn_hosts(node);
     if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
         meet(node);
     changes &= ~(unsigned)GW__NODE_REACH;

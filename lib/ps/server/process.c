@@ -8,7 +8,7 @@
  *                 up to TURN_PARCELS messages  -> state machine
  *                 flush, tick when due, wait
  *
- * Small messages of one turn to the same node are bundled (bundle.h).
+ * Small messages of one turn to the same node are bundled (process_letters.c).
  *
  * Only this thread uses the state machine. Other threads read a copy of its
  * status (process_look.c), and a separate thread writes snapshots
@@ -28,20 +28,6 @@ enum { TURN_PARCELS = 64 };
 #define LEAVE_NS UINT64_C(5000000000)
 
 /* ---- callbacks of the state machine ---- */
-
-static void send_now(void *context, const struct gw__message_out *letter)
-{
-    struct gw_ps_server *server = context;
-    enum gw_err err = gw__messenger_send(gw__node_post(server->node), letter);
-    if (err && letter->lent)
-        letter->back(letter->context);
-}
-
-static void send_letter(void *context, const struct gw__message_out *letter)
-{
-    struct gw_ps_server *server = context;
-    gw__bundles_send(&server->bundles, letter);
-}
 
 /* Lost if too many commands wait; the state machine repeats it. */
 static void propose(void *context, const struct gw__command *command)
@@ -82,7 +68,7 @@ static void answer_save(struct gw_ps_server *server,
         .node = parcel->from,
         .part_count = 2,
         .parts = {{&head, sizeof head}, {text, code < 0 ? strlen(text) : 0}}};
-    send_letter(server, &letter);
+    gw__process_send(server, &letter);
 }
 
 static void save(struct gw_ps_server *server,
@@ -117,32 +103,14 @@ static bool is_save(const struct gw__message_in *parcel)
 
 /* ---- turns ---- */
 
-static void take(struct gw_ps_server *server, struct gw__message_in *parcel)
+void gw__process_take(struct gw_ps_server *server,
+                      struct gw__message_in *parcel)
 {
     if (!is_save(parcel)) {
         gw__server_message_in(server->core, gw_now_ns(), parcel);
         return;
     }
     save(server, parcel);
-    gw__message_in_release(parcel);
-}
-
-/* A message is either single or a bundle of several. */
-static void open_message(struct gw_ps_server *server,
-                         struct gw__message_in *parcel)
-{
-    size_t at = 0;
-    unsigned count;
-    if (!gw__is_bundle(parcel)) {
-        take(server, parcel);
-        return;
-    }
-    enum gw_err err = gw__bundle_check(parcel, &count, NULL);
-    for (unsigned i = 0; !err && i < count; i++) {
-        struct gw__message_in *letter = gw__bundle_next(parcel, &at);
-        if (letter)
-            take(server, letter);
-    }
     gw__message_in_release(parcel);
 }
 
@@ -210,8 +178,10 @@ static bool hear(struct gw_ps_server *server, uint64_t now_ns)
         gw__failpoint(GW__AT_PS_LEASE);
         gw__server_lease(server->core, now_ns, gw__node_lease(server->node));
     }
-    if (changes & GW__NODE_NEWS)
+    if (changes & GW__NODE_NEWS) {
+        server->behind = 0;
         gw__server_news(server->core, now_ns, gw__node_news(server->node));
+    }
     if (changes)
         gw__process_look(server, now_ns, true);
     return true;
@@ -229,7 +199,7 @@ static bool turn(struct gw_ps_server *server)
         return false;
     while (taken < TURN_PARCELS &&
            gw__messenger_receive(post, &parcel) == GW_OK) {
-        open_message(server, parcel);
+        gw__process_open(server, parcel);
         taken++;
     }
     now_ns = gw_now_ns();
@@ -311,7 +281,7 @@ static enum gw_err open_core(struct gw_ps_server *server, struct gw_error *why)
         .callback_state = config->state_floats,
         .straggler = config->straggler,
         .out = {.context = server,
-                .send = send_letter,
+                .send = gw__process_send,
                 .propose = propose,
                 .saved = saved,
                 .event = config->events ? event : NULL}};
@@ -401,7 +371,7 @@ enum gw_err gw_ps_server_start(const struct gw_ps_server_config *config,
         return gw_fail(why, GW_ENOMEM, "no memory for a server");
     new->config = *config;
     new->bundles = (struct gw__bundles){
-        .send = send_now, .context = new, .off = config->no_bundle};
+        .send = gw__process_send_now, .context = new, .off = config->no_bundle};
     pthread_mutex_init(&new->lock, NULL);
     gw__clock_cond_init(&new->changed);
     enum gw_err err = start(new, why);

@@ -27,6 +27,7 @@ void gw__process_look(struct gw_ps_server *server, uint64_t now_ns, bool now)
     status->messages_sent =
         gw__messenger_counts(gw__node_post(server->node))->sent;
     status->messages_saved = server->bundles.saved;
+    status->envelopes_refused = server->refused;
     status->member = !server->gone;
     status->epoch = gw__node_news(server->node)->view.epoch;
     status->lease = gw__node_lease(server->node) > now_ns;

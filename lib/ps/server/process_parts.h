@@ -2,6 +2,7 @@
  *
  * Internals of a server process:
  *   process.c        starts, serves, ends: the data thread
+ *   process_letters.c bundles and envelopes of messages
  *   process_save.c   the thread that writes snapshots
  *   process_look.c   status and errors, for other threads
  */
@@ -46,7 +47,10 @@ struct gw_ps_server {
     struct gw__server *core;
     struct gw__saver *saver;
     struct gw__bundles bundles;
-    struct gw__thread_pool *pool; /* NULL: one thread is enough */
+    uint64_t behind; /* nodes, as bits, that were heard by an aggregator last */
+    uint8_t via[GW__MESSENGER_NODES]; /* by this one */
+    uint64_t refused;                 /* envelopes, and letters in them */
+    struct gw__thread_pool *pool;     /* NULL: one thread is enough */
     pthread_t thread;
     _Atomic bool stop;
     _Atomic bool leaves;
@@ -60,6 +64,20 @@ struct gw_ps_server {
     struct gw_error error;
     struct gw_ps_server_status status;
 };
+
+/* A letter for the machine; takes over the hold. */
+void gw__process_take(struct gw_ps_server *server,
+                      struct gw__message_in *parcel);
+
+/* ---- process_letters.c ---- */
+
+/* The machine's letters; `context` is the server. */
+void gw__process_send(void *context, const struct gw__message_out *letter);
+/* A message of the post. */
+void gw__process_send_now(void *context, const struct gw__message_out *letter);
+/* A message that has come: gw__process_take gets each letter in it. */
+void gw__process_open(struct gw_ps_server *server,
+                      struct gw__message_in *parcel);
 
 /* ---- process_look.c ---- */
 

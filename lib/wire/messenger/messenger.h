@@ -114,6 +114,7 @@ struct gw__message_out {
     unsigned node;
     unsigned part_count;
     struct gw__messenger_part parts[GW__MESSENGER_PARTS];
+    bool again;    /* it was sent before, and not answered */
     unsigned lent; /* bits; 0: none, and `back` is not called */
     void (*back)(void *context);
     void *context;

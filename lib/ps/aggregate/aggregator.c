@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The thread of an aggregator; see aggregator.h.
+ */
+#include "aggregator.h"
+
+#include "base/thread.h"
+#include "gather.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TURN_PARCELS = 64 };
+static const uint64_t idle_ns = 20000000, leave_ns = 1000000000;
+
+struct gw__aggregator {
+    struct gw__node_config config;
+    char endpoint[GW__ENDPOINT_MAX];
+    struct gw__node *node; /* the thread's */
+    struct gw__gather gather;
+    pthread_t thread;
+    _Atomic bool stop, politely, ended;
+    _Atomic uint64_t letters, messages, refused;
+};
+
+static void send_now(void *context, const struct gw__message_out *letter)
+{
+    struct gw__aggregator *a = context;
+    (void)gw__messenger_send(gw__node_post(a->node),
+                             letter); /* nothing is lent */
+}
+
+/* ---- letters ---- */
+
+static void pass_on(struct gw__aggregator *a, uint64_t now_ns,
+                    const struct gw__message_in *parcel,
+                    const struct gw__message_in *inner)
+{
+    const struct gw__bundle_end by = {parcel->from, parcel->incarnation_high,
+                                      parcel->incarnation_low};
+    struct gw__message_out letter = {.node = inner->from,
+                                     .part_count = inner->part_count};
+    memcpy(letter.parts, inner->parts, sizeof letter.parts);
+    bool worker = gw__node_member(a->node, by.node)->role == GW__WORKER;
+    bool taken = worker
+                     ? gw__gather_for_server(&a->gather, now_ns, &letter, &by)
+                     : gw__gather_for_worker(&a->gather, &letter, &by);
+    a->refused += !taken;
+}
+
+static void open_message(struct gw__aggregator *a, uint64_t now_ns,
+                         struct gw__message_in *parcel)
+{
+    size_t at = 0;
+    unsigned count = 0;
+    a->refused += !gw__is_envelope(parcel) ||
+                  gw__bundle_check(parcel, &count, NULL) != GW_OK;
+    for (unsigned i = 0; i < count && gw__is_envelope(parcel); i++) {
+        struct gw__message_in *inner = gw__bundle_next(parcel, &at);
+        if (inner && gw__node_trusts(a->node, parcel, inner))
+            pass_on(a, now_ns, parcel, inner);
+        else
+            a->refused++;
+        gw__message_in_release(inner);
+    }
+    gw__message_in_release(parcel);
+}
+
+/* ---- the crew ---- */
+
+/* Workers begin to use it when it can reach all servers. */
+static void look_at_crew(struct gw__aggregator *a)
+{
+    const struct gw__membership_update *news = gw__node_news(a->node);
+    bool ready = true;
+    a->gather.crew = 0;
+    for (unsigned i = 0; i < news->crew_count; i++) {
+        const struct gw__crew_member *member = &news->crew[i];
+        bool reached = gw__node_reaches(a->node, member->node);
+        if (member->role == GW__WORKER && reached)
+            a->gather.crew |= UINT64_C(1) << member->node;
+        ready = ready && (reached || member->role != GW__SERVER);
+    }
+    for (uint64_t left = ready ? a->gather.crew : 0; left; left &= left - 1)
+        gw__bundles_greet(&a->gather.workers, (unsigned)__builtin_ctzll(left));
+}
+
+/* False: it is a member no more. */
+static bool turn(struct gw__aggregator *a)
+{
+    struct gw__messenger *post = gw__node_post(a->node);
+    struct gw__message_in *parcel;
+    unsigned changes = gw__node_turn(a->node), taken = 0;
+    uint64_t now_ns = gw_now_ns();
+    if (changes & GW__NODE_GONE)
+        return false;
+    if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
+        look_at_crew(a);
+    while (taken < TURN_PARCELS &&
+           gw__messenger_receive(post, &parcel) == GW_OK) {
+        open_message(a, now_ns, parcel);
+        taken++;
+    }
+    now_ns = gw_now_ns();
+    gw__gather_flush(&a->gather, now_ns);
+    a->letters = a->gather.letters;
+    a->messages = a->gather.letters - a->gather.servers.saved;
+    uint64_t due_ns = gw__gather_due(&a->gather), idle = now_ns + idle_ns;
+    if (taken == 0)
+        gw__messenger_wait(post, due_ns < idle ? due_ns : idle);
+    return true;
+}
+
+static void *live(void *context)
+{
+    struct gw__aggregator *a = context;
+    struct gw_error why;
+    if (gw__node_open(&a->config, &a->node, &why) == GW_OK) {
+        while (!a->stop && turn(a))
+            ;
+        gw__gather_flush(&a->gather, UINT64_MAX);
+        if (a->politely)
+            (void)!gw__node_leave(a->node, gw_now_ns() + leave_ns, &why);
+    }
+    gw__node_close(&a->node);
+    gw__gather_fini(&a->gather);
+    a->ended = true;
+    return NULL;
+}
+
+/* ---- starting and stopping ---- */
+
+/* On the worker's host: any port of its address, or a name like its own. */
+static bool name_endpoint(struct gw__aggregator *a, const char *like)
+{
+    bool tcp = strncmp(like, "tcp://", 6) == 0;
+    const char *port = strrchr(like, ':');
+    size_t kept = tcp && port ? (size_t)(port - like) : strlen(like);
+    int length = snprintf(a->endpoint, sizeof a->endpoint, "%.*s%s", (int)kept,
+                          like, tcp ? ":*" : "-aggregator");
+    return length > 0 && (size_t)length < sizeof a->endpoint;
+}
+
+enum gw_err gw__aggregator_start(const struct gw__node_config *like,
+                                 unsigned number, uint64_t window_ns,
+                                 struct gw__aggregator **aggregator,
+                                 struct gw_error *why)
+{
+    struct gw__aggregator *a = calloc(1, sizeof *a);
+    *aggregator = NULL;
+    if (!a)
+        return gw_fail(why, GW_ENOMEM, "aggregator");
+    a->config = *like;
+    a->config.node = number;
+    a->config.role = GW__AGGREGATOR;
+    a->config.endpoint = a->endpoint;
+    a->config.interrupt = &a->stop;
+    gw__gather_init(&a->gather, window_ns, send_now, a);
+    enum gw_err err =
+        name_endpoint(a, like->endpoint)
+            ? gw__thread_start(&a->thread, live, a, "the aggregator", why)
+            : gw_fail(why, GW_EINVAL, "%.80s is too long", like->endpoint);
+    if (err)
+        free(a);
+    else
+        *aggregator = a;
+    return err;
+}
+
+bool gw__aggregator_ended(const struct gw__aggregator *a)
+{
+    return a->ended;
+}
+
+void gw__aggregator_stop(struct gw__aggregator **aggregator, bool politely)
+{
+    struct gw__aggregator *a = *aggregator;
+    *aggregator = NULL;
+    if (!a)
+        return;
+    a->politely = politely;
+    a->stop = true;
+    pthread_join(a->thread, NULL);
+    free(a);
+}
+
+void gw__aggregator_get_counts(const struct gw__aggregator *a,
+                               struct gw__aggregator_counts *counts)
+{
+    *counts =
+        (struct gw__aggregator_counts){a->letters, a->messages, a->refused};
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See gather.h.
+ */
+#include "gather.h"
+
+void gw__gather_init(struct gw__gather *gather, uint64_t window_ns,
+                     void (*send)(void *context,
+                                  const struct gw__message_out *),
+                     void *context)
+{
+    *gather = (struct gw__gather){
+        .servers = {.send = send, .context = context},
+        .workers = {.send = send, .context = context},
+        .window_ns = window_ns,
+    };
+}
+
+void gw__gather_fini(struct gw__gather *gather)
+{
+    gw__bundles_fini(&gather->servers);
+    gw__bundles_fini(&gather->workers);
+}
+
+bool gw__gather_for_server(struct gw__gather *gather, uint64_t now_ns,
+                           const struct gw__message_out *letter,
+                           const struct gw__bundle_end *worker)
+{
+    unsigned server = letter->node;
+    if (worker->node >= GW__MESSENGER_NODES ||
+        !gw__bundles_forward(&gather->servers, letter, worker))
+        return false;
+    if (gather->from[server] == 0)
+        gather->due_ns[server] = now_ns + gather->window_ns;
+    gather->from[server] |= UINT64_C(1) << worker->node;
+    gather->letters++;
+    return true;
+}
+
+bool gw__gather_for_worker(struct gw__gather *gather,
+                           const struct gw__message_out *letter,
+                           const struct gw__bundle_end *server)
+{
+    return gw__bundles_forward(&gather->workers, letter, server);
+}
+
+void gw__gather_flush(struct gw__gather *gather, uint64_t now_ns)
+{
+    uint64_t left = gather->servers.waiting;
+    gw__bundles_flush(&gather->workers);
+    for (; left; left &= left - 1) {
+        unsigned server = (unsigned)__builtin_ctzll(left);
+        bool all = (gather->crew & ~gather->from[server]) == 0;
+        if (!all && now_ns < gather->due_ns[server])
+            continue;
+        gather->from[server] = 0;
+        gw__bundles_flush_node(&gather->servers, server);
+    }
+}
+
+uint64_t gw__gather_due(const struct gw__gather *gather)
+{
+    uint64_t due_ns = UINT64_MAX;
+    for (uint64_t left = gather->servers.waiting; left; left &= left - 1) {
+        unsigned server = (unsigned)__builtin_ctzll(left);
+        if (gather->due_ns[server] < due_ns)
+            due_ns = gather->due_ns[server];
+    }
+    return due_ns;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A client that gives its messages to the aggregator of its host
+ * (ps/aggregate/aggregator.h), and the choice of who hosts it: when the news
+ * name none on this host, the worker with the lowest number there starts one.
+ *
+ *     none --news name one--> known --it greets--> ready
+ *       ^                                            | no answer in time
+ *       |                                            v
+ *       `------------- news name it no more ------ avoided for a second
+ *
+ * Only `ready` uses it. A request that is repeated, and a letter that is too
+ * large, go to the server itself in any case: so what an aggregator loses or
+ * withholds costs a pause of the first repetition, and nothing else.
+ */
+#include "client_parts.h"
+
+#include "wire/address.h"
+
+static const uint64_t window_default_ns = 200000, avoid_ns = 1000000000,
+                      silent_ns = 50000000;
+
+/* ---- which one, and whose ---- */
+
+static bool is_near(const struct gw_ps *ps,
+                    const struct gw__crew_member *member)
+{
+    return gw__address_same_host(gw__node_config(ps->node)->endpoint,
+                                 member->endpoint);
+}
+
+/* The first of this role on this host; NULL: none. */
+static const struct gw__crew_member *first_near(const struct gw_ps *ps,
+                                                enum gw__role role)
+{
+    const struct gw__membership_update *news = gw__node_news(ps->node);
+    for (unsigned i = 0; i < news->crew_count; i++)
+        if (news->crew[i].role == role && is_near(ps, &news->crew[i]))
+            return &news->crew[i];
+    return NULL;
+}
+
+/* Without one all goes as if it were not wanted; the next news try again. */
+static void start(struct gw_ps *ps)
+{
+    struct gw__aggregate *a = &ps->aggregate;
+    const struct gw__crew_member *lowest = first_near(ps, GW__WORKER);
+    struct gw_error why;
+    if (a->own && gw__aggregator_ended(a->own))
+        gw__ps_aggregate_end(ps, false);
+    if (a->own || !lowest || lowest->node != gw__node_number(ps->node))
+        return;
+    (void)!gw__aggregator_start(gw__node_config(ps->node), a->number,
+                                a->window_ns, &a->own, &why);
+}
+
+void gw__ps_aggregate_news(struct gw_ps *ps)
+{
+    struct gw__aggregate *a = &ps->aggregate;
+    if (!a->wanted)
+        return;
+    const struct gw__crew_member *now = first_near(ps, GW__AGGREGATOR);
+    struct gw__id id = now ? now->incarnation : (struct gw__id){0, 0};
+    if (!gw__id_equal(id, a->incarnation))
+        a->ready = false;
+    a->incarnation = id;
+    a->node = now ? now->node : GW__NO_NODE;
+    if (!now)
+        start(ps);
+}
+
+bool gw__ps_aggregate_ready(const struct gw_ps *ps)
+{
+    const struct gw__aggregate *a = &ps->aggregate;
+    return a->ready && gw__node_reaches(ps->node, a->node);
+}
+
+/* ---- letters ---- */
+
+/* A request is repeated: whose fault is it? One that has not brought anything
+ * since the request left is avoided. */
+static void doubt(struct gw__aggregate *a, uint64_t now_ns)
+{
+    if (now_ns - a->heard_ns > silent_ns)
+        a->avoid_until_ns = now_ns + avoid_ns;
+}
+
+bool gw__ps_aggregate_send(struct gw_ps *ps,
+                           const struct gw__message_out *letter)
+{
+    struct gw__aggregate *a = &ps->aggregate;
+    if (!gw__ps_aggregate_ready(ps))
+        return false;
+    uint64_t now_ns = gw_now_ns();
+    if (letter->again)
+        doubt(a, now_ns);
+    const struct gw__crew_member *server =
+        gw__node_member(ps->node, letter->node);
+    if (letter->again || now_ns < a->avoid_until_ns || !server)
+        return false;
+    const struct gw__bundle_end end = {server->node, server->incarnation.high,
+                                       server->incarnation.low};
+    struct gw__message_out through = *letter;
+    through.node = a->node;
+    return gw__bundles_forward(&ps->bundles, &through, &end);
+}
+
+unsigned gw__ps_aggregate_open(struct gw_ps *ps,
+                               const struct gw__message_in *envelope)
+{
+    struct gw__aggregate *a = &ps->aggregate;
+    unsigned count;
+    bool its = envelope->from == a->node &&
+               envelope->incarnation_high == a->incarnation.high &&
+               envelope->incarnation_low == a->incarnation.low;
+    if (!its || gw__bundle_check(envelope, &count, NULL)) {
+        a->refused++;
+        return 0;
+    }
+    a->ready = true;
+    a->heard_ns = gw_now_ns();
+    return count;
+}
+
+/* ---- beginning and end ---- */
+
+void gw__ps_aggregate_init(struct gw_ps *ps, const struct gw_ps_config *config)
+{
+    ps->aggregate = (struct gw__aggregate){
+        .wanted = config->aggregate,
+        .number = config->aggregator_node,
+        .window_ns = config->aggregate_us
+                         ? config->aggregate_us * UINT64_C(1000)
+                         : window_default_ns,
+        .node = GW__NO_NODE};
+}
+
+void gw__ps_aggregate_counts(const struct gw_ps *ps,
+                             struct gw_ps_counts *counts)
+{
+    const struct gw__aggregate *a = &ps->aggregate;
+    struct gw__aggregator_counts own = {0};
+    if (a->own)
+        gw__aggregator_get_counts(a->own, &own);
+    counts->aggregator_sent = a->before.messages + own.messages;
+    counts->aggregator_saved =
+        a->before.letters + own.letters - counts->aggregator_sent;
+    counts->envelopes_refused = a->refused + a->before.refused + own.refused;
+}
+
+void gw__ps_aggregate_end(struct gw_ps *ps, bool politely)
+{
+    struct gw__aggregate *a = &ps->aggregate;
+    struct gw__aggregator_counts own;
+    if (!a->own)
+        return;
+    gw__aggregator_get_counts(a->own, &own);
+    a->before.letters += own.letters;
+    a->before.messages += own.messages;
+    a->before.refused += own.refused;
+    gw__aggregator_stop(&a->own, politely);
+}

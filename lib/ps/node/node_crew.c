@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who of the crew has to do with whom, by the newest news:
+ *
+ *     worker  <-->  server  <-->  server
+ *        ^             ^
+ *        `-aggregator--'    of that worker's host
+ *
+ * An aggregator speaks for others, so what it brings is held against the news:
+ * it is an aggregator, the other end is a member of that incarnation, and if
+ * that is a worker, it is one of the aggregator's host. Endpoints say which host
+ * that is; the registry has them since a member came.
+ */
+#include "node_parts.h"
+
+#include "wire/address.h"
+
+#include <string.h>
+
+const struct gw__node_config *gw__node_config(const struct gw__node *node)
+{
+    return &node->config;
+}
+
+static bool pair(enum gw__role one, enum gw__role other, enum gw__role a,
+                 enum gw__role b)
+{
+    return (one == a && other == b) || (one == b && other == a);
+}
+
+bool gw__node_deals_with(const struct gw__node *node,
+                         const struct gw__crew_member *member)
+{
+    enum gw__role mine = node->config.role;
+    if (member->node == node->number)
+        return false;
+    if (pair(mine, member->role, GW__WORKER, GW__AGGREGATOR))
+        return gw__address_same_host(node->config.endpoint, member->endpoint);
+    return mine == GW__SERVER || member->role == GW__SERVER;
+}
+
+const struct gw__crew_member *gw__node_member(const struct gw__node *node,
+                                              unsigned peer)
+{
+    for (unsigned i = 0; i < node->news.crew_count; i++)
+        if (node->news.crew[i].node == peer)
+            return &node->news.crew[i];
+    return NULL;
+}
+
+/* Texts are compared once, at the news, and not at each letter. */
+void gw__node_learn_hosts(struct gw__node *node)
+{
+    const struct gw__membership_update *news = &node->news;
+    memset(node->behind, 0, sizeof node->behind);
+    for (unsigned i = 0; i < news->crew_count; i++)
+        for (unsigned j = 0; j < news->crew_count; j++) {
+            const struct gw__crew_member *by = &news->crew[i],
+                                         *end = &news->crew[j];
+            if (by->role == GW__AGGREGATOR && end->role == GW__WORKER &&
+                gw__address_same_host(by->endpoint, end->endpoint))
+                node->behind[by->node] |= UINT64_C(1) << end->node;
+        }
+}
+
+static bool is_of(const struct gw__crew_member *member,
+                  const struct gw__message_in *parcel)
+{
+    return member && member->incarnation.high == parcel->incarnation_high &&
+           member->incarnation.low == parcel->incarnation_low;
+}
+
+bool gw__node_trusts(const struct gw__node *node,
+                     const struct gw__message_in *envelope,
+                     const struct gw__message_in *letter)
+{
+    const struct gw__crew_member *by = gw__node_member(node, envelope->from);
+    const struct gw__crew_member *end = gw__node_member(node, letter->from);
+    if (!is_of(by, envelope) || !is_of(end, letter) || by->node == end->node)
+        return false;
+    switch (node->config.role) {
+    case GW__AGGREGATOR:
+        return pair(by->role, end->role, GW__WORKER, GW__SERVER) &&
+               gw__node_reaches(node, end->node);
+    case GW__WORKER:
+        return by->role == GW__AGGREGATOR && end->role == GW__SERVER;
+    default:
+        return node->behind[by->node] >> end->node & 1;
+    }
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How letters leave a server and reach it: alone, in bundles
+ * (ps/messages/bundle.h), or in envelopes by an aggregator
+ * (ps/aggregate/aggregator.h), which are held against the news. Data thread.
+ */
+#include "process_parts.h"
+
+/* ---- sending ---- */
+
+void gw__process_send_now(void *context, const struct gw__message_out *letter)
+{
+    struct gw_ps_server *server = context;
+    enum gw_err err = gw__messenger_send(gw__node_post(server->node), letter);
+    if (err && letter->lent)
+        letter->back(letter->context);
+}
+
+/* A worker is answered the way that its last request came; false: directly. */
+static bool answer_by_aggregator(struct gw_ps_server *server,
+                                 const struct gw__message_out *letter)
+{
+    if (letter->node >= GW__MESSENGER_NODES ||
+        !(server->behind >> letter->node & 1))
+        return false;
+    unsigned via = server->via[letter->node];
+    const struct gw__crew_member *worker =
+        gw__node_member(server->node, letter->node);
+    if (!worker || !gw__node_reaches(server->node, via))
+        return false;
+    const struct gw__bundle_end end = {worker->node, worker->incarnation.high,
+                                       worker->incarnation.low};
+    struct gw__message_out through = *letter;
+    through.node = via;
+    return gw__bundles_forward(&server->bundles, &through, &end);
+}
+
+void gw__process_send(void *context, const struct gw__message_out *letter)
+{
+    struct gw_ps_server *server = context;
+    if (!answer_by_aggregator(server, letter))
+        gw__bundles_send(&server->bundles, letter);
+}
+
+/* ---- receiving ---- */
+
+/* As from the worker that it is from, if the aggregator may speak for it. */
+static void take_from_envelope(struct gw_ps_server *server,
+                               const struct gw__message_in *envelope,
+                               struct gw__message_in *letter)
+{
+    if (!gw__node_trusts(server->node, envelope, letter)) {
+        server->refused++;
+        gw__message_in_release(letter);
+        return;
+    }
+    server->behind |= UINT64_C(1) << letter->from;
+    server->via[letter->from] = (uint8_t)envelope->from;
+    gw__process_take(server, letter);
+}
+
+/* A message of the post: a letter, a bundle of them, or an envelope. */
+void gw__process_open(struct gw_ps_server *server,
+                      struct gw__message_in *parcel)
+{
+    size_t at = 0;
+    unsigned count;
+    bool envelope = gw__is_envelope(parcel);
+    server->behind &= ~(UINT64_C(1) << parcel->from);
+    if (!envelope && !gw__is_bundle(parcel)) {
+        gw__process_take(server, parcel);
+        return;
+    }
+    enum gw_err err = gw__bundle_check(parcel, &count, NULL);
+    server->refused += envelope && err;
+    for (unsigned i = 0; !err && i < count; i++) {
+        struct gw__message_in *letter = gw__bundle_next(parcel, &at);
+        if (letter && envelope)
+            take_from_envelope(server, parcel, letter);
+        else if (letter)
+            gw__process_take(server, letter);
+    }
+    gw__message_in_release(parcel);
+}
