@@ -401,8 +401,7 @@ static struct cpus launch_for_cpus(bool no_pin)
     return cpus;
 }
 
-/* Allowed CPUs are assigned in turn: rank i and rank i + count share one, no
- * others do. */
+/* Allowed CPUs are assigned in turn: only ranks i and i + count share one. */
 START_TEST(ranks_get_a_cpu_each)
 {
     cpu_set_t allowed;

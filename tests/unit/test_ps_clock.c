@@ -196,8 +196,7 @@ START_TEST(ssp_keeps_its_bound)
 }
 END_TEST
 
-/* Each part is applied once, or left out and counted. Returns the number left
- * out. */
+/* Each part is applied once, or left out and counted: returns their number. */
 static unsigned check_left_out(const struct crew *c, uint64_t seed,
                                const struct gw_ps_clock_status *status)
 {

@@ -217,8 +217,7 @@ START_TEST(bursts_of_small_slices_find_room)
 }
 END_TEST
 
-/* Without a reader the wire accepts a bounded amount, of large or small
- * slices. */
+/* Without a reader the wire accepts a bounded amount of slices. */
 static void test_full(const char *name, size_t bytes)
 {
     enum { MORE_THAN_ENOUGH = 100000 };
