@@ -189,8 +189,7 @@ START_TEST(large_slices_both_ways_at_once)
 }
 END_TEST
 
-/* Faster than libzmq checks for its own notifications, which is once per
- * millisecond. */
+/* Faster than libzmq checks its own notifications: once per millisecond. */
 START_TEST(bursts_of_small_slices_find_room)
 {
     enum { BURST = 48, BURSTS = 300 };
