@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# collrun bench and calibrate: every result right over every wire, the columns
-# and fields that programs rely on, and what is refused.
+# collrun bench and calibrate: correct results over every wire, the columns and
+# fields that programs depend on, and the refusals.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -16,7 +16,7 @@ setup() {
     export GRADWIRE_CALIBRATION=$BATS_TEST_TMPDIR/costs.json
 }
 
-# Few calls: these tests are about results, not times.
+# Few calls: these tests check results, not times.
 bench() {
     "$COLLRUN" bench "$@" --iters 2 --warmup 1
 }
@@ -30,7 +30,7 @@ all_right() {
 }
 
 every_algorithm() {
-    # all serve 4 ranks; a barrier has one size, the others two
+    # all support 4 ranks; a barrier has one size, the others two
     "$COLLRUN" list -o jsonl >list.jsonl
     algorithms=$(grep -c '"algo":' list.jsonl)
     barriers=$(grep -c '"op":"barrier"' list.jsonl)
@@ -99,7 +99,7 @@ every_algorithm() {
         p50_us p99_us algbw_GBps busbw_GBps predicted_us bound_us wrong; do
         [ "$(grep -o "\"$field\":" out.json | wc -l)" -eq 1 ]
     done
-    # 100 bytes of 3 blocks of floats: 8 a block, 96 in all
+    # 100 bytes in 3 blocks of floats: 8 per block, 96 in total
     grep -q '"bytes":96,"count":8,' out.json
     grep -q '"redop":"none","root":-1,' out.json
     run ! grep percent out.json
@@ -185,13 +185,13 @@ every_algorithm() {
     [ -s costs.json ]
     run -0 bench allreduce -n 2 -b 1K -e 1K --why
     [[ $output = *"measured"* ]]
-    # the bill of the algorithm that is taken
+    # the cost breakdown of the chosen algorithm
     run -0 "$COLLRUN" price allreduce -n 2 -b 1K --wire shm --why
     [[ $output = *"# first: "*" us = "* ]]
     run -64 "$COLLRUN" calibrate -n 1
 }
 
-# Both ranks of the wire, and the socket, have told a time for each size.
+# Both ranks of the wire, and the socket, have reported a time for each size.
 @test "bench wire: each wire and a raw socket, at any size" {
     for wire in shm ipc tcp; do
         run -0 --separate-stderr "$COLLRUN" bench wire --wire "$wire" \
@@ -213,8 +213,8 @@ every_algorithm() {
     run -64 "$COLLRUN" bench wire -b 8 -e 4
 }
 
-# How fast a cipher is beside is for the bench to print; that a keyed wire seals
-# what it carries is for the suites wire_key and stream to prove.
+# The bench prints the speed of the cipher. The suites wire_key and stream test
+# that a keyed wire seals its data.
 @test "bench wire: with a key the speed of its cipher is printed, too" {
     "$COLLRUN" bench wire --wire tcp -b 1M -e 1M --seconds 2ms -o csv >plain
     grep -q 'cipher_GBps$' plain
@@ -227,7 +227,8 @@ every_algorithm() {
         END { print speed, cipher; exit !(speed > 0 && cipher > 0) }' secret
 }
 
-# Rank 0 has sent all and is gone, maybe before rank 3 has read its greeting.
+# Rank 0 has sent all its data and ended, maybe before rank 3 has read its
+# greeting.
 @test "bench: a root may leave at once" {
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         run -0 "$COLLRUN" bench broadcast -w ipc -n 4 -b 64 -e 64 -i 2

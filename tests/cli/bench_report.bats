@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# What `make bench` says of rows that are missed, from measurements that are made
-# up here: how much slower is seen, the reasons and how far they go, units, and
-# what is counted in the end.
+# The report of `make bench` about missed rows, from made-up measurements: the
+# detection of slowdowns, the reasons and their bounds, units, and the final
+# counts.
 
 setup() {
     bats_require_minimum_version 1.5.0
@@ -17,7 +17,7 @@ report() {
         -f "$here/reasons.awk" -f "$here/report.awk" times.txt rows
 }
 
-# One row, gradwire's time in percent of its limit, which is 1/2.
+# One row: gradwire's time in percent of its limit, which is 1/2.
 measured() { # percent
     echo "shm allreduce 2 1048576 shm ideal 0.5" >rows
     printf '%s\n' "ideal allreduce 2 1048576 "{100,90,200} \

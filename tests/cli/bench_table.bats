@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The table of `make bench`, from measurements that are made up here: which rows
-# there are, what must be run for them, the verdicts, and the other forms. What
-# is said of rows that are missed is in bench_report.bats.
+# The table of `make bench`, from made-up measurements: its rows, the runs that
+# they need, the verdicts, and the other formats. bench_report.bats tests the
+# texts about missed rows.
 
 setup() {
     bats_require_minimum_version 1.5.0

@@ -158,7 +158,7 @@ json() {
 @test "completion scripts parse" {
     collrun completion bash > c.bash
     bash -n c.bash
-    # What the shell would offer for "collrun pl".
+    # The shell's completions for "collrun pl".
     # shellcheck disable=SC2016
     run -0 bash -c 'source ./c.bash; COMP_WORDS=(collrun pl); COMP_CWORD=1
         _collrun; echo "${COMPREPLY[@]}"'
@@ -361,7 +361,7 @@ section_of() {
     esac
 }
 
-# Reads a page; is there an entry for --OPTION?
+# Reads a page. Is there an entry for --OPTION?
 describes() {
     grep -Eq "^\.It .*Fl .-${1#--}( |\$)"
 }

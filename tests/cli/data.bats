@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# labs/data/get.sh: where it takes files from, what it checks, what it changes.
-# `curl` is one of our own here: it hands out files in the published form, which
-# are made from $GRADWIRE_DATA, or fails as without a network.
+# labs/data/get.sh: its sources, its checks, and its changes. `curl` is a stub:
+# it hands out files in the published form, made from $GRADWIRE_DATA, or fails
+# as without a network.
 
 setup() {
     work=$(mktemp -d)
@@ -26,7 +26,7 @@ need_data() {
         skip "GRADWIRE_DATA names no folder with $1"
 }
 
-# Runs get.sh with nothing but our curl to take from.
+# Runs get.sh with the curl stub as its only source.
 get_from_web() {
     run env -u GRADWIRE_DATA "$get" "$1" "$work/out"
     echo "$output"

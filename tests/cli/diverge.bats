@@ -1,10 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# A training that diverges ends with status 1 and a sentence that names the
-# step, on every level of kernels that this machine has: which NaNs and
-# infinities there are on the way depends on the level, what is said does not.
-#
+# A diverging training ends with status 1 and a message that names the step, at
+# every level of kernels of this machine. The NaNs and infinities on the way
+# depend on the level; the message does not.
 # shellcheck disable=SC2154 # run sets stderr
 
 setup_file() {
@@ -22,7 +21,7 @@ setup() {
     export LC_ALL=C GRADWIRE_RUNS=$BATS_TEST_TMPDIR/runs
 }
 
-# 120 rows of 6 features, 3 classes: which of three sums is the largest.
+# 120 rows of 6 features; the largest of three sums is the class.
 make_rows() {
     awk 'BEGIN {
         state = 11
@@ -43,12 +42,12 @@ make_rows() {
     }'
 }
 
-# names VARIABLE: the levels of it, as the refusal of a wrong one lists them.
+# names VARIABLE: its levels, from the error about an invalid one.
 names() {
     env "$1=?" "$BIN/collrun" list 2>&1 | sed -n 's/.* it has //p' | tr -d ,
 }
 
-# diverges SENTENCE COMMAND...: on all levels, within 30 seconds.
+# diverges SENTENCE COMMAND...: at all levels, within 30 seconds.
 diverges() {
     local sentence=$1 level
     shift

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# What the tests of README and of the manual pages share: a place that looks like
-# the checkout, and examples (examples.awk tells how they are found).
+# Shared by the tests of README and of the manual pages: a directory that looks
+# like the checkout, and the examples (see examples.awk for their forms).
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.." || return 1
@@ -12,7 +12,7 @@ setup_file() {
     export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/costs.json
 }
 
-# A place that looks like the checkout, where examples may write.
+# A directory that looks like the checkout, in which examples may write.
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     for name in cmd lib labs man tests Makefile README.md .ci; do
@@ -20,7 +20,7 @@ setup() {
     done
     ln -s "$BUILD" build
     PATH=$BUILD:$PATH
-    # Sanitizers want to be linked into programs that load the library.
+    # Sanitizers must be linked into programs that load the library.
     if [ -n "${SAN:-}" ]; then
         mkdir bin
         printf '#!/bin/sh\nexec %s %s "$@"\n' "$(command -v cc)" "$SAN" >bin/cc
@@ -29,7 +29,7 @@ setup() {
     fi
 }
 
-# A command that failed may have left a run that goes on.
+# A failed command may have left a run.
 teardown() {
     build/ringctl down --all >/dev/null 2>&1 || true
 }
@@ -41,7 +41,7 @@ examples() {
     awk -v dir=examples -f "$ROOT/tests/cli/examples.awk" "$ROOT/$1"
 }
 
-# run_commands FILE: `make check` is what runs this, so it is left out.
+# run_commands FILE: without `make check`, which runs this test.
 # shellcheck disable=SC2154 # of bats
 run_commands() {
     examples "$1"

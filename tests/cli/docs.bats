@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The claims of the READMEs and the manual pages: every command runs (docs_manual.bats
-# has those of the manual pages), every C program compiles without a warning and
-# ends well, every plan is right.
+# The claims of the READMEs and the manual pages: every command runs
+# (docs_manual.bats has those of the manual pages), every C program compiles
+# without a warning and succeeds, every plan is correct.
 
 load docs
 
@@ -108,8 +108,8 @@ compile_and_run() {
     done <named
 }
 
-# What a lab must contain that shows this command, a line each: its words, its
-# options, its algorithm, and the names of its settings.
+# A lab that shows this command must contain these words, one per line: the
+# command's words, its options, its algorithm, and the names of its settings.
 named_by() {
     echo "$1" | awk '{
         for (i = 2; i <= NF && $i ~ /^[a-z][a-z_0-9]*$/; i++)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
-# Takes the examples out of a README or a manual page, for docs.bats to try.
+# Extracts the examples of a README or a manual page, for docs.bats.
 #
 #   awk -v dir=DIR -f examples.awk README.md | man/PAGE
 #
 # Examples are blocks fenced by ```sh and ```c in Markdown, and by .Bd -literal
-# and .Ed in the EXAMPLES of an mdoc page. What a block is shows in its text:
+# and .Ed in the EXAMPLES of an mdoc page. The text of a block determines its
+# kind:
 #
 #   a line "$ COMMAND"        is a command; a backslash at its end continues it
 #   "#include" at the begin   a whole C program
@@ -15,7 +16,7 @@
 #   "# NAME.ring"             a script of ringctl(1)
 #   anything else             output, or a fragment: not tried
 #
-# DIR/commands receives the commands of the whole file, in order; programs,
+# DIR/commands receives the commands of the whole file, in order. Programs,
 # plans, schedules, networks and scripts become DIR/1.c, DIR/2.plan, DIR/1.pipe,
 # DIR/1.net, DIR/1.ring and so on.
 
@@ -38,7 +39,7 @@ function finish_block(    name) {
     inside = 0
 }
 
-# The characters that mdoc writes differently.
+# Characters with another notation in mdoc.
 function plain(line) {
     gsub(/\\&/, "", line)
     gsub(/\\-/, "-", line)

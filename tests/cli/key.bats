@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# A key file that is not right: each command that takes one says so first and
-# alone, with the file's name, before it begins or prints anything.
+# An invalid key file: each command with a key reports it first and only, with
+# the file's name, before it begins or prints anything.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -16,7 +16,7 @@ setup() {
     "$TOOLS/ringctl" keygen right.key
 }
 
-# What is wrong with the file $1 says $2, whichever way the key is named.
+# The error for file $1 is $2, for both ways to name the key.
 refused_everywhere() {
     local command
     for command in "collrun bench allreduce" "collrun tune" \

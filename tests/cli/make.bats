@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The Makefile makes again what has changed, and all of it: a source file that is
-# new, an object that was lost, an optional library that came later. The
+# The Makefile rebuilds everything that has changed, and only that: a new source
+# file, a lost object, an optional library that was installed later. The
 # compiler and the archiver are stubs that write the name of their result, so a
 # whole build takes seconds.
 
@@ -28,14 +28,15 @@ END
     build
 }
 
-# build: the archive and the shared library; `made` lists what was made.
+# build: makes the archive and the shared library; the file `made` lists the
+# results.
 build() {
     : >made
     make -s CC="$PWD/compiler" AR="$PWD/archiver" B=b b/libgradwire.a b/libgradwire.so.1.0.0 >/dev/null
     sort -o made made
 }
 
-# library NAME...: modules of pkg-config that were not there before.
+# library NAME...: adds modules of pkg-config.
 library() {
     local name
     mkdir -p pc

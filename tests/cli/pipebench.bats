@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # pipebench as a person meets it: plan, sim, compare, sweep and fit, their
-# formats, and what they say when something is wrong. run is in
-# pipebench_run.bats, layout in pipebench_layout.bats.
+# formats, and their errors. run is in pipebench_run.bats, layout in
+# pipebench_layout.bats.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -45,7 +45,7 @@ about() {
     done
 }
 
-# The parts of the page that tell of a command.
+# The parts of the page about a command.
 section_of() {
     sed -n "/^\.Ss $1\$/,/^\.S[sh] /p" "$MAN"
     case $1 in
@@ -57,7 +57,7 @@ section_of() {
     esac
 }
 
-# Reads a page; is there an entry for --OPTION?
+# Reads a page. Is there an entry for --OPTION?
 describes() {
     grep -Eq "^\.It .*Fl .-${1#--}( |\$)"
 }
@@ -239,7 +239,7 @@ describes() {
 }
 
 @test "an interrupted measurement leaves a document marked partial" {
-    # A shell has its background commands ignore SIGINT, env does not.
+    # A shell makes background commands ignore SIGINT; env resets that.
     env --default-signal=INT "$PIPEBENCH" sweep --batch 4096 --micro 1,2 \
         -o json >cut.json 2>said &
     pid=$!

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# pipebench layout: what it shows and inserts, that every way to split a network
-# learns the same as one process and moves what the formulas say, and how it
-# refuses what does not fit.
+# pipebench layout: its tables and inserted collectives. Every way to split a
+# network learns the same as one process and moves the bytes of the formulas.
+# Configurations that do not fit are refused.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -20,8 +20,7 @@ setup() {
     cd "$BATS_FILE_TMPDIR" || return 1
 }
 
-# $1 rows of 16 features, from seed $2; which of four sums is the largest
-# decides the label.
+# $1 rows of 16 features, from seed $2; the largest of four sums is the label.
 make_rows() {
     awk -v rows="$1" -v state="$2" 'BEGIN {
         for (row = 0; row < rows; row++) {
@@ -59,8 +58,8 @@ member() {
     grep -o "\"$1\":[-+.0-9e]*" <<<"$output" | tail -n 1 | cut -d : -f 2
 }
 
-# Trains 20 steps on a mesh and holds losses, bytes and memory against one
-# process and the formulas: all of them fail the run if they differ.
+# Trains 20 steps on a mesh and compares losses, bytes and memory with one
+# process and the formulas: any difference fails the run.
 agrees() {
     layout small.net --mesh "$@" --run --data rows --test judged --compare \
         --steps 20 --batch 48 -o json
@@ -76,7 +75,8 @@ agrees() {
 @test "digits as images: convolutions split by channel" {
     layout "$NETS/digits-conv.net" --mesh 1x2x1
     [ "$status" -eq 0 ]
-    # Behind a pair of them is one all-reduce, behind the dense another.
+    # One all-reduce after a pair of convolutions, another after the dense
+    # layer.
     [ "$(grep -c 'forward *allreduce' <<<"$output")" -eq 2 ]
     [[ $output =~ operator\ +add\ +columns\ +"by feature" ]]
     data=${GRADWIRE_DATA:-}
@@ -236,7 +236,8 @@ refused() {
     [ "$status" -eq 0 ]
     [[ $output =~ '"faster_order":"data"' ]]
     awk -v f="$(member times_faster)" 'BEGIN { exit !(f > 1) }'
-    # What is inserted moves as many bytes in either order; other links do it.
+    # The inserted collectives move equally many bytes in either order, over
+    # other links.
     row=$(grep '"kind":"gradients"' <<<"$output")
     [ "$(grep -o '"model_bytes":[0-9]*' <<<"$row" | cut -d : -f 2)" -eq \
         "$(grep -o '"data_bytes":[0-9]*' <<<"$row" | cut -d : -f 2)" ]

@@ -1,10 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# pipebench run: real processes, a stage each. What it prints, records and
-# draws; a network that learns the same by every schedule; and stages that are
-# killed or stopped, with and without --elastic.
-#
+# pipebench run: real processes, one per stage. Tests its output, recordings and
+# drawings, a network that learns the same by every schedule, and stages that
+# are killed or stopped, with and without --elastic.
 # shellcheck disable=SC2154 # run sets stderr
 
 setup_file() {
@@ -26,7 +25,7 @@ bench() {
     "$PIPEBENCH" run "$@"
 }
 
-# Short steps: what they take is not looked at here.
+# Short steps; their time is not checked.
 quick() {
     bench --work sleep:300us --steps 2 "$@"
 }
@@ -40,7 +39,7 @@ holds() {
     awk "BEGIN { exit !($1) }"
 }
 
-# Of this test: others run beside it.
+# Considers only this test's processes, since others may run.
 nobody_left() {
     local pid
     for pid in $(pgrep -f "$PIPEBENCH run"); do
@@ -48,7 +47,7 @@ nobody_left() {
     done
 }
 
-# 120 rows of 6 features, 3 classes: which of three sums is the largest.
+# 120 rows of 6 features; the largest of three sums is the class.
 rows() {
     awk 'BEGIN {
         state = 11
@@ -76,7 +75,7 @@ train() {
         -o json "$@"
 }
 
-# ---- what it prints ----
+# ---- output ----
 
 @test "one row for the whole and one per stage, with measured and predicted times" {
     quick --schedule 1f1b --stages 3 --micro 6 -o json >out
@@ -93,7 +92,7 @@ train() {
     # (p - 1) / (m + p - 1)
     holds "($(json rows 0 bubble_predicted <out) - 0.25) ^ 2 < 1e-12"
     [ "$(json steps <out)" -eq 2 ]
-    # What was asked for was worked: 6 times F, I and W.
+    # The requested work was done: 6 times F, I and W.
     holds "$(json rows 0 ideal_us <out) > 6 * 890"
     [ "$(json rows 1 waits_for <out)" = 1 ]
     nobody_left
@@ -137,7 +136,7 @@ train() {
             grep -q "\"stage $stage $lane\"" t.json
         done
     done
-    # 3 steps with the one that warms up, 2 stages, F and B, 2 micro-batches
+    # 3 steps including the warm-up, 2 stages, F and B, 2 micro-batches
     [ "$(grep -c '"cat":"measured"' t.json)" -eq 24 ]
     [ "$(grep -c '"cat":"predicted"' t.json)" -eq 24 ]
     [ "$(grep -c '"pass_end"' e.jsonl)" -eq 24 ]
@@ -183,7 +182,7 @@ train() {
     [ "$(json ended <few)" = steps ]
 }
 
-# ---- stages that are lost ----
+# ---- lost stages ----
 
 @test "a stage that is killed ends the run and is named" {
     run -1 --separate-stderr quick --fail 2@1:kill --trace t.json -o json
@@ -235,7 +234,7 @@ train() {
 # ---- ends ----
 
 @test "Ctrl-C leaves a complete document and no process" {
-    # A shell has its background commands ignore SIGINT, env does not.
+    # A shell makes background commands ignore SIGINT; env resets that.
     env --default-signal=INT "$PIPEBENCH" run --work sleep:20ms --steps 500 \
         --events e.jsonl -o json >out 2>err 3>&- &
     local pid=$!

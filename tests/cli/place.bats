@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Ranks that somebody else has started: mpirun of Open MPI and of MPICH where
-# they are installed, and variables set by hand as torchrun, Slurm and
-# Kubernetes set them; `collrun exec`; and the program that runs by all of them.
+# Ranks started by another launcher: mpirun of Open MPI and of MPICH where
+# installed, and variables set by hand as torchrun, Slurm and Kubernetes set
+# them. Also `collrun exec`, and the program that runs under all of them.
 # shellcheck disable=SC2154 # find_port sets port
 
 load ../until.bash
@@ -15,7 +15,7 @@ setup_file() {
     BUILD=$(realpath "${B:-build}")
     export COLLRUN BUILD
     export GRADWIRE_CALIBRATION=$BATS_FILE_TMPDIR/none.json
-    # Tests that run under an engine themselves would be its ranks.
+    # Tests that themselves run under a launcher would be its ranks.
     for name in $(env | sed -n 's/^\(GW_[A-Z_]*\|[A-Z_]*RANK\|WORLD_SIZE\|PMI_[A-Z]*\|SLURM_[A-Z_]*\|JOB_COMPLETION_INDEX\)=.*/\1/p'); do
         unset "$name"
     done
@@ -92,8 +92,8 @@ run_under() {
     run_under mpich ipc
 }
 
-# Hydra takes two names of this host for two hosts. The address that rank 0 finds
-# must be one: where there are several, it wants to be told.
+# Hydra takes two names of this host for two hosts. The address that rank 0
+# finds must be unambiguous: with several candidates, rank 0 needs a setting.
 @test "MPICH between hosts: rank 0 leaves its address with the manager" {
     need mpich
     address=$(hostname -I 2>hostname.err | tr ' ' '\n' | grep -m 1 '[.]') ||
@@ -147,14 +147,14 @@ wait_for() {
     return 1
 }
 
-# ends PID: $status is what it left with.
+# ends PID: sets $status to its exit status.
 ends() {
     status=0
     wait "$1" || status=$?
 }
 
-# start_two ARGUMENTS...: collrun by hand, so that the test has the processes'
-# ids: rank 0 is $zero, rank 1 is $one.
+# start_two ARGUMENTS...: starts collrun by hand, so that the test knows the
+# pids: rank 0 is $zero, rank 1 is $one.
 start_two() {
     mkfifo tick
     export GW_SIZE=2 GW_RENDEZVOUS=ipc://@gradwire-bats-$$-$BATS_TEST_NUMBER
@@ -292,7 +292,7 @@ start_two() {
     [ "$(cat out.txt)" = word ]
 }
 
-# nobody_in GROUP: but for entries that nobody has read yet.
+# nobody_in GROUP: no process except zombies.
 nobody_in() {
     ! pgrep -r R,S,D,T -g "$1" >/dev/null
 }
@@ -337,9 +337,9 @@ nobody_in() {
     until_true 60 is_over $(cat pids)
 }
 
-# Two network namespaces with a cable between them stand for two hosts, with two
-# ranks each. in_hosts COMMAND...: as four ranks; what they print is in *.out
-# and *.err.
+# Two network namespaces with a cable between them act as two hosts, with two
+# ranks each. in_hosts COMMAND...: runs it as four ranks; their output is in
+# *.out and *.err.
 in_hosts() {
     export GW_SIZE=4 GW_LOCAL_SIZE=2 GW_RENDEZVOUS=tcp://10.99.0.1:5005
     pids=
@@ -397,7 +397,7 @@ remove_hosts() {
     grep -qx 'rank 3 of 4 over tcp: the ranks add up to 6' 3.out
 }
 
-# Rank 0 cannot know why rank 3 did not come.
+# Rank 0 cannot know the reason for rank 3's absence.
 @test "two hosts: a rank that fails before the rendezvous reports it itself" {
     make_hosts
     # shellcheck disable=SC2016 # for the ranks' shell

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Slots that go where a plug-in says: at first, when servers come and die, and
-# with what slots weigh; a training on them has the same bits as one without
-# servers; and the sentences that tell what is wrong with a plug-in or a weight.
+# Slots placed by a plug-in: initially, when servers come and die, and with the
+# load of slots. A training on them has the same bits as one without servers.
+# Errors of a plug-in or a load are reported.
 
 # shellcheck disable=SC2016 # the expressions are awk's
 
@@ -74,7 +74,7 @@ settled() {
         ! ringctl slots -o jsonl | grep -q '"learner":"[0-9]\|"heir":"[0-9]'
 }
 
-# joined SERVER: it is primary of a slot.
+# joined SERVER: it is the primary of a slot.
 joined() {
     slots >now
     grep -q "^$1 " now

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Plug-ins as a person uses them: compiled as gradwire-plugin(7) says, named
-# where an algorithm is, proven, counted, simulated, run; and the sentences that
-# tell what is wrong with one.
+# Plug-ins as a person uses them: compiled as in gradwire-plugin(7), named in
+# place of an algorithm, verified, counted, simulated, run. Errors of a plug-in
+# are reported.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -31,7 +31,7 @@ compile() {
 }
 
 # mine BODY [MEMBERS]: mine.so, an all-reduce of one chunk whose emit has that
-# body, and with those members of struct gw_algo besides.
+# body, with these further members of struct gw_algo.
 mine() {
     local members='.name = "mine"'
     [ -z "${2:-}" ] || members=$2
@@ -63,7 +63,7 @@ value() {
     grep -m 1 "\"$1\"" | sed "s/.*\"$2\":\"\{0,1\}\([^,\"}]*\).*/\1/"
 }
 
-# log2 N: rounded up.
+# log2 N, rounded up.
 log2() {
     local rounds=0 reach=1
     while [ "$reach" -lt "$1" ]; do

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # labs/programs/ddp.c, pygloo.c and mapreduce.c as ranks of `collrun exec`:
-# gradients in buckets, processes that find each other by a store, and a job per
-# iteration beside parameter servers. hello.c is in place.bats, elastic.c in
-# elastic.bats.
+# gradients in buckets, processes that find each other by a store, and one job
+# per iteration, compared with parameter servers. hello.c is in place.bats,
+# elastic.c in elastic.bats.
 # shellcheck disable=SC2154 # of bats
 
 setup_file() {
@@ -109,13 +109,13 @@ after() {
     awk -v a="$(after loss <alone)" -v b="$(after loss <three)" \
         'BEGIN { exit !(a > 0 && (a - b) ^ 2 < 1e-8) }'
     [ "$(wc -l <three)" -eq 10 ]
-    # Each rank has a pair of each of 8 keys; of them 8/3 stay, and none of the
-    # keys that others reduce. Counts are 8 bytes to each other rank.
+    # Each rank has a pair for each of 8 keys; 16 pairs in total go to another
+    # rank. Counts are 8 bytes to each other rank.
     [ "$(after bytes_read <three)" -eq "$(wc -c <rows)" ]
     [ "$(after pairs <three)" -eq $((3 * 8)) ]
     [ "$(after bytes_shuffled <three)" -eq $((3 * 2 * 8 + 2 * 8 * (4 + 8))) ]
     [ "$(after bytes_spread <three)" -eq $((3 * 2 * 3 * 4)) ]
-    # As many passes over the data, of which servers make 8 updates each.
+    # Equally many passes over the data; servers make 8 updates in each.
     "$BUILD/psnode" train lr rows -n 3 -E 10 -o json \
         --set batch=30,updater=sgd,rate=0.5 >servers
     awk -v a="$(after loss <three)" -v b="$(grep -o '"train_loss":[0-9.]*' \

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# psnode as a person meets it: help, typos, bad input; small trainings, which
-# are equal to those of one process; benchmarks whose sums are right; clusters
-# by hand; snapshots. Nothing of it outlives its test.
+# psnode as a person meets it: help, typos, bad input. Small trainings are equal
+# to those of one process, and benchmarks have correct sums. Also clusters by
+# hand and snapshots. No process outlives its test.
 # shellcheck disable=SC2154 # find_port sets port
 
 load ../until.bash
@@ -22,7 +22,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# What a test has started and left, by its number.
+# Kills the processes that a test has started and left.
 teardown() {
     for pid in "${started[@]}"; do
         kill -9 "$pid" 2>/dev/null || true
@@ -38,9 +38,9 @@ ringctl() {
     "$BUILD/ringctl" "$@" </dev/null 3>&-
 }
 
-# start OUT ARGUMENTS: in the background; its number is the last of `started`.
-# A shell has its background commands ignore SIGINT and SIGQUIT, and nohup has
-# all of them ignore SIGHUP; env does not.
+# start OUT ARGUMENTS: in the background; its pid is the last of `started`. A
+# shell makes background commands ignore SIGINT and SIGQUIT, and nohup makes all
+# of them ignore SIGHUP; env resets that.
 start() {
     env --default-signal=HUP,INT,QUIT "$BUILD/psnode" "${@:2}" >"$1" 2>"$1.err" \
         </dev/null 3>&- &
@@ -110,7 +110,7 @@ make_rows() {
     [ ! -e c ] && [ ! -e runs ]
 }
 
-# An option is described with its command, or where it is told for several.
+# An option is described with its command, or in a section for several commands.
 @test "every command and option of the table is in the man page" {
     psnode completion words >listed
     [ "$(wc -l <listed)" -ge 50 ]
@@ -182,7 +182,7 @@ make_rows() {
     for signal in HUP QUIT; do
         TMPDIR=$PWD/empty start rows.json bench push -k 1000 --seconds 60s
         until_true 20 sh -c "pgrep -P ${started[-1]} >/dev/null"
-        # The terminal tells all of them.
+        # The terminal output has all three.
         # shellcheck disable=SC2046 # numbers
         kill -s $signal $(pgrep -P "${started[-1]}") "${started[-1]}"
         status=0
@@ -281,8 +281,8 @@ make_rows() {
         --parts 4 -o json >one.json
     awk -v a="$(json test_accuracy <a9a.json)" 'BEGIN { exit !(a >= 0.849) }'
     [ "$(json lost <a9a.json)" = 0 ]
-    # Of the one that was killed, at least: on a busy machine somebody may be
-    # slow enough to be convicted, too, which must not show in the weights.
+    # At least that of the killed server: on a busy machine a slow process may
+    # be declared dead, too, which must not change the weights.
     [ "$(json recoveries <a9a.json)" -ge 1 ]
     [ "$(json digest <a9a.json)" = "$(json digest <one.json)" ]
 }
@@ -318,7 +318,7 @@ make_rows() {
         --reference -o json >wide.json
     [ "$(json same_bits <wide.json)" = yes ]
     [ "$(json model_keys <wide.json)" -gt 1500000 ]
-    # What travels is what the rows have: 240 features and the bias.
+    # Only the features of the rows are pushed: 240 and the bias.
     [ "$(json keys_pushed <wide.json)" -le $((241 * 240)) ]
     awk -v is="$(json test_rmse <wide.json)" 'BEGIN { exit !(is < 0.1) }'
     run -64 psnode train linear
@@ -398,7 +398,7 @@ make_rows() {
     [[ $output = *"training diverges in update "*"NaN or infinite; try a lower rate"* ]]
 }
 
-# Little's law holds for whatever the machine does; so do the counts.
+# Little's law holds at any speed, and so do the counts.
 @test "actors: processes send trajectories, and the learner continues without a dead one" {
     psnode actors cartpole --processes -n 4 -q 4 --updates 400 -o json >four.json
     awk -v is="$(json lag <four.json)" -v formula="$(json lag_formula <four.json)" \
@@ -436,7 +436,8 @@ make_rows() {
     [[ $output = *"is source; compile it first"* ]]
 }
 
-# Zachary's karate club: which of the two clubs a member joined when it fell apart.
+# Zachary's karate club: the label is the club that a member joined after the
+# split.
 @test "train: deepwalk separates the factions of a graph, with the same bits on any servers" {
     data=$BATS_TEST_DIRNAME/../../labs/data
     psnode train deepwalk "$data/karate.edges" --labels "$data/karate.labels" -n 1 --parts 2 \
@@ -484,8 +485,8 @@ make_rows() {
 }
 
 @test "train: a server that is killed costs nothing" {
-    # 40 epochs are 4 seconds: the commands come in the midst of them, also on a
-    # busy machine.
+    # 40 epochs are 4 seconds: the commands come in the middle of them, also on
+    # a busy machine.
     psnode train drift -s 1 -n 2 -p 2 -E 40 --set rows=1000 -o json >whole.json
     start broken.json train drift -s 3 -n 2 -p 2 -E 40 --set rows=1000 \
         --compute 10ms --name broken -o json
@@ -534,10 +535,10 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     run -0 ringctl --run given add
     [[ $output = *'warning: 1 of 3 workers get no work'* ]]
     ringctl --run given wait 'workers==3'
-    # It was idle, and nobody waits for it when ssp begins.
+    # It was idle, and no worker waits for it when ssp begins.
     run -0 ringctl --run given mode ssp:2
     until_true 60 has_worked given 2
-    # Who has died holds nothing any more.
+    # A dead server has no slots.
     run -0 ringctl --run given kill server 1
     run -0 ringctl --run given ps -o csv
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -637,7 +638,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     [ "$(json straggler <sim.json)" = drop-slowest ]
     psnode train drift -n 4 -s 2 -E 1 --set rows=5000 --compute 5ms \
         --slow 3=200ms --straggler drop.so -o json >train.json
-    # Another one may be slow, too, on a busy machine.
+    # On a busy machine another one may be slow, too.
     [[ $(json last_mode <train.json) = kofn:[123] ]]
     [ "$(json lost <train.json)" = 0 ]
     [ "$(json doubled <train.json)" = 0 ]
@@ -649,7 +650,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
 # ---- snapshots ----
 
 @test "a training continues from its snapshot, on fewer servers" {
-    # 20 epochs are 4 seconds: the snapshot comes in the midst of them.
+    # 20 epochs are 4 seconds: the snapshot comes in the middle of them.
     psnode train drift -s 1 -n 2 --parts 2 -E 20 --set rows=1000 -o json \
         >whole.json
     start half.json train drift -s 3 -n 2 --parts 2 -E 20 --set rows=1000 \

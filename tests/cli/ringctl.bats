@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# ringctl as a person meets it: help, typos, words cut short, scripts; and runs
-# of its own, small ones, that are killed, waited for and taken down.
+# ringctl as a person meets it: help, typos, abbreviated words, scripts; and
+# small runs of its own, which are killed, waited for and ended.
 
 load ../until.bash
 
@@ -28,7 +28,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# Whatever a test left running.
+# Ends any run that a test has left.
 teardown() {
     [ ! -d runs ] || ringctl down --all >/dev/null
     [ ! -e tmux ] || tmux -S tmux kill-server || true
@@ -324,8 +324,8 @@ END
     [[ $(ringctl ls -o csv) != *ops* || $(ringctl ls -o csv) = *ended* ]]
 }
 
-# A ring over two racks crosses them twice: also after two deaths and returns,
-# which once put node 1 behind node 3.
+# A ring over two racks crosses between them twice: also after two deaths and
+# returns, which once put node 1 after node 3.
 @test "order: a returning node gets its rank again; racks, a list, add --rank" {
     cat >two.topo <<'END'
 topology two
@@ -361,8 +361,9 @@ END
     [[ $output = *"node 1 is listed twice"* ]]
 }
 
-# What the others held when a node hung is told once; into `told`. On a busy
-# machine another one may be taken for dead, too: then it is no use.
+# The holdings of the others when a node hung are reported once; into `told`. On
+# a busy machine another node may be declared dead, too: then the attempt does
+# not count.
 cut_short() {
     run -0 --separate-stderr ringctl --timeout 60s -c 'up 4 ops --bytes 64K \
         --pace 20ms; wait op>=3; pause 2; wait epoch>=2 && op>=6; status -o json; \
@@ -379,7 +380,8 @@ cut_short() {
     [[ $output = *"${told[0]} chunks kept, ${told[1]} redone, ${told[2]} fresh"* ]]
 }
 
-# Where in an op the pause falls is chance: rarely before anything was held.
+# The moment of the pause within an op is random: rarely before any data has
+# moved.
 @test "the chunks of an op that was cut short add up" {
     for _ in 1 2 3 4 5; do
         cut_short
@@ -436,7 +438,7 @@ cut_short() {
 
 @test "Ctrl-C ends a wait with 130, not the run" {
     ringctl up 2 >/dev/null 2>&1
-    # A shell has its background commands ignore SIGINT, env does not.
+    # A shell makes background commands ignore SIGINT; env resets that.
     env --default-signal=INT "$BUILD/ringctl" wait alive==9 --timeout 60s \
         >said 2>&1 </dev/null 3>&- &
     until_true 60 hears $! ringctl
@@ -449,7 +451,7 @@ cut_short() {
     run -0 ringctl expect alive==2
 }
 
-# Every line that the nodes' sockets listen on or speak by is behind the key.
+# The key secures every connection of the nodes.
 @test "a run with a key: it continues through a death; bad files are refused" {
     ringctl keygen lab.key
     [ "$(stat -c %a lab.key)" = 600 ]
@@ -495,7 +497,7 @@ cut_short() {
     [ "$(ringctl link 0 1)" = "link 0>1: delay 2ms, rate 100M/s, up" ]
 }
 
-# In the recording: its end, the votes of both others, and who leads then.
+# In the recording: its end, the votes of both others, and the new leader.
 @test "controllers: an election as a table and in a recording" {
     ringctl up --servers 2 --workers 1 --controllers 3 train drift \
         --epochs 10000
@@ -563,7 +565,7 @@ END
         ringctl --timeout 60s -c 'up 4; chaos --seed 5 --rate 8/s --for 1500ms -o csv' |
             awk -F, '/GW_/ { print $2, $3 }' >acts.$try
     done
-    # How many there is time for is chance.
+    # The number of acts within the time varies.
     least=$(wc -l acts.1 acts.2 | sort -n | awk 'NR == 1 { print $1 }')
     [ "$least" -ge 3 ]
     diff <(head -n "$least" acts.1) <(head -n "$least" acts.2)
@@ -595,7 +597,7 @@ END
     sees() {
         until_true 60 shows "$1" || { cat seen; return 1; }
     }
-    # Who is too early says it to the prompt, which minds nothing.
+    # A Ctrl-C that is too early reaches the prompt, which ignores it.
     # shellcheck disable=SC2317
     interrupts() {
         $tmux send-keys -t t C-c
@@ -610,10 +612,10 @@ END
     sees "leader"
     $tmux send-keys -t t C-c
     $tmux send-keys -t t "wait alive==9" Enter
-    # Ctrl-C drops what the terminal still holds: the line must be read first.
+    # Ctrl-C drops unread input: the line must be read first.
     sees "waiting for alive==9"
     until_true 60 interrupts
-    # What is typed before the prompt is back may be lost.
+    # Input before the prompt is back may be lost.
     # shellcheck disable=SC2317
     prompts() {
         [ "$($tmux display-message -p -t t '#{cursor_x}')" -eq 17 ]
@@ -649,7 +651,7 @@ END
         '$BUILD/ringctl' --timeout 60s -c 'up 5 ops --bytes 4K --pace 1ms; \
         wait step>=3; kill 2; wait op>=20; status'; echo left; read -r x" 3>&-
     for _ in $(seq 4000); do
-        # Lines that were too long are put together again.
+        # Joins the wrapped lines.
         $tmux capture-pane -J -p -t t >seen
         ! grep -q '^left' seen || break
         read -rt 0.02 <> <(:) || true

@@ -83,7 +83,7 @@ EOT
 @test "the counts on the wire are those of the plan" {
     for wire in shm ipc tcp; do
         collrun run allreduce --algo ring -n 4 -b 64K --wire "$wire" -o json >out
-        # 2(p-1) messages a rank, 2(p-1)/p of the size a rank
+        # 2(p-1) messages per rank, 2(p-1)/p of the size per rank
         grep -q '"messages":24,"planned_messages":24,' out
         grep -q '"wire_bytes":393216,"planned_bytes":393216,' out
         grep -q '"rounds":6,' out
@@ -108,7 +108,7 @@ EOT
     done
 }
 
-# values OP: the column `after` of four ranks, a line each.
+# values OP: the column `after` of four ranks, one per line.
 values() {
     collrun run "$@" -n 4 --values -o csv >out
     sed 1d out | cut -d, -f3

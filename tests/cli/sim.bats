@@ -58,7 +58,7 @@ field() {
     [ "$(field hierarchical,racks uplink_buffers)" = 1.5000 ]
     [ "$(field ring,interleaved uplinks_bytes)" -eq $((4 * 31 * 8 << 20)) ]
     [ -z "$(field hierarchical,interleaved rounds)" ]
-    # The fastest comes first; badly ordered costs most of the three.
+    # The fastest comes first; the bad order is the slowest of the three.
     [ "$(field ring,racks times_best)" = 1.00 ]
     awk -v bad="$(field ring,interleaved time_us)" \
         -v good="$(field ring,racks time_us)" \
@@ -79,7 +79,7 @@ field() {
 	reduce_scatter 10 3
 	alltoall 10 24
 	END
-    # A tree over all ranks that is not drawn from rank 0 enters racks twice.
+    # A tree over all ranks that does not begin at rank 0 enters racks twice.
     collrun sim broadcast --topo "$RACKS" -r 5 -a all -b 16M -o csv >out.csv
     [ "$(field hierarchical,racks uplinks_bytes)" = $((3 << 24)) ]
     [ "$(field binomial,racks uplinks_bytes)" -gt $((3 << 24)) ]
@@ -94,14 +94,14 @@ field() {
 }
 
 @test "one rack takes the time of the ring's formula" {
-    # 2(p-1)(alpha + 2 cards + n/p beta), 14 x (2 + 10 + 128K/1G s)
+    # 2(p-1)(alpha + 2 NICs + n/p beta), 14 x (2 + 10 + 128K/1G s)
     collrun sim allreduce -a ring -n 8 -b 1M --alpha 2us -o json >out
     [ "$(json rows 0 order <out)" = racks ]
     [ "$(json rows 0 rounds <out)" = 14 ]
     [ "$(json rows 0 uplink_bytes <out)" = 0 ]
     awk -v us="$(json rows 0 time_us <out)" \
         'BEGIN { exit !(us > 1876.98 && us < 1876.99) }'
-    # A byte reduced at 1G/s beside: 7 x 128K/1G s more.
+    # And reducing each byte at 1G/s: 7 x 128K/1G s more.
     collrun sim allreduce -a ring -n 8 -b 1M --alpha 2us --reduce 1G -o json >out
     awk -v us="$(json rows 0 time_us <out)" \
         'BEGIN { exit !(us > 2731.47 && us < 2731.48) }'
@@ -127,7 +127,7 @@ field() {
         --without direct -o csv >out.csv
     [ "$(wc -l <out.csv)" = 7 ]
     # 2(p-1)(alpha + hop + n/p beta) over direct links. Over PCIe and QPI the
-    # latter is always busy, and its hop is waited for once.
+    # latter is always busy, and its hop counts once.
     awk -F, '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         { row = $at["order"] "," $at["without"]
@@ -206,7 +206,8 @@ field() {
     collrun sim alltoall -a linear -t torus:8x8 -b 64K -d u8 --alpha 0us -o json >out
     [ "$(json ranks <out)" = 64 ]
     [ "$(json rows 0 uplink_bytes <out)" -eq $((64 * 1024)) ]
-    # Four to one: o (p - m) blocks of a card's time, and two cards' latency.
+    # Four to one: o (p - m) blocks of a NIC's time, and the latency of two
+    # NICs.
     collrun sim alltoall -a linear -t fat-tree:k=8,levels=2,oversubscription=4:1 \
         -b 32K -d u8 --alpha 0us -o json >out
     awk -v us="$(json rows 0 time_us <out)" 'BEGIN {
@@ -227,14 +228,14 @@ field() {
     collrun sim allgather -a bruck -n 10000 -b 10000 -d u8 -o json >out
     [ "$(json rows 0 messages <out)" -eq 140000 ]
     [ "$(json rows 0 total_bytes <out)" -eq $((10000 * 9999)) ]
-    # 10 rounds of 1 + 10 us, and 1023 KiB out of each card.
+    # 10 rounds of 1 + 10 us, and 1023 KiB out of each NIC.
     collrun sim allgather -a recursive_doubling -n 1024 -b 1M -o json >out
     awk -v us="$(json rows 0 time_us <out)" 'BEGIN {
         expected = 10 * 11 + 1023 * 1024 / 1073.741824
         exit !(us > expected - 0.1 && us < expected + 0.1) }'
 }
 
-# Before anything is built: so many messages would take 1.6 GiB.
+# Before anything is built, since so many messages would take 1.6 GiB.
 @test "too large simulations are refused before they take memory" {
     [ -z "${SAN-}" ] || skip "a sanitizer takes addresses of its own"
     limited() { (
@@ -253,7 +254,7 @@ times() {
         { print $1, $(at[column]) }' | sort
 }
 
-# Calibrated or built in, the prices are those of the bill.
+# Calibrated or built in, the costs are those of the breakdown.
 @test "--wire: this machine, and the simulation takes the time of the cost model" {
     export GRADWIRE_CALIBRATION=$BATS_TEST_TMPDIR/none.json
     for wire in shm tcp; do
@@ -326,12 +327,12 @@ times() {
     ringctl restart 1
     ringctl wait alive==3 --timeout 20s
     [ "$(ringctl link 0 1)" = "link 0>1: delay 100us, rate 80M/s, loss 1%, up" ]
-    # A run that is up gets another one; losses stay.
+    # A running run gets another topology; losses stay.
     run -0 ringctl topo "$RACKS"
     [[ $output = "the links of 3 nodes follow topology racks: delay 10 us, rate 1G/s: epoch "* ]]
     [ "$(ringctl link 0 1)" = "link 0>1: delay 10us, rate 1G/s, loss 1%, up" ]
     [ "$(ringctl status -o json | json topology)" = racks ]
-    # A node that comes later finds the rules of its number.
+    # A node that comes later gets the link profiles of its number.
     ringctl add
     [ "$(ringctl link 3 0)" = "link 3>0: delay 10us, rate 1G/s, up" ]
     run -64 ringctl topo tiny.topo

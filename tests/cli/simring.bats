@@ -35,8 +35,8 @@ setup_file() {
     done
 }
 
-# The dead has added to every chunk when it has sent one chunk n times, once as
-# a result: all sums are there, at a survivor.
+# The dead member has added to every chunk when it has sent one chunk n times,
+# once as a result: a survivor has all sums.
 @test "sim: a member that dies before its nth send of an op is excluded, later not" {
     for n in 3 4 6; do
         for sent in $(seq 1 $((2 * n - 2))); do
@@ -56,8 +56,8 @@ setup_file() {
     [ "${BASH_REMATCH[1]}" -ge 100 ]
 }
 
-# Whole hosts, or their cables: with each of a pair the other's observer may be
-# gone. Whoever is left goes on, or the simulation says that it does not.
+# Whole hosts, or their cables: in each pair one member's observer may be lost,
+# too. The survivors continue, or the simulation reports a failure.
 @test "sim: two members lost at the same moment are both excluded" {
     for n in 3 4 6; do
         for lost in 0,1 0,2 1,2; do
@@ -106,7 +106,7 @@ setup_file() {
     run -0 "$R" sim ring --seed "${BASH_REMATCH[1]}"
 }
 
-# In the second its log loses what it has stored, and the controllers disagree.
+# In the second run the log loses stored entries, and the controllers disagree.
 @test "sim --raft: libraft over the simulated network keeps one log, with its disk" {
     run -0 "$R" sim ring --raft --seeds 1..300 -o jsonl
     [[ $output == *'"violation":null'* ]]
@@ -117,7 +117,7 @@ setup_file() {
     run -64 "$R" sim ring --without disk
 }
 
-# The leader is the one that crashes, in one of the two lines.
+# In one of the two lines it is the leader that crashes.
 @test "sim --raft: votes, terms and entries are events" {
     run -0 "$R" sim ring -n 4 --raft --events - --for 2s --faults \
         'at 300ms crash c0 for 500ms; at 1200ms crash c1 for 500ms; at 1900ms crash c2'

@@ -1,9 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# ringctl sim servers: the parameter server in virtual time, what it promises
-# and what it loses when a rule is left out.
-#
+# ringctl sim servers: the parameter server in virtual time, its guarantees, and
+# the losses when a rule is left out.
 # shellcheck disable=SC2154 # run sets stderr
 
 setup_file() {
@@ -12,7 +11,7 @@ setup_file() {
     export R
 }
 
-# What the output of the last command says of a field.
+# Checks a field in the output of the last command.
 says() {
     [[ $output == *"\"$1\":$2,"* ]] || {
         echo "no \"$1\":$2 in $output"
@@ -24,9 +23,9 @@ sim() {
     run "-$1" --separate-stderr "$R" sim servers "${@:2}" -v -o jsonl
 }
 
-# Its copies are on no way when it dies.
+# No copy of its entries is under way when it dies.
 late='at 300ms cut s0>s1,s2 for 60ms; at 340ms crash s0'
-# It is alone with a worker that knows no better.
+# It is cut off together with a worker that has the old routes.
 island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms'
 
 @test "sim servers: without faults nothing is lost, and copies are R-1 times the pushes" {
@@ -86,8 +85,8 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     done
 }
 
-# It is the controllers that are cut off: who hears none of a slot's replicas
-# leaves it to them.
+# Only the controllers are cut off: a worker that reaches no replica of a slot
+# leaves the decision to them.
 @test "sim servers: controllers that have lost all servers declare none dead" {
     for lost in s0,s1,s2 s0,s1,s2,w0,w1; do
         sim 0 --for 10s --faults "at 700ms cut $lost|c0,c1,c2 for 6s"
@@ -177,7 +176,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     [[ $stderr == *"--faults:1:14: expected a node's number, found"* ]]
 }
 
-# uneven HOW SEED: the largest load over the mean in the end.
+# uneven HOW SEED: the final ratio of the largest load to the mean.
 uneven() {
     sim 0 --placement "$1" --faults none --replicas 1 --for 6s --seed "$2"
     says pushes_lost 0

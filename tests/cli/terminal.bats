@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Tables on a terminal: what is wider than it loses the columns that matter
-# least, and says which; where no terminal is, nothing is lost.
+# Tables on a terminal: a wider table loses its least important columns, with a
+# note that lists them. Without a terminal no column is lost.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -15,14 +15,14 @@ setup() {
     command -v script >/dev/null || skip "script(1) is not installed"
 }
 
-# on_terminal COLUMNS COMMAND: what it prints there, without colours.
+# on_terminal COLUMNS COMMAND: its output on such a terminal, without colours.
 on_terminal() {
     script -qec "stty cols $1; $2 2>/dev/null" /dev/null </dev/null |
         tr -d '\r' | sed 's/\x1b\[[0-9;]*[mK]//g' >"$BATS_TEST_TMPDIR/shown"
     cat "$BATS_TEST_TMPDIR/shown"
 }
 
-# fits COLUMNS COMMAND: no line is wider, and what is left out is told.
+# fits COLUMNS COMMAND: no line is wider, and a note lists the omitted columns.
 fits() {
     on_terminal "$1" "$2"
     [ -s "$BATS_TEST_TMPDIR/shown" ]
@@ -66,7 +66,7 @@ fits() {
     on_terminal 40 "ringtop -h" | grep -qx ' *Exit when the run has ended\.'
 }
 
-# header COMMAND...: the names of the columns that it prints, a line each.
+# header COMMAND...: the names of its columns, one per line.
 header() {
     "$@" | grep -v '^#' | sed -n '1s/  */\n/gp' | grep .
 }

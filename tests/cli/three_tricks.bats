@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Project Adam's three tricks as psnode shows them: pointers instead of copies,
-# coalesced messages, lock-free writes. The counts follow formulas.
+# Project Adam's three tricks in psnode: pointers instead of copies, coalesced
+# messages, lock-free writes. The counts follow formulas.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -27,7 +27,7 @@ json() {
     "$BATS_FILE_TMPDIR/jsoncheck" "$@"
 }
 
-# is FILE KEY... NUMBER: a message that was repeated is sent and saved again.
+# is FILE KEY... NUMBER: a repeated message is sent and saved again.
 bench_is() {
     again=$(json rows 0 retries <"$1")
     [ "$(json rows 0 messages_sent <"$1")" = $(($2 + again)) ]
@@ -58,7 +58,8 @@ bench_is() {
     [ "$(json rows 0 bytes_in_place <copy.json)" = 0 ]
     [ "$again" -gt 0 ] ||
         [ "$(json rows 0 bytes_in_place <place.json)" = $bytes ]
-    # Rows of a float are brought into the order of the slots, wide ones are not.
+    # Rows of one float are gathered in the order of the slots, wide ones are
+    # not.
     [ "$(json rows 0 bytes_gathered <copy.json)" -ge $bytes ]
     psnode bench push -k 20 -f 20000 --rounds 10 -o json >wide.json
     [ "$(json rows 0 bytes_gathered <wide.json)" = 0 ]
@@ -136,7 +137,7 @@ bench_is() {
     sent=$(($(json messages_sent <mf.json) - $(json retries <mf.json)))
     formula=$((units * (1 + 2 * tables * servers)))
     [ "$units" = 40 ]
-    # Beside the units: the plan, the end of it, the model that is judged.
+    # Besides the units: the plan, its end, the evaluated model.
     [ "$sent" -ge $formula ]
     [ "$sent" -le $((formula * 5 / 4)) ]
     [ "$(json messages_saved <mf.json)" -gt "$sent" ]

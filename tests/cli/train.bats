@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# collrun train: what it reaches, that the number of ranks changes nothing, what
-# it counts, and how it fails.
+# collrun train: the quality of its models, equal results for any number of
+# ranks, its counters, and its errors.
 
 collrun=${COLLRUN:-build/collrun}
 
@@ -53,7 +53,7 @@ member() {
     grep -o "\"$1\":[-+.0-9e]*" <<<"$output" | tail -n 1 | cut -d : -f 2
 }
 
-# The losses of the rows and the end, a line each.
+# The losses of the rows and the final one, one per line.
 curve() {
     grep -o '"\(train_\)\?loss":[-+.0-9e]*' <<<"$output" | cut -d : -f 2
 }
@@ -67,7 +67,7 @@ expect_close() {
     holds "($(member "$1") / $(member "$2") - 1) ^ 2 < 1e-20"
 }
 
-# $1 and $2 have a number a line, equal but for 1e-5.
+# $1 and $2 have one number per line, equal to within 1e-5.
 expect_same_curve() {
     paste "$1" "$2" | awk '
         NF != 2 || $1 <= 0 { exit 1 }
@@ -282,7 +282,7 @@ text() {
 
 @test "rows on demand: the same bits, each byte read once per epoch by one rank" {
     export XDG_CACHE_HOME=$work/cache
-    # A row's remark is no value, but is read with it.
+    # A comment in a row is ignored, but its bytes are read.
     sed 's/3 /3 # no value/;1s/^/# rows\n\n/' "$work/rows" >"$work/own"
     bytes=$(tail -n +3 "$work/own" | wc -c)
     for model in lr softmax; do
@@ -385,7 +385,7 @@ text() {
     [ "$(member bytes_per_step)" -eq "$(member bytes_per_step_formula)" ]
 }
 
-# ---- the sets that need a download ----
+# ---- data sets that need a download ----
 
 reaches() {
     model=$1 set=$2 accuracy=$3

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# collrun tune: what it prints, the rules that it leaves behind, that calls obey
-# them, and that nothing but a finished run changes the file. The costs of the
-# tests make the prediction wrong by far, so that which rule comes out does not
-# depend on how fast the machine is.
+# collrun tune: its output, its rules, the calls that use them, and that only a
+# finished run changes the file. The coefficients of the tests make the
+# prediction wrong by far, so that the resulting rule does not depend on the
+# speed of the machine.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -15,8 +15,9 @@ setup_file() {
         $(pkg-config --cflags --libs jansson)
 }
 
-# Messages are free and bytes are dear: a plan of many steps is taken for a
-# broadcast of a few bytes, where one of one step is many times as fast.
+# Messages cost nothing and bytes are expensive: the prediction for a broadcast
+# of a few bytes is a plan of many steps, while one of a single step is many
+# times as fast.
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     export GRADWIRE_CALIBRATION=$BATS_TEST_TMPDIR/costs.json
@@ -28,13 +29,13 @@ json() {
     "$BATS_FILE_TMPDIR/jsoncheck" "$@"
 }
 
-# Over ipc, of one size, unless told otherwise.
+# Over ipc, with one size, unless options change that.
 tune() {
     "$COLLRUN" tune --wire ipc -n 4 -b 64 -e 64 --all --seconds 50ms "$@"
 }
 
-# tune_a_rule: on a busy machine the noise may be more than what the
-# rule is about, and then there is none.
+# tune_a_rule: on a busy machine the noise may exceed the gain of the rule, and
+# then there is no rule.
 tune_a_rule() {
     local try
     for try in 1 2 3 4 5 6 7 8; do
@@ -92,7 +93,7 @@ tune_a_rule() {
     rule=$(json rows 0 rule <out.json)
     slow=$(json rows 0 chosen <out.json)
     [ "$rule" != "$slow" ]
-    # the costs are still there
+    # the coefficients are still there
     [ "$(json wires ipc beta_us_per_byte <costs.json)" = 1 ]
     [ "$(json rules ipc broadcast 0 algo <costs.json)" = "$rule" ]
     [ "$(json rules ipc broadcast 0 instead <costs.json)" = "$slow" ]
@@ -101,7 +102,7 @@ tune_a_rule() {
     for field in cpu cores versions seed runs wire; do
         [ -n "$(json tunings "$date" "$field" <costs.json)" ]
     done
-    # a call takes it, where the rule is about
+    # calls within its range use the rule
     "$COLLRUN" bench all -w ipc -n 4 -b 64 -e 64 -i 2 -o jsonl >bench.jsonl
     grep -q "\"op\":\"broadcast\",\"algo\":\"$rule\"" bench.jsonl
     "$COLLRUN" bench all -w ipc -n 4 -b 1K -e 1K -i 2 -o jsonl >bench.jsonl
@@ -111,14 +112,14 @@ tune_a_rule() {
     [[ $output = *"uses $rule by rule of ${date:0:10}: at 64 it took "*"for $slow"* ]]
     run -0 "$COLLRUN" price broadcast -w ipc -n 4 -b 1K --why
     [[ $output != *"by rule"* ]]
-    # measured again, it is what a call chooses
+    # measured again, it is the choice of a call
     tune broadcast --dry-run -o json >again.json
     [ "$(json rows 0 chosen <again.json)" = "$rule" ]
 }
 
 @test "an interrupted run keeps its measurements" {
     tune_a_rule
-    # A shell has its background commands ignore SIGINT, env does not.
+    # A shell makes background commands ignore SIGINT; env resets that.
     env --default-signal=INT "$COLLRUN" tune -n 2,4 -f 2 --seconds 1s --all \
         -o jsonl >cut.jsonl 2>said &
     pid=$!
@@ -128,7 +129,7 @@ tune_a_rule() {
     [ "$status" -eq 130 ]
     [ "$(json -l partial <cut.jsonl)" = true ]
     [ "$(json -l stored <cut.jsonl)" = yes ]
-    # what it did not come to is as it was
+    # cases that were not measured are unchanged
     [ -n "$(json rules ipc broadcast 0 algo <costs.json)" ]
     [ "$(json wires ipc beta_us_per_byte <costs.json)" = 1 ]
     [ "$(ls)" = "$(printf '%s\n' before.json costs.json cut.jsonl out.json said)" ]
@@ -159,7 +160,8 @@ tune_a_rule() {
     [ -n "${SLOW-}" ] || skip "a calibration takes 10 s; SLOW=1 has it"
     tune broadcast -n 2 --seconds 1ms --calibrate -o json >out.json
     [ "$(json stored <out.json)" = yes ]
-    # By the file a broadcast of a few bytes takes 64 us, a microsecond each.
+    # By the file a broadcast of a few bytes takes 64 us, a microsecond for
+    # each.
     [ "$(json rows 0 predicted_us <out.json)" != 64 ]
     [ -n "$(json wires ipc ranks 2 post_us <costs.json)" ]
     [ "$(json wires ipc beta_us_per_byte <costs.json)" != 1 ]

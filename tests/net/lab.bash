@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# A cluster of hosts for a test (labs/cluster/netlab), and how processes are
-# started on them. setup calls lab_up, teardown lab_down; what is on a host when
-# it goes ends with it. Each process writes into NAME.out and NAME.err.
+# A cluster of hosts for a test (labs/cluster/netlab), with commands to start
+# processes on them. setup calls lab_up, teardown lab_down; the processes of a
+# host end with it. Each process writes into NAME.out and NAME.err.
 
 started=()
 
-# What an engine around the tests says is not about their processes.
+# Variables of a launcher around the tests are not meant for their processes.
 lab_environment() {
     bats_require_minimum_version 1.5.0
     BUILD=$(realpath "${B:-build}")
@@ -21,7 +21,8 @@ lab_environment() {
     done
 }
 
-# lab_lacks COMMAND...: says what is missing here; nothing when all is there.
+# lab_lacks COMMAND...: prints the missing requirement; prints nothing if all
+# are there.
 lab_lacks() {
     [ "$(id -u)" -eq 0 ] || {
         echo "hosts are network namespaces, which want root"
@@ -46,7 +47,7 @@ netlab() {
     "$NETLAB_COMMAND" "$@" 3>&-
 }
 
-# lab_up RACKS HOSTS: and a key that all of them have.
+# lab_up RACKS HOSTS: also makes a key for all of them.
 lab_up() {
     cd "$BATS_TEST_TMPDIR" || return 1
     lab_needs ip tc nsenter
@@ -63,14 +64,14 @@ lab_down() {
     netlab down
 }
 
-# start NAME HOST COMMAND...: its number is then the last of `started`.
+# start NAME HOST COMMAND...: its pid is then the last of `started`.
 start() {
     timeout 120 "$NETLAB_COMMAND" exec "${@:2}" >"$1.out" 2>"$1.err" \
         </dev/null 3>&- &
     started+=($!)
 }
 
-# until_true SECONDS COMMAND...: looks often, until it holds.
+# until_true SECONDS COMMAND...: polls until it holds.
 until_true() {
     local end=$((SECONDS + $1))
     until "${@:2}" >/dev/null 2>&1; do
@@ -91,7 +92,7 @@ ends() {
     wait "$1" || code=$?
 }
 
-# address HOST: of version 4, and with 6 behind of version 6
+# address HOST [6]: its IPv4 address, or its IPv6 address.
 address() {
     netlab list | awk -v host="$1" -v six="${2:-4}" \
         '$1 == host { print six == 6 ? $4 : $3 }'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# netlab itself, and which interface a process takes.
+# netlab itself, and the choice of a process's interface.
 
 load lab.bash
 
@@ -13,8 +13,8 @@ teardown() {
     lab_down
 }
 
-# reaches HOST OTHER: a connection to a port where nobody listens is refused,
-# which only a host says that can be reached.
+# reaches HOST OTHER: a connection to a closed port is refused, which proves
+# that OTHER is reachable.
 reaches() {
     netlab exec "$1" timeout 2 bash -c "exec 3<>/dev/tcp/$2/9" 2>&1 |
         grep -q refused
@@ -69,12 +69,12 @@ reaches() {
     cat lab.topo
     "$BUILD/collrun" sim allreduce --topo lab.topo -b 1M \
         --algo ring --order racks -o csv >sim.csv
-    # A ring sends and gets 1.5 MiB at each card, and at 512 KiB a second:
+    # A ring sends and receives 1.5 MiB at each NIC, at 512 KiB per second:
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "time_us") t = i }
         NR == 2 { exit !($t > 2900000 && $t < 3100000) }' sim.csv
 }
 
-# server HOST OPTION...: fails; says why.
+# server HOST OPTION...: fails with an error.
 server() {
     run -69 netlab exec "$1" timeout 20 "$BUILD/psnode" server \
         --join tcp://h1:7100 "${@:2}"
@@ -96,7 +96,7 @@ server() {
 
 @test "the interface is the one that leads there, or the one that is said" {
     lab_up 1 2
-    # A second card, with a network that leads nowhere.
+    # A second NIC, on a network without a route to the others.
     netlab exec h0 ip link add eth1 type veth peer name other
     netlab exec h0 ip address add 10.99.0.1/24 dev eth1
     netlab exec h0 ip link set eth1 up

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Ranks on several hosts: they meet by name and find their interfaces; uplinks
-# that are too thin cost what the simulation says; a cut cable and a dead host
-# are told by all who are left.
+# Ranks on several hosts meet by name and find their interfaces. Oversubscribed
+# uplinks cost the simulated times. All survivors report a cut cable and a dead
+# host.
 
 load lab.bash
 
@@ -22,7 +22,7 @@ teardown() {
     lab_down
 }
 
-# begin_ranks "HOST..." ENDPOINT COMMAND...: a rank a host, in this order.
+# begin_ranks "HOST..." ENDPOINT COMMAND...: one rank per host, in this order.
 begin_ranks() {
     local rank=0 host
     local -a hosts
@@ -77,8 +77,8 @@ predicted() {
             NR == 2 { printf "%d", $t }')
 }
 
-# The token buckets cannot be beaten, but for what fits into one; what TCP and
-# two busy cores add is allowed to be much.
+# Token buckets enforce the rate, except for the first bucket; the additional
+# time of TCP and of two busy cores may be large.
 @test "over-subscribed uplinks cost what the simulation predicts" {
     netlab rate r0 8M
     netlab rate r1 8M
@@ -97,7 +97,7 @@ predicted() {
     [ "$interleaved" -gt $((racks * 18 / 10)) ]
 }
 
-# long_job: ops for ever, some of which are through when it returns.
+# long_job: ops without end, some of which are done when it returns.
 long_job() {
     collrun_ranks "h0 h1 h2 h3" bench allreduce --algo ring --sizes 64K \
         -i 1000000 -o jsonl
@@ -105,7 +105,7 @@ long_job() {
     until_true 30 connected h3
 }
 
-# Bytes have come to a host's card, more than meeting takes.
+# The host's NIC has received more bytes than a rendezvous takes.
 connected() {
     [ "$(netlab exec "$1" cat /proc/net/dev |
         awk '$1 == "eth0:" { print $2 }')" -gt 2000000 ]

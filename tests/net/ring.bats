@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # An elastic ring on several hosts (labs/programs/elastic.c): its members know
-# the controllers' address and nothing of each other. A host dies, another is
-# cut off, one joins and one is asked to leave; each op's sum is checked by every
-# member, and what they hold in the end is equal.
+# only the controllers' address. A host dies, another is cut off, one joins and
+# one is asked to leave. Every member checks each op's sum, and all end with
+# equal states.
 
 load lab.bash
 
@@ -30,7 +30,7 @@ teardown() {
     lab_down
 }
 
-# member HOST: the number of its process is in `pid`.
+# member HOST: its pid is in `pid`.
 member() {
     start "$1" "$1" "$ELASTIC" $OPS
     pid=${started[-1]}
@@ -41,7 +41,7 @@ has_joined() {
     [ "$(grep -c '^joined: ' "$1.out")" -eq "${2:-1}" ]
 }
 
-# Bytes that a host's card has sent.
+# Bytes sent by a host's NIC.
 sent() {
     netlab exec "$1" cat /proc/net/dev | awk '$1 == "eth0:" { print $10 }'
 }
@@ -72,7 +72,7 @@ ended_well() {
     ended_well "$third" h3 leaves
     ended_well "$first" h1 'done'
     ended_well "$fourth" h4 'done'
-    # Contributions are counted in the state that all have in common.
+    # Contributions are counted in the common state.
     for host in h1 h4; do
         sed -n 's/^done: .* members, \([0-9]* contributions\),.*/\1/p' $host.out
     done | sort -u >contributions.txt
@@ -101,7 +101,8 @@ ended_well() {
         until_true 30 has_joined $host
     done
     netlab cut h2
-    # The others go on without it; how far, their cards tell.
+    # The others continue without it; the byte counters of their NICs show how
+    # far.
     until_true 30 has_sent h1 $(($(sent h1) + 60000))
     netlab heal h2
     until_true 30 has_joined h2 2

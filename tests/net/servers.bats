@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Parameter servers on several hosts, put together by hand, controllers, servers
-# and workers: hosts die, are cut off and come back, a rack is lost with the
-# controller that led. The weights that come out are, bit by bit, those of a
-# training that nothing has happened to: under bsp no push is lost or doubled.
+# Parameter servers on several hosts, put together by hand: controllers, servers
+# and workers. Hosts die, are cut off and come back, and a rack is lost with the
+# leading controller. The final weights are, bit by bit, those of an undisturbed
+# training: under bsp no push is lost or doubled.
 
 load lab.bash
 
@@ -16,7 +16,7 @@ ROWS=2000
 
 setup_file() {
     lab_environment
-    # What comes out when nothing happens, once for all tests.
+    # The result of an undisturbed training, once for all tests.
     "$BUILD/psnode" train drift --epochs $EPOCHS --set rows=$ROWS \
         --servers 1 --workers 2 --parts 2 -o json >"$BATS_FILE_TMPDIR/alone.json"
 }
@@ -55,7 +55,7 @@ workers_end_right() {
     for out in worker.*.out; do
         [ "$(digest <"$out")" = "$want" ]
     done
-    # Every sample of every epoch counts once, whoever had it.
+    # Every sample of every epoch counts once, for whichever worker.
     cat worker.*.out | awk -F'"samples":' -v rows=$ROWS -v epochs=$EPOCHS '
         NF > 1 { sum += $2 } END { print sum; exit sum != rows * epochs }'
 }
@@ -64,7 +64,7 @@ reached() {
     grep -q "\"epoch\":$1," worker.*.out
 }
 
-# Two epochs that began after what has just been done are over.
+# Waits for two epochs that began after the last action.
 goes_on() {
     local last
     last=$(cat worker.*.out | sed -n 's/{"epoch":\([0-9]*\),.*/\1/p' | sort -n |
@@ -117,8 +117,9 @@ goes_on() {
     workers_end_right
 }
 
-# As an engine does it: by SIGTERM, to a process that knows its cluster from the
-# environment. A worker wants to be started again, a server has handed over.
+# As a launcher does it: by SIGTERM, to a process that knows its cluster from
+# the environment. A worker wants to be restarted; a server has handed over its
+# slots.
 @test "who is told to end by an engine says whether it should be started again" {
     lab_up 1 3
     controllers=tcp://h0:7100

@@ -1,10 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# ringtop attached to a pipeline: processes that really pass micro-batches on.
-# What is seen: the Gantt chart of the running step grows, at every size; the
-# run is only looked at; its end. And the same from a recording of a run and of
-# a simulation.
+# ringtop attached to a pipeline of real processes: the Gantt chart of the
+# running step grows, at every size, the run is not disturbed, and its end is
+# shown. The same from a recording of a run and of a simulation.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -39,7 +38,7 @@ ctl() {
     "$RINGCTL" --run tv "$@"
 }
 
-# growing PICTURES: of one and the same step, in which more passes are done.
+# growing PICTURES: of the same step, with more passes done in each.
 growing() {
     awk '/ step [0-9]+  passes [0-9]+/ {
         match($0, /step [0-9]+/)

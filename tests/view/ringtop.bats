@@ -94,7 +94,7 @@ json() {
     [ "${#lines[@]}" -eq 4 ]
 }
 
-# ---- recordings that are not right ----
+# ---- invalid recordings ----
 
 @test "a truncated recording: a message, and the readable part" {
     head -c 3000 "$RING" >cut.jsonl
@@ -206,7 +206,7 @@ json() {
     [ "$(tail -1 ring.svg)" = "</svg>" ]
     [ "$(grep -o '<g[ >]' ring.svg | wc -l)" -eq \
         "$(grep -o '</g>' ring.svg | wc -l)" ]
-    # What stands in the end is seen where nothing moves; the rest is hidden.
+    # Without animation the final texts are visible; the rest is hidden.
     [ "$(grep -v 'visibility="hidden"' ring.svg | grep -c '<text')" -le 14 ]
     grep -v 'visibility="hidden"' ring.svg | grep -q 'END'
     [ "$(grep -c '^<g style' ring.svg)" -gt 10 ]
@@ -319,7 +319,7 @@ json() {
     until_true shows '\[PAUSED\]'
     press Space
     until_true shows '\[LIVE\]'
-    # One of them, at least: on a busy machine a picture may be late.
+    # At least one of them: on a busy machine a picture may be late.
     for peer in 2 1; do
         started=${EPOCHREALTIME/[.,]/}
         echo '{"kind":"lost","rank":0,"peer":'$peer',"time_ns":1}' >&7

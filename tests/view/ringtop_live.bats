@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# ringtop attached to a run: processes that really live and die. tmux presses
-# the keys and looks at the screen. What is pressed: kill, pause, go on, add;
-# what is seen: the kill, every size, the end of the run; what
-# is left behind: the terminal as it was, and the run.
+# ringtop attached to a run of real processes. tmux presses the keys and reads
+# the screen. The keys kill, pause, resume and add nodes. The screen shows the
+# kill, every size, and the end of the run. Afterwards the terminal is as
+# before, and the run still runs.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -27,7 +27,7 @@ teardown() {
     [ ! -d runs ] || "$RINGCTL" down 2>&1 || true
 }
 
-# up: a ring of four that a person can follow, called tv.
+# up: a ring of four that is slow enough for a person to follow, called tv.
 up() {
     "$RINGCTL" up 4 --name tv ops --bytes 64K --pace 30ms >/dev/null 3>&- 4>&-
 }
@@ -102,7 +102,7 @@ has_named_ops() {
     press k
     until_true shows 'looking only: no kill, pause or add'
     press 2 Enter a Enter p
-    # The op that is on when it comes has no name yet.
+    # The current op at the time of attaching has no name yet.
     "$RINGTOP" --run tv --batch --every 200ms --size 60x14 >out 3>&- 4>&- &
     looker=$!
     until_true has_named_ops 2 out

@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# ringtop attached to a run of parameter servers: processes that really serve,
-# train and die. What is seen: servers, slots, clocks; a server that is killed
-# by keys, whose slots others take over; and the same again from a recording.
+# ringtop attached to a run of parameter servers: real processes that serve,
+# train and die. The screen shows servers, slots and clocks, and a server that
+# is killed by keys, whose slots others take over. The same again from a
+# recording.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -12,7 +13,7 @@ setup_file() {
     RINGCTL=$(realpath "$(dirname "$COLLRUN")/ringctl")
     export RINGTOP RINGCTL LC_ALL=C.UTF-8
     export GRADWIRE_DATA=$BATS_FILE_TMPDIR
-    # Two classes that a line parts, but for every tenth row.
+    # Two linearly separable classes, except for every tenth row.
     awk 'BEGIN {
         srand(1)
         for (i = 0; i < 3000; i++) {
@@ -51,7 +52,7 @@ batch() {
     "$RINGTOP" --run tv --batch -n 1 --every 300ms "$@"
 }
 
-# On a busy machine the first one has not heard of all yet.
+# On a busy machine the first picture may lack some nodes.
 picture_is_whole() {
     batch >out
     grep -Eq '^ ringtop  lr ssp:2  3s 2w  epoch [0-9]+  data [0-9]+/1000 batch ' out &&

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# A terminal for the tests of ringtop: tmux runs it, presses the keys and looks
-# at the screen. Everything is in the folder in which the test is.
+# A terminal for the tests of ringtop: tmux runs it, presses the keys and reads
+# the screen. All files are in the current folder.
 
-# until_true COMMAND...: waits until it succeeds; who never does fails the test.
+# until_true COMMAND...: waits until it succeeds; fails the test after a while.
 until_true() {
     local end=$((SECONDS + 60))
     while [ $SECONDS -lt $end ]; do
@@ -19,7 +19,7 @@ until_true() {
 }
 
 # on_terminal COMMAND: in a terminal of 80x24, with the state of the terminal
-# before and after it in files. What is typed later is echoed by cat.
+# before and after it in files. cat echoes later input.
 on_terminal() {
     command -v tmux >/dev/null || skip "no tmux"
     cat >script <<EOT
