@@ -2,7 +2,7 @@
  *
  * The clock of this process, which tests can make run fast or slow. Machines
  * are correct whatever the others' clocks do (machine.h), leases as long as no
- * clock is too slow (cluster/service.h).
+ * clock is too slow (cluster/controller/service.h).
  */
 #ifndef GW__CLOCK_H
 #define GW__CLOCK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Contributor sets where the additions happen; see contributor_sets.h.
+ * Contributor sets at the place of the additions: see contributor_sets.h.
  */
 #include "contributor_sets.h"
 
@@ -96,7 +96,7 @@ void gw__contributor_sets_freeze(struct gw__contributor_sets *l)
     l->frozen = true;
 }
 
-/* A bare input is no partial: whoever has it can say it again. */
+/* A bare input is not a partial result: its owner can always use it again. */
 void gw__contributor_sets_report(const struct gw__contributor_sets *l,
                                  struct gw__holdings *holdings)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The contributor ledger of one member in one op (exactly once):
- * of each chunk, whose data the value in hand contains. It travels with every
- * partial result, so that the rule can be kept where the addition happens:
+ * The contributor sets of one member in one op: for each chunk, the nodes whose
+ * data its present value contains. They make sure that all data count exactly
+ * once. A set is sent with every partial result, so that the rule can be
+ * enforced at each addition:
  *
- *     value + incoming   only if their sets share nobody, and nobody is in
- *                        either who is not to contribute
- *     value = incoming   only if everything that it replaces can be computed
- *                        again, which is so since inputs stay immutable until
- *                        commit
+ *     value + incoming   only if the two sets have no node in common and no
+ *                        node that must not contribute
+ *     value = incoming   only if all that it replaces can be computed again,
+ *                        which is so since inputs stay immutable until commit
  *
- * A copy is final when its set is the op's target: at first everybody who takes
- * part, later what a decision says. When all are, the op is complete here.
+ * A chunk is final when its set is the op's target: at first all members that
+ * take part, later those of the decision. When all chunks are final, the op is
+ * complete here.
  *
  *              begin                    all final
  *     (input) -------> growing ---------------------> complete
@@ -20,7 +21,7 @@
  *                       v   |                          v
  *                      frozen: reported, nothing moves
  *
- * Read on in recover.h: how survivors go on from what they hold.
+ * See also recover.h: how survivors go on from their partial results.
  */
 #ifndef GW__CONTRIBUTOR_SETS_H
 #define GW__CONTRIBUTOR_SETS_H
@@ -36,14 +37,14 @@ struct gw__contributor_sets {
     uint64_t sets[GW__REPORT_CHUNKS_MAX];
 };
 
-/* Each chunk is the node's own input. At most GW__REPORT_CHUNKS_MAX chunks; the
- * node is among the target's, or takes no part in the op. */
+/* Each chunk is the node's own input. At most GW__REPORT_CHUNKS_MAX chunks. The
+ * node is in the target, or takes no part in the op. */
 void gw__contributor_sets_begin(struct gw__contributor_sets *ledger,
                                 uint64_t op, unsigned node, unsigned chunks,
                                 uint64_t target);
 /* Before a value whose contributors are `incoming` is added to the chunk.
- * GW_EWRONG, with the nodes in the sentence, when one would count twice or is
- * not to count; GW_ECLOSED when frozen. Then nothing has changed. */
+ * GW_EWRONG, with the nodes in the message: a node would count twice or must
+ * not count. GW_ECLOSED: frozen. On an error nothing changes. */
 GW_MUST_CHECK enum gw_err
 gw__contributor_sets_add(struct gw__contributor_sets *ledger, unsigned chunk,
                          uint64_t incoming, struct gw_error *why);
@@ -56,13 +57,14 @@ bool gw__contributor_sets_final(const struct gw__contributor_sets *ledger,
                                 unsigned chunk);
 bool gw__contributor_sets_complete(const struct gw__contributor_sets *ledger);
 
-/* The ring has lost a member: from here on nothing is added or replaced. */
+/* The ring has lost a member: from now on nothing is added or replaced. */
 void gw__contributor_sets_freeze(struct gw__contributor_sets *ledger);
-/* What a report says of this op. */
+/* The part of a report about this op. */
 void gw__contributor_sets_report(const struct gw__contributor_sets *ledger,
                                  struct gw__holdings *holdings);
-/* The decision: the op's result is of these, and `start[chunk]` is what this
- * member goes on from (recover.h): its partial, or its input again. */
+/* Applies the decision: the op's result is of the nodes in `target`, and
+ * `start[chunk]` is the set from which this member continues (recover.h): its
+ * partial result, or its input again. */
 void gw__contributor_sets_retarget(struct gw__contributor_sets *ledger,
                                    uint64_t target, const uint64_t *start);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which ops are open and what is to be done about them; see op_table.h. Two pages
- * are enough: when op n + 2 begins here, n + 1 is complete, so everybody has
- * begun n + 1 and completed n.
+ * The open ops and their tasks: see op_table.h. Two entries are enough: when op
+ * n + 2 begins here, n + 1 is complete, so all members have begun n + 1 and
+ * completed n.
  *
- * What a decision is about is in op_table_decide.c.
+ * op_table_decide.c applies decisions.
  */
 #include "op_table_parts.h"
 
@@ -17,7 +17,7 @@ struct gw__page *gw__op_table_page(struct gw__op_table *book, uint64_t op)
     return &book->pages[op % GW__OP_TABLE_OPS];
 }
 
-/* The page of `op` if it is about that op. */
+/* The entry of `op`, if it exists. */
 static const struct gw__page *open_page(const struct gw__op_table *book,
                                         uint64_t op)
 {
@@ -25,14 +25,15 @@ static const struct gw__page *open_page(const struct gw__op_table *book,
     return page->used && page->op == op ? page : NULL;
 }
 
-/* The op under way, or NULL. */
+/* The op in progress, or NULL. */
 static const struct gw__page *under_way(const struct gw__op_table *book)
 {
     const struct gw__page *page = open_page(book, book->next_op);
     return page && page->begun ? page : NULL;
 }
 
-/* Of the holdings, most of its bytes, only those count that it names. */
+/* Only the holdings that `held` points to count; they are most of the bytes and
+ * are not cleared. */
 static void clear(struct gw__page *page)
 {
     memset(page, 0, offsetof(struct gw__page, holdings));
@@ -61,8 +62,8 @@ void gw__op_table_init(struct gw__op_table *book, unsigned node,
 
 /* ---- views ---- */
 
-/* A view that needs no flush is an admission: of newcomers, to an order, or of
- * both. It is in force from `from_op` on. */
+/* A view that needs no flush admits joiners, has a new order, or both. It is in
+ * force from `from_op` on. */
 bool gw__op_table_may_adopt(const struct gw__op_table *book,
                             const struct gw__view *view)
 {
@@ -114,7 +115,8 @@ void gw__op_table_report(const struct gw__op_table *book,
 
 /* ---- ops ---- */
 
-/* Who takes part in the op, by the view in force; returns them as bits. */
+/* Sets the members that take part in the op in the view in force; returns them
+ * as bits. */
 uint64_t gw__op_table_take_part(const struct gw__view *view,
                                 struct gw__page *page)
 {

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * The book of one member: its ops that may still be open, and what is to be
- * done about them in the present view. Pure; lib/ring's runtime and the
- * simulator's members keep the same book.
+ * The op table of one member: its ops that may still be open, and their tasks
+ * in the present view. Pure: lib/ring's runtime and the simulator's members use
+ * the same code.
  *
- * Ops are all-reduces, numbered in the ring, done one after the other. Whoever
- * completes op n knows that everybody has begun it, and so has completed
- * n - 1: that is the floor. So at most two are open at a member: the newest
- * complete one, whose result others may still need, and the one under way.
+ * Ops are all-reduces, numbered in the ring, one after the other. A member that
+ * completes op n knows that all members have begun n, and so have completed n -
+ * 1: that is the floor. So at most two ops are open at a member: the newest
+ * complete one, whose result others may still need, and the one in progress.
  *
  *              begin               done
- *     (none) --------> under way ---------> complete --done of the next--> over
+ *     (none) --------> in progress -------> complete --done of the next--> over
  *                       |  ^  |
- *                freeze |  |  | admitted: somebody new takes part; begun anew
+ *                freeze |  |  | admitted: a new member takes part; op restarted
  *                       v  |  v
  *                      frozen -- resume: as decided
  *
- * What is to be done is a task: an all-reduce among the members of the view
- * that take part in the op, from what they hold (recover.h). An undisturbed op
- * is the same thing with nothing held. All members make equal tasks, since they
- * are made of the log alone.
+ * A task is an all-reduce among the members of the view that take part in the
+ * op, from the values that they hold (recover.h). An undisturbed op is a task
+ * in which no member holds a partial result. All members make equal tasks,
+ * since tasks depend on the log alone.
  *
  * A decision may be about an op that this member has not begun: then it begins
- * as decided. Who answers for whose data is settled by `origin`: the members with
- * which the op began anywhere, in the order of their places (cluster/view.h), so
- * that all agree on who was to bring what, whatever the order of the ring.
+ * as decided. `origin` has the initial members of an op, with which it began
+ * anywhere, in the order of their places (cluster/registry/view.h). It
+ * determines who contributes which chunk, so that all agree, whatever the order
+ * of the ring.
  */
 #ifndef GW__OP_TABLE_H
 #define GW__OP_TABLE_H
@@ -37,16 +38,17 @@
 
 enum { GW__OP_TABLE_OPS = 2 };
 
-/* A task; who takes part and from what. Pointers are into the book. */
+/* A task: the members that take part, and the values from which they start.
+ * Pointers are into the op table. */
 struct gw__task {
     uint64_t op;
     bool recovers;                 /* after a decision */
     enum gw__fate fate;            /* of the decision */
     struct gw__recovery_case plan; /* for gw__recovery_make */
-    int rank;                      /* ours among plan.nodes */
+    int rank;                      /* this member's rank among plan.nodes */
 };
 
-/* Of one op. */
+/* The entry of one op. */
 struct gw__page {
     bool used, begun, complete, task_left;
     uint64_t op;
@@ -59,19 +61,20 @@ struct gw__page {
     unsigned ranks;
     unsigned nodes[GW__NODES_MAX];
     const struct gw__holdings *held[GW__NODES_MAX];
-    struct gw__holdings holdings[GW__NODES_MAX]; /* those that `held` names */
+    struct gw__holdings holdings[GW__NODES_MAX]; /* `held` points here */
 };
 
 struct gw__op_table {
     unsigned node;
     uint64_t next_op; /* the first that is not complete here */
     bool frozen;
-    /* The rule of gw__op_table_accepts is left out. Nothing but the simulator sets
-     * this (cmd/world/ring), to show what the rule is for. */
+    /* Skips the check of gw__op_table_accepts. Only the simulator sets this
+     * (cmd/world), to show why the check is needed. */
     bool any_epoch;
-    uint64_t settled; /* ring epoch of the newest op that was begun afresh and
-                         is complete; 0: none */
-    struct gw__view view; /* the one in force; ring_count 0: none yet */
+    /* Ring epoch of the newest complete op that was begun without a decision;
+     * 0: none. */
+    uint64_t settled;
+    struct gw__view view; /* in force; ring_count 0: none yet */
     struct gw__page pages[GW__OP_TABLE_OPS]; /* by op % 2 */
 };
 
@@ -81,56 +84,58 @@ void gw__op_table_init(struct gw__op_table *book, unsigned node,
 
 /* ---- views ---- */
 
-/* A view that admits members or has another order, or the first. False: the op
- * under way is to be begun anew in it (call gw__op_table_begin again). To be
- * adopted only when gw__op_table_may_adopt: an op before the view's `from_op` is
- * finished first, in the old view, where the others do it, too. */
+/* A view that admits members or has another order, or the first view. `adopt`
+ * returns false if the op in progress must be restarted in it: call
+ * gw__op_table_begin again. Adopt a view only when gw__op_table_may_adopt: an
+ * op before the view's `from_op` is finished first, in the old view, as the
+ * other members do. */
 bool gw__op_table_may_adopt(const struct gw__op_table *book,
                             const struct gw__view *view);
 bool gw__op_table_adopt(struct gw__op_table *book, const struct gw__view *view);
 
-/* May this member ask to admit joiners from next_op on? At a boundary, once an
- * op that was begun afresh in the view in force is complete. For then everybody
- * has come to this view and finished what was decided before it; who had not
- * might wait for ever for one that has gone on to the next view. */
+/* May this member request the admission of joiners from next_op on? Only
+ * between ops, once an op begun in the view in force, without a decision, is
+ * complete. Then all members have adopted this view and finished the ops
+ * decided before it. Otherwise a member that has not might wait forever for one
+ * that has gone on to the next view. */
 bool gw__op_table_may_admit(const struct gw__op_table *book);
 
 /* The ring has lost a member: nothing moves until `resume`. */
 void gw__op_table_freeze(struct gw__op_table *book);
-/* What this member holds; nothing, of one that has yet to begin its first op:
- * it may not know whether everybody has completed the one before. */
+/* The values that this member holds. None, if it has yet to begin its first op:
+ * it may not know whether all members have completed the one before. */
 void gw__op_table_report(const struct gw__op_table *book,
                          struct gw__report *report);
-/* The flush is over; `view` is the one that was decided in. `reports[node]` of
- * the survivors, NULL where there is none. Afterwards tasks are there for
- * decided ops that this member has begun (gw__op_table_task), and the others wait
- * for gw__op_table_begin. */
+/* The flush is over; `view` is the one of the decision. `reports[node]` are
+ * those of the survivors; NULL: no report. Afterwards decided ops that this
+ * member has begun have tasks (gw__op_table_task), and the others wait for
+ * gw__op_table_begin. */
 void gw__op_table_resume(struct gw__op_table *book, const struct gw__view *view,
                          const struct gw__decision *decisions, unsigned count,
                          const struct gw__report *const *reports);
 
 /* ---- ops ---- */
 
-/* Begins op next_op: its task, fresh or as decided, is to be had by
- * gw__op_table_task. Not while frozen, nor twice without an adopt that says so, nor
- * before the first op that this member takes part in. */
+/* Begins op next_op; gw__op_table_task then returns its task, new or as
+ * decided. Not while frozen, nor twice unless an adopt requires it, nor before
+ * the first op that this member takes part in. */
 void gw__op_table_begin(struct gw__op_table *book);
 /* The oldest task that is not done. False: there is none. */
 bool gw__op_table_task(struct gw__op_table *book, struct gw__task *task);
-/* The ledger of the task's op, to be started with what the plan says:
- * gw__contributor_sets_retarget(ledger, plan.target, recovery.sets of our rank). */
+/* The contributor sets of the task's op, to be started with the plan's:
+ * gw__contributor_sets_retarget(ledger, plan.target, recovery.sets of this
+ * rank). */
 struct gw__contributor_sets *gw__op_table_ledger(struct gw__op_table *book,
                                                  uint64_t op);
 /* The task of `op` is done: all of its chunks are final here. */
 void gw__op_table_done(struct gw__op_table *book, uint64_t op);
-/* Data of this epoch and op may be taken in. All that keeps a message of an
+/* May data of this epoch and op be used? Only this check keeps messages of an
  * earlier view out of this one; `ringctl sim ring --without epoch-check` shows
- * what happens without. */
+ * the effect of leaving it out. */
 bool gw__op_table_accepts(const struct gw__op_table *book, uint64_t ring_epoch,
                           uint64_t op);
 
-/* Of an op that is open here: whose data its result holds, and in which ring
- * it began. */
+/* The contributors of the result of an open op, and its initial members. */
 uint64_t gw__op_table_contributors(const struct gw__op_table *book,
                                    uint64_t op);
 unsigned gw__op_table_origin(const struct gw__op_table *book, uint64_t op,

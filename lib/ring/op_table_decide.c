@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * After a flush: what was decided about the ops that are open here, and what
- * every survivor goes on from. Both come from the log, not from what this
- * member remembers, so that all make equal plans.
+ * After a flush: the decisions about the ops that are open here, and the values
+ * from which every survivor continues. Both come from the log, not from this
+ * member's memory, so that all members make equal plans.
  *
- * The ops that are decided here are among the newest complete one, the one
- * under way (which its own report has named, so it is decided), and the one
- * behind that, if another member has begun it.
+ * The decided ops are among the newest complete one, the one in progress (which
+ * this member's own report has named, so it is decided), and the one after
+ * that, if another member has begun it.
  */
 #include "op_table_parts.h"
 
 #include <string.h>
 
-/* A report of another number of chunks is of an op that was begun before
- * somebody was admitted to it: none. */
+/* A report with another number of chunks is of an op begun before a member was
+ * admitted to it: ignore it. */
 static void set_holdings(struct gw__page *page,
                          const struct gw__report *const *reports)
 {
@@ -56,7 +56,8 @@ static bool is_ours(const struct gw__op_table *book,
            decision->op <= book->next_op + 1;
 }
 
-/* What an earlier decision left is void: this one is about all that is open. */
+/* The tasks of an earlier decision are void: the new one covers all open ops.
+ */
 static void forget(struct gw__op_table *book)
 {
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * From holdings to a plan; see recover.h. For each chunk a route is chosen
- * (where it begins, how long it adds), then the steps are emitted: step s holds
- * the s-th hop of every chunk.
+ * From partial results to a plan: see recover.h. For each chunk a route is
+ * chosen (its first rank and the number of additions). Then the steps are
+ * emitted: step s has the s-th hop of every chunk.
  */
 #include "recover.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* How one chunk gets complete. */
+/* How one chunk is completed. */
 struct route {
-    bool spread;    /* copies of the target are there */
+    bool spread;    /* there are final copies */
     unsigned first; /* else: the rank whose value travels */
     unsigned adds;  /* hops until it is final */
 };
@@ -53,7 +53,8 @@ static unsigned first_in_order(const struct gw__recovery_case *c,
     return chunk % c->ranks;
 }
 
-/* The holder of the largest usable partial; of equals the first in order. */
+/* The holder of the largest usable partial result; of equal ones the first in
+ * order. */
 static unsigned best_holder(const struct gw__recovery_case *c, unsigned chunk)
 {
     unsigned first = first_in_order(c, chunk), best = first;
@@ -70,7 +71,7 @@ static unsigned best_holder(const struct gw__recovery_case *c, unsigned chunk)
     return best;
 }
 
-/* Hops from `first` until everybody of the target is in the value. */
+/* Hops from `first` until the value contains all nodes of the target. */
 static unsigned hops_to_add(const struct gw__recovery_case *c, unsigned first,
                             uint64_t set)
 {
@@ -84,7 +85,7 @@ static unsigned hops_to_add(const struct gw__recovery_case *c, unsigned first,
     return hops;
 }
 
-/* Additions that made a value of this set. */
+/* Additions in a value with this set. */
 static unsigned sums_in(uint64_t set)
 {
     return (unsigned)__builtin_popcountll(set) - 1;
@@ -105,7 +106,7 @@ static void count(const struct maker *m, unsigned chunk, uint64_t kept)
     r->sums_kept += sums_in(kept);
 }
 
-/* The last survivor alone has the result when it has its input. */
+/* A single survivor has the result when it has its input. */
 static void count_spread(const struct maker *m)
 {
     struct gw__recovery *r = m->recovery;
@@ -115,7 +116,7 @@ static void count_spread(const struct maker *m)
     r->sums_kept += sums;
 }
 
-/* Chooses the chunk's route and with it what everybody begins with. */
+/* Chooses the chunk's route, and the value from which each rank starts. */
 static void choose(const struct maker *m, unsigned chunk)
 {
     const struct gw__recovery_case *c = m->c;
@@ -132,7 +133,7 @@ static void choose(const struct maker *m, unsigned chunk)
     }
     route->first = best_holder(c, chunk);
     uint64_t kept = held(c, route->first, chunk);
-    if (kept & ~c->target) /* all have only partials with the excluded */
+    if (kept & ~c->target) /* all partials contain an excluded node */
         kept = bit(c->nodes[route->first]);
     *start_of(m, route->first, chunk) = kept;
     route->adds = hops_to_add(c, route->first, kept);
@@ -154,7 +155,7 @@ static void emit_travel(const struct maker *m, struct gw_builder *b,
     gw_builder_add(b, src, dst, chunk, adds ? GW_ADD : GW_REPLACE);
 }
 
-/* Every copy goes on to the right until the next copy. */
+/* Every copy moves on to the right, up to the next copy. */
 static void emit_spread(const struct maker *m, struct gw_builder *b,
                         unsigned chunk, unsigned s)
 {
@@ -201,8 +202,8 @@ static enum gw_err check_shape(const struct gw__recovery_case *c,
     return GW_OK;
 }
 
-/* Can everybody of the target be had: from a complete copy, or as the input of
- * a survivor? Do all survivors get what they hold into it? */
+/* Is the data of every node in the target available, from a final copy or as
+ * the input of a survivor? Is every survivor in the target? */
 static enum gw_err check_target(const struct gw__recovery_case *c,
                                 struct gw_error *why)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The life of a ring: joining it, and leaving it without a word. Where the rest
- * is, and which thread may touch what, is told in ring_parts.h; begin reading
- * with ring_op.c.
+ * The life of a ring: joining it, and destroying it without leaving.
+ * ring_parts.h lists the other files and the thread that may use each member.
+ * Start reading with ring_op.c.
  */
 #include "ring_parts.h"
 
@@ -60,9 +60,9 @@ static enum gw_err take_config(struct gw_ring *ring,
     return copied ? GW_OK : gw_fail(why, GW_ENOMEM, "ring");
 }
 
-/* ---- made and unmade ---- */
+/* ---- making and destroying ---- */
 
-/* Those that hold from the start. */
+/* Sets the link profiles that apply from the start. */
 static void take_rules(struct gw_ring *ring)
 {
     const struct gw_ring_link *links = ring->config.links;
@@ -110,8 +110,8 @@ void gw_ring_destroy(struct gw_ring **made)
     *made = NULL;
 }
 
-/* Who waits no longer to be admitted says so, or it would be in the
- * controllers' book for ever. */
+/* A joiner that stops waiting for its admission must withdraw, or the
+ * controllers would keep it registered forever. */
 static void withdraw(struct gw_ring *ring)
 {
     static const uint64_t most_ns = 500000000;

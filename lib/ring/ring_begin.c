@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Beginning an op: first what is left of others, then views, then joiners, then
- * the op itself, from which moment on reports speak of it.
+ * Beginning an op: first the remaining tasks, then views, then joiners, then
+ * the op itself. From that moment on reports include it.
  *
- * Admission. The first member in the ring's order admits, at a boundary: it
- * names the op that it is about to begin and does not begin it before it has an
- * answer, so no member can complete it without the joiners, or in the former
- * order. Not at each boundary:
+ * Admission. The first member in the ring's order admits joiners, between two
+ * ops. It names the op that it is about to begin and does not begin it before
+ * it has an answer. So no member can complete that op without the joiners, or
+ * in the former order. It may admit only
  *
- *   Only when an op was begun afresh and done in the view in force; see
- *   gw__op_table_may_admit.
+ *   when an op was begun without a decision and completed in the view in
+ *   force: see gw__op_table_may_admit;
  *
- *   Only while there is room (ring_bounds.c).
+ *   while there is room (ring_bounds.c);
  *
- *   Only after an op that was applied. A joiner begins with the state, and that
- *   has to say where in the program all are; a collective leaves no trace in
- *   it.
+ *   after an op that was applied. A joiner starts from the state, which must
+ *   determine the members' position in the program, and a collective leaves
+ *   no trace in it.
  */
 #include "ring_parts.h"
 
@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-/* Are we the one who admits? */
+/* Is this the member that admits? */
 static bool is_first(const struct gw_ring *ring)
 {
     const struct gw__view *view = &ring->book.view;
@@ -47,7 +47,8 @@ static bool wants_to_admit(const struct gw_ring *ring)
            is_first(ring) && gw_now_ns() >= ring->admit_from_ns;
 }
 
-/* The control thread asks it, in its next turn: ring_turn.c says why. */
+/* The control thread sends the request in its next turn; ring_turn.c has the
+ * reason. */
 static void admit(struct gw_ring *ring)
 {
     const struct gw__member_request ask = {.kind = GW__ASK_STANDING,
@@ -58,7 +59,7 @@ static void admit(struct gw_ring *ring)
     gw__ring_ask(ring, &ask); /* wakes it */
 }
 
-/* Nothing is left to be done before the op; true when it has begun. */
+/* Begins the op if nothing is left to do before it. True: it has begun. */
 static bool begin(struct gw_ring *ring)
 {
     struct gw__task task;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many members a ring is to have, and how long it waits: what engines call
- * --nodes=MIN:MAX.
+ * The bounds on the number of members, and how long a ring waits for them:
+ * engines' --nodes=MIN:MAX.
  *
- *   above the most    A joiner that finds the ring full for a while withdraws,
- *                     and members admit no more than there is room for. Those
- *                     that began together may be too many: the last leave.
- *   below the least   Members wait at a boundary for joiners. Nobody can be
- *                     admitted before an op was begun afresh in the view in
- *                     force (gw__op_table_may_admit), so after each loss one op is
- *                     done by those who are left; then all wait at the same op,
- *                     since they make the same of the same log. The time counts
- *                     from the loss that was one too many, not from later ones.
- *   no controllers    Who needs a majority of them and finds none is parked
- *                     (member.h), and gives up in the same time.
+ *   above the maximum  A joiner that finds the ring full for a while withdraws,
+ *                      and members admit no more than there is room for. Those
+ *                      that began together may be too many: the last leave.
+ *   below the minimum  Members wait between two ops for joiners. No joiner can
+ *                      be admitted before an op was begun and completed in the
+ *                      view in force (gw__op_table_may_admit), so after each
+ *                      loss the remaining members do one op; then all wait at
+ *                      the same op, since they read the same log. The time
+ *                      counts from the first loss below the minimum.
+ *   no controllers     A member that needs a majority of them and finds none
+ *                      is parked (cluster/member/member.h), and gives up after
+ *                      the same time.
  */
 #include "ring_parts.h"
 
-static const uint64_t full_ns = 2000000000; /* a dead one's place is free by
-                                               then */
+/* After this time the place of a dead member is free. */
+static const uint64_t full_ns = 2000000000;
 
 static bool is_over(const struct gw_ring *ring, uint64_t since_ns)
 {
@@ -26,7 +27,7 @@ static bool is_over(const struct gw_ring *ring, uint64_t since_ns)
     return patience_ns && since_ns && gw_now_ns() - since_ns > patience_ns;
 }
 
-/* ---- below the least ---- */
+/* ---- below the minimum ---- */
 
 static bool has_few(const struct gw_ring *ring)
 {
@@ -55,7 +56,7 @@ enum gw_err gw__bounds_check(struct gw_ring *ring, struct gw_error *why)
                    config->patience_ms / 1000.0);
 }
 
-/* ---- above the most ---- */
+/* ---- above the maximum ---- */
 
 bool gw__bounds_room(const struct gw_ring *ring)
 {
@@ -81,7 +82,8 @@ enum gw_err gw__bounds_join(struct gw_ring *ring, struct gw_error *why)
                : GW_OK;
 }
 
-/* Joiners come behind those who are there, so all agree who is too many. */
+/* Joiners are placed after the present members, so all agree on those that are
+ * too many. */
 enum gw_err gw__bounds_keep(struct gw_ring *ring, struct gw_error *why)
 {
     unsigned most = ring->config.max_size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Are the states of all members equal? Each writes what its own comes to into a
- * row of a table of zeros; one op of the ring joins the tables, and everybody
- * sees all rows.
+ * Are the states of all members equal? Each member writes the digest and the
+ * hash of its own state into a row of a table of zeros. One op of the ring
+ * combines the tables, and all members see all rows.
  */
 #include "ring_parts.h"
 
@@ -28,7 +28,7 @@ static unsigned count_like(const struct table *t, uint64_t nodes, unsigned node)
     return like;
 }
 
-/* The first of those whose row most have. */
+/* The first node with the most frequent row. */
 static unsigned most_common(const struct table *t, uint64_t nodes)
 {
     unsigned best = (unsigned)__builtin_ctzll(nodes);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Joining, main's part: the state grows as pieces of it come (ring_state_fetch.c),
- * until this member is admitted and has all that is below its first op.
+ * Joining, the main thread's part: the state grows as items arrive
+ * (ring_state_fetch.c), until this member is admitted and has the results of
+ * all ops before its first one.
  *
- * It says that it is ready when it lacks one op at most. Where ops are quicker
- * than snapshots that never happens: then after the third snapshot. Once it is
- * admitted the others wait for it in its first op, so the chase has an end.
- * Then it makes sure that what it has copied stands (ring_state_confirm.c).
+ * It declares itself ready when it lacks at most one op. Where ops are quicker
+ * than snapshots that never happens; then it does so after the third snapshot.
+ * Once it is admitted the others wait for it in its first op, so it can catch
+ * up. Then it confirms that its copy is valid (ring_state_confirm.c).
  *
- * When all who had the state are gone before anybody has a copy, the state is
- * lost. Who finds that out, or that the ring from which it copied is no more,
- * has no place in it. It is told to join again, which ends its place there:
- * when all have done so the ring is empty, and begins anew.
+ * If all members that had the state are gone before another one has a copy, the
+ * state is lost. A joiner that finds this, or that the ring from which it
+ * copied no longer exists, cannot take part. It must join again, which ends its
+ * place in the ring. When all have done so the ring is empty, and starts from
+ * the beginning.
  */
 #include "ring_parts.h"
 
@@ -24,7 +26,7 @@
 
 enum { SNAPSHOTS_ENOUGH = 3 };
 
-/* ---- using what came ---- */
+/* ---- using an item ---- */
 
 static void take_snapshot(struct gw_ring *ring, const struct gw__pull *whole)
 {
@@ -39,7 +41,7 @@ static void take_snapshot(struct gw_ring *ring, const struct gw__pull *whole)
     pthread_mutex_unlock(&ring->state_lock);
 }
 
-/* Without the lock: nobody touches an item that is whole. */
+/* Without the lock: no other thread uses a complete item. */
 static enum gw_err use(struct gw_ring *ring, struct gw_error *why)
 {
     const struct gw__pull *whole = &ring->pull;
@@ -50,8 +52,8 @@ static enum gw_err use(struct gw_ring *ring, struct gw_error *why)
     return GW_OK;
 }
 
-/* A result that was added to another state than its giver's comes to another
- * digest; one that was added to what has become void meanwhile is void, too. */
+/* A result that was applied to a different state than the donor's gives another
+ * digest. One that was applied to a copy that is now void is void, too. */
 static enum gw_err use_up(struct gw_ring *ring, struct gw_error *why)
 {
     struct gw__pull *pull = &ring->pull;
@@ -71,7 +73,7 @@ static enum gw_err use_up(struct gw_ring *ring, struct gw_error *why)
     return err;
 }
 
-/* ---- where it stands ---- */
+/* ---- progress ---- */
 
 static bool is_ready(const struct gw__pull *pull)
 {
@@ -92,18 +94,18 @@ static bool is_done(const struct gw_ring *ring)
            gw__sure_worth(ring) == GW__STATE_VALIDITY_STANDS;
 }
 
-/* Nothing of what was copied counts any more, or nobody has it. */
+/* The copy is void, or no member has the state. */
 static bool is_lost(struct gw_ring *ring)
 {
     const struct gw__pull *pull = &ring->pull;
     if (gw__pull_whole(pull))
-        return false; /* first that is used up */
+        return false; /* it is used first */
     if (ring->pull.over && pull->have_op == 0 && !pull->copied)
-        ring->pull.over = false; /* the state is the initial one still */
+        ring->pull.over = false; /* the state is still the initial one */
     return ring->pull.over || gw__sure_worth(ring) == GW__STATE_VALIDITY_LOST;
 }
 
-/* ---- what stands in the way ---- */
+/* ---- obstacles ---- */
 
 static enum gw_err check(struct gw_ring *ring, uint64_t deadline_ns,
                          struct gw_error *why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copying the state into a joiner, from inside: what it knows while it pulls
- * (ring_state_fetch.c in the control thread, ring_copy.c in main), and what a donor
- * keeps (ring_state_server.c, in the control thread).
+ * Copying the state into a joiner: the progress of the joiner
+ * (ring_state_fetch.c in the control thread, ring_copy.c in the main thread),
+ * and the snapshots of a donor (ring_state_server.c, in the control thread).
  */
 #ifndef GW__RING_COPY_H
 #define GW__RING_COPY_H
@@ -11,24 +11,24 @@
 
 enum { GW__RING_SNAPSHOTS = 2, GW__RING_WINDOW = 8 };
 
-/* What a joiner is copying: a snapshot or a result, in pieces. */
+/* The item that a joiner copies: a snapshot or a result, in pieces. */
 struct gw__pull {
     bool active;
-    bool copied;      /* a snapshot is in the state */
-    uint64_t have_op; /* ops that are in the state */
+    bool copied;      /* the state contains a snapshot */
+    uint64_t have_op; /* ops in the state */
     unsigned snapshots;
-    unsigned donor; /* whom it asks */
+    unsigned donor; /* the member that it copies from */
     bool donor_known;
-    uint64_t donor_op; /* ops that are in the donor's state; UINT64_MAX: it has
-                          not said so */
+    /* Ops in the donor's state; UINT64_MAX: not known. */
+    uint64_t donor_op;
     uint64_t heard_ns, rest_ns;
-    struct gw__foreign_item item; /* kind GW__ITEM_NONE: to be offered one */
+    struct gw__foreign_item item; /* kind GW__ITEM_NONE: wait for an offer */
     struct gw_ring_result result; /* of the item */
     uint64_t digest, epoch;
-    bool over; /* the ring from which it was copied is no more */
+    bool over; /* the ring of the copy no longer exists */
     unsigned char *data;
     size_t room;
-    uint64_t asked, got; /* bytes asked for; pieces that are here, in bytes */
+    uint64_t asked, got; /* bytes requested; bytes received */
     struct {
         bool used;
         uint64_t offset, asked_ns;
@@ -43,18 +43,19 @@ struct gw__ring_snapshot {
     uint64_t made_ns, used_ns;
 };
 
-/* Main: becomes a member whose state is up to date. */
+/* Main thread: becomes a member whose state is up to date. */
 GW_MUST_CHECK enum gw_err
 gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns, struct gw_error *why);
-/* Control. */
+/* Control thread. */
 void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns);
 void gw__pull_piece(struct gw_ring *ring, unsigned from,
                     const struct gw__foreign_piece *piece);
-/* With `lock` held: there are news; who is gone gives nothing any more. */
+/* With `lock` held: there is a membership update; a donor that is gone is
+ * replaced. */
 void gw__pull_news(struct gw_ring *ring);
-/* With `lock` held: the item is here as a whole. */
+/* With `lock` held: is the item complete? */
 bool gw__pull_whole(const struct gw__pull *pull);
-/* The item was used up: the next one. */
+/* The item was used: fetch the next one. */
 void gw__pull_next(struct gw__pull *pull);
 void gw__donate_piece(struct gw_ring *ring, unsigned to,
                       const struct gw__foreign_ask *ask);

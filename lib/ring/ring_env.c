@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * An elastic ring under an engine: what the environment says of the cluster,
- * and nothing of ranks. Those that an engine numbers are a hint at most, since
- * it gives the number of a dead process to the next one; here the controllers
- * number the members, and each start is an incarnation of its own.
+ * An elastic ring under an engine: the environment gives the cluster, but no
+ * ranks. The ranks of an engine are at most a hint, since it gives the number
+ * of a dead process to the next one. Here the controllers number the members,
+ * and each start is an incarnation of its own.
  */
 #include "ring_env.h"
 
@@ -88,7 +88,8 @@ static uint64_t token_of_cluster(void)
     return gw_hash(name, strlen(name), 0);
 }
 
-/* The host of an endpoint of gw__listen_towards, as the data wire wants it. */
+/* The host of an endpoint of gw__listen_towards, in the form for the data wire.
+ */
 static void host_of(const char *endpoint, char host[GW__ENDPOINT_MAX])
 {
     const char *start = endpoint + strlen("tcp://");
@@ -96,7 +97,7 @@ static void host_of(const char *endpoint, char host[GW__ENDPOINT_MAX])
              start);
 }
 
-/* What the environment says of how many, where the caller does not. */
+/* Takes the bounds from the environment where the caller does not set them. */
 static enum gw_err take_bounds(struct gw_ring_config *config,
                                const struct gw_place *place,
                                struct gw_error *why)

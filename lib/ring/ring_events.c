@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the event stream is told of the ring, beside what lib/coll tells of its
- * calls. The losses that this member notices, what becomes of its own chunks,
- * and that it is parked, it tells itself. What is true of the whole ring
- * (members, epochs, decisions) everybody hears of, so only the first member of
- * the view tells it, and a stream that is merged from all has it once.
+ * The ring's events for the event stream, in addition to those of lib/coll. A
+ * member reports the losses that it notices, the fate of its own chunks, and
+ * that it is parked. Facts about the whole ring (members, epochs, decisions)
+ * are known to all members, so only the first member of the view reports them,
+ * and a stream merged from all members has them once.
  */
 #include "ring_parts.h"
 
@@ -22,7 +22,7 @@ static void emit_shared(struct gw_sink *sink, const struct gw_event *event)
 
 static void close_shared(struct gw_sink *sink)
 {
-    (void)sink; /* embedded; the inner one is its owner's */
+    (void)sink; /* embedded; the inner sink is its owner's */
 }
 
 void gw__events_init(struct gw__shared_sink *events, struct gw_sink *inner)
@@ -99,7 +99,7 @@ static bool stands_in(const struct gw__view *view,
            gw__id_equal(view->ring[rank].incarnation, m->incarnation);
 }
 
-/* From the view known so far to this one. */
+/* Members that changed between the view known so far and this one. */
 static void members(struct gw_ring *ring, const struct gw__view *view)
 {
     const struct gw__view *known = &ring->known;
@@ -159,7 +159,7 @@ void gw__events_decision(struct gw_ring *ring,
         emit(ring, &event);
 }
 
-/* Of a chunk that was no more than the input there is nothing to keep. */
+/* No event for a chunk that was only the input: there is nothing to keep. */
 void gw__events_recovery(struct gw_ring *ring, const struct gw__task *task,
                          const struct gw__contributor_sets *before,
                          const uint64_t *start)

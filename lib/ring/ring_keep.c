@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results: their memory, the digest over all of them, and what the application
- * makes of them. Two are kept, by the op's parity: when op n + 2 begins,
- * everybody has completed n.
+ * Results: their memory, the digest over all of them, and passing them to the
+ * application. Two are kept, by the op's parity: when op n + 2 begins, all
+ * members have completed n.
  *
  * An average is kept as the sum, which others may still need to complete the
- * op, and divided on its way to the application.
+ * op, and is divided when it is passed to the application.
  */
 #include "ring_parts.h"
 
@@ -55,10 +55,10 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-/* Eight chains, a word each in turn, in registers: 27 GB/s out of a cache where
- * four in an array that the compiler does not take apart made 4.8 (-O2). A
- * chain is a bijection of its word, so what differs in one word never has the
- * same hash. */
+/* Eight chains, one word each in turn, in registers: 27 GB/s from a cache,
+ * where four in an array that the compiler does not keep in registers reached
+ * 4.8 (-O2). A chain is a bijection of its word, so data that differ in one
+ * word never have the same hash. */
 uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed)
 {
     const unsigned char *at = data;
@@ -86,11 +86,12 @@ uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed)
     return hash;
 }
 
-/* One line of each of so many equal parts of a result, another one in each op:
- * every byte has its turn, and what is wrong over two parts is seen at once, as
- * a chunk that went wrong would be. A pass over all would take a third of the
- * time of a ring of 1 MiB over tcp (49 of 145 us, 2 ranks), and is not needed
- * to tell states apart: gw_ring_check hashes all of them. */
+/* Hashes one line of each of so many equal parts of a result, a different one
+ * in each op. So every byte is covered in time, and an error that spans two
+ * parts, such as a wrong chunk, is detected at once. A pass over all bytes
+ * would take a third of the time of a ring of 1 MiB over tcp (49 of 145 us, 2
+ * ranks). It is not needed to compare states, since gw_ring_check hashes all
+ * bytes. */
 static uint64_t hash_samples(const unsigned char *data, size_t bytes,
                              uint64_t op, uint64_t seed)
 {
@@ -124,7 +125,7 @@ static uint64_t chain(uint64_t digest, const struct gw_ring_result *result)
                            result->op, gw__keep_hash(head, sizeof head, 0));
 }
 
-/* ---- what the application sees ---- */
+/* ---- results for the application ---- */
 
 static enum gw_err average(struct gw_ring *ring,
                            const struct gw_ring_result *kept,
@@ -150,7 +151,7 @@ static enum gw_err average(struct gw_ring *ring,
     return GW_OK;
 }
 
-/* If it is one of those that are kept. */
+/* Only if the result is still kept. */
 static void note_applied(struct gw_ring *ring, uint64_t op, uint64_t digest)
 {
     struct gw__kept *kept = &ring->kept[op % GW__OP_TABLE_OPS];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Leaving for good. What the leaver contributed is to count, so it waits until
- * everybody has completed all that it has: its final copies may be the last
- * ones. Until then it does its part in whatever is recovered.
+ * Leaving permanently. The leaver's contributions must count, so it waits until
+ * all members have completed every op that it has completed: its final copies
+ * may be the last ones. Until then it takes part in every recovery.
  *
  *     ask all: past op n? --all are--> LEAVE --> gone
- *       ^              | somebody is not, or died
+ *       ^              | one is not, or died
  *       +--------------+
  */
 #include "ring_parts.h"
@@ -55,10 +55,10 @@ static void ask_all(struct gw_ring *ring, const struct gw__view *view)
                             bytes);
 }
 
-/* What a leaver knows between its looks. */
+/* The state of a leaver between its checks. */
 struct leaver {
     bool past, asked;
-    uint64_t due_ns; /* when to speak again */
+    uint64_t due_ns; /* when to send again */
 };
 
 /* With the lock. */

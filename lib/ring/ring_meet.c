@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The communicator of the present view: made when main has something to do
- * there, thrown away when another view is obeyed. In each ring epoch a member
- * has one end of the wire and says once where it is, so an attempt that fails
- * is not repeated: either somebody was lost, then another ring epoch comes, or
- * the ring is of no use any more.
+ * The communicator of the present view. It is made when the main thread has
+ * work to do in that view, and destroyed when another view is adopted. In each
+ * ring epoch a member has one end of the wire and sends its address once, so a
+ * failed attempt is not repeated. Either a member was lost and another ring
+ * epoch follows, or the ring has failed.
  */
 #include "ring_parts.h"
 
@@ -15,7 +15,7 @@
 enum { NEVER_MS = 86400000 };
 
 static const uint64_t connect_ns = 60000000000;
-static const uint64_t news_ns = 5000000000; /* of a death come sooner */
+static const uint64_t news_ns = 5000000000; /* a death is known sooner */
 
 bool gw__ring_is_met(const struct gw_ring *ring)
 {
@@ -37,7 +37,7 @@ static void accuse(struct gw_ring *ring, unsigned rank)
 {
     const struct gw__view *view = &ring->book.view;
     if (view->ring_epoch != ring->comm_epoch || rank >= view->ring_count)
-        return; /* that is over, and its ranks are others' */
+        return; /* the epoch is over; its ranks mean other nodes */
     const char *wire = ring->config.wire;
     bool same_host = !wire || strcmp(wire, "shm") == 0;
     const struct gw__member_request ask = {
@@ -55,8 +55,8 @@ static void accuse_lost(struct gw_ring *ring, uint64_t lost)
     gw__session_unlock(&ring->session);
 }
 
-/* Somebody may have died while we met, whatever it looked like. If so there
- * will be news. */
+/* A member may have died while the ranks connected, whatever the error was. If
+ * so, a membership update will follow. */
 static enum gw_err meeting_failed(struct gw_ring *ring,
                                   const struct gw_error *told)
 {
@@ -93,7 +93,7 @@ enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
     return GW_OK;
 }
 
-/* ---- meeting ---- */
+/* ---- connecting ---- */
 
 static enum gw_err prepare(struct gw_ring *ring, const struct gw__view *view,
                            struct gw_comm **comm, struct gw_error *why)
@@ -137,7 +137,8 @@ static enum gw_err say_where(struct gw_ring *ring, uint64_t ring_epoch,
     return GW_OK;
 }
 
-/* Everybody's address is there: true. Or something else comes first. */
+/* True: the addresses of all members are there. False: another event comes
+ * first. */
 static bool await_addresses(struct gw_ring *ring, uint64_t ring_epoch)
 {
     gw__session_lock(&ring->session);
@@ -161,8 +162,9 @@ static void met(struct gw_ring *ring)
     gw__failpoint(GW__AT_RING_MET);
 }
 
-/* Until all addresses are here somebody may still be finishing an op in the old
- * communicator, with what we sent there. GW_EINTR: something came first. */
+/* Until all addresses are here, another member may still be finishing an op in
+ * the old communicator, with data that we sent there. GW_EINTR: another event
+ * comes first. */
 static enum gw_err change_over(struct gw_ring *ring,
                                const struct gw__view *view,
                                struct gw_error *why)
@@ -186,7 +188,7 @@ static enum gw_err change_over(struct gw_ring *ring,
     ring->comm = next;
     ring->comm_epoch = view->ring_epoch;
     gw__failpoint(GW__AT_RING_ADDRESSES);
-    /* Nobody writes the table before this ring epoch is over here. */
+    /* The table is not written again before this ring epoch is over here. */
     err = gw__comm_connect(next, ring->table, gw_now_ns() + connect_ns, why);
     if (err == GW_EINTR)
         gw__ring_part(ring);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Moving data: main does one task of the book after the other. With the lock it
- * looks around, adopts and compiles; without it, it meets and moves.
+ * Moving data: the main thread does one task after the other. With the lock it
+ * checks the state, adopts views and compiles; without it, it connects and
+ * moves.
  *
  *     quiet --> met? --no--> meet --+
  *       ^        |yes               |
  *       |        v                  |
  *       |     compile, move --------+--> again, until there is no task
- *       +---- stopped, lost: news will come
+ *       +---- stopped, lost: an update will come
  */
 #include "ring_parts.h"
 
@@ -23,8 +24,8 @@ static uint64_t bit(unsigned node)
     return (uint64_t)1 << node;
 }
 
-/* The values of the task's op. Of a complete one there are only results: its
- * chunks are all final, so the input is never read. */
+/* The values of the task's op. A complete op has only results: all its chunks
+ * are final, so the input is never read. */
 static struct gw_call data_of(const struct gw_ring *ring,
                               const struct gw__task *task,
                               const struct gw_ring_call *call)
@@ -42,8 +43,8 @@ static struct gw_call data_of(const struct gw_ring *ring,
     };
 }
 
-/* An input that nobody writes over, being all that the result is to contain, is
- * the result. */
+/* The result is this member's input alone: copy it, since no transfer writes
+ * it. */
 static void take_bare(const struct gw_ring *ring, const struct gw__task *task,
                       const struct gw_call *data)
 {
@@ -53,7 +54,8 @@ static void take_bare(const struct gw_ring *ring, const struct gw__task *task,
         memcpy(data->out, data->in, data->count * gw_dtype_size(data->type));
 }
 
-/* Data may move: the ledger is main's until it has settled. */
+/* Data may move: until it has settled, only the main thread uses the
+ * contributor sets. */
 static enum gw_err begin_move(struct gw_ring *ring, const struct gw__task *task,
                               struct gw__program **program,
                               struct gw_error *why)
@@ -75,7 +77,7 @@ static enum gw_err begin_move(struct gw_ring *ring, const struct gw__task *task,
     return GW_OK;
 }
 
-/* A look at how far it is; false: it is to stop. */
+/* Records the progress. False: stop. */
 static bool look(struct gw_ring *ring, const struct gw__task *task)
 {
     gw__session_lock(&ring->session);
@@ -120,8 +122,8 @@ static enum gw_err transfer(struct gw_ring *ring, const struct gw__task *task,
 
 /* ---- when it is done ---- */
 
-/* Who took part, is still there, and yet in no result: nobody, if all is
- * right. */
+/* Members that took part and are still there, but are missing in the result: 0
+ * unless there is a fault. */
 static unsigned count_lost(const struct gw__view *view,
                            const struct gw_ring_result *result)
 {
@@ -161,10 +163,10 @@ static void done(struct gw_ring *ring, const struct gw__task *task)
     gw__failpoint(task->recovers ? GW__AT_RECOVER_DONE : GW__AT_RING_COMPLETE);
 }
 
-/* ---- all of them ---- */
+/* ---- all tasks ---- */
 
-/* With the lock; the task is a copy, but its plan lies in the book, where it
- * stays as it is while `moving`. */
+/* With the lock. The task is a copy, but its plan is in the op table, where it
+ * does not change while `moving`. */
 static enum gw_err do_task(struct gw_ring *ring, const struct gw__task *task,
                            const struct gw_ring_call *call,
                            struct gw_error *why)
@@ -202,7 +204,7 @@ static enum gw_err meet(struct gw_ring *ring, struct gw_error *why)
     return err;
 }
 
-/* The oldest task, or what has to be done before it. */
+/* Does the oldest task, or the work that must come before it. */
 static enum gw_err one(struct gw_ring *ring, const struct gw_ring_call *call,
                        bool *any, struct gw_error *why)
 {

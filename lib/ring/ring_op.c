@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gw_ring_allreduce: begin, move until the op is complete, apply, hand out.
- * What moves is in ring_move.c.
+ * gw_ring_allreduce: begin, move until the op is complete, apply, return the
+ * result. ring_move.c moves the data.
  */
 #include "ring_parts.h"
 
@@ -26,7 +26,7 @@ static enum gw_err run(struct gw_ring *ring, const struct gw_ring_call *call,
     enum gw_err err = gw__ring_begin(ring, why);
     if (err)
         return err;
-    *op = ring->book.next_op; /* only main changes it */
+    *op = ring->book.next_op; /* only the main thread changes it */
     err = gw__keep_room(ring, *op, call, why);
     while (!err && ring->book.next_op == *op)
         err = gw__ring_move(ring, call, why);
@@ -46,7 +46,7 @@ enum gw_err gw__ring_op(struct gw_ring *ring, const struct gw_ring_call *call,
         err = gw__keep_apply(ring, &ring->kept[op % GW__OP_TABLE_OPS].result,
                              result, why);
     if (err == GW_PENDING)
-        return err; /* begun anew, and the caller wants to hear of it */
+        return err; /* the op was restarted, and the caller wants to know */
     if (err)
         return gw__ring_fail(ring, err);
     if (call->out && call->count)

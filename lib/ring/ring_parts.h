@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ring in the real world: two threads and what is between them.
+ * The ring in real time: two threads, and their shared state.
  *
- *   main      the caller's: begins ops, meets peers, moves data, applies
- *   control   the session's (cluster/session/session.h): runs the member machine, which
- *             tells of views and flushes, and answers those who copy the state
+ *   main      the caller's: begins ops, connects, moves data, applies
+ *   control   the session's (cluster/session/session.h): runs the member
+ *             machine, which reports views and flushes, and serves joiners
+ *             that copy the state
  *
- *   ring.c        joining, leaving without a word
- *   ring_tell.c   control: what the machine tells
- *   ring_turn.c   control: what is due now and then
- *   ring_wait.c   main: until nothing stands in the way of moving
+ *   ring.c        joining, destroying
+ *   ring_tell.c   control: the machine's reports
+ *   ring_turn.c   control: periodic work
+ *   ring_wait.c   main: until data may move
  *   ring_meet.c   main: the communicator of the present view
  *   ring_plan.c   main: the program of a task
  *   ring_move.c   main: does tasks
@@ -19,23 +20,24 @@
  *   ring_run.c    other collectives
  *   ring_check.c  are all states equal
  *   ring_leave.c  gw_ring_leave
- *   ring_bounds.c how many members there are to be, and how long to wait
- *   ring_state_fetch.c   a joiner copies the state; ring_copy.c does so in
- *                 gw_ring_join; ring_state_server.c gives it; ring_state_transfer.h is what
- *                 they say to each other
- *   ring_state_confirm.c   a joiner makes sure that it copied what stands, or that
- *                 nobody has the state any more (state_validity.h)
- *   ring_status.c looking at it; ring_events.c what the event stream is told
+ *   ring_bounds.c bounds on the number of members, and how long to wait
+ *   ring_state_fetch.c     a joiner copies the state; ring_copy.c does so in
+ *                          gw_ring_join
+ *   ring_state_server.c    serves the state
+ *   ring_state_transfer.h  their messages
+ *   ring_state_confirm.c   a joiner confirms that its copy is valid, or that
+ *                          all copies are lost (state_validity.h)
+ *   ring_status.c the status; ring_events.c the events
  *
- * Who may touch what
- *   `lock` guards all that both threads use: the book above all. While `moving`
- *   is true, main reads and writes the ledger and the result of the op under
- *   way without it, and control leaves the book alone but for asking it whether
- *   a view may be adopted: who wants more raises `stop`, and main gives the
- *   book back within 2 ms. That is how a flush gets a report that is true: what
- *   moves has stopped before anybody asks what there is; when nothing moves,
- *   control freezes the book and reports by itself, and main may go on
- *   computing.
+ * Access
+ *   `lock` guards all state that both threads use, above all the op table.
+ *   While `moving` is true, the main thread uses the contributor sets and the
+ *   result of the op in progress without it, and the control thread only
+ *   reads in the op table whether a view may be adopted. To do more it raises
+ *   `stop`, and main gives the op table back within 2 ms. So a flush gets a
+ *   true report: moving has stopped before the report is made. When nothing
+ *   moves, control freezes the op table and reports by itself, and main may
+ *   go on computing.
  *   `state_lock` guards the application's state while it changes: main holds
  *   it in `apply`, control when it takes a snapshot. It comes first: `lock` may
  *   be taken under it.
@@ -54,9 +56,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define GW__RING_STAND_NS 50000000ULL /* between looks at what moves */
+#define GW__RING_STAND_NS 50000000ULL /* between checks of moving data */
 
-/* The tag of ops that are the ring's own: `apply` does not see them. */
+/* The tag of the ring's own ops: `apply` does not see them. */
 #define GW__RING_OWN_TAG UINT32_MAX
 
 /* The result of an op, kept until the op after the next begins: others may need
@@ -65,7 +67,7 @@ struct gw__kept {
     unsigned char *data; /* gw_alloc; a sum where avg is wanted */
     size_t room;
     bool complete;
-    bool applied; /* it is in the state, which has this digest after it */
+    bool applied; /* to the state, which then has this digest */
     uint64_t digest;
     struct gw_ring_result result;
 };
@@ -90,90 +92,93 @@ struct gw_ring {
     struct gw__session session; /* its lock is `lock` */
     struct gw__shared_sink events;
 
-    /* Main must not move, or wait for peers, while it is true: somebody wants
-     * the book, or there is nothing to wait for any more. */
+    /* While true, the main thread must not move data or wait for peers: the
+     * control thread wants the op table, or there is nothing left to wait for.
+     */
     _Atomic bool stop;
     _Atomic bool interrupted;
 
     /* ---- under `lock` ---- */
 
-    bool member;      /* the book has a view */
+    bool member;      /* the op table has a view */
     uint64_t few_ns;  /* since when there are too few members; 0: enough */
     uint64_t full_ns; /* a joiner: since when there are too many; 0: room */
     struct gw_error failed; /* sticky: no call will succeed */
     struct gw__op_table book;
     bool moving;
-    bool anew;          /* the op under way was begun anew, with newcomers */
-    bool poked;         /* `stop` was raised to see how far it is */
-    uint64_t looked_ns; /* at how far it is */
+    bool anew;          /* the op in progress was restarted with new members */
+    bool poked;         /* `stop` was raised to check the progress */
+    uint64_t looked_ns; /* the last check of the progress */
 
-    struct gw__view known; /* the newest, whether obeyed yet or not */
-    bool view_waits;       /* `next_view` is to be adopted, when it may be */
+    struct gw__view known; /* the newest, adopted or not */
+    bool view_waits;       /* adopt `next_view` as soon as it may be */
     struct gw__view next_view;
     bool flushing, reported;
     bool unapplied; /* the newest op has left no trace in the state */
     uint64_t flush_epoch;
 
-    /* meeting */
-    uint64_t met_epoch;       /* the ring epoch of `table`, when it is there */
-    uint64_t broken_epoch;    /* a ring epoch in which no more data can move */
-    uint64_t broken_until_ns; /* when no news has come by then it is `broken`'s
-                                 fault; 0: news will come */
+    /* connecting */
+    uint64_t met_epoch;    /* the ring epoch of `table`, once it is complete */
+    uint64_t broken_epoch; /* a ring epoch in which no more data can move */
+    /* Without a membership update by then, the fault is `broken`'s; 0: an
+     * update will come. */
+    uint64_t broken_until_ns;
     struct gw_error broken;
     struct gw__address table[GW__NODES_MAX];
 
     /* admission */
-    unsigned ready;         /* joiners that are */
-    struct gw__order order; /* that the ring is to have; count 0: any */
-    bool admitting;         /* main waits for the answer */
-    bool admit_due;         /* control has yet to ask */
-    uint64_t admit_epoch;   /* of the ring in which that was found */
+    unsigned ready;         /* joiners that are ready */
+    struct gw__order order; /* the requested order of the ring; count 0: any */
+    bool admitting;         /* the main thread waits for the answer */
+    bool admit_due;         /* control has yet to send the request */
+    uint64_t admit_epoch;   /* the ring epoch at that time */
     uint64_t admit_from_ns; /* not before */
     uint64_t admit_began_ns;
 
     struct gw__kept kept[GW__OP_TABLE_OPS]; /* by op % 2 */
 
     /* copying */
-    bool gives; /* the state is whole: others may copy it */
+    bool gives; /* the state is complete: others may copy it */
     struct gw__pull pull;
-    struct gw__state_validity claim; /* what the copy is worth */
+    struct gw__state_validity claim; /* the validity of the copy */
     uint64_t sure_asked_ns;
 
-    /* leaving: how many ops a node has completed, it says; who says that it
-     * leaves */
+    /* leaving: completed ops that each node has reported; nodes that are
+     * leaving */
     uint64_t passed[GW__NODES_MAX];
     uint64_t leaving;
 
-    /* looking at it */
-    struct gw_ring_status status; /* what is counted, `last`, and the text */
+    /* status */
+    struct gw_ring_status status; /* counters, `last`, and the text */
     bool status_changed;
-    uint64_t noticed_ns; /* of the loss that is being recovered from; 0 */
-    struct gw__standing standing, stood; /* now; what the machine was told */
+    uint64_t noticed_ns; /* of the loss being recovered from; 0 */
+    struct gw__standing standing, stood; /* now; last sent to the machine */
     uint64_t stood_ns;
     bool joining;       /* gw_ring_join has not returned */
-    uint64_t announced; /* joiners that an event has told of */
+    uint64_t announced; /* joiners reported by an event */
 
     /* ---- under `state_lock` ---- */
 
     pthread_mutex_t state_lock;
-    uint64_t state_op;    /* ops that are in it */
+    uint64_t state_op;    /* ops in the state */
     uint64_t digest;      /* over these ops */
     uint64_t state_epoch; /* in which the newest of them was completed */
 
-    /* ---- control's own ---- */
+    /* ---- only the control thread ---- */
 
     struct gw__ring_snapshot snapshots[GW__RING_SNAPSHOTS];
 
-    /* ---- main's own ---- */
+    /* ---- only the main thread ---- */
 
     struct gw_comm *comm;
-    uint64_t comm_epoch; /* its ring epoch; 0: none. Of one member alone there
-                            is no communicator */
-    struct gw__compiled undisturbed; /* the program of ops that are */
+    /* The communicator's ring epoch; 0: none. A single member has no
+     * communicator. */
+    uint64_t comm_epoch;
+    struct gw__compiled undisturbed; /* the program of undisturbed ops */
     struct gw__program *recovery;
     struct gw__contributors shares;
     struct gw_request *request;
-    bool watches; /* it is to hear when the op under way is begun anew */
+    bool watches;            /* return when the op in progress is restarted */
     unsigned char *averages; /* the result, where it is not the sum */
     size_t averages_room;
 };
@@ -186,64 +191,66 @@ void gw__ring_on_message(void *context, unsigned from,
                          struct gw__id incarnation, const void *data,
                          size_t bytes);
 
-/* ---- ring_leave.c: control ---- */
+/* ---- ring_leave.c: control thread ---- */
 
 void gw__leave_asked(struct gw_ring *ring, unsigned from);
 void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops);
 
 /* ---- ring_bounds.c; all but `keep` with `lock` held ---- */
 
-/* Too few members: the op is not to begin now. */
+/* Too few members: do not begin the op now. */
 bool gw__bounds_wait(const struct gw_ring *ring);
-/* GW_ETIMEOUT: for too long. */
+/* GW_ETIMEOUT: too few for too long. */
 GW_MUST_CHECK enum gw_err gw__bounds_check(struct gw_ring *ring,
                                            struct gw_error *why);
-/* May somebody be admitted? */
+/* Is there room for another member? */
 bool gw__bounds_room(const struct gw_ring *ring);
-/* A joiner looks: GW_EINVAL: there is no room. */
+/* A joiner's check. GW_EINVAL: there is no room. */
 GW_MUST_CHECK enum gw_err gw__bounds_join(struct gw_ring *ring,
                                           struct gw_error *why);
-/* A new member looks, and leaves: GW_EINVAL. */
+/* A new member's check. GW_EINVAL: no room, and it has left. */
 GW_MUST_CHECK enum gw_err gw__bounds_keep(struct gw_ring *ring,
                                           struct gw_error *why);
-/* No majority of the controllers was heard for too long. */
+/* Has the majority of the controllers been out of reach for too long? */
 bool gw__bounds_abandoned(const struct gw_ring *ring);
 
 /* ---- ring_state_confirm.c ---- */
 
-/* Control. */
+/* Control thread. */
 void gw__sure_asked(struct gw_ring *ring, unsigned from);
 void gw__sure_answered(struct gw_ring *ring, unsigned from,
                        const struct gw__foreign_state *state);
 void gw__sure_nothing(struct gw_ring *ring, unsigned from, uint64_t ring_epoch);
-/* With `lock` held: there are news. */
+/* With `lock` held: there is a membership update. */
 void gw__sure_news(struct gw_ring *ring);
-/* Main, with `lock` held: something was copied; false: it is void. What it is
- * worth. Asks who has to be asked. */
+/* Main thread, with `lock` held. `copied`: an item was copied; false: the copy
+ * is void. `worth`: its validity. `ask`: asks the members whose answers are
+ * missing. */
 bool gw__sure_copied(struct gw_ring *ring);
 enum gw__worth gw__sure_worth(const struct gw_ring *ring);
 void gw__sure_ask(struct gw_ring *ring);
 
 /* ---- ring_wait.c; all with `lock` held ---- */
 
-/* Asks the machine; the ring fails when it cannot be asked. */
+/* Sends a request to the machine; the ring fails if that is impossible. */
 void gw__ring_ask(struct gw_ring *ring,
                   const struct gw__member_request *request);
-/* Either thread: raises `stop` if there is a reason. It stays up until main has
- * looked: a reason that comes and goes has left another view behind. */
+/* Either thread: raises `stop` if there is a reason. It stays up until the main
+ * thread has checked: even a reason that has gone may have left another view.
+ */
 void gw__ring_raise_stop(struct gw_ring *ring);
-/* Main: `stop` as it should be. */
+/* Main thread: clears `stop` unless there is a reason. */
 void gw__ring_lower_stop(struct gw_ring *ring);
-/* GW_OK, or why the ring is of no use any more. */
+/* GW_OK, or the reason why the ring has failed. */
 enum gw_err gw__ring_alive(const struct gw_ring *ring, struct gw_error *why);
-/* Waits until nothing stands in the way of moving; adopts what is to be
- * adopted. GW_OK, or as `alive`. */
+/* Waits until data may move, and adopts the next view if it may. GW_OK, or as
+ * `alive`. */
 enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why);
-/* Reports what there is, when a flush wants it and nothing moves. */
+/* Reports the held values, if a flush wants it and nothing moves. */
 void gw__ring_report(struct gw_ring *ring);
-/* Main has stopped moving: reports if that is wanted. */
+/* The main thread has stopped moving: reports if that is wanted. */
 void gw__ring_settle(struct gw_ring *ring);
-/* Has begun the op under way. */
+/* Has the op in progress begun? */
 bool gw__ring_has_begun(const struct gw_ring *ring);
 void gw__ring_stand(struct gw_ring *ring, enum gw__phase phase, int waits_for);
 
@@ -251,11 +258,11 @@ void gw__ring_stand(struct gw_ring *ring, enum gw__phase phase, int waits_for);
 
 /* With `lock` held: is the communicator that of the present view? */
 bool gw__ring_is_met(const struct gw_ring *ring);
-/* Without it. GW_OK: met, or news came in between. */
+/* Without `lock`. GW_OK: connected, or an update came in between. */
 GW_MUST_CHECK enum gw_err gw__ring_meet(struct gw_ring *ring,
                                         struct gw_error *why);
-/* The communicator has failed: by a loss, which is told to the machine (then
- * GW_OK: news will come), or by what the ring cannot mend. */
+/* The communicator has failed. A loss is reported to the machine (GW_OK: an
+ * update will come). Any other error makes the ring fail. */
 GW_MUST_CHECK enum gw_err gw__ring_comm_failed(struct gw_ring *ring,
                                                enum gw_err err,
                                                struct gw_error *why);
@@ -263,8 +270,8 @@ void gw__ring_part(struct gw_ring *ring);
 
 /* ---- ring_plan.c; with `lock` held ---- */
 
-/* The program of a task, for the communicator; its ledger begins as the plan
- * says. */
+/* The program of a task, for the communicator. Sets the contributor sets to the
+ * plan's start. */
 GW_MUST_CHECK enum gw_err gw__ring_compile(struct gw_ring *ring,
                                            const struct gw__task *task,
                                            struct gw__program **program,
@@ -273,12 +280,13 @@ void gw__ring_forget_plans(struct gw_ring *ring);
 
 /* ---- ring_move.c ---- */
 
-/* Does all tasks that there are: of complete ops and, with a call, of the one
- * under way, until that is complete. Views are adopted on the way. */
+/* Does all tasks: of complete ops and, with a call, of the one in progress,
+ * until that is complete. Adopts views on the way. */
 GW_MUST_CHECK enum gw_err gw__ring_move(struct gw_ring *ring,
                                         const struct gw_ring_call *call,
                                         struct gw_error *why);
-/* A call has failed: the peers are left, so that nobody reads its buffers. */
+/* A call has failed: leaves the peers, so that they no longer read its buffers.
+ */
 enum gw_err gw__ring_fail(struct gw_ring *ring, enum gw_err err);
 
 /* ---- ring_keep.c ---- */
@@ -287,15 +295,15 @@ enum gw_err gw__ring_fail(struct gw_ring *ring, enum gw_err err);
 GW_MUST_CHECK enum gw_err gw__keep_room(struct gw_ring *ring, uint64_t op,
                                         const struct gw_ring_call *call,
                                         struct gw_error *why);
-/* The result that was just completed: its digest, and what `apply` makes of it.
- * *seen is what the application is to see. */
+/* Applies the result that was just completed and updates the digest. *seen is
+ * the result for the application. */
 GW_MUST_CHECK enum gw_err gw__keep_apply(struct gw_ring *ring,
                                          const struct gw_ring_result *kept,
                                          struct gw_ring_result *seen,
                                          struct gw_error *why);
 uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed);
-/* Of a result: of all of it up to this size, of samples beyond, which are
- * others in each op. */
+/* The digest of a result covers all bytes up to this size, beyond it samples
+ * that differ in each op. */
 enum { GW__DIGEST_WHOLE_BYTES = 64 << 10 };
 uint64_t gw__keep_digest(const void *data, size_t bytes, uint64_t op,
                          uint64_t seed);
@@ -317,7 +325,7 @@ GW_MUST_CHECK enum gw_err gw__ring_op(struct gw_ring *ring,
 void gw__events_init(struct gw__shared_sink *events, struct gw_sink *inner);
 void gw__events_fini(struct gw__shared_sink *events);
 struct gw_sink *gw__events_sink(struct gw_ring *ring);
-/* With `lock` held, of all of these. */
+/* All of these with `lock` held. */
 void gw__events_loss(struct gw_ring *ring, unsigned peer,
                      enum gw_evidence evidence);
 void gw__events_view(struct gw_ring *ring,
@@ -334,14 +342,15 @@ void gw__events_recovery(struct gw_ring *ring, const struct gw__task *task,
 void gw__status_say(struct gw_ring *ring, const char *text);
 /* A loss was noticed; the first one counts. */
 void gw__status_noticed(struct gw_ring *ring);
-/* Another stage of the recovery is reached: sets *stage. */
+/* The recovery has reached another stage: sets *stage. */
 void gw__status_reached(struct gw_ring *ring, uint64_t *stage);
-/* It is over if no task is left. */
+/* The recovery is over if no task is left. */
 void gw__status_resumed(struct gw_ring *ring);
 
 /* ---- ring_state.c ---- */
 
-/* `apply` is called with the lock and may take it again (gw_ring_state). */
+/* `apply` is called with the lock held and may take it again (gw_ring_state).
+ */
 void gw__state_lock_init(pthread_mutex_t *lock);
 size_t gw__state_bytes(struct gw_ring *ring);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a task to a program. The recovery plan (recover.h) speaks of those who
- * take part in the op; the communicator has everybody who stands in the ring,
- * joiners of later ops among them. So after it is verified the plan is written
- * down again with the communicator's ranks.
+ * From a task to a program. The recovery plan (recover.h) covers the members
+ * that take part in the op. The communicator has all members of the ring, among
+ * them joiners of later ops. So after its verification the plan is rewritten
+ * with the communicator's ranks.
  *
- * Undisturbed ops among the same members have the same plan: it is kept.
+ * Undisturbed ops among the same members have the same plan, which is kept.
  */
 #include "ring_parts.h"
 
@@ -18,7 +18,7 @@ void gw__ring_forget_plans(struct gw_ring *ring)
     gw__program_destroy(&ring->recovery);
 }
 
-/* Comm rank of each of the task's members. */
+/* Communicator rank of each of the task's members. */
 static void find_ranks(const struct gw_ring *ring, const struct gw__task *task,
                        unsigned ranks[GW__NODES_MAX])
 {
@@ -93,7 +93,7 @@ static bool is_the_same(const struct gw__compiled *kept, uint64_t ring_epoch,
                   plan->origin_count * sizeof *plan->origin) == 0;
 }
 
-/* Of an op that is not disturbed, the ledger begins as it is: all inputs. */
+/* The contributor sets of an undisturbed op are unchanged: all inputs. */
 static enum gw_err compile_undisturbed(struct gw_ring *ring,
                                        const struct gw__task *task,
                                        struct gw__program **program,
@@ -119,8 +119,7 @@ static enum gw_err compile_undisturbed(struct gw_ring *ring,
     return GW_OK;
 }
 
-/* A plan may be made again, when the recovery was interrupted: then it is not
- * another one. */
+/* A plan may be made again after an interrupted recovery: count it once. */
 static void count(struct gw_ring_status *status, uint64_t epoch, uint64_t op,
                   const struct gw__recovery *recovery)
 {

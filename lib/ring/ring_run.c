@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any collective among members that may die. It is tried on the communicator of
- * the present view, by nobody's leave, and then confirmed by an op of the ring,
- * to which each member gives how its own attempt went. That op survives what
- * the ring survives, so all learn the same:
+ * Any collective among members that may die. Each member tries it on the
+ * communicator of the present view without any agreement. Then an op of the
+ * ring confirms it: each member contributes the outcome of its own attempt.
+ * That op survives every failure that the ring survives, so all members get the
+ * same result:
  *
  *     min of   ring epoch, ~ring epoch   (0, 0: not done)
  *              1: can still be done, 0: it cannot (the root is gone)
  *
  *     all the same epoch   it is done, in the ring in which the op began
- *     somebody cannot      GW_ELOST, for all
+ *     a member cannot      GW_ELOST, for all
  *     else                 again, with the next op
  *
- * Where the op is decided after a death nobody tries any more: some may have
- * tried and wait for the op. Where joiners come into the op it is begun anew,
- * and so is the attempt.
+ * If the op is decided after a death, no member tries any more: some may
+ * already have tried and wait for the op. If joiners come into the op it is
+ * restarted, and so is the attempt.
  */
 #include "ring_parts.h"
 
@@ -25,7 +26,7 @@ struct attempt {
     bool known; /* of the first attempt: */
     unsigned count, places[GW__NODES_MAX], ranks[GW__NODES_MAX];
     uint64_t done_epoch;          /* 0: not done */
-    unsigned done[GW__NODES_MAX]; /* by rank: the ring in which it was */
+    unsigned done[GW__NODES_MAX]; /* by rank: the ring in which it was done */
     bool possible;
 };
 
@@ -45,7 +46,7 @@ static enum gw_err check(const struct gw_call *call, struct gw_error *why)
 
 /* ---- trying; with the lock ---- */
 
-/* All who stand in the ring take part in the op, which is not decided. */
+/* True: all members of the ring take part in the op, and it is not decided. */
 static bool may_try(const struct gw_ring *ring)
 {
     const struct gw__op_table *book = &ring->book;
@@ -71,7 +72,7 @@ static void remember(struct gw_ring *ring, struct attempt *a)
 }
 
 /* Blocks of different sizes belong to the ranks of the first attempt. The root
- * is a place, which all members understand alike. */
+ * is a place, which is the same for all members. */
 static bool is_possible(const struct gw_ring *ring, const struct attempt *a,
                         unsigned *root)
 {
@@ -90,7 +91,7 @@ static bool is_possible(const struct gw_ring *ring, const struct attempt *a,
     return rank >= 0;
 }
 
-/* Alone there is nobody to meet. */
+/* A single member needs no peers. */
 static enum gw_err run_alone(const struct gw_call *call, struct gw_error *why)
 {
     struct gw_comm *alone;
@@ -105,7 +106,7 @@ static enum gw_err run_alone(const struct gw_call *call, struct gw_error *why)
     return err;
 }
 
-/* GW_OK: done. GW_PENDING: news came first. */
+/* GW_OK: done. GW_PENDING: another event came first. */
 static enum gw_err run_together(struct gw_ring *ring,
                                 const struct gw_call *call,
                                 struct gw_error *why)
@@ -148,7 +149,7 @@ static enum gw_err try_once(struct gw_ring *ring, struct attempt *a,
     return GW_OK;
 }
 
-/* Until it is done, or cannot be in this op. */
+/* Tries until it is done, or cannot be done in this op. */
 static enum gw_err try(struct gw_ring *ring, struct attempt *a,
                        struct gw_error *why)
 {
@@ -199,8 +200,7 @@ static enum gw_err confirm(struct gw_ring *ring, const struct attempt *a,
     return err;
 }
 
-/* One op of the ring: tried, tried again where it was begun anew, and
- * confirmed. */
+/* One op of the ring: tried, tried again after a restart, and confirmed. */
 static enum gw_err attempt(struct gw_ring *ring, struct attempt *a,
                            uint64_t agreed[WORDS],
                            struct gw_ring_result *result, struct gw_error *why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the application's state lies. It may move and change its size when a
- * result says so: all members do that after the same op, so a snapshot is
- * always of the size that its op makes it.
+ * The memory of the application's state. It may be moved and resized after a
+ * result: all members do so after the same op, so a snapshot always has the
+ * size that belongs to its op.
  */
 #include "ring_parts.h"
 

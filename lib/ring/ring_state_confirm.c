@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * A joiner makes sure of what it has copied, by the rules of state_validity.h: a donor
- * may have been the only one that had completed its newest op. So it asks its
- * elders for their digests, and, when they are gone, those that joined with it
- * whether they have the state.
+ * A joiner confirms its copy by the rules of state_validity.h: a donor may have
+ * been the only member that had completed its newest op. So it asks the earlier
+ * members for their digests and, when they are gone, the members that joined
+ * with it whether they have the state.
  *
- *     ask all elders --same--> sure
+ *     ask all earlier members --same--> sure
  *          |  ^------- not yet
- *          +--other--> copy anew, from that one
+ *          +--other--> copy again, from that one
  *
- * It costs no time of its own: the others cannot complete op m before all of
- * them have completed m - 1.
+ * This costs no extra time: the others cannot complete op m before all of them
+ * have completed m - 1.
  */
 #include "ring_parts.h"
 
 static const uint64_t again_ns = 3000000;
 
-/* ---- control ---- */
+/* ---- control thread ---- */
 
 static struct gw__process self(const struct gw_ring *ring)
 {
@@ -81,7 +81,8 @@ void gw__sure_nothing(struct gw_ring *ring, unsigned from, uint64_t ring_epoch)
     gw__session_unlock(&ring->session);
 }
 
-/* An item that is whole is main's; what it is worth is seen afterwards. */
+/* A complete item belongs to the main thread; its validity is checked after it
+ * is used. */
 void gw__sure_news(struct gw_ring *ring)
 {
     struct gw__pull *pull = &ring->pull;
@@ -97,7 +98,7 @@ void gw__sure_news(struct gw_ring *ring)
     gw__pull_news(ring);
 }
 
-/* ---- main, with the lock ---- */
+/* ---- main thread, with the lock ---- */
 
 bool gw__sure_copied(struct gw_ring *ring)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * A joiner copies: the control thread's part. It asks one donor at a time for
- * what comes after the ops that are in the state, gets offered an item (a
- * snapshot, or the next result), and fetches the rest of it in pieces, several
- * under way at once. Main uses it up (ring_copy.c) and the next one is asked.
+ * A joiner copies the state: the control thread's part. It asks one donor at a
+ * time for the ops after those in its state, is offered an item (a snapshot, or
+ * the next result), and fetches the rest of it in pieces, several in flight at
+ * once. The main thread uses the item (ring_copy.c), and then the next one is
+ * requested.
  *
  *     resting --> asking --offer--> fetching --all here--> whole --used--+
- *        ^          | nothing yet      | silence: the next donor         |
- *        +----------+                  v                                 |
- *               ^----------------------+---------------------------------+
+ *       ^          | nothing yet      | silence: the next donor         |
+ *       +----------+                  v                                 |
+ *              ^----------------------+---------------------------------+
  */
 #include "ring_parts.h"
 
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t again_ns = 100000000; /* a piece is asked once more */
+static const uint64_t again_ns = 100000000; /* then a piece is retried */
 static const uint64_t donor_ns = 300000000; /* of silence: another donor */
 static const uint64_t rest_ns = 2000000;    /* there was nothing new */
 
@@ -36,7 +37,7 @@ static void forget_item(struct gw__pull *pull)
     pull->asked = pull->got = 0;
 }
 
-/* The member behind the present donor, in the ring's order. */
+/* The member after the present donor, in the ring's order. */
 static void next_donor(struct gw_ring *ring, uint64_t now_ns)
 {
     struct gw__pull *pull = &ring->pull;
@@ -131,7 +132,7 @@ void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns)
     gw__session_unlock(&ring->session);
 }
 
-/* ---- what comes ---- */
+/* ---- arriving pieces ---- */
 
 static bool make_room(struct gw__pull *pull, size_t bytes)
 {
@@ -185,7 +186,7 @@ static void take_piece(struct gw__pull *pull,
     if (piece->item.kind != pull->item.kind ||
         piece->item.id != pull->item.id ||
         piece->item.bytes != pull->item.bytes) {
-        if (piece->item.kind == GW__ITEM_NONE) /* it has it no more */
+        if (piece->item.kind == GW__ITEM_NONE) /* dropped there */
             forget_item(pull);
         return;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Giving the state to joiners, in the control thread: the next result where it
- * is one of the two that are kept, else a snapshot. Snapshots are taken when
- * they are asked for, while `apply` is kept out; they serve all who ask within
- * a while, and are forgotten when nobody has asked for some seconds.
+ * Serving the state to joiners, in the control thread: the next result if it is
+ * one of the two that are kept, else a snapshot. A snapshot is taken on
+ * request, with `apply` locked out. It serves all requests for a while, and is
+ * dropped when it was not requested for some seconds.
  */
 #include "ring_parts.h"
 
@@ -15,7 +15,7 @@
 
 static const uint64_t fresh_ns = 300000000, forget_ns = 3000000000;
 
-/* ---- snapshots; only the control thread knows of them ---- */
+/* ---- snapshots; only the control thread uses them ---- */
 
 static struct gw__ring_snapshot *find(struct gw_ring *ring, uint64_t id)
 {
@@ -44,7 +44,7 @@ static struct gw__ring_snapshot *find_fresh(struct gw_ring *ring,
     return NULL;
 }
 
-/* In place of the one that nobody has wanted for longest. NULL: no memory. */
+/* Replaces the one that was not requested for longest. NULL: no memory. */
 static struct gw__ring_snapshot *make(struct gw_ring *ring, uint64_t now_ns)
 {
     const struct gw_ring_config *config = &ring->config;
@@ -98,7 +98,8 @@ static void cut(struct gw__foreign_piece *piece, const unsigned char *data,
     piece->bytes = left < GW__PIECE_BYTES ? (size_t)left : GW__PIECE_BYTES;
 }
 
-/* With the lock, which keeps main from beginning an op in the same memory. */
+/* With the lock, which keeps the main thread from beginning an op in this
+ * memory. */
 static bool cut_result(const struct gw_ring *ring,
                        const struct gw__foreign_ask *ask,
                        struct gw__foreign_piece *piece)
@@ -132,7 +133,7 @@ static void cut_snapshot(struct gw_ring *ring,
         if (!s)
             s = make(ring, now_ns);
         if (s && !serves(s, ask))
-            s = NULL; /* `apply` has yet to come */
+            s = NULL; /* `apply` is not done yet */
     }
     if (!s)
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The members' own messages as bytes; see ring_state_transfer.h.
+ * The members' own messages as bytes: see ring_state_transfer.h.
  */
 #include "ring_state_transfer.h"
 

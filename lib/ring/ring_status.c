@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Looking at a ring: what gw_ring_status tells, and how long a recovery takes.
+ * The status of a ring: gw_ring_status, and the duration of a recovery.
  */
 #include "ring_parts.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the member machine tells, in the control thread: it is written down for
- * main, which is made to stop where that is needed, and done here where main
- * does not move. See ring_parts.h for who may touch what.
+ * Reports of the member machine, in the control thread. They are recorded for
+ * the main thread, which is stopped where that is needed; where main does not
+ * move, they are acted upon here. ring_parts.h has the rules of access.
  */
 #include "ring_parts.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- views ---- */
 
-/* The first view in which we are begins the book. */
+/* The first view that contains this member begins the op table. */
 static void open_book(struct gw_ring *ring, const struct gw__view *view)
 {
     int rank = gw__view_rank(view, ring->session.node);
@@ -85,7 +85,7 @@ static void told_decided(struct gw_ring *ring)
     gw__status_resumed(ring);
 }
 
-/* ---- meeting ---- */
+/* ---- addresses ---- */
 
 static void told_addresses(struct gw_ring *ring, uint64_t ring_epoch)
 {
@@ -132,7 +132,7 @@ static void told_trust(struct gw_ring *ring)
         ring->noticed_ns = 0;
 }
 
-static const uint64_t refused_ns = 100000000; /* before it is tried again */
+static const uint64_t refused_ns = 100000000; /* before the next attempt */
 
 static void told_refused(struct gw_ring *ring, const char *text)
 {
@@ -142,7 +142,7 @@ static void told_refused(struct gw_ring *ring, const char *text)
     gw__status_say(ring, text);
 }
 
-/* ---- all of it ---- */
+/* ---- all reports ---- */
 
 static void take(struct gw_ring *ring, const struct gw__told *told)
 {
@@ -172,7 +172,7 @@ static void take(struct gw_ring *ring, const struct gw__told *told)
     case GW__TOLD_ANSWER:
     case GW__TOLD_LEASE:
     case GW__TOLD_HEARD:
-        break; /* the ring has no commands of its own, and serves nobody */
+        break; /* the ring has no commands and serves no clients */
     case GW__TOLD_SUSPECT:
         told_suspect(ring, told);
         break;

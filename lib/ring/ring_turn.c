@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the control thread does now and then: it looks how far main is, tells
- * the detector where this member stands, asks to admit joiners, and serves
- * those who copy the state.
+ * Periodic work of the control thread: it checks the main thread's progress,
+ * sends this member's progress to the detector, requests the admission of
+ * joiners, and serves those that copy the state.
  *
- * Admission is asked here and not by main: what is asked in a turn comes to the
- * machine before it hears anything else, so the view that `admit` counts in is
- * the one that main looked at when it decided to wait.
+ * Admission is requested here and not by the main thread. A request in a turn
+ * reaches the machine before any other input. So `admit` applies to the view
+ * that main saw when it decided to wait.
  */
 #include "ring_parts.h"
 
@@ -14,7 +14,7 @@
 
 static const uint64_t stand_ns = 10000000;
 
-/* Main looks itself: what moves is its own while it does. */
+/* Main checks itself: while data move, it alone may use them. */
 static void poke(struct gw_ring *ring, uint64_t now_ns)
 {
     if (!ring->moving || ring->poked ||
@@ -57,7 +57,7 @@ static void admit(struct gw_ring *ring)
     gw__ring_ask(ring, &ask);
 }
 
-/* Calls on_status when there is something new; without the lock. */
+/* Calls on_status if there is a change; without the lock. */
 static void announce(struct gw_ring *ring)
 {
     gw__session_lock(&ring->session);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where main waits for the control thread, and how the two hand the book to
- * each other; see ring_parts.h.
+ * Where the main thread waits for the control thread, and how the two pass the
+ * op table to each other; see ring_parts.h.
  *
  *     moving --stop--> settled --FREEZE--> frozen, reported --DECIDED--> quiet
  *                         ^                                                |
@@ -40,7 +40,7 @@ void gw__ring_raise_stop(struct gw_ring *ring)
         atomic_store(&ring->stop, true);
 }
 
-/* Whoever interrupts sets `interrupted` first: so it is looked at again. */
+/* The interrupting thread sets `interrupted` first, so it is checked again. */
 void gw__ring_lower_stop(struct gw_ring *ring)
 {
     atomic_store(&ring->stop, should_stop(ring));
@@ -84,7 +84,7 @@ static void adopt(struct gw_ring *ring)
         ring->admit_began_ns = gw_now_ns();
 }
 
-/* What had looked like a death was none. */
+/* The supposed death was none: the error of the connection stays. */
 static void check_broken(struct gw_ring *ring)
 {
     if (ring->broken_until_ns && gw_now_ns() > ring->broken_until_ns &&

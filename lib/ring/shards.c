@@ -2,16 +2,16 @@
  *
  * Data shards as leases for one op: see gradwire/ring.h.
  *
- * Nobody hands out anything: the pool is part of the replicated state, and the
- * place in an op's ring says whose shard is whose. In an op that began as A, B,
- * C, with the shards 7, 9, 10 the first ones that are not done,
+ * There is no central assignment. The pool is part of the replicated state, and
+ * a member's place in an op's ring determines its shard. In an op that began as
+ * A, B, C, with the shards 7, 9, 10 the first ones that are not done,
  *
  *     place      0 (A)   1 (B)   2 (C)
  *     shard        7       9      10
  *     counts      yes      no     yes      B died, EXCLUDE
  *     then       done   goes back done
  *
- * so 9 is the first of the next op, whoever has place 0 then.
+ * so 9 is the first shard of the next op, whichever member has place 0 then.
  */
 #include <gradwire/ring.h>
 
@@ -28,7 +28,7 @@ void gw_shards_init(struct gw_shards *shards, uint32_t count)
     shards->count = count;
 }
 
-/* The next shard at or after `at` that is not done; GW_NONE: none is. */
+/* The next shard at or after `at` that is not done; GW_NONE: none. */
 static uint32_t next_free(const struct gw_shards *shards, uint32_t at)
 {
     while (at < shards->count && shards->uses[at])
@@ -51,7 +51,7 @@ static void use(struct gw_shards *shards, uint32_t shard)
         shards->uses[shard]++;
 }
 
-/* The audit, from what was counted and not from what should be. */
+/* The audit, from the actual counts and not from the expected ones. */
 static void end_epoch(struct gw_shards *shards)
 {
     for (uint32_t i = 0; i < shards->count; i++) {

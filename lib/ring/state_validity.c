@@ -11,7 +11,7 @@ static uint64_t bit(unsigned node)
     return (uint64_t)1 << node;
 }
 
-/* ---- what is known ---- */
+/* ---- facts ---- */
 
 void gw__state_validity_copied(struct gw__state_validity *claim,
                                const struct gw__state_validity_copy *copy)
@@ -26,7 +26,7 @@ void gw__state_validity_forget(struct gw__state_validity *claim)
     memset(claim, 0, sizeof *claim);
 }
 
-/* What goes forward has the data that it was to have. */
+/* An op that goes forward has all of its contributors' data. */
 bool gw__copy_is_void(const struct gw__state_validity_copy *copy,
                       const struct gw__decision *decisions, unsigned count)
 {
@@ -82,9 +82,9 @@ bool gw__state_validity_lasts(const struct gw__view *before,
     return before->ring_count == 0;
 }
 
-/* ---- what follows ---- */
+/* ---- conclusions ---- */
 
-/* The first op of `self`; false: it is not in the ring. */
+/* The first op of `self`. False: it is not in the ring. */
 static bool first_op(const struct gw__view *view, struct gw__process self,
                      uint64_t *op)
 {
