@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * psnode controller: one of the 1, 3 or 5 processes that keep the registry of a
- * cluster. Their log goes over a second port of each: behind the key, if there
- * is one.
+ * cluster. Their log uses a second port of each, encrypted if there is a key.
  */
 #include "controllers.h"
 #include "join.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See controllers.h. What the library's threads tell lies under a lock.
+ * See controllers.h. Reports of the library's threads are stored under a lock.
  */
 #include "controllers.h"
 
@@ -23,9 +23,9 @@ struct controllers {
     _Atomic unsigned leader; /* a node */
 
     /* ---- under the observer's lock ---- */
-    unsigned joiners;        /* that waited at the last look, */
+    unsigned joiners;        /* waiting at the last check, */
     uint64_t joiners_ns;     /* and since when there are so many */
-    struct gw_error refused; /* what was said about the slots */
+    struct gw_error refused; /* the refusal of the slots */
 };
 
 /* ---- in the library's threads ---- */
@@ -131,7 +131,7 @@ void controllers_stop(struct controllers **controllers)
     gw__session_stop(&c->observer);
     if (c->controller)
         gw__controller_stop(&c->controller);
-    gw__session_fini(&c->observer); /* on_leader looks at it */
+    gw__session_fini(&c->observer); /* on_leader uses it */
     free(c);
 }
 
@@ -185,8 +185,8 @@ static bool have_settled(struct controllers *c)
     return now_ns - c->joiners_ns >= settle_ns;
 }
 
-/* Each controller's observer asks, and asks again; the registry says no to
- * those that come late. */
+/* Each controller's observer requests it, repeatedly; the registry refuses late
+ * requests. */
 void controllers_admit(struct controllers *c)
 {
     struct gw__command command = {.kind = GW__CMD_ADMIT};
@@ -199,7 +199,7 @@ void controllers_admit(struct controllers *c)
     command.admit.count = news->joiner_count;
     memcpy(command.admit.joiners, news->joiners, sizeof news->joiners);
     gw__session_unlock(&c->observer);
-    if (due) /* if it cannot be asked now, it will be the next time */
+    if (due) /* if the request fails now, it is repeated */
         gw__session_command(&c->observer, &command, TAG_ADMIT);
 }
 

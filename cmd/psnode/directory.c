@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Directories that this tool has made for itself: they hold files, and nothing
- * of anybody else.
+ * Directories that this tool has made for itself: they contain only its own
+ * files.
  */
 #include "psnode.h"
 
@@ -31,11 +31,12 @@ void directory_remove(const char *directory)
     rmdir(directory);
 }
 
-/* NOLINTBEGIN(bugprone-signal-handler): a library has called abort(), outside of
- * malloc and of stdio, so these functions, which need no memory, may be called. */
+/* NOLINTBEGIN(bugprone-signal-handler): a library has called abort(), outside
+ * of malloc and of stdio. These functions allocate no memory, so they may be
+ * called. */
 
-/* The listing was opened while there was memory. Other threads go on until the
- * process has ended, and may write a file in between. */
+/* The listing was opened before memory ran out. Other threads continue until
+ * the process has ended, and may write a file in between. */
 static bool remove_owned(void)
 {
     const struct dirent *entry;

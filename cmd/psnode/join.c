@@ -72,8 +72,8 @@ void join_host(const char *endpoint, char host[JOIN_ENDPOINT_MAX])
         snprintf(host, JOIN_ENDPOINT_MAX, "%.*s", (int)(colon - start), start);
 }
 
-/* Where this process is to be reached: what is said, or by where one goes to
- * the controllers. */
+/* The endpoint of this process: as given, or the interface that leads to the
+ * controllers. */
 static enum gw_err choose_listen(struct join *join, struct gw_error *why)
 {
     if (join_given.listen)

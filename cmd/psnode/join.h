@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Being one process of a cluster that is put together by hand, on one host or
- * on several: where the controllers are, where this process listens, and the
- * token that all processes of a cluster share.
+ * Being one process of a manually started cluster, on one host or on several:
+ * the endpoints of the controllers, the endpoint of this process, and the key
+ * that all processes of a cluster share.
  */
 #ifndef PSNODE_JOIN_H
 #define PSNODE_JOIN_H
@@ -13,7 +13,7 @@
 
 enum { JOIN_CONTROLLERS_MAX = 5, JOIN_ENDPOINT_MAX = 112 };
 
-/* Where options go. */
+/* The values of the options. */
 struct join_given {
     const char *controllers; /* --join, or --peers: endpoints with commas */
     const char *name, *token;
@@ -51,10 +51,10 @@ extern struct join_given join_given;
     JOIN_SECRET_SPECS
 /* clang-format on */
 
-/* What the options mean. */
+/* The parsed options. */
 struct join {
     uint64_t token;
-    bool by_engine; /* the environment says where the controllers are */
+    bool by_engine; /* the controllers' endpoints are from the environment */
     unsigned controller_count;
     unsigned controllers[JOIN_CONTROLLERS_MAX]; /* nodes */
     char endpoints[JOIN_CONTROLLERS_MAX][JOIN_ENDPOINT_MAX];
@@ -63,12 +63,12 @@ struct join {
     char interface[JOIN_ENDPOINT_MAX];
 };
 
-/* GW_EINVAL: what is missing or cannot be. */
+/* GW_EINVAL: a missing or invalid option. */
 GW_MUST_CHECK enum gw_err join_parse(struct join *join, struct gw_error *why);
-/* The host of "tcp://host:port", "" when it is something else. */
+/* The host of "tcp://host:port"; "" for any other text. */
 void join_host(const char *endpoint, char host[JOIN_ENDPOINT_MAX]);
 
-/* One sentence on stdout, or an object, when a process is ready. */
+/* Prints one sentence on stdout, or an object, when a process is ready. */
 void join_ready(const char *role, const char *endpoint);
 
 #endif

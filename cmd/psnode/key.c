@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode key: as ringctl keygen, for who has only servers and workers.
+ * psnode key: like ringctl keygen, for hosts with only servers and workers.
  */
 #include "common/key.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode, the parameter server: trains on a cluster of its own, measures one,
- * and is each of the parts that a cluster across hosts is made of. This is its
- * table of contents; each command has a file of its name beside this one.
+ * psnode, the parameter server: trains on a temporary cluster, measures one,
+ * and is each part of a cluster across hosts. This file lists the commands;
+ * each has a file of its name.
  *
  *     a whole cluster here      train.c (a run: cmd/run), bench.c
- *     none at all               sim.c
+ *     a simulation              sim.c
  *     its parts, anywhere       controller.c server.c worker.c, joined by
  *                               join.h
  *     actors and a learner      actors.c, in virtual time
- *     what it has learnt        snapshot.c restore.c
+ *     trained models            snapshot.c restore.c
  */
 #include "psnode.h"
 

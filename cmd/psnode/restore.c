@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode restore: a training goes on where a snapshot of it was made, on any
- * number of servers. Weights, what updaters remember and the place in the data
- * are in the snapshot, so the end is that of the training without a break.
+ * psnode restore: continues a training from a snapshot, on any number of
+ * servers. The snapshot has the weights, the updaters' state and the position
+ * in the data, so the result equals that of an uninterrupted training.
  */
 #include "psnode.h"
 #include "psnode/train/train_options.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * psnode server: one server of a cluster, until SIGINT or SIGTERM; then it
- * hands its slots to others and leaves. A server that is convicted, because it
- * slept or was cut off, comes back as another incarnation.
+ * hands its slots to others and leaves. A server that is declared dead, because
+ * it slept or was cut off, returns as another incarnation.
  */
 #include "join.h"
 #include "psnode.h"
@@ -52,13 +52,14 @@ static enum gw_err start(const struct join *join, struct gw_ps_server **server,
     config->seed = common.seed;
     config->restore = restore;
     config->straggler = policy ? policy->straggler : NULL;
-    computing_begin(); /* nobody knows us yet */
+    computing_begin(); /* no peer knows this process yet */
     code = gw_ps_server_start(config, server, why);
     computing_end();
     return code;
 }
 
-/* Until it is told to end (GW_OK), or serves no more. */
+/* GW_OK: it has been asked to end. Otherwise the error that ended its serving.
+ */
 static enum gw_err serve(struct gw_ps_server *server, struct gw_error *why)
 {
     static struct gw_ps_server_status status; /* large */
@@ -78,8 +79,8 @@ static enum gw_err serve(struct gw_ps_server *server, struct gw_error *why)
     return code;
 }
 
-/* What the last server knows goes with it, which is told and no failure: who
- * wants to keep it makes a snapshot before. */
+/* The last server's data is lost when it leaves, which is reported but is not a
+ * failure. A snapshot preserves it. */
 static void leave(struct gw_ps_server *server)
 {
     struct gw_error why;

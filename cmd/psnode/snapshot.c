@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode snapshot: all that the servers of a living run hold, into a directory,
- * while the training goes on. `psnode restore` begins from it.
+ * psnode snapshot: all data of a living run's servers, into a directory, while
+ * the training continues. `psnode restore` begins from it.
  */
 #include "psnode.h"
 #include "psnode/train/train.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * psnode worker: one worker of a cluster, until the training is done or it is
- * told to end. It runs the same code as the worker of a run
+ * asked to end. It runs the same code as the worker of a run
  * (cmd/run/node/ps_unit.c, ps_judge.c), without a supervisor.
  */
 #include "join.h"
@@ -21,7 +21,8 @@ enum { LOOK_NS = 20000000, CONNECT_MS = 10000 };
 
 /* ---- Ctrl-C ---- */
 
-/* A handler knows no connection, so a thread looks whether there was one. */
+/* A signal handler has no access to the connection, so a thread checks its
+ * flag. */
 struct watch {
     struct gw_ps *ps;
     pthread_t thread;
@@ -65,7 +66,7 @@ static enum gw_err connect(struct ps_worker *w, const struct join *join,
                             ? (unsigned)(common.timeout_ns / 1000000)
                             : CONNECT_MS;
     config.seed = common.seed;
-    computing_begin(); /* nobody knows us yet */
+    computing_begin(); /* no peer knows this process yet */
     enum gw_err code = gw_ps_connect(&config, &w->ps, why);
     computing_end();
     return code;
@@ -87,7 +88,7 @@ struct tale {
     struct gw_unit_sums sums;
 };
 
-/* What this worker has learnt of an epoch. */
+/* This worker's results of an epoch. */
 static void put_row(struct tale *tale, const struct gw_task *task)
 {
     if (tale->units)
@@ -115,7 +116,7 @@ static void note_unit(struct tale *tale, const struct ps_worker *w)
              gw_task_judge(w->task, &w->sums).loss);
 }
 
-/* A unit that is held counts when the next one is granted. */
+/* A held unit counts when the next one is granted. */
 static enum gw_err learn(struct ps_worker *w, struct tale *tale,
                          struct gw_error *why)
 {
@@ -251,7 +252,7 @@ static int run(int operand_count, char **operands)
     gw_task_destroy(&worker.task);
     if (code)
         return complain(&why);
-    /* Who is told to end by an engine has not done its part yet. */
+    /* A worker that an engine asks to end has not finished its part yet. */
     return interrupted && join.by_engine ? exit_status(GW_EINTR) : 0;
 }
 

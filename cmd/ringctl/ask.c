@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See ask.h. A connection on which something went wrong is not used again: an
- * answer that comes too late must not be taken for the next one's.
+ * See ask.h. A connection that has failed is not used again: a late answer must
+ * not be taken for the next one.
  */
 #include "ask.h"
 
@@ -13,7 +13,7 @@ uint64_t ask_timeout_ns(void)
     return common.timeout_ns ? common.timeout_ns : 30000000000;
 }
 
-/* The session's connection, unless nothing can be asked over it any more. */
+/* Keeps the session's connection, unless it cannot be used any more. */
 static enum gw_err keep_or_drop(enum gw_err code)
 {
     if (code == GW_ETIMEOUT || code == GW_EUNREACH || code == GW_EINTR)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A question to the run's supervisor, and its answer as this program's own
- * result: an answer with a code is an error here.
+ * A request to the run's supervisor, whose answer becomes this program's own
+ * result: an answer with an error code is an error here.
  */
 #ifndef ASK_H
 #define ASK_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ringctl, the operator's shell: starts runs, breaks them, watches and waits.
- * This is its table of contents; each verb has a file of its name beside this
- * one, or of its family's. A verb asks the supervisor of the run (ask.h,
- * common/attach.h); supervisor.h tells what that is.
+ * ringctl, the operator's shell: starts runs, injects faults, observes and
+ * waits. This file lists the verbs; each verb, or family of verbs, has a file.
+ * A verb sends requests to the supervisor of the run (ask.h, common/attach.h),
+ * which supervisor.h describes.
  *
  *     one-shot, script, shell     shell.c script_run.c shell_line.c
- *     which run is meant          session.h
- *     what words mean             target.h link_words.h condition.h task.h
+ *     the current run             session.h
+ *     the meaning of words        target.h link_words.h condition.h task.h
  */
 #include "ringctl.h"
 #include "ringctl/shell/session.h"

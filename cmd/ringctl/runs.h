@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The runs of this folder, those that live and those that are history.
+ * The runs of this folder, living and ended ones.
  */
 #ifndef RUNS_H
 #define RUNS_H
@@ -16,7 +16,7 @@ struct runs {
 void runs_list(struct runs *runs);
 void runs_fini(struct runs *runs);
 /* A JSON file of a run's directory: run.json or summary.json. `name` NULL: the
- * latest. NULL: there is none. */
+ * latest. NULL: missing. */
 json_t *runs_read(const char *name, const char *file);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of actors of their own: without any tricks, so that lag shows. */
+/* The defaults for the actors' model, so simple that lag has an effect. */
 #define SETTINGS "updater=sgd rate=1"
 
 static struct options {
@@ -125,7 +125,7 @@ unsigned actors_next(const struct actors_job *job,
     return left < job->every ? (unsigned)left : job->every;
 }
 
-/* In virtual time; output NULL: silently. */
+/* Runs in virtual time; `output` NULL: prints nothing. */
 static enum gw_err play(const struct actors_job *job, struct output *output,
                         struct actors_totals *totals, struct gw_error *why)
 {

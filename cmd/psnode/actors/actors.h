@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode actors: actors that play and a learner that learns from it, with a
- * bounded queue between them (gradwire/actors.h). actors.c has the options and
- * the virtual ones, actors_processes.c the processes, actors_rows.c what is
- * printed of both.
+ * psnode actors: actors that play and a learner that trains on their play, with
+ * a bounded queue between them (gradwire/actors.h). actors.c has the options
+ * and the virtual actors, actors_processes.c the processes, actors_rows.c the
+ * output of both.
  */
 #ifndef PSNODE_ACTORS_H
 #define PSNODE_ACTORS_H
@@ -29,7 +29,7 @@ struct actors_totals {
     uint64_t digest;
 };
 
-/* How many updates the next row has; 0: it was the last one. */
+/* The number of updates in the next row; 0: no more rows. */
 unsigned actors_next(const struct actors_job *job,
                      const struct actors_totals *totals);
 double actors_lag(const struct actors_totals *totals);
@@ -48,7 +48,7 @@ void actors_put_totals(struct output *output, const struct actors_job *job,
 
 enum { ACTORS_PROCESSES_MAX = 64 };
 
-/* All of it; *totals are those of the virtual ones, to compare with. */
+/* Runs all of it; *totals are those of the virtual actors, for comparison. */
 GW_MUST_CHECK enum gw_err
 actors_processes(const struct actors_job *job,
                  const struct actors_totals *predicted, struct gw_error *why);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Actors that are processes. Rank 0 is the learner, rank i + 1 is actor i, and
- * each actor has a communicator of its own with the learner. The supervisor, who
- * started them, prints what the learner reports; an actor that dies is the
- * learner's to miss, and ends nothing.
+ * Actors as processes. Rank 0 is the learner, rank i + 1 is actor i, and each
+ * actor has a communicator of its own with the learner. The supervisor started
+ * them and prints the learner's reports. Only the learner notices the death of
+ * an actor, which ends nothing.
  */
 #include "actors.h"
 #include "common/command.h"
@@ -137,7 +137,7 @@ static double per(uint64_t bytes, uint64_t messages)
     return messages ? (double)bytes / (double)messages : (double)NAN;
 }
 
-/* Of the virtual ones all actors live. */
+/* All virtual actors are alive. */
 static void put_end(struct processes *p, const struct actors_totals *virtual)
 {
     const struct gw_counters *c = &p->counters;
@@ -176,7 +176,7 @@ enum gw_err actors_processes(const struct actors_job *job,
     if (code)
         return code;
     output_note_text(p.output, "wire", job->wire);
-    computing_end(); /* from here on the launch hears signals */
+    computing_end(); /* from here on the launch handles signals */
     code = launch_run(&launch, why);
     progress("%s", "");
     put_end(&p, predicted);

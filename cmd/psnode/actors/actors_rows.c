@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What psnode actors prints: a row for a stretch of updates; then the policy lag
- * of all of them beside the one of its formula.
+ * The output of psnode actors: one row per group of updates, then the measured
+ * policy lag of all of them and the one of its formula.
  */
 #include "actors.h"
 #include "common/command.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode bench: how many rows a second servers take and give, over any wire.
- * The servers store and add what they are sent, and at the end each worker
- * pulls all rows and compares them with the sum of what all have pushed.
+ * psnode bench: the number of rows per second that servers store and return,
+ * over any wire. The servers add the pushed rows, and at the end each worker
+ * pulls all rows and compares them with the sum of all pushes.
  *
  * Read on in bench.h.
  */
@@ -88,7 +88,7 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
 struct sum {
     uint64_t requests, wrong, key_lists;
-    /* of the requests that were timed */
+    /* Of the timed requests. */
     uint64_t retries, messages, saved, by_aggregator, saved_by_it, in_place,
         gathered;
     double requests_per_s;
@@ -148,7 +148,8 @@ static struct sum sum_of(struct bench_report *report)
                         .sample_count = report->sample_count};
 }
 
-/* Of all workers; each counts in the quantiles by the samples that it kept. */
+/* The rows of all workers; each worker counts in the quantiles by its kept
+ * samples. */
 static enum gw_err print_rows(struct output *output,
                               struct bench_shared *shared, struct gw_error *why)
 {

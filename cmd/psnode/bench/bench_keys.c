@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The keys of a benchmark. The key of the universe's row number i is a mix of i
- * that can be undone (the finalizer of splitmix64), so keys are distinct and
- * spread over all 64 bits without being remembered.
+ * The keys of a benchmark. The key of row number i of the universe is an
+ * invertible mix of i (the finalizer of splitmix64), so keys are distinct and
+ * spread over all 64 bits without being stored.
  */
 #include "bench.h"
 
@@ -97,7 +97,7 @@ uint64_t bench_rounds_max(const struct bench *bench)
     return (UINT64_C(1) << 24) / STEPS / bench->workers;
 }
 
-/* How often each key of `list` was pushed, by whichever list. */
+/* How often each key of `list` was pushed, by any list. */
 static void count_pushes(const struct bench_keys *keys, unsigned list,
                          const uint64_t *pushed, uint64_t *const *sorted,
                          uint64_t *times)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The processes of a benchmark: a launch of workers, and of servers beside
- * them. When all have been forked this process starts a controller in threads,
- * awaits that all slots have their places, and lets the workers go.
+ * The processes of a benchmark: a launch of workers and servers. After forking
+ * all of them, this process starts a controller in threads, waits until all
+ * slots are placed, and lets the workers begin.
  *
  *     parent    fork all -> controller -> placed -> workers end -> servers end
- *     server    start, serve until told to stop
+ *     server    start, serve until SIGTERM
  *     worker    await placed -> measure -> end
  */
 #include "bench.h"
@@ -30,7 +30,7 @@ struct stage {
     struct bench_shared *shared;
     struct controllers *controllers; /* NULL: not started */
     struct ports ports;              /* the controller's */
-    uint64_t since_ns; /* the controller was started, or slots were placed */
+    uint64_t since_ns; /* start of the controller, or placement of the slots */
     pid_t parent;
 };
 
@@ -73,8 +73,8 @@ static enum gw_err start_server(const struct stage *stage, unsigned number,
     return gw_ps_server_start(&config, server, why);
 }
 
-/* The parent was killed. getppid still returns its number until its last
- * thread has ended, so a signal of its own reports its death. */
+/* The parent was killed. getppid still returns its number until its last thread
+ * has ended, so a separate signal reports its death. */
 static volatile sig_atomic_t orphaned;
 
 static void on_orphaned(int number)
@@ -83,7 +83,8 @@ static void on_orphaned(int number)
     orphaned = 1;
 }
 
-/* Until SIGTERM, or the death of the parent: then the first one tidies up. */
+/* Until SIGTERM, or the death of the parent: then the first server cleans up.
+ */
 static enum gw_err serve(const struct stage *stage, unsigned number,
                          struct gw_error *why)
 {
@@ -114,7 +115,7 @@ static enum gw_err live(struct gw_comm *comm, struct reporter *report,
     (void)comm;
     if (rank >= workers)
         return serve(stage, rank - workers, why);
-    signal(SIGTERM, SIG_DFL); /* it may wait for something that never comes */
+    signal(SIGTERM, SIG_DFL); /* it may wait for an event that never comes */
     while (!atomic_load(&stage->shared->placed))
         nap(1);
     enum gw_err code = bench_worker(stage->bench, stage->shared, rank, why);
@@ -205,7 +206,7 @@ enum gw_err bench_run(const struct bench *bench, struct bench_shared **shared,
                                   .servers = bench->servers,
                                   .rank_name = "worker",
                                   .no_comm = true,
-                                  .no_pin = true, /* they have threads */
+                                  .no_pin = true, /* ranks have threads */
                                   .rank_main = live,
                                   .look = look,
                                   .context = &stage};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One worker of a benchmark. It repeats requests, at most `depth` of them under
- * way; a request's time is from its beginning until it has been waited for. At
- * the end all workers meet, and each pulls the lists and counts what is wrong.
+ * One worker of a benchmark. It repeats requests, at most `depth` of them at a
+ * time; a request's time is from its beginning until it has been waited for. At
+ * the end all workers meet, and each pulls the lists and counts wrong values.
  */
 #include "bench.h"
 #include "psnode/psnode.h"
@@ -13,7 +13,7 @@
 
 enum { DEPTH_MAX = 64, CONNECT_MS = 30000 };
 
-/* The barriers, in the order in which they are met. */
+/* The barriers, in their order. */
 enum { MEET_STORED = 1, MEET_WARM, MEET_DONE };
 
 struct worker {
@@ -24,7 +24,7 @@ struct worker {
     struct gw_ps *ps;
     unsigned table;
     float *values[BENCH_LISTS_MAX];
-    float *out[DEPTH_MAX]; /* what a request pulls */
+    float *out[DEPTH_MAX]; /* the results of pulls */
     struct {
         struct gw_ps_handle handle;
         uint64_t began_ns;
@@ -82,7 +82,7 @@ static void note_time(struct worker *w, uint64_t ns)
     if (++w->skipped < w->stride)
         return;
     w->skipped = 0;
-    if (report->sample_count == BENCH_SAMPLES_MAX) { /* every other one stays */
+    if (report->sample_count == BENCH_SAMPLES_MAX) { /* keeps half of them */
         report->sample_count /= 2;
         for (unsigned i = 0; i < report->sample_count; i++)
             report->samples_us[i] = report->samples_us[2 * i + 1];
@@ -140,8 +140,7 @@ static enum gw_err finish_all(struct worker *w, struct gw_error *why)
 
 /* ---- the measurement ---- */
 
-/* Every row is there before time is taken, also when it is pulls that are
- * timed. */
+/* Creates every row before time is measured, also when only pulls are timed. */
 static enum gw_err warm_up(struct worker *w, struct gw_error *why)
 {
     unsigned rounds = w->bench->warmup;
@@ -152,7 +151,7 @@ static enum gw_err warm_up(struct worker *w, struct gw_error *why)
         code = request(w, BENCH_PUSH, why);
     if (!code)
         code = finish_all(w, why);
-    if (!code) /* what is pulled is the same from here on */
+    if (!code) /* pulled values are constant from here on */
         code = gw_ps_barrier(w->ps, MEET_STORED, w->bench->workers, why);
     for (unsigned r = 0; r < rounds && !code; r++)
         code = request(w, w->bench->op, why);
@@ -199,7 +198,7 @@ static enum gw_err measure(struct worker *w, struct gw_error *why)
     return code;
 }
 
-/* What is stored now, after all workers have come here. */
+/* Checks the stored values, after all workers have arrived here. */
 static enum gw_err judge(struct worker *w, struct gw_error *why)
 {
     uint64_t pushed[BENCH_LISTS_MAX] = {0};

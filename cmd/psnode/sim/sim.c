@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode sim: what stragglers cost in each mode, in virtual time. The clock is
- * the one that servers run (lib/ps/clock/clock_sim.h), the times are drawn, and with a
- * model gradients are computed, each from the parameters that its worker would
- * have pulled. Several modes are rehearsed with the same draws, one after the
- * other.
+ * psnode sim: the cost of stragglers in each mode, in virtual time. The clock
+ * is the servers' own (lib/ps/clock/clock_sim.h), the times are random, and
+ * with a model gradients are computed, each from the parameters that its worker
+ * would have pulled. Several modes are simulated with the same random times,
+ * one after the other.
  */
 #include "sim.h"
 
@@ -165,7 +165,7 @@ static enum sim_by by_of(const char *name)
     return (enum sim_by)by;
 }
 
-/* All is refused before the first row, also the last mode's. */
+/* Refuses everything invalid before the first row, also in the last mode. */
 static enum gw_err read_modes(struct simulation *s, struct gw_error *why)
 {
     struct named_mode next;
@@ -214,7 +214,7 @@ static enum gw_err check_settings(const char *model, struct gw_error *why)
     return code;
 }
 
-/* As psnode train would load it. */
+/* As psnode train loads it. */
 static enum gw_err load_model(struct simulation *s, int count, char **operands,
                               struct gw_error *why)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode sim: the servers' own clock in virtual time (lib/ps/clock/clock_sim.h), with
- * workers whose times are drawn at random. The parts:
+ * psnode sim: the servers' own clock in virtual time
+ * (lib/ps/clock/clock_sim.h), with workers whose times are random. The parts:
  *
- *   sim.c         options, and one rehearsal a mode
- *   sim_times.c   how long units take: distributions, and who is slow when
- *   sim_learn.c   a model beside it: gradients from the parameters as they were
- *   sim_rows.c    what is printed of it
+ *   sim.c         options, and one simulation per mode
+ *   sim_times.c   the times of units: distributions, and slow workers
+ *   sim_learn.c   a model: gradients from the parameters of that time
+ *   sim_rows.c    the output
  */
 #ifndef PSNODE_SIM_H
 #define PSNODE_SIM_H
@@ -24,7 +24,7 @@ enum sim_law { SIM_FIXED, SIM_UNIFORM, SIM_EXP, SIM_NORMAL, SIM_PARETO };
  * below 0. PARETO: at least a, P(> t) = (a/t)^b. */
 struct sim_time {
     enum sim_law law;
-    double a_ns, b; /* b in nanoseconds; of PARETO a number */
+    double a_ns, b; /* b in nanoseconds; for PARETO a number */
 };
 
 /* Workers first to last take `times` as long, for units that begin in
@@ -49,13 +49,13 @@ struct sim_times {
  * "pareto:500ms,2.5" (more than 1, or there is no mean). */
 GW_MUST_CHECK enum gw_err
 sim_time_parse(const char *text, struct sim_time *time, struct gw_error *why);
-/* "0:3", "0-3:2.5", "2:8@100s-300s", several with commas between; NULL: none.
- * If several are true at a time, the factors multiply. */
+/* "0:3", "0-3:2.5", "2:8@100s-300s", several separated by commas; NULL: none.
+ * If several apply at a time, the factors multiply. */
 GW_MUST_CHECK enum gw_err sim_slow_parse(const char *text, unsigned workers,
                                          struct sim_times *times,
                                          struct gw_error *why);
-/* Each worker has a stream of its own, so that modes are compared by the same
- * draws. */
+/* Each worker has its own random numbers, so that modes are compared with the
+ * same times. */
 void sim_times_begin(struct sim_times *times, uint64_t seed);
 /* For struct gw__clock_sim; the context is a struct sim_times. */
 uint64_t sim_times_draw(struct sim_times *times, unsigned worker,
@@ -65,19 +65,19 @@ uint64_t sim_times_draw(struct sim_times *times, unsigned worker,
 
 struct sim_point {
     double seconds, loss;
-    uint64_t units; /* that were closed by then */
+    uint64_t units; /* closed by then */
 };
 enum { SIM_POINTS_MAX = 1024 };
 
 struct sim_learn;
 
-/* A model that is to be learnt from scratch, looked at `points` times. The task
- * outlives it. */
+/* A model that is trained from scratch, evaluated `points` times. The task must
+ * outlive it. */
 GW_MUST_CHECK enum gw_err
 sim_learn_new(const struct gw_task *task, unsigned parts, uint64_t rounds,
               unsigned points, struct sim_learn **learn, struct gw_error *why);
 void sim_learn_destroy(struct sim_learn **learn);
-/* As of struct gw__clock_sim. */
+/* Callbacks of struct gw__clock_sim. */
 GW_MUST_CHECK enum gw_err sim_learn_granted(struct sim_learn *learn,
                                             unsigned worker,
                                             const struct gw_ps_work *work,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Learning beside a rehearsal. When a unit is granted its rows are pulled from
- * tables in this process, and its gradients computed from them, as a worker
- * does that pulls what was closed then; they wait until a closing applies or
- * drops them, as servers hold them back. A closing is one update: the sum of
- * its units in its order, times its scale. So the only thing that is made up
- * is time.
+ * Training during a simulation. When a unit is granted, its rows are pulled
+ * from tables in this process, and its gradients computed from them, like those
+ * of a worker that pulls the state closed at that time. They wait until a
+ * closing applies or drops them, as servers hold them back. A closing is one
+ * update: the sum of its units in its order, times its scale. So only the time
+ * is simulated.
  */
 #include "sim.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a worker pushed in one unit; count 0: nothing. */
+/* The push of a worker in one unit; count 0: none. */
 struct pushed {
     struct {
         uint64_t *keys;
@@ -30,10 +30,10 @@ struct sim_learn {
     struct gw_unit *unit;
     float *rows[GW_TASK_TABLES_MAX]; /* of the unit, */
     size_t room[GW_TASK_TABLES_MAX]; /* floats */
-    /* By worker, and its unit's number: at most one a part waits. */
+    /* By worker and the number of its unit: at most one per part waits. */
     struct pushed pushed[GW_PS_NODES][GW_PS_NODES];
 
-    uint64_t closed, each; /* units; how many from one look to the next */
+    uint64_t closed, each; /* units; and the interval of evaluations */
     struct sim_point points[SIM_POINTS_MAX];
     unsigned point_count;
 };
@@ -208,7 +208,7 @@ enum gw_err sim_learn_closed(struct sim_learn *learn,
     if (code || !closing->apply)
         return code;
     gw_local_step(learn->local);
-    /* Of a round that closed with K parts, the others are past as well. */
+    /* In a round closed with K parts, the others count as past, too. */
     learn->closed += (uint64_t)lroundf((float)closing->apply * closing->scale);
     return learn->closed / learn->each > before ? look(learn, now_ns, why)
                                                 : GW_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What psnode sim prints: a row a mode, or of each mode a row a worker, a
- * staleness, or a look at the loss.
+ * The output of psnode sim: one row per mode, or for each mode one row per
+ * worker, staleness, or evaluation of the loss.
  */
 #include "sim.h"
 
@@ -126,7 +126,7 @@ static struct waits waits_of(const struct sim_outcome *o)
     return waits;
 }
 
-/* The first look that saw the target; NULL: none. */
+/* The first evaluation at the target; NULL: none. */
 static const struct sim_point *reach(const struct sim_outcome *o)
 {
     for (unsigned i = 0; i < o->point_count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How long units take. Draws by inversion, u uniform in (0, 1]:
+ * The times of units. Draws by inversion, u uniform in (0, 1]:
  *
  *     uniform   a + (b - a) u
  *     exp       -a ln u
@@ -104,7 +104,7 @@ enum gw_err sim_time_parse(const char *text, struct sim_time *time,
                    text);
 }
 
-/* ---- who is slow ---- */
+/* ---- slow workers ---- */
 
 static enum gw_err odd_slow(const char *one, struct gw_error *why)
 {
@@ -114,7 +114,7 @@ static enum gw_err odd_slow(const char *one, struct gw_error *why)
                    one);
 }
 
-/* "0" or "0-3"; sets *end behind it. */
+/* "0" or "0-3"; moves *end past it. */
 static bool parse_workers(const char *one, unsigned workers,
                           struct sim_slow *slow, char **end)
 {
@@ -184,7 +184,8 @@ static double draw_normal(const struct sim_time *time, double u, double v)
     return value > 0 ? value : 0;
 }
 
-/* Two numbers a draw, whatever the law: so streams stay in step. */
+/* Two numbers per draw for all distributions, so that modes use the same ones.
+ */
 static double draw(const struct sim_time *time, struct gw_rng *rng)
 {
     double u = 1 - gw_rng_unit(rng), v = gw_rng_unit(rng);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode train: a model, on a cluster of servers, workers and controllers that
- * is started here for it. ringctl and ringtop attach to it as to any run.
+ * psnode train: a model, on a temporary cluster of servers, workers and
+ * controllers. ringctl and ringtop attach to it as to any run.
  */
 #include "train.h"
 
@@ -15,14 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A training, and what is wanted beside it. */
+/* A training, and its further outputs. */
 struct training {
     struct train_job *job;
     struct train_report *report;
     bool words, baseline;
     const char *labels;
     const char *snapshot;
-    char own_snapshot[256]; /* a directory that we have made; "" */
+    char own_snapshot[256]; /* a directory made here; "" */
 };
 
 /* ---- vectors of words: the weights are looked at by a snapshot ---- */

@@ -3,12 +3,12 @@
  * psnode train: a run (cmd/run) that this command starts, follows by its
  * status, and ends. The parts:
  *
- *   train.c            options, and which of these it is to be
+ *   train.c            options, and the choice between these:
  *   train_run.c        one run, from its start to its end
- *   train_report.c     its rows and what came out
- *   train_reference.c  the same in this process: what it must be equal to
- *   train_compare.c    all modes with a straggler, side by side
- *   train_sweep.c      how far ahead workers may be, and what that brings
+ *   train_report.c     its rows and its result
+ *   train_reference.c  the same training in this process, for comparison
+ *   train_compare.c    all modes with a straggler, in one table
+ *   train_sweep.c      the effect of the allowed staleness
  *   train_words.c      word2vec, deepwalk: neighbours, Hogwild in this process
  */
 #ifndef PSNODE_TRAIN_H
@@ -23,10 +23,10 @@
 
 /* ---- train_run.c ---- */
 
-/* What makes workers slow: sleeping compute time of each unit. */
+/* Delays of workers: they sleep in each unit. */
 struct train_delays {
     bool given;
-    bool random; /* drawn anew all the time: exponential, of this mean */
+    bool random; /* drawn for each unit: exponential, with this mean */
     uint64_t ns[RUN_WORKERS_MAX];
 };
 
@@ -39,19 +39,19 @@ struct train_job {
 struct train_watch {
     void *context;
     /* The newest status, now and then; the last one is of the finished run.
-     * False: enough has been seen, the run is to end. */
+     * False: the run should end. */
     bool (*status)(void *context, const json_t *status);
-    /* The finished run, before it ends; NULL: nothing is to be done. */
+    /* Called for the finished run, before it ends; may be NULL. */
     enum gw_err (*done)(void *context, const char *run, struct gw_error *why);
 };
 
-/* Starts it, follows it until it is done, ends it. GW_EINTR after Ctrl-C, and
- * when somebody else has ended it; GW_ETIMEOUT with what it waits for. Nothing
- * is left running. job->run.run is its name. */
+/* Starts it, follows it until it is done, ends it. GW_EINTR after Ctrl-C, or
+ * when another process has ended it; GW_ETIMEOUT with the reason for the wait.
+ * No process is left. job->run.run is its name. */
 GW_MUST_CHECK enum gw_err train_run(struct train_job *job,
                                     const struct train_watch *watch,
                                     struct gw_error *why);
-/* The verb `snapshot`, of a run by its name; waits until it is written. */
+/* Sends the verb `snapshot` to a run by its name; waits until it is written. */
 GW_MUST_CHECK enum gw_err train_snapshot(const char *run, const char *directory,
                                          struct gw_error *why);
 /* `path` from the root, whether it exists or not. */
@@ -62,12 +62,13 @@ GW_MUST_CHECK enum gw_err train_whole_path(const char *path, char *out,
 
 enum { TRAIN_EPOCHS_MAX = 4096 };
 
-/* Of the same samples, updaters and order, by one process without servers. */
+/* A training with the same samples, updaters and order, by one process without
+ * servers. */
 struct train_reference {
     struct gw_task *task;
     uint64_t epochs;
-    double *losses; /* of each epoch, the mean over samples while learning */
-    double test_loss, test_quality; /* NaN: there is no test set */
+    double *losses; /* per epoch, the mean over samples while training */
+    double test_loss, test_quality; /* NaN: no test set */
     double train_loss, train_quality;
     double seconds;
     uint64_t digest;
@@ -92,7 +93,7 @@ train_report_begin(const struct train_job *job,
                    struct train_report **report, struct gw_error *why);
 /* For struct train_watch; the context is the report. */
 bool train_report_status(void *report, const json_t *status);
-/* What the newest status says of a finished run: as notes. */
+/* The final values in the newest status of a finished run: as notes. */
 struct output *train_report_result(struct train_report *report);
 void train_report_end(struct train_report **report,
                       const struct gw_error *error);
@@ -102,12 +103,12 @@ void train_fact(struct output *output, const char *name, double value,
                 const char *format, ...) GW_PRINTF(4, 5);
 bool train_is_table(void);
 
-/* Seconds of the finished run, as the newest status says. */
+/* The duration of the finished run, from the newest status. */
 double train_report_seconds(const struct train_report *report);
 
 /* ---- train_traffic.c ---- */
 
-/* Notes of what was moved, and of the hottest server and slot. */
+/* Notes about the traffic, and about the hottest server and slot. */
 void train_traffic(struct output *output, const json_t *status);
 
 /* ---- numbers of a status (train_numbers.c) ---- */
@@ -116,7 +117,7 @@ void train_traffic(struct output *output, const json_t *status);
 int64_t train_sum(const json_t *status, const char *role, const char *name);
 /* The mean share of time that workers waited for others; NaN. */
 double train_waited(const json_t *status);
-/* The staleness of pulls that was not exceeded. */
+/* The largest staleness of pulls. */
 int64_t train_staleness(const json_t *status);
 /* The mean over all pulls; NaN. */
 double train_staleness_mean(const json_t *status);
@@ -124,24 +125,24 @@ double train_staleness_mean(const json_t *status);
 /* ---- what else train can be ---- */
 
 /* One worker is `times` slower than the others, whose units take compute_ns;
- * each mode runs until it is done, at most so long (0: no limit). */
+ * each mode runs until it is done, but at most for a limit (0: no limit). */
 struct train_compare {
     struct train_job *job;
     uint64_t compute_ns, limit_ns;
     double times;
 };
 int train_compare(const struct train_compare *compare);
-/* Units take compute_ns on average; `target` NaN: the loss that S = 0 ends
- * with. */
+/* Units take compute_ns on average; `target` NaN: the final loss of S = 0. */
 int train_sweep(struct train_job *job, uint64_t compute_ns, double target);
 
-/* word2vec: the nearest words of ten common ones, by a snapshot of the finished
- * run, and words a second; deepwalk: those of the three nodes with most edges; with `baseline` beside those of one process. */
+/* word2vec: the nearest words of ten common ones, from a snapshot of the
+ * finished run, and words per second. deepwalk: those of the three nodes with
+ * most edges. With `baseline`, the same of one process. */
 struct train_words {
     const struct train_job *job;
     const char *snapshot;
-    double seconds;     /* that the run took */
-    const char *labels; /* NULL, or classes of words to be told apart */
+    double seconds;     /* duration of the run */
+    const char *labels; /* NULL, or classes of words for a classification */
     bool baseline;
 };
 GW_MUST_CHECK enum gw_err train_words(const struct train_words *words,

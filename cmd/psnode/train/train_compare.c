@@ -8,12 +8,13 @@
  *     kofn:K    K units in t            K / t              K s / n of bsp
  *     asp       each at its own pace    (n - 1 + 1/s) / t  (n s - s + 1) / n
  *
- * which is 1 : 1 : 3 : 3.25 for n = s = 4 and K = 3. A rate is counted between
- * the first and the last look at which the clock had units, so neither start
- * nor end are in it.
+ * which is 1 : 1 : 3 : 3.25 for n = s = 4 and K = 3. A rate is measured between
+ * the first and the last status with counted units, so it includes neither
+ * start nor end.
  *
- * Loss over time: the newest losses of all workers at each look, averaged over
- * an equal share of the longest time; a row a share, a column a mode.
+ * Loss over time: the newest losses of all workers in each status, averaged
+ * over equal intervals of the longest time; one row per interval, one column
+ * per mode.
  */
 #include "train.h"
 
@@ -68,7 +69,7 @@ static bool on_status(void *context, const json_t *status)
     return !lane->limit_ns || now_ns - lane->began_ns < lane->limit_ns;
 }
 
-/* Units a second; NaN: it was over before it could be counted. */
+/* Units per second; NaN: it ended before it could be measured. */
 static double rate_of(const struct lane *lane)
 {
     if (lane->look_count < 2)
@@ -168,7 +169,7 @@ static void put_rows(struct output *output, const struct lane *lanes)
     }
 }
 
-/* "rate_kofn": of which mode. */
+/* "rate_kofn": with the mode. */
 static const char *name_note(struct lane *lane, unsigned i, const char *what)
 {
     snprintf(lane->notes[i], sizeof lane->notes[i], "%s_%.*s", what,

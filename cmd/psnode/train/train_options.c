@@ -171,7 +171,7 @@ static enum gw_err check(struct gw_error *why)
     return gw_ps_mode_parse(mode, &parsed, why);
 }
 
-/* The process that writes or reads it may be elsewhere. */
+/* The process that writes or reads it may have another working directory. */
 static enum gw_err whole(const char **path, char *room, struct gw_error *why)
 {
     if (!*path)
@@ -181,8 +181,8 @@ static enum gw_err whole(const char **path, char *room, struct gw_error *why)
     return code;
 }
 
-/* What a supervisor or a server would refuse is refused before anything is
- * printed. */
+/* Refuses, before anything is printed, what a supervisor or a server would
+ * refuse. */
 static enum gw_err check_job(const struct train_job *job, struct gw_error *why)
 {
     static struct work_order order; /* large */
@@ -206,8 +206,8 @@ static bool is_stream(const char *file)
     return file && strcmp(file, "-") == 0;
 }
 
-/* The rows that drift makes are those of a linear regression: where they come
- * from a pipe, it is one. */
+/* The rows of drift are a linear regression: from a pipe, `drift` means linear.
+ */
 static enum gw_err take_operands(int count, char *const *operands,
                                  struct work_options *work,
                                  struct gw_error *why)
@@ -220,7 +220,7 @@ static enum gw_err take_operands(int count, char *const *operands,
     return work_take_operands(count, operands, work, why);
 }
 
-/* Rows that come once are read once. */
+/* Rows from a pipe can be read only once. */
 static enum gw_err open_stream(struct work_options *work,
                                const struct train_wishes *wishes,
                                struct gw_error *why)
@@ -278,7 +278,7 @@ enum gw_err train_options_parse(int count, char *const *operands,
     work->epochs = epochs;
     work->batch = batch;
     work->mode = mode;
-    /* What is compared bit by bit must not depend on who lives. */
+    /* A comparison of bits must not depend on the number of living workers. */
     work->parts = parts || !reference ? parts : workers;
     work->settings = set_text;
     work->until = until;

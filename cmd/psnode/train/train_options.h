@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The options of `psnode train`, which `restore` takes, too, and of workers.
+ * The options of `psnode train`, also used by `restore` and by workers.
  */
 #ifndef PSNODE_TRAIN_OPTIONS_H
 #define PSNODE_TRAIN_OPTIONS_H
@@ -8,7 +8,7 @@
 #include "common/command.h"
 #include "train.h"
 
-/* What is wanted beside the training. */
+/* Further outputs of a training. */
 struct train_wishes {
     bool compare, sweep, reference, baseline;
     const char *labels;
@@ -17,7 +17,7 @@ struct train_wishes {
 };
 
 extern const struct option_spec train_option_specs[];
-/* Those that a worker needs of them, and how it joins (join.h). */
+/* The subset for a worker, and how it joins (join.h). */
 extern const struct option_spec worker_option_specs[];
 
 /* From the operands MODEL [DATA] and the options. GW_EINVAL. */

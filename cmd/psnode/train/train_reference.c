@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The same training in this process: same samples, parts, updaters and order of
- * additions, in plain memory. Under bsp the servers' weights are the same bits.
+ * additions, in plain memory. Under bsp the servers' weights have the same
+ * bits.
  */
 #include "train.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a run tells, as rows and notes: a row an epoch of the data as soon as
- * all its units are done; then what came out. In a table, which a person reads,
- * a note may say more than its number.
+ * The rows and notes of a run: one row per epoch of the data as soon as all its
+ * units are done; then the result. In a table, which a person reads, a note may
+ * have more text than its number.
  */
 #include "train.h"
 
@@ -19,7 +19,7 @@ struct train_report {
     const struct train_job *job;
     const struct train_reference *reference;
     struct output *output;
-    bool named;     /* the notes that stand before all rows are out */
+    bool named;     /* the notes before all rows are printed */
     size_t printed; /* rows */
     double worst;   /* relative difference to the reference */
     json_t *last;   /* the newest status */
@@ -44,7 +44,7 @@ static const struct field fields[] = {
 enum {
     FIELD_COUNT = sizeof fields / sizeof *fields,
     FIELD_QUALITY = 4,
-    FIELD_AGENT = 5, /* the first of those that agents have */
+    FIELD_AGENT = 5, /* the first of those for agents */
     AGENT_FIELDS = 3,
     REFERENCE_FIELDS = 2
 };
@@ -86,7 +86,7 @@ static double quality_of(const struct train_report *r, const json_t *point)
 
 /* ---- beginning ---- */
 
-/* Who is no agent does not have its fields, nor their values. */
+/* Omits the fields of agents, or their values, from other models. */
 static void drop_agent(bool agent, void *fields_or_values, size_t item)
 {
     char *at = (char *)fields_or_values + FIELD_AGENT * item;
@@ -171,8 +171,8 @@ static void put_row(struct train_report *r, const json_t *point)
     output_row(r->output, values);
 }
 
-/* The last notes of an epoch may come after the clock has gone on to the next;
- * how many parts it had is only known as long as workers neither come nor go.
+/* The last reports of an epoch may come after the clock has reached the next
+ * one. The number of its parts is only known while workers neither come nor go.
  */
 static void put_rows(struct train_report *r, const json_t *status, bool all)
 {
@@ -241,7 +241,8 @@ static void put_scores(struct output *o, const json_t *result)
     output_note_text(o, "digest", text_of(result, "digest", NULL));
 }
 
-/* Of modes in which nobody waits for a clock's end; else nothing is stale. */
+/* For modes in which workers do not wait for the end of a clock; in others
+ * nothing is stale. */
 static void put_staleness(struct output *o, const json_t *status)
 {
     const json_t *clock = json_object_get(status, "clocks");
@@ -252,7 +253,7 @@ static void put_staleness(struct output *o, const json_t *status)
     output_note_integer(o, "staleness_max", train_staleness(status));
 }
 
-/* Bits that are the reference's are more than a curve that is near it. */
+/* Equal bits are reported instead of a nearby curve. */
 static void put_reference(const struct train_report *r, const json_t *result)
 {
     const struct train_reference *reference = r->reference;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One run, followed from outside as ringctl and ringtop would: its status is
- * asked for ten times a second. Where workers are to be slow it is started
- * idle, they are told so, and only then it gets its work.
+ * One run, followed from outside as by ringctl and ringtop: its status is
+ * requested ten times a second. If workers should be slow, the run is started
+ * idle and gets its work after their delays have been set.
  */
 #include "train.h"
 
@@ -111,7 +111,7 @@ static void nap(uint64_t ns)
     nanosleep(&nap, NULL);
 }
 
-/* Also when the watcher has seen enough. */
+/* Also when the callback has seen enough. */
 static enum gw_err look(struct follow *f, bool *done, struct gw_error *why)
 {
     json_t *status;
@@ -137,8 +137,7 @@ static enum gw_err look(struct follow *f, bool *done, struct gw_error *why)
     return code;
 }
 
-/* Who is not as it should be: ": server 1 is paused"; "" when all are at work.
- */
+/* The trouble of the run: ": server 1 is paused"; "" when all members work. */
 static void tell_trouble(const json_t *status, char *out, size_t room)
 {
     size_t i, used = 0;
@@ -199,16 +198,16 @@ static enum gw_err follow(struct follow *f, struct gw_error *why)
     return code;
 }
 
-/* Also after Ctrl-C, and when the connection is broken. */
+/* Also after Ctrl-C, and when the connection has failed. */
 static void take_down(struct follow *f)
 {
     struct gw_error why;
     int was_interrupted = interrupted;
-    interrupted = 0; /* else nothing would wait for an answer */
+    interrupted = 0; /* else the wait for an answer would end at once */
     enum gw_err code =
         f->attach
             ? ask(f->attach, json_pack("{ss}", "verb", "down"), ASK_NS, &why)
-            : GW_EINTR; /* while we attached */
+            : GW_EINTR; /* during attaching */
     if (code && code != GW_EUNREACH && f->supervisor > 0)
         kill(f->supervisor, SIGTERM);
     attach_close(&f->attach);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See train_stream.h. The thread waits for input a little at a time, so that it
- * ends soon when the training has ended before its input.
+ * See train_stream.h. The thread waits for input in short intervals, so that it
+ * ends soon when the training ends before its input.
  */
 #include "train_stream.h"
 
@@ -19,7 +19,7 @@
 enum { WAIT_MS = 50, AT_ONCE = 1 << 16 };
 
 static struct stream {
-    char folder[256]; /* ""; there is no stream */
+    char folder[256]; /* "": no stream */
     struct gw__row_spool spool;
     pthread_t thread;
     bool reads;

@@ -13,9 +13,9 @@
  */
 GW_MUST_CHECK enum gw_err train_stream_open(const char **folder,
                                             struct gw_error *why);
-/* Begins to read; nothing happens when no stream is open. */
+/* Begins to read; does nothing when no stream is open. */
 GW_MUST_CHECK enum gw_err train_stream_begin(struct gw_error *why);
-/* Stops to read, and removes the folder. */
+/* Stops reading, and removes the folder. */
 void train_stream_end(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * psnode train --sweep ssp: how far a worker may be ahead of the slowest. The
- * further, the less it waits, and the older are the weights that it learns
- * from (Ho et al., NIPS 2013): less time an epoch, more epochs.
+ * psnode train --sweep ssp: the allowed lead of a worker over the slowest. The
+ * larger it is, the less it waits, and the older are the weights that it trains
+ * with (Ho et al., NIPS 2013): less time per epoch, more epochs.
  */
 #include "train.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #define COMPUTE_NS UINT64_C(5000000)
-#define NEAR       1.001 /* of the loss that S = 0 ends with: it is reached */
+#define NEAR       1.001 /* times the final loss of S = 0: reached */
 
 static const unsigned bounds[] = {0, 1, 2, 4, 8, 16};
 enum { BOUNDS = sizeof bounds / sizeof *bounds };

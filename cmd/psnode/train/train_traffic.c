@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a training has moved, and how unevenly: keys that were pulled beside
- * those of the model, bytes, messages, and the largest shares of a server and of a slot.
- * A slot that is asked for more than a server's fair share is one that no
- * placement can even out.
+ * The traffic of a training, and its balance: pulled keys and the model's keys,
+ * bytes, messages, and the largest shares of a server and of a slot. If a slot
+ * has more than a server's fair share of the requests, no placement can balance
+ * it.
  */
 #include "train.h"
 
@@ -66,7 +66,7 @@ static void put_aggregator(struct output *o, const json_t *status)
         output_note_integer(o, "aggregator_saved", saved);
 }
 
-/* Without coalescing those that were saved would have been sent as well. */
+/* Without coalescing, the saved messages would have been sent as well. */
 static void put_messages(struct output *o, const json_t *status)
 {
     static const char *const roles[] = {"worker", "server"};
@@ -88,7 +88,7 @@ static void put_messages(struct output *o, const json_t *status)
                "%" PRId64 " of workers' bytes were not copied", lent);
 }
 
-/* Of models that learn from the rows of a file. */
+/* For models that train on the rows of a file. */
 static void put_data(struct output *o, const json_t *status)
 {
     int64_t sum = train_sum(status, "worker", "data_bytes_read"), most = 0;
@@ -155,7 +155,8 @@ static int64_t slot_keys(const json_t *slot)
     return integer_of(slot, "keys", 0);
 }
 
-/* The largest of a list, as a share of all, and its number. NaN: of nothing. */
+/* The largest of a list, as a share of the sum, and its number. NaN: all are 0.
+ */
 static double largest_share(const json_t *list, int64_t (*keys)(const json_t *),
                             const char *number, int64_t *who)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What word2vec or deepwalk has learnt, looked at by a snapshot of the finished run: a
- * cluster in this process begins from it, and the vectors are pulled as any
- * worker would. Beside it, what one process alone can do: Hogwild.
+ * The model of word2vec or deepwalk, from a snapshot of the finished run: a
+ * cluster in this process loads it, and the vectors are pulled as by any
+ * worker. For comparison, the training of one process alone: Hogwild.
  */
 #include "train.h"
 
@@ -15,7 +15,7 @@
 
 enum { WORDS = 10, NEAREST = 6, NODES = 3, LONG_WORD = 4, NAME_ROOM = 80 };
 
-/* Those that a text on anything has; others take the place of missing ones. */
+/* Words of any text; others replace missing ones. */
 static const char *const common_words[WORDS] = {
     "king", "war",    "city",    "water",   "music",
     "year", "france", "science", "english", "government"};
@@ -103,7 +103,7 @@ static bool is_listed(const char *word)
     return false;
 }
 
-/* The next frequent word of so many bytes, from number *at on. */
+/* The next frequent word of this length, from number *at on. */
 static bool find_frequent(const struct gw_task *task, size_t *at,
                           size_t least_bytes, char out[64])
 {
@@ -140,7 +140,7 @@ static enum gw_err put_classes(const struct gw_embedding *embedding,
 static enum gw_err put_words(struct model *model, const char *labels,
                              struct output *output, struct gw_error *why)
 {
-    static char names[WORDS][NAME_ROOM]; /* notes do not copy theirs */
+    static char names[WORDS][NAME_ROOM]; /* the notes do not copy them */
     const struct gw_fetch fetch = {.context = model, .rows = rows};
     struct gw_embedding *embedding;
     struct gw_error none;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See chaos.h. Times between actions are exponential, as of things that happen
- * independently. Which action: each kind that is possible in the picture has a
- * weight; faults that remove a member leave enough of its kind.
+ * See chaos.h. Times between actions are exponential, like those of independent
+ * events. Each kind of action that is possible in the model has a weight.
+ * Faults that remove a member leave enough of its kind.
  */
 #include "chaos.h"
 
@@ -46,7 +46,7 @@ static bool is_spare(const struct chaos *c, unsigned node)
     return alive(c, kind) > c->floor[kind];
 }
 
-/* May be changed from this state: of the living only those that are spare. */
+/* Is it in this state and, if `spare`, does its kind have more than enough? */
 static bool is_candidate(const struct chaos *c, unsigned node,
                          enum chaos_state state, bool spare)
 {
@@ -70,8 +70,8 @@ static unsigned draw(struct chaos *c, enum chaos_state state, bool spare)
     return 0;
 }
 
-/* Of the kind that has lost most; numbers are dealt in order, and none twice.
- * CHAOS_NODES: there is no need, or none left. */
+/* A number of the kind that has lost most; numbers are assigned in order, and
+ * none twice. CHAOS_NODES: none is needed, or none is left. */
 static unsigned next_number(const struct chaos *c)
 {
     unsigned lost[2] = {c->first[0] - alive(c, 0), c->first[1] - alive(c, 1)};
@@ -88,7 +88,7 @@ static unsigned next_number(const struct chaos *c)
     return lost[kind] && next < end ? next : CHAOS_NODES;
 }
 
-/* A majority of them stays when one is down. */
+/* A majority of them remains when one is down. */
 static bool has_controllers(const struct chaos *c)
 {
     return c->controllers >= 3;
@@ -141,7 +141,7 @@ static enum chaos_kind draw_kind(struct chaos *c)
     unsigned total = 0;
     for (unsigned i = 0; i < CHAOS_KINDS; i++)
         total += weight(c, (enum chaos_kind)i);
-    assert(total > 0); /* a link can be slowed or cleared */
+    assert(total > 0); /* a link can always be slowed or cleared */
     uint64_t n = gw_rng_below(&c->rng, total);
     unsigned kind = 0;
     while (n >= weight(c, (enum chaos_kind)kind))
@@ -177,7 +177,7 @@ static void clear_link(struct chaos *c, struct chaos_action *a)
     c->link_slow = false;
 }
 
-/* Who is cut off is a spare one, the other may be anybody. */
+/* One of the two is spare, the other may be any member. */
 static void cut(struct chaos *c, struct chaos_action *a)
 {
     a->peer = draw(c, CHAOS_ALIVE, true);
@@ -205,8 +205,8 @@ static void slow(struct chaos *c, struct chaos_action *a)
     c->slow = true;
 }
 
-/* Slower than 0.8 a server's lease would last longer than the controllers wait
- * for it: cluster/service.h. */
+/* Below 0.8, a server's lease would last longer than the controllers wait for
+ * it: cluster/service.h. */
 static void drift(struct chaos *c, struct chaos_action *a)
 {
     static const double rates[] = {0.85, 0.9, 1.1, 1.25};
@@ -230,7 +230,7 @@ static void quick(struct chaos *c, struct chaos_action *a)
     c->slow = false;
 }
 
-/* Of links, clocks, disks and controllers. */
+/* Actions on links, clocks, disks and controllers. */
 static void around(struct chaos *c, struct chaos_action *a)
 {
     switch (a->kind) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What chaos does to a run, and when: a sequence that follows from the seed and
- * from the members that are there at first. It is planned on a picture of the
- * run in which everything succeeds, not on the run itself, so the same seed
- * gives the same sequence whatever becomes of it. Pure.
+ * The actions of chaos on a run, and their times: a sequence determined by the
+ * seed and the first members. It is planned on a model of the run in which
+ * everything succeeds, not on the run itself, so the same seed gives the same
+ * sequence whatever happens. Pure.
  *
  * Members are numbered; in a run with servers those from `servers_from` on are
  * servers, and enough of each kind stay.
@@ -23,7 +23,7 @@ enum chaos_kind {
     CHAOS_ADD,
     CHAOS_SLOW_LINK, /* delay, jitter and loss on the way from node to peer */
     CHAOS_CLEAR_LINK,
-    CHAOS_CUT, /* node and peer hear nothing of each other */
+    CHAOS_CUT, /* node and peer cannot reach each other */
     CHAOS_HEAL,
     CHAOS_SLOW, /* node is a straggler */
     CHAOS_QUICK,
@@ -31,12 +31,12 @@ enum chaos_kind {
     CHAOS_RIGHT,
     CHAOS_KILL_LEADER,
     CHAOS_FULL_DISK,  /* of controller `node` */
-    CHAOS_CONTROLLER, /* those that are down come back, with room */
+    CHAOS_CONTROLLER, /* those that are down return, with disk space */
     CHAOS_KINDS
 };
 const char *chaos_word(enum chaos_kind kind);
 
-/* CUT: it may be convicted by the one that it is cut from. */
+/* CUT: the other one may declare it dead. */
 enum chaos_state {
     CHAOS_ABSENT,
     CHAOS_ALIVE,
@@ -50,16 +50,16 @@ struct chaos {
     double rate; /* actions a second, on average */
     uint64_t at_ns;
     enum chaos_state nodes[CHAOS_NODES];
-    unsigned servers_from; /* 0: there are none */
+    unsigned servers_from; /* 0: none */
     unsigned floor[2];     /* of workers and servers that stay alive */
-    unsigned first[2];     /* alive at first: it never grows far above that */
+    unsigned first[2];     /* alive at first: it never grows far beyond that */
     bool link_slow;
     unsigned link_from, link_to;
-    bool cut; /* one pair at a time, and so on */
+    bool cut; /* one pair at a time; likewise the next ones */
     unsigned cut_from, cut_to;
     bool slow, drifts;
     unsigned slow_node, drift_node;
-    unsigned controllers; /* processes of them; fewer than 3: they are let be */
+    unsigned controllers; /* processes; fewer than 3 are spared */
     bool controller_down;
 };
 
@@ -71,11 +71,11 @@ struct chaos_action {
     double rate;
 };
 
-/* Mark the members in chaos->nodes after this, and say how many controllers
- * there are. */
+/* Mark the members in chaos->nodes after this, and set the number of
+ * controllers. */
 void chaos_begin(struct chaos *chaos, uint64_t seed, double rate);
 void chaos_next(struct chaos *chaos, struct chaos_action *action);
-/* What is left to undo at the end: false when there is nothing. */
+/* The next action that restores the run at the end; false: none. */
 bool chaos_undo(struct chaos *chaos, struct chaos_action *action);
 
 #endif

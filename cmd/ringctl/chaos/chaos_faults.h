@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A fault schedule (sim/faults.h) as it is applied to a run of real processes:
- * a row of edges, at each of which a fault begins or ends. Pure; chaos_schedule.c
- * carries it out.
+ * A fault schedule (sim/faults.h) for a run of real processes: a sequence of
+ * edges, at each of which a fault begins or ends. Pure; chaos_schedule.c
+ * executes it.
  *
- * What a link does follows from all faults that hold at a time: chances and
- * delays add up, and a cut ends when the last one does. Two things are of the
- * simulator alone: a crash inside a step (`after`) is one at its time, and no
- * wire delivers a message twice.
+ * The effect on a link is the sum of all faults at that time: probabilities and
+ * delays add up, and a cut ends with the last one. Two features exist in the
+ * simulator only: here, a crash inside a step (`after`) happens at its time,
+ * and no wire delivers a message twice.
  */
 #ifndef CHAOS_FAULTS_H
 #define CHAOS_FAULTS_H
@@ -15,7 +15,7 @@
 #include <gradwire/ring.h>
 #include <sim/faults/faults.h>
 
-/* How a schedule numbers the processes of a run. */
+/* The schedule's numbers for the processes of a run. */
 enum {
     CHAOS_SERVER = 32, /* of server 0, in a run that has servers */
     CHAOS_CONTROLLER_0 = 56,
@@ -33,9 +33,10 @@ struct fault_edges {
     struct fault_edge edges[2 * GW__FAULTS_MAX];
 };
 
-/* In order of time; of those at one time what ends comes first. */
+/* In order of time; at equal times, ends come first. */
 void fault_edges(const struct gw__faults *faults, struct fault_edges *out);
-/* What the first `done` edges add to the link: delay, jitter, loss, down. */
+/* The effect of the first `done` edges on the link: delay, jitter, loss, down.
+ */
 struct gw_ring_link fault_link(const struct fault_edges *edges, size_t done,
                                unsigned from, unsigned to);
 /* Does the fault hit the link? */

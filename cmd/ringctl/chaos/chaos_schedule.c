@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * See chaos_schedule.h. Nodes have the names of `ringctl sim`: 2 or w2, s0, c1;
- * a star is all that are there at the beginning. Each process that a fault hits
- * is one blow, and so is each link whose rule it changes. What links did before
- * the schedule they do beside it.
+ * a star means all that exist at the beginning. Each process that a fault hits
+ * is one action, and so is each link that it changes. The effects add to the
+ * links' earlier profiles.
  */
 #include "chaos_schedule.h"
 
@@ -22,7 +22,7 @@ struct schedule {
     struct gw__faults faults;
     struct fault_edges edges;
     bool servers;
-    uint64_t there; /* processes at the beginning, as the schedule has them */
+    uint64_t there; /* processes at the beginning, by the schedule's numbers */
     struct gw_ring_link before[GW__NODES_MAX][GW__NODES_MAX];
     chaos_blow *blow;
     void *context;
@@ -66,7 +66,7 @@ static unsigned number_of(const json_t *node)
                                                        : 0);
 }
 
-/* As the library numbers them, which is how links are reported. */
+/* The library's numbers, as in the status of links. */
 static unsigned from_library(unsigned node)
 {
     return node > OBSERVER_NODE ? CHAOS_CONTROLLER_0 + CONTROLLER_NODE - node
@@ -119,7 +119,7 @@ static enum gw_err strike_node(const struct schedule *s, enum chaos_kind kind,
     char name[16];
     json_t *request = role_of(s, node);
     json_object_set_new(request, "verb", json_string(verb));
-    /* The next fault does not wait until the members have noticed. */
+    /* The next fault does not wait for the members' reaction. */
     json_object_set_new(request, "timeout_ns", json_integer(1));
     if (f->kind == GW__CLOCK)
         json_object_set_new(
@@ -202,7 +202,7 @@ static enum gw_err strike_links(const struct schedule *s, size_t index,
     return code;
 }
 
-/* No wire of a run delivers twice: a row says so. */
+/* No wire of a run delivers twice, which a row reports. */
 static enum gw_err strike_dup(const struct schedule *s, struct gw_error *why)
 {
     return s->blow(s->context, CHAOS_KINDS, "*", NULL, why);

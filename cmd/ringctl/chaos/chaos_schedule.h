@@ -10,13 +10,13 @@
 
 #include <jansson.h>
 
-/* Does what is asked, and prints how it was answered as a row. */
+/* Executes an action, and prints its answer as a row. */
 typedef enum gw_err chaos_blow(void *context, enum chaos_kind kind,
                                const char *node, json_t *request,
                                struct gw_error *why);
-/* Applies the schedule `word` (a file, or faults with semicolons between) from
- * now on; it is left as it ends, nothing is undone. GW_EDATA: what is wrong in
- * it; GW_EINTR; what a blow returns. */
+/* Applies the schedule `word` (a file, or faults separated by semicolons) from
+ * now on. Its effects remain at the end. GW_EDATA: an error in the schedule;
+ * GW_EINTR; or the error of an action. */
 GW_MUST_CHECK enum gw_err chaos_schedule_run(const char *word, chaos_blow *blow,
                                              void *context,
                                              struct gw_error *why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See chaos_sum.h. Work that is done, or that nobody has ordered, need not go
- * on.
+ * See chaos_sum.h. Work that is finished, or was never ordered, need not
+ * continue.
  */
 #include "chaos_sum.h"
 
@@ -28,7 +28,7 @@ static json_int_t number(const json_t *status, const char *name)
     return json_integer_value(json_object_get(status, name));
 }
 
-/* Some ops, or units, more than there are now. */
+/* Waits for some more ops or units. */
 static enum gw_err await_more(struct gw_error *why)
 {
     json_t *status, *answer = NULL;

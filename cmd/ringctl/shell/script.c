@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The splitter of script.h. A command's words lie in one piece of memory behind
- * the pointers to them: they are never longer than the text they come from.
+ * The splitter of script.h. A command's words are stored in one allocation
+ * after the pointers to them: they are never longer than their text.
  */
 #include "script.h"
 
@@ -31,7 +31,7 @@ static void advance(struct script *s, size_t count)
         s->line += s->text[s->at++] == '\n';
 }
 
-/* Over blanks, joined lines and comments. */
+/* Skips blanks, joined lines and comments. */
 static void skip_blanks(struct script *s)
 {
     for (;;) {
@@ -47,8 +47,8 @@ static void skip_blanks(struct script *s)
     }
 }
 
-/* Copies up to the closing quote, which is at s->at - 1 then; false: there is
- * none. */
+/* Copies up to the closing quote, which is at s->at - 1 then; false: it is
+ * missing. */
 static bool take_quoted(struct script *s, char quote, char **out)
 {
     for (;;) {
@@ -67,7 +67,7 @@ static bool take_quoted(struct script *s, char quote, char **out)
     }
 }
 
-/* One step within a word; false: what is quoted does not end. */
+/* One step within a word; false: a quote does not end. */
 static bool take_part(struct script *s, char **out)
 {
     const char *here = s->text + s->at;
@@ -88,8 +88,8 @@ static bool take_part(struct script *s, char **out)
     return true;
 }
 
-/* From the first character of a word to behind its last. *line is that of what
- * is open when the result is false. */
+/* Reads a word and moves past it. If the result is false, *line is the line
+ * where the open quote began. */
 static bool take_word(struct script *s, char **out, unsigned *line)
 {
     for (;;) {
@@ -104,7 +104,7 @@ static bool take_word(struct script *s, char **out, unsigned *line)
     return true;
 }
 
-/* `out`: where the letters of the words go. */
+/* `out`: receives the letters of the words. */
 static enum script_next take_words(struct script *s, struct script_command *c,
                                    char *out)
 {
@@ -122,9 +122,9 @@ static enum script_next take_words(struct script *s, struct script_command *c,
     return SCRIPT_COMMAND;
 }
 
-/* Room for the words of what is left up to the end of the command. Quotes make
- * that hard to know, so: of all that is left, where a word has a character and
- * a separator at least. Returns where the letters go, or NULL. */
+/* Room for the words of the command. Quotes hide its end, so the size is
+ * computed for the rest of the text, where a word has at least a character and
+ * a separator. Returns the place for the letters, or NULL. */
 static char *make_room(const struct script *s, struct script_command *c)
 {
     size_t length = strlen(s->text + s->at);

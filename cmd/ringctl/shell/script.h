@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Text into commands, and commands into words, as sh does it where it does it
- * at all: commands end at a newline or ";", "#" begins a comment where a word
- * could begin, blanks separate words, a backslash takes the next character as
- * it is (and a newline away), '...' takes everything as it is, "..." too but
- * for a backslash before " \ $ `. All other signs are letters of a word, so
+ * Splits text into commands, and commands into words, with a subset of sh's
+ * rules: commands end at a newline or ";", "#" begins a comment where a word
+ * could begin, blanks separate words, a backslash quotes the next character
+ * (and removes a newline), '...' quotes everything, "..." too except a
+ * backslash before " \ $ `. All other signs are letters of a word, so
  *
  *     wait alive==4 && step>3; cut 0,1|2,3
  *
@@ -32,9 +32,9 @@ enum script_next {
     SCRIPT_COMMAND, /* *command has at least one word; give it to
                        script_command_fini */
     SCRIPT_END,
-    SCRIPT_OPEN,  /* a quote or a last backslash wants more text; *command has
+    SCRIPT_OPEN,  /* a quote or a last backslash needs more text; *command has
                      the line where it began */
-    SCRIPT_MEMORY /* out of it */
+    SCRIPT_MEMORY /* out of memory */
 };
 enum script_next script_next(struct script *script,
                              struct script_command *command);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See script_run.h. What comes from a pipe runs as it comes, so a program at
- * the other end can wait for an answer before it writes on; a command may go
- * on in the next line when a quote is open.
+ * See script_run.h. Commands from a pipe run as they come, so a program at the
+ * other end can wait for an answer before it writes the next one. A command
+ * continues in the next line when a quote is open.
  */
 #include "script_run.h"
 
@@ -57,7 +57,8 @@ static bool goes_on(int status, const struct script_options *o)
     return !interrupted && !session_quit && (status == 0 || o->keep_going);
 }
 
-/* Runs what is complete in s->text, and stops behind it; *next is why. */
+/* Runs the complete commands in s->text, and moves past them; *next is the
+ * reason for stopping. */
 static int run_commands(struct script *s, const struct script_options *o,
                         enum script_next *next, unsigned *line)
 {
@@ -163,9 +164,9 @@ int script_run_file(const char *path, bool keep_going)
     return status;
 }
 
-/* ---- what comes line by line ---- */
+/* ---- input line by line ---- */
 
-/* What is read and not run yet. */
+/* Input not run yet. */
 struct pending {
     char *text;
     size_t length;

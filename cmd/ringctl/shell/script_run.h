@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Running commands one after the other. A script stops at the first that fails,
- * with its exit status, having said where: "FILE:LINE: sentence".
+ * with its exit status, after an error "FILE:LINE: sentence".
  */
 #ifndef SCRIPT_RUN_H
 #define SCRIPT_RUN_H
@@ -10,7 +10,7 @@
 
 struct script_options {
     const char *name; /* in messages: "demo.ring" */
-    bool by_command;  /* the place of a command is its text, not FILE:LINE */
+    bool by_command;  /* errors name the command's text, not FILE:LINE */
     bool keep_going;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See session.h. A second Ctrl-C ends the process at once, so what a signal
- * handler may do is kept ready: the pids of the supervisors, each of which
- * takes its run down when it gets SIGTERM.
+ * See session.h. A second Ctrl-C ends the process at once, so the data for the
+ * signal handler is kept ready: the pids of the supervisors, each of which
+ * takes its run down on SIGTERM.
  */
 #include "session.h"
 
@@ -26,7 +26,7 @@ static bool lasting;
 
 static struct owned {
     char run[RUN_NAME_MAX];
-    volatile pid_t supervisor; /* 0: it is gone, or kept */
+    volatile pid_t supervisor; /* 0: gone, or kept */
 } owned[OWNED_MAX];
 static volatile int owned_count;
 
@@ -47,7 +47,7 @@ void session_begin(void)
 {
     lasting = true;
     interrupted_twice = abandon;
-    interrupt_by_terminal(); /* it goes: so do our runs */
+    interrupt_by_terminal(); /* runs end with the terminal */
 }
 
 bool session_lasts(void)
@@ -81,8 +81,8 @@ const char *session_run(void)
     return name ? name : *current ? current : NULL;
 }
 
-/* Without a name, the run that we are attached to stays the one, even if a
- * newer one has begun elsewhere. */
+/* Without a name, the attached run remains the current one, even if a newer one
+ * has begun elsewhere. */
 enum gw_err session_attach(struct attach **attach, struct gw_error *why)
 {
     const char *run = session_run();
@@ -100,8 +100,8 @@ void session_detach(void)
     attach_close(&connection);
 }
 
-/* Nothing is asked here: after Ctrl-C nobody would wait for the answer, and the
- * run would be forgotten. */
+/* Sends no request: after Ctrl-C its answer would be ignored, and the run would
+ * be forgotten. */
 void session_started(const char *run, pid_t supervisor, bool keep)
 {
     snprintf(current, sizeof current, "%s", run);
@@ -124,7 +124,7 @@ void session_stopped(const char *run)
     session_detach();
 }
 
-/* A run that has ended by itself needs no word. */
+/* A run that has already ended needs no request. */
 static void take_down(struct owned *o)
 {
     struct attach *attach;
@@ -151,7 +151,7 @@ void session_end(void)
     progress("%s", "");
     fflush(stdout);
     session_detach();
-    interrupted = 0; /* else nothing would wait for an answer */
+    interrupted = 0; /* else the wait for an answer would end at once */
     for (int i = owned_count; i-- > 0;)
         if (owned[i].supervisor)
             take_down(&owned[i]);

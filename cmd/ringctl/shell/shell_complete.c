@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Completion at the prompt, from the same table as everything else: verbs,
- * options and their values, the words of the usage text; and from the run:
- * nodes that exist and are in a state that the verb is for.
+ * Completion at the prompt: verbs, options and their values, and the words of
+ * the usage text, all from the command table; and, from the run, the nodes
+ * whose state suits the verb.
  */
 #include "shell.h"
 
@@ -23,7 +23,7 @@
 enum { OFFERED_MAX = 512 };
 #define STATUS_NS UINT64_C(300000000)
 
-/* What may stand at the cursor. */
+/* The candidates at the cursor. */
 static char *offered[OFFERED_MAX];
 static unsigned offered_count;
 static bool files_fit;
@@ -43,7 +43,7 @@ static void offer_none(void)
 
 /* ---- from the run ---- */
 
-/* resume is for the paused, restart for all; the others are for those that
+/* resume is for paused nodes, restart for all; the others are for nodes that
  * have not ended. */
 static bool state_fits(const char *verb, const char *state)
 {
@@ -160,8 +160,8 @@ option_before(const struct command *command, const char *word, bool with_equals)
 
 /* ---- where the cursor is ---- */
 
-/* The words of the last command of `before` that stand before the cursor;
- * false: none, a command begins here. */
+/* The words of the last command of `before`, up to the cursor; false: none, a
+ * command begins here. */
 static bool find_command(const char *before, struct script_command *last)
 {
     struct script script = {.text = before, .line = 1};
@@ -213,7 +213,7 @@ static char **complete(const char *text, int start, int end)
     if (!before)
         return NULL;
     if (start && strchr("'\"", before[start - 1]))
-        before[start - 1] = ' '; /* the quote that `text` is in */
+        before[start - 1] = ' '; /* the quote around `text` */
     offer_none();
     if (find_command(before, &typed))
         offer_for(&typed, before, text);

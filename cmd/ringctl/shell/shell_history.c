@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The shell's memory. Each line is written when it is typed, so two shells at a
- * time, or one that dies, lose nothing.
+ * The shell's history. Each line is written when it is typed, so two shells at
+ * the same time, or one that dies, lose nothing.
  */
 #include "shell.h"
 
@@ -14,9 +14,9 @@
 
 enum { PATH_BYTES = 4096, LINES_MAX = 2000 };
 
-static char path[PATH_BYTES]; /* "": nowhere */
+static char path[PATH_BYTES]; /* "": not stored */
 
-/* Makes each folder that leads to the file. */
+/* Makes the missing folders of the file's path. */
 static void make_folders(char *file)
 {
     for (char *slash = strchr(file + 1, '/'); slash;
@@ -51,12 +51,12 @@ void shell_history_begin(void)
     make_folders(path);
     if (read_history(path) == 0)
         return;
-    FILE *file = fopen(path, "ae"); /* append_history wants it to be there */
+    FILE *file = fopen(path, "ae"); /* append_history needs an existing file */
     if (file)
         fclose(file);
 }
 
-/* Not twice in a row. */
+/* Skips a repeated line. */
 void shell_history_add(const char *line)
 {
     const HIST_ENTRY *last =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The shell's loop. readline is driven by its callback interface, so that a
- * Ctrl-C at the prompt forgets the line, as in other shells, and one that comes
- * while a command runs ends that command and nothing else.
+ * Ctrl-C at the prompt discards the line, as in other shells, and one during a
+ * command ends that command and nothing else.
  */
 #include "shell.h"
 
@@ -22,7 +22,7 @@
 #include <readline/readline.h>
 
 enum { PROMPT_MAX = 128 };
-#define PROMPT_NS UINT64_C(300000000) /* for what the prompt says */
+#define PROMPT_NS UINT64_C(300000000) /* limit for the status in the prompt */
 
 enum reading { READING, READ, READ_END, READ_CANCELLED };
 
@@ -55,7 +55,7 @@ static void on_line(char *line)
     rl_callback_handler_remove();
 }
 
-/* SIGINT is for the line; another signal is for us all. */
+/* SIGINT discards the line; other signals end the shell. */
 static void on_interruption(void)
 {
     reading = interrupted == SIGINT ? READ_CANCELLED : READ_END;
@@ -74,7 +74,7 @@ static enum reading read_line(const char *prompt)
     rl_callback_handler_install(prompt, on_line);
     while (reading == READING) {
         int ready = poll(&input, 1, -1);
-        if (interrupted) /* first: what is typed behind it is the next line */
+        if (interrupted) /* first: later input belongs to the next line */
             on_interruption();
         else if (ready > 0)
             rl_callback_read_char();
@@ -84,7 +84,7 @@ static enum reading read_line(const char *prompt)
     return reading;
 }
 
-/* Puts the line behind *text; both are on the heap. */
+/* Appends the line to *text; both are on the heap. */
 static void join(char **text, char *line)
 {
     char *joined = NULL;
@@ -105,7 +105,7 @@ static bool is_complete(const char *text)
     return next != SCRIPT_OPEN;
 }
 
-/* Up to the first that fails, as in a script. */
+/* Stops at the first failure, as a script does. */
 static void run_text(const char *text)
 {
     struct script_command command;
@@ -121,7 +121,7 @@ static void run_text(const char *text)
     interrupted = 0;
 }
 
-/* As one line, which is what the file of the history can hold. */
+/* Stores it as one line, the only form in the history file. */
 static void remember(char *text)
 {
     char *out = text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Between the files of `ringctl sim`: verb_sim.c is the command, sim_faults.c
- * where its fault schedules come from and go to, sim_names.c how they name
+ * reads and writes its fault schedules, sim_names.c converts their names of
  * nodes.
  */
 #ifndef RINGCTL_SIM_H
@@ -14,24 +14,24 @@ struct sim_faults {
     const char *name; /* in errors; NULL: schedules are drawn from the seed */
     char *text;
     size_t bytes;
-    uint64_t end_ns; /* of the last fault that ends, or begins for good */
+    uint64_t end_ns; /* end of the last fault, or begin of a permanent one */
 };
 
-/* `word` is the name of a file, or faults with semicolons between; NULL: none
- * was given. Names of nodes are those of `groups`. What is wrong in it, in any
- * network, is said. */
+/* `word` is the name of a file, or faults separated by semicolons; NULL: none
+ * was given. Names of nodes are those of `groups`. Errors for any network are
+ * reported. */
 GW_MUST_CHECK enum gw_err sim_faults_read(const char *word,
                                           const struct world_group *groups,
                                           struct sim_faults *faults,
                                           struct gw_error *why);
 void sim_faults_fini(struct sim_faults *faults);
-/* The schedule of `seed`: the one that was given, or one at random. */
+/* The schedule of `seed`: the given one, or a random one. */
 GW_MUST_CHECK enum gw_err sim_faults_of(const struct sim_faults *given,
                                         const struct gw__campaign *campaign,
                                         uint64_t seed,
                                         struct gw__faults *faults,
                                         struct gw_error *why);
-/* Writes it as --faults reads it; "-" is stdout. */
+/* Writes it in the format of --faults; "-" is stdout. */
 GW_MUST_CHECK enum gw_err sim_faults_write(const struct gw__faults *faults,
                                            const struct world_group *groups,
                                            const char *path,
@@ -39,9 +39,9 @@ GW_MUST_CHECK enum gw_err sim_faults_write(const struct gw__faults *faults,
 
 /* ---- sim_names.c ---- */
 
-/* Writes numbers for names, in place. */
+/* Replaces names by numbers, in place. */
 void sim_names_in(char *text, const struct world_group *groups);
-/* One fault as a line, with names for numbers. */
+/* One fault as a line, with names instead of numbers. */
 void sim_names_out(const char *line, const struct world_group *groups,
                    FILE *file);
 

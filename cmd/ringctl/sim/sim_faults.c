@@ -28,8 +28,8 @@ static enum gw_err read_file(const char *path, struct sim_faults *faults,
                : GW_OK;
 }
 
-/* "at 30ms crash 2; heal": a fault has a blank or stands alone, so a file's
- * name can hardly be taken for one. */
+/* "at 30ms crash 2; heal": a fault contains a blank or is a single verb, so it
+ * is hardly mistaken for a file's name. */
 static bool is_inline(const char *word)
 {
     return strchr(word, ' ') || strcmp(word, "none") == 0;

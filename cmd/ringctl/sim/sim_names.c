@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The node that this word means, `*length` letters of it; -1: it is no name. */
+/* The node that this word means, `*length` letters of it; -1: not a name. */
 static int node_of(const char *word, const struct world_group *groups,
                    size_t *length)
 {
@@ -42,7 +42,7 @@ void sim_names_in(char *text, const struct world_group *groups)
     }
 }
 
-/* Where the nodes stand: behind "at TIME", if it is there, and the verb. */
+/* The first operand, after "at TIME", if present, and the verb. */
 static const char *operand_of(const char *line)
 {
     unsigned words = strncmp(line, "at ", 3) == 0 ? 3 : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See looked_at.h. What the tool tells of itself is not known here: each of its
- * plain values becomes a line.
+ * See looked_at.h. The members of a tool's status are not known here: each of
+ * its plain values becomes a line.
  */
 #include "looked_at.h"
 
@@ -16,7 +16,7 @@ bool is_looked_at(const json_t *status)
     return json_is_string(json_object_get(status, "tool"));
 }
 
-/* Is told in another line, or of no use here. */
+/* Printed in another line, or not useful here. */
 static bool is_said(const char *name)
 {
     static const char *const said[] = {"run",   "tool",    "state",

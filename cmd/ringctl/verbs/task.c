@@ -21,7 +21,7 @@ void task_options_begin(void)
     task_count = (unsigned)work_defaults.count;
 }
 
-/* Of what is given; NaN is not. */
+/* Checks the given numbers; NaN is not given. */
 static enum gw_err check_numbers(const struct work_options *w,
                                  struct gw_error *why)
 {

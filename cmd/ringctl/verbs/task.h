@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a ring or parameter servers are to do, as `up` and `train` take it: the
- * words "train MODEL DATA" or "ops", and the options that go with them. What is
- * not given has the ring's or the model's own default.
+ * The work of a ring or of parameter servers, as options of `up` and `train`:
+ * the words "train MODEL DATA" or "ops", and their options. Missing options get
+ * the ring's or the model's own default.
  */
 #ifndef TASK_H
 #define TASK_H
@@ -13,7 +13,7 @@
 
 #include <limits.h>
 
-/* Where the options of TASK_SPECS go. */
+/* The values of TASK_SPECS. */
 extern struct work_options task_given;
 extern unsigned task_count;
 
@@ -50,7 +50,7 @@ extern unsigned task_count;
      "ops: number of all-reduces; 0: until the run ends.", NULL}
 /* clang-format on */
 
-/* For whom: for what both can be. */
+/* The kind of run; EITHER: for options valid in both. */
 enum task_for { TASK_FOR_RING, TASK_FOR_SERVERS, TASK_FOR_EITHER };
 /* "lr DATA", "softmax DATA", "mf" or "ops" into *work, with the options. */
 GW_MUST_CHECK enum gw_err task_parse(enum task_for whom, int count,
@@ -58,7 +58,7 @@ GW_MUST_CHECK enum gw_err task_parse(enum task_for whom, int count,
                                      struct work_options *work,
                                      struct gw_error *why);
 
-/* As seen from here, whole, whether it exists or not; NULL stays. */
+/* The full path as seen from here, whether it exists or not; NULL stays. */
 const char *task_path(const char *path, char out[PATH_MAX]);
 
 #endif

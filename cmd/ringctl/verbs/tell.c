@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See tell.h. Objects that are nested do not go through common/output.h, which
- * knows rows; they keep its promises: schema and version first, how it ended
- * last, one document a command.
+ * See tell.h. Nested objects do not go through common/output.h, which has rows;
+ * they keep its format: schema and version first, the ending last, one document
+ * per command.
  */
 #include "tell.h"
 
@@ -99,7 +99,8 @@ int ask_and_tell(json_t *request)
     if (!request)
         return complain_with(GW_ENOMEM, "a request");
     snprintf(verb, sizeof verb, "%s", text_of(request, "verb", ""));
-    /* When the supervisor is to give up, its word of it is worth a second. */
+    /* If the supervisor gives up, its reason is worth waiting one more second.
+     */
     uint64_t timeout_ns = ask_timeout_ns();
     if (json_object_get(request, "timeout_ns") &&
         timeout_ns < UINT64_MAX - GRACE_NS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * add: more nodes. Each copies the state of a member while the others go on,
- * and is admitted between two ops; a server copies slot by slot, a worker joins
+ * add: more nodes. Each copies the state of a member while the others continue,
+ * and is admitted between two ops. A server copies slot by slot; a worker joins
  * at the slowest one's clock.
  */
 #include "ringctl/ringctl.h"

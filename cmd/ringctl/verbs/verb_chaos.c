@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * chaos: faults at random for a while, in a sequence that the seed gives again.
- * chaos.h says what and when; here it is done, and each act told when it is. In
- * the end what is paused goes on, links, clocks and disks are as they were, and
- * the controllers are there again; members that are dead stay dead. Or the
- * faults of a schedule (chaos_schedule.h), which ends as it says. Then it is
- * seen whether the work goes on, and told what came of it: chaos_sum.h.
+ * chaos: random faults for a while, in a sequence that the seed reproduces.
+ * chaos.h plans it; this file executes the actions and prints each. At the end
+ * paused nodes are resumed, links, clocks and disks are restored, and the
+ * controllers are restarted; dead members stay dead. With a schedule
+ * (chaos_schedule.h), its final state remains. Then the command checks that the
+ * work continues, and prints the result: chaos_sum.h.
  */
 #include "ringctl/chaos/chaos.h"
 #include "ringctl/chaos/chaos_schedule.h"
@@ -27,7 +27,7 @@ static const char *rate_text, *faults_word;
 static uint64_t for_ns;
 #define RATE_DEFAULT   "0.2/s"
 #define FOR_DEFAULT_NS UINT64_C(60000000000)
-static int replicas; /* wanted of each slot; 0: there are no servers */
+static int replicas; /* wanted per slot; 0: no servers */
 #define REPLICAS_NS UINT64_C(10000000000)
 
 static const struct option_spec options[] = {
@@ -64,9 +64,9 @@ static enum gw_err parse_rate(double *rate, struct gw_error *why)
     return GW_OK;
 }
 
-/* ---- who is there ---- */
+/* ---- the members ---- */
 
-/* Of a run with servers, all that live; else the workers in the ring. Returns
+/* In a run with servers, all that live; else the workers in the ring. Returns
  * how many. */
 static unsigned mark_members(struct chaos *chaos, const json_t *status)
 {
@@ -96,7 +96,7 @@ static unsigned mark_members(struct chaos *chaos, const json_t *status)
     return count;
 }
 
-/* Servers that stay are as many as there are replicas, one worker is enough. */
+/* As many servers as replicas must stay, and one worker. */
 static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
 {
     json_t *status;
@@ -121,7 +121,7 @@ static enum gw_err find_members(struct chaos *chaos, struct gw_error *why)
     return GW_OK;
 }
 
-/* ---- what is done ---- */
+/* ---- the actions ---- */
 
 static bool is_server(unsigned node)
 {
@@ -152,7 +152,8 @@ static json_t *about_controller(const char *verb, int number)
                      number);
 }
 
-/* Of links, clocks, disks and controllers; RESTART of the latter is several. */
+/* For links, clocks, disks and controllers; RESTART of the latter is several.
+ */
 static json_t *request_around(const struct chaos_action *a)
 {
     json_t *request;
@@ -204,7 +205,7 @@ static json_t *request_of(const struct chaos_action *a)
     }
 }
 
-/* "2", "0>1" of a link, "0|1" of a cut, "c1", "leader". */
+/* "2", "0>1" for a link, "0|1" for a cut, "c1", "leader". */
 static const char *node_of(const struct chaos_action *a, char out[32])
 {
     bool link = a->kind == CHAOS_SLOW_LINK || a->kind == CHAOS_CLEAR_LINK;
@@ -223,8 +224,8 @@ static const char *node_of(const struct chaos_action *a, char out[32])
     return out;
 }
 
-/* Before a server goes all slots have their replicas again: what was pushed is
- * to survive the chaos. */
+/* A server is only removed when all slots have their replicas, so that pushed
+ * data survives. */
 static void await_replicas(const struct chaos_action *a)
 {
     char condition[32];
@@ -243,8 +244,8 @@ static void await_replicas(const struct chaos_action *a)
     json_decref(answer);
 }
 
-/* Those that are down come back; who has a full disk and did not notice is
- * ended first. */
+/* Restarts the controllers that are down. One with a full disk that has not
+ * failed yet is ended first. */
 static enum gw_err bring_controllers(unsigned with_full_disk, json_t **answer,
                                      struct gw_error *why)
 {
@@ -271,7 +272,7 @@ static enum gw_err bring_controllers(unsigned with_full_disk, json_t **answer,
     return code;
 }
 
-static unsigned full_disk = UINT32_MAX; /* the controller that has one */
+static unsigned full_disk = UINT32_MAX; /* the controller with a full disk */
 
 static enum gw_err strike(const struct chaos_action *a, json_t **answer,
                           struct gw_error *why)
@@ -285,8 +286,8 @@ static enum gw_err strike(const struct chaos_action *a, json_t **answer,
     return code;
 }
 
-/* A refusal is reported and is no failure: the run may be otherwise than the
- * picture of it. */
+/* A refusal is reported, but is not a failure: the run may differ from the
+ * model. */
 static enum gw_err report(struct output *output, double at_s,
                           enum chaos_kind kind, const char *node,
                           enum gw_err code, const char *text)
@@ -315,7 +316,7 @@ static enum gw_err act(struct output *output, const struct chaos_action *a,
     return code;
 }
 
-/* false: interrupted, or the time is over first. */
+/* False: interrupted, or the end comes first. */
 static bool sleep_until(uint64_t until_ns, uint64_t end_ns)
 {
     uint64_t stop_ns = until_ns < end_ns ? until_ns : end_ns;
@@ -332,7 +333,7 @@ static enum gw_err undo(struct chaos *chaos, struct output *output,
     struct chaos_action action;
     enum gw_err code = GW_OK;
     int was_interrupted = interrupted;
-    interrupted = 0; /* else nothing would wait for an answer */
+    interrupted = 0; /* else the wait for an answer would end at once */
     while (!code && chaos_undo(chaos, &action))
         code = act(output, &action, begin_ns, why);
     interrupted = was_interrupted;
@@ -349,7 +350,7 @@ static enum gw_err rage(struct chaos *chaos, struct output *output,
         chaos_next(chaos, &action);
         progress("chaos: next is %s %u", chaos_word(action.kind), action.node);
         if (!sleep_until(begin_ns + action.at_ns, begin_ns + for_ns)) {
-            *chaos = before; /* this one was not done */
+            *chaos = before; /* undo the action that was not executed */
             break;
         }
         enum gw_err code = act(output, &action, begin_ns, why);

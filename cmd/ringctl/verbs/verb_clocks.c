@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * clocks: the workers of parameter servers, how many units each has finished,
- * and how stale what they pulled was: the histogram counts units by the clocks
- * that their worker was ahead of the slowest when they were granted.
+ * clocks: the workers of parameter servers, the number of finished units, and
+ * the staleness of pulls: the histogram counts units by the clocks that their
+ * worker was ahead of the slowest when they were granted.
  */
 #include "ringctl/ask.h"
 #include "ringctl/ringctl.h"
@@ -52,7 +52,7 @@ static void note_staleness(struct output *output, const json_t *status)
     const json_t *list =
         json_object_get(json_object_get(status, "clocks"), "staleness");
     bool people = strcmp(common.output, "table") == 0;
-    static char names[GW_PS_STALENESS_MAX + 1][16]; /* notes keep them */
+    static char names[GW_PS_STALENESS_MAX + 1][16]; /* kept by notes */
     char text[1024] = "";
     size_t i, used = 0;
     json_t *count;

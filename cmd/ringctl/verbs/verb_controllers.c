@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * controllers: who leads and who follows whom, how far their logs are, and what
- * they have heard and given.
+ * controllers: the leader and its followers, the length of their logs, and
+ * their received and granted messages.
  */
 #include "common/output.h"
 #include "ringctl/ask.h"

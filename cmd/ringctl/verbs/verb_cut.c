@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cut: a partition, nothing gets from one side to the other; and heal, which
- * takes cuts away. What links do beside that stays: "link A B clear".
+ * cut: a partition, which no message crosses; and heal, which removes cuts.
+ * Other link settings remain: "link A B clear".
  */
 #include "ringctl/ringctl.h"
 #include "target_request.h"

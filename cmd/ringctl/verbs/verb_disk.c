@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Full disks and wrong clocks, to order: disk lets every write of a controller
+ * Full disks and wrong clocks on request: disk lets every write of a controller
  * to its log fail; drift makes the clock of a node run fast or slow.
  */
 #include "ringctl/ringctl.h"

@@ -17,7 +17,8 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* That the supervisor ends before we have its answer is as good as one. */
+/* If the supervisor ends before its answer arrives, that counts as an answer.
+ */
 static enum gw_err take_down(struct attach *attach, json_t **answer,
                              struct gw_error *why)
 {
@@ -35,7 +36,7 @@ static enum gw_err take_down(struct attach *attach, json_t **answer,
     return code;
 }
 
-/* Only those that live and are ringctl's to end; the names are told. */
+/* Only living runs that ringctl may end; their names are printed. */
 static int take_all_down(void)
 {
     struct runs runs;

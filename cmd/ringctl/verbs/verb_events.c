@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * events: what a run has told. Without --follow it is what `record` wrote into
- * the run's directory; with it, what comes from now on, until Ctrl-C, the end
- * of the run or --for. With --trace it becomes a Chrome trace.
+ * events: the events of a run. Without --follow, those that `record` wrote into
+ * the run's directory; with it, new ones, until Ctrl-C, the end of the run or
+ * --for. With --trace the output is a Chrome trace.
  */
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/session.h"
@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* Prints events in the form that -o asks for; times begin with the first. */
+/* Prints events in the format of -o; times begin with the first. */
 struct printer {
     uint64_t first_ns;
     bool begun;
@@ -57,7 +57,7 @@ static enum gw_err printer_begin(struct printer *p, struct gw_error *why)
                    "jsonl");
 }
 
-/* The file is complete, or *why says what is the matter. */
+/* Completes the file, or returns the error in *why. */
 static enum gw_err printer_end(struct printer *p, struct gw_error *why)
 {
     gw_sink_close(&p->sink);

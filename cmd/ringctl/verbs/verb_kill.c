@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What can happen to a node, each as one word: kill, stop, pause, resume,
- * restart, drain. They differ in what the supervisor does; here they are one.
+ * The verbs about one node's life: kill, stop, pause, resume, restart, drain.
+ * They differ only in the supervisor; here they share one function.
  */
 #include "common/command.h"
 #include "ringctl/ringctl.h"
@@ -14,7 +14,7 @@ json_t *target_json(struct target target)
                      target.node);
 }
 
-/* For a leader the supervisor waits, if it must. */
+/* For the leader, the supervisor waits if necessary. */
 json_t *target_request(const char *verb, struct target target)
 {
     json_t *request = json_pack("{sssssi}", "verb", verb, "role",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * link: what the way from one node to another does to all that takes it. It is
- * the link's, so a node that is restarted finds it again. Only what is said
- * changes; without words it is shown.
+ * link: the effects of a link on its messages. They belong to the link, so a
+ * restarted node gets them again. Only named settings change; without words the
+ * link is shown.
  */
 #include "common/output.h"
 #include "ringctl/ask.h"
@@ -56,7 +56,7 @@ static int print_csv(int from, int to, const json_t *rule)
     return 0;
 }
 
-/* The rule of a link in a status, or an empty one. */
+/* A link's settings in a status, or an empty object. */
 static json_t *find_rule(const json_t *status, int from, int to)
 {
     size_t i;

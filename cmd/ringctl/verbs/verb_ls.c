@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ls: the runs of this folder. Those that live are asked; of the others their
- * directories tell.
+ * ls: the runs of this folder. Living runs are asked; the others are read from
+ * their directories.
  */
 #include "common/output.h"
 #include "ringctl/ask.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a living run says of itself, else what is left of it; or NULL. */
+/* The status of a living run, else the summary of an ended one; or NULL. */
 static json_t *find_status(const char *name, bool *lives)
 {
     struct attach *attach;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * order: the order of a ring's members, and how often it crosses racks. A new
+ * order: the order of a ring's members, and the number of rack crossings. A new
  * order is applied between two steps.
  */
 #include "ringctl/ringctl.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "0,2,1,3"; NULL: that is no list. */
+/* "0,2,1,3"; NULL: not a list. */
 static json_t *read_list(const char *word)
 {
     json_t *list = json_array();

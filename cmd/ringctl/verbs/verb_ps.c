@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ps: the parameter servers, what they hold and what they have done.
+ * ps: the parameter servers, their contents and counters.
  */
 #include "ringctl/ringctl.h"
 #include "ringctl/servers.h"

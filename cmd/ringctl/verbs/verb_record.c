@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * record and replay: every event of a run, chunks and all, into a file, and
+ * record and replay: every event of a run, including chunks, into a file, and
  * from there into the live view.
  */
 #include "ringctl/ringctl.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The supervisor may have been started elsewhere. */
+/* The supervisor may have another working directory. */
 static json_t *whole_path(const char *path)
 {
     char here[PATH_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ring: who passes to whom, and what the links between them do.
+ * ring: the order of the members, and the settings of the links between them.
  */
 #include "common/output.h"
 #include "ringctl/ask.h"

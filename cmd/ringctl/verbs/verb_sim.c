@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * sim: a cluster that is not there. The library's own machines, the same object
- * code that a run drives over ZeroMQ, on a virtual network in virtual time
- * (sim/sim.h): members that crash, sleep and are cut off, messages that are
- * lost, doubled and late. A seed is a schedule: the same words give the same
- * numbers everywhere, and what must always hold is looked at after each input.
+ * sim: a simulated cluster. The library's own machines, the same object code
+ * that a run drives over ZeroMQ, run on a virtual network in virtual time
+ * (sim/sim.h): members crash, sleep and are cut off, messages are lost, doubled
+ * and late. A seed determines the schedule: the same words give the same
+ * numbers everywhere. The invariants are checked after each input.
  *
- * What is simulated is a world (world/common/kind.h, which also tells how one
- * is added). Several seeds make one record, of sums and means, or with --each a
- * row each; the first that violates a rule is the last.
+ * Each kind of cluster is a world (world/common/kind.h, which also explains how
+ * to add one). Several seeds make one record, of sums and means, or with --each
+ * one row per seed; it stops at the first that violates a rule.
  */
 #include "common/command.h"
 #include "ringctl/ringctl.h"
@@ -84,7 +84,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* What every world has, before and after its own. */
+/* The fields of every world, before and after its own. */
 static const struct field first_fields[] = {
     {"world", NULL, FIELD_TEXT, 0, false},
     {"seed", NULL, FIELD_INTEGER, 0, false},
@@ -109,7 +109,7 @@ struct sums {
     uint64_t seed, seeds, faults, hash;
     unsigned nodes;
     struct gw__sim_counts counts;
-    uint64_t violations;       /* seeds that had one */
+    uint64_t violations;       /* seeds with a violation */
     struct gw_error violation; /* the first; GW_OK: none */
 };
 
@@ -123,7 +123,7 @@ struct job {
     struct seeds seeds;
     struct sums sums;
     uint64_t bad_seed;   /* the first that violated a rule, */
-    struct gw_error bad; /* and how; GW_OK: none has */
+    struct gw_error bad; /* and the error; GW_OK: none */
     struct field fields[FIELDS_MOST];
     union value values[FIELDS_MOST];
     unsigned field_count;
@@ -131,7 +131,7 @@ struct job {
     struct output *output; /* with --each */
 };
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 static enum gw_err find_world(const char *name, const struct world_kind **kind,
                               struct gw_error *why)
@@ -219,7 +219,7 @@ static void add_trial(struct sums *sums, uint64_t seed,
     add_counts(&sums->counts, &trial->counts);
 }
 
-/* The sums so far as a row; then they begin anew. */
+/* Prints the sums so far as a row and resets them. */
 static void make_row(struct job *job)
 {
     const struct sums *s = &job->sums;
@@ -282,8 +282,8 @@ static enum gw_err run_seeds(struct job *job, struct gw_error *why)
     return interrupted && !err ? gw_fail(why, GW_EINTR, "interrupted") : err;
 }
 
-/* The last seed once more, to be told: what it does then is the same. What is
- * measured meanwhile counts nowhere. */
+/* Runs the last seed again, with the same result, to print its events. Its
+ * measurements do not count. */
 static enum gw_err tell_events(struct job *job, struct gw_error *why)
 {
     struct gw__campaign campaign;
@@ -344,7 +344,7 @@ static enum gw_err run_job(struct job *job, struct gw_error *why)
     return err;
 }
 
-/* On stdout goes the record, or what "-" stands for instead. */
+/* stdout gets the record, or the output that "-" requests instead. */
 static enum gw_err end_output(struct job *job, const struct gw_error *error,
                               struct gw_error *why)
 {

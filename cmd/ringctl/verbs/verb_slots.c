@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * slots: where each slot is. Its primary serves it, who is in sync holds the
- * same, a learner is copying it.
+ * slots: the servers of each slot: the primary serves it, replicas in sync have
+ * the same data, and a learner is copying it.
  */
 #include "ringctl/ask.h"
 #include "ringctl/ringctl.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Slowness to order: slow makes one node compute longer (a straggler), pace
- * makes every chunk of all travel longer (slow motion, for the eye).
+ * Slowness on request: slow makes one node compute longer (a straggler), pace
+ * makes the transfer of every chunk longer (slow motion, for the eye).
  */
 #include "ringctl/ringctl.h"
 #include "target_request.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Asks with the time that `text` says, "20ms" or "off", as "ns". Steals
+/* Sends the request with the time in `text`, "20ms" or "off", as "ns". Steals
  * `request`. */
 static int ask_with_time(json_t *request, const char *text)
 {

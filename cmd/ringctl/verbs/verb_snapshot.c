@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * snapshot and mode: what one worker sees to, between two of its units, while
- * all go on: that parameter servers write what they hold; that workers wait for
- * each other in another way.
+ * snapshot and mode: tasks that one worker executes between two of its units,
+ * while all others continue: a snapshot of the parameter servers, and a change
+ * of the workers' synchronisation mode.
  */
 #include "ringctl/ringctl.h"
 #include "task.h"
@@ -10,7 +10,7 @@
 
 #include <gradwire/ps.h>
 
-/* With as much patience as was given. */
+/* Sends the request with the timeout of the command line. */
 static int ask_patiently(json_t *request)
 {
     if (request && common.timeout_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is of the shell and not of the ring: source, quit, exit.
+ * The verbs of the shell, which do not concern a run: source, quit, exit.
  */
 #include "ringctl/ringctl.h"
 #include "ringctl/shell/script_run.h"

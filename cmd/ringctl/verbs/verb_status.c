@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * status: everything that the supervisor knows of its run, as one object or, in
- * a table, with a row a node. Of a run that has ended its summary is shown.
+ * status: all that the supervisor knows of its run, as one object or as a table
+ * with one row per node. For an ended run, its summary.
  */
 #include "common/output.h"
 #include "looked_at.h"
@@ -32,7 +32,7 @@ static const struct field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-/* Of one that is well, what it once said is history. */
+/* If a node is well, its last trouble is history. */
 static const char *trouble_of(const json_t *node)
 {
     const char *text = text_of(node, "text", "");
@@ -40,7 +40,7 @@ static const char *trouble_of(const json_t *node)
     return *text && (!well || common.verbose) ? text : NULL;
 }
 
-/* A number of 0 or more, or "-": these are "nobody" when negative or null. */
+/* A number of 0 or more; "-" if it is negative or null. */
 static const char *or_dash(const json_t *object, const char *name, char out[24])
 {
     int64_t value = integer_of(object, name, -1);
@@ -77,7 +77,7 @@ static void print_node(struct output *output, const json_t *node)
     output_row(output, row);
 }
 
-/* ---- what is above and below the rows ---- */
+/* ---- notes above and below the rows ---- */
 
 static void note_crew(struct output *output, const json_t *s)
 {
@@ -103,7 +103,7 @@ static void note_ring(struct output *output, const json_t *status)
     output_note_text(output, "ring", text);
 }
 
-/* For people: what belongs together in a line. */
+/* For people: related values in one line. */
 static void notes_for_people(struct output *output, const json_t *s)
 {
     char text[256], loss[48] = "", rate[48] = "";
@@ -131,7 +131,7 @@ static void notes_for_people(struct output *output, const json_t *s)
     output_note_text(output, "progress", text);
 }
 
-/* For programs: each by its name. */
+/* For programs: one note per value. */
 static void notes_for_programs(struct output *output, const json_t *s)
 {
     static const char *const names[] = {"epoch", "alive",   "step",  "op",
@@ -175,8 +175,8 @@ static void print_nodes(const json_t *nodes, char *out, size_t room)
                          (int)json_integer_value(node));
 }
 
-/* Of the op that was cut short; one may not be decided about yet, and there may
- * have been none. */
+/* The fate of the interrupted op. It may not be decided yet, and there may be
+ * no such op. */
 static void print_fate(const json_t *r, char *out, size_t room)
 {
     const char *fate = text_of(r, "fate", NULL);
@@ -279,7 +279,7 @@ static int print_rows(json_t *status)
 
 /* ---- */
 
-/* The living run's, or what is left of one that has ended. */
+/* The status of a living run, or the summary of an ended one. */
 static enum gw_err find_status(json_t **status, struct gw_error *why)
 {
     enum gw_err code = ask_status(status, why);

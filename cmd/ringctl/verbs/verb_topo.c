@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * topo: lays a topology over the links of a run: of each link the delay and the
- * rate become those of the way between its two nodes. Jitter, loss and cuts
- * stay as they are. `up --topo` does the same from the beginning.
+ * topo: applies a topology to the links of a run: each link gets the delay and
+ * the rate of the path between its two nodes. Jitter, loss and cuts do not
+ * change. `up --topo` does the same from the beginning.
  */
 #include "ringctl/ringctl.h"
 #include "task.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * train: work for a ring, or parameter servers, that have none.
+ * train: gives work to an idle ring, or to idle parameter servers.
  */
 #include "ringctl/ask.h"
 #include "ringctl/ringctl.h"
@@ -17,8 +17,8 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* The supervisor may have been started elsewhere, so it gets whole paths; what
- * is not here it looks for in $GRADWIRE_DATA. */
+/* The supervisor may have another working directory, so it gets full paths.
+ * Missing files are searched for in $GRADWIRE_DATA. */
 static const char *whole(const char *path, char out[PATH_MAX])
 {
     return path && realpath(path, out) ? out : path;

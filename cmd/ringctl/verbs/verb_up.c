@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * up: starts a run, of a ring or of parameter servers. Typed alone it leaves
- * the run in the background and says how to go on; in a script or shell the run
- * ends with it, unless it is kept.
+ * the run in the background and prints the next steps; in a script or shell the
+ * run ends with it, unless it is kept.
  */
 #include "common/key.h"
 #include "ringctl/ask.h"
@@ -161,8 +161,8 @@ static int tell(const char *run, uint64_t seed)
     return result;
 }
 
-/* Members open it, who are elsewhere: by its whole path. What is wrong with it
- * is said before anything starts. */
+/* The members, which may have another working directory, open it by its full
+ * path. Errors are reported before anything starts. */
 static enum gw_err find_suspicion(char path[PATH_MAX], struct gw_error *why)
 {
     struct gw_plugin *plugin;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * wait and expect: scripts wait for what can be observed, so they never sleep.
- * The condition is read here first, so that a slip is told with its column even
- * when no run is there; the supervisor judges it, at every change.
+ * wait and expect: scripts wait for observable conditions, so they never sleep.
+ * The condition is parsed here first, so that an error is reported with its
+ * column even without a run; the supervisor evaluates it, at every change.
  */
 #include "ringctl/ask.h"
 #include "ringctl/ringctl.h"
@@ -13,8 +13,8 @@
 
 enum { TEXT_MAX = 512 };
 
-/* The operands with blanks between them are the condition. NULL: it is none,
- * which was complained of; then *status is the exit status. */
+/* The operands, joined by blanks, are the condition. NULL: it is invalid, which
+ * was reported; *status is the exit status. */
 static json_t *condition_request(const char *verb, int count, char **words,
                                  int *status)
 {
@@ -39,7 +39,7 @@ static json_t *condition_request(const char *verb, int count, char **words,
     return request;
 }
 
-/* It is the supervisor's part to give up, and to say what is there. */
+/* The supervisor applies the timeout and reports the reason. */
 static int wait_for(json_t *request, const char *text)
 {
     struct gw_error why;

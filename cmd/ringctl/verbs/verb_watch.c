@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * watch: the live view when there is a terminal, else a line for every change:
- * members, epochs, decisions, and each second how far it is.
+ * watch: the live view if there is a terminal, else one line per change:
+ * members, epochs, decisions, and the progress each second.
  */
 #include "ringctl/ask.h"
 #include "ringctl/ringctl.h"

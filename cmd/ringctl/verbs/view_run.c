@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See view_run.h. While ringtop runs, SIGINT and SIGTERM are handed on to it.
- * It gets a terminal's Ctrl-C twice, which it counts as one; a shell or script
- * goes on afterwards. SIGTERM ends us, too.
+ * See view_run.h. While ringtop runs, SIGINT and SIGTERM are passed on to it.
+ * It gets a terminal's Ctrl-C twice, which it counts as one. A shell or script
+ * continues afterwards, but SIGTERM ends this process, too.
  */
 #include "view_run.h"
 
@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* The ringtop that was built or installed with us. */
+/* The ringtop in the same directory or installation as this program. */
 static bool beside(char out[PATH_MAX + 16])
 {
     ssize_t length = readlink("/proc/self/exe", out, PATH_MAX);
@@ -30,7 +30,7 @@ static bool beside(char out[PATH_MAX + 16])
     return access(out, X_OK) == 0;
 }
 
-/* With signals as usual, whatever they are here. */
+/* With the default signal handling. */
 static int spawn(char *const *words, const sigset_t *mask, pid_t *child)
 {
     char path[PATH_MAX + 16];
@@ -51,7 +51,7 @@ static int spawn(char *const *words, const sigset_t *mask, pid_t *child)
     return failed;
 }
 
-/* Until it has ended; `awaited` are blocked. */
+/* Until the child has ended; `awaited` are blocked. */
 static int wait_for(pid_t child, const sigset_t *awaited)
 {
     int state = 0;
@@ -84,7 +84,7 @@ int view_run(char *const *words)
                              strerror(failed));
     if (WIFEXITED(state))
         return WEXITSTATUS(state);
-    int number = WTERMSIG(state); /* INT or TERM: before it could catch it */
+    int number = WTERMSIG(state); /* INT or TERM before ringtop caught it */
     if (number == SIGINT || number == SIGTERM)
         return complain_with(GW_EINTR, "interrupted");
     return complain_with(GW_EINTERNAL, "ringtop was killed by signal %d (%s)",

@@ -39,7 +39,7 @@ struct world_request {
     bool raft;      /* the controllers' log is libraft's, not an oracle */
     bool unordered; /* calm: a late message is overtaken */
     const struct gw_suspicion *suspicion; /* of a plug-in, or NULL */
-    uint64_t for_ns;     /* until then, or the end of the last fault */
+    uint64_t for_ns;     /* at least; and until the last fault ends */
     const char *without; /* a rule to disable, or NULL */
 };
 
