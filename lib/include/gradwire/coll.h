@@ -439,8 +439,8 @@ struct gw_reduce_local {
  * if the type does not allow the reduction, or with too many sources or
  * destinations. */
 GW_API void gw_reduce_local(const struct gw_reduce_local *fold);
-/* Returns the instruction set of gw_reduce_local on this CPU: "avx512", "avx2", "neon"
- * or "scalar". $GRADWIRE_CPU forces a lower one. */
+/* Returns the instruction set of gw_reduce_local on this CPU: "avx512", "avx2",
+ * "neon" or "scalar". $GRADWIRE_CPU forces a lower one. */
 GW_API const char *gw_reduce_isa(void);
 
 #ifdef __cplusplus

@@ -264,6 +264,7 @@ struct gw_layout {
  *   add                  the sharding of its source
  *   softmax              NONE
  *   conv                 as dense, by channel
+ *
  * Pieces begin at the `stage` lines (there must be pieces - 1; one piece
  * needs none and ignores them). Without such lines the largest piece has as few
  * multiplications as possible. No cut separates an add from its source.
@@ -403,7 +404,7 @@ GW_API void gw_layout_timer_destroy(struct gw_layout_timer **timer);
  *
  *   a collective   gw_topology_simulate: by a ring or by the algorithm with the
  *                  fewest rounds (all-to-all: pairwise or Bruck), whichever is
- *                  faster; those of a stage's ranks run at the same time and
+ *                  faster. Those of a stage's ranks run at the same time and
  *                  share links
  *   a pass         forward, gradient of the input and gradient of the weights
  *                  take one multiplication per weight and row, and their

@@ -217,8 +217,8 @@ GW_API GW_MUST_CHECK enum gw_err gw_plan_verify(const struct gw_plan *plan,
 /* A trace: the contributor sets of every (rank, chunk), which change along a
  * plan transfer by transfer. All transfers of a step read the values from
  * before the step; gw_plan_trace_count and gw_plan_trace_has show the values
- * after the last transfer. Without a reduction a set has one member, the owner.
- * The plan must outlive the trace. */
+ * after the last transfer. Without a reduction, a set has one member, the
+ * owner. The plan must outlive the trace. */
 struct gw_plan_trace;
 /* Creates a trace; the caller frees it with gw_plan_trace_destroy. GW_ENOMEM:
  * also when the matrix would need more than a gigabyte. GW_EINVAL: the chunks

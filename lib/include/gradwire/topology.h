@@ -225,8 +225,8 @@ struct gw_topology_result {
  *   leave   when the values that it carries are complete at its sender and the
  *           preceding message to the same rank has left: data dependencies, no
  *           lock-step
- *   alpha   it takes its sender `message_us`, one message after another; of
- *           messages that are ready together, the first in the plan first
+ *   alpha   it takes its sender `message_us`, one message after another. Of
+ *           messages that are ready together the first in the plan is first
  *   bytes   then its bytes share every link of their path with all other
  *           messages, max-min fair
  *   arrive  the latency of the path after its last byte has left
