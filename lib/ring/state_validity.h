@@ -3,29 +3,29 @@
  * The validity of a joiner's copy of the state. Pure: lib/ring's runtime and
  * the simulator's joiners use the same rules.
  *
- * A joiner that takes part from op m on needs the state after op m - 1, and
- * that result must be valid. Its elders are the members that took part in m -
- * 1.
+ * A joiner whose first op is m needs the state after op m - 1, and that result
+ * must be valid. The earlier members (`elders` in the code) are those that took
+ * part in op m - 1.
  *
- *   first member   no member to ask: m is 0, the state is the initial one
- *   with elders    one of them may have been the only one that had completed
- *                  m - 1; if it dies, the others may decide that op otherwise.
- *                  When all of them have completed it, with the same digest,
- *                  it is valid, whichever of them dies then.
- *   without        no member is left that could decide m - 1 otherwise: a copy
- *                  of it is valid, unless that op was decided otherwise after
- *                  the donor had completed it. All copies are the same, and
- *                  the other joiners get it from their owners. If there is no
- *                  copy, the state is lost: each joiner must receive that from
- *                  all others in the same ring.
+ *   m is 0           no member to ask: the state is the initial one
+ *   earlier members  one of them may have been the only one that had
+ *                    completed m - 1; if it dies, the others may decide that
+ *                    op otherwise. When all of them have completed it, with
+ *                    the same digest, it is valid, whichever dies then.
+ *   none left        no member is left that could decide m - 1 otherwise: a
+ *                    copy of it is valid, unless that op was decided otherwise
+ *                    after the donor had completed it. All copies are the
+ *                    same, and the other joiners get it from their owners. If
+ *                    there is no copy, the state is lost: each joiner must
+ *                    receive that from all others in the same ring.
  *
- *     waits --all elders have the same, or they are gone--> valid
- *       |  \-- no elders, and no joiner has it -----------> lost
+ *     waits --all earlier members have the same, or they are gone--> valid
+ *       |  \-- no earlier members, and no joiner has it -----------> lost
  *       +--- decided otherwise, or another is right: copy again
  *
  * All members without the state have the same first op: no joiner is admitted
- * before the joiners before it have completed an op. So elders are members that
- * took part earlier, and once they are gone there will be none.
+ * until the previous joiners have completed an op. So once the earlier members
+ * are gone there will be none.
  *
  * No joiner misses a decision that makes its copy void. Members that have yet
  * to begin report in each flush like others, so between two decisions each gets
@@ -73,7 +73,8 @@ bool gw__copy_is_void(const struct gw__state_validity_copy *copy,
  * must be copied again from there. */
 bool gw__state_validity_heard(struct gw__state_validity *claim, unsigned from,
                               uint64_t ops, uint64_t digest);
-/* `from` has neither the state nor elders, in the ring of that epoch. */
+/* `from` has no state and there are no earlier members in the ring of that
+ * epoch. */
 void gw__state_validity_heard_nothing(struct gw__state_validity *claim,
                                       unsigned from, uint64_t ring_epoch);
 

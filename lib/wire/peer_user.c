@@ -23,10 +23,10 @@
  * inode. If our own end is not in the table either, nothing can be concluded:
  * the connection is over, or the kernel has no such table.
  *
- * The data that a foreign process has sent until then has been read: what
- * passes in the moment between two threads, and what fits the socket's buffer.
- * That bounds memory, but it may be a whole message. Where no other user may
- * send anything at all, a key is needed.
+ * Data that a foreign process has sent until then has been read: as much as
+ * passes in the moment between two threads and fits the socket's buffer. That
+ * bounds memory, but it may be a whole message. Where no other user may send
+ * anything at all, a key is needed.
  */
 #include "peer_user.h"
 

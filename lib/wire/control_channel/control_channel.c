@@ -131,8 +131,8 @@ static enum gw_err open_all(struct gw__control_channel *mesh,
             why);
     if (err)
         return err;
-    /* In bulk the threads have no control names: bulk messages are not evidence
-     * of life. */
+    /* Liveness does not depend on bulk messages, so in bulk the threads have no
+     * names for process_look.h. */
     err = gw__zmq_context_new(1, 0, mesh->bulk ? 0 : GW__CONTROL_THREADS,
                               &mesh->context, why);
     return err ? err : listen_at(mesh, config->endpoint, why);
