@@ -4,16 +4,15 @@
  *
  * lr, one score z per row and y in {0, 1}:
  *     loss = log(1 + e^z) - y z,   d loss / d z = 1 / (1 + e^-z) - y
- *          = log(1 + e^-|z|), and |z| more on the wrong side
+ *          = log(1 + e^-|z|), plus |z| on the wrong side
  *
  * softmax, one score z_k per class and the row's class y:
  *     loss = log(sum_k e^z_k) - z_y,   d loss / d z_k = e^z_k / sum - [k = y]
  *
- * Both are written so that no exponential overflows and small losses keep their
- * digits: e is only raised to numbers that are not positive. A row's gradient
- * is the slope of the score times its values, so only the features that it has
- * are touched. Sums are f64: the shares of a batch then add up to the same
- * within the rounding of the f32 that travels.
+ * Both forms avoid overflow and keep the digits of small losses: exponents are
+ * never positive. A row's gradient is the slope of the score times its values,
+ * so only its own features are touched. Sums are f64, so the shares of a batch
+ * add up to the same result within the rounding of the f32 that is sent.
  */
 #include "logistic.h"
 
@@ -60,7 +59,8 @@ static void score(const struct gw_model *model, const struct gw_dataset *data,
     }
 }
 
-/* Turns the score into the slope of the loss; adds loss and right answer. */
+/* Replaces the score by the slope of the loss; adds the loss and the correct
+ * answer. */
 static void judge_lr(uint32_t label, struct gw_sums *sums)
 {
     struct gw__logistic told = gw__logistic(sums->scores[0], label == 1);
@@ -69,7 +69,7 @@ static void judge_lr(uint32_t label, struct gw_sums *sums)
     sums->scores[0] = told.slope;
 }
 
-/* The first NaN is the largest. */
+/* The first NaN counts as the largest. */
 static unsigned largest_of(const double *z, unsigned count)
 {
     unsigned best = 0;
@@ -78,7 +78,7 @@ static unsigned largest_of(const double *z, unsigned count)
     return best;
 }
 
-/* A row with a NaN has no right answer; its loss and slopes are NaN. */
+/* A row with a NaN has no correct answer; its loss and slopes are NaN. */
 static void judge_softmax(uint32_t label, unsigned outputs,
                           struct gw_sums *sums)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Do $GRADWIRE_CPU and $GRADWIRE_PRODUCT name kernels that there are here? The
- * kernels themselves cannot ask: a reduction has no error to return, so it
- * takes the best level where the name is wrong. A tool asks at its start, so
- * that nobody measures, or tests, a level other than the one named.
+ * Checks that $GRADWIRE_CPU and $GRADWIRE_PRODUCT name available kernels. The
+ * kernels themselves cannot report an error, so with a wrong name they use the
+ * best level. A tool checks at its start, so that measurements and tests never
+ * use another level than the one requested.
  */
 #include "coll/reduce/reduce.h"
 #include "learn/network/product.h"
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What may be named: "avx2, scalar". */
+/* The available names: "avx2, scalar". */
 struct choice {
     char names[64];
-    bool found; /* the one that is named */
+    bool found; /* the name is in the list */
 };
 
 static void offer(struct choice *choice, const char *wanted, const char *name,

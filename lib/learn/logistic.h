@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The log loss of one score, written so that no exponential overflows and small
- * losses keep their digits: e is raised to numbers that are not positive only.
- * A NaN has the loss and the slope NaN, and is never right.
+ * The log loss of one score, without overflow and with all digits of small
+ * losses: exponents are never positive. A NaN has loss and slope NaN, and is
+ * never correct.
  */
 #ifndef GW__LOGISTIC_H
 #define GW__LOGISTIC_H

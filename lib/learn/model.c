@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A linear model's parameters and the step of stochastic gradient descent on
- * them. Every rank keeps all of them and takes the same step on the same sums,
- * so they stay equal, bit by bit, without being sent. Read on in gradient.c.
+ * The parameters of a linear model and the step of stochastic gradient descent.
+ * Every rank has all of them and takes the same step on the same sums, so they
+ * stay equal, bit by bit, without communication. Continue with gradient.c.
  */
 #include <gradwire/learn.h>
 

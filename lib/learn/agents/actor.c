@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One actor: it plays the cart and the pole, a trajectory after the other, with
- * the parameters that it is given (agent.h): step by step in virtual time
- * (actors_virtual.c), or as a process, the life of which is gw_actor_run.
+ * An actor: it plays cart-pole trajectories with the parameters that it gets
+ * (agent.h), either step by step in virtual time (actors_virtual.c) or as a
+ * process (gw_actor_run).
  */
 #include "actor_message.h"
 #include "learn/random.h"
@@ -15,7 +15,7 @@
 void gw__actor_init(struct gw__actor *actor,
                     const struct gw_actors_config *config, unsigned number)
 {
-    enum { LUCK = 2 }; /* not that of the task's episodes */
+    enum { LUCK = 2 }; /* a random sequence other than the task's episodes */
     gw_rng_seed(&actor->rng,
                 gw__mix_in(gw__mix_in(config->task.seed, LUCK), number));
     gw__cartpole_begin(&actor->pole, &actor->rng);
@@ -47,7 +47,7 @@ uint64_t gw__actor_duration(struct gw__actor *actor,
     return (uint64_t)((double)(steps * config->step_ns) * share);
 }
 
-/* ---- as a process ---- */
+/* ---- actor process ---- */
 
 struct life {
     const struct gw_actor_life *given;
@@ -98,8 +98,8 @@ static void life_fini(struct life *life)
     free(life->policy);
 }
 
-/* With the parameters that have come; it takes as long as the config says, or as
- * the machine needs. */
+/* Plays with the received parameters. It takes the configured time, or as long
+ * as the machine needs. */
 static void play(struct life *life)
 {
     const struct gw_actors_config *config = life->given->config;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See actor_message.h.
+ * Encoding of policies and trajectories; see actor_message.h.
  */
 #include "actor_message.h"
 
@@ -55,7 +55,8 @@ void gw__played_write(double *message, const struct gw__played *played)
 
 bool gw__played_check(const double *message, size_t unroll)
 {
-    const double episode_max = 1e15; /* any f64 that is whole will do */
+    /* any large integer that f64 holds exactly */
+    const double episode_max = 1e15;
     return message[COUNT] >= 1 && message[COUNT] <= (double)unroll &&
            message[EPISODE] >= 0 && message[EPISODE] <= episode_max;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a learner and an actor that is a process send each other, in a
- * communicator of two. A policy is the number of its version (the updates before
- * it) and the parameters as f32. What was played is an array of f64: steps,
- * failed, episode and what was seen after the last step; then for each step what
- * was seen, the chance of the action, and the action. It is as long as a whole
- * unroll, so both sides know its length, and a lab can count it. Pure.
+ * The messages between a learner and an actor process, in a communicator of
+ * two.
+ *
+ * A policy is its version (the number of updates before it) and the parameters
+ * as f32. A trajectory is an array of f64: steps, failed, episode, the last
+ * observation; then for each step the observation, the probability of the
+ * action, and the action. It always has the size of a full unroll, so both
+ * sides know its length, and a lab can count it. Pure.
  */
 #ifndef GW__ACTOR_MESSAGE_H
 #define GW__ACTOR_MESSAGE_H
@@ -13,7 +15,7 @@
 #include "actors_parts.h"
 
 enum { GW__LEARNER, GW__ACTOR };   /* ranks */
-#define GW__POLICY_STOP UINT64_MAX /* a version: play no more */
+#define GW__POLICY_STOP UINT64_MAX /* as a version: stop playing */
 
 size_t gw__policy_bytes(size_t floats);
 void gw__policy_write(unsigned char *policy, uint64_t version,
@@ -21,10 +23,10 @@ void gw__policy_write(unsigned char *policy, uint64_t version,
 uint64_t gw__policy_version(const unsigned char *policy);
 void gw__policy_rows(const unsigned char *policy, float *rows, size_t floats);
 
-/* In f64. */
+/* In f64 elements. */
 size_t gw__played_count(size_t unroll);
 void gw__played_write(double *message, const struct gw__played *played);
-/* False: it is no trajectory. */
+/* False: not a valid trajectory. */
 bool gw__played_check(const double *message, size_t unroll);
 void gw__played_read(struct gw__played *played, const double *message);
 

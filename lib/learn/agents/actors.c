@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The learner, its queue and its update: gradwire/actors.h has the idea. An actor
- * that has played a trajectory holds it until the queue has room, hands it over
- * and begins the next one with the newest parameters. The learner takes the
- * oldest of the queue whenever it does not compute, and computes when it has a
- * batch. Where a trajectory is, is all that there is to know: each has a number,
- * and numbers travel.
+ * The learner, its queue and its update; gradwire/actors.h has the idea.
  *
- * How time goes on is for the world that the actors live in (actors_parts.h).
- * Where it has threads, all of this is done under a->lock, but for the gradient.
+ * An actor that has played a trajectory keeps it until the queue has room,
+ * hands it over and begins the next one with the newest parameters. While the
+ * learner does not compute, it takes the oldest trajectory of the queue; it
+ * computes as soon as it has a batch. Trajectories are numbered and stay in
+ * place; only the numbers move between queues.
+ *
+ * The backend of the actors (actors_parts.h) decides how time passes. If it has
+ * threads, all of this runs under a->lock, except the computation of the
+ * gradient.
  */
 #include "actors_parts.h"
 #include "learn/tasks/task.h"
@@ -19,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lines ---- */
+/* ---- queues of numbers ---- */
 
 static bool line_init(struct gw__line *line, unsigned room)
 {
@@ -56,7 +58,8 @@ void gw__actors_hold(struct gw_actors *a, unsigned actor, unsigned number)
     line_put(&a->holding, actor);
 }
 
-/* What the actor that waits longest holds; that one goes on. */
+/* Takes the trajectory of the actor that has waited longest; that actor
+ * continues. */
 static unsigned hand_over(struct gw_actors *a)
 {
     unsigned actor = line_take(&a->holding), number = a->held[actor];
@@ -64,7 +67,7 @@ static unsigned hand_over(struct gw_actors *a)
     return number;
 }
 
-/* Into the batch, or away with it. */
+/* Adds it to the batch, or drops it if it is too old. */
 static void look_at(struct gw_actors *a, unsigned number)
 {
     const struct gw__played *p = &a->played[number];
@@ -100,7 +103,7 @@ void gw__actors_settle(struct gw_actors *a)
 
 /* ---- the learner ---- */
 
-/* Its version is still that of when it was taken. */
+/* The version has not changed since the trajectory was accepted. */
 static void learn_from(struct gw_actors *a, const struct gw__played *p)
 {
     struct gw_actors_report *r = &a->report;
@@ -138,7 +141,7 @@ void gw__actors_compute(struct gw_actors *a)
         a->gradient[k] = (float)(a->sums[k] * share);
 }
 
-/* What an update finds: who plays, and what waits. */
+/* Samples the queue length and the number of live actors for the report. */
 static void look_around(struct gw_actors *a)
 {
     a->report.queue_mean += a->queue.count;
@@ -169,7 +172,7 @@ enum gw_err gw__actors_apply(struct gw_actors *a, struct gw_error *why)
 
 /* ---- reports ---- */
 
-/* From sums to means. */
+/* Converts sums to means. */
 static void finish(struct gw_actors_report *r)
 {
     double steps = r->steps ? (double)r->steps : 1;
@@ -216,7 +219,7 @@ uint64_t gw_actors_digest(const struct gw_actors *a)
     return gw_local_digest(a->local);
 }
 
-/* ---- beginning and end ---- */
+/* ---- creation and destruction ---- */
 
 void gw_actors_defaults(struct gw_actors_config *config)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Actors as processes. Each actor has its own communicator with the learner, so
- * that its death does not fail the others. A thread of the learner's process
- * receives its trajectories:
+ * The backend with actor processes. Each actor shares a communicator of its own
+ * with the learner, so that its death does not affect the others. A thread in
+ * the learner's process receives its trajectories:
  *
- *     actor    receive policy -> play, until its time is over -> send trajectory
- *     thread   send policy -> receive trajectory -> hold it --room in the queue-.
- *                 ^--------------------- begin (the newest policy) <-----------'
+ *   actor    receive policy -> play for the configured time -> send trajectory
+ *   thread   send policy -> receive trajectory -> hold it --room in the queue-.
+ *               ^--------------------- begin (the newest policy) <-----------'
  *
- * The caller's thread computes, and takes as long as the config says or the
- * machine needs. Under the lock are the queue and the parameters, which a begin
- * copies. The messages are actor_message.h's.
+ * The caller's thread computes the updates, for the configured time or as long
+ * as the machine needs. The lock protects the queue and the parameters, which
+ * `begin` copies. actor_message.h has the messages.
  */
 #include "actor_message.h"
 
@@ -18,29 +18,29 @@
 
 #include <stdlib.h>
 
-/* What an actor is to the learner. */
+/* The learner's record of an actor. */
 struct seat {
     struct gw_actors *actors;
     unsigned number;
     struct gw_comm *comm;
     pthread_t thread;
     pthread_cond_t begun;
-    bool begins; /* there is a policy to send */
+    bool begins; /* a policy is ready to send */
     unsigned char *policy;
-    double *message; /* what was played */
+    double *message; /* the received trajectory */
 };
 
 struct process_world {
-    pthread_cond_t batch; /* there is one, or an actor is lost */
+    pthread_cond_t batch; /* a batch is complete, or an actor is lost */
     bool stops;
-    unsigned started; /* threads */
+    unsigned started; /* number of threads */
     struct seat seats[];
 };
 
 /* ---- threads ---- */
 
-/* Waits for room in the queue, then sends the policy; false: the last one was
- * sent, or the actor is lost. */
+/* Waits until the actor may begin, then sends the policy. False: it was the
+ * stop message, or the actor is lost. */
 static bool send_policy(struct seat *seat)
 {
     struct gw_actors *a = seat->actors;
@@ -59,7 +59,7 @@ static bool send_policy(struct seat *seat)
            !stops;
 }
 
-/* False: the actor is lost, or what it sent is no trajectory. */
+/* False: the actor is lost, or the message is not a valid trajectory. */
 static bool receive_played(struct seat *seat)
 {
     struct gw_actors *a = seat->actors;
@@ -132,9 +132,9 @@ static uint64_t now_ns(const struct gw_actors *a)
     return gw_now_ns();
 }
 
-/* ---- beginning and end ---- */
+/* ---- creation and destruction ---- */
 
-/* Actors end when they have played what they are at. */
+/* Actors finish their current trajectory first. */
 static void stop(struct gw_actors *a, struct gw_counters *counters)
 {
     struct process_world *world = a->inside;

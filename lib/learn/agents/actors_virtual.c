@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Actors in virtual time. What an actor will do follows from the parameters that
- * it begins with, so it plays its whole trajectory at once, and hands it over
- * when its time has come:
+ * The backend in virtual time. The parameters at its beginning determine a
+ * whole trajectory. So an actor plays it at once, and hands it over when its
+ * duration has passed:
  *
  *     plays --time--> holds it --room in the queue--> begins the next one
  *
- * Events of the same time come in the order learner, actor 0, actor 1, ...
+ * Events of the same time are in the order learner, actor 0, actor 1, ...
  */
 #include "actors_parts.h"
 
@@ -18,12 +18,12 @@ enum { NONE = -1 };
 struct player {
     struct gw__actor actor;
     unsigned number;   /* of its trajectory */
-    uint64_t ready_ns; /* when it has played it */
-    bool holds;        /* it has, and waits for room */
+    uint64_t ready_ns; /* end of its trajectory */
+    bool holds;        /* it is finished and waits for room */
 };
 
 struct virtual_world {
-    uint64_t now_ns, done_ns; /* when the update is done */
+    uint64_t now_ns, done_ns; /* done_ns: end of the update */
     struct player players[];
 };
 
@@ -40,7 +40,7 @@ static void begin(struct gw_actors *a, unsigned actor)
                                                      played->trajectory.count);
 }
 
-/* The actor that is the next one to be ready; NONE. */
+/* The next actor to be ready, or NONE. */
 static int next_actor(const struct gw_actors *a)
 {
     const struct virtual_world *world = a->inside;
@@ -62,13 +62,14 @@ static void settle(struct gw_actors *a)
         world->done_ns = world->now_ns + a->config.update_ns;
 }
 
-/* One event; the update that it ends, if it does, is counted in version. */
+/* Processes one event; a completed update increments the version. */
 static enum gw_err turn(struct gw_actors *a, struct gw_error *why)
 {
     struct virtual_world *world = a->inside;
     enum gw_err code = GW_OK;
     int next = next_actor(a);
-    assert(a->computes || next != NONE); /* else all would wait for all */
+    /* otherwise there would be a deadlock */
+    assert(a->computes || next != NONE);
     if (a->computes &&
         (next == NONE || world->done_ns <= world->players[next].ready_ns)) {
         world->now_ns = world->done_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See agent.h.
+ * Forward pass, play and gradients of an agent; see agent.h.
  */
 #include "agent.h"
 
@@ -33,9 +33,9 @@ void gw__agent_fini(struct gw__agent *agent)
     agent->activity = NULL;
 }
 
-/* ---- seeing ---- */
+/* ---- forward pass ---- */
 
-/* Both heads' outputs for step t. */
+/* Computes the outputs of both heads for step t. */
 static void see(struct gw__agent *agent, const float *rows,
                 const double seen[GW__CARTPOLE_SEEN], size_t t)
 {
@@ -57,7 +57,7 @@ static void see(struct gw__agent *agent, const float *rows,
     agent->values[t] = value;
 }
 
-/* Of the action that was taken. */
+/* The probability of the action taken. */
 static double chance_of(double logit, bool right)
 {
     return 1 / (1 + exp(right ? -logit : logit));
@@ -111,7 +111,8 @@ void gw__agent_judge(struct gw__agent *agent, const float *rows,
     targets->judge(&unrolled, agent->targets, agent->advantages);
 }
 
-/* Into the row of each hidden unit, from the slopes at the two heads. */
+/* Adds the gradient to each hidden unit's row, from the slopes at both
+ * heads. */
 static void spread(const struct gw__agent *agent, const float *rows,
                    const struct gw__step *step, const double *activity,
                    double by_logit, double by_value, double *gradient)
@@ -133,8 +134,8 @@ static void spread(const struct gw__agent *agent, const float *rows,
     gradient[hidden * GW__AGENT_WIDTH + GW__AGENT_VALUE] += by_value;
 }
 
-/* log (1 + e^z), also where e^z is no number any more: log pi(right) is
- * -softplus(-z), and the entropy softplus(z) - z pi(right). */
+/* log (1 + e^z), also if e^z overflows. log pi(right) is -softplus(-z), and the
+ * entropy is softplus(z) - z pi(right). */
 static double softplus(double z)
 {
     return (z > 0 ? z : 0) + log1p(exp(-fabs(z)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See cartpole.h.
+ * The equations of motion; see cartpole.h.
  */
 #include "cartpole.h"
 

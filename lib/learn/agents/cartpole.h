@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cart and the pole: a cart on a track carries a pole on a hinge. A push to
- * the left or to the right, fifty times a second, must keep the pole up. The
+ * Cart and pole: a cart on a track carries a pole on a hinge. A push to the
+ * left or to the right, fifty times a second, must keep the pole up. The
  * equations are those of Barto, Sutton and Anderson (1983, appendix) without
  * friction:
  *
@@ -11,9 +11,9 @@
  *
  * with the angle a of the pole and its speed w, the position x of the cart and
  * its speed v, the force F = +-10 N, and M = m + cart. One step of Euler's
- * method is 0.02 s. It has failed beyond 2.4 m or 12 degrees. Every step is
- * worth a reward of one, so a return is a number of steps; random pushes get
- * about 20.
+ * method is 0.02 s. An episode fails beyond 2.4 m or 12 degrees. Every step has
+ * a reward of one, so a return is a number of steps; random pushes get about
+ * 20.
  */
 #ifndef GW__CARTPOLE_H
 #define GW__CARTPOLE_H
@@ -26,11 +26,11 @@ struct gw__cartpole {
     double x, v, angle, spin;
 };
 
-/* Upright but for a little that `rng` decides. */
+/* Nearly upright, with a small random deviation. */
 void gw__cartpole_begin(struct gw__cartpole *pole, struct gw_rng *rng);
-/* A push; false: it has failed with it. */
+/* Applies a push. False: the episode has failed. */
 bool gw__cartpole_push(struct gw__cartpole *pole, bool right);
-/* What an agent sees: all of it, each number about as large as 1. */
+/* The observation: the whole state, scaled to about 1. */
 void gw__cartpole_look(const struct gw__cartpole *pole,
                        double seen[GW__CARTPOLE_SEEN]);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * V-trace (Espeholt et al., IMPALA, 2018, section 4.1): what the value should
- * have been, by a trajectory that another policy mu has played than the one
- * that learns from it, pi:
+ * V-trace (Espeholt et al., IMPALA, 2018, section 4.1): the target of the value
+ * function from a trajectory that was played by another policy mu than the
+ * learning policy pi:
  *
  *     rho_t = c_t = min(1, pi(a_t | x_t) / mu(a_t | x_t))
  *     delta_t = rho_t (r_t + gamma V(x_t+1) - V(x_t))
  *     v_t = V(x_t) + delta_t + gamma c_t (v_t+1 - V(x_t+1))
  *     A_t = rho_t (r_t + gamma v_t+1 - V(x_t))
  *
- * Actions that pi would hardly take count for little; none counts more than
- * once, which bounds the variance. If both are the same, v_t are the n-step
+ * Actions that are improbable under pi have a small weight. No weight exceeds
+ * 1, which bounds the variance. If both policies are equal, v_t are the n-step
  * returns of A3C (Mnih et al. 2016; remark 1 of the paper).
  */
 #include <gradwire/actors.h>
@@ -20,7 +20,7 @@ static void judge(const struct gw_unrolled *v, double *targets,
 {
     double target = v->values[v->count]; /* of the step after t */
     for (size_t t = v->count; t-- > 0;) {
-        double ratio = v->ratios[t] > 1 ? 1 : v->ratios[t]; /* NaN stays */
+        double ratio = v->ratios[t] > 1 ? 1 : v->ratios[t]; /* a NaN stays */
         double value = v->values[t], next = v->values[t + 1];
         double delta = ratio * (v->reward + v->discount * next - value);
         advantages[t] = ratio * (v->reward + v->discount * target - value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is done to a data set after it is read: scaling, and making a test set
- * speak of its training set's classes and features.
+ * Processing of a loaded data set: scaling, and matching a test set to the
+ * classes and features of its training set.
  */
 #include <gradwire/learn.h>
 
@@ -43,7 +43,7 @@ static int compare_labels(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* number[c] becomes what `train` calls class c of `test`. */
+/* Sets number[c] to the number in `train` of class c of `test`. */
 static enum gw_err translate_classes(const struct gw_dataset *test,
                                      const struct gw_dataset *train,
                                      uint32_t *number, struct gw_error *why)
@@ -80,8 +80,8 @@ static size_t drop_features(struct gw_dataset *data, size_t features)
     return dropped;
 }
 
-/* `number` has room for the classes of `test`, `classes` for those of
- * `train`; on success `classes` belongs to `test`. */
+/* `number` and `classes` have room for the classes of `test` and of `train`. On
+ * success `classes` belongs to `test`. */
 static enum gw_err adopt(struct gw_dataset *test,
                          const struct gw_dataset *train, uint32_t *number,
                          double *classes, struct gw_error *why)

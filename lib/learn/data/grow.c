@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory of a data set while it is read, and its labels. Arrays double, so
- * a file of n bytes costs O(n); nothing is sized by an index or a label that
- * the file names. The distinct labels are a small ascending array; rows hold
- * the order of their arrival until the end, when classes get their numbers.
+ * The memory of a data set while it is loaded, and its labels. Arrays double,
+ * so a file of n bytes costs O(n); no size depends on an index or a label in
+ * the file. The distinct labels are a small sorted array. Rows have label ids
+ * in order of arrival until the end, when classes get their numbers.
  */
 #include "reader.h"
 
@@ -105,7 +105,7 @@ void gw__growing_row(struct gw__growing *g, uint32_t label, size_t nonzeros)
     data->nonzeros += nonzeros;
 }
 
-/* The first of the ascending labels that is not below `value`. */
+/* The first label that is not below `value`. */
 static unsigned lower_bound(const struct gw__growing *g, double value)
 {
     unsigned low = 0, high = g->data->class_count;
@@ -195,7 +195,7 @@ enum gw_err gw__growing_repeated(struct gw__growing *g, size_t nonzeros,
     return GW_OK;
 }
 
-/* Gives classes their numbers, in ascending order of labels. */
+/* Numbers the classes in ascending order of labels. */
 static bool number_classes(struct gw__growing *g)
 {
     struct gw_dataset *data = g->data;
@@ -212,7 +212,7 @@ static bool number_classes(struct gw__growing *g)
     return room;
 }
 
-/* Makes indices count from 0. */
+/* Converts indices to start at 0. */
 static void shift_indices(struct gw__growing *g, enum gw_index_base base)
 {
     struct gw_dataset *data = g->data;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads LibSVM text, from a file, a pipe or memory, block by block. A block
- * holds whole lines: what follows its last newline moves to the front of the
- * buffer before the next read, and a buffer that holds no newline at all
- * doubles, up to GW_LINE_BYTES_MAX. So each line is parsed once, in one piece,
- * and memory is a block beside the data set.
+ * Reads LibSVM text from a file, a pipe or memory, block by block. The text
+ * after a block's last newline moves to the front of the buffer before the next
+ * read. A buffer without any newline doubles, up to GW_LINE_BYTES_MAX. So each
+ * line is parsed once, in one piece, and the memory needed is one block plus
+ * the data set.
  *
- * Read on in libsvm_row.c (one line) and grow.c (memory and labels).
+ * Continue with libsvm_row.c (one line) and grow.c (memory and labels).
  */
 #include "reader.h"
 
@@ -18,23 +18,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where the text comes from: a file descriptor, or memory when fd < 0. */
+/* The input: a file descriptor, or memory if fd < 0. */
 struct source {
     int fd;
     const char *text;
-    size_t bytes_left; /* of the text; of a file: how many it may have */
+    size_t bytes_left; /* of the text; for a file: the limit */
 };
 
 struct block {
     char *bytes;
     size_t capacity;
     size_t filled;
-    size_t searched; /* there is no newline before this */
-    uint64_t offset; /* of the first byte, in the file */
+    size_t searched; /* no newline before this offset */
+    uint64_t offset; /* of the block's first byte in the file */
     bool at_end;
 };
 
-/* A signal ends the wait for a pipe, so that Ctrl-C works. */
+/* A signal interrupts a read from a pipe, so that Ctrl-C works. */
 static enum gw_err unreadable(struct gw_error *why, const char *name)
 {
     if (errno == EINTR)
@@ -70,7 +70,7 @@ static enum gw_err make_room(struct gw__growing *g, struct block *block,
                              struct gw_error *why)
 {
     enum { BLOCK_BYTES = 1 << 18 };
-    /* One byte stays free for the newline that a last line may lack. */
+    /* One byte stays free for a missing final newline. */
     if (block->filled + 1 < block->capacity)
         return GW_OK;
     if (block->capacity >= GW_LINE_BYTES_MAX)
@@ -85,7 +85,7 @@ static enum gw_err make_room(struct gw__growing *g, struct block *block,
     return GW_OK;
 }
 
-/* Parses the whole lines in the block and moves the rest to its front. */
+/* Parses the complete lines of the block and moves the rest to its front. */
 static enum gw_err take_lines(struct gw__growing *g, struct block *block,
                               enum gw_index_base base,
                               const struct gw__line_visitor *visitor,

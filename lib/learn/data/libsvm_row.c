@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * One line of LibSVM text:
+ * Parser for one line of LibSVM text:
  *
  *     row     = blank* [ label [ blank+ "qid:" digits ] ( blank+ entry )* ]
  *               blank* [ "#" anything ] "\n"
  *     entry   = index ":" value         index = digits, value = number
  *
- * The newline at the end is the sentinel: no character of a number or a blank
- * is one, so that no loop here compares with the end of the line. An entry
- * takes at least four characters (" 1:1"), so room for all of a line's entries
- * is made before the first.
+ * The final newline is a sentinel: it is not part of a number or a blank, so
+ * loops need not check the end of the line. An entry has at least four
+ * characters (" 1:1"), so room for all entries of the line is allocated before
+ * the first.
  */
 #include "number.h"
 #include "reader.h"
@@ -27,7 +27,7 @@ struct line {
     struct gw_error *why;
 };
 
-/* Fails with "NAME:LINE:COLUMN: " before the sentence. */
+/* Fails with "NAME:LINE:COLUMN: " and the text. */
 GW_PRINTF(3, 4)
 static enum gw_err wrong(const struct line *line, const char *at,
                          const char *format, ...)
@@ -134,7 +134,7 @@ static enum gw_err read_value(const struct line *line, const char **at,
     return GW_OK;
 }
 
-/* Where the second entry of `index` begins; the row has been read before. */
+/* The second entry of `index` in a row that has already been parsed. */
 static const char *find_second(const char *at, uint32_t index)
 {
     const char *found = at;

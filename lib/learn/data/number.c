@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rarer parts of reading a decimal number; number.h has the idea.
+ * The less common cases of reading a decimal number; see number.h.
  */
 #include "number.h"
 
@@ -16,7 +16,7 @@ enum { EXACT_POWER_MAX = sizeof powers / sizeof *powers - 1 };
 
 static const char *exponent(const char *at, struct gw__decimal *d)
 {
-    enum { FAR = 100000 }; /* beyond any f64: zero or infinity */
+    enum { FAR = 100000 }; /* beyond the range of f64: zero or infinity */
     const char *digit = at + 1;
     bool negative = *digit == '-';
     digit += negative || *digit == '+';
@@ -34,7 +34,7 @@ const char *gw__number_tail(const char *at, struct gw__decimal *d)
     if (*at == '.') {
         const char *fraction = at + 1;
         at = gw__digits(fraction, d);
-        /* A fraction too long for an int is for strtod to judge. */
+        /* strtod handles fractions whose length exceeds an int. */
         d->exponent = at - fraction < 1000 ? -(int)(at - fraction) : -1000;
     }
     if (d->any && (*at == 'e' || *at == 'E'))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decimal numbers, read fast: [+-]digits[.digits][e[+-]digits]. Nearly every
- * number in a data file has at most 15 digits and a small power of ten; then
+ * Fast parser of decimal numbers: [+-]digits[.digits][e[+-]digits]. Nearly all
+ * numbers in data files have at most 15 digits and a small power of ten. Then
  * digits and power are exact in f64, and one multiplication or division rounds
- * right (Clinger, "How to read floating point numbers accurately", 1990).
- * Whatever else has this form goes to strtod; "inf", "nan" and hexadecimal do
- * not have it.
+ * correctly (Clinger, "How to read floating point numbers accurately", 1990).
+ * Other numbers of this form go to strtod; "inf", "nan" and hexadecimal numbers
+ * are not accepted.
  */
 #ifndef GW__NUMBER_H
 #define GW__NUMBER_H
@@ -16,10 +16,10 @@
 #include <locale.h>
 
 struct gw__decimal {
-    uint64_t digits;      /* meaningful while digit_count <= 19 */
-    unsigned digit_count; /* leading zeros left out */
+    uint64_t digits;      /* valid if digit_count <= 19 */
+    unsigned digit_count; /* without leading zeros */
     int exponent;         /* the number is digits * 10^exponent */
-    bool any;             /* there was a digit */
+    bool any;             /* at least one digit was found */
 };
 
 static inline const char *gw__digits(const char *at, struct gw__decimal *d)
@@ -32,16 +32,16 @@ static inline const char *gw__digits(const char *at, struct gw__decimal *d)
     return at;
 }
 
-/* Reads fraction and exponent, where there are any; returns the end. An "e"
- * that no digits follow is not part of the number. */
+/* Reads fraction and exponent, if any; returns the end. An "e" without digits
+ * is not part of the number. */
 const char *gw__number_tail(const char *at, struct gw__decimal *d);
-/* The number in [begin, end) by strtod, in the locale `c_locale`. */
+/* Converts [begin, end) by strtod, in the locale `c_locale`. */
 double gw__number_slow(const char *begin, const char *end, locale_t c_locale);
 double gw__number_exact(const struct gw__decimal *d);
 bool gw__number_is_exact(const struct gw__decimal *d);
 
-/* Reads the number at `at`, which is followed by some character that cannot
- * continue it. Returns its end, or `at` when there is no number. */
+/* Reads the number at `at`; a character that cannot continue it must follow.
+ * Returns its end, or `at` if there is none. */
 static inline const char *gw__number(const char *at, double *value,
                                      locale_t c_locale)
 {

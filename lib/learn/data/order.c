@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order in which rows are seen. Every rank shuffles alike and takes its
- * share of each batch, so a batch holds the same rows whatever the number of
+ * The order of rows in training. All ranks compute the same shuffle, and each
+ * takes its share of each batch. So a batch has the same rows for any number of
  * ranks: batch b is places [bB, (b+1)B) of the order, and rank r of p has those
  * from floor(r n / p) to floor((r+1) n / p) of its n rows.
  */

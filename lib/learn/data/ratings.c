@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads ratings: see ratings.h. Lines are kept as they were numbered in the
- * files; then users and items are sorted once, and each finds its place.
+ * Reads ratings; see ratings.h. Lines keep the ids of the files. At the end
+ * users and items are sorted once, and each id is replaced by its position.
  */
 #include "ratings.h"
 
@@ -34,7 +34,7 @@ static const char *skip(const char *at)
     return at + strspn(at, " \t\r,:;");
 }
 
-/* Goes on behind it; NULL: there is none. */
+/* Returns the text after the id; NULL: no id. */
 static const char *read_id(const char *at, uint64_t *id)
 {
     char *end;
@@ -46,7 +46,7 @@ static const char *read_id(const char *at, uint64_t *id)
     return !errno && next > end ? next : NULL;
 }
 
-/* False: the text is none. */
+/* False: the text is not a rating. */
 static bool parse(const char *at, locale_t c_locale, struct line *line)
 {
     double value = 0;
@@ -114,7 +114,7 @@ static enum gw_err read_file(struct lines *lines, const char *path,
     return code;
 }
 
-/* ---- numbers from 0 ---- */
+/* ---- numbering ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -127,7 +127,7 @@ static uint64_t id_of(const struct line *line, bool user)
     return user ? line->user : line->item;
 }
 
-/* Numbers the users, or the items. */
+/* Numbers the users or the items. */
 static bool number_all(const struct lines *lines, bool users,
                        struct gw__ratings *ratings)
 {
@@ -151,7 +151,7 @@ static bool number_all(const struct lines *lines, bool users,
     return ids != NULL;
 }
 
-/* Moves a tenth to the end. */
+/* Moves a tenth of the ratings to the end. */
 static void hold_out(struct lines *lines, uint64_t seed, size_t *test_begin)
 {
     struct line *held = malloc((lines->count + 1) * sizeof *held);

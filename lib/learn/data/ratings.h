@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who rated what, or clicked on it, from a file: a line has a user, an item and
- * a number, apart by blanks, commas or colons, and whatever comes behind them
- * (MovieLens' times) is not read. A first line without numbers is a heading;
- * "#" begins a comment. Users and items have any numbers of 64 bits; here they
- * count from 0, in the order of theirs.
+ * Ratings or clicks from a file. A line has a user, an item and a number,
+ * separated by blanks, commas or colons; the rest of the line (MovieLens'
+ * times) is ignored. A first line without numbers is a heading; "#" begins a
+ * comment. Users and items have arbitrary 64-bit ids; here they are numbered
+ * from 0, in the order of their ids.
  */
 #ifndef GW__RATINGS_H
 #define GW__RATINGS_H
@@ -19,12 +19,12 @@ struct gw__rating {
 struct gw__ratings {
     struct gw__rating *rating;
     size_t count;
-    size_t test_begin; /* those from here on are for judging */
+    size_t test_begin; /* ratings from here on are the test set */
     uint32_t users, items;
 };
 
-/* Both files; of one without a test a tenth is held out, which follows from the
- * seed. GW_EDATA: "NAME:LINE: ..."; there is nothing in it. */
+/* Loads both files. Without `test` a tenth is held out, selected by the seed.
+ * GW_EDATA: "NAME:LINE: ..."; *ratings is empty. */
 GW_MUST_CHECK enum gw_err gw__ratings_load(const char *train, const char *test,
                                            uint64_t seed,
                                            struct gw__ratings *ratings,

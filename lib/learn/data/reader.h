@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A data set while it grows, row by row. libsvm.c cuts the input into lines,
- * libsvm_row.c reads one line, grow.c keeps the memory and the labels.
+ * A data set while it is loaded, row by row. libsvm.c divides the input into
+ * lines, libsvm_row.c parses a line, grow.c has the memory and the labels.
  */
 #ifndef GW__READER_H
 #define GW__READER_H
@@ -10,64 +10,65 @@
 
 #include <locale.h>
 
-/* A distinct label; `id` counts them as they come. */
+/* A distinct label; ids are in order of arrival. */
 struct gw__label {
     double value;
     uint32_t id;
 };
 
 struct gw__growing {
-    struct gw_dataset *data; /* label[] holds ids, index[] is as in the file */
+    struct gw_dataset *data; /* label[] has ids, index[] is as in the file */
     size_t row_capacity;
     size_t nonzero_capacity;
-    struct gw__label *labels; /* ascending by value */
+    struct gw__label *labels; /* sorted by value */
     size_t label_capacity;
-    unsigned last_label; /* in `labels`: rows often repeat it */
+    unsigned last_label; /* index in `labels`: rows often repeat it */
     uint32_t index_max;  /* the largest seen */
     bool zero_seen;      /* index 0 occurred */
     uint32_t *scratch;   /* a row's indices, sorted */
     size_t scratch_capacity;
     locale_t c_locale;
-    const char *name; /* of the input, for sentences */
-    size_t line;      /* under way, counted from 1 */
-    bool targets;     /* labels are numbers, */
-    double target;    /* of the row under way */
+    const char *name; /* of the input, for errors */
+    size_t line;      /* current line, from 1 */
+    bool targets;     /* labels are numbers, not classes */
+    double target;    /* of the current row */
 };
 
 enum gw_err gw__growing_init(struct gw__growing *g, const char *name,
                              bool targets, struct gw_error *why);
 void gw__growing_fini(struct gw__growing *g);
-/* Makes room for one more row of up to `nonzeros` entries. */
+/* Makes room for a row with up to `nonzeros` entries. */
 enum gw_err gw__growing_reserve(struct gw__growing *g, size_t nonzeros,
                                 struct gw_error *why);
-/* Finds the id of a label, or gives it the next one; a target has none. */
+/* Finds or creates the id of a label; a target has no id. */
 enum gw_err gw__growing_label(struct gw__growing *g, double value, uint32_t *id,
                               struct gw_error *why);
-/* Appends the row whose entries were put at data->nonzeros and after. */
+/* Appends the row whose entries are at data->nonzeros and after. */
 void gw__growing_row(struct gw__growing *g, uint32_t label, size_t nonzeros);
-/* An index that occurs twice among those of the row about to be appended;
- * *found says if there is one. */
+/* Returns an index that occurs twice in the row to be appended; *found is false
+ * if there is none. */
 enum gw_err gw__growing_repeated(struct gw__growing *g, size_t nonzeros,
                                  uint32_t *index, bool *found,
                                  struct gw_error *why);
-/* Orders the classes, counts indices from 0, and hands the data set over. */
+/* Sorts the classes, converts indices to start at 0, and returns the
+ * data set. */
 enum gw_err gw__growing_finish(struct gw__growing *g, enum gw_index_base base,
                                struct gw_dataset **data, struct gw_error *why);
 
-/* Called after each line, which begins at `offset` of the file. */
+/* Called after each line, with the offset of its beginning in the file. */
 struct gw__line_visitor {
     enum gw_err (*visit)(void *context, struct gw__growing *g, uint64_t offset,
                          struct gw_error *why);
     void *context;
 };
 
-/* Reads all lines of a file of any size; what grows is the visitor's. */
+/* Reads all lines of a file of any size; the visitor controls memory. */
 enum gw_err gw__libsvm_visit(struct gw__growing *g, int fd,
                              enum gw_index_base base,
                              const struct gw__line_visitor *visitor,
                              struct gw_error *why);
 
-/* Reads one line, which ends with '\n' at `end`, into the growing data set. */
+/* Parses one line, which ends with '\n' at `end`, into the data set. */
 enum gw_err gw__libsvm_row(struct gw__growing *g, const char *line,
                            const char *end, enum gw_index_base base,
                            struct gw_error *why);

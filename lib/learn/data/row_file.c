@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See row_file.h. Rows that follow one another in the file are read at once, as
- * long as that takes little memory.
+ * See row_file.h. Adjacent rows are read together, up to a limit of memory.
  */
 #include "row_file.h"
 
@@ -54,7 +53,7 @@ static enum gw_err changed(const struct gw__row_file *file,
                    "%s: the file has changed since it was opened", file->path);
 }
 
-/* The labels get the numbers of the whole file's classes. */
+/* Translates labels to the classes of the whole file. */
 static enum gw_err begin(const struct gw__row_file *file,
                          struct gw__row_reader *reader, struct gw_error *why)
 {
@@ -114,7 +113,7 @@ enum gw_err gw__row_reader_take(struct gw__row_reader *reader, int fd,
         return gw_fail(why, GW_ENOMEM, "%s: %zu rows", g->name, count);
     if (!read_text(fd, reader->text, bytes, offsets[0]))
         return gw_fail(why, GW_EDATA, "%s: cut short", g->name);
-    reader->text[bytes] = '\n'; /* which a last line may lack */
+    reader->text[bytes] = '\n'; /* the last line may lack it */
     enum gw_err code = GW_OK;
     for (const char *at = reader->text, *end;
          at < reader->text + bytes && !code; at = end + 1) {
@@ -129,7 +128,7 @@ enum gw_err gw__row_reader_take(struct gw__row_reader *reader, int fd,
     return code;
 }
 
-/* Rows [first, first + count), which lie side by side. */
+/* Rows [first, first + count), which are adjacent in the file. */
 static enum gw_err read_run(struct gw__row_file *file,
                             struct gw__row_reader *reader, size_t first,
                             size_t count, struct gw_error *why)
@@ -143,7 +142,7 @@ static enum gw_err read_run(struct gw__row_file *file,
     return GW_OK;
 }
 
-/* What parsed is not proof enough that it is what the index was made of. */
+/* Checks the parsed rows against the index: a changed file may still parse. */
 static bool fits(const struct gw__row_file *file, const struct gw__growing *g)
 {
     const struct gw_dataset *shape = &file->index.shape;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See row_index.h.
+ * Creation, caching and checks of row indexes; see row_index.h.
  */
 #include "row_index.h"
 
@@ -22,12 +22,12 @@
 
 struct row_header {
     char magic[8];
-    uint64_t hash;                     /* of all bytes after it */
-    uint64_t size, changed_ns, number; /* of the data; number: its inode */
+    uint64_t hash;                     /* of all bytes after this field */
+    uint64_t size, changed_ns, number; /* of the data file; number: its inode */
     uint64_t rows, features, nonzeros;
     uint32_t class_count, index_base;
     float largest;
-    uint32_t zero; /* no byte is left open */
+    uint32_t zero; /* explicit padding */
 };
 
 static const char magic[8] = "gwrows2";
@@ -68,7 +68,7 @@ static void view(struct gw__row_index *index)
     index->largest = header->largest;
 }
 
-/* ---- the kept one ---- */
+/* ---- cached index ---- */
 
 static bool cache_path(const char *path, bool targets,
                        char kept[GW__PATH_BYTES])
@@ -115,7 +115,8 @@ static bool map_kept(struct gw__row_index *index, const char *kept,
     return true;
 }
 
-/* Without it each process makes its own, which costs time and nothing else. */
+/* An error is harmless: each process then makes its own index, which only costs
+ * time. */
 static void keep(const struct gw__row_index *index, const char *kept)
 {
     char fresh[GW__PATH_BYTES + 16];
@@ -130,7 +131,7 @@ static void keep(const struct gw__row_index *index, const char *kept)
         unlink(fresh);
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 struct making {
     uint64_t *offsets;
@@ -138,7 +139,7 @@ struct making {
     float largest;
 };
 
-/* Keeps where the row began, and lets go of what it said. */
+/* Records the row's offset and drops its contents. */
 static enum gw_err add_row(void *context, struct gw__growing *g,
                            uint64_t offset, struct gw_error *why)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See row_source.h.
+ * Access to training rows in memory or in a file; see row_source.h.
  */
 #include "row_source.h"
 
@@ -8,7 +8,7 @@
 
 #include <sys/stat.h>
 
-enum { ROWS_AT_ONCE = 1024 }; /* of those that a model is tried on */
+enum { ROWS_AT_ONCE = 1024 }; /* for an evaluation */
 
 static bool too_long(const char *path)
 {
@@ -64,7 +64,7 @@ uint64_t gw__row_source_bytes(const struct gw__row_source *source)
     return offsets[source->shape->rows] - offsets[0];
 }
 
-/* Those listed, or all from `first` on. */
+/* Reads the listed rows, or all from `first` on. */
 static enum gw_err fetch(struct gw__row_source *source, const uint32_t *listed,
                          size_t first, size_t count, struct gw_error *why)
 {
@@ -91,7 +91,7 @@ enum gw_err gw__row_source_gradient(struct gw__row_source *source,
     return code;
 }
 
-/* Row by row, so that the losses add up in one order. */
+/* Row by row, so that the losses are always added in one order. */
 static void add_rows(const struct gw_model *model,
                      const struct gw_dataset *data, struct gw_sums *sums)
 {

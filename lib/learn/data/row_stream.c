@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See row_stream.h.
+ * Writing and reading of a row stream; see row_stream.h.
  */
 #include "row_stream.h"
 
@@ -15,7 +15,7 @@
 
 #define END UINT64_MAX
 
-enum { ENDS = 512 }; /* that are written at once */
+enum { ENDS = 512 }; /* written at once */
 
 static void path_of(const char *folder, const char *name, char path[400])
 {
@@ -41,8 +41,8 @@ enum gw_err gw__row_spool_open(struct gw__row_spool *spool, const char *folder,
     return gw_fail_errno(why, "%s", ends);
 }
 
-/* Goes over the text, as far as there is room for the ends of its rows; returns
- * how far. */
+/* Scans the text while there is room for the ends of its rows; returns the
+ * length scanned. */
 static size_t find_ends(struct gw__row_spool *spool, const char *text,
                         size_t bytes, uint64_t ends[ENDS], size_t *count)
 {
@@ -81,7 +81,7 @@ enum gw_err gw__row_spool_close(struct gw__row_spool *spool,
 {
     const uint64_t end = END;
     enum gw_err code = GW_OK;
-    if (spool->in_row) /* the last line has no end of its own */
+    if (spool->in_row) /* the last line may lack its newline */
         code = gw__row_spool_add(spool, "\n", 1, why);
     if (!code && !gw__file_write(spool->ends, &end, sizeof end))
         code = gw_fail_errno(why, "the stream");
@@ -125,7 +125,7 @@ void gw__row_stream_close(struct gw__row_stream **stream)
     *stream = NULL;
 }
 
-/* How many have come, and whether no more will. */
+/* The number of rows available, and whether the stream has ended. */
 static uint64_t look(const struct gw__row_stream *stream, bool *over)
 {
     struct stat about;
@@ -145,7 +145,7 @@ uint64_t gw__row_stream_count(const struct gw__row_stream *stream)
     return look(stream, &over);
 }
 
-/* Where row `first` begins and where it and the next ones end. */
+/* The offset of row `first`, and the ends of it and the next rows. */
 static enum gw_err read_offsets(const struct gw__row_stream *stream,
                                 uint64_t *offsets, uint64_t first, size_t count,
                                 struct gw_error *why)
@@ -159,7 +159,7 @@ static enum gw_err read_offsets(const struct gw__row_stream *stream,
                : gw_fail(why, GW_EDATA, "the stream was cut short");
 }
 
-/* Features count from 1, and there are as many as was said. */
+/* Checks that indices are from 1 to the configured number of features. */
 static enum gw_err check(const struct gw__row_stream *stream,
                          struct gw_dataset *data, struct gw_error *why)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Convolution as a matrix product (Chellapilla, Puri and Simard 2006): a row is
- * spread into a matrix S with a column for each place of the image and a row
- * for each input channel and place of the filter; what is beyond the edge is 0.
- * With the weights W, inputs x filters, that is
+ * expanded into a matrix S with a column for each position of the image and a
+ * row for each input channel and filter position; values beyond the edge are 0.
+ * With the weights W, inputs x filters, this is
  *
  *     y = W' S      dS = W dy      dW += S dy'
  *
- * and the gradient of the image is dS gathered to where S came from.
+ * and the gradient of the image is gathered from dS in the reverse way.
  */
 #include "image.h"
 
@@ -26,7 +26,7 @@ static size_t size_of(const struct gw_image *image)
     return image->channels * plane_of(image);
 }
 
-/* Rows of S. */
+/* The number of rows of S. */
 static size_t inputs_of(const struct gw__image_shape *shape)
 {
     return shape->in.channels * shape->height * shape->width;
@@ -37,9 +37,9 @@ size_t gw__conv_scratch(const struct gw__image_shape *shape)
     return inputs_of(shape) * plane_of(&shape->in);
 }
 
-/* What of line y of a plane stands in row `input` of S, which has the image as
- * filter place `input` sees it: `count` elements from `image` on are those from
- * `matrix` on. */
+/* The part of image line y that row `input` of S contains, shifted by this
+ * filter position: `count` elements from `image` on are those from `matrix` on.
+ */
 struct run {
     size_t image, matrix, count;
 };
@@ -145,8 +145,8 @@ void gw__conv_weight(const struct gw__image_shape *shape, const float *x,
     }
 }
 
-/* Where in x the largest of a window is; the first NaN is. `corner` is where
- * the window begins. */
+/* The index in x of the largest element of a window, or of its first NaN.
+ * `corner` is the index of the window. */
 static size_t largest(const struct gw__image_shape *shape, const float *x,
                       size_t corner)
 {
@@ -160,7 +160,7 @@ static size_t largest(const struct gw__image_shape *shape, const float *x,
     return best;
 }
 
-/* Where the window of element k of an output row begins. */
+/* The index of the window of element k of an output row. */
 static size_t corner_of(const struct gw__image_shape *shape, size_t k)
 {
     size_t column = k % shape->out.width, line = k / shape->out.width;

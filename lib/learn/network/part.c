@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making a part: what each of its tensors measures on this rank and where it
- * lies on a tape, and the tapes themselves. What is computed is in
- * part_forward.c and part_backward.c.
+ * Creation of a part: the size of each of its tensors on this rank, their
+ * offsets on a tape, and the tapes. part_forward.c and part_backward.c have the
+ * computation.
  *
- * A tape has, operator by operator: its input where that had to be converted
- * (or read from the data set), its output, and the gradient of the output. The
- * softmax's output is the gradient of its input. All have their own place, so
- * that I may leave to W whatever it finds there.
+ * A tape has for each operator: its input if that was converted (or read from
+ * the data set), its output, and the gradient of the output. The softmax's
+ * output is the gradient of its input. All have separate memory, so that a pass
+ * I can leave its results for W.
  */
 #include "part.h"
 
@@ -21,7 +21,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of what goes into operator i of the network. */
+/* The input features of operator i of the network. */
 static size_t features_of(const struct gw_layout *layout, unsigned i)
 {
     return layout->network->operators[i].in;
@@ -34,7 +34,7 @@ static size_t elements_of(const struct gw__part *part, size_t features,
                               part->ranks);
 }
 
-/* Lines, so that vectors and peers find them well aligned. */
+/* Rounds up to cache lines, for alignment. */
 static size_t reserve(struct gw__part *part, size_t elements)
 {
     size_t at = part->tape_elements;
@@ -64,7 +64,7 @@ static void lay_out(struct gw__part *part)
     }
 }
 
-/* The widest tensor that is converted, before or behind an operator. */
+/* The widest tensor that is converted before or after an operator. */
 static size_t widest(const struct gw__part *part)
 {
     size_t features = 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Backward, from the last operator to the first: the gradient of its weights
- * from what went in and the gradient of what came out (B and W), and the
- * gradient of what went in (B and I), converted to how the operator before
- * wants it. I leaves the gradients on the tape, where W finds them.
+ * Backward passes, from the last operator to the first. B and W compute the
+ * gradient of the weights from the input and the gradient of the output. B and
+ * I compute the gradient of the input and convert it to the sharding of the
+ * previous operator. I leaves the gradients on the tape for W.
  *
- * The gradient of a network's first input is nobody's; its weights are asked
- * for nevertheless, so that what a step moves is the same for all operators.
+ * The gradient of the network's first input is not needed. The weights of the
+ * first operator are requested nevertheless, so that the communication of a
+ * step is the same for all operators.
  */
 #include "part.h"
 
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-/* Of what operator i yielded. */
+/* The gradient of operator i's output. */
 static const float *slope_of(const struct gw__part *part,
                              const struct gw__tape *tape,
                              const struct gw__part_pass *pass, unsigned i)
@@ -64,7 +65,7 @@ static enum gw_err weights(const struct gw__part *part,
     return pass->complete ? gw__part_complete(part, i, why) : GW_OK;
 }
 
-/* The gradient of operator i's input, as it comes. */
+/* The gradient of operator i's input, before conversion. */
 static const float *slope_in(const struct gw__part *part,
                              const struct gw__tape *tape,
                              const struct gw__part_pass *pass, unsigned i,
@@ -94,7 +95,7 @@ static const float *slope_in(const struct gw__part *part,
     case GW_OP_FLATTEN:
     case GW_OP_ADD:
         return slope;
-    case GW_OP_SOFTMAX: /* forward has left it there */
+    case GW_OP_SOFTMAX: /* the forward pass has stored it */
         return y;
     case GW_OP_EMBEDDING:
         break;
@@ -142,8 +143,8 @@ static size_t slopes_of(const struct gw__part *part, unsigned i)
                               part->placed[i].grad_out, part->ranks);
 }
 
-/* The gradient of an add is that of both of its inputs: what it adds gets it
- * later, when the operator behind that has given it the other part. */
+/* The gradient of an add goes to both of its inputs. The second input adds it
+ * later, after the operator that follows it has contributed its own part. */
 static void branch_off(const struct gw__part *part, const struct gw__tape *tape,
                        const struct gw__part_pass *pass, unsigned i)
 {

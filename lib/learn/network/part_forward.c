@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Forward: each operator computes what is this rank's of its output, and where
- * the next one takes it otherwise, it is converted: before it is sent, too. The
- * rest of the file is what forward and backward both ask about an operator.
+ * Forward passes. Each operator computes this rank's part of its output. If the
+ * next operator needs another sharding, the output is converted, also before it
+ * is sent. The other functions of this file are shared with backward passes.
  */
 #include "part.h"
 
@@ -33,7 +33,7 @@ struct gw__rows gw__part_rows(const struct gw__part *part,
     return some;
 }
 
-/* The first of an operator's input features that this rank has. */
+/* This rank's first input feature of an operator. */
 static size_t first_feature(const struct gw__part *part, unsigned i)
 {
     size_t mine = part->placed[i].local_in;
@@ -109,7 +109,7 @@ enum gw_err gw__part_convert(struct gw__part *part,
     return gw__reshard(&reshard, why);
 }
 
-/* Those of an operator by rows are added once, by the first rank. */
+/* Only the first rank adds the biases of an operator that is split by rows. */
 static const float *biases_of(const struct gw__part *part, unsigned i,
                               const float *weights, size_t count)
 {
@@ -144,7 +144,7 @@ static void add(const struct gw__part *part, const struct gw__tape *tape,
         y[k] = x[k] + branch[k];
 }
 
-/* Where all ranks have all scores, the first one judges for all. */
+/* If all ranks have all scores, only the first one evaluates them. */
 static void judge(const struct gw__part *part, const struct gw__rows *rows,
                   unsigned i, const float *scores, float *slopes,
                   struct gw__judged *judged)
@@ -183,7 +183,7 @@ static void compute(const struct gw__part *part, struct gw__tape *tape,
     case GW_OP_MAXPOOL:
         gw__maxpool(&image, x, y);
         break;
-    case GW_OP_FLATTEN: /* a channel is after the other already */
+    case GW_OP_FLATTEN: /* the channels are already contiguous */
         memcpy(y, x, gw__part_elements(part, i) * sizeof *y);
         break;
     case GW_OP_ADD:
@@ -201,7 +201,7 @@ static void compute(const struct gw__part *part, struct gw__tape *tape,
     }
 }
 
-/* To where the next operator looks for it, here or in the next piece. */
+/* Copies the output to the next operator's input, here or in a message. */
 static enum gw_err pass_on(struct gw__part *part, struct gw__tape *tape,
                            const struct gw__part_pass *pass, unsigned i,
                            struct gw_error *why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a part finds weights and leaves gradients: in the shards, or, alone on
- * its rank, where the one who calls it keeps them.
+ * Access of a part to weights and gradients: in the shards or, on a single
+ * rank, in the caller's memory.
  */
 #include "part.h"
 

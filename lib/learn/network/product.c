@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which matrix product runs: the best that this build and this CPU have, or the
- * one that $GRADWIRE_PRODUCT names. The kinds round differently, so ranks that
- * must agree bit by bit should run the same.
+ * Selection of the matrix product: the best one that this build and this CPU
+ * have, or $GRADWIRE_PRODUCT. Their rounding differs, so ranks that must agree
+ * bit by bit should use the same one.
  */
 #include "product.h"
 
@@ -41,7 +41,7 @@ static const struct gw__product_kind *now(void)
         atomic_load_explicit(&current, memory_order_acquire);
     if (kind)
         return kind;
-    /* Threads that meet here choose the same. */
+    /* A race is harmless: all threads choose the same. */
     kind = choose();
     atomic_store_explicit(&current, kind, memory_order_release);
     return kind;

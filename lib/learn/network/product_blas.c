@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The product of a BLAS: OpenBLAS, when pkg-config found it at build time. A
- * rank is one of many on its machine, so a BLAS with threads of its own is told
- * to use one only; that holds for the whole process. One that was built without
- * threads shares its memory between callers without asking, and two threads in
- * it at a time get wrong sums; so there is a lock before that one.
+ * The matrix product of OpenBLAS, if pkg-config found it at build time. A rank
+ * is one of many on its machine, so a BLAS with threads is limited to one, for
+ * the whole process. A BLAS without thread support shares memory between
+ * callers, and concurrent calls give wrong results; it is protected by a lock.
  */
 #include "product.h"
 

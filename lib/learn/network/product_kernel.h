@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A blocked matrix product, as text for vectors of VECTOR_BYTES. As Goto and
- * van de Geijn 2008 ("Anatomy of high-performance matrix multiplication"): a
- * block of the right matrix and a block of the left one are copied into
- * panels that lie in the order in which they are read, and stay in the caches;
- * a tile of 6 rows by 2 vectors is summed up in registers.
+ * A blocked matrix product for vectors of VECTOR_BYTES, as in Goto and van de
+ * Geijn 2008 ("Anatomy of high-performance matrix multiplication"): a block of
+ * the right matrix and a block of the left one are copied into panels in the
+ * order of their use, and stay in the caches; a tile of 6 rows by 2 vectors is
+ * summed up in registers.
  *
- * Whoever includes this has included product.h and string.h.
+ * The including file must have included product.h and string.h.
  */
 typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
 
@@ -21,7 +21,7 @@ enum {
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* A matrix wherever it lies: element (i, k) is at[i * down + k * right]. */
+/* A matrix in memory: element (i, k) is at[i * down + k * right]. */
 struct view {
     const float *at;
     size_t down, right;
@@ -39,8 +39,8 @@ INLINE void store(float *p, vector x)
     memcpy(p, &x, sizeof x);
 }
 
-/* Panels of `wide` lines each; what a panel lacks is zero. `count` lines of
- * `inner` elements. */
+/* Copies `count` lines of `inner` elements into panels of `wide` lines, with
+ * zero padding. */
 INLINE void pack(struct view from, size_t count, size_t inner, size_t wide,
                  float *into)
 {
@@ -82,7 +82,7 @@ INLINE void tile(const float *left, const float *right, size_t inner,
 #undef ROW
 }
 
-/* out += the part of the tile that is there */
+/* out += the valid part of the tile */
 INLINE void add_tile(const float *sums, size_t rows, size_t columns, float *out,
                      size_t stride)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dense layers, element-wise operators and the loss; see tensor.h. The rows of
- * a data set are in tensor_rows.c, the matrix products in product.c.
+ * Dense layers, element-wise operators and the loss; see tensor.h.
+ * tensor_rows.c has the rows of a data set, product.c the matrix products.
  */
 #include "tensor.h"
 
@@ -52,7 +52,8 @@ void gw__dense_weight(const struct gw__dense *shape, const float *x,
             dbias[j] += dy[i * shape->out + j];
 }
 
-/* Asks what is cut off, not what stays: no comparison holds for a NaN. */
+/* Tests for values to cut off, so that a NaN, for which no comparison holds, is
+ * kept. */
 void gw__relu(const float *x, float *y, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -77,7 +78,7 @@ void gw__tanh_back(const float *y, const float *dy, float *dx, size_t count)
         dx[i] = dy[i] * (1 - y[i] * y[i]);
 }
 
-/* The first NaN is the largest. */
+/* The first NaN counts as the largest. */
 static unsigned largest_of(const float *z, unsigned classes)
 {
     unsigned best = 0;
@@ -86,9 +87,9 @@ static unsigned largest_of(const float *z, unsigned classes)
     return best;
 }
 
-/* One row: log(sum_k e^z_k) - z_label. e is raised to numbers that are not
- * positive only, and small losses keep their digits. A row with a NaN has no
- * right answer; its loss and slopes are NaN. */
+/* One row: log(sum_k e^z_k) - z_label. Exponents are never positive, so small
+ * losses keep their digits. A row with a NaN has no correct answer; its loss
+ * and slopes are NaN. */
 static void judge(const float *z, unsigned classes, uint32_t label,
                   double scale, float *slopes, struct gw__judged *judged)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the operators of a network compute: forward, and backward from the
- * gradient of what they yield. Tensors are f32, rows x features, row by row,
- * without gaps; weights are in x out, so that a step goes X W + b. A rank calls
- * these with its part of the tensors, so nothing here knows of ranks.
+ * The operators of a network, forward, and backward from the gradient of the
+ * output. Tensors are f32, rows x features, row-major and contiguous; weights
+ * are in x out, so that a layer is X W + b. A rank passes its part of the
+ * tensors, so nothing here depends on ranks.
  *
- * Gradients of weights are added to what is there (micro-batches add up); all
- * else is overwritten.
+ * Gradients of weights are added to the existing values (for micro-batches);
+ * all other results are overwritten.
  */
 #ifndef GW__TENSOR_H
 #define GW__TENSOR_H
@@ -29,38 +29,38 @@ void gw__dense_input(const struct gw__dense *shape, const float *dy,
 void gw__dense_weight(const struct gw__dense *shape, const float *x,
                       const float *dy, float *dweights, float *dbias);
 
-/* ---- element by element ---- */
+/* ---- element-wise ---- */
 
 void gw__relu(const float *x, float *y, size_t count);
-/* `x`: what went in */
+/* `x`: the input */
 void gw__relu_back(const float *x, const float *dy, float *dx, size_t count);
 void gw__tanh(const float *x, float *y, size_t count);
-/* `y`: what came out */
+/* `y`: the output */
 void gw__tanh_back(const float *y, const float *dy, float *dx, size_t count);
 
 /* ---- rows of a data set ---- */
 
 #define GW__NO_ROW UINT32_MAX
 
-/* The rows row[0..count) of `data`; one that is GW__NO_ROW has no features, and
- * is not judged: it fills up a block. */
+/* The rows row[0..count) of `data`. GW__NO_ROW is a padding row without
+ * features that is not evaluated. */
 struct gw__rows {
     const struct gw_dataset *data;
     const uint32_t *row;
     size_t count;
 };
 
-/* The features [first, first + width) of the rows, as a dense block. */
+/* Converts features [first, first + width) of the rows to a dense block. */
 void gw__rows_dense(const struct gw__rows *rows, size_t first, size_t width,
                     float *out);
 
-/* The entries [first, first + count) of the vocabulary; `table` has `width`
- * numbers for each of these. */
+/* The entries [first, first + count) of a vocabulary; each has `width` numbers
+ * in `table`. */
 struct gw__vocabulary {
     size_t first, count, width;
 };
 
-/* y = the sum of value * table row, over the row's entries */
+/* y = the sum of value * table row over the row's entries */
 void gw__embedding_forward(const struct gw__vocabulary *vocabulary,
                            const struct gw__rows *rows, const float *table,
                            float *y);
@@ -75,9 +75,8 @@ struct gw__judged {
     uint64_t right;
 };
 
-/* Cross entropy of the softmax of `scores`, which has a row of `classes` for
- * each of `rows`. Adds to *judged. slopes (NULL: not wanted) becomes the
- * gradient of scale * loss. */
+/* The cross entropy of the softmax of `scores`, `classes` per row. Adds to
+ * *judged. If not NULL, `slopes` becomes the gradient of scale * loss. */
 void gw__softmax(const struct gw__rows *rows, const float *scores,
                  unsigned classes, double scale, float *slopes,
                  struct gw__judged *judged);

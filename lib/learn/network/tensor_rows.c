@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Sparse rows of a data set as the input of a network: as a dense block, or as
- * words that are looked up in a table. An operator that is split by its input
- * features sees a range of them only.
+ * words of an embedding table. An operator that is split by its input features
+ * uses a range of them only.
  */
 #include "tensor.h"
 
@@ -18,8 +18,8 @@ static size_t entries(const struct gw__rows *rows, size_t i, size_t *begin)
     return rows->data->row_begin[row + 1] - *begin;
 }
 
-/* Where entry k stands in the range of `count` features from `first` on; false:
- * not in it. */
+/* The index of entry k in the range of `count` features from `first` on. False:
+ * outside the range. */
 static inline bool place_of(const struct gw__rows *rows, size_t k, size_t first,
                             size_t count, size_t *place)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stochastic gradient descent, alone, with momentum, and Adam:
+ * Stochastic gradient descent, plain, with momentum, and Adam:
  *
  *     sgd        w -= rate g
  *     momentum   v = mu v + g;  w -= rate v
@@ -10,7 +10,7 @@
  *                (Kingma, Ba 2015, algorithm 1, with its b1 = 0.9,
  *                b2 = 0.999, eps = 1e-8)
  *
- * Each is computed in double and rounded once, when it is stored.
+ * Each formula is computed in double and rounded once, when it is stored.
  */
 #include "optimiser.h"
 
@@ -21,7 +21,7 @@
 
 static const struct {
     const char *name;
-    unsigned words; /* f32 of state a parameter */
+    unsigned words; /* f32 of state per parameter */
 } kinds[] = {
     [GW_SGD] = {"sgd", 0},
     [GW_MOMENTUM] = {"momentum", 1},
@@ -106,7 +106,7 @@ static void step_some(const struct gw__optimiser *optimiser, uint64_t step,
     }
 }
 
-/* In blocks that are still in the first cache when they are looked at. */
+/* In blocks that are still in the first-level cache for the check. */
 bool gw__optimiser_step(const struct gw__optimiser *optimiser, uint64_t step,
                         float *values, const float *gradient, float *state,
                         size_t count)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One step of an optimiser over a stretch of parameters. Every element is
- * changed by its own gradient and its own state alone, so however an array is
- * cut, each piece comes out as it would in the whole, bit by bit.
+ * One step of an optimiser on a range of parameters. Each element depends only
+ * on its own gradient and state. So the results are the same, bit by bit,
+ * however an array is divided.
  */
 #ifndef GW__OPTIMISER_H
 #define GW__OPTIMISER_H
@@ -14,7 +14,7 @@ struct gw__optimiser {
     double rate, momentum;
 };
 
-/* `state` holds gw_optimiser_words(kind) arrays of `count`, zero at first;
+/* `state` has gw_optimiser_words(kind) arrays of `count`, initially zero;
  * `step` counts from 1. False: a value is not finite any more. */
 bool gw__optimiser_step(const struct gw__optimiser *optimiser, uint64_t step,
                         float *values, const float *gradient, float *state,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The trainer of one rank: what it is made of. See parallel_parts.h for the
- * other files and gradwire/parallel.h for what it is for.
+ * Creation and destruction of a rank's trainer. parallel_parts.h describes the
+ * other files, gradwire/parallel.h the purpose.
  *
- * The rank's coordinates (d, t, p) say all: stage p gives it its pieces of the
- * network, t its share of each operator of these, d its share of the batch.
+ * The rank's coordinates (d, t, p) determine its work: stage p its virtual
+ * stages of the network, t its share of each of their operators, d its share of
+ * the batch.
  */
 #include "parallel_parts.h"
 
@@ -12,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* ---- what fits together ---- */
+/* ---- consistency checks ---- */
 
 static enum gw_err check_layout(const struct gw_parallel_config *config,
                                 struct gw_error *why)
@@ -69,14 +70,15 @@ static enum gw_err check(const struct gw_parallel_config *config,
     return err;
 }
 
-/* ---- what this rank computes ---- */
+/* ---- this rank's part of the network ---- */
 
 static unsigned piece_of(const struct gw_parallel *parallel, unsigned chunk)
 {
     return chunk * parallel->layout->options.mesh.pipe + parallel->axes.p;
 }
 
-/* The operators of all its pieces; *first: where those of each chunk begin. */
+/* Lists the operators of all its virtual stages; *first has the first one of
+ * each chunk. */
 static void list_operators(struct gw_parallel *parallel, unsigned *first)
 {
     const struct gw_layout *layout = parallel->layout;
@@ -152,9 +154,10 @@ static enum gw_err make_parts(struct gw_parallel *parallel,
     return err;
 }
 
-/* ---- how messages pass ---- */
+/* ---- messages between stages ---- */
 
-/* With one stage the next piece is on this rank: messages lie in memory. */
+/* With one stage the next virtual stage is on this rank, and messages are
+ * buffers in memory. */
 static enum gw_err make_messages(struct gw_parallel *parallel,
                                  struct gw_error *why)
 {
@@ -196,7 +199,7 @@ static enum gw_err make_pipe(struct gw_parallel *parallel, struct gw_error *why)
     return gw_pipe_new(&pipe, &parallel->pipe, why);
 }
 
-/* ---- all of it ---- */
+/* ---- the trainer ---- */
 
 static struct gw_parallel *allocate(const struct gw_parallel_config *config)
 {
@@ -250,8 +253,8 @@ enum gw_err gw_parallel_new(const struct gw_parallel_config *config,
     return err;
 }
 
-/* The pipe and the shards may have calls under way: they go before the
- * communicators. */
+/* The pipe and the shards may have calls under way, so they are destroyed
+ * before the communicators. */
 void gw_parallel_destroy(struct gw_parallel **parallel)
 {
     struct gw_parallel *gone = *parallel;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rank's communicators along the axes of the mesh. All are beside each other
- * (gw_comm_progress_with): a rank that waits for a stage still moves the gradients
- * that others wait for, and when one axis loses a peer, all of them do.
+ * A rank's communicators along the axes of the mesh. They make progress
+ * together (gw_comm_progress_with). A rank that waits for a stage still
+ * forwards the gradients that others need. If one axis loses a peer, all of
+ * them fail.
  */
 #include "parallel_parts.h"
 
-/* Ranks of one color, in the order of `key`. */
+/* Ranks of the same color, ordered by `key`. */
 struct axis {
     const char *name;
     struct gw_comm **comm;
-    unsigned size; /* 1: not made */
+    unsigned size; /* 1: not created */
     unsigned color, key;
 };
 
@@ -23,7 +24,8 @@ static void list_axes(struct gw__axes *axes, const struct gw_layout *layout,
     unsigned group = layout->options.shard_group;
     unsigned groups = mesh->data / group;
     unsigned d = axes->d, t = axes->t, p = axes->p;
-    unsigned column = p * mesh->tensor + t; /* the ranks that differ in d */
+    /* the ranks that differ only in d */
+    unsigned column = p * mesh->tensor + t;
     const struct axis all[AXES] = {
         {"tensor", &axes->tensor, mesh->tensor, p * mesh->data + d, t},
         {"data", &axes->data, group > 1 ? 1 : mesh->data, column, d},

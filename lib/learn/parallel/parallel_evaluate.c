@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loss and right answers over a whole data set: forward only. The rows are cut
- * into blocks as large as a micro-batch, and dealt to the data coordinates in
- * turn; each has as many, the last ones with rows that are none, so that ranks
- * that gather weights together do so equally often. Stages pass blocks on one
- * after the other: a stage is at the next one while the following works.
+ * Loss and accuracy over a whole data set, by forward passes. The rows are
+ * divided into blocks of the size of a micro-batch and assigned round robin to
+ * the data coordinates. Each has the same number of blocks, with padding rows
+ * at the end, so that ranks that gather weights together do so equally often.
+ * Stages pass the blocks on in order, and work concurrently on different
+ * blocks.
  */
 #include "parallel_parts.h"
 
@@ -29,7 +30,7 @@ static void fill(struct walk *walk, size_t block)
     }
 }
 
-/* The ranks of the pipe axis are its stages. */
+/* Stage p is rank p of the pipe axis. */
 static enum gw_err receive(struct walk *walk, unsigned piece,
                            struct gw_error *why)
 {
@@ -37,7 +38,7 @@ static enum gw_err receive(struct walk *walk, unsigned piece,
     const struct gw_layout *layout = walk->parallel->layout;
     if (piece == 0)
         return GW_OK;
-    if (!pipe) { /* what this rank has just put out */
+    if (!pipe) { /* the output of this rank itself */
         float *out = walk->out;
         walk->out = walk->in;
         walk->in = out;
@@ -103,7 +104,7 @@ static enum gw_err go_through(struct walk *walk, struct gw_error *why)
     return err;
 }
 
-/* The largest message that this rank sees. */
+/* The size of this rank's largest message. */
 static size_t largest_message(const struct gw_layout *layout)
 {
     size_t largest = 1;

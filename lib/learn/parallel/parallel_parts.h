@@ -21,11 +21,11 @@
 
 #include <gradwire/parallel.h>
 
-/* Communicators of this rank along the axes; NULL where there is nobody else.
- * `data` is all of the data axis, when nothing is sharded along it; else
- * `group` shares one copy and `replicas` have the same block. */
+/* This rank's communicators along the axes; NULL if the axis has one rank.
+ * `data` is the whole data axis, used if nothing is sharded. Otherwise `group`
+ * shares one copy, and `replicas` have the same block. */
 struct gw__axes {
-    unsigned d, t, p; /* where this rank is */
+    unsigned d, t, p; /* coordinates of this rank */
     struct gw_comm *tensor, *data, *group, *replicas, *pipe;
 };
 
@@ -35,7 +35,7 @@ GW_MUST_CHECK enum gw_err gw__axes_init(struct gw__axes *axes,
                                         struct gw_error *why);
 void gw__axes_fini(struct gw__axes *axes);
 void gw__axes_reset(const struct gw__axes *axes);
-/* Adds the bytes sent since the reset. */
+/* Adds the number of bytes sent since the reset. */
 void gw__axes_count(const struct gw__axes *axes,
                     struct gw_parallel_counts *counts);
 
@@ -48,50 +48,52 @@ struct gw_parallel {
     unsigned *operators; /* of this rank, in the order of the forward pass */
     unsigned operator_count;
     struct gw__shards *shards;
-    struct gw__part **parts; /* a chunk each */
-    struct gw__tape **tapes; /* chunk * micros + micro: under way */
+    struct gw__part **parts; /* one per chunk */
+    struct gw__tape **tapes; /* chunk * micros + micro: in use */
     struct gw_pipe *pipe;    /* NULL: one stage */
-    float **activations;     /* of one stage: chunk * micros + micro, what goes
-                                into the chunk, and the gradient of that */
+    /* one stage only, chunk * micros + micro: a chunk's input and its
+     * gradient */
+    float **activations;
     float **gradients;
-    float *messages; /* where they lie */
-    /* of the step under way */
+    float *messages; /* their memory */
+    /* of the current step */
     const struct gw_dataset *data;
-    const uint32_t *rows;    /* of this data coordinate */
-    unsigned *weights_added; /* a chunk each: passes B or W so far */
+    const uint32_t *rows; /* of this data coordinate */
+    /* for each chunk: number of passes B or W so far */
+    unsigned *weights_added;
     struct gw__judged judged;
-    uint64_t collectives; /* of the parts, when the step began */
+    uint64_t collectives; /* conversions before the step */
     /* over all steps */
     struct gw_parallel_counts counts;
     uint64_t steps;
 };
 
-/* Index of what belongs to a micro-batch in a chunk. */
+/* The index of a micro-batch in a chunk. */
 static inline size_t gw__parallel_at(const struct gw_parallel *parallel,
                                      unsigned chunk, unsigned micro)
 {
     return (size_t)chunk * parallel->micros + micro;
 }
 
-/* ---- parallel_work.c: its context is the gw_parallel ---- */
+/* ---- parallel_work.c: its context is a gw_parallel ---- */
 
 extern const struct gw_stage_work gw__parallel_work;
-/* Gives back what a step that failed has left. */
+/* Releases the tapes that a failed step has left. */
 void gw__parallel_drop_tapes(struct gw_parallel *parallel);
 
 /* ---- parallel_step.c ---- */
 
-/* GW_EINVAL: it has more features or classes than the network. */
+/* GW_EINVAL: the data have more features or classes than the network. */
 GW_MUST_CHECK enum gw_err gw__parallel_check(const struct gw_parallel *parallel,
                                              const struct gw_dataset *data,
                                              struct gw_error *why);
-/* What this rank alone finds wrong, the others must hear of: they wait for it.
- * With several axes the sentence says where on them this rank is: a peer's
- * number in it is that on an axis. Returns `code`. */
+/* Reports an error of this rank alone to the others, which wait for it. With
+ * several axes the text has this rank's coordinates, since the number of a peer
+ * in it is relative to an axis. Returns `code`. */
 enum gw_err gw__parallel_fail(struct gw_parallel *parallel, enum gw_err code,
                               struct gw_error *own);
-/* Adds up over all ranks what was judged; loss becomes the mean of `rows`.
- * GW_EWRONG: training diverges. */
+/* Adds up loss and correct answers over all ranks; loss becomes the mean of
+ * `rows`. GW_EWRONG: training diverges. */
 GW_MUST_CHECK enum gw_err gw__parallel_judge(struct gw_parallel *parallel,
                                              size_t rows,
                                              struct gw_parallel_report *report,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * All that a rank has learnt, as one block of bytes: a header that says whose
- * it is, then what the shards hold. It belongs to a place on the mesh: a stage,
- * a share along the tensor axis, a block along the data axis. Ranks that differ
- * by none of these (replicas) may restore each other's.
+ * A rank's state as one block of bytes: a header that identifies it, then the
+ * contents of the shards. It belongs to a position on the mesh: a stage, a
+ * share along the tensor axis, a block along the data axis. Ranks with the same
+ * position (replicas) may restore each other's state.
  */
 #include "parallel_parts.h"
 
@@ -11,13 +11,13 @@
 
 struct header {
     char magic[8];
-    uint64_t layout; /* hash of all that decides what lies where */
+    uint64_t layout; /* hash of all properties that affect the contents */
     uint64_t seed;
     uint32_t stage, place, block;
     uint32_t optimiser;
     uint64_t steps;
-    uint64_t bytes;    /* with this header */
-    uint64_t checksum; /* of all, while this is 0 */
+    uint64_t bytes;    /* including this header */
+    uint64_t checksum; /* of all bytes, computed with 0 here */
 };
 
 _Static_assert(sizeof(struct header) == 64, "no holes");
@@ -29,7 +29,7 @@ static uint64_t mix_in(uint64_t hash, uint64_t value)
     return gw_hash(&value, sizeof value, hash);
 }
 
-/* The batch and its micro-batches may differ: they hold no weights. */
+/* Batch and micro-batches may differ, since they do not affect weights. */
 static uint64_t hash_layout(const struct gw_layout *layout)
 {
     const struct gw_layout_options *options = &layout->options;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * A step: the passes of this rank's stage in the order of the schedule, by
- * gw_pipe or, where there is one stage only, right here; then the shards' end
- * of it, which changes the weights; then the loss, summed over all ranks on the
- * communicator that the caller gave, so that it is in no axis's count. With it
- * goes how many ranks have a parameter that is not finite: so a training that
- * diverges ends in the same step on all of them, whichever saw it.
+ * gw_pipe or, with one stage only, here; the end of the shards' step, which
+ * changes the weights; and the loss, summed over all ranks. This sum uses the
+ * caller's communicator, so that no axis counts it. It includes the number of
+ * ranks with a parameter that is not finite, so all ranks end a diverging
+ * training in the same step.
  *
- * The batch is shared out by rows: data coordinate d has the d-th share of it,
+ * The batch is divided by rows: data coordinate d has its d-th share, and
  * micro-batch m the m-th share of that.
  */
 #include "parallel_parts.h"
@@ -29,9 +29,9 @@ enum gw_err gw__parallel_check(const struct gw_parallel *parallel,
     return GW_OK;
 }
 
-/* How it can end is chance: where sums of infinities have one sign, tanh makes
- * finite numbers of them. So what is hopeless counts as well: guessing has the
- * loss log(classes). */
+/* Infinite parameters may be missed: tanh makes finite numbers of infinite
+ * sums. So a loss far above log(classes), that of guessing, counts as
+ * divergence, too. */
 static bool is_hopeless(const struct gw_parallel *parallel, double loss)
 {
     return !(loss <= 1e6 * log(parallel->layout->network->classes));
@@ -62,7 +62,7 @@ enum gw_err gw__parallel_judge(struct gw_parallel *parallel, size_t rows,
                    broken ? ", and a parameter is infinite or NaN" : "");
 }
 
-/* All ranks look at all rows, so that all say the same. */
+/* Checks the rows of all ranks, so that all ranks report the same error. */
 static enum gw_err check_rows(const struct gw_parallel *parallel,
                               const struct gw_dataset *data,
                               const uint32_t *rows, struct gw_error *why)
@@ -75,7 +75,7 @@ static enum gw_err check_rows(const struct gw_parallel *parallel,
     return GW_OK;
 }
 
-/* One stage: messages go from piece to piece in memory. */
+/* With one stage messages go from chunk to chunk in memory. */
 static enum gw_err run_pass(struct gw_parallel *parallel,
                             const struct gw_pass *pass, struct gw_error *why)
 {
@@ -143,7 +143,7 @@ static void end(struct gw_parallel *parallel, struct gw_parallel_report *report)
     gw__shards_times(parallel->shards, &report->comm_us, &report->exposed_us);
 }
 
-/* Each rank tells that it is through, the first one what has come of it. */
+/* Each rank reports the end of the step, the first one also its result. */
 static void tell(const struct gw_parallel *parallel,
                  const struct gw_parallel_report *report)
 {

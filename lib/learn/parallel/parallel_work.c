@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the pipeline asks of a trainer: one pass of one micro-batch through one
- * of its pieces. A forward pass takes a tape, the last of its backward passes
- * gives it back.
+ * The pipeline's callbacks: one pass of one micro-batch through one of the
+ * trainer's virtual stages. A forward pass takes a tape; the last of its
+ * backward passes gives it back.
  */
 #include "parallel_parts.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of conversions (gradwire/layout.h), a function a kind of memory:
+ * The table of conversions (gradwire/layout.h), one function per kind:
  *
- *     slice            own rows are copied; own columns are picked out
+ *     slice            own rows are copied, own columns are extracted
  *     all-gather       of rows: in place; of columns: blocks, then unpacked
- *     all-to-all       rows to columns: packed, and what comes is in order;
- *                      columns to rows: the other way round
- *     all-reduce       as it lies
- *     reduce-scatter   to rows: as it lies; to columns: packed
+ *     all-to-all       rows to columns: packed, and received in order;
+ *                      columns to rows: the reverse
+ *     all-reduce       unchanged
+ *     reduce-scatter   to rows: unchanged; to columns: packed
  *
- * A block is rows x features / T elements, and block q belongs to rank q.
+ * A block has rows x features / T elements, and block q belongs to rank q.
  */
 #include "reshard.h"
 
@@ -64,7 +64,7 @@ static void put_columns(const float *narrow, size_t rows, size_t features,
                width * sizeof *narrow);
 }
 
-/* Between whole rows and blocks of columns that lie one after the other. */
+/* Copies between whole rows and contiguous blocks of columns. */
 static void pack(const struct gw__reshard *r, size_t rows, unsigned ranks,
                  const float *whole, float *blocks)
 {
@@ -122,7 +122,7 @@ static enum gw_err turn(const struct gw__reshard *r, unsigned ranks,
     return err;
 }
 
-/* Whether an all-reduce cuts its buffer into equal parts: large parts end at
+/* Does an all-reduce divide this count into equal parts? Large parts end at
  * multiples of 16 elements. */
 static bool even(size_t count, unsigned ranks)
 {
@@ -130,8 +130,8 @@ static bool even(size_t count, unsigned ranks)
     return count % ((size_t)ranks * (count / ranks < LARGE ? 1 : LINE)) == 0;
 }
 
-/* What does not divide is reduced in equal blocks of our own, the last one
- * padded, so that all ranks send the same. */
+/* A count that does not divide is reduced in equal blocks, the last one padded,
+ * so that all ranks send the same amount. */
 static enum gw_err reduce(const struct gw__reshard *r, unsigned ranks,
                           struct gw_error *why)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What one rank holds of its operators: parameters and gradients, in memory
- * that collectives run on where it lies, and the optimiser's state. Making and
- * freeing it, and taking a picture of it. Who owns which elements is decided
- * here, once:
+ * The data of one rank's operators: parameters and gradients, in memory that
+ * collectives use in place, and the optimiser's state. This file creates and
+ * frees them, and determines the owner of each element:
  *
  *     0            own           own + block        count      whole
  *     |-------------|=================|----------------|0000000|
  *
- * whole = g blocks, g the size of the shard group; the last `whole - count`
- * elements are zero and stay so, since their gradient is. Read on in
+ * whole = g blocks, g the size of the shard group. The last `whole - count`
+ * elements are zero and stay so, since their gradient is. Continue with
  * shards_parts.h.
  */
 #include "shards_parts.h"
@@ -34,7 +33,7 @@ static enum gw_err check(const struct gw__shards_config *config,
 {
     const struct gw_layout_options *options = &config->layout->options;
     unsigned data = options->mesh.data, group = options->shard_group;
-    assert(group > 0); /* gw_layout_new has filled it in */
+    assert(group > 0); /* set by gw_layout_new */
     unsigned replicas = size_of(group > 1 ? config->replicas : config->axis);
     if (size_of(group > 1 ? config->group : NULL) != group ||
         replicas != data / group)
@@ -55,7 +54,7 @@ static enum gw_err check(const struct gw__shards_config *config,
     return GW_OK;
 }
 
-/* The operators with parameters. */
+/* Lists the operators with parameters. */
 static void list_held(struct gw__shards *shards,
                       const struct gw__shards_config *config)
 {
@@ -78,7 +77,7 @@ static void list_held(struct gw__shards *shards,
     }
 }
 
-/* Arrays side by side, in the order of `held`. */
+/* Allocates the arrays, in the order of `held`. */
 static enum gw_err allocate(struct gw__shards *shards, struct gw_error *why)
 {
     unsigned words = gw_optimiser_words(shards->optimiser.kind);
@@ -121,7 +120,7 @@ static void lay_out(struct gw__shards *shards)
     }
 }
 
-/* Which calls there will be, and how each is made. */
+/* Selects the algorithms of all collective calls. */
 static void plan_calls(struct gw__shards *shards)
 {
     const char *algo = shards->config.algo;
@@ -202,8 +201,8 @@ enum gw_err gw__shards_new(const struct gw__shards_config *config,
     return GW_OK;
 }
 
-/* Of a step that has begun, what this rank was to send next will not come, even
- * if nothing of it is under way just now. */
+/* If a step has begun, this rank's next messages will not come, even if no call
+ * is under way. */
 static void cancel_calls(struct gw__shards *shards)
 {
     static const char *const sentence = "training ended in the midst of a step";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a rank holds between steps: put in, counted, and taken as a picture that
- * another process of the same rank goes on from.
+ * A rank's state between steps: initialisation, size, and a copy from which
+ * another process of the same rank can continue.
  */
 #include "shards_parts.h"
 
@@ -43,8 +43,8 @@ uint64_t gw__shards_summand_bytes(struct gw__shards *shards, bool reset)
     return most;
 }
 
-/* The picture is the count of steps, the parameters as they are held, and the
- * optimiser's state, one array after the other. */
+/* The state is the number of steps, the parameters as stored, and the
+ * optimiser's arrays, one after the other. */
 size_t gw__shards_state_bytes(const struct gw__shards *shards)
 {
     return sizeof shards->steps +

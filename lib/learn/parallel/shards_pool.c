@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory that is needed for a while, over and over: an operator's gathered
- * parameters, a gradient that is not reduced yet. Making a region that peers
- * can map costs system calls, so what comes back is kept; but when none of the
- * idle buffers is large enough, one of them is freed before another is made.
- * Hence the pool never has more buffers than were lent at once.
+ * Buffers for repeated short use: an operator's gathered parameters, or a
+ * gradient before its reduction. Creating memory that peers can map costs
+ * system calls, so returned buffers are kept. If no idle buffer is large
+ * enough, one of them is freed before another is allocated. Hence the pool
+ * never has more buffers than were lent at the same time.
  */
 #include "shards_parts.h"
 
@@ -36,8 +36,8 @@ void gw__shard_pool_fini(struct gw__shard_pool *pool)
     pool->buffers = NULL;
 }
 
-/* The smallest idle buffer with room for `bytes`; else the largest idle one;
- * else NULL. */
+/* The smallest idle buffer of at least `bytes`; without one the largest idle
+ * buffer, or NULL. */
 static struct gw__shard_buffer *find_idle(struct gw__shard_pool *pool,
                                           size_t bytes)
 {

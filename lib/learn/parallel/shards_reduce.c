@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Buckets of gradients on their way. When a bucket begins is gw_reducer's
- * business; this is its hook, which says what happens to the bucket then:
+ * Buckets of gradients under way. gw_reducer decides when a bucket begins; this
+ * is its hook, with the further stages:
  *
  *           begin                          end
  *   OPEN --> BESIDE --> SCATTER ---------------> SUM --> ARRIVED
  *             tensor     group                    replicas
  *
- * A bucket whose gradients are summands along the tensor axis waits there until
- * the next bucket begins, or the step ends: only at such a place is it certain
- * that all ranks of the data axis start their next call at the same time.
+ * A bucket whose gradients are partial sums along the tensor axis stays in
+ * BESIDE until the next bucket begins or the step ends. Only at these points do
+ * all ranks of the data axis start their next call in the same order.
  */
 #include "shards_parts.h"
 
@@ -24,9 +24,9 @@ enum gw_err gw__shards_failed(const struct gw_comm *comm, const char *what,
                    error->code ? error->text : gw_err_text(code));
 }
 
-/* ---- beginning ---- */
+/* ---- begin ---- */
 
-/* In place: the own block lies in the whole where it belongs. */
+/* In place: this rank's block is at its position within the whole. */
 static enum gw_err scatter(struct gw__shards *shards, struct gw__held *held,
                            struct gw_error *why)
 {
@@ -46,7 +46,7 @@ static enum gw_err scatter(struct gw__shards *shards, struct gw__held *held,
                : GW_OK;
 }
 
-/* Onto the data axis. */
+/* Begins the reduction along the data axis. */
 static enum gw_err begin_data(struct gw__shards *shards, unsigned b,
                               struct gw_error *why)
 {
@@ -67,7 +67,7 @@ static enum gw_err begin_data(struct gw__shards *shards, unsigned b,
                : GW_OK;
 }
 
-/* Along the tensor axis, if there is anything to add up. */
+/* Begins the sum along the tensor axis, if needed. */
 static enum gw_err begin_beside(struct gw__shards *shards, unsigned b,
                                 struct gw_error *why)
 {
@@ -88,7 +88,7 @@ static enum gw_err begin_beside(struct gw__shards *shards, unsigned b,
     return GW_OK;
 }
 
-/* GW_PENDING: not there yet. */
+/* GW_PENDING: not complete yet. */
 static enum gw_err end_beside(struct gw__shards *shards, unsigned b, bool wait,
                               struct gw_error *why)
 {
@@ -102,7 +102,7 @@ static enum gw_err end_beside(struct gw__shards *shards, unsigned b, bool wait,
                : err;
 }
 
-/* The bucket before number b may still be beside. */
+/* The bucket before bucket b may still be in GW__BUCKET_BESIDE. */
 static enum gw_err send_off(struct gw__shards *shards, unsigned b,
                             struct gw_error *why)
 {
@@ -131,15 +131,15 @@ enum gw_err gw__shard_buckets_begin_all(struct gw__shards *shards,
     return err ? err : send_off(shards, reducer->begun, why);
 }
 
-/* ---- moving on ---- */
+/* ---- progress ---- */
 
 static enum gw_err end_request(struct gw_request **request, bool wait)
 {
     return wait ? gw_wait(request) : gw_test(request);
 }
 
-/* The block is here: it leaves the whole, whose memory is free again, and is
- * added to those of the replicas. */
+/* This rank's block is complete: copies it, returns the whole gradient's
+ * memory, and adds the blocks of the replicas. */
 static enum gw_err keep_block(struct gw__shards *shards, struct gw__held *held,
                               struct gw_error *why)
 {
@@ -192,7 +192,8 @@ static enum gw_err end_sum(struct gw__shards *shards, unsigned b, bool wait,
     return GW_OK;
 }
 
-/* Beyond SCATTER, in order, so that all ranks sum in the same order. */
+/* In order, so that all ranks start the sums after SCATTER in the same
+ * order. */
 static enum gw_err move_scatters(struct gw__shards *shards, unsigned until,
                                  bool wait, struct gw_error *why)
 {
@@ -218,8 +219,8 @@ static enum gw_err end_bucket(void *context, unsigned b, bool wait,
     return err ? err : end_sum(shards, b, wait, why);
 }
 
-/* A bucket that is beside moves, too, but goes on to the data axis only when
- * the next one begins. */
+/* A bucket in GW__BUCKET_BESIDE makes progress, too, but proceeds to the data
+ * axis only when the next one begins. */
 enum gw_err gw__shards_poll(struct gw__shards *shards, struct gw_error *why)
 {
     unsigned begun = shards->reducer->begun;
@@ -230,9 +231,9 @@ enum gw_err gw__shards_poll(struct gw__shards *shards, struct gw_error *why)
                                     : gw_reducer_poll(shards->reducer, why);
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/* bucket_bytes 0: all in one. */
+/* bucket_bytes 0: a single bucket. */
 enum gw_err gw__shard_buckets_init(struct gw__shards *shards,
                                    struct gw_error *why)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of a step. Buckets are taken in the order in which they were sent:
- * while a later one is still on its way, the optimiser changes the parameters
- * of an earlier one, and where the whole is held by all (zero1) its blocks
- * travel back to them.
+ * The end of a step. Buckets are processed in the order in which they were
+ * sent. While later ones are still under way, the optimiser updates the
+ * parameters of earlier ones; with zero1 their blocks are all-gathered.
  */
 #include "shards_parts.h"
 
@@ -32,8 +31,8 @@ static enum gw_err start_gather(struct gw__shards *shards,
                : GW_OK;
 }
 
-/* The own block is changed, and the gradient is zero again. A parameter that is
- * not finite is no reason to stop here: the other ranks would wait. */
+/* Updates this rank's block and resets the gradient. A parameter that is not
+ * finite must not stop the step here, since the other ranks would wait. */
 static enum gw_err settle(struct gw__shards *shards, struct gw__held *held,
                           struct gw_error *why)
 {
@@ -76,7 +75,7 @@ static enum gw_err await_gathers(struct gw__shards *shards,
                : GW_OK;
 }
 
-/* While buckets are on their way, that time is counted already. */
+/* While buckets are under way, this time is already counted. */
 void gw__shards_gathered(struct gw__shards *shards, uint64_t since_ns)
 {
     count_waiting(shards, since_ns);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parameters of one operator while they are needed, and the place of its
- * gradient. Where a rank keeps its block only, both are borrowed memory: the
- * parameters are gathered by the first user and go with the last one; a
- * gradient adds up whole, from the first micro-batch to the last, and goes when
- * it has been reduce-scattered.
+ * The parameters of one operator during their use, and the memory of its
+ * gradient. If a rank has its block only, both are borrowed. The parameters are
+ * gathered by the first user and returned by the last one. A gradient is summed
+ * whole, from the first micro-batch to the last, and returned after its
+ * reduce-scatter.
  */
 #include "shards_parts.h"
 

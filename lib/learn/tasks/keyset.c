@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The distinct keys of a unit of work; keyset.h has the idea.
+ * The distinct keys of a unit of work; see keyset.h.
  */
 #include "keyset.h"
 
@@ -59,7 +59,7 @@ static bool make_room(struct gw__keyset *set, size_t count)
     return true;
 }
 
-/* The cell that has the key, or the free one where it belongs. */
+/* The cell with the key, or the free one for it. */
 static struct gw__keyset_cell *find(const struct gw__keyset *set, uint64_t key)
 {
     size_t mask = set->cell_count - 1;
@@ -69,7 +69,7 @@ static struct gw__keyset_cell *find(const struct gw__keyset *set, uint64_t key)
     return &set->cells[i];
 }
 
-/* Twice the cells, at most half of them taken. */
+/* Doubles the cells, so that at most half of them are used. */
 static bool grow_cells(struct gw__keyset *set)
 {
     size_t count = set->cell_count ? 2 * set->cell_count : CELLS_MIN;

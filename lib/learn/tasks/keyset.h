@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The distinct keys of a unit of work, in order, and the place of each: keys
- * are added as the samples have them, again and again; gw__keyset_finish sorts
- * them, and from then on gw__keyset_place tells where a key's row lies.
+ * The distinct keys of a unit of work, sorted, and the place of each. Keys are
+ * added as they occur in the samples, with repetitions. gw__keyset_finish sorts
+ * them; afterwards gw__keyset_place returns the index of a key's row.
  *
- * Where keys are known to be small they are marked in a bitmap, which one pass
- * turns into the sorted list. Else they go to a table with open addressing, and
- * are sorted. Memory stays for the next unit, so after a few nothing is
- * allocated any more.
+ * Keys with a small bound are marked in a bitmap, which one pass converts to
+ * the sorted list. Other keys go to an open-addressing table and are sorted.
+ * Memory is kept for the next unit, so that later units allocate none.
  */
 #ifndef GW__KEYSET_H
 #define GW__KEYSET_H
@@ -17,13 +16,13 @@
 struct gw__keyset_cell {
     uint64_t key;
     uint32_t place;
-    uint32_t round; /* it is taken when this is the set's */
+    uint32_t round; /* the cell is used if this is the set's round */
 };
 
 struct gw__keyset {
-    uint64_t *keys; /* distinct; ascending once finished */
+    uint64_t *keys; /* distinct; sorted after gw__keyset_finish */
     size_t count, capacity;
-    uint64_t bound; /* of marked keys; 0: they are hashed */
+    uint64_t bound; /* limit of marked keys; 0: keys are hashed */
     uint64_t *marks;
     uint32_t *places;
     struct gw__keyset_cell *cells;
@@ -31,7 +30,7 @@ struct gw__keyset {
     uint32_t round;
 };
 
-/* Keys that are added are below `bound`. */
+/* All keys must be below `bound`. */
 GW_MUST_CHECK enum gw_err gw__keyset_init(struct gw__keyset *set,
                                           uint64_t bound, struct gw_error *why);
 void gw__keyset_fini(struct gw__keyset *set);
@@ -52,7 +51,7 @@ static inline bool gw__keyset_add(struct gw__keyset *set, uint64_t key)
     return true;
 }
 
-/* Of a key that was added. */
+/* For a key that was added. */
 static inline uint32_t gw__keyset_place(const struct gw__keyset *set,
                                         uint64_t key)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables in this process: what a run over parameter servers is compared with.
- * A table is a hash from key to the number of a row, and rows in the order of
- * their first push, each with the sum of what was pushed since the last step.
- * The first push of a batch is copied, the later ones are added to it, as a
- * server does that closes a round.
+ * Tables in this process, as a reference for runs with parameter servers. A
+ * table is a hash from keys to row numbers, and rows in the order of their
+ * first push, each with the sum of the pushes since the last step. The first
+ * push of a batch is copied and later ones are added to it, as a server does
+ * when it closes a round.
  */
 #include "learn/random.h"
 #include "ps/store/update.h"
@@ -20,22 +20,22 @@ enum { CELLS_MIN = 1024 };
 
 struct table {
     struct gw__updater updater;
-    struct gw__updater bare; /* the same without state, to begin values only */
+    struct gw__updater bare; /* the same without state, for initial values */
     size_t width, stride;
     size_t count, capacity; /* of rows */
     uint64_t *keys;
-    float *rows, *sums; /* strides: stride, width */
+    float *rows, *sums; /* their strides are `stride` and `width` */
     bool *pushed;       /* since the last step */
-    uint32_t *waiting;  /* rows that were, in the order of the first push */
+    uint32_t *waiting;  /* rows with pushes, in the order of the first push */
     size_t waiting_count;
-    uint32_t *cells; /* the number of a row, or NO_ROW */
+    uint32_t *cells; /* number of a row, or NO_ROW */
     size_t cell_count;
 };
 
 struct gw_local {
     unsigned table_count;
     struct table tables[GW_PS_TABLES_MAX];
-    /* gw_local_batch keeps its memory here. */
+    /* Memory of gw_local_batch. */
     float *values[2][GW_TASK_TABLES_MAX];
     size_t value_capacity[GW_TASK_TABLES_MAX];
 };
@@ -99,7 +99,7 @@ void gw_local_destroy(struct gw_local **local)
     *local = NULL;
 }
 
-/* The cell of the key, or the free one where it belongs. */
+/* The cell with the key, or the free one for it. */
 static uint32_t *find(const struct table *table, uint64_t key)
 {
     size_t mask = table->cell_count - 1;
@@ -125,7 +125,8 @@ void gw_local_pull(const struct gw_local *local, unsigned number,
     }
 }
 
-/* Room for `count` items; the old memory, and *failed, when there is none. */
+/* Makes room for `count` items. Out of memory: returns the old memory and sets
+ * *failed. */
 static void *resize(void *old, size_t count, size_t item, bool *failed)
 {
     void *moved = realloc(old, count * item);
@@ -151,7 +152,7 @@ static bool grow_rows(struct table *t, size_t need)
     return !failed;
 }
 
-/* At most half of the cells are taken by `need` rows. */
+/* Keeps at most half of the cells in use with `need` rows. */
 static bool grow_cells(struct table *table, size_t need)
 {
     size_t count = table->cell_count ? table->cell_count : CELLS_MIN;
@@ -172,7 +173,7 @@ static bool grow_cells(struct table *table, size_t need)
     return true;
 }
 
-/* Room for so many rows more. */
+/* Makes room for `count` more rows. */
 static bool grow(struct table *table, size_t count, struct gw_error *why)
 {
     size_t need = table->count + count;
@@ -183,7 +184,7 @@ static bool grow(struct table *table, size_t count, struct gw_error *why)
     return false;
 }
 
-/* There is room for it. */
+/* There must be room for a new row. */
 static uint32_t row_of(struct table *table, uint64_t key)
 {
     uint32_t *cell = find(table, key);
@@ -271,7 +272,7 @@ size_t gw_local_rows(const struct gw_local *local, unsigned table)
     return local->tables[table].count;
 }
 
-/* A sum of rows' hashes: their order does not matter. */
+/* The rows' hashes are added, so that their order does not matter. */
 uint64_t gw_local_digest(const struct gw_local *local)
 {
     uint64_t digest = 0;
@@ -285,7 +286,7 @@ uint64_t gw_local_digest(const struct gw_local *local)
     return digest;
 }
 
-/* ---- a batch ---- */
+/* ---- batches ---- */
 
 static bool reserve(struct gw_local *local, unsigned table, size_t floats)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Learning tasks: the list of models, and what they share. gradwire/train.h has
- * the idea, task.h what a model is; unit.c goes through the samples.
+ * Learning tasks: the list of models, and their common code. gradwire/train.h
+ * has the idea, task.h the interface of a model; unit.c iterates over samples.
  */
 #include "task.h"
 

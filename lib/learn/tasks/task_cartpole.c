@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reinforcement learning as a task: a row is an episode, which an agent
- * (agent.h) plays with the parameters that it was given, from a start and with
- * a luck that belong to the row. What it should change is the gradient of
- * actor and critic, over stretches of `unroll` steps. Added up before each
- * update that is A2C; pushed by workers that do not wait for each other, A3C
- * (Mnih et al. 2016). Who acts is who learns, so ratios are 1 here; actors.c
- * has actors and a learner apart.
+ * Reinforcement learning as a task. A row is an episode, which an agent
+ * (agent.h) plays with the current parameters; its start and its random
+ * sequence depend on the row. The gradient is that of actor and critic, over
+ * sections of `unroll` steps. With synchronous updates this is A2C; with
+ * asynchronous workers it is A3C (Mnih et al. 2016). The acting agent is the
+ * learning one, so ratios are 1 here; actors.c has separate actors and a
+ * learner.
  *
- * A policy learns from what it has done, so the least difference in rounding
- * leads to another life. Therefore each episode's gradient is rounded such that f32
- * adds a batch up without any error (exact.h), and the result is the same bits
- * whatever the number of parts and ranks, and whoever adds in whatever order.
+ * A policy learns from its own actions, so the smallest rounding difference
+ * changes everything after it. Therefore each episode's gradient is rounded
+ * such that f32 adds a batch without any error (exact.h). The result has the
+ * same bits for any number of parts and ranks, and any order of addition.
  *
- * Table "agent" is dense: a row a hidden unit, and one for the heads.
+ * The table "agent" is dense: one row per hidden unit, and one for the heads.
  */
 #include "task.h"
 
@@ -50,7 +50,7 @@ static void defaults(struct gw_task_config *config)
 
 static void close_data(void *data)
 {
-    (void)data; /* there is none */
+    (void)data; /* unused */
 }
 
 static enum gw_err check(const struct gw_task_config *config,
@@ -94,7 +94,7 @@ void gw__cartpole_agent(const struct gw_task_config *config,
         .discount = config->cartpole.discount,
         .value_weight = config->cartpole.value_weight,
         .entropy_weight = config->cartpole.entropy_weight,
-        .plain = true, /* they are the same */
+        .plain = true, /* the acting policy is the learning one */
     };
 }
 
@@ -120,7 +120,7 @@ static bool init_scratch(struct cartpole_scratch *s,
 {
     struct gw__agent_config agent;
     gw__cartpole_agent(config, &agent);
-    free(s->trajectory.steps); /* of an attempt before */
+    free(s->trajectory.steps); /* of an earlier attempt */
     free(s->gradient);
     gw__agent_fini(&s->agent);
     s->trajectory.steps = calloc(agent.unroll, sizeof *s->trajectory.steps);
@@ -145,8 +145,8 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
     return GW_OK;
 }
 
-/* An episode, stretch by stretch; its gradient is added to scratch->gradient,
- * its steps are counted. */
+/* Plays an episode section by section, adds its gradient to scratch->gradient
+ * and counts its steps. */
 static size_t play(struct gw_unit *unit, const float *rows, size_t row,
                    double *gradient, struct gw__agent_losses *sums)
 {

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Online learning: linear regression on an endless stream whose truth moves.
+ * Online learning: linear regression on an endless stream with a moving truth.
  * Row t has normal features x and
  *
  *     y = w(t) . x + noise,   w_j(t) = sin(2 pi (t / period + phase_j))
  *
- * so the truth is always one of the same size, and never where it was. A unit's
- * loss is that of predictions made before its rows were learnt from: the
- * prequential error, test-then-train (Dawid 1984; Gama et al. 2013). Who never
- * learns has a mean squared error of features / 2 above the noise's; who learns
- * at a constant rate follows; who learns at a falling one (AdaGrad, FTRL) falls
- * behind as the stream goes on. Rows are made from seed and t when they are
- * needed.
+ * so the true weights always move, with constant magnitude. A unit's loss is
+ * that of predictions before its rows are learned: the prequential error,
+ * test-then-train (Dawid 1984; Gama et al. 2013). Without learning the mean
+ * squared error is features / 2 above that of the noise. A constant rate
+ * follows the truth; a falling rate (AdaGrad, FTRL) lags more and more. Rows
+ * are generated from the seed and t on demand.
  *
- * Table "w" is dense: all weights are needed for each row.
+ * The table "w" is dense: each row needs all weights.
  */
 #include "task.h"
 
@@ -24,12 +23,12 @@
 
 enum {
     FEATURES_MAX = 1 << 16,
-    TEST_ROWS = 1000 /* a stretch in which the truth hardly moves */
+    TEST_ROWS = 1000 /* few enough that the truth hardly moves */
 };
 
 struct drift_scratch {
-    double *row;    /* features, */
-    double *sums;   /* and a gradient; in one piece of memory */
+    double *row;    /* features */
+    double *sums;   /* gradient, in the same block of memory */
     double *phases; /* of the truth */
 };
 
@@ -99,7 +98,7 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
     return GW_OK;
 }
 
-/* Makes row t; returns its y. */
+/* Generates row t; returns its y. */
 static double make_row(const struct gw_task_config *config,
                        const struct drift_scratch *scratch, uint64_t t)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Sparse linear models on LibSVM data: binary logistic regression (lr), and
- * regression by least squares (linear). They differ in what a score's loss and
- * slope are, and in nothing else. Table "w" has a weight a row: key 0 is the
- * bias, key j + 1 the weight of feature j. A unit needs the weights of the
- * features that its rows have, no others, so a model may be far wider than what
- * a worker holds; the gradient is the mean over the batch, so a rate means the
- * same for any batch and any number of parts. The training rows are in memory,
- * or stay in their file, of which each unit reads its own (row_file.h). With FTRL-proximal and an l1 most
- * weights stay zero (McMahan et al., "Ad click prediction: a view from the
- * trenches", KDD 2013).
+ * least squares (linear). They differ only in the loss and slope of a score.
+ * The table "w" has one weight per row: key 0 is the bias, key j + 1 the weight
+ * of feature j. A unit only needs the weights of the features in its rows, so a
+ * model may be much larger than a worker's memory. The gradient is the mean
+ * over the batch, so the rate is independent of the batch and the number of
+ * parts. The training rows are in memory, or each unit reads its own from the
+ * file (row_file.h). With FTRL-proximal and l1 most weights stay zero (McMahan
+ * et al., "Ad click prediction: a view from the trenches", KDD 2013).
  */
 #include "task.h"
 
@@ -24,14 +23,14 @@ struct lr_data {
     struct gw_dataset *train, *test;
     struct gw__row_file *file;     /* rows on demand, instead of `train` */
     uint64_t bytes_read;           /* for `train` */
-    struct gw__row_stream *stream; /* or rows that come */
+    struct gw__row_stream *stream; /* or rows of a stream */
     struct gw_dataset stream_shape;
 };
 
 struct lr_scratch {
-    double *sums; /* a gradient's entry for each key */
+    double *sums; /* one gradient entry per key */
     size_t capacity;
-    struct gw__row_reader reader; /* has the unit's rows, if on demand */
+    struct gw__row_reader reader; /* the unit's rows, if on demand */
 };
 
 static void defaults(struct gw_task_config *config)
@@ -66,7 +65,7 @@ static void close_data(void *data)
     free(lr);
 }
 
-/* What is known of the training rows as a whole. */
+/* The properties of all training rows. */
 static const struct gw_dataset *shape_of(const struct lr_data *lr)
 {
     return lr->file     ? &lr->file->index.shape
@@ -176,15 +175,15 @@ static const struct gw_dataset *data_of(const struct gw_unit *unit)
                                      : scratch->reader.rows.data;
 }
 
-/* What was read on demand is the unit's rows and no others. */
+/* Rows read on demand are the unit's rows only. */
 static size_t row_of(const struct gw_unit *unit, size_t i)
 {
     const struct lr_data *lr = unit->task->data;
     return lr->train || unit->set == GW_TASK_TEST ? gw__unit_row(unit, i) : i;
 }
 
-/* What is missing at the end of a stream makes a unit smaller; a model is tried
- * on the last rows that came. */
+/* The last unit of a stream may be smaller. An evaluation uses the last rows
+ * received. */
 static enum gw_err fetch_stream(struct gw_unit *unit,
                                 struct gw__row_stream *stream,
                                 struct gw_error *why)
@@ -263,7 +262,7 @@ static void add(double *sums, uint32_t *counts, size_t place, double value)
     gw__row_write_end(counts, place, count);
 }
 
-/* Returns how many rows were written. */
+/* Returns the number of rows written. */
 static size_t spread(const struct gw_dataset *data, size_t row,
                      const struct gw__keyset *keys, double slope, double *sums,
                      uint32_t *counts)
@@ -277,7 +276,7 @@ static size_t spread(const struct gw_dataset *data, size_t row,
     return 1 + end - first;
 }
 
-/* Of a row with the score z, into sums; returns dloss/dz. */
+/* Adds the loss of a row with score z to sums; returns dloss/dz. */
 static double judge(const struct gw_dataset *data, size_t row, double z,
                     struct gw_unit_sums *sums)
 {
@@ -292,7 +291,7 @@ static double judge(const struct gw_dataset *data, size_t row, double z,
     return told.slope;
 }
 
-/* The sums over this part are f64, so only what travels is rounded. */
+/* The sums of this part are f64, so rounding occurs only before sending. */
 static void begin(struct gw_unit *unit, const float *const *rows,
                   float *const *gradients)
 {
@@ -308,7 +307,8 @@ static void share_rows(struct gw_unit *unit, const float *const *rows,
     const struct gw_dataset *data = data_of(unit);
     const struct gw__keyset *keys = &unit->keys[0];
     double *into = ((struct lr_scratch *)unit->scratch)->sums;
-    struct gw_unit_sums sums = *share->sums; /* its own while it computes */
+    /* local copy during the computation */
+    struct gw_unit_sums sums = *share->sums;
     size_t first = gw__share_begin(share, unit->count);
     size_t end = gw__share_end(share, unit->count);
     for (size_t i = first; i < end; i++) {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix factorisation: who likes what, as a recommender learns it (Koren, Bell
- * and Volinsky, "Matrix factorization techniques for recommender systems",
- * IEEE Computer 2009). Ratings come from a file (ratings.h), or are made up from
- * a truth of known rank,
+ * Matrix factorisation, as used by recommender systems (Koren, Bell and
+ * Volinsky, "Matrix factorization techniques for recommender systems", IEEE
+ * Computer 2009). Ratings come from a file (ratings.h), or are generated from a
+ * truth of known rank,
  *
  *     rating = 3.5 + a_user + b_item + p_user . q_item + noise
  *
- * where p . q has a variance of 1 and a, b one of 0.25; so the root mean
- * squared error on what was held out can be compared with the noise, below
- * which nobody comes. Rows of "user" and "item" are the factors, then the bias.
+ * where p . q has a variance of 1 and a, b one of 0.25. The noise is then a
+ * lower bound for the root mean squared error on the test set. Rows of "user"
+ * and "item" are the factors, then the bias.
  *
- * ctr is the same for clicks, 0 or 1, from a file: the sum above is the score of
- * a logistic model, whose loss takes the place of the squared error. Users and
- * items have embeddings, so this is a click-through model; one whose rows have
- * any features is a network that begins with an embedding (task_net.c).
+ * ctr is the same for clicks, 0 or 1, from a file: the sum above is the score
+ * of a logistic model, whose loss replaces the squared error. With embeddings
+ * of users and items this is a click-through model. If rows have arbitrary
+ * features, use a network that begins with an embedding (task_net.c).
  *
- * A rating's gradient touches its user and its item only. It is not divided by
- * the batch: each row then moves as far as in a pass rating by rating.
+ * A rating's gradient affects only its user and its item. It is not divided by
+ * the size of the batch, so each row moves as far as in sequential training.
  */
 #include "task.h"
 
@@ -32,7 +32,7 @@ enum { RANK_MAX = 4096, SIZE_MAX_COUNT = 1 << 28 };
 
 struct mf_data {
     struct gw__ratings ratings;
-    double base; /* what is said of a user and an item without factors */
+    double base; /* prediction without factors */
 };
 
 static void defaults(struct gw_task_config *config)
@@ -80,7 +80,7 @@ static enum gw_err check(const struct gw_task_config *config,
     return GW_OK;
 }
 
-/* The factors of `count` users or items, with their bias. */
+/* Generates the factors of `count` users or items, with their biases. */
 static float *make_truth(uint64_t seed, size_t count, unsigned rank)
 {
     struct gw_rng rng;
@@ -145,8 +145,8 @@ static enum gw_err make_up(const struct gw_task_config *config,
     return code;
 }
 
-/* The mean of what is learnt from; of clicks as a score, log(p / (1 - p)), with
- * a click and a miss more than there are. */
+/* The mean of the training set. For clicks it is a score, log(p / (1 - p)),
+ * with one extra click and one extra miss. */
 static enum gw_err set_base(const struct gw_task *task, struct mf_data *mf,
                             struct gw_error *why)
 {
@@ -187,13 +187,13 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
         return code;
     task->rows = mf->ratings.test_begin;
     task->test_rows = mf->ratings.count - mf->ratings.test_begin;
-    /* A small start that is not the same for all factors. */
+    /* A small value, different for all factors. */
     float start = 0.1f;
     gw__task_table(task, "user", rank + 1, mf->ratings.users)->init_range =
         start;
     gw__task_table(task, "item", rank + 1, mf->ratings.items)->init_range =
         start;
-    task->tables[0].l2 = task->tables[1].l2 = 0; /* it is in the gradient */
+    task->tables[0].l2 = task->tables[1].l2 = 0; /* part of the gradient */
     return GW_OK;
 }
 
@@ -218,7 +218,7 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
     return GW_OK;
 }
 
-/* Of error^2 / 2 + l2 / 2 (|p|^2 + |q|^2). */
+/* The gradient of error^2 / 2 + l2 / 2 (|p|^2 + |q|^2). */
 static void spread(const float *restrict p, const float *restrict q,
                    float *restrict into_p, float *restrict into_q,
                    unsigned rank, float error, float l2)
@@ -231,7 +231,7 @@ static void spread(const float *restrict p, const float *restrict q,
     into_q[rank] += error + l2 * q[rank];
 }
 
-/* The same on rows that other threads write at this moment. */
+/* The same on rows that other threads write concurrently. */
 static void spread_unlocked(const float *p, const float *q, float *into_p,
                             float *into_q, unsigned rank, float error, float l2)
 {
@@ -278,7 +278,7 @@ static void add_gradient(const struct gw_unit *unit, size_t user, size_t item,
     gw__row_write_end(share->row_writes[1], item, of_item);
 }
 
-/* Of what was told of a rating, or of a click; returns the slope of the loss. */
+/* Adds the loss of a rating or a click; returns the slope of the loss. */
 static double judge(const struct gw_task *task, double told, double value,
                     struct gw_unit_sums *sums)
 {
@@ -299,7 +299,8 @@ static void share_ratings(struct gw_unit *unit, const float *const *rows,
 {
     const struct mf_data *mf = unit->task->data;
     unsigned rank = unit->task->config.mf.rank;
-    struct gw_unit_sums sums = *share->sums; /* its own while it computes */
+    /* local copy during the computation */
+    struct gw_unit_sums sums = *share->sums;
     size_t first = gw__share_begin(share, unit->count);
     size_t end = gw__share_end(share, unit->count);
     for (size_t i = first; i < end; i++) {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * A network of gradwire-network(5) whose parameters are on servers. It is run
- * by the part (part.h) that a mesh of one rank has, row by row, so that what a
- * row contributes does not depend on the rows beside it, and each row's
- * gradient is rounded as exact.h says: the weights are the same bits for any
- * number of workers, parts and servers, and those of data-parallel ranks.
+ * row by row, by the part (part.h) of a mesh with one rank, so a row's
+ * contribution does not depend on other rows. Each row's gradient is rounded as
+ * in exact.h. So the weights have the same bits for any number of workers,
+ * parts and servers, and the same as with data-parallel ranks.
  *
- * Table "net" is dense: all parameters in the order of the operators, cut into
- * rows of ROW_FLOATS. It has what was learnt; a weight is that plus its first
- * value, which every worker makes from the seed, so none of these is sent.
+ * The table "net" is dense: all parameters in the order of the operators,
+ * divided into rows of ROW_FLOATS. It contains the learned difference. Every
+ * worker computes the initial weights from the seed and adds the difference, so
+ * initial weights are never sent.
  *
- * An embedding has a table of its own, "embedding", with a row for each feature
- * of the data. It is sparse: a unit needs the features that its rows have, no
- * others. That is how click-through models are trained whose vocabulary no
- * worker holds (Cheng et al., "Wide & deep learning for recommender systems",
- * 2016).
+ * An embedding has its own table, "embedding", with a row for each feature of
+ * the data. It is sparse: a unit only needs the features in its rows. This is
+ * the way to train click-through models whose vocabulary exceeds a worker's
+ * memory (Cheng et al., "Wide & deep learning for recommender systems", 2016).
  */
 #include "task.h"
 
@@ -33,24 +33,25 @@ enum { NET, EMBEDDING };
 
 struct net_data {
     struct gw_network *network;
-    struct gw_layout *layout; /* on one rank, of one row */
+    struct gw_layout *layout; /* for one rank and one row */
     struct gw_dataset *train, *test;
-    float *first;  /* the dense parameters at first, operator by operator */
-    size_t floats; /* how many they are */
-    unsigned embedding; /* floats of a feature's row; 0: there is no such */
+    float *first;       /* initial dense parameters, by operator */
+    size_t floats;      /* number of dense parameters */
+    unsigned embedding; /* floats per feature; 0: no embedding */
 };
 
 struct net_scratch {
     struct gw__part *part;
     struct gw__tape *tape;
-    float *values, *gradient, *decay; /* of the dense ones; one memory */
-    /* A row of a network with an embedding: a data set of its own, whose k-th
-     * feature is k, and what the table has of these. */
+    /* dense parameters; in one block of memory */
+    float *values, *gradient, *decay;
+    /* A single row for a network with an embedding: a data set whose k-th
+     * feature is k, and the rows of the table for these features. */
     struct gw_dataset row;
     size_t row_begin[2], row_capacity;
     uint32_t label;
-    float *row_values, *row_gradient; /* in one memory */
-    /* Where the part finds them, by operator. */
+    float *row_values, *row_gradient; /* in one block of memory */
+    /* The pointers for the part, by operator. */
     struct gw__weights weights;
     const float *value_of[GW_OPERATORS_MAX];
     float *gradient_of[GW_OPERATORS_MAX];
@@ -64,7 +65,7 @@ static void defaults(struct gw_task_config *config)
     config->net.scale = true;
 }
 
-/* ---- the data ---- */
+/* ---- data ---- */
 
 static void close_data(void *data)
 {
@@ -138,12 +139,12 @@ static enum gw_err load_rows(struct net_data *net,
     return code ? gw_wrap(why, code, "%s", config->test) : GW_OK;
 }
 
-/* One factor for all values keeps what is zero. */
+/* One common factor for all values, so that zeros stay zero. */
 static void scale(struct net_data *net)
 {
     float factor = 1 / gw_dataset_largest(net->train);
     if (!isfinite(factor))
-        return; /* there is nothing, or nothing but denormals */
+        return; /* all values are zero or denormal */
     gw_dataset_scale(net->train, factor);
     if (net->test)
         gw_dataset_scale(net->test, factor);
@@ -177,16 +178,16 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
     struct gw_ps_table_config *table =
         gw__task_table(task, "net", ROW_FLOATS, rows);
     table->dense = rows;
-    table->l2 = 0; /* it is in the gradient */
+    table->l2 = 0; /* part of the gradient */
     if (net->embedding)
         gw__task_table(task, "embedding", net->embedding, net->network->inputs)
             ->init_range = (float)sqrt(6.0 / net->network->inputs);
     return GW_OK;
 }
 
-/* ---- a unit ---- */
+/* ---- units ---- */
 
-/* Where each operator finds its weights. The embedding's, and its gradient,
+/* Sets the pointers for each operator. Those for the embedding and its gradient
  * are set for each unit and row. */
 static void point(struct net_scratch *s, const struct net_data *net)
 {
@@ -208,7 +209,7 @@ static enum gw_err init_scratch(struct net_scratch *s,
         return GW_OK;
     struct gw__part_config part = {
         .layout = net->layout, .weights = &s->weights, .scale = 1};
-    gw__part_destroy(&s->part); /* of an attempt before */
+    gw__part_destroy(&s->part); /* of an earlier attempt */
     free(s->values);
     s->values = calloc(3 * net->floats + 1, sizeof *s->values);
     if (!s->values)
@@ -222,7 +223,7 @@ static enum gw_err init_scratch(struct net_scratch *s,
     return code ? code : gw__part_take(s->part, &s->tape, why);
 }
 
-/* For the features of any row of the unit. */
+/* Makes room for the features of any row of the unit. */
 static bool reserve(struct net_scratch *s, size_t features, unsigned width)
 {
     if (features <= s->row_capacity)
@@ -274,9 +275,10 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
     return added ? GW_OK : gw_fail(why, GW_ENOMEM, "net: its keys");
 }
 
-/* ---- a row ---- */
+/* ---- rows ---- */
 
-/* The weights as they are now; the gradient of l2/2 |w|^2, biases left out. */
+/* Computes the current weights, and the gradient of l2/2 |w|^2 without
+ * biases. */
 static void begin(struct net_scratch *s, const struct gw_unit *unit,
                   const float *learnt)
 {
@@ -302,7 +304,7 @@ static void add_exactly(float *restrict into, const float *restrict gradient,
         into[k] += gw__exact_share((double)gradient[k], share);
 }
 
-/* Where the row's k-th feature begins in what was pulled of the embedding. */
+/* The offset in the pulled embedding of the row's k-th feature. */
 static size_t place_of(const struct gw_unit *unit, size_t row, size_t k)
 {
     const struct gw_dataset *data = data_of(unit);
@@ -337,7 +339,7 @@ static void scatter(struct gw_unit *unit, size_t row, float *gradient,
                     s->row_gradient + k * width, width, share);
 }
 
-/* Loss, and unless `gradients` is NULL what the row adds to them. */
+/* Adds the row's loss and, unless `gradients` is NULL, its gradient. */
 static void learn(struct gw_unit *unit, size_t row, const float *const *tables,
                   float *const *gradients, struct gw__judged *judged)
 {
@@ -350,7 +352,7 @@ static void learn(struct gw_unit *unit, size_t row, const float *const *tables,
     struct gw__part_pass pass = {.rows = &rows, .judged = judged};
     if (net->embedding)
         gather(unit, row, tables[EMBEDDING]);
-    /* Alone on its rank, a part cannot fail. */
+    /* A part on a single rank cannot fail. */
     enum gw_err code = gw__part_forward(s->part, s->tape, &pass, NULL);
     assert(!code);
     if (!gradients)
@@ -369,7 +371,7 @@ static void compute(struct gw_unit *unit, const float *const *rows,
                     float *const *gradients, struct gw_unit_sums *sums)
 {
     struct gw__judged judged = {0};
-    /* Of a unit without rows a sparse table has no gradient. */
+    /* A unit without rows has no gradient for a sparse table. */
     for (unsigned t = 0; gradients && t < unit->task->table_count; t++)
         if (gradients[t])
             memset(gradients[t], 0, gw__unit_floats(unit, t) * sizeof(float));

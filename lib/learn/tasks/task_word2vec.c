@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * word2vec over tables: a unit of work is a part of the text. Its pairs are
- * made first, which tells the rows that it needs; it then learns from them one
- * after the other on a copy of these rows, as word2vec.c would, and what is to
- * be pushed is how far each row has moved. So within a unit learning is that of
- * a single thread, and between units it is that of Hogwild, with a delay of a
- * unit. When several parts of a batch begin at the same rows, frequent words
- * would move by the sum of steps that each part took as if it were alone, and
- * run away; so each part pushes a share of such moves only (share_of_move).
- * With one part nothing is changed.
+ * word2vec with tables. A unit of work is a part of the text. First its pairs
+ * are made, which determine the rows it needs. Then it learns from the pairs in
+ * order, on a copy of these rows, like word2vec.c, and pushes the change of
+ * each row. So learning is sequential within a unit and Hogwild between units,
+ * with a delay of one unit. If several parts of a batch begin with the same
+ * rows, frequent words would move by the sum of independent steps and diverge.
+ * So each part pushes only a share of such changes (share_of_move). With one
+ * part nothing is reduced.
  *
- * Table "in" has the words' vectors, "out" those of their targets; key = number
- * of the word. word2vec.h has the formulas and the files. deepwalk is the same
- * with walks over a graph in place of a text (walks.h), and nodes for words.
+ * The table "in" has the words' vectors, "out" those of their targets; the key
+ * is the number of the word. word2vec.h has the formulas and the files.
+ * deepwalk is the same with walks on a graph instead of a text (walks.h), and
+ * nodes instead of words.
  */
 #include "learn/words/walks.h"
 #include "learn/words/word2vec.h"
@@ -33,12 +33,13 @@ enum {
 
 struct words_scratch {
     struct gw__pairs pairs;
-    bool placed; /* numbers of words have become places of rows */
+    bool placed; /* word numbers have been replaced by places of rows */
     struct gw__vectors copy;
     size_t in_capacity, out_capacity; /* floats */
-    float *error;                     /* one vector for each thread, */
-    unsigned errors;                  /* so many */
-    uint32_t *visits[2]; /* of each row by the pairs; there is room for all */
+    float *error;                     /* one vector for each thread */
+    unsigned errors;                  /* number of these vectors */
+    /* visits of each row by the pairs; there is room for all */
+    uint32_t *visits[2];
 };
 
 static void defaults(struct gw_task_config *config)
@@ -121,8 +122,8 @@ static enum gw_err check(const struct gw_task_config *config, const char *name,
     return GW_OK;
 }
 
-/* A word with the share f of the text is kept with the probability
- * sqrt(s / f) + s / f, as in word2vec.c; the paper has sqrt(s / f) alone. */
+/* A word with share f of the text is kept with probability sqrt(s / f) + s / f,
+ * as in word2vec.c; the paper has sqrt(s / f) alone. */
 static bool init_keep(struct gw__word2vec *data, double subsample)
 {
     const struct gw__word_table *words = &data->words;
@@ -174,7 +175,7 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
     return GW_OK;
 }
 
-/* ---- a unit ---- */
+/* ---- units ---- */
 
 static bool reserve(float **vectors, size_t *capacity, size_t count,
                     size_t stride)
@@ -188,7 +189,7 @@ static bool reserve(float **vectors, size_t *capacity, size_t count,
     return *vectors != NULL;
 }
 
-/* No more rows than words, or than were named. */
+/* The number of rows is limited by the words and by the occurrences. */
 static size_t at_most(size_t names, size_t words)
 {
     return names < words ? names : words;
@@ -232,7 +233,8 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
     return GW_OK;
 }
 
-/* Numbers of words become places of rows; how often each row is visited. */
+/* Replaces word numbers by places of rows, and counts the visits of
+ * each row. */
 static void name_places(struct gw_unit *unit, struct words_scratch *scratch)
 {
     struct gw__pairs *pairs = &scratch->pairs;
@@ -259,13 +261,13 @@ static void copy_in(float *copy, size_t stride, const float *rows, size_t count,
         memcpy(copy + i * stride, rows + i * width, width * sizeof *copy);
 }
 
-/* How much of its move a row that was visited n times pushes, when as many
- * others, `parts` in all, push theirs from the same beginning. If a visit takes
- * a row the share c of its way, n visits take it 1 - (1 - c)^n of it, and those
- * of all parts, one after the other, 1 - (1 - c)^(n parts). c is the rate times
- * the steepness of the loss: rare words move by the sum, the most frequent ones
- * by the mean. On text8 a steepness of 0.02 still lets 8 parts of 2000 words
- * run away, and 0.06 costs 4 parts of 1000 words 1.3 % of the loss. */
+/* The share of its change that a row with n visits pushes, if `parts` parts
+ * push changes from the same start. If a visit moves a row by the share c of
+ * its way, n visits move it by 1 - (1 - c)^n, and those of all parts in
+ * sequence by 1 - (1 - c)^(n parts). c is the rate times the steepness of the
+ * loss: rare words move by the sum, the most frequent ones by the mean. On
+ * text8 a steepness of 0.02 still lets 8 parts of 2000 words diverge, and 0.06
+ * costs 4 parts of 1000 words 1.3 % of the loss. */
 #define STEEPNESS 0.04
 
 static float share_of_move(uint32_t n, unsigned parts, double rate)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A worker's way through its samples: to one part of one batch, or through a
- * whole set in chunks, which is how a task is evaluated: the same code, but
- * nobody asks for gradients.
+ * Iteration of a worker over its samples: one part of one batch, or a whole set
+ * in chunks for an evaluation, which uses the same code without gradients.
  */
 #include "task.h"
 
@@ -68,7 +67,7 @@ static enum gw_err find_keys(struct gw_unit *unit, struct gw_error *why)
     return code ? code : gw__unlocked_reserve(unit, why);
 }
 
-/* The rows as the epoch's order has them. */
+/* Lists the rows in the epoch's order. */
 static void list_rows(struct gw_unit *unit, const struct gw_unit_place *place)
 {
     if (unit->ordered != place->epoch) {
@@ -134,7 +133,7 @@ void gw_unit_compute(struct gw_unit *unit, const float *const *rows,
     else
         model->share(unit, rows, gradients, &alone);
     if (!unit->unlocked.pool)
-        sums->row_writes = 0; /* they were not shared */
+        sums->row_writes = 0; /* rows were not shared */
     if (gradients && model->finish)
         model->finish(unit, rows, gradients);
 }

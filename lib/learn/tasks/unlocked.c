@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The threads behind unlocked.h.
+ * The threads for unlocked.h.
  */
 #include "task.h"
 
@@ -56,7 +56,7 @@ enum gw_err gw__unlocked_reserve(struct gw_unit *unit, struct gw_error *why)
     return GW_OK;
 }
 
-/* ---- the shares ---- */
+/* ---- shares ---- */
 
 struct shared_unit {
     struct gw_unit *unit;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rows that the threads of one worker write without locks (Niu, Recht, Re,
- * Wright: "Hogwild!", NIPS 2011; Project Adam, OSDI 2014, section 3.1), and how
- * many updates are lost.
+ * Wright: "Hogwild!", NIPS 2011; Project Adam, OSDI 2014, section 3.1), and a
+ * count of lost updates.
  *
- * Each row has a count beside it, which an update reads before it reads the row
- * and writes, one greater, after it has written the row, without a lock like
- * the row itself:
+ * Each row has a counter. An update reads it before it reads the row, and
+ * writes the incremented value after it has written the row, also without a
+ * lock:
  *
  *     thread A   read count 4   read row   write row   write count 5
  *     thread B       read count 4   read row   write row   write count 5
  *
- * If A and B overlap so that one overwrites floats of the other, one overwrites
- * the count of the other, too. So where no count is missing nothing was lost,
- * and
+ * If A and B overlap so that one overwrites floats of the other, it also
+ * overwrites the other's counter. So if no increment is missing, nothing was
+ * lost, and
  *
  *     lost = updates that the threads made - sum of the counts
  *
  * Two updates that overlap in a row of many floats may each keep some of them;
- * one of the two is counted as lost then.
+ * one of the two is then counted as lost.
  */
 #ifndef GW__UNLOCKED_H
 #define GW__UNLOCKED_H
@@ -35,7 +35,7 @@ struct gw__unlocked {
     struct gw_unit_sums *sums;       /* of each thread */
 };
 
-/* Before the row is read. */
+/* Call it before the row is read. */
 static inline uint32_t gw__row_write_begin(const uint32_t *counts, size_t row)
 {
     uint32_t count =
@@ -44,7 +44,7 @@ static inline uint32_t gw__row_write_begin(const uint32_t *counts, size_t row)
     return count;
 }
 
-/* After it was written. */
+/* Call it after the row was written. */
 static inline void gw__row_write_end(uint32_t *counts, size_t row,
                                      uint32_t count)
 {
@@ -53,7 +53,7 @@ static inline void gw__row_write_end(uint32_t *counts, size_t row,
         __atomic_store_n(counts + row, count + 1, __ATOMIC_RELAXED);
 }
 
-/* Floats are read and written as a whole, in no order with others. */
+/* Floats are read and written atomically, without any order. */
 static inline void gw__unlocked_add(float *at, float value)
 {
     float old;
@@ -70,10 +70,10 @@ static inline void gw__unlocked_add_double(double *at, double value)
     __atomic_store(at, &old, __ATOMIC_RELAXED);
 }
 
-/* Room for the counts of the unit's rows. */
+/* Makes room for the counters of the unit's rows. */
 GW_MUST_CHECK enum gw_err gw__unlocked_reserve(struct gw_unit *unit,
                                                struct gw_error *why);
-/* All shares of the unit, between `begin` and `finish`. */
+/* Computes all shares of the unit, between `begin` and `finish`. */
 void gw__unlocked_compute(struct gw_unit *unit, const float *const *rows,
                           float *const *gradients, struct gw_unit_sums *sums);
 void gw__unlocked_fini(struct gw_unit *unit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Asks the vectors of words a file of questions "A B C D": man king woman
- * queen. The answer is the word nearest to B - A + C, other than these three.
+ * Evaluates word vectors with a file of questions "A B C D": man king woman
+ * queen. The answer is the word nearest to B - A + C, except these three words.
  */
 #include "embedding.h"
 
@@ -29,7 +29,7 @@ static bool answer_is_right(const struct gw_embedding *words,
     return count == 1 && best.number == number[3];
 }
 
-/* Cuts the line into words; returns how many there are. */
+/* Splits the line into words; returns their number. */
 static size_t cut(char *line, char *word[WORDS])
 {
     size_t count = 0;

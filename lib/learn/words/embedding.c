@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the vectors of words say: who is near whom, and who is to C as B is to A
- * (Mikolov, Chen, Corrado, Dean: "Efficient estimation of word representations
- * in vector space", 2013, section 4). Vectors have length 1, so nearness is a
- * dot product, and a question is a pass over all words. analogies.c reads the
- * questions.
+ * Queries of word vectors: nearest words, and the word that is to C as B is to
+ * A (Mikolov, Chen, Corrado, Dean: "Efficient estimation of word
+ * representations in vector space", 2013, section 4). Vectors have length 1, so
+ * similarity is a dot product, and a query is a pass over all words.
+ * analogies.c reads questions.
  */
 #include "embedding.h"
 
@@ -63,7 +63,7 @@ enum gw_err gw_words_find(const struct gw_task *task, const char *word,
 
 /* ---- vectors ---- */
 
-/* False: it has a NaN or an infinity, and no direction. */
+/* False: a value is NaN or infinite, so there is no direction. */
 static bool normalise(float *vector, size_t width)
 {
     double sum = 0;
@@ -135,9 +135,9 @@ void gw_embedding_destroy(struct gw_embedding **words)
     *words = NULL;
 }
 
-/* ---- nearness ---- */
+/* ---- similarity ---- */
 
-/* Four sums, so that the additions need not wait for each other. */
+/* Four independent sums hide the latency of additions. */
 static double nearness(const float *a, const float *b, size_t width)
 {
     float sum[4] = {0, 0, 0, 0};
@@ -150,7 +150,7 @@ static double nearness(const float *a, const float *b, size_t width)
     return (double)(sum[0] + sum[1]) + (double)(sum[2] + sum[3]);
 }
 
-/* Puts a neighbour where it belongs among the `filled` best of `room`. */
+/* Inserts a neighbour into the `filled` best of `room`. */
 static size_t insert(struct gw_neighbour *nearest, size_t filled, size_t room,
                      struct gw_neighbour one)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Vectors of words, of length 1; shared by embedding.c and analogies.c.
+ * Normalised word vectors, shared by embedding.c and analogies.c.
  */
 #ifndef GW__EMBEDDING_H
 #define GW__EMBEDDING_H
@@ -13,11 +13,11 @@ struct gw_embedding {
     float *vectors;
 };
 
-/* The number of a word of that task; gw_words_count: it has none. */
+/* The number of a word in that task; gw_words_count: unknown word. */
 size_t gw__task_word(const struct gw_task *task, const char *text,
                      size_t bytes);
-/* The *count words whose vectors have the largest products with `wanted`,
- * largest first, without the excluded ones. */
+/* The *count words whose vectors have the largest products with `wanted`, in
+ * descending order, without the excluded ones. */
 void gw__embedding_search(const struct gw_embedding *words, const float *wanted,
                           const size_t *excluded, size_t excluded_count,
                           struct gw_neighbour *nearest, size_t *count);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Do vectors tell classes apart? Each labelled word is taken out, and given to
- * the class with the nearest mean of the others (the classifier of nearest
- * centroids, judged by leaving one out), so no word is judged by itself. A file
- * of labels is a text with two words a line; classes are numbered like words.
+ * Checks whether vectors separate classes. Each labelled word is left out in
+ * turn and assigned to the class with the nearest mean of the others (a nearest
+ * centroid classifier with leave-one-out), so no word affects its own result. A
+ * file of labels is a text with two words per line; classes are numbered like
+ * words.
  */
 #include "embedding.h"
 
@@ -16,16 +17,16 @@
 struct classes {
     const struct gw_embedding *words;
     const struct gw__word_table *labels;
-    double *sums; /* of the vectors of each class */
+    double *sums; /* sum of the vectors of each class */
 };
 
-/* A line of the file. */
+/* One line of the file. */
 struct labelled {
     size_t number; /* of the word */
     uint32_t class;
 };
 
-/* The next line from *at on whose word there is; false: there is none. */
+/* The next line from *at on with a known word. False: none. */
 static bool next(const struct classes *c, size_t *at, struct labelled *one)
 {
     const struct gw__word_table *labels = c->labels;
@@ -50,7 +51,7 @@ static void add(const struct classes *c, const struct labelled *one,
         sum[k] += sign * (double)vector[k];
 }
 
-/* The cosine of the word and the mean of a class; -2: it has no members. */
+/* The cosine of the word and the mean of a class; -2: the class is empty. */
 static double nearness(const struct classes *c, size_t number, size_t class)
 {
     size_t width = c->words->width;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * word2vec in one process: threads that learn from their shares of the text in
- * one memory, without locks. What a parameter server is measured against; and
- * with one thread, what word2vec.c does.
+ * word2vec in one process: threads learn from their shares of the text in
+ * shared memory, without locks. It is the reference for parameter servers; with
+ * one thread it is the same as word2vec.c.
  */
 #include "base/thread.h"
 #include "learn/tasks/task.h"
@@ -35,7 +35,7 @@ static const struct gw__word2vec *data_of(const struct gw_hogwild *hogwild)
     return hogwild->task->data;
 }
 
-/* Values as the tables have them. */
+/* The same initial values as in the tables. */
 static enum gw_err begin(struct gw_hogwild *hogwild, struct gw_error *why)
 {
     struct gw__updater updater;

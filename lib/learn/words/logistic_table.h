@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * log(1 + e^z) and its slope, from a table: the inner loop of word2vec has no
- * time for exponentials. As in word2vec.c the table ends at some |z|; here it
- * goes to 8, in steps of 1/256, and is right to 2e-3 in the loss and 5e-4 in
- * the slope. Beyond it the slope is 0 or 1. A NaN stays a NaN.
+ * log(1 + e^z) and its slope from a table, since exponentials are too slow for
+ * the inner loop of word2vec. As in word2vec.c the table is limited in |z|,
+ * here to 8 with steps of 1/256. Its error is 2e-3 in the loss and 5e-4 in the
+ * slope. Beyond the limit the slope is 0 or 1. A NaN stays a NaN.
  */
 #ifndef GW__LOGISTIC_TABLE_H
 #define GW__LOGISTIC_TABLE_H
@@ -20,7 +20,7 @@ struct gw__logistic_table {
     struct gw__logistic_entry entry[2 * GW__TABLE_REACH * GW__TABLE_STEPS + 1];
 };
 
-/* Made once, from any thread. */
+/* Created once; thread-safe. */
 const struct gw__logistic_table *gw__logistic_table(void);
 
 static inline struct gw__logistic_entry

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * An edge list is a text, too, of which each line has two words: its words are
- * the nodes, their counts the numbers of edges. What it becomes is
+ * An edge list is read as a text with two words per line: its words are the
+ * nodes, and their counts the numbers of edges. It is converted to
  *
- *     neighbour[first[v] .. first[v + 1])   the nodes that v has edges to
+ *     neighbour[first[v] .. first[v + 1])   the neighbours of node v
  *
- * and a walk goes to one of them, each as likely as the others, and so on. Each
- * pass over the nodes has an order of its own, as in the paper's algorithm 1.
+ * A walk goes to a random neighbour, with equal probabilities, and so on. Each
+ * pass over the nodes has its own order, as in the paper's algorithm 1.
  */
 #include "walks.h"
 
@@ -15,13 +15,13 @@
 #include <stdlib.h>
 
 struct graph {
-    size_t *first; /* one more than there are nodes */
+    size_t *first; /* one entry more than nodes */
     uint32_t *neighbour;
-    uint32_t *order; /* of a pass */
+    uint32_t *order; /* in a pass */
     size_t nodes;
 };
 
-/* Counts become ends, and then, edge by edge, beginnings. */
+/* Converts counts to ends and then, edge by edge, to beginnings. */
 static void connect(struct graph *g, const struct gw__word_table *words)
 {
     for (size_t v = 0, end = 0; v < g->nodes; v++)
@@ -77,7 +77,7 @@ static void walk(const struct graph *g, uint32_t node, uint32_t length,
     }
 }
 
-/* The stream of all walks; words count how often they are met. */
+/* The stream of all walks; the words count the visits of nodes. */
 static void walk_all(struct graph *g, const struct gw__walks *walks,
                      struct gw__word_table *words, uint32_t *stream)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The inner loops of word2vec for AVX2, in vectors of 32 bytes. FMA is not
- * asked for: it would round otherwise.
+ * used, since its rounding differs.
  */
 #include "learn/tasks/unlocked.h"
 #include "logistic_table.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inner loops of word2vec, as text for vectors of VECTOR_BYTES; TRAIN names
- * the function that it makes. A dot product keeps 16 sums whatever the CPU, and
- * adds them up in one order; products and sums are rounded one by one. So all
- * CPUs of a kind find the same bits.
+ * The inner loops of word2vec for vectors of VECTOR_BYTES; the macro TRAIN is
+ * the name of the function. A dot product has 16 partial sums on each CPU and
+ * adds them in one order; products and sums are rounded separately. So all CPUs
+ * give the same bits.
  *
- * Threads that share vectors race in here, on purpose: a lost step is one of
+ * Threads that share vectors race here on purpose: a lost step is one of
  * millions (Niu, Recht, Re, Wright: "Hogwild!", NIPS 2011).
  *
- * Whoever includes this has included word2vec.h, unlocked.h, logistic_table.h
- * and string.h.
+ * The including file must have included word2vec.h, unlocked.h,
+ * logistic_table.h and string.h.
  */
 typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
 
@@ -29,7 +29,7 @@ INLINE void store(float *p, vector x)
     memcpy(p, &x, sizeof x);
 }
 
-/* 16 lanes to one number: each half to the other, four times. */
+/* Adds 16 lanes by adding halves four times. */
 INLINE float add_up(vector *sums)
 {
     float a[GW__LANES / 2];
@@ -76,7 +76,7 @@ TRAIN(const struct gw__vectors *vectors, const struct gw__pairs *pairs,
         const uint32_t *targets = pairs->targets + pair->first;
         float *in = vectors->in + pair->in * stride;
         float true_score = 0, loss = 0;
-        bool first = true; /* the true word's score is above all others */
+        bool first = true; /* the true word's score exceeds all others */
         memset(error, 0, stride * sizeof *error);
         for (uint32_t k = 0; k < pair->count; k++) {
             float *out = vectors->out + targets[k] * stride;

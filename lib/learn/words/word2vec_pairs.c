@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pairs of words from a part of a text. As in word2vec.c: frequent words are
- * dropped at random; around each word that is left there is a window, whose
- * width is drawn for each word; each other word in it gives a pair whose target
- * is the word in the middle; and negatives are drawn by frequency^0.75.
+ * Word pairs from a part of a text. As in word2vec.c, frequent words are
+ * dropped at random. Each remaining word has a window of random width; each
+ * other word in it gives a pair whose target is the word in the middle.
+ * Negatives are drawn by frequency^0.75.
  *
- * Unlike it, what is drawn belongs to the place in the text (random.h): whether
- * a word is dropped is asked of its place, so a part looks beyond its ends, and
- * all parts of a text together give the pairs of the text.
+ * In contrast to word2vec.c, random numbers depend on the position in the text
+ * (random.h). A part may look beyond its ends, since the dropping of a word
+ * depends only on its position, and all parts together give exactly the pairs
+ * of the text.
  */
 #include "word2vec.h"
 
@@ -18,12 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- drawing words ---- */
+/* ---- random words ---- */
 
 static void pair_up(struct gw__alias *alias, double *share, uint32_t *order,
                     size_t count)
 {
-    /* Columns with less than their share at the front, the others behind. */
+    /* Columns with less than their share first, the others at the end. */
     size_t poor = 0, rich = count;
     for (size_t i = 0; i < count; i++)
         if (share[i] < 1)
@@ -37,9 +38,9 @@ static void pair_up(struct gw__alias *alias, double *share, uint32_t *order,
             .threshold = (uint32_t)fmin(share[taker] * 0x1p32, 0xffffffffp0),
             .alias = giver};
         share[giver] -= 1 - share[taker];
-        rich += share[giver] < 1; /* now it is the last of the poor */
+        rich += share[giver] < 1; /* it is now the last one below its share */
     }
-    /* The rest has its share, but for rounding. */
+    /* The remaining columns have their share, except for rounding. */
     for (; next_poor < count; next_poor++)
         alias[order[next_poor]] = (struct gw__alias){.threshold = UINT32_MAX,
                                                      .alias = order[next_poor]};
@@ -74,7 +75,8 @@ static uint32_t draw(const struct gw__word2vec *data, struct gw_rng *rng)
 
 /* ---- memory ---- */
 
-/* Room for `need` items; the old memory, and *failed, when there is none. */
+/* Makes room for `need` items. Out of memory: returns the old memory and sets
+ * *failed. */
 static void *reserve(void *old, size_t *capacity, size_t need, size_t item,
                      bool *failed)
 {
@@ -109,7 +111,7 @@ struct maker {
     uint64_t epoch;
     uint32_t pool_size;
     size_t first, end;             /* of targets */
-    size_t kept_count, kept_first; /* the first kept one that is a target */
+    size_t kept_count, kept_first; /* the first kept word that is a target */
 };
 
 static bool is_kept(const struct maker *m, size_t at)
@@ -118,7 +120,7 @@ static bool is_kept(const struct maker *m, size_t at)
     return (gw__mix_in(m->drop_seed, at) >> 32) <= threshold;
 }
 
-/* Where the part's windows begin: `window` kept words before it. */
+/* The begin of the part's windows: `window` kept words earlier. */
 static size_t reach_back(const struct maker *m)
 {
     size_t at = m->first;
@@ -146,7 +148,7 @@ static void list_kept(struct maker *m, size_t begin)
     }
 }
 
-/* Linear, from the whole rate to nothing at the end of all epochs. */
+/* Decreases linearly from the full rate to zero at the end of all epochs. */
 static float rate_at(const struct maker *m, size_t at)
 {
     const struct gw_task_config *config = &m->task->config;
@@ -158,7 +160,7 @@ static float rate_at(const struct maker *m, size_t at)
     return config->rate * (float)fmax(1 - done, 1e-4);
 }
 
-/* A pool for each block of the text, whoever learns from it. */
+/* Each block of the text has one pool, for all workers. */
 static bool fill_pool(struct maker *m, size_t at)
 {
     enum { BLOCK_WORDS = 1000 };
@@ -240,8 +242,8 @@ static bool add_window(struct maker *m, size_t i)
     return true;
 }
 
-/* Room for the kept words of the part and of both margins; the margin behind
- * may be far away, but has no more than a window of them. */
+/* Makes room for the kept words of the part and of both margins. The following
+ * margin may extend far, but has at most one window of kept words. */
 static bool reserve_kept(struct maker *m, size_t begin)
 {
     struct gw__pairs *pairs = m->pairs;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the inner loops of word2vec stand on: the table of the logistic
- * function, memory for vectors, and the choice of a kernel, which follows that
- * of gw_reduce_local. word2vec_kernel.h has the loops.
+ * Support for the inner loops of word2vec (word2vec_kernel.h): the table of the
+ * logistic function, memory for vectors, and the selection of a kernel, which
+ * follows that of gw_reduce_local.
  */
 #include "coll/reduce/reduce.h"
 #include "learn/logistic.h"
@@ -37,7 +37,7 @@ void gw__word2vec_train(const struct gw__vectors *vectors,
                         struct gw_unit_sums *sums)
 {
 #ifdef __x86_64__
-    /* All levels of gw_reduce_local but the last have AVX2. */
+    /* All levels of gw_reduce_local except the scalar one have AVX2. */
     if (gw__reduce_current() != &gw__reduce_scalar) {
         gw__word2vec_train_avx2(vectors, pairs, scratch, sums);
         return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads a text and numbers its words; words.h has the idea. The text stays in
- * memory, and words point into it. First words are numbered as they come; then
- * they are sorted, and hash and stream are written anew.
+ * Reads a text and numbers its words; see words.h. The text stays in memory,
+ * and words point into it. Words are numbered in order of appearance, then
+ * sorted, and hash and stream are rewritten.
  */
 #include "words.h"
 
@@ -68,7 +68,7 @@ static uint32_t *find(const struct gw__word_table *words, const char *text,
     return &words->cells[i];
 }
 
-/* Forgets all words, and takes in those that there are. */
+/* Clears the hash and inserts all words again. */
 static bool hash_again(struct gw__word_table *words, size_t cell_count)
 {
     uint32_t *cells = malloc(cell_count * sizeof *cells);
@@ -151,7 +151,7 @@ static bool take_text(struct growing *g, const char *text, size_t bytes)
     return true;
 }
 
-/* A line at a time. GW_EDATA: one has not so many words. */
+/* Reads line by line. GW_EDATA: a line has the wrong number of words. */
 static enum gw_err take_lines(struct growing *g, const char *text, size_t bytes,
                               size_t line_words, const char *path,
                               struct gw_error *why)
@@ -187,7 +187,7 @@ static int compare(const void *a, const void *b)
     return order ? order : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Keeps what occurs often enough, the most frequent first. `sorted` and
+/* Keeps words that are frequent enough, in descending order. `sorted` and
  * `number` have room for all words. */
 static void renumber(struct gw__word_table *words, uint64_t min_count,
                      struct gw__word **sorted, uint32_t *number,
@@ -237,7 +237,7 @@ static enum gw_err order(struct gw__word_table *words, const char *path,
     return GW_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- loading ---- */
 
 static enum gw_err load(struct gw__word_table *words, int fd, const char *path,
                         const struct gw__words_form *form, struct gw_error *why)
