@@ -103,9 +103,9 @@ struct gw__wire_ops {
      * `check` has returned a peer's abort, ipc, tcp and verbs no longer read
      * buffers that were lent to them. */
     void (*abort)(struct gw__wire *, const struct gw_error *error);
-    /* Sends a goodbye to the peers and frees all. It waits for peers only as long
-     * as it takes to hand over data that they need: at most 200 ms for data
-     * already sent; over verbs a second, while data goes on arriving. */
+    /* Sends a goodbye to the peers and frees all. It waits for peers only as
+     * long as it takes to hand over data that they need: at most 200 ms for
+     * data already sent; over verbs a second, while data goes on arriving. */
     void (*close)(struct gw__wire *);
     struct gw__windows *(*windows)(struct gw__wire *);
     /* Has `peer` ended or become unreachable without a goodbye? NULL: only
