@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# busy.sh LOOPS COMMAND...: runs the command beside LOOPS busy loops per core,
-# which end with it.
+# busy.sh LOOPS COMMAND...: runs the command together with LOOPS busy loops per
+# core, which end with it.
 set -u
 loops=$1
 shift

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # portable.sh [BUILD [VARIANT...]]: a sample of the tests (SUITES, FILES) under
-# conditions that other machines have and this one has not: another compiler,
-# other optimisation, another user, little shared memory, a home that cannot be
-# written, a long $TMPDIR, one core, other locales. One line per variant: pass,
-# fail or skip, and its seconds; a failure shows the end of its log. Fails when
-# any variant does.
-#
+# conditions of other machines: another compiler, other optimisation, another
+# user, little shared memory, a home that cannot be written, a long $TMPDIR, one
+# core, other locales. One line per variant: pass, fail or skip, and its
+# seconds; a failure shows the end of its log. Fails if any variant does.
 # shellcheck disable=SC2317 # variants are called by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,8 +19,8 @@ chmod 755 "$work"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 
-# sample [PREFIX...]: the tests, with the tools of $B, in the folder $root; each
-# command behind PREFIX, such as env or taskset.
+# sample [PREFIX...]: runs the tests, with the tools of $B, in the folder $root;
+# PREFIX, such as env or taskset, precedes each command.
 sample() {
     local suite file suites bad=0
     IFS=, read -r -a suites <<<"$SUITES"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# What tests of real processes wait for: conditions, looked at often, with a
-# bound that only a failure reaches.
+# Waiting in tests of real processes: conditions, polled often, with a limit
+# that only a failure reaches.
 
-# until_true SECONDS COMMAND...: looks often, until it holds.
+# until_true SECONDS COMMAND...: polls until it holds.
 until_true() {
     local end=$((SECONDS + $1))
     until "${@:2}" 2>/dev/null; do
@@ -13,8 +13,8 @@ until_true() {
     done
 }
 
-# hears PID NAME: it is that program, and catches SIGINT, which would otherwise
-# just end it.
+# hears PID NAME: the process runs that program, and catches SIGINT, which would
+# otherwise just end it.
 hears() {
     local caught
     [ "$(cat "/proc/$1/comm")" = "$2" ] || return 1
@@ -22,7 +22,7 @@ hears() {
     [ $((16#$caught >> 1 & 1)) = 1 ]
 }
 
-# is_over PID...: they have ended, if only as entries that nobody has read yet.
+# is_over PID...: they have ended, or are zombies.
 is_over() {
     local pid
     for pid; do
@@ -30,8 +30,8 @@ is_over() {
     done
 }
 
-# find_port: the number of a port of loopback that nobody listens at now, and
-# neither at the next one, into `port`; below those that the kernel deals.
+# find_port: sets `port` to a loopback port that is unused at the moment, as is
+# the next one, below the range of ports that the kernel assigns.
 find_port() {
     port=$((20000 + RANDOM % 6000 * 2))
     while grep -qi ":$(printf %04X $port) \|:$(printf %04X $((port + 1))) " \

@@ -30,8 +30,9 @@ compared() {
     reckon "$1.ratio" "$1.ring.time_us / $1.recursive_doubling.time_us"
 }
 
-# crosses ENTRY RANKS BELOW ABOVE: tries a size a little below the formula's value
-# and one a little above; BELOW and ABOVE are the names of these measurements.
+# crosses ENTRY RANKS BELOW ABOVE: tries one size slightly below the formula's
+# value and one slightly above; BELOW and ABOVE are the names of these
+# measurements.
 crosses() {
     wrote=$(sed -n "s/#.*//; s/^ *$1 *= *//p" "$LAB_DIR/sizes.txt" | tail -n 1)
     reckon "$1" "$wrote"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Simulates a ring whose members suspect after a fixed timeout. Measures when a
-# crash is detected, what happens to a sleeper, and which timeout a jittery network
-# needs.
+# Simulates a ring whose members suspect after a fixed timeout. Measures the
+# time until a crash is detected, the fate of a paused member, and the timeout
+# that a jittery network needs.
 set -eu
 # shellcheck source=/dev/null
 . "$LAB_LIB/steps.sh"

@@ -5,10 +5,10 @@
 #
 #   . "$LAB_LIB/steps.sh"
 #
-# and find in the environment: the parameters of lab.conf (P, S, ...), SEED,
-# LAB_DIR (the learner's folder), LAB_OUT (an empty folder for what this run
-# writes) and LAB (the lab's own folder). The names collrun, ringctl, pipebench,
-# psnode and ringtop mean the tools of the build.
+# The environment has the parameters of lab.conf (P, S, ...), SEED, LAB_DIR (the
+# learner's folder), LAB_OUT (an empty folder for the files of this run) and LAB
+# (the lab's own folder). The names collrun, ringctl, pipebench, psnode and ringtop
+# mean the tools of the build.
 #
 #   show COMMAND...              prints the command, then runs it
 #   measure NAME COMMAND...      prints it, runs it with -o jsonl, and notes its
@@ -16,21 +16,21 @@
 #                                NAME.status, and never ends the script
 #   measure_by FIELD,.. NAME COMMAND...
 #                                the same for a table: NAME.value-of-FIELD.field
-#   compile NAME FILE.c          compiles a plug-in, $LAB_OUT/NAME.so; notes
+#   compile NAME FILE.c          compiles a plug-in, $LAB_OUT/NAME.so. Notes
 #                                NAME.compiled, 1 or 0, and shows the messages of
-#                                cc
+#                                the compiler.
 #   make_program NAME FILE.c...  compiles a program of ranks, $LAB_OUT/NAME, for
-#                                collrun exec; NAME.compiled is 1 or 0; shows the
-#                                messages of the compiler
+#                                collrun exec. Notes NAME.compiled, 1 or 0, and
+#                                shows the messages of the compiler.
 #   note NAME VALUE              notes a value, unless it is empty
 #   count_events NAME FILE [OP]  notes the numbers of events of a recording, and
 #                                their bytes: NAME.send, NAME.send_bytes, and of each
 #                                rank NAME.send.RANK, NAME.send_bytes.RANK, and the
 #                                largest of these, NAME.send_max and
-#                                NAME.send_bytes_max; OP: of that op only, or
+#                                NAME.send_bytes_max. OP: only of that op, or
 #                                of the largest
 #   value NAME                   prints a noted value
-#   reckon NAME FORMULA          notes its value, or prints its mistake
+#   reckon NAME FORMULA          notes its value, or prints its error
 #   tell NAME FIELD...           prints some of the values that measure noted
 #   say TEXT...                  prints a paragraph
 #

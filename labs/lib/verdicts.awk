@@ -5,8 +5,8 @@
 #   awk -v commands=FILE [-v brief=1] [-v colour=1] -f text.awk -f verdicts.awk FILE
 #
 # `commands` has the command of each measurement, after its name and a tab; the
-# command that repeats a fact is that of its name's first word. Status 0: all
-# hold; 1: one fails; 2: one is unknown, and none fails.
+# command that repeats a fact is that of its name's first word. The status is 0 if
+# all facts hold, 1 if one fails, and 2 if one is unknown and none fails.
 
 BEGIN {
     FS = "\t"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # check.sh BUILD: builds the unit tests of unit.mk for arm64 and runs them under
-# qemu-user: the NEON kernels, on machines that have no NEON. The static
-# libraries that they need for arm64 (Check, jansson) come as Debian packages,
-# by an apt that keeps its own lists in BUILD: the system's architectures stay
-# as they are. Where something cannot be had, it says so and is skipped.
+# qemu-user: the NEON kernels, on machines without NEON. The static libraries
+# for arm64 (Check, jansson) are Debian packages, fetched by an apt with its own
+# lists in BUILD: the system's architectures do not change. If a requirement is
+# missing, it is reported, and the check is skipped.
 set -u
 build=$(realpath "${1:-build}")/arm64
 root=$build/root
@@ -22,7 +22,7 @@ apt_arm64() {
         -o Dir::Cache="$state/cache" -o APT::Sandbox::User=root "$@"
 }
 
-# Into $root, and complete or not at all.
+# Downloads into $root, completely or not at all.
 fetch() {
     rm -rf "$state" "$root"
     mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$root.new"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# The unit tests of what depends on the processor most, for arm64: base, plan,
-# event, the reductions and the kernels of lib/learn and lib/ps. check.sh says
-# where things are: B, for objects, and ROOT, where Check for arm64 was unpacked.
+# The unit tests that depend most on the processor, for arm64: base, plan,
+# event, the reductions and the kernels of lib/learn and lib/ps. check.sh sets
+# B, the folder for objects, and ROOT, the folder with Check for arm64.
 CC := aarch64-linux-gnu-gcc
 SUITES := base event event_chrome circulant algo_allreduce algo_gather_scatter algo_rooted \
 	$(patsubst tests/unit/test_%.c,%,$(filter-out %_added.c,$(wildcard tests/unit/test_plan_*.c))) \
@@ -22,8 +22,8 @@ $(B)/unit: $(OBJECTS)
 	@echo "  ld  $@"
 	@$(CC) -o $@ $^ -L$(ROOT)/usr/lib/aarch64-linux-gnu -lcheck -lsubunit -ljansson -lm -pthread
 
-# The headers of libraries stand in a folder of their own: /usr/include has those
-# of this machine.
+# Headers of libraries are in a folder of their own, since /usr/include has
+# those of this machine.
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  cc  $<"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What the table depends on besides gradwire, a line "name: value" each: the
-# machine, its load before we began, and the peers' versions. The environment
-# has ROUNDS and SECONDS_EACH.
+# The environment of the table, one line "name: value" each: the machine, its
+# load before the start, and the peers' versions. ROUNDS and SECONDS_EACH are in
+# the environment.
 set -u
 
 cpu() {

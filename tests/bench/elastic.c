@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * What it costs that members may die: all-reduces of a plain communicator and
- * of an elastic ring, which nobody leaves, by the same processes over the same
- * wire, in turns. At most 2 % is promised for 1 MiB and more.
+ * The cost of fault tolerance: all-reduces of a plain communicator and of an
+ * elastic ring without deaths, in turns, by the same processes over the same
+ * wire. The limit is 2 % for 1 MiB and more.
  *
  *     elastic WIRE RANKS SECONDS BYTES...
  *
  * prints "ranks bytes plain_us ring_us elastic_us" for each size, medians of
  * batches of about 5 ms as in peers/peer.h: plain by the best algorithm, plain
- * by the ring, which is what the elastic one always does, and elastic. Over shm
- * the plain ones go without windows, since the elastic ring does: a member that
- * wakes after its conviction must not be able to store into the memory of
+ * by the ring, which the elastic one always uses, and elastic. Over shm the
+ * plain ones go without windows, as the elastic ring does: a member that
+ * resumes after its conviction must not be able to store into the memory of
  * others.
  *
- * Of 2 and 4 ranks on 2 cores, at 1 MiB: beside the plain ring, messages with
- * contributor sets and the book cost 2 to 10 %. At 16 MiB two results in turn
- * cost up to 25 %, as they do a plain ring that stores into two buffers in
- * turn. A digest over all of each result had cost 30 to 140 % before it was of
- * samples (ring_keep.c). Beside the best algorithm, 4 ranks lose what the ring
- * loses: 1.0 to 1.5 over tcp, 1.7 to 1.9 over shm, where each rank can add up
- * all inputs in one pass.
+ * Results of 2 and 4 ranks on 2 cores: at 1 MiB, messages with contributor sets
+ * and the op table cost 2 to 10 % more than the plain ring. At 16 MiB two
+ * results in turn cost up to 25 %, as much as a plain ring that stores into two
+ * buffers in turn. A digest over all of each result cost 30 to 140 %; it is now
+ * over samples (ring_keep.c). Compared with the best algorithm, 4 ranks lose as
+ * much as the plain ring: 1.0 to 1.5 over tcp, 1.7 to 1.9 over shm, where each
+ * rank can add all inputs in one pass.
  *
  * The parent is the ring's controller and the supervisor that admits the
- * members; both have nothing to do once the ring is there.
+ * members; both are idle once the ring exists.
  */
 #include <base/random.h>
 #include <cluster/controller/controller.h>
@@ -80,7 +80,7 @@ struct member {
     uint64_t applied;
 };
 
-/* The state is how many results there were. */
+/* The state is the number of results. */
 static void apply(void *context, const struct gw_ring_result *result)
 {
     struct member *m = context;
@@ -118,7 +118,7 @@ static void join(struct member *m)
         fail("joining", why.text);
 }
 
-/* Microseconds a call. `algo` NULL: the best. */
+/* Microseconds per call. `algo` NULL: the best. */
 static double plain_us(struct member *m, unsigned calls, const char *algo)
 {
     const struct gw_call call = {.collective = GW_ALLREDUCE,
@@ -135,7 +135,7 @@ static double plain_us(struct member *m, unsigned calls, const char *algo)
     return (double)(gw_now_ns() - begin_ns) / 1e3 / calls;
 }
 
-/* The result is the ring's memory: nobody has it copied. */
+/* The result is in the ring's memory: it is not copied. */
 static double elastic_us(struct member *m, unsigned calls)
 {
     const struct gw_ring_call call = {
@@ -211,7 +211,7 @@ static void measure(struct member *m, size_t bytes)
     gw_free(m->out);
 }
 
-/* As collrun does: two on one core take four times as long. */
+/* As collrun does: two ranks on one core take four times as long. */
 static void pin(unsigned rank)
 {
     cpu_set_t set;
@@ -239,7 +239,7 @@ static _Noreturn void live(unsigned rank)
 static struct gw__session supervisor;
 static bool admitted;
 
-/* All who are there are admitted together. */
+/* Admits all ranks together once they are there. */
 static void on_told(void *context, const struct gw__told *told)
 {
     struct gw__command command = {.kind = GW__CMD_ADMIT};

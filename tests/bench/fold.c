@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * How fast gw_reduce_local is, beside a plain loop and memcpy: GB/s of bytes read and
- * written, for 2, 4 and 8 sources and 1, 2 and 8 destinations, in the first
- * cache, the second, and memory. Then what a small call costs, of lengths that
- * are round and not and with arrays on a cache line and off it. The best of
- * some tries, a few seconds in all.
+ * The speed of gw_reduce_local, compared with a plain loop and memcpy: GB/s of
+ * bytes read and written, for 2, 4 and 8 sources and 1, 2 and 8 destinations,
+ * in the first cache, the second, and memory. Then the time of a small call,
+ * for round and odd lengths and with arrays aligned to a cache line or not. The
+ * best of several tries, a few seconds in total.
  *
  *     fold [LEVEL [TYPE [OP]]]      fold avx2 bf16 max
  */
@@ -30,7 +30,7 @@ static void run_memcpy(const struct gw_reduce_local *fold)
            fold->count * gw_dtype_size(fold->type));
 }
 
-/* What one writes without thinking about it: two at a time, then copies. */
+/* The naive code: adds one source at a time, then copies. */
 static void run_plain(const struct gw_reduce_local *fold)
 {
     float *sum = fold->dests[0];
@@ -56,7 +56,7 @@ static void run_stream(const struct gw_reduce_local *fold)
     gw_reduce_local(&streaming);
 }
 
-/* Bytes moved in a second, by the best of TRIES. */
+/* Bytes moved per second, the best of TRIES. */
 static double rate(const struct gw_reduce_local *fold,
                    void (*run)(const struct gw_reduce_local *fold))
 {
@@ -132,8 +132,8 @@ static bool parse(int argc, char **argv, struct gw_reduce_local *fold)
     return err == GW_OK;
 }
 
-/* The sources begin `source_skew` bytes behind a line, the dests `dest_skew`.
- */
+/* Sources begin `source_skew` bytes after a cache line, destinations
+ * `dest_skew`. */
 static void lay_out(char *memory, size_t source_skew, size_t dest_skew,
                     const void **sources, void **dests)
 {
@@ -143,7 +143,7 @@ static void lay_out(char *memory, size_t source_skew, size_t dest_skew,
     }
 }
 
-/* Nanoseconds of a call, its arrays in the first cache. */
+/* Nanoseconds per call with arrays in the first cache. */
 static double call_ns(const struct gw_reduce_local *fold)
 {
     size_t bytes = fold->count * gw_dtype_size(fold->type) *
@@ -151,7 +151,7 @@ static double call_ns(const struct gw_reduce_local *fold)
     return (double)bytes / rate(fold, run_fold);
 }
 
-/* malloc's memory lies 16 bytes behind a line. */
+/* Memory of malloc begins 16 bytes after a cache line. */
 static void print_small(char *memory, struct gw_reduce_local *fold,
                         const void **sources, void **dests)
 {

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
-# What must be run to fill the table, from the rows that expand.awk wrote out:
-# a line "who op ranks bytes..." for each start of a program. Programs with the
-# same op and number of ranks are neighbours, so that what is compared is
-# measured at nearly the same time; what several rows need is measured once.
+# The runs that fill the table, from the rows that expand.awk wrote out: one
+# line "program op ranks bytes..." per start of a program. Programs with the
+# same op and number of ranks are neighbours, so that compared values are
+# measured at nearly the same time. A measurement that several rows need is run
+# once.
 #
 #   awk -f yardstick.awk -f jobs.awk
 

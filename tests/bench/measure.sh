@@ -1,27 +1,34 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# measure.sh BUILD WHO OP RANKS BYTES...: runs one program of the benchmark once
-# and prints a line "WHO OP RANKS BYTES time_us" for each size. A size that
-# failed has no line; its message is on stderr.
+# measure.sh BUILD PROGRAM OP RANKS BYTES...: runs one program of the benchmark
+# once and prints a line "PROGRAM OP RANKS BYTES time_us" for each size. A size
+# that failed has no line; its message is on stderr.
 #
-# WHO is gradwire (shm, ipc, tcp: memory of gw_alloc and floats; -malloc: memory
-# of malloc; -bytes: elements of one byte), a peer (openmpi, openmpi-tcp, mpich,
-# gloo), the yardstick ideal, or one of the rest: start, ps-shm, ps-ipc, ps-tcp,
-# pslite, memory-shm (-malloc: shm with malloc, -ipc, -tcp), and those of which the first has the
-# values of the others, too: wire-tcp and raw-tcp (and ipc), key-tcp
-# (the same with a key) and cipher-tcp, events-on and
-# events-off, elastic-shm, plain-shm and plain-ring-shm (and ipc, tcp),
-# tune-regret, tune-worst, tune-median and tune-p95.
+# PROGRAM is one of
+#   shm, ipc, tcp         gradwire, with memory of gw_alloc and floats
+#   shm-malloc ...        the same with memory of malloc
+#   shm-bytes ...         the same with elements of one byte
+#   openmpi, openmpi-tcp, mpich, gloo     peers
+#   ideal                 the yardstick
+#   start, ps-shm, ps-ipc, ps-tcp, pslite
+#   memory-shm            also memory-malloc (shm with malloc), -ipc, -tcp
+# Each of the following groups is one measurement, under its first name:
+#   wire-tcp, raw-tcp     also with ipc
+#   key-tcp, cipher-tcp   the same with a key
+#   events-on, events-off
+#   elastic-shm, plain-shm, plain-ring-shm     also with ipc and tcp
+#   tune-regret, tune-worst, tune-median, tune-p95
 #
-# The value is microseconds, unless stats.awk has another unit for WHO. It is
-# always the median of means over about 5 ms: see peers/peer.h.
+# The value is microseconds, unless stats.awk has another unit for the program.
+# It is always the median of means over about 5 ms: see peers/peer.h.
 #
-# The environment: SECONDS_EACH, how long to time a size; LIMITS, the file with
-# the limits of this machine; ROUND, which one it is: what is long and has its
-# own medians is measured in the first only, unless AGAIN is set;
-# GRADWIRE_CALIBRATION, the file that tune fills and all others use.
-#
+# The environment:
+#   SECONDS_EACH          the time for each size
+#   LIMITS                the file with the limits of this machine
+#   ROUND                 the number of the round. Long programs, which have their own
+#                         medians, run in the first only, unless AGAIN is set.
+#   GRADWIRE_CALIBRATION  the file that tune fills and all others use
 # shellcheck disable=SC2086 # sizes and shapes are words
 set -u
 build=$1 who=$2 op=$3 ranks=$4
@@ -33,8 +40,8 @@ from_peer() {
     awk -v who="$who" 'NF >= 4 { print who, $1, $2, $3, $4 }'
 }
 
-# Of the runs' rows, in JSON, with no wrong element: this field, and the sizes
-# that were asked for, in their order.
+# Of the runs' rows, in JSON, without wrong elements: this field, and the
+# requested sizes, in their order.
 from_json() { # field
     awk -v line="$who $op $ranks" -v sizes="$sizes" -v field="\"$1\":" '
         BEGIN { split(sizes, size, " ") }
@@ -57,7 +64,7 @@ gloo() {
     rm -r "$meeting"
 }
 
-# A barrier has no size, which collrun would not accept.
+# A barrier has no size, and collrun refuses one.
 gradwire() { # wire option...
     wire=$1
     shift
@@ -69,7 +76,7 @@ gradwire() { # wire option...
         --seconds "$seconds" --sample 5ms -o jsonl "$@" | from_json p50_us
 }
 
-# From exec to the end, with the tidying up after the barrier.
+# From exec to the end, including the cleanup after the barrier.
 start() {
     begin=$(date +%s%N)
     "$build/collrun" bench barrier -n "$ranks" -i 1 --warmup 1 \
@@ -77,7 +84,7 @@ start() {
     echo "$who $op $ranks $sizes $((($(date +%s%N) - begin) / 1000))"
 }
 
-# Time of a request over all workers, from how many keys go by in a second.
+# Time of a request over all workers, from the number of keys per second.
 server() { # wire
     case $op in
     *-keys) shape="-k 1000000 -f 1" keys=1000000 ;;
@@ -124,10 +131,10 @@ memory() { # wire [malloc]
         awk -v line="$who $op $ranks $sizes" 'NF == 1 { print line, $1 }'
 }
 
-# What the choice of algorithms gives away and how far the prediction is off,
-# by prices that are found meanwhile; those found before only say what could
-# win. The first line is about all cells of so many ranks. Rules and prices stay
-# for the rest of the table, as with a user who has tuned.
+# The loss by the choice of algorithms, and the error of the prediction, by
+# coefficients that are fitted during the run; older ones only select the
+# candidates. The first line is about all cells of so many ranks. Rules and
+# coefficients stay for the rest of the table, as for a user who has tuned.
 tune() {
     test "${AGAIN:-}" || test "${ROUND:-1}" = 1 || return 0
     report=$(mktemp)
@@ -149,7 +156,7 @@ tune() {
     rm "$report"
 }
 
-# A stream's time is that of a message; a row has both programs.
+# A stream's time is that of one message; a row has both programs.
 wire() { # wire [key file]
     for bytes in $sizes; do
         "$build/collrun" bench wire --wire "$1" -b "$bytes" -e "$bytes" \

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
-# The measurements as a drawing: a row of panels an operation, a panel a number
-# of ranks, first inside the host, then over loopback; in it microseconds over
-# bytes, both logarithmic. Gradwire is the thick line, the best peer the dashed
-# one, and the thin one what is possible (shm_ideal), or, over loopback,
-# gradwire's ipc.
+# The measurements as a drawing: one row of panels per operation, one panel per
+# number of ranks, first inside the host, then over loopback. A panel shows
+# microseconds over bytes, both logarithmic. The thick line is Gradwire, the
+# dashed one the best peer, and the thin one the ideal (shm_ideal), or, over
+# loopback, gradwire's ipc.
 #
 #   awk -f stats.awk -f plot.awk TIMES ROWS >FILE.svg
 
@@ -12,7 +12,7 @@
 
 function log10(x) { return log(x) / log(10) }
 
-# Of the median times of the programs, the least; 0: none.
+# The least of the median times of the programs; 0: none.
 function best(programs, op, ranks, bytes,    who, count, i, us, least) {
     count = split(programs, who, " ")
     for (i = 1; i <= count; i++) {
@@ -31,7 +31,8 @@ function y_of(us) {
     return top + high - (log10(us) - y_least) / (y_most - y_least) * high
 }
 
-# Fits whole decades around all points of a panel; whether there are any.
+# Fits whole decades around all points of a panel; returns whether there are
+# any.
 function fit(op, ranks, first, second, third,    i, us, bytes) {
     y_least = 99
     y_most = -99

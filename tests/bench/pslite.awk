@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: MIT
 #
-# What ps-lite would take here. No distribution packages it, so it was measured
-# once, elsewhere (15b8adf, its ZeroMQ transport over loopback, -O3, servers that
-# really add what they are sent), beside the limits of that machine; its times
-# are scaled by what those limits are here and now. Long requests are scaled by
-# copies in memory of two processes at once, since moving and adding values is
-# what they do; small ones by the round trip of a socket.
+# An estimate of ps-lite's times on this machine. No distribution packages it,
+# so it was measured once, elsewhere (15b8adf, its ZeroMQ transport over
+# loopback, -O3, with servers that add the received values), together with the
+# limits of that machine; its times are scaled by the ratio of the limits. Long
+# requests are scaled by copies in memory of two processes at once, since they
+# mostly move and add values; small ones by the round trip of a socket.
 #
-# Both limits jump from round to round: the trip by TCP is 7.5 us when the kernel
-# has both processes on one core and 20 to 22 us when not, the copies are 6.5 to
-# 21 GB/s by what the machine's other users do. So it is their medians over all
-# rounds that count, and there is one time for the whole table. That is not easy
-# on us: ps-lite's 172 us belong to a trip of 21 us, which is that of two cores
-# here too, and its threads (ten wake-ups a request) would not all stay on one.
-# With the lower trip a small request of it counts as 62 us.
+# Both limits vary from round to round: the trip by TCP is 7.5 us if the kernel
+# has both processes on one core and 20 to 22 us if not; the copies are 6.5 to
+# 21 GB/s, depending on the machine's other users. So their medians over all
+# rounds count, and there is one time for the whole table. That is strict
+# towards gradwire: ps-lite's 172 us belong to a trip of 21 us, which is that of
+# two cores here too, and its threads (ten wake-ups per request) would not all
+# stay on one. With the lower trip a small request of it counts as 62 us.
 #
 #   awk -v op=OP -v ranks=RANKS -v bytes=BYTES -f pslite.awk LIMITS
 #
-# prints "pslite op ranks bytes time_us"; LIMITS is what peers/limits.c prints,
-# of any number of rounds. The time is of a request, over all workers: two
-# workers that each make a request in 10 us take 5.
+# prints "pslite op ranks bytes time_us"; LIMITS is the output of
+# peers/limits.c, of any number of rounds. The time is that of a request, over
+# all workers: two workers that each make a request in 10 us take 5.
 
 BEGIN {
     copy_then = 9.5   # GB/s of copies, two processes
@@ -38,7 +38,7 @@ BEGIN {
     us["pull-small 2"] = 164
 }
 
-# Keeps what is seen of a limit in ascending order.
+# Keeps the values of a limit in ascending order.
 function note(name, value,    i) {
     for (i = ++count[name]; i > 1 && seen[name, i - 1] > value; i--)
         seen[name, i] = seen[name, i - 1]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 #
-# Why rows are missed: the file `reasons`, for report.awk, which says with
-# -v reasons=FILE where it is. A line is
+# The reasons for missed rows: reads the file `reasons` for report.awk, which
+# gets its name by -v reasons=FILE. A line is
 #
 #   group ops ranks bytes gradwire yardstick BOUND sentence
 #
 # Ops, ranks, bytes and the others are as in the file `rows`, lists too, or *
 # for any. The first line that fits a row is its reason, up to the ratio BOUND:
-# what is slower than that has become worse than its reason explains.
+# a slower row has become worse than its reason explains.
 
 function reason_fits(word, value,    parts, count, i) {
     if (word == "*" || word == value)
@@ -19,7 +19,7 @@ function reason_fits(word, value,    parts, count, i) {
     return 0
 }
 
-# Reads the file; a line that cannot be read is an error that says which.
+# Reads the file; an invalid line is an error that shows it.
 function reasons_read(file,    line, word, number, status, i) {
     while ((status = (getline line <file)) > 0) {
         number++
@@ -42,7 +42,7 @@ function reasons_read(file,    line, word, number, status, i) {
     return status == 0
 }
 
-# The reason of the row that is read: its number; 0: none.
+# The number of the current row's reason; 0: none.
 function reason_of_row(    r, i) {
     for (r = 1; r <= reason_count; r++) {
         for (i = 1; i <= 6; i++)

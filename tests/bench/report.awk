@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: MIT
 #
 # The table: for each row that expand.awk wrote out, the medians of both sides,
-# how far the rounds lie apart, the median of the rounds' ratios (below 1:
-# gradwire is faster), and whether it is within the limit:
+# the spread of the rounds, the median of the rounds' ratios (below 1: gradwire
+# is faster), and the verdict:
 #
-#   PASS           it is
-#   MISS n         it is not, for reason n (reasons.awk), which explains as much
-#   MISS beyond n  it is further away than its reason explains
-#   MISS           it is not, and nobody knows why
+#   PASS           within the limit
+#   MISS n         not within the limit, for reason n (reasons.awk), which explains it
+#   MISS beyond n  further away than its reason explains
+#   MISS           not within the limit, for an unknown reason
 #
-# Why not the ratio of the medians: two virtual cores that share a real one, and
-# then again do not, make everything of 2 ranks twice as fast or slow, for some
-# seconds. Both sides of a round see the same, mostly. Of 5 rounds in 14 the
-# ratio of the medians had a standard deviation of 26 %, the median of the ratios
-# 12 %, the ratio of the best 7 % (18 cells, 2 cores of a shared machine).
+# The ratio of the medians would be worse: two virtual cores that share a real
+# one for some seconds make everything of 2 ranks twice as slow during that
+# time. Both sides of a round mostly see the same. Of 5 rounds in 14 the ratio
+# of the medians had a standard deviation of 26 %, the median of the ratios 12
+# %, the ratio of the best 7 % (18 cells, 2 cores of a shared machine).
 #
-# Below the table are the reasons, and how many rows are met. The status is 1
-# when a row is missed that has no reason, or beyond it.
+# Below the table are the reasons, and the number of rows within their limits.
+# The status is 1 if a row is missed without a reason, or beyond it.
 #
 #   awk [-v slack=1.3] [-v best_counts=1] [-v reasons=FILE] [-v json=FILE] \
 #       [-v record=FILE] [-v missed=FILE] \
 #       -f stats.awk -f yardstick.awk -f reasons.awk -f report.awk TIMES ROWS
 #
-# slack: limits are so many times as large. best_counts: of the rounds, the best
-# instead of the median. json: the rows are appended, an object a line. record:
-# rows are written with the ratios of now as limits. missed: receives the rows
-# that are missed and have no reason.
+# slack: limits are so many times as large. best_counts: the best of the rounds
+# instead of the median. json: appends the rows, one object per line. record:
+# writes rows with the current ratios as limits. missed: receives the missed
+# rows without a reason.
 
 function limit_of(word,    parts) {
     if (word == "-")
@@ -34,7 +34,7 @@ function limit_of(word,    parts) {
 }
 
 # Sets base (its value), base_spread, base_range, base_name and base_of, the
-# measurement; base_known is 0 when something is lacking.
+# measurement; base_known is 0 if something is missing.
 function weigh_yardstick(    count, i, value) {
     count = yardstick_needs(needs, $2, $3, $4, $5, $6)
     base_known = $6 ~ /^=/
@@ -62,7 +62,7 @@ function weigh_yardstick(    count, i, value) {
     }
 }
 
-# Of the sizes around the row's, interpolated.
+# Interpolated between the sizes around the row's.
 function between(low_us, high_us,    low, high) {
     low = size_below($4)
     high = size_above($4)
@@ -134,7 +134,7 @@ function print_json() {
         limit && !met ? (excused ? "true" : "false") : "null" >>json
 }
 
-# The reasons that are needed are numbered in the order of the table.
+# The reasons in use are numbered in the order of the table.
 function number_of(reason) {
     if (!(reason in numbers)) {
         numbers[reason] = ++number_count

@@ -1,31 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# run.sh [-b] [-r ROWS] [-x SLACK] [-w FILE] BUILD [GROUP...]: gradwire beside what
-# one would use instead, on this machine, now, as one table of which every row
-# says whether its promise is kept.
+# run.sh [-b] [-r ROWS] [-x SLACK] [-w FILE] BUILD [GROUP...]: measures gradwire
+# and its alternatives on this machine, and prints one table with a verdict for
+# each row.
 #
-# Figures of different days cannot be compared, so a round runs gradwire and
-# what it is compared with one after the other, for every row; ROUNDS rounds
-# are made (5), SECONDS_EACH seconds a measurement (0.1), and the table has
-# their medians, of times and of ratios. All rows take about 20 minutes. The
-# group tune comes first: calibration and rules of this machine, which the others
-# use (alone they go by what is built in). Rows that would be missed, and have no
-# reason, get as many rounds more, four times at most, and all count: bad luck
-# evens out, what is slow stays so. BENCH_JSON=FILE receives the same as
-# JSON lines, BENCH_SVG=FILE a drawing. What was measured stays in
-# BUILD/bench/times, and what the programs complained of in
-# BUILD/bench/complaints. The file `reasons` has, for rows that are missed, why;
-# the status is 1 when a row is missed that has no reason.
+# Figures of different days cannot be compared, so a round runs gradwire and its
+# yardsticks one after the other, for every row. There are ROUNDS rounds (5)
+# with SECONDS_EACH seconds per measurement (0.1), and the table has their
+# medians, of times and of ratios. All rows take about 20 minutes. The group
+# tune comes first: calibration and rules of this machine, which the other
+# groups use (without it they use the built-in ones). Missed rows without a
+# reason get as many rounds more, four times at most, and all rounds count: bad
+# luck evens out, a slow row stays slow. BENCH_JSON=FILE receives the same as
+# JSON lines, BENCH_SVG=FILE a drawing. The measurements stay in
+# BUILD/bench/times, and the complaints of the programs in
+# BUILD/bench/complaints. The file `reasons` has the reasons for missed rows;
+# the status is 1 if a row is missed without one.
 #
 #   -b  the best of the rounds instead of the median
-#   -r  the rows, in the form of tests/bench/rows, which is the default; for
-#       others there are no reasons
+#   -r  the rows, in the form of tests/bench/rows, which is the default. Other
+#       files have no reasons.
 #   -x  limits are so many times as large
-#   -w  write the rows with the ratios of now as their limits; no row is missed
+#   -w  write the rows with the current ratios as their limits; no row is missed
 #
-# The way of the data: rows -> expand.awk -> jobs.awk -> measure.sh, again and
-# again -> report.awk and plot.awk; what report.awk misses -> jobs.awk once more.
+# The flow of the data: rows -> expand.awk -> jobs.awk -> measure.sh, repeatedly
+# -> report.awk and plot.awk; rows missed by report.awk -> jobs.awk once more.
 set -eu
 cd "$(dirname "$0")/../.."
 here=tests/bench
@@ -77,7 +77,7 @@ job() {
         echo "status $?" >>"$build/bench/complaints"
 }
 
-# ROUNDS rounds of the jobs in a file; they are numbered through.
+# ROUNDS rounds of the jobs in a file, numbered consecutively.
 measure() {
     jobs=$(wc -l <"$1")
     last=$((ROUND + ROUNDS))
@@ -96,7 +96,7 @@ measure() {
     progress ""
 }
 
-# table [NAME=VALUE...]: the table of all that was measured so far.
+# table [NAME=VALUE...]: the table of all measurements so far.
 table() {
     awk -v slack="$slack" -v best_counts="$best" -v reasons="$reasons" \
         "$@" -f $here/stats.awk -f $here/yardstick.awk -f $here/reasons.awk \
@@ -114,7 +114,7 @@ look_again() {
     test ! -s "$build/bench/jobs.again" || measure "$build/bench/jobs.again"
 }
 
-# The medians of what peers/limits.c has measured, as more lines of about.
+# The medians of peers/limits.c, as further lines of `about`.
 limits() {
     sort -k 1,1 -k 2,2n "$build/bench/limits.all" | awk '
         function tell() { if (count) print name ": " value[int((count + 1) / 2)] }
@@ -139,7 +139,7 @@ draw() {
         "$build/bench/rows" >"$BENCH_SVG"
 }
 
-# The rows with what their limits would be now, under the same first words.
+# The rows with their current ratios as limits, below the same leading comment.
 write_down() {
     sed '/^#/!d' "$rows" >"$build/bench/rows.new"
     cat "$build/bench/recorded" >>"$build/bench/rows.new"

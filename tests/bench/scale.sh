@@ -1,19 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# scale.sh BUILD [OP...]: what collrun sim takes with very many ranks, beside
-# what is promised.
+# scale.sh BUILD [OP...]: time and memory of collrun sim with very many ranks,
+# and their limits.
 #
 #     every algorithm           4,096 ranks    10 s, 2 GiB
 #     the logarithmic ones    100,000 ranks    60 s, 2 GiB
 #
-# Logarithmic is what says so in its formula (collrun list). An algorithm for
-# powers of two runs with 131,072 ranks instead. Seconds are those of the one
-# core that a simulation uses: what else runs here is not its doing. A run that
-# collrun refuses with a sentence is shown with it and judged by nobody: an
-# all-to-all by Bruck moves p^2 blocks, which are more than there are numbers
-# for from 4,097 ranks on. The status is 1 when a limit is missed. OP: only
-# these collectives.
+# Logarithmic algorithms have a logarithm in their formula (collrun list). An
+# algorithm for powers of two runs with 131,072 ranks instead. Seconds are those
+# of the one core that a simulation uses, since other load is not its fault. A
+# run that collrun refuses is shown with the error and not judged: an all-to-all
+# by Bruck moves p^2 blocks, which exceed the numbers from 4,097 ranks on. The
+# status is 1 if a limit is exceeded. OP: only these collectives.
 set -eu
 cd "$(dirname "$0")/../.."
 build=$1
@@ -22,7 +21,7 @@ memory_mib=2048
 missed=0
 sentence=$build/bench/scale.err
 
-# The collective, algorithm and ranks, and the limit in seconds.
+# Runs the collective, algorithm and number of ranks, with the limit in seconds.
 run() {
     status=0
     used=$("$build/bench/used" timeout -k 5 240 "$build/collrun" sim "$1" \

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# The measurements of all rounds, for report.awk and plot.awk: lines
-# "who op ranks bytes value" of the first file go into times[]; a measurement is
-# named by its first four words. Values are microseconds, or see unit_of. Lines
-# "round N" say to which round what follows belongs, for in_round[].
+# The measurements of all rounds, for report.awk and plot.awk: lines "program op
+# ranks bytes value" of the first file go into times[]; a measurement is named
+# by its first four words. Values are microseconds, or see unit_of. A line
+# "round N" sets the round of the following lines, for in_round[].
 
 FNR == NR && $1 == "round" { round = $2; next }
 
@@ -30,7 +30,7 @@ function median(sorted, count,    middle) {
     return count % 2 ? sorted[middle] : (sorted[middle] + sorted[middle + 1]) / 2
 }
 
-# Fills sorted[] with the times of a measurement; how many.
+# Fills sorted[] with the times of a measurement; returns their number.
 function sorted_times(name, sorted,    i, count) {
     count = runs[name] + 0 # and not runs[name] itself, at which gawk 5.2 dies
     for (i = 1; i <= count; i++)
@@ -39,26 +39,26 @@ function sorted_times(name, sorted,    i, count) {
     return count
 }
 
-# The median of the rounds, or with -v best_counts=1 the least: a machine that others
-# use too makes rounds slower, never faster. 0 when it was never measured.
+# The median of the rounds, or with -v best_counts=1 the least: other users of a
+# machine make rounds slower, never faster. 0 if it was never measured.
 function typical(name,    sorted, count) {
     count = sorted_times(name, sorted)
     return !count ? 0 : best_counts ? sorted[1] : median(sorted, count)
 }
 
-# How far the rounds lie apart, in percent of what is typical.
+# The spread of the rounds, in percent of the typical value.
 function spread(name,    sorted, count) {
     count = sorted_times(name, sorted)
     return typical(name) ? 100 * (sorted[count] - sorted[1]) / typical(name) : 0
 }
 
-# The least and the most of the rounds, as JSON.
+# The least and the largest of the rounds, as JSON.
 function range(name,    sorted, count) {
     count = sorted_times(name, sorted)
     return count ? sprintf("[%.3f,%.3f]", sorted[1], sorted[count]) : "null"
 }
 
-# What the values of a program are.
+# The unit of a program's values.
 function unit_of(who) {
     return who ~ /^memory-/ ? "MiB" : who ~ /^tune-/ ? "%" : "us"
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# What the yardstick of a row needs: the words of the rows file, which
-# jobs.awk and report.awk both read.
+# The measurements for the yardstick of a row: the words of the rows file, for
+# jobs.awk and report.awk.
 #
-# A measurement is named "who op ranks bytes".
+# A measurement is named "program op ranks bytes".
 
 function named(who, op, ranks, bytes) {
     return who " " op " " ranks " " sprintf("%.0f", bytes)
@@ -20,7 +20,8 @@ function size_above(bytes,    size) {
     return size < bytes ? size * 2 : size
 }
 
-# Fills needs[1..] with the measurements of a row's yardstick; how many.
+# Fills needs[1..] with the measurements of a row's yardstick; returns their
+# number.
 function yardstick_needs(needs, op, ranks, bytes, ours, word,
                          parts, count, i, at) {
     if (word ~ /^=/)

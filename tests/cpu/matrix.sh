@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# matrix.sh [BUILD]: the numerical unit tests once for each kind of processor
-# that this one can stand for, a line each: the kernels of reductions (and of
-# word2vec and the updaters, which follow them) by GRADWIRE_CPU, the matrix
-# products by GRADWIRE_PRODUCT, and OpenBLAS's own choice by OPENBLAS_CORETYPE.
-# So a machine with AVX-512 sees what one without it sees. What this processor
-# takes by itself is not in it, since all tests run with that; nor are tests that
-# visit all levels themselves (fold_*).
+# matrix.sh [BUILD]: runs the numerical unit tests once for each kind of
+# processor that this one can act as, one line each: the kernels of reductions
+# (and of word2vec and the updaters, which follow them) by GRADWIRE_CPU, the
+# matrix products by GRADWIRE_PRODUCT, and OpenBLAS's own choice by
+# OPENBLAS_CORETYPE. So a machine with AVX-512 also tests the code of one
+# without it. The processor's own choice is left out, since all tests run with
+# it, and so are tests that visit all levels themselves (fold_*).
 #
 #     LEVELS="scalar/any avx2/blas/Haswell" tests/cpu/matrix.sh
 #
@@ -17,7 +17,7 @@ unit=${1:-build}/unit
 products_suites="learn_nan tensor part parallel_wrong"
 all_suites="$products_suites parallel learn shards reshard word2vec ps_update task_lr task_mf"
 
-# names VARIABLE: the levels of it that this machine has, best first.
+# names VARIABLE: its levels on this machine, best first.
 names() {
     env "$1=?" "$unit" 2>&1 | sed -n 's/.* it has //p' | tr -d ,
 }
@@ -26,7 +26,7 @@ has() {
     case " $1 " in *" $2 "*) ;; *) return 1 ;; esac
 }
 
-# The kinds of OpenBLAS's kernels that this processor can run, but for its own,
+# The kinds of OpenBLAS's kernels that this processor can run, except its own,
 # the best: SSE3, AVX, AVX2.
 core_types() {
     local flags
@@ -37,7 +37,7 @@ core_types() {
     if has "$flags" avx512vl; then echo Haswell; fi
 }
 
-# Each level of reductions with the product that is as old; then OpenBLAS's.
+# Each level of reductions with the product of the same age; then OpenBLAS's.
 matrix() {
     local cpu product
     for cpu in ${cpus#* }; do

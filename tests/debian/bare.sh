@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # bare.sh: the README's two commands, `make demo` and `make check`, in its order
-# on a machine with nothing but git, make and gcc: a clone of what is committed,
-# in a clean Debian root, by root, who may install what is missing. Needs root,
+# on a machine with only git, make and gcc: a clone of the last commit, in a
+# clean Debian root, by root, which may install missing packages. Needs root,
 # and a mirror for apt.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)

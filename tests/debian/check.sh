@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check.sh: the Debian packages, as an archive and a user meet them:
-# dpkg-buildpackage makes them from what is committed, lintian finds no error,
-# and in a clean root, made by debootstrap, apt installs them with what they
-# need, and the tools, the library and a program of one's own work there. Needs
-# root, and a mirror for apt; it says so where they are missing.
+# check.sh: the Debian packages from the view of an archive and of a user:
+# dpkg-buildpackage makes them from the last commit, and lintian finds no error.
+# In a clean root, made by debootstrap, apt installs them with their
+# dependencies, and the tools, the library and a program of the user's own work
+# there. Needs root, and a mirror for apt; it reports if they are missing.
 set -eu
 
 here=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes gw__store_load: whatever the bytes are, they are refused and leave the
- * store as it was, or they are what the store then saves. Head and checksum are
- * put right in a second try, so that the fuzzer gets to the rows.
+ * Fuzzes gw__store_load: any bytes are either refused and leave the store
+ * unchanged, or equal those that the store then saves. A second try corrects
+ * head and checksum, so that the fuzzer reaches the rows.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_ps_store.c
  */
@@ -51,7 +51,7 @@ static void try_load(uint32_t dense, const uint8_t *bytes, size_t size)
     gw__store_destroy(&store);
 }
 
-/* With a checksum that is right. */
+/* With a correct checksum. */
 static void try_sealed(uint32_t dense, const uint8_t *bytes, size_t size)
 {
     uint8_t *copy = malloc(size);
@@ -62,7 +62,7 @@ static void try_sealed(uint32_t dense, const uint8_t *bytes, size_t size)
     free(copy);
 }
 
-/* The input as keys and rows behind a head that fits them. */
+/* The input as keys and rows after a head that fits them. */
 static void try_body(const uint8_t *bytes, size_t size)
 {
     struct gw__store *store = make(0);

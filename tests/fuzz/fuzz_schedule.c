@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the text form of schedules and what stands on it (libFuzzer):
+ * Fuzzes the text form of schedules and its users (libFuzzer):
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_schedule.c
  *     ./fuzz_schedule -max_len=2048 labs/plans
  *
- * A text that is a schedule must print to a text that is the same one, and be
- * right or be refused without harm; one that is right can be simulated, and
- * then takes as long as its passes at least, and as all of them one after the
- * other at most.
+ * A text that is a schedule must print to a text that parses to the same
+ * schedule, and be correct or be refused without harm. A correct schedule can
+ * be simulated; the time is at least that of its longest pass and at most that
+ * of all passes one after the other.
  */
 #include <gradwire/pipe.h>
 
@@ -41,8 +41,7 @@ static void simulate(const struct gw_schedule *schedule)
     gw_timeline_destroy(&timeline);
 }
 
-/* A schedule that is not right may be simulated too: it stands still, or does
- * not. */
+/* A wrong schedule may be simulated, too; it may hang or not. */
 static void try_to_simulate(const struct gw_schedule *schedule)
 {
     static const struct gw_pipe_costs costs = {.forward_us = 1};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes what is typed at ringctl: whatever the text is, it ends, its commands
- * come in the order of their lines, none without a word. Where a command could
- * hold a condition (wait, expect) or the words of a link, those are read, too.
+ * Fuzzes the input of ringctl: for any text the parser terminates, and its
+ * commands come in the order of their lines, each with a word. If a command
+ * could have a condition (wait, expect) or the words of a link, those are
+ * parsed, too.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_script.c
  */
@@ -20,7 +21,7 @@ static void expect(bool holds)
         abort();
 }
 
-/* What is understood can be said; what is not has a sentence. */
+/* Parsed words can be printed; for others there is an error text. */
 static void try_link(const struct script_command *command)
 {
     char said[256];

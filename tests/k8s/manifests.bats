@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The manifests of labs/cluster/kubernetes: right by the schema of Kubernetes,
-# and what they put into the environment of a pod leads where it should.
+# The manifests of labs/cluster/kubernetes: valid by the schema of Kubernetes,
+# and the environment that they give to a pod is correct.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -63,7 +63,7 @@ schema() {
     cat environment
     grep -Eqx 'GW_CONTROLLERS=(tcp://gradwire-controller-[012]\.gradwire-controllers:7100,?){3}' \
         environment
-    # Nobody knows these names here, and that is what it says.
+    # These names do not resolve here, which is the reported error.
     mapfile -t variables <environment
     "$BUILD/ringctl" keygen key
     run -69 env "${variables[@]}" GRADWIRE_KEY=key "$BUILD/psnode" server

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Under a real Slurm: slurmctld on one host and a slurmd on each of three others
-# (labs/cluster/netlab), each with a munged of its own, as a site has them. Its
-# jobs are what they are there: srun starts ranks that find each other; an
-# allocation that is told to go on without a node (-k) loses one, and what runs
-# in it goes on as well, helped by a second step.
+# (labs/cluster/netlab), each with its own munged, as on a real site. srun
+# starts ranks that find each other. An allocation that continues without a node
+# (-k) loses one, and its processes continue, too, helped by a second step.
 
 load ../net/lab.bash
 
@@ -51,12 +50,12 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# daemon NAME HOST COMMAND...: until the host goes.
+# daemon NAME HOST COMMAND...: runs until the host ends.
 daemon() {
     "$NETLAB_COMMAND" exec "${@:2}" >"$1.out" 2>&1 </dev/null 3>&- &
 }
 
-# More CPUs than there are: a rank is a task.
+# More CPUs than there are, since a rank is a task.
 configure() {
     (umask 077 && head -c 32 /dev/urandom >munge.key)
     cat >slurm.conf <<END
@@ -85,7 +84,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
 }
 
-# here COMMAND...: on the host from which jobs are started.
+# here COMMAND...: runs on the host from which jobs are started.
 here() {
     timeout 120 "$NETLAB_COMMAND" exec h0 "$@" </dev/null 3>&-
 }
@@ -125,8 +124,8 @@ nodes_are() {
         grep -q "^interface,$(address h1 6)," place.csv
 }
 
-# step NAME OPTION... COMMAND: a step of the allocation that goes on whatever
-# happens to its nodes (-k) and tasks (-K0).
+# step NAME OPTION... COMMAND: a step of the allocation that continues after any
+# loss of nodes (-k) and tasks (-K0).
 step() {
     timeout 120 "$NETLAB_COMMAND" exec h0 srun --jobid "$job" --overlap \
         -k -K0 "${@:2}" >"$1.out" 2>"$1.err" </dev/null 3>&- &
@@ -156,8 +155,8 @@ are_ready() {
         --key "$GRADWIRE_KEY"
     until_true 30 are_ready 3 servers.out
     # A step that comes and goes: on SIGTERM it hands its slots over. Without
-    # --ctld scancel asks all nodes of the job itself, and says that those which
-    # do not have the step said no.
+    # --ctld scancel asks all nodes of the job itself, and prints errors for
+    # those without the step.
     step passes -N 1 -w h1 -n 1 "$psnode" server --join $controllers \
         --key "$GRADWIRE_KEY"
     passing=${started[-1]}
@@ -187,6 +186,6 @@ are_ready() {
     [ "$(grep -c "\"digest\":\"$want\"" workers.out)" -eq 2 ]
     [ "$(here squeue -h -j "$job" -o %T)" = RUNNING ]
 
-    # Slurm's own way to ask a step to end: it hands its slots over.
+    # Slurm's own way to ask a step to end; it hands its slots over.
     here scancel "$job"
 }

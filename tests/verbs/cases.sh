@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# cases.sh: what the verbs wire is asked in a machine that has a device; one
-# line a case. The conformance suite of the wires (unit), every collective with
-# 2 to 4 ranks (collrun bench, which checks each result), and a rank that is
-# killed.
+# cases.sh: the cases of the verbs wire in a machine with a device; prints one
+# line per case. The conformance suite of the wires (unit), every collective
+# with 2 to 4 ranks (collrun bench, which checks each result), and a rank that
+# is killed.
 bad=0
 operations="broadcast reduce allreduce gather scatter allgather reduce_scatter
     alltoall barrier"
@@ -27,7 +27,7 @@ suite() { # name | what it is
     fi
 }
 
-# Rows that are right; none may be wrong, and there must be one a size.
+# Correct rows; none may be wrong, and there must be one per size.
 bench() { # ranks
     rows=0
     for operation in $operations; do
@@ -44,7 +44,7 @@ bench() { # ranks
     told ok "every collective, $1 ranks" "$rows sizes, none wrong"
 }
 
-# What iWARP is done with TCP may still have under way.
+# Data that iWARP has finished may still be under way in TCP.
 suite_over_a_slow_line() {
     if /usr/sbin/tc qdisc add dev lo root netem delay 20ms; then
         suite wire_memory "conformance: memory, over a slow line"
@@ -67,8 +67,8 @@ all_algorithms() {
     fi
 }
 
-# Three processes that nobody supervises; the last is killed while they work.
-# The others must end by themselves, and rank 0, which prints, say who it was.
+# Three processes without a supervisor; the last is killed while they work. The
+# others must end by themselves, and rank 0, which prints, must name it.
 member() { # rank
     GW_RANK=$1 GW_SIZE=3 GW_RENDEZVOUS=tcp://127.0.0.1:5577 exec collrun bench \
         allreduce --wire verbs --insecure -o jsonl --seconds 500ms \

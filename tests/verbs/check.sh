@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check.sh [BUILD]: the verbs wire on devices that software makes, RoCE
-# (rdma_rxe) and iWARP (siw), in emulated machines with Debian's own kernel, so
-# that the kernel here need not know them: in one (cases.sh), and then in two with
-# a wire between them (hosts.sh). A line a case as soon as it is known, and their
-# sum. KINDS=rxe chooses.
+# check.sh [BUILD]: the verbs wire on software devices, RoCE (rdma_rxe) and
+# iWARP (siw), in emulated machines with Debian's own kernel, so that the host's
+# kernel need not support them: in one machine (cases.sh), and then in two with
+# a wire between them (hosts.sh). Prints one line per case as soon as it is
+# known, and their number. KINDS=rxe selects.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +21,7 @@ skip_all() { # why
     exit 0
 }
 
-# Machines hear the TERM, and end what they have started.
+# Machines catch SIGTERM, and end their processes.
 # shellcheck disable=SC2317,SC2086 # the trap calls it; words of pids
 clean() {
     trap '' INT TERM
@@ -34,7 +34,7 @@ told() { # kind | verdict | case | in a word
     printf '%-4s %-7s %-46s %s\n' "$@"
 }
 
-# Passes on what is told, and says at its end how many cases there were.
+# Copies the lines of the cases, and prints the counts at the end.
 count() {
     ok=0 skipped=0 failed=0 begin=$(date +%s)
     while IFS= read -r line; do
@@ -58,8 +58,8 @@ boot() { # kind | cases | options of vm.sh; $! is then the machine
     machines="$machines $!"
 }
 
-# One that was not heard of to the end is a case that failed. Its console has
-# been printed.
+# A machine without a complete report is a failed case. Its console has been
+# printed.
 await() { # kind | cases
     for machine in $machines; do
         status=0
@@ -76,7 +76,7 @@ one() { # kind
     await "$1" cases.sh
 }
 
-# Both wait for each other, and the one that listens comes first.
+# Each waits for the other, and the listening one comes first.
 two() { # kind
     wire=addr.type=unix,addr.path=$work/wire
     boot "$1" hosts.sh -t 150 -a 10.77.0.1 -n "stream,server=on,$wire"

@@ -3,9 +3,9 @@
 #
 # guest.sh: the first process of a machine that vm.sh boots. It loads the
 # modules, makes an RDMA device of the kind $KIND (rxe: RoCE; siw: iWARP) on a
-# network device, waits until that is ready, and runs /cases.sh. The console
-# tells what goes wrong here; what the cases print goes to the second serial
-# line, and "exit STATUS" comes last.
+# network device, waits until that is ready, and runs /cases.sh. Errors go to
+# the console; the output of the cases goes to the second serial line, and "exit
+# STATUS" comes last.
 export PATH=/usr/sbin:/usr/bin HOME=/root LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -37,8 +37,8 @@ wait_for() { # command: at most 5 s
     done
 }
 
-# iWARP has one GID, made of the address of the hardware; of RoCE the one that
-# stands for the IPv4 address appears a moment after the device.
+# iWARP has one GID, made of the hardware address; the one of RoCE for the IPv4
+# address appears a moment after the device.
 has_gid() {
     case $KIND in
     rxe) grep -q ':ffff:[0-9a-f]*:[0-9a-f]*$' /sys/class/infiniband/rdma0/ports/1/gids/* ;;
@@ -51,7 +51,7 @@ is_active() {
 }
 
 while read -r module; do
-    # Not every processor has what the faster checksums need.
+    # Some processors lack the instructions of the faster checksums.
     insmod "/modules/$module" || echo "guest: insmod $module failed"
 done </modules/order
 ip link set lo up

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# hosts.sh: what two machines do that have an RDMA device each and a wire
-# between them. Ranks 0 and 1 live in the first, 2 and 3 in the second, and meet
-# over TCP. First the collectives; then the second machine ends without a word,
-# in the middle of one. The first tells a line a case; the second only what went
-# wrong.
+# hosts.sh: the cases of two machines with an RDMA device each and a wire
+# between them. Ranks 0 and 1 are in the first, 2 and 3 in the second, and they
+# connect over TCP. First the collectives; then the second machine ends
+# abruptly, in the middle of one. The first machine prints one line per case,
+# the second only errors.
 bad=0
 case $ADDRESS in
 *.1) own="0 1" ;;
@@ -67,7 +67,8 @@ EOT
     echo "$bytes"
 }
 
-# Meeting takes some kilobytes: after a megabyte it is in the middle.
+# A rendezvous takes some kilobytes: after a megabyte the collective is under
+# way.
 end_without_a_word() {
     before=$(heard_bytes)
     endless &

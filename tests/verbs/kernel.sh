@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# kernel.sh FOLDER KIND: a kernel that knows software RDMA of this kind, into
-# FOLDER: vmlinux, version and modules, of Debian's own kernel package, which is
-# unpacked and not installed. rdma_rxe is in it; siw is not, so it is compiled
-# from Debian's source for that kernel. Done once; what is there already stays.
-# Status 69, and a sentence: the packages cannot be had here.
+# kernel.sh FOLDER KIND: puts a kernel with software RDMA of this kind into
+# FOLDER: vmlinux, version and modules, from Debian's own kernel package, which
+# is unpacked and not installed. rdma_rxe is in it; siw is not, so it is
+# compiled from Debian's source for that kernel. Existing files are kept. Status
+# 69, and an error: the packages are not available here.
 #
-# A kernel as the package has it decompresses itself, which costs an emulated
-# machine seconds: vmlinux is what lies inside.
+# A packaged kernel decompresses itself, which costs an emulated machine
+# seconds: vmlinux is the kernel inside.
 set -eu
 
 to=$1
@@ -37,7 +37,7 @@ fetch() { # packages, unpacked into the folder $1
     rm -rf "$work/deb"
 }
 
-# The xz stream within the image that is an ELF file.
+# The xz stream in the image that is an ELF file.
 unwrap() {
     LC_ALL=C grep -abo "$(printf '\3757zXZ')" "$1" | cut -d: -f1 |
         while read -r at; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# What check.sh, which boots machines and is a target of its own, says where it
-# cannot: one sentence, and that is no failure. Nothing stays behind.
+# check.sh boots machines and has its own make target. If it cannot run, it
+# prints one line, succeeds, and leaves no files.
 
 bats_require_minimum_version 1.5.0
 

@@ -3,14 +3,14 @@
 #
 # vm.sh [-t SECONDS] [-n SPEC -a ADDRESS] KIND KERNEL CASES PROGRAM...: boots
 # the kernel in the folder KERNEL (kernel.sh) with an RDMA device of KIND (rxe,
-# siw) and an initramfs that holds the programs with the libraries they need,
-# and runs the script CASES there. What that prints is printed at once; its status
-# is the status, or 124 when SECONDS (240) are over, or 125 when nothing came of
-# it; then the console says why. The machine is emulated: nothing of the host is
-# needed but qemu, and nothing of it is changed or left behind.
+# siw) and an initramfs with the programs and their libraries, and runs the
+# script CASES there. Its output is printed at once, and its status is the
+# status. The status is 124 when SECONDS (240) are over, and 125 if the machine
+# fails; then the console, which is printed, has the reason. The machine is
+# emulated: it needs only qemu, and changes nothing on the host.
 #
-# -n gives it a network card (qemu's -netdev) instead of a dummy one, and -a its
-# address, which is 10.77.0.1 by default.
+# -n gives it a network device (qemu's -netdev) instead of a dummy one, and -a
+# its address, which is 10.77.0.1 by default.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,7 +33,7 @@ shift 3
 
 work=
 machine=
-# The machine's end is the end of who tells what it says.
+# When the machine ends, so does the reader of its output.
 # shellcheck disable=SC2317 # the trap calls it
 clean() {
     trap '' INT TERM
@@ -102,8 +102,8 @@ done
 for program; do
     put "$program" "$root/usr/bin/$(basename "$program")"
 done
-# Opened at run time, so that ldd does not tell: the drivers, and what glibc
-# ends threads with.
+# Opened at run time, so ldd does not list them: the drivers, and glibc's
+# library for the end of threads.
 for driver in rxe siw; do
     mkdir -p "$libs/libibverbs"
     for file in /usr/lib/*/libibverbs/lib"$driver"-rdmav*.so; do

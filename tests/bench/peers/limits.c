@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What this machine can do at all, now: the speed of copies and float sums out
- * of a cache and out of memory, of one process and of two at once; of reading
- * another process's memory; of a stream over a socket; and the round trip of
- * two processes that spin on a cache line, sleep on a futex, or talk over a
- * socket. A figure that was measured elsewhere or another day is worth what
- * these were then; see ../pslite.awk.
+ * The present limits of this machine: the speed of copies and float sums in a
+ * cache and in memory, of one process and of two at once; of reading another
+ * process's memory; of a stream over a socket; and the round trip of two
+ * processes that spin on a cache line, sleep on a futex, or use a socket. Times
+ * from another machine or day can be scaled by these limits; see ../pslite.awk.
  *
  *     limits SECONDS        (of each measurement; prints "name value unit")
  *
  * Every measurement is a function that repeats its work until its time is over.
- * The two-sided ones fork: the child is the far end, and killed at the end.
+ * Two-sided ones fork: the child is the far end, and is killed at the end.
  */
 #include <arpa/inet.h>
 #include <linux/futex.h>
@@ -189,7 +188,7 @@ static void write_all(int socket, const char *data, size_t bytes)
     }
 }
 
-/* Takes what comes; sends a byte back for each read that ends in a 1. */
+/* Reads all data; sends a byte back for each read that ends in a 1. */
 static _Noreturn void listen_to(int socket, char *buffer)
 {
     for (;;) {

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * The simulator of plans beside SimGrid (Casanova et al., "Versatile, scalable,
- * and accurate simulation of distributed applications and platforms", JPDC
- * 2014): the same plans on the same topologies, and by how much they differ.
+ * Compares the simulator of plans with SimGrid (Casanova et al., "Versatile,
+ * scalable, and accurate simulation of distributed applications and platforms",
+ * JPDC 2014): the same plans on the same topologies, and the differences in
+ * time.
  *
- *     simgrid          (a row a case; status 1: one differs by more than 0.1 %)
+ *     simgrid          (one row per case; status 1: one differs by more than 0.1 %)
  *
- * SimGrid plays a plan as a graph of communications: a message waits for those
- * that brought what it carries, and for the one before it between the same two.
- * Its links are those of the topology, its network is the ideal one (CM02, no
+ * SimGrid runs a plan as a graph of communications: a message waits for those
+ * that brought its data, and for the previous one between the same two ranks.
+ * Its links are those of the topology. Its network is the ideal one (CM02, no
  * factors for TCP), whose flows share links max-min fair, as ours do.
  *
- * What is told differently there is left out of the cases: alpha and the time
- * to reduce are 0. Two differences stay. A flow has no share while its latency
- * passes, before its bytes, where ours passes after them; messages of one step
- * feel that alike. And flows are weighed by their latency, as those of TCP are,
- * so all ways of a case have the same one: cards have it, links between
- * switches have none. With 2 us on every link of the torus the broadcast, whose
- * root sends near and far at once, takes 20 % longer here than there.
+ * The cases leave out features that differ there: alpha and the time to reduce
+ * are 0. Two differences remain. A flow has no share while its latency passes,
+ * before its bytes; ours passes after them, which makes no difference for
+ * messages of one step. And flows are weighted by their latency, as those of
+ * TCP are, so all paths of a case have the same one: NICs have it, links
+ * between switches have none. With 2 us on every link of the torus the
+ * broadcast, whose root sends near and far at once, takes 20 % longer in
+ * SimGrid.
  */
 #include <gradwire/gradwire.h>
 
@@ -78,7 +80,7 @@ const Case cases[] = {
     std::exit(70);
 }
 
-/* What one rank sends to another in a step. */
+/* The messages between two ranks in a step. */
 struct Message {
     unsigned src, dst;
     double bytes = 0;
@@ -204,7 +206,7 @@ double play_apart(const gw_topology *topology,
     return us;
 }
 
-/* One row; true if both say the same. */
+/* Prints one row; true if both times agree. */
 bool compare(const Case &c)
 {
     gw_error why;
