@@ -8,10 +8,9 @@
  * The two threads communicate by queues: proposals of the service go to Raft,
  * and entries that Raft has committed come back as APPLIED, in order.
  *
- * Link rules between controllers: delays of the control channel also hold for
- * Raft's messages, on the receiving side. Messages to a controller that is cut
- * off are dropped on the sending side (libraft is told that there is no
- * connection).
+ * Link profiles between controllers: delays of the control channel also hold
+ * for Raft's messages, on the receiving side. Messages to a controller that is
+ * cut off are dropped on the sending side (libraft gets "no connection").
  */
 #ifndef GW__CLUSTER_CONTROLLER_H
 #define GW__CLUSTER_CONTROLLER_H

@@ -117,7 +117,8 @@ void gw__service_enter(struct gw__service *s);
 void gw__service_hello(struct gw__service *s, const struct gw__input *input);
 /* Sends NEWS to all members if the registry has changed for them. */
 void gw__service_look(struct gw__service *s);
-/* A worker or server that has neither left nor been declared dead. */
+/* A worker, server or aggregator that has neither left nor been declared
+ * dead. */
 bool gw__service_is_waited_for(const struct gw__member *member);
 
 /* ---- service_watch.c ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The asking end; see client.h. A redirect is followed at once, but only once
- * between two repeats: two controllers that take each other for the leader must
- * not be asked in turn as fast as the network can.
+ * The client of the registry; see client.h. A redirect is followed at once, but
+ * only once between two repeats. Otherwise two controllers that each believe
+ * the other to lead would be asked in turn as fast as the network allows.
  */
 #include "client.h"
 
@@ -37,7 +37,7 @@ uint64_t gw__client_due(const struct gw__client_state *client)
     return asks ? client->sent_ns + GW__CLIENT_REPEAT_NS : 0;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void send(struct gw__client_state *client, uint64_t now_ns,
                  const struct gw__actions *act)
@@ -51,7 +51,7 @@ static void send(struct gw__client_state *client, uint64_t now_ns,
                   1 + bytes);
 }
 
-/* The first of the queue gets its number and goes out. */
+/* Numbers the first request of the queue and sends it. */
 static void begin(struct gw__client_state *client, uint64_t now_ns,
                   const struct gw__actions *act)
 {
@@ -82,7 +82,7 @@ enum gw_err gw__client_submit(struct gw__client_state *client,
     return GW_OK;
 }
 
-/* Round and round, but not to the one that was silent now. */
+/* Selects the next controller, but skips the one that was silent. */
 static void next_turn(struct gw__client_state *client)
 {
     unsigned count = client->config.controller_count;
@@ -103,7 +103,7 @@ void gw__client_tick(struct gw__client_state *client, uint64_t now_ns,
     send(client, now_ns, act);
 }
 
-/* ---- hearing ---- */
+/* ---- answers ---- */
 
 /* The index of a node among the controllers, or their count. */
 static unsigned place_of(const struct gw__client_state *client, unsigned node)
@@ -115,7 +115,7 @@ static unsigned place_of(const struct gw__client_state *client, unsigned node)
     return i;
 }
 
-/* By one who does not lead; only whom it asks now may send it elsewhere. */
+/* Follows a redirect; only the controller that was asked may redirect. */
 static void redirect(struct gw__client_state *client, unsigned from,
                      unsigned leader, uint64_t now_ns,
                      const struct gw__actions *act)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The member machine: what each input does, and its one timer. See member.h
- * for the protocol and member_parts.h for where its parts are.
+ * The member machine: handles each input and its timer. See member.h for the
+ * protocol and member_parts.h for the other parts.
  */
 #include "member_parts.h"
 
@@ -56,7 +56,7 @@ void gw__member_registered(struct gw__member_core *m, unsigned node)
 void gw__member_hello(struct gw__member_core *m)
 {
     uint8_t out[64];
-    /* Who is in no flush wants nobody's report. */
+    /* Outside a flush no reports are needed. */
     const struct gw__hello hello = {
         .incarnation = m->config.incarnation,
         .index = m->asks_news ? 0 : m->news.index,
@@ -71,7 +71,7 @@ void gw__member_hello(struct gw__member_core *m)
         m->act->send(m->act->driver, m->config.controllers[i], out, bytes);
 }
 
-/* A server that is registered. */
+/* A registered server needs a lease. */
 static bool needs_lease(const struct gw__member_core *m)
 {
     return gw__member_is_crew(m) && m->config.role == GW__SERVER &&
@@ -119,8 +119,8 @@ static void tell_parked(struct gw__member_core *m, uint64_t since_ns,
     gw__member_tell(m, &told);
 }
 
-/* Something waits for a leader, and none is heard. A server always waits for
- * its lease. */
+/* Reports that this member is parked: it waits for a leader and hears none. A
+ * server always waits for its lease. */
 static void check_parked(struct gw__member_core *m)
 {
     if (needs_lease(m)) {
@@ -232,7 +232,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
     return b && b < a ? b : a;
 }
 
-/* After each input: the next request, and when to look again. */
+/* After each input: sends the next request and sets the timer. */
 static void finish(struct gw__member_core *m)
 {
     if (m->stage == GW__STAGE_GONE) {
@@ -298,7 +298,7 @@ const struct gw__machine_kind gw__member_machine = {
     .step = step,
 };
 
-/* ---- to be read ---- */
+/* ---- accessors ---- */
 
 const struct gw__membership_update *gw__member_news(const void *state)
 {

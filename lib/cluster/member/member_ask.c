@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each request of the application does.
+ * Handles each request of the application.
  */
 #include "member_parts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a member knows, for people (cluster/describe.h): where it stands, what
- * it asks the controllers, and what it has heard of them.
+ * Describes a member for people (cluster/describe.h): its stage, its requests
+ * to the controllers, and their last messages.
  */
 #include "member_parts.h"
 

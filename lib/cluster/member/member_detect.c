@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The failure detector of a member: who is watched with it, when it begins, and
- * its timer. What it finds out are doubts (member_suspicion.c).
+ * The failure detector of a member: the members that are watched, its start,
+ * and its timer. Its findings become suspicions (member_suspicion.c).
  */
 #include "member_parts.h"
 
@@ -10,8 +10,8 @@ bool gw__member_is_crew(const struct gw__member_core *m)
     return !m->config.ring && gw__role_is_crew(m->config.role);
 }
 
-/* The crew in the order of nodes. Its epoch is the registry's, for every change
- * of the crew is one. */
+/* The members of the parameter server in the order of nodes. The view's epoch
+ * is the registry's, because every change of these members is a new epoch. */
 void gw__member_watched(const struct gw__member_core *m, struct gw__view *view)
 {
     const struct gw__membership_update *news = &m->news;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Meeting: the members of a view give each other the addresses of their ends of
+ * The meeting: the members of a view exchange the addresses of their ends of
  * its data wire.
  *
  *     MEET  ring epoch | does the sender know yours? | incarnation | address
  *
- * It is said to everybody at first, then again to those whose address is not
- * here or who do not know ours; who is asked answers at once. What comes for a
- * later view than ours is kept, for its sender may be ahead.
+ * A member first sends it to all others, then again to those whose address is
+ * missing or that do not know ours; the receiver answers at once. A message for
+ * a later view than ours is kept, because its sender may be ahead.
  *
- * READY is what joiners tell the members of the newest view, with each HELLO.
+ * Joiners send READY to the members of the newest view, with each HELLO.
  */
 #include "member_parts.h"
 
@@ -21,7 +21,7 @@ enum {
     HEAD_BYTES = 1 + 8 + 1 + 16
 };
 
-/* The view that we meet in, if it is still ours. */
+/* Is the view of the meeting still ours? */
 static bool meets(const struct gw__member_core *m)
 {
     return m->address_epoch && m->address_epoch == m->view.ring_epoch;
@@ -48,7 +48,8 @@ static void say(const struct gw__member_core *m,
     m->act->send(m->act->driver, peer->node, out, w.used);
 }
 
-/* Says it to all who need it, and tells when everybody is known. */
+/* Sends our address to all members that need it, and notifies the application
+ * when all addresses are known. */
 static void look(struct gw__member_core *m, bool speak)
 {
     bool all = true, again = false;
@@ -145,7 +146,7 @@ const void *gw__member_address(const void *state, uint64_t ring_epoch,
     return m->met[node].blob;
 }
 
-/* ---- joiners that are ready ---- */
+/* ---- ready joiners ---- */
 
 void gw__ready_send(const struct gw__member_core *m)
 {

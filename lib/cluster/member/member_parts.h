@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts of the member machine:
- *   member.c        the machine: inputs, timers, the detector inside
- *   member_update.c   what the controllers say: views, flushes, reports
- *   member_want.c   what is asked of the controllers, most urgent first
- *   member_detect.c the detector inside
- *   member_suspicion.c  whom to accuse
- *   member_meet.c   addresses of the data wire, and who is ready to be admitted
- *   member_describe.c  what it knows, for people
- *   member_ask.c    what the application's requests do
+ * Internal interfaces of the member machine:
+ *   member.c            the machine: inputs, timers
+ *   member_update.c     messages of the controllers: views, flushes, reports
+ *   member_want.c       requests to the controllers, most urgent first
+ *   member_detect.c     the detector inside
+ *   member_suspicion.c  members to accuse
+ *   member_meet.c       addresses of the data wire, and joiners that are ready
+ *   member_describe.c   the state, for people
+ *   member_ask.c        requests of the application
  *
- * What a member wants of the controllers is state, not a queue: the client gets
- * one request at a time, the most urgent of what is still wanted when the last
- * one is answered. So a report waits for one answer at most, and a doubt that
- * has passed is not voiced.
+ * The requests of a member to the controllers are state, not a queue. The
+ * client gets one request at a time, the most urgent one when the last is
+ * answered. So a report waits for one answer at most, and an outdated suspicion
+ * is not sent.
  */
 #ifndef GW__CLUSTER_MEMBER_PARTS_H
 #define GW__CLUSTER_MEMBER_PARTS_H
@@ -26,25 +26,27 @@ enum gw__stage {
     GW__STAGE_REGISTERING,
     GW__STAGE_REGISTERED, /* a joiner; an observer that is active */
     GW__STAGE_QUIET,      /* in the ring */
-    GW__STAGE_FLUSHING,   /* it is to report, and waits for the decision */
+    GW__STAGE_FLUSHING,   /* a report is due; waits for the decision */
     GW__STAGE_GONE
 };
 
 enum { GW__WANTS_MAX = 8, GW__OWN_TIMER = 0, GW__BEAT_TIMER = 1 };
 
-/* Why somebody is to be accused. */
+/* Reasons to accuse a member. */
 struct gw__member_suspicion {
-    uint64_t ended;       /* incarnation (its low half) that has ended; 0 */
-    struct gw__id lost;   /* one that the application knows to have ended, and
-                             about which the registry has not answered yet */
-    struct gw__id reset;  /* one whose connection has ended, */
-    uint64_t reset_ns;    /* then; */
+    uint64_t ended;       /* incarnation (its low half) that has ended; 0:
+                             none */
+    struct gw__id lost;   /* incarnation that has ended according to the
+                             application; the registry has not answered yet */
+    struct gw__id reset;  /* incarnation whose connection has ended, */
+    uint64_t reset_ns;    /* and the time of that */
     bool hidden;          /* its process cannot be looked at */
-    struct gw__id silent; /* one that the detector has not heard; none */
-    uint64_t due_ns;      /* not before */
+    struct gw__id silent; /* incarnation that the detector finds silent; or
+                             none */
+    uint64_t due_ns;      /* earliest time of the next accusation */
 };
 
-/* What is known of another member's end of the data wire. */
+/* Another member's end of the data wire. */
 struct gw__met {
     uint64_t ring_epoch;
     struct gw__id incarnation;
@@ -70,46 +72,47 @@ struct gw__member_core {
 
     struct gw__client_state client;
     struct gw__detector detector;
-    uint64_t timer_ns;  /* what the timer is set to */
-    uint64_t hello_ns;  /* when the next is due */
-    uint64_t leader_ns; /* when one was heard last */
+    uint64_t timer_ns;  /* the time that the timer is set to */
+    uint64_t hello_ns;  /* time of the next one */
+    uint64_t leader_ns; /* time of the leader's last message */
     uint64_t registered_ns;
     uint64_t lease_ns; /* a server may serve until then; 0: it has none */
-    uint64_t waits_ns; /* since when something waits for one; 0: nothing */
+    uint64_t waits_ns; /* since when a request waits for one; 0: none does */
     bool parked;
 
-    /* The newest news; index 0: none. `seen`: it was about this very process.
-     */
+    /* The newest NEWS; index 0: none. `seen`: it described this very
+     * process. */
     struct gw__membership_update news;
-    uint64_t news_ns; /* when it came */
+    uint64_t news_ns; /* time of its arrival */
     bool seen;
-    bool asks_news; /* also what is not newer: until the leader has said */
-    struct gw__view view; /* that the application knows */
+    bool asks_news;       /* accepts NEWS that is not newer, until the leader
+                       answers */
+    struct gw__view view; /* the one that the application knows */
 
-    /* The flush that this member is in, or was in last. */
+    /* The flush of this member, current or last. */
     uint64_t flush_epoch;
     bool has_report, reported;
-    uint64_t report_epoch;    /* of the report that was sent last */
-    struct gw__report report; /* ours */
-    uint64_t have;            /* whose reports are here: nodes as bits */
+    uint64_t report_epoch;    /* of the report sent last */
+    struct gw__report report; /* own report */
+    uint64_t have;            /* nodes whose reports have arrived, as bits */
     struct gw__report reports[GW__NODES_MAX];
 
-    /* What is wanted. */
-    uint64_t register_ns; /* not before */
+    /* Pending requests to the controllers. */
+    uint64_t register_ns; /* earliest time */
     bool leaves, left;
     bool admits, admit_sent;
     uint64_t admit_op, admit_ring_epoch;
     struct gw__order admit_order;
     unsigned want_count;
     unsigned want_tags[GW__WANTS_MAX];
-    struct gw__command wants[GW__WANTS_MAX]; /* the application's */
-    uint64_t doubted; /* nodes about whom there was ever a doubt */
+    struct gw__command wants[GW__WANTS_MAX]; /* of the application */
+    uint64_t doubted; /* nodes that were ever suspected */
     struct gw__member_suspicion doubts[GW__NODES_MAX];
 
-    /* Meeting; `address_epoch` 0: not asked. */
+    /* The meeting; `address_epoch` 0: not requested. */
     uint64_t address_epoch;
     bool met_all;
-    uint64_t meet_ns; /* when to say it again; 0: no need */
+    uint64_t meet_ns; /* time of the next repetition; 0: not needed */
     size_t address_bytes;
     uint8_t address[GW__BLOB_MAX];
     struct gw__met met[GW__NODES_MAX];
@@ -122,37 +125,38 @@ struct gw__member_core {
 
 /* ---- member.c ---- */
 
-/* Tells the application; fills in nothing. */
+/* Sends a notification to the application. */
 void gw__member_tell(const struct gw__member_core *m,
                      const struct gw__told *told);
-/* Gone for good: tells so, with the reason. */
+/* The member is gone permanently: notifies the application of the reason. */
 void gw__member_leave(struct gw__member_core *m, const char *why);
 /* A sign of life of the leader. */
 void gw__member_led(struct gw__member_core *m);
 void gw__member_hello(struct gw__member_core *m);
 struct gw__process gw__member_self(const struct gw__member_core *m);
-/* A worker or server that does not stand in the ring. */
+/* A worker, server or aggregator outside the ring. */
 bool gw__member_is_crew(const struct gw__member_core *m);
-/* Who beats and is observed with this node: the ring, or the crew as one. */
+/* The view of the members that beat and are observed with this node: the ring,
+ * or the members of the parameter server. */
 void gw__member_watched(const struct gw__member_core *m, struct gw__view *view);
 /* Is this process in the ring of the view, as this incarnation? */
 bool gw__member_in(const struct gw__view *view, unsigned node,
                    struct gw__id incarnation);
-/* It has its number now. */
+/* It has its number. */
 void gw__member_registered(struct gw__member_core *m, unsigned node);
 
 /* ---- member_detect.c ---- */
 
 /* Starts the detector. */
 void gw__member_watch_peers(struct gw__member_core *m);
-/* Its timer has fired. */
+/* Its timer fired. */
 void gw__member_beat(struct gw__member_core *m);
 
 /* ---- member_update.c ---- */
 
 void gw__member_apply_update(struct gw__member_core *m,
                              const struct gw__input *input);
-/* Is the registry speaking of this process? Now and then. */
+/* Checks periodically whether the registry describes this process. */
 void gw__member_check_known(struct gw__member_core *m);
 void gw__member_reported(struct gw__member_core *m,
                          const struct gw__input *input);
@@ -161,18 +165,18 @@ void gw__member_reported(struct gw__member_core *m,
 
 /* Gives the client its next request if it is idle. */
 void gw__want_next(struct gw__member_core *m);
-/* Something may be wanted at this time, without any input; 0: no. */
+/* The time at which a request may become due without an input; 0: none. */
 uint64_t gw__want_due(const struct gw__member_core *m);
-/* The client's request with this tag has ended. */
+/* Ends the client's request with this tag. */
 void gw__want_answered(struct gw__member_core *m, unsigned tag,
                        const struct gw__answer *answer);
-/* An application's command. */
+/* Adds a command of the application. */
 void gw__want_add(struct gw__member_core *m, const struct gw__command *command,
                   unsigned tag);
 
 /* ---- member_suspicion.c ---- */
 
-/* What the detector has found out; `member` is a struct gw__member_core. */
+/* Handles a finding of the detector; `member` is a struct gw__member_core. */
 void gw__member_suspicion_notice(void *member, const struct gw__notice *notice);
 void gw__member_suspicion_ended(struct gw__member_core *m, unsigned node,
                                 uint64_t incarnation);
@@ -180,12 +184,12 @@ void gw__member_suspicion_lost(struct gw__member_core *m,
                                struct gw__process who);
 void gw__member_suspicion_reset(struct gw__member_core *m,
                                 struct gw__process who);
-/* A look at a process has shown this. */
+/* The result of a look at a process. */
 void gw__member_suspicion_seen(struct gw__member_core *m,
                                const struct gw__input *input);
-/* A new ring: the detector begins anew, and so do doubts. */
+/* Forgets suspicions in a new ring, where the detector also starts again. */
 void gw__member_suspicion_forget(struct gw__member_core *m);
-/* The next accusation to be made now. With `certain` only of that kind. */
+/* The next accusation that is due. With `certain` only certain ones. */
 bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
                                struct gw__command *command);
 uint64_t gw__member_suspicion_due(const struct gw__member_core *m);
@@ -196,15 +200,16 @@ void gw__member_suspicion_answered(struct gw__member_core *m, unsigned node);
 void gw__meet_begin(struct gw__member_core *m, uint64_t ring_epoch,
                     const void *blob, size_t bytes);
 void gw__meet_message(struct gw__member_core *m, const struct gw__input *input);
-/* Says again what was not heard, when it is time. */
+/* Repeats unconfirmed messages when it is time. */
 void gw__meet_tick(struct gw__member_core *m);
 void gw__ready_send(const struct gw__member_core *m);
 void gw__ready_message(struct gw__member_core *m,
                        const struct gw__input *input);
-/* Joiners that are ready: writes them (NULL: only counts), returns how many. */
+/* Writes the ready joiners (NULL: only counts them) and returns their
+ * number. */
 unsigned gw__ready_joiners(const struct gw__member_core *m,
                            struct gw__process *out);
-/* Tells READY when that has changed. */
+/* Notifies the application (READY) if the joiners have changed. */
 void gw__ready_check(struct gw__member_core *m);
 
 /* ---- member_ask.c ---- */

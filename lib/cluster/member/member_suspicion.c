@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whom to accuse: whose end is certain, and who is silent. Accusations are made
- * again and again until the registry's view shows that they were heard, or the
- * doubt is over.
+ * Decides which members to accuse: members whose end is certain, and silent
+ * ones. Accusations are repeated until the registry's view shows their effect,
+ * or until the suspicion ends.
  *
- * The end of a connection is a doubt of its own. Mostly the peer has died: then
- * its process is seen to have ended, where it can be looked at, and elsewhere
- * it beats no more. Or it lives, and is on its way to another view (a member
- * that is called away while it connects drops what it has): then there will be
- * news. When there is none for GW__RESET_NS the connection alone is gone, and
- * nothing would ever move over it again: then it is taken for dead.
+ * The end of a connection is a separate suspicion. In most cases the peer has
+ * died: then a look shows that its process has ended, or, on another host, its
+ * beats stop. Or it lives and moves to another view (a member that is called
+ * away while it connects drops its connections): then NEWS will follow. If none
+ * follows for GW__RESET_NS, only the connection has ended, and it could never
+ * move data again. Then the peer is assumed dead.
  */
 #include "member_parts.h"
 
@@ -19,7 +19,8 @@ enum { REPEAT_NS = 200000000, LOOK_NS = 10000000 };
 
 static const uint64_t reset_ns = 1000000000;
 
-/* Who is active under this number, in the ring or the crew; none: nobody. */
+/* The incarnation that is active under this number, in the ring or among the
+ * members of the parameter server; or none. */
 static struct gw__id active(const struct gw__member_core *m, unsigned node)
 {
     int rank = gw__view_rank(&m->news.view, node);
@@ -31,7 +32,7 @@ static struct gw__id active(const struct gw__member_core *m, unsigned node)
     return (struct gw__id){0};
 }
 
-/* Has it fallen silent, so that the end of its connection was its own? */
+/* Has it become silent, so that its end caused the end of the connection? */
 static bool beats_no_more(const struct gw__member_core *m, unsigned node)
 {
     const struct gw__detector *d = &m->detector;
@@ -50,7 +51,7 @@ static bool is_cut_off(const struct gw__member_core *m, unsigned node,
             (doubt->hidden && beats_no_more(m, node)));
 }
 
-/* Whose end is certain, or none. */
+/* The incarnation whose end is certain, or none. */
 static struct gw__id ended(const struct gw__member_core *m, unsigned node)
 {
     const struct gw__member_suspicion *doubt = &m->doubts[node];
@@ -94,7 +95,7 @@ bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
     return false;
 }
 
-/* When to look again at who was reset; 0: nobody. */
+/* The next time to look at a node whose connection was reset; 0: none. */
 static uint64_t reset_due(const struct gw__member_core *m, unsigned node)
 {
     const struct gw__member_suspicion *doubt = &m->doubts[node];
@@ -109,7 +110,8 @@ uint64_t gw__member_suspicion_due(const struct gw__member_core *m)
     uint64_t due = 0;
     for (uint64_t left = m->doubted; left; left &= left - 1) {
         unsigned node = (unsigned)__builtin_ctzll(left);
-        uint64_t at = m->doubts[node].due_ns + 1; /* 0 says that nothing is */
+        uint64_t at = m->doubts[node].due_ns + 1; /* + 1, because 0 means
+                                                     none */
         if (gw__id_is_none(accused(m, node, true)) &&
             gw__id_is_none(accused(m, node, false)))
             at = reset_due(m, node);
@@ -168,13 +170,14 @@ void gw__member_suspicion_lost(struct gw__member_core *m,
     gw__member_suspicion_ended(m, who.node, who.incarnation.low);
 }
 
-/* Of one who is not in the ring no view would tell: the answer has to do. */
+/* The end of a process outside the ring is not visible in a view, so the answer
+ * is the confirmation. */
 void gw__member_suspicion_answered(struct gw__member_core *m, unsigned node)
 {
     m->doubts[node].lost = (struct gw__id){0};
 }
 
-/* ---- what the detector has found out ---- */
+/* ---- findings of the detector ---- */
 
 static void suspect(struct gw__member_core *m, const struct gw__notice *notice)
 {
@@ -184,7 +187,7 @@ static void suspect(struct gw__member_core *m, const struct gw__notice *notice)
                             .certain = notice->certain,
                             .silence_ns = notice->silence_ns};
     if (notice->certain || gw__id_equal(doubt->silent, notice->incarnation))
-        return; /* certain ones come to us, too; or it is said again */
+        return; /* certain ends reach this machine too; or a repetition */
     doubt->silent = notice->incarnation;
     doubt->due_ns = 0;
     m->doubted |= (uint64_t)1 << notice->node;

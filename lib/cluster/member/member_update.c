@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the controllers say, and what follows from it for the ring. News is a
- * prefix of the log, so what has the higher index is newer, and what lies
- * between two news that were heard has to be made up for:
+ * Handles NEWS of the controllers, and its consequences for the ring. NEWS is a
+ * prefix of the log, so a higher index is newer, and a member must make up for
+ * states between two messages:
  *
  *   flushing, another flush than ours      FREEZE. Reports for a flush in which
  *                                          more members are removed stay good.
  *   quiet, and we are in that flush        DECIDED, as soon as the survivors'
- *                                          reports are here
- *   quiet, another ring than we know       VIEW
+ *                                          reports have arrived
+ *   quiet, another ring than ours          VIEW
  *
- * A view that was decided in is missed by nobody who takes part in its ops:
- * before the next one an op is completed in it (gw__op_table_may_admit), for which
- * all of them are needed.
+ * A member that takes part in the ops of a decided view cannot miss that view:
+ * before the next one an op is completed in it (gw__op_table_may_admit), for
+ * which all of them are needed.
  */
 #include "member_parts.h"
 
 #include <string.h>
 
-/* ---- ourselves ---- */
+/* ---- this member ---- */
 
-/* What the registry says of this node. Until it has spoken of this very process
- * it may be speaking of an earlier one. */
+/* Applies the registry's state of this node. Until it has described this very
+ * process, it may describe an earlier one. */
 static void check_self(struct gw__member_core *m)
 {
     bool ours = gw__id_equal(m->news.incarnation, m->config.incarnation);
@@ -35,13 +35,14 @@ static void check_self(struct gw__member_core *m)
                          "convicted: the others went on without this member");
     else if (m->news.state == GW__LEFT)
         gw__member_leave(m, "left");
-    else if (m->node != GW__NODE_ANY) /* else only the answer says which */
+    else if (m->node != GW__NODE_ANY) /* otherwise only the answer contains the
+                                         number */
         gw__member_registered(m, m->node);
 }
 
-/* We have been registered, says the answer, and yet the newest news has long
- * been of another process: what one asked that had this number before and has
- * ended came later than what we asked. */
+/* Handles a lost registration. The answer confirmed it, but the newest NEWS has
+ * long described another process: a late request of an ended process with the
+ * same number was applied after ours. */
 void gw__member_check_known(struct gw__member_core *m)
 {
     enum { UNKNOWN_NS = 2000000000 };
@@ -60,7 +61,8 @@ static void tell_view(struct gw__member_core *m, enum gw__told_kind kind,
     told.epoch = kind == GW__TOLD_FREEZE ? m->flush_epoch : view->ring_epoch;
     if (kind != GW__TOLD_FREEZE)
         m->view = *view;
-    m->admits = false; /* the ring is another: it has come, or is refused */
+    m->admits = false; /* the ring has changed: the admission has succeeded or
+                          will be refused */
     gw__member_tell(m, &told);
 }
 
@@ -73,7 +75,7 @@ static void freeze(struct gw__member_core *m)
     tell_view(m, GW__TOLD_FREEZE, NULL);
 }
 
-/* The survivors' reports are all here? */
+/* Have the reports of all survivors arrived? */
 static bool has_reports(const struct gw__member_core *m)
 {
     uint64_t needed = gw__view_nodes(&m->news.view) & m->news.reported;
@@ -113,7 +115,7 @@ static void watch_ring(struct gw__member_core *m)
     gw__detector_view(&m->detector, &view, m->now_ns);
 }
 
-/* A flush is on, or over, and reports are missing: ask now, not at the next
+/* A flush is open, or over, and reports are missing: ask now, not at the next
  * HELLO. */
 static bool lacks_reports(const struct gw__member_core *m, uint64_t had_flush,
                           bool was_flushing)
@@ -122,7 +124,7 @@ static bool lacks_reports(const struct gw__member_core *m, uint64_t had_flush,
            (m->flush_epoch != had_flush || m->news.flushing != was_flushing);
 }
 
-/* Does the detector begin anew? */
+/* Does the detector start again? */
 static bool is_other(const struct gw__member_core *m,
                      const struct gw__membership_update *news)
 {

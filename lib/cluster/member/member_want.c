@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a member wants of the controllers, most urgent first:
+ * Chooses the next request of a member to the controllers, most urgent first:
  *
  *     register, report, accuse for certain, leave, admit, accuse, and the
  *     application's own commands
  *
- * The client is given the next when it is idle, so what comes to nothing while
- * it waits is never sent.
+ * The client gets the next one when it is idle, so a request that becomes
+ * obsolete while it waits is never sent.
  */
 #include "member_parts.h"
 
@@ -20,7 +20,7 @@ enum {
     TAG_REPORT,
     TAG_ADMIT,
     TAG_LEAVE,
-    TAG_ACCUSE = 64, /* and the node */
+    TAG_ACCUSE = 64, /* plus the node */
     TAG_WANT = 128,
     RETRY_NS = 100000000
 };
@@ -54,8 +54,8 @@ static bool want_leave(const struct gw__member_core *m, struct gw__command *c)
     return m->leaves && !m->left;
 }
 
-/* All that are ready and find room, from the op on at which we stand. It counts
- * in the ring that we know only. */
+/* Admits all ready joiners for which there is room, from our current op on.
+ * Valid only in the ring that this member knows. */
 static bool want_admit(const struct gw__member_core *m, struct gw__command *c)
 {
     if (!m->admits || m->admit_sent)
@@ -73,7 +73,7 @@ static bool want_admit(const struct gw__member_core *m, struct gw__command *c)
     return true;
 }
 
-/* The next of what is wanted, and its tag; 0: nothing. */
+/* Fills in the next request and returns its tag; 0: none. */
 static unsigned next_of(struct gw__member_core *m, struct gw__command *c)
 {
     c->who = gw__member_self(m);
@@ -99,7 +99,8 @@ static unsigned next_of(struct gw__member_core *m, struct gw__command *c)
     return TAG_WANT;
 }
 
-/* Mostly there is nothing, and this is asked after each input. */
+/* A quick test, since it runs after each input and the result is mostly
+ * false. */
 static bool wants(const struct gw__member_core *m)
 {
     return m->stage == GW__STAGE_REGISTERING ||
@@ -166,7 +167,7 @@ static void admitted(struct gw__member_core *m, const struct gw__answer *answer)
 {
     struct gw__told told = {.kind = GW__TOLD_REFUSED, .node = m->node};
     if (!m->admits || !m->admit_sent || answer->code == GW_OK)
-        return; /* of one that was given up; or the view will say it */
+        return; /* of an abandoned request; or the view will show it */
     m->admits = false;
     snprintf(told.text, sizeof told.text, "%s", answer->text);
     gw__member_tell(m, &told);
@@ -186,8 +187,8 @@ static void command_ended(struct gw__member_core *m,
     gw__member_tell(m, &told);
 }
 
-/* Forgotten by the registry, as who was silent for long: under another id what
- * is wanted is asked again. */
+/* Starts again under another client id with the same requests, after the
+ * registry has forgotten this client because of a long silence. */
 static void begin_anew(struct gw__member_core *m)
 {
     struct gw__client_config config = m->client.config;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * NEWS: what a member has to know of the registry, picked out of it, as bytes,
- * and back; see protocol.h. Only what is there is packed: a full ring of 64 members
- * with the longest endpoints takes some 13 KB, and so does a full crew;
- * all slots and tables take 3 KB.
+ * NEWS: the part of the registry that a member needs, as bytes, and back; see
+ * protocol.h. Only used entries are packed: a full ring of 64 members with the
+ * longest endpoints takes some 13 KB, and so do as many members of the
+ * parameter server; all slots and tables take 3 KB.
  */
 #include "protocol.h"
 
 #include <string.h>
 
-/* ---- made ---- */
+/* ---- making ---- */
 
-/* The newest decision of each op that may be open, by the newest flush: what an
- * earlier one has decided is known to whoever was there, and void for an op
- * that nobody who is left has begun. So while flushing there is none. There are
- * at most GW__MEMBERSHIP_UPDATE_DECISIONS: no report reaches further than so many ops beyond
- * its floor, and the ring's floor is the highest of them. */
+/* The newest decision of each op that may be open, of the newest flush. The
+ * members of an earlier flush know its decisions, which are void for an op that
+ * no survivor has begun. So during a flush there are none. There are at most
+ * GW__MEMBERSHIP_UPDATE_DECISIONS, because a report covers at most that many
+ * ops from its floor on, and the ring's floor is the highest of them. */
 static unsigned
 pick_decisions(const struct gw__registry *registry,
                struct gw__decision out[GW__MEMBERSHIP_UPDATE_DECISIONS])
@@ -85,7 +85,7 @@ void gw__membership_update_make(const struct gw__registry *registry,
         known ? registry->members[node].incarnation : (struct gw__id){0};
 }
 
-/* ---- as bytes ---- */
+/* ---- encoding ---- */
 
 static void put_flush(struct gw__writer *w,
                       const struct gw__membership_update *news)
@@ -98,7 +98,7 @@ static void put_flush(struct gw__writer *w,
         gw__put_decision(w, &news->decisions[i]);
 }
 
-/* Nothing of it in a run that has no parameter server. */
+/* Empty in a run without a parameter server. */
 static void put_crew(struct gw__writer *w,
                      const struct gw__membership_update *news)
 {
@@ -115,7 +115,7 @@ static void put_crew(struct gw__writer *w,
         gw__put_routes(w, &news->routes);
 }
 
-/* What is the same for every receiver. */
+/* The part that is the same for every receiver. */
 static void put_common(struct gw__writer *w,
                        const struct gw__membership_update *news)
 {
@@ -161,7 +161,7 @@ uint64_t gw__membership_update_mark(const struct gw__registry *registry)
     return w.hash;
 }
 
-/* ---- and back ---- */
+/* ---- decoding ---- */
 
 static void get_flush(struct gw__reader *r, struct gw__membership_update *news)
 {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * What members and controllers say to each other over the mesh: structs and
- * their bytes. The first byte says which; all below GW__FOREIGN (driver.h).
+ * The messages between members and controllers on the control channel: structs
+ * and their bytes. The first byte is the type; all are below GW__FOREIGN
+ * (driver.h).
  *
  *     client -> controller  REQUEST   a command of the registry (command.h)
  *     controller -> client  ANSWER    to that sequence, or REDIRECT
  *     member -> controllers HELLO     every 100 ms (a server: 40 ms): a sign of
- *                                     life, and what the sender knows
- *     controller -> member  NEWS      what it does not know yet; at each change
- *                                     and in answer to a HELLO that is behind
+ *                                     life, and the state that the sender knows
+ *     controller -> member  NEWS      the state that it does not know yet; at
+ *                                     each change, and to an outdated HELLO
  *                           REPORTED  one survivor's report
  *     leader -> server      LEASE     to each HELLO of an active server: until
- *                                     so long after it said that HELLO it is
- *                                     not convicted on a guess (service.h)
+ *                                     that time after the HELLO the server is
+ *                                     not removed on a suspicion (service.h)
  *     member <-> member     BEAT      the detector's (detector.h)
  *                           MEET      the address of its end of the data wire
  *                           READY     a joiner has copied the state
  *
- * NEWS is what a replica has applied: a prefix of the log, so it may be old but
- * never wrong. `index` orders it; who has newer ignores it.
+ * NEWS is the state of a replica: a prefix of the log, so it may be old but
+ * never wrong. `index` orders it; receivers ignore older NEWS.
  */
 #ifndef GW__CLUSTER_TALK_H
 #define GW__CLUSTER_TALK_H
@@ -43,21 +44,21 @@ enum gw__protocol {
 
 struct gw__hello {
     struct gw__id incarnation;
-    uint64_t index;   /* of the newest news it has */
+    uint64_t index;   /* of its newest NEWS */
     uint64_t reports; /* nodes whose reports of that flush it has */
     uint64_t sent_ns; /* by the sender's clock */
 };
 
-/* Counts from `sent_ns`, by the clock of who said that HELLO, so that clocks
- * need not agree and a message that took long makes it shorter. */
+/* Counts from `sent_ns`, by the clock of the sender of that HELLO. So clocks
+ * need not agree, and a slow message shortens the lease. */
 struct gw__lease {
     struct gw__id incarnation; /* of the server */
     uint64_t sent_ns;          /* as in its HELLO */
-    uint64_t index;            /* of what the leader has applied */
+    uint64_t index;            /* of the leader's last applied entry */
     uint64_t lease_ns;
 };
 
-/* An active worker, server or aggregator that does not stand in the ring. */
+/* An active worker, server or aggregator outside the ring. */
 struct gw__crew_member {
     unsigned node;
     enum gw__role role;
@@ -67,7 +68,8 @@ struct gw__crew_member {
 
 enum { GW__MEMBERSHIP_UPDATE_DECISIONS = GW__REPORT_OPS_MAX };
 
-/* Of each list only what is counted is written; the rest is no matter. */
+/* Only the counted entries of each list are written; the others are
+ * undefined. */
 struct gw__membership_update {
     uint64_t index;
     uint64_t time_ms;
@@ -75,9 +77,10 @@ struct gw__membership_update {
     struct gw__view view;
     char endpoints[GW__NODES_MAX][GW__ENDPOINT_MAX]; /* of `view.ring[i]` */
     bool flushing;
-    uint64_t flush_epoch; /* the flush is about this and later epochs; 0: there
-                             was none yet */
-    uint64_t reported;    /* nodes; when not flushing their reports decided */
+    uint64_t flush_epoch;    /* the flush is about this and later epochs; 0: no
+                             flush so far */
+    uint64_t reported;       /* nodes; if not flushing, the decision used their
+                             reports */
     unsigned decision_count; /* by that flush, of ops from view.op_floor on */
     struct gw__decision decisions[GW__MEMBERSHIP_UPDATE_DECISIONS];
     /* Registered, not yet admitted. */
@@ -86,7 +89,7 @@ struct gw__membership_update {
     unsigned crew_count; /* in the order of nodes */
     struct gw__crew_member crew[GW__NODES_MAX];
     struct gw__routes routes;
-    /* What the registry says of the receiver: its state and incarnation. */
+    /* The registry's state and incarnation of the receiver. */
     enum gw__member_state state;
     struct gw__id incarnation;
 };
@@ -99,14 +102,15 @@ size_t gw__lease_encode(const struct gw__lease *lease, void *out, size_t room);
 GW_MUST_CHECK enum gw_err gw__lease_decode(const void *data, size_t bytes,
                                            struct gw__lease *lease,
                                            struct gw_error *why);
-/* From a registry, for node `node`, be it a member or not. */
+/* From a registry, for node `node`, which need not be a member. */
 void gw__membership_update_make(const struct gw__registry *registry,
                                 unsigned node, bool leader,
                                 struct gw__membership_update *news);
-/* A hash of all that news says to anybody, but for index, time and leader and,
- * while flushing, who has reported: when it changes members want to know. */
+/* A hash of the contents for all receivers, without index, time and leader and,
+ * during a flush, without the set of reporters. Members need NEWS when it
+ * changes. */
 uint64_t gw__membership_update_mark(const struct gw__registry *registry);
-/* Fits GW__MESSAGE_MAX; 0 when not `room`. */
+/* Fits GW__MESSAGE_MAX; 0 if `room` is too small. */
 size_t gw__membership_update_encode(const struct gw__membership_update *news,
                                     void *out, size_t room);
 GW_MUST_CHECK enum gw_err
@@ -114,14 +118,14 @@ gw__membership_update_decode(const void *data, size_t bytes,
                              struct gw__membership_update *news,
                              struct gw_error *why);
 
-/* ---- REQUEST is its tag and a command's bytes; the way back: ---- */
+/* ---- REQUEST is its tag and a command's bytes; the answers: ---- */
 
 /* ANSWER or REDIRECT to request `sequence` of `client`. */
 struct gw__reply {
     enum gw__protocol talk;
     struct gw__id client;
     uint64_t sequence;
-    unsigned leader;    /* REDIRECT: its node; GW__NODES_MAX: not known */
+    unsigned leader;    /* REDIRECT: its node; GW__NODES_MAX: unknown */
     const void *answer; /* ANSWER: an answer's bytes (command.h); not copied */
     size_t answer_bytes;
 };
@@ -131,7 +135,7 @@ GW_MUST_CHECK enum gw_err gw__reply_decode(const void *data, size_t bytes,
                                            struct gw__reply *reply,
                                            struct gw_error *why);
 
-/* REPORTED: what `node` reported in the flush that began with `flush_epoch`. */
+/* REPORTED: the report of `node` in the flush that began with `flush_epoch`. */
 struct gw__reported {
     uint64_t flush_epoch;
     unsigned node;

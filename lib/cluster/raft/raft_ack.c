@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file with what was acknowledged; see raft_ack.h.
+ * The file of acknowledgements; see raft_ack.h.
  */
 #include "raft_ack.h"
 
@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* RING: more than a log has between two snapshots, and those that trail. */
+/* RING: more than the number of entries between two snapshots plus trailing
+ * ones. */
 enum { VOTE, SNAPSHOTS, SNAPSHOTS_MAX = 2, HEAD = 8, RING = 16384 };
 
 struct gw__raft_ack {
     int fd;
-    bool saved; /* once: from then on each note is written */
+    bool saved; /* then each later note is written */
     struct gw__raft_ack_slot slots[HEAD + RING]; /* as on disk */
 };
 
@@ -81,7 +82,7 @@ static bool write_slot(struct gw__raft_ack *ack, unsigned i,
                   (off_t)(i * sizeof *slot)) == (ssize_t)sizeof *slot;
 }
 
-/* The two newest, as libraft keeps them. */
+/* Keeps the two newest snapshots, as libraft does. */
 static unsigned snapshot_slot(struct gw__raft_ack *ack, uint64_t term,
                               uint64_t index)
 {
@@ -120,9 +121,9 @@ bool gw__raft_ack_forget(struct gw__raft_ack *ack, uint64_t index)
     return good && (!any || fdatasync(ack->fd) == 0);
 }
 
-/* ---- its life ---- */
+/* ---- opening and closing ---- */
 
-/* What is missing or damaged counts as empty. */
+/* Missing or damaged slots count as empty. */
 static void read_slots(struct gw__raft_ack *ack)
 {
     ssize_t got = pread(ack->fd, ack->slots, sizeof ack->slots, 0);
@@ -161,7 +162,7 @@ enum gw_err gw__raft_ack_open(const char *directory, struct gw__raft_ack **out,
     enum gw_err err = GW_OK;
     if (ack->fd < 0)
         err = gw_fail_errno(why, "%s", path);
-    /* Then no slot needs room later. */
+    /* Then no slot needs more disk space later. */
     int failed =
         err ? 0 : posix_fallocate(ack->fd, 0, (off_t)sizeof ack->slots);
     if (failed && failed != EOPNOTSUPP && failed != EINVAL) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One look at a controller's directory: entry after entry, from the oldest that
+ * Checks a controller's directory, entry after entry from the oldest one that
  * is kept, in the order in which libraft will number them; see raft_dir.h.
  * Entries up to the newest snapshot may be missing at the front.
  */
@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef unsigned long long number; /* to print */
+typedef unsigned long long number; /* for printing */
 
-/* In `file`, from byte `at` on: entry `next`. */
+/* Damage in `file` at byte `at`: entry `next`. */
 GW_PRINTF(5, 6)
 static enum gw_err damaged(struct gw__raft_dir *dir, unsigned file, size_t at,
                            struct gw_error *why, const char *format, ...)
@@ -81,7 +81,8 @@ static enum gw_err check_batch(struct gw__raft_dir *dir, unsigned file,
 
 /* ---- segments ---- */
 
-/* Nothing that is written after something that nobody was told of. */
+/* A torn write may be cut off only if no data follows it and it was not
+ * acknowledged. */
 static bool may_be_cut(const struct gw__raft_dir *dir, unsigned file)
 {
     uint8_t *bytes;
@@ -97,8 +98,9 @@ static bool may_be_cut(const struct gw__raft_dir *dir, unsigned file)
     return empty && gw__raft_ack_newest(dir->ack) < dir->next;
 }
 
-/* A full segment of wrong length, or an open one that has another than libraft
- * makes: unless it was just being closed, and ends with its last batch. */
+/* Refuses a full segment of wrong length, and an open one with another length
+ * than libraft's, unless it ends with its last batch, because it was being
+ * closed. */
 static enum gw_err check_end(struct gw__raft_dir *dir, unsigned file,
                              const struct gw__raft_segment *s,
                              struct gw_error *why)
@@ -188,16 +190,17 @@ static enum gw_err check_segment(struct gw__raft_dir *dir, unsigned file,
     bool empty = f->open && gw__raft_segment_zeros(&s, 0);
     if (!empty)
         err = check_batches(dir, file, &s, why);
-    else /* made, and not yet written to; libraft stumbles over half a one */
+    else /* created but not yet written; libraft fails on a partial one */
         dir->files[file].remove = size != GW__RAFT_SEGMENT_BYTES;
     free(bytes);
     return err;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole directory ---- */
 
-/* Segments that are older than the snapshot, after a controller that was behind
- * has got one: libraft would number new entries after theirs. */
+/* Removes segments older than the snapshot, which remain after a lagging
+ * controller has received one: libraft would number new entries after
+ * theirs. */
 static void remove_outdated(struct gw__raft_dir *dir)
 {
     for (unsigned f = 0; f < dir->count; f++)
@@ -223,7 +226,8 @@ static enum gw_err check_found(struct gw__raft_dir *dir, struct gw_error *why)
                    dir->path, (number)found + 1, (number)newest);
 }
 
-/* A controller that ended in its first moments has a vote and no log yet. */
+/* A controller that ended directly after its start has a vote and no log
+ * yet. */
 static enum gw_err check_empty(struct gw__raft_dir *dir, struct gw_error *why)
 {
     if (dir->next > 1 || dir->snapshot.index > 0)
@@ -258,7 +262,7 @@ static enum gw_err look(struct gw__raft_dir *dir, struct gw_error *why)
     return err ? err : check_empty(dir, why);
 }
 
-/* ---- what follows ---- */
+/* ---- repair ---- */
 
 static enum gw_err tidy_file(struct gw__raft_dir *dir,
                              const struct gw__raft_dir_file *f,
@@ -276,15 +280,15 @@ static enum gw_err tidy_file(struct gw__raft_dir *dir,
     return err;
 }
 
-/* Nothing of that counts; then all that is there is acknowledged: libraft takes
- * it for that. */
+/* Removes data without effect. Afterwards everything left is acknowledged, as
+ * libraft assumes. */
 static enum gw_err tidy(struct gw__raft_dir *dir, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
     for (unsigned f = 0; f < dir->count && !err; f++)
         err = tidy_file(dir, &dir->files[f], why);
     if (!err && dir->in_term > 0 && dir->next == 1 && dir->snapshot.index == 0)
-        err = gw__raft_dir_lose(dir, why); /* it begins again */
+        err = gw__raft_dir_lose(dir, why); /* starts again */
     if (!err && !gw__raft_ack_save(dir->ack))
         err = gw_fail_errno(why, "%s/acknowledged", dir->path);
     return err;

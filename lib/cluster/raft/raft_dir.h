@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a controller's directory holds all that the controller has
- * acknowledged: before libraft sees it, every file of its log is read, with its
- * checksums, and compared with what was acknowledged (raft_ack.h).
+ * Checks that a controller's directory contains everything that the controller
+ * has acknowledged. Before libraft starts, every file of its log is read, with
+ * its checksums, and compared with the acknowledgements (raft_ack.h).
  *
- * Only one thing that is wrong is no damage: a torn write at the end of the log
- * (raft_segment.h) that nobody was told of. It is cut off, and that is said by
- * gw_notice_to. Anything else is refused with the file, the byte and the entry:
- * a wrong checksum, bytes that are missing or follow, entries that are missing,
- * come twice or are not those that were acknowledged, a vote that was taken
- * back. For if a controller starts with less than it has acknowledged, it may
- * vote for another one that has it not, and then all have lost it.
+ * Only one fault is not damage: a torn write at the end of the log
+ * (raft_segment.h) that was not acknowledged. It is cut off with a notice
+ * (gw_notice_to). Anything else is refused with the file, the byte and the
+ * entry: a wrong checksum, missing or additional bytes, entries that are
+ * missing, repeated or different from the acknowledged ones, a vote that was
+ * lost. A controller that starts with less than it has acknowledged may vote
+ * for another one that lacks it as well, and then the data is lost for all.
  *
- *   raft_dir.c        one look at everything
- *   raft_dir_files.c  what files there are, and their bytes
+ *   raft_dir.c        checks everything
+ *   raft_dir_files.c  the list of files, and their bytes
  *   raft_dir_about.c  votes and snapshots
- *   raft_dir_lose.c   going on with what is whole
+ *   raft_dir_lose.c   keeps the intact part
  */
 #ifndef GW__CLUSTER_RAFT_DIR_H
 #define GW__CLUSTER_RAFT_DIR_H
 
 #include "raft_ack.h"
 
-/* GW_OK: all is there; `ack` is open, and says everything that is. GW_EDATA:
- * damage; nothing was changed. `accept_loss`: then what is before the damage is
- * kept, and the rest is moved to the subdirectory `lost`, in as many notices as
- * there is damage. GW_ESYS, GW_ENOMEM. */
+/* GW_OK: the directory is complete; `ack` is open and records all of it.
+ * GW_EDATA: damage; nothing was changed. With `accept_loss` the part before the
+ * damage is kept and the rest is moved to the subdirectory `lost`, with one
+ * notice per damage. GW_ESYS, GW_ENOMEM. */
 GW_MUST_CHECK enum gw_err gw__raft_dir_check(const char *directory,
                                              bool accept_loss,
                                              struct gw__raft_ack **ack,

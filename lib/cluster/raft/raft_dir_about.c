@@ -4,13 +4,13 @@
  * raft_dir.h.
  *
  * libraft writes its term and vote to `metadata1` and `metadata2` in turn: u64
- * format, version, term, vote, the higher version counts, one that is too short
- * was being written. They have no checksum. A vote that is older than what was
- * acknowledged was lost: the controller could vote twice in a term.
+ * format, version, term, vote. The higher version counts; a file that is too
+ * short was being written. They have no checksum. A vote older than the
+ * acknowledged one shows a loss: the controller could vote twice in a term.
  *
- * About a snapshot: u64 format, checksum, index of its configuration, length of
- * that; then the configuration. Its data has no checksum but the acknowledged
- * one; so it is tried on a registry, too.
+ * The metadata of a snapshot: u64 format, checksum, index of its configuration
+ * and its length; then the configuration. The only checksum of its data is the
+ * acknowledged one, so the data is also restored into a registry.
  */
 #include "raft_dir_parts.h"
 
@@ -149,7 +149,7 @@ static enum gw_err check_about(struct gw__raft_dir *dir, struct gw_error *why)
                  : GW_OK;
 }
 
-/* As raft_log_fsm.c packs it. */
+/* In the format of raft_log_fsm.c. */
 static enum gw_err try_registry(const uint8_t *bytes, size_t size,
                                 struct gw_error *why)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The files of a controller's log, by libraft's names for them. See
- * raft_dir.h. Files by other names are none of the log: what libraft was
- * writing beside ("tmp-..."), and what is not ours.
+ * The files of a controller's log, by libraft's names for them. See raft_dir.h.
+ * Other files do not belong to the log: temporary files of libraft ("tmp-..."),
+ * and foreign files.
  */
 #include "raft_dir_parts.h"
 
@@ -55,7 +55,7 @@ static bool is_snapshot(const char *name,
     return true;
 }
 
-/* libraft heeds one only when both of its files are there. */
+/* libraft uses one only if both of its files exist. */
 static bool is_whole(const struct gw__raft_dir *dir,
                      const struct gw__raft_dir_snapshot *snapshot)
 {

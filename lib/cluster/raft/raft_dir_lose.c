@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Going on with what is whole of a controller's log, when whoever runs it has
- * said so. Nothing is removed: files that are damaged, and those after them,
- * move to the subdirectory `lost`, whole. See raft_dir.h.
+ * Keeps the intact part of a controller's log, if the operator has accepted the
+ * loss. Nothing is removed: damaged files, and those after them, move to the
+ * subdirectory `lost`. See raft_dir.h.
  *
- * Each call makes the log shorter, or leaves a snapshot or vote out; so calling
- * it again and again comes to an end.
+ * Each call makes the log shorter, or omits a snapshot or vote, so repeated
+ * calls come to an end.
  */
 #include "raft_dir_parts.h"
 
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A name that is free there. */
+/* Moves it to an unused name there. */
 static enum gw_err move_away(const struct gw__raft_dir *dir, const char *name,
                              struct gw_error *why)
 {
@@ -47,7 +47,7 @@ static enum gw_err write_new(const struct gw__raft_dir *dir, const char *name,
     return err;
 }
 
-/* The batches before the damage, as a full segment. */
+/* Keeps the batches before the damage as a full segment. */
 static enum gw_err keep_begin(const struct gw__raft_dir *dir, const char *name,
                               struct gw_error *why)
 {

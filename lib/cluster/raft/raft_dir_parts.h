@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts of the check of a controller's directory; see raft_dir.h.
+ * Internal interfaces of the check of a controller's directory; see raft_dir.h.
  */
 #ifndef GW__CLUSTER_RAFT_DIR_PARTS_H
 #define GW__CLUSTER_RAFT_DIR_PARTS_H
@@ -14,20 +14,22 @@ enum {
     GW__RAFT_DIR_METADATA_BYTES = 32
 };
 
-/* A segment. Full ones come first, then those that are open. */
+/* A segment. Full segments come first, then open ones. */
 struct gw__raft_dir_file {
     char name[GW__RAFT_DIR_NAME_MAX];
     bool open;
-    uint64_t first, last; /* its entries, or twice the number in its name */
-    uint64_t hash;        /* of its batches; 0: it has none */
-    size_t torn_at;       /* to be cut off there, unless 0 */
+    uint64_t first, last; /* its entries; an open one: twice the number in its
+                             name */
+    uint64_t hash;        /* of its batches; 0: none */
+    size_t torn_at;       /* cut off here, unless 0 */
     uint64_t torn;        /* the entry there */
-    bool remove;          /* nothing in it counts */
+    bool remove;          /* nothing in it is valid */
 };
 
 struct gw__raft_dir_snapshot {
-    char name[GW__RAFT_DIR_NAME_MAX]; /* of its data; with ".meta", about it */
-    uint64_t term, index, time;       /* index 0: there is none */
+    char name[GW__RAFT_DIR_NAME_MAX]; /* of its data; with ".meta", of its
+                                         metadata */
+    uint64_t term, index, time;       /* index 0: no snapshot */
 };
 
 enum gw__raft_dir_place {
@@ -35,14 +37,15 @@ enum gw__raft_dir_place {
     GW__RAFT_DAMAGED_END,      /* entries from `batch_first` on are missing */
     GW__RAFT_DAMAGED_SNAPSHOT, /* the newest */
     GW__RAFT_DAMAGED_VOTE,
-    GW__RAFT_DAMAGED_ALL /* there is a vote, and nothing else */
+    GW__RAFT_DAMAGED_ALL /* there is a vote, but no log */
 };
 
 struct gw__raft_dir_damage {
     enum gw__raft_dir_place place;
     unsigned file;
     size_t at;
-    uint64_t file_first, batch_first; /* entries: of the file, and at `at` */
+    uint64_t file_first, batch_first; /* first entries of the file, and of the
+                                         batch at `at` */
 };
 
 struct gw__raft_dir {
@@ -52,42 +55,44 @@ struct gw__raft_dir {
     struct gw__raft_dir_file *files;
     unsigned count;
     struct gw__raft_dir_snapshot snapshot;
-    uint64_t next;                    /* the entry that comes next */
-    uint64_t file_first, batch_first; /* that file and that batch began with */
-    uint64_t term;                    /* of the one before */
+    uint64_t next;                    /* the next entry */
+    uint64_t file_first, batch_first; /* first entries of the current file and
+                                         batch */
+    uint64_t term;                    /* of the entry before */
     uint64_t in_term;                 /* of the newest vote */
     struct gw__raft_dir_damage damage;
 };
 
 /* ---- raft_dir_files.c ---- */
 
-/* Finds segments, in their order, and the newest snapshot. */
+/* Lists the segments in order, and the newest snapshot. */
 GW_MUST_CHECK enum gw_err gw__raft_dir_list(struct gw__raft_dir *dir,
                                             struct gw_error *why);
-/* All bytes of a file; *bytes NULL: there is no such file. */
+/* All bytes of a file; *bytes NULL: the file does not exist. */
 GW_MUST_CHECK enum gw_err gw__raft_dir_read(const struct gw__raft_dir *dir,
                                             const char *name, uint8_t **bytes,
                                             size_t *size, struct gw_error *why);
-/* Zeros from there to its end, on disk. */
+/* Writes zeros from there to its end, on disk. */
 GW_MUST_CHECK enum gw_err gw__raft_dir_zero(const struct gw__raft_dir *dir,
                                             const char *name, size_t at,
                                             struct gw_error *why);
 
 /* ---- raft_dir_about.c ---- */
 
-/* GW_EDATA with `damage`. The vote after the entries. */
+/* Checks the vote; must follow the check of the entries. GW_EDATA with
+ * `damage`. */
 GW_MUST_CHECK enum gw_err gw__raft_dir_check_vote(struct gw__raft_dir *dir,
                                                   struct gw_error *why);
 GW_MUST_CHECK enum gw_err gw__raft_dir_check_snapshot(struct gw__raft_dir *dir,
                                                       struct gw_error *why);
-/* A vote for nobody, in a term after all that are known. */
+/* Writes an empty vote, in a term after all known ones. */
 GW_MUST_CHECK enum gw_err gw__raft_dir_renew_vote(struct gw__raft_dir *dir,
                                                   struct gw_error *why);
 
 /* ---- raft_dir_lose.c ---- */
 
-/* Takes away what is damaged, and what came after. The vote's files stay
- * unless there is nothing else. */
+/* Moves away the damaged part and everything after it. The vote's files stay
+ * unless nothing else is left. */
 GW_MUST_CHECK enum gw_err gw__raft_dir_lose(struct gw__raft_dir *dir,
                                             struct gw_error *why);
 

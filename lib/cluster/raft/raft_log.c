@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The log while it lives: proposals on their way into it, its thread, who
- * leads, and the end. See raft_log.h; it is opened in raft_log_open.c.
+ * The running log: proposals, its thread, the leader, and the end. See
+ * raft_log.h; raft_log_open.c opens it.
  */
 #include "raft_log_parts.h"
 
@@ -66,7 +66,7 @@ static void applied(struct raft_apply *request, int status, void *result)
     raft_free(request);
 }
 
-/* Lost when we do not lead: whoever wants it repeats it. */
+/* Lost if this controller does not lead; the proposer repeats it. */
 static void append(struct gw__raft_log *log, const void *command, size_t bytes)
 {
     struct raft_buffer buffer;
@@ -81,7 +81,7 @@ static void append(struct gw__raft_log *log, const void *command, size_t bytes)
     }
 }
 
-/* Everything that waits; true: the end has come. */
+/* Takes all queued commands; true: the log must stop. */
 static bool take_wishes(struct gw__raft_log *log)
 {
     pthread_mutex_lock(&log->lock);
@@ -110,7 +110,8 @@ static void passed(struct raft_barrier *request, int status)
     raft_free(request);
 }
 
-/* A new leader commits what earlier ones have left with an entry of its own. */
+/* Proposes an own entry, with which a new leader commits the entries of earlier
+ * leaders. */
 static void take_office(struct gw__raft_log *log)
 {
     struct raft_barrier *request = raft_malloc(sizeof *request);
@@ -185,8 +186,9 @@ static void closed(struct raft *raft)
     close_handles(raft->data);
 }
 
-/* Nothing new begins; when nothing has been under way for some looks, libraft
- * may be closed. A disk that has not answered for 5 s will not. */
+/* Waits until no write has been pending for several looks; then libraft can be
+ * closed. Nothing new begins meanwhile. A disk without an answer for 5 s counts
+ * as dead. */
 static void wait_for_quiet(uv_timer_t *patience)
 {
     struct gw__raft_log *log = patience->data;
@@ -243,7 +245,7 @@ enum gw_err gw__raft_log_run(struct gw__raft_log *log, struct gw_error *why)
     return err;
 }
 
-/* What was opened only in part is closed in part. */
+/* Closes a partly opened log. */
 static void end_unstarted(struct gw__raft_log *log)
 {
     if (log->has_raft)

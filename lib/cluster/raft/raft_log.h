@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * The controllers' log: libraft on libuv, in a thread of its own, with a
- * replica of the registry beside it, for a snapshot must be of exactly the
- * state at the index that Raft took it at. On disk in a directory.
+ * The controllers' log: libraft on libuv, in a separate thread, with its own
+ * replica of the registry. The replica is needed because a snapshot must be of
+ * exactly the state at the index at which Raft took it. The log is in a
+ * directory on disk.
  *
- * Entry numbers are the registry's own count: since the replica and the
- * snapshots carry it, it is the same on every controller, whatever else Raft
- * puts in its log.
+ * Entry numbers are the registry's own count. The replica and the snapshots
+ * carry this count, so it is the same on every controller, whatever other
+ * entries Raft puts in its log.
  *
- * What libraft 0.15 needs to be spared: its random numbers are those of an
- * unseeded rand(), the same in every process, so elections would tie. When a
- * follower's write ends after its leader is gone, it crashes. It must be closed
- * with no write under way. It may say that it is closed while pieces of its
- * work still refer to it, and say it again after them. Lengths of entries that
- * are no multiple of 8 are filled up; nothing is proposed from inside of its
- * own calls.
+ * Workarounds for libraft 0.15. Its random numbers are those of an unseeded
+ * rand(), the same in every process, so elections would tie. It crashes when a
+ * follower's write ends after its leader is gone. It must be closed without
+ * pending writes. It may report that it is closed while parts of its work still
+ * refer to it, and report it again after them. Entries are padded to a multiple
+ * of 8 bytes, and there are no proposals from inside its own calls.
  *
- *   raft_log_open.c  the beginning
- *   raft_log.c       proposals, the thread, who leads, the end
- *   raft_log_fsm.c   what is committed, snapshots
+ *   raft_log_open.c  opening
+ *   raft_log.c       proposals, the thread, the leader, closing
+ *   raft_log_fsm.c   committed entries, snapshots
  *   raft_log_io.c    between libraft and its back end: cut links, late
  *                    writes, counts
- *   raft_log_held.c  what link rules keep back
+ *   raft_log_held.c  messages delayed by link profiles
  *   raft_log_slow.c  a disk that does not finish a write
- *   raft_log_note.c  what is acknowledged
- *   raft_log_channel.c  what controllers say to each other behind a key
- *   raft_message.h   that as bytes
- *   raft_dir.h      whether the directory is whole, before libraft sees it
- *   raft_ack.h       what was acknowledged
+ *   raft_log_note.c  acknowledgements
+ *   raft_log_channel.c  messages between controllers with a key
+ *   raft_message.h   their encoding
+ *   raft_dir.h      checks the directory before libraft starts
+ *   raft_ack.h       the file of acknowledgements
  */
 #ifndef GW__CLUSTER_RAFT_LOG_H
 #define GW__CLUSTER_RAFT_LOG_H
@@ -38,62 +38,62 @@ struct gw__raft_log;
 struct gw__rules; /* wire/emulation/rules.h */
 
 struct gw__raft_log_config {
-    unsigned index; /* which of `count` */
+    unsigned index; /* index of this controller, below `count` */
     unsigned count;
-    /* To be there during `open` only: */
+    /* Needed during `open` only: */
     const char *const *addresses; /* [index]: "127.0.0.1:port"; with a key
                                      also "[::1]:port" */
-    const char *directory;        /* made if missing */
-    bool accept_loss;             /* of what is damaged there */
+    const char *directory;        /* created if missing */
+    bool accept_loss;             /* of damaged data there */
     const char *key_file;         /* NULL: none */
-    bool insecure;                /* listens outside loopback without one */
-    /* What links that lead here do to the others' messages; with `nodes`
-     * [index], who they are. Not owned; NULL: nothing. */
+    bool insecure;                /* may listen outside loopback without one */
+    /* Link profiles for messages of the other controllers, received here;
+     * `nodes` [index] are their nodes. Not owned; NULL: none. */
     struct gw__rules *rules;
     const unsigned *nodes;
-    uint64_t token;       /* of the cluster: the same for all; heeded
-                             with a key */
-    unsigned election_ms; /* followers wait once to twice as long */
+    uint64_t token;       /* of the cluster: the same for all; used with a
+                             key */
+    unsigned election_ms; /* followers wait for one to two times this */
     unsigned heartbeat_ms;
     void *context;
-    /* In the log's thread or in `open`, in order. An entry comes once; after a
-     * snapshot come those behind it. */
+    /* Called in the log's thread or in `open`, in order. Each entry comes once;
+     * after a snapshot only later entries come. */
     void (*on_entry)(void *context, uint64_t index, const void *command,
                      size_t bytes);
     void (*on_snapshot)(void *context, const void *data, size_t bytes);
-    void (*on_leader)(void *context, unsigned leader); /* `count`: nobody */
-    /* This one has voted; NULL: nobody wants to know. */
+    void (*on_leader)(void *context, unsigned leader); /* `count`: none */
+    /* This controller has voted; may be NULL. */
     void (*on_vote)(void *context, unsigned candidate, uint64_t term);
 };
 
-/* Where this one stands, as of its last turn. */
+/* Progress of this controller, as of its last turn. */
 struct gw__raft_figures {
     uint64_t term, last, committed; /* of Raft's own log */
 };
 
-/* Reads what is on disk, or begins it. GW_EDATA: damage (raft_dir.h).
- * GW_EUNREACH: cannot listen. GW_EINVAL: not there without a key; a bad key. */
+/* Reads the log on disk, or creates it. GW_EDATA: damage (raft_dir.h).
+ * GW_EUNREACH: cannot listen. GW_EINVAL: the address needs a key; a bad key. */
 GW_MUST_CHECK enum gw_err
 gw__raft_log_open(const struct gw__raft_log_config *config,
                   struct gw__raft_log **log, struct gw_error *why);
-/* Starts the thread; once. */
+/* Starts the thread; may be called once. */
 GW_MUST_CHECK enum gw_err gw__raft_log_run(struct gw__raft_log *log,
                                            struct gw_error *why);
-/* Ends it after what is being written: nothing is told any more, what is
- * proposed is refused (GW_ECLOSED). */
+/* Ends the thread after pending writes. There are no callbacks any more, and
+ * proposals are refused (GW_ECLOSED). */
 void gw__raft_log_stop(struct gw__raft_log *log);
 /* Stops and frees it; NULL allowed. */
 void gw__raft_log_close(struct gw__raft_log **log);
 
 /* ---- from any thread ---- */
 
-/* To be appended, if this one leads when its turn comes, else it is lost.
- * GW_ENOMEM: too much waits already. */
+/* Queues a command to be appended; it is lost if this controller does not lead
+ * then. GW_ENOMEM: the queue is full. */
 enum gw_err gw__raft_log_propose(struct gw__raft_log *log, const void *command,
                                  size_t bytes);
 void gw__raft_log_figures(struct gw__raft_log *log,
                           struct gw__raft_figures *out);
-/* Messages to controller `index` do not get through. */
+/* Drops messages to controller `index` while `down`. */
 void gw__raft_log_cut(struct gw__raft_log *log, unsigned index, bool down);
 /* GW_OK while it runs. */
 enum gw_err gw__raft_log_error(struct gw__raft_log *log, struct gw_error *why);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Behind the cluster's key. Without one libraft's back end sends by streams of
- * its own (raft_uv_tcp). With one, that end keeps the disk and the clock, and
- * is given a transport that never connects; what it would send goes over a mesh
- * (wire/control_channel/control_channel.h) of the controllers alone, at the same addresses, whose node i
- * is controller i: CURVE, bounded frames, strangers refused and told, loopback
- * only unless there is a key, peers that come back.
+ * The transport between controllers with a key. Without a key libraft's back
+ * end sends by its own streams (raft_uv_tcp). With one, that back end only
+ * handles disk and clock, and has a transport that never connects. Its messages
+ * go over a control channel (wire/control_channel/control_channel.h) of the
+ * controllers alone, at the same addresses, where node i is controller i. This
+ * channel has CURVE encryption, bounded frames, refusal and notices of
+ * strangers, loopback only without a key, and reconnection.
  *
- * Raft wants no more than that: messages may be lost, late or in another order.
- * It wants to know at once who is away, though, or it would go on pouring
- * entries to them; so the mesh is one in bulk.
+ * Raft needs no more: messages may be lost, late or reordered. But it must
+ * learn at once that a peer is away, because otherwise it keeps sending entries
+ * to it. So the channel runs in bulk mode.
  *
- * The mesh is emptied once a turn of the loop, just before that sleeps, as its
- * descriptor wants it (gw__control_channel_fd).
+ * The channel is emptied once per turn of the loop, just before the loop
+ * sleeps, as its descriptor requires (gw__control_channel_fd).
  */
 #include "raft_log_parts.h"
 
@@ -23,7 +24,7 @@
 
 enum { MESSAGES_A_TURN = 256 };
 
-/* ---- a transport that knows nobody ---- */
+/* ---- a transport without peers ---- */
 
 static int init(struct raft_uv_transport *transport, raft_id id,
                 const char *address)
@@ -53,7 +54,7 @@ static void close_transport(struct raft_uv_transport *transport,
     closed(transport);
 }
 
-/* ---- the mesh ---- */
+/* ---- the control channel ---- */
 
 static void endpoint_of(const char *address,
                         char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX])
@@ -70,7 +71,7 @@ enum gw_err gw__raft_channel_check(const struct gw__raft_log_config *config,
         endpoint, config->key_file || config->insecure, why);
 }
 
-/* It has already woken the loop, whose turn does the rest. */
+/* The loop is awake now; its turn does the rest. */
 static void wake(uv_poll_t *ear, int status, int events)
 {
     (void)ear, (void)status, (void)events;

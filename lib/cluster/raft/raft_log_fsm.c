@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What Raft has committed: applied to the log's own replica and passed on, in
+ * Applies committed entries to the log's own replica and passes them on, in
  * order; snapshots are of that replica.
  */
 #include "raft_log_parts.h"
@@ -62,7 +62,7 @@ static int snapshot(struct raft_fsm *fsm, struct raft_buffer *buffers[],
     return failed;
 }
 
-/* The buffer is ours if it is good. */
+/* The buffer belongs to this function on success. */
 static int restore(struct raft_fsm *fsm, struct raft_buffer *buffer)
 {
     struct gw__raft_log *log = fsm->data;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Link rules on the controllers' log (wire/emulation/rules.h): what other controllers
- * have said waits here until it is due. With a key or without, all of it passes
- * gw__raft_io_receive, so one place is enough.
+ * Link profiles on the controllers' log (wire/emulation/rules.h): messages of
+ * other controllers wait here until they are due. All of them pass
+ * gw__raft_io_receive, with or without a key, so one place is enough.
  *
- * libraft's streams do not say when something was sent, so delays count from
- * when it came; and since both kinds of connection are streams, what is lost is
- * not gone but late. A cut is for who sends (raft_log_io.c): it takes away what
- * sets out from then on, and not what waits here.
+ * libraft's streams have no send times, so delays count from the arrival. Both
+ * kinds of connection are streams, so a lost message is late instead of
+ * missing. A cut affects the sender (raft_log_io.c): it drops later messages,
+ * not those that wait here.
  *
- * Messages of one controller keep their order. When rules change they are asked
- * again for what waits, within 20 ms. What does not fit is dropped: Raft says
- * it again.
+ * Messages of one controller keep their order. After a change of the profiles
+ * the waiting messages are scheduled again, within 20 ms. Messages beyond the
+ * limit are dropped: Raft repeats them.
  */
 #include "raft_log_parts.h"
 
@@ -20,7 +20,7 @@
 enum {
     HELD_MESSAGES = 4096,
     HELD_BYTES = 16 << 20,
-    HEAD_BYTES = 64, /* of any message, about */
+    HEAD_BYTES = 64, /* of any message, approximately */
     LOOK_MS = 20,
     NS_OF_MS = 1000000
 };
@@ -55,7 +55,7 @@ static unsigned from_of(const struct raft_message *message)
     return (unsigned)message->server_id - 1;
 }
 
-/* Otherwise what a slow link holds back would stay after the rule is gone. */
+/* Otherwise messages of a slow link would stay after its rule is removed. */
 static void heed_changes(struct gw__raft_log *log)
 {
     uint64_t changes = gw__rules_changes(log->config.rules);
@@ -69,7 +69,7 @@ static void heed_changes(struct gw__raft_log *log)
             ask_rules(log, from_of(&one->message), one->come_ns, one->bytes);
 }
 
-/* To libraft what is due. */
+/* Passes due messages to libraft. */
 static void let_go(struct gw__raft_log *log, uint64_t now_ns)
 {
     struct gw__raft_held **at = &log->held.first, *one;
@@ -149,7 +149,7 @@ bool gw__raft_held_take(struct gw__raft_log *log, struct raft_message *message)
     unsigned count = log->held.count;
     keep(log, &one);
     if (log->held.count == count)
-        log->held.links[from] = before; /* it took no time of the link */
+        log->held.links[from] = before; /* it used no time of the link */
     set_alarm(log, now_ns);
     return true;
 }

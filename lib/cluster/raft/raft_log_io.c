@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between libraft and its back end, whose table of calls is copied and in parts
- * replaced: with a key messages go elsewhere (raft_log_channel.c); what goes to a
- * controller that is cut off fails a little later, as if there were no
- * connection; writes are counted, so that closing can wait for them; what is
- * late is not told; and once the end has come nothing is begun any more: no
- * message comes in and no time passes.
+ * A layer between libraft and its back end, whose table of calls is copied and
+ * partly replaced. With a key messages use another transport
+ * (raft_log_channel.c). A message to a controller that is cut off fails a
+ * little later, as without a connection. Writes are counted, so that closing
+ * can wait for them. Late results are suppressed. After the end has begun,
+ * nothing new begins: no message is received and no time passes.
  *
- * Late: when a follower's write ends, libraft 0.15 tells the leader that there
- * is then, not the one for whom it wrote. On a slow disk that may be nobody,
- * and it crashes at an address that is NULL; or it is a candidate itself, and
- * takes what else lies there for a leader (canonical/raft, issues 339 and 350).
- * Or it is a leader of a later term, who takes word of another one's entries
- * for word of its own. So, as in libraft since, a result goes out only to a
- * leader that is known, and that of entries only in the term in which their
- * write began: a new leader asks anyway. A snapshot is the same for all, and a
- * leader that was about to send one itself waits for that result.
+ * Late: when a follower's write ends, libraft 0.15 notifies the current leader,
+ * not the one for which it wrote. On a slow disk there may be no leader, and
+ * libraft crashes at a NULL address. Or this controller is a candidate, and
+ * libraft reads its other data as a leader's (canonical/raft, issues 339 and
+ * 350). Or it is a leader of a later term, which takes the result for one of
+ * its own entries. So, as in libraft since, a result is only sent to a known
+ * leader, and a result of entries only in the term in which their write began:
+ * a new leader asks anyway. A snapshot is the same for all, and a leader that
+ * was about to send one itself waits for that result.
  *
- * Cancelled: on a disk that does not answer, closing cancels the writes that
- * are under way, the first one first or in any order. For each a leader's log
- * is cut off where its entries begin, and libraft 0.15 reads beyond the log
- * where there is nothing left to cut (canonical/raft, issue 338). So they are
- * told when all have come, the last one first.
+ * Cancelled: on a disk that does not answer, closing cancels the pending
+ * writes, in order or in any order. For each, a leader's log is truncated where
+ * its entries begin, and libraft 0.15 reads beyond the log if nothing is left
+ * there to truncate (canonical/raft, issue 338). So these results are reported
+ * when all have arrived, the last one first.
  *
- * No time passes either for a follower whose disk does not finish a write
- * (raft_log_slow.c), nor for one that installs a leader's snapshot: it
- * would be a candidate for whom that counts already, and lead without it.
+ * Time also stands still for a follower whose disk does not finish a write
+ * (raft_log_slow.c), and for one that installs a leader's snapshot: otherwise
+ * it would become a candidate that counts the snapshot already, and lead
+ * without it.
  *
- * Delays and rates are for who receives (raft_log_held.c). Only the sending
- * side of a link is cut here. A controller that has applied
- * the cut of its own link could otherwise never hear of its end.
+ * Delays and rates apply to the receiver (raft_log_held.c). Only the sending
+ * side of a link is cut here. Otherwise a controller that has applied the cut
+ * of its own link could never learn of its end.
  */
 #include "raft_log_parts.h"
 
@@ -105,9 +106,9 @@ const char *gw__raft_log_text(int status)
                                   : raft_strerror(status);
 }
 
-/* A write has failed: the disk is full, or broken. libraft goes on as if that
- * were a message that is lost, and crashes where it leads; so it hears nothing
- * any more, of this nor of anything else, and the controller ends. */
+/* A write has failed: the disk is full or broken. libraft would continue as
+ * after a lost message, and would crash as a leader. So it gets no more results
+ * or messages, and the controller ends. */
 void gw__raft_io_break(struct gw__raft_log *log, const char *what,
                        const char *text)
 {
@@ -116,7 +117,7 @@ void gw__raft_io_break(struct gw__raft_log *log, const char *what,
     log->broken = true;
 }
 
-/* When a segment has no room libraft may call that an error of the disk. */
+/* libraft may report a segment without room as a disk error. */
 static const char *text_of(const struct gw__raft_log *log, int status)
 {
     struct statvfs disk;
@@ -164,8 +165,8 @@ static void tell(struct gw__raft_append *a, int status)
     raft_free(a);
 }
 
-/* The last one comes first. What is cancelled when libraft has closed, it does
- * not want to know any more. */
+/* Keeps the last one first. libraft does not need results of writes that are
+ * cancelled after it has closed. */
 static void keep_cancelled(struct gw__raft_append *a)
 {
     struct gw__raft_append **at = &a->log->cancelled;
@@ -233,7 +234,7 @@ struct put {
     struct raft_io_snapshot_put request;
     struct gw__raft_log *log;
     struct gw__raft_ack_slot about;
-    bool installs; /* instead of the whole log: nothing trails */
+    bool installs; /* replaces the whole log: no trailing entries */
     struct raft_io_snapshot_put *outer;
     raft_io_snapshot_put_cb done;
 };
@@ -321,7 +322,8 @@ static int start(struct raft_io *io, unsigned period_ms,
     return log->back.start(io, period_ms, tick, gw__raft_io_receive);
 }
 
-/* The back end may say twice that it is closed; libraft believes it twice. */
+/* The back end may report twice that it is closed, and libraft would accept
+ * both. */
 static void on_closed(struct raft_io *io)
 {
     struct gw__raft_log *log = gw__raft_log_of(io);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Noting what the log is about to acknowledge (raft_ack.h): entries and
- * snapshots when they are on disk, before libraft hears of that; terms and
- * votes when they are written. What libraft takes back, a follower's entries
- * that its new leader has not, is first taken back there; a write of such
- * entries that ends later is not noted.
+ * Records acknowledgements of the log (raft_ack.h): entries and snapshots when
+ * they are on disk, before libraft gets the result; terms and votes when they
+ * are written. Entries that libraft truncates, because a follower's new leader
+ * does not have them, are first cleared there. If a write of such entries ends
+ * later, it is not recorded.
  */
 #include "raft_log_parts.h"
 
@@ -51,7 +51,7 @@ bool gw__raft_note_snapshot(struct gw__raft_log *log,
                                    snapshot->index, snapshot->crc));
 }
 
-/* ---- taken back ---- */
+/* ---- truncation ---- */
 
 static bool take_back(struct gw__raft_log *log, raft_index index)
 {
@@ -91,7 +91,8 @@ static int set_term(struct raft_io *io, raft_term term)
     return note_vote(log, 0);
 }
 
-/* A candidate sets its term first, and knows it itself afterwards. */
+/* A candidate sets its term first, and afterwards knows that it voted for
+ * itself. */
 static int set_vote(struct raft_io *io, raft_id candidate)
 {
     struct gw__raft_log *log = gw__raft_log_of(io);

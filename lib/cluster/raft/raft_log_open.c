@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The log's beginning: memory, loop, libraft with its back end, and what is on
- * disk. See raft_log.h.
+ * Opens the log: memory, loop, libraft with its back end, and the data on disk.
+ * See raft_log.h.
  */
 #include "raft_dir.h"
 #include "raft_log_parts.h"
@@ -16,10 +16,11 @@
 
 enum {
     SNAPSHOT_EVERY = 512, /* entries */
-    TRAILING = 256,       /* entries kept for those that are behind */
+    TRAILING = 256,       /* entries kept for lagging followers */
     CONNECT_MS = 50,
-    /* A snapshot that comes while another is being put is ignored; so long
-     * nothing else is sent to who has not answered one. */
+    /* A snapshot that arrives while another is being written is ignored. For
+     * this time a follower that has not answered a snapshot gets no other
+     * message. */
     INSTALL_MS = 1000
 };
 
@@ -40,8 +41,8 @@ static enum gw_err broken(int failed, const char *what, struct gw_error *why)
                    what, uv_strerror(failed));
 }
 
-/* libuv starts its threads with the first work, and ends the process when it
- * cannot: so they are rehearsed, and then started at once. */
+/* libuv starts its threads with the first work, and ends the process if it
+ * cannot. So threads are tested first, and then started at once. */
 static enum gw_err make_loop(struct gw__raft_log *log, struct gw_error *why)
 {
     enum { LIBUV_THREADS = 4, LIBUV_BYTES = 4 << 20 };
@@ -109,7 +110,8 @@ static enum gw_err make_raft(struct gw__raft_log *log, struct gw_error *why)
     return GW_OK;
 }
 
-/* All of them vote, from the first start on; later ones find that on disk. */
+/* All of them vote from the first start on; later starts read that from
+ * disk. */
 static enum gw_err begin(struct gw__raft_log *log, struct gw_error *why)
 {
     const struct gw__raft_log_config *c = &log->config;

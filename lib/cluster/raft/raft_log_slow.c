@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * A controller whose disk does not finish a write. It says so, once until the
- * disk answers.
+ * Handles a disk that does not finish a write. The controller reports it, once
+ * until the disk answers.
  *
- * As a leader it hands the lead over, to a follower that has had the same
- * entries on disk for a while. For libraft 0.15 commits nothing that the leader
- * itself has not stored, though all followers have, and goes on leading:
- * without this the whole cluster would wait for that one disk. Where the
- * controllers share a disk that is slow, none is far ahead of the others, and
- * the lead stays where it is.
+ * A leader transfers the leadership to a follower that has had the same entries
+ * on disk for a while. libraft 0.15 commits only entries that the leader itself
+ * has stored, even if all followers have them, and continues to lead. Without
+ * the transfer the whole cluster would wait for that disk. If the controllers
+ * share a slow disk, none is far ahead of the others, and the leadership stays.
  *
- * As a follower it lets no time pass: it could not even note that it is a
+ * For a follower no time passes: it could not even record that it is a
  * candidate.
  */
 #include "raft_log_parts.h"
@@ -26,8 +25,8 @@ static void handed_over(struct raft_transfer *request)
     log->handing_over = false;
 }
 
-/* To the follower that libraft thinks best. Given up by libraft after the time
- * of an election; then tried again. */
+/* Transfers to the follower that libraft prefers. libraft gives up after the
+ * time of an election; then the transfer is tried again. */
 static void hand_over(struct gw__raft_log *log, uint64_t now_ns)
 {
     if (log->handing_over || log->config.count == 1 ||

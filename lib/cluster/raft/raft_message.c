@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * See raft_message.h. Entries of one message lie in one piece of memory, their
- * `batch`, as libraft wants it; their lengths are multiples of 8, so that each
+ * See raft_message.h. Entries of one message are in one allocation, their
+ * `batch`, as libraft requires; their lengths are multiples of 8, so that each
  * is aligned there.
  */
 #include "raft_message.h"
 
 #include <string.h>
 
-static const uint32_t magic = 0x31727767; /* "gwr1": the version is in it */
+static const uint32_t magic = 0x31727767; /* "gwr1": includes the version */
 
 enum { ENTRY_HEAD = 8 + 1 + 4, ADDRESS_MAX = 256, SERVERS_MAX = 64 };
 
@@ -80,7 +80,7 @@ static void put_three(struct gw__writer *w, uint64_t a, uint64_t b, uint64_t c)
     gw__put_u64(w, c);
 }
 
-/* False: there is no such type. */
+/* False: unknown type. */
 static bool put_body(struct gw__writer *w, const struct raft_message *m,
                      bool *whole)
 {
@@ -126,7 +126,7 @@ size_t gw__raft_message_encode(const struct raft_message *message, void *out,
 
 /* ---- reading ---- */
 
-/* A piece of memory that libraft may free; NULL: bad, or there is none. */
+/* Memory that libraft may free; NULL: invalid or out of memory. */
 static void *copy(struct gw__reader *r, size_t bytes, bool *nomem)
 {
     gw__reader_demand(r, bytes > 0 && bytes <= r->left);
@@ -138,7 +138,7 @@ static void *copy(struct gw__reader *r, size_t bytes, bool *nomem)
     return data;
 }
 
-/* Their terms, types and lengths; returns the bytes of all. */
+/* Terms, types and lengths; returns the bytes of all entries. */
 static size_t get_entry_heads(struct gw__reader *r,
                               struct raft_append_entries *a)
 {
@@ -181,7 +181,7 @@ static void get_entries(struct gw__reader *r, struct raft_append_entries *a,
     }
 }
 
-/* libraft refuses numbers and addresses that come twice. */
+/* libraft refuses repeated numbers and addresses. */
 static void get_configuration(struct gw__reader *r,
                               struct raft_configuration *all)
 {

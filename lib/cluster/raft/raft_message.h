@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What controllers say to each other behind the cluster's key: libraft's
- * messages as bytes. libraft has an encoding of its own, for streams, that
- * believes every length it reads; this one is for whole messages, and whatever
- * comes is read safely or refused. Pure.
+ * The messages between controllers with a key: libraft's messages as bytes.
+ * libraft's own encoding is for streams and trusts every length that it reads.
+ * This one is for whole messages, and any input is read safely or refused.
+ * Pure.
  *
  *     magic type | RequestVote        term candidate index term flags
  *                | its result         term granted pre-vote
@@ -14,7 +14,7 @@
  *                |                    its index, length, bytes
  *                | TimeoutNow         term index term
  *
- * Who sent it, and where that one listens, is for the carrier to say.
+ * The transport adds the sender and its address.
  */
 #ifndef GW__CLUSTER_RAFT_MESSAGE_H
 #define GW__CLUSTER_RAFT_MESSAGE_H
@@ -23,23 +23,23 @@
 
 #include <raft.h>
 
-/* Of the entries in one message; libraft itself knows no bound. */
+/* Limit for the entries in one message; libraft itself has no limit. */
 enum { GW__RAFT_ENTRIES_BYTES = 1 << 16 };
 
-/* The bytes used; 0: they do not fit `room`, or it is no message. *whole is
- * false where entries were left out at the end, which Raft allows: their bytes
- * are at most GW__RAFT_ENTRIES_BYTES, or it is one. */
+/* Returns the bytes used; 0: `room` is too small, or the type is unknown.
+ * *whole is false if entries at the end were omitted, which Raft allows: a
+ * message has at most GW__RAFT_ENTRIES_BYTES of entries, or one entry. */
 size_t gw__raft_message_encode(const struct raft_message *message, void *out,
                                size_t room, bool *whole);
-/* All of *message but its server; what it refers to is raft_malloc'ed, and
- * libraft's to free, or gw__raft_message_drop's. GW_EDATA for what was not
- * written by gw__raft_message_encode, GW_ENOMEM; nothing is to be freed then.
- */
+/* Fills *message except its server. The data that it refers to is
+ * raft_malloc'ed; libraft or gw__raft_message_drop frees it. GW_EDATA if the
+ * bytes are not from gw__raft_message_encode, GW_ENOMEM; then there is nothing
+ * to free. */
 GW_MUST_CHECK enum gw_err gw__raft_message_decode(const void *data,
                                                   size_t bytes,
                                                   struct raft_message *message,
                                                   struct gw_error *why);
-/* Frees what libraft would have freed. */
+/* Frees the memory that libraft would have freed. */
 void gw__raft_message_drop(struct raft_message *message);
 
 #endif

@@ -21,7 +21,7 @@ enum {
 
 /* ---- the checksum ---- */
 
-/* Half a byte at a time. */
+/* Processes half a byte at a time. */
 uint32_t gw__raft_crc(uint32_t crc, const void *data, size_t bytes)
 {
     static const uint32_t of_half[] = {
@@ -88,7 +88,7 @@ static bool types_are_good(const struct gw__raft_segment *s)
     return true;
 }
 
-/* What is wrong with the header, or NULL. `end` is then the end of it. */
+/* The fault of the header, or NULL. `end` is then its end. */
 static const char *read_header(struct gw__raft_segment *s)
 {
     size_t left = s->size - s->at;
@@ -128,7 +128,7 @@ static const char *read_data(struct gw__raft_segment *s)
                                                   : "its checksum is wrong";
 }
 
-/* ---- torn ---- */
+/* ---- torn writes ---- */
 
 static bool is_zero(const struct gw__raft_segment *s, size_t from, size_t to)
 {
@@ -138,7 +138,7 @@ static bool is_zero(const struct gw__raft_segment *s, size_t from, size_t to)
     return true;
 }
 
-/* A sector's share of the batch is not there. */
+/* Is one sector of the batch missing? */
 static bool has_hole(const struct gw__raft_segment *s)
 {
     size_t end = s->size;

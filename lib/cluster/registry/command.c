@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Commands as bytes; see command.h. Each kind has one line in each of the two
- * switches, and what is written in the one is read in the same order in the
- * other.
+ * Encodes and decodes commands; see command.h. Each kind has one line in each
+ * of the two switches, which handle its fields in the same order.
  */
 #include "command.h"
 
@@ -147,7 +146,7 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
         gw__put_u64(w, c->cut.left);
         gw__put_u64(w, c->cut.right);
         break;
-    default: /* LEAVE, DRAIN and HEAL have none */
+    default: /* LEAVE, DRAIN and HEAL have no body */
         break;
     }
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is asked of the registry, and what it answers: structs, and their bytes
+ * Commands to the registry and its answers: structs, and their bytes
  * (gw__command_encode and friends). A command is an entry of the controllers'
- * log; registry.h says what each does.
+ * log; registry.h documents its effect.
  *
  *     "GR" version kind | total bytes | time_ms | client | sequence | ...
  *
- * Exactly the bytes that a kind needs: what is short, long, of another version
- * or out of range is refused as a whole.
+ * A command has exactly the bytes of its kind: one that is too short or too
+ * long, of another version or out of range is refused as a whole.
  *
- * `time_ms` is the registry's time, in which accusations lapse and clients are
- * forgotten. The leader stamps it: on taking office it goes on from the newest
- * time in the log with its own clock. A step back is ignored.
+ * `time_ms` is the registry's time, by which accusations lapse and clients are
+ * forgotten. The leader stamps it: a new leader continues from the newest time
+ * in the log with its own clock. A step back is ignored.
  *
  * `client` and `sequence` make a repeated request harmless: see registry.h.
  */
@@ -53,20 +53,20 @@ enum gw__role {
     GW__SERVER,
     GW__CONTROLLER,
     GW__OBSERVER,
-    GW__AGGREGATOR, /* passes messages of a host's workers on */
+    GW__AGGREGATOR, /* forwards messages of a host's workers */
     GW__ROLES
 };
 const char *gw__role_name(enum gw__role role);
-/* Such members beat to each other, and their coming and going is a new epoch.
- */
+/* Do members of this role send each other beats, and do their changes begin new
+ * epochs? */
 static inline bool gw__role_is_crew(enum gw__role role)
 {
     return role == GW__WORKER || role == GW__SERVER || role == GW__AGGREGATOR;
 }
 
 enum {
-    GW__ENDPOINT_MAX = 120, /* with its end */
-    GW__NODE_ANY = 255      /* REGISTER: whichever number is free */
+    GW__ENDPOINT_MAX = 120, /* including the final 0 */
+    GW__NODE_ANY = 255      /* REGISTER: any free number */
 };
 
 struct gw__process {
@@ -74,8 +74,8 @@ struct gw__process {
     struct gw__id incarnation;
 };
 
-/* Which of them LINK sets; the others stay. CLEAR makes the rule an empty one
- * before. */
+/* The fields that LINK sets; the others stay. CLEAR first resets the
+ * profile. */
 enum gw__link_field {
     GW__LINK_DELAY = 1,
     GW__LINK_JITTER = 2,
@@ -92,27 +92,28 @@ struct gw__command {
     struct gw__id client; /* none: a controller, whose requests are harmless to
                              repeat and are not remembered */
     uint64_t sequence;
-    struct gw__process who; /* whom it is about; ACCUSE: who accuses; PROMOTE,
-                HANDOVER: the slot's primary; not in ADMIT,
-                DEADLINE, ROUTES, TABLE, PLACE, LINK, CUT and HEAL */
+    struct gw__process who; /* the subject. In ACCUSE the accuser, in PROMOTE
+                               and HANDOVER the slot's primary; unused in ADMIT,
+                               DEADLINE, ROUTES, TABLE, PLACE, LINK, CUT and
+                               HEAL */
     union {
         struct {
             enum gw__role role;
-            bool ring; /* is to stand in the ring */
+            bool ring; /* wants to join the ring */
             char endpoint[GW__ENDPOINT_MAX];
         } join; /* REGISTER */
         struct {
             uint64_t from_op;
             unsigned count;
             struct gw__process joiners[GW__NODES_MAX];
-            uint64_t ring_epoch;    /* of the ring in which it is proposed */
+            uint64_t ring_epoch;    /* of the ring in which it was proposed */
             struct gw__order order; /* of the ring from then on */
         } admit;
         struct {
             struct gw__process accused;
-            bool certain; /* its process has ended: known, not guessed */
-            bool alone;   /* a guess that nobody need second, if others have
-                             its slots */
+            bool certain; /* its process has ended: known, not suspected */
+            bool alone;   /* a suspicion that is enough alone, if other servers
+                             have its slots */
         } accuse;
         struct {
             uint64_t epoch;
@@ -121,15 +122,15 @@ struct gw__command {
         uint64_t epoch; /* DEADLINE */
         struct {
             unsigned slots;
-            unsigned replicas; /* wanted of each */
-            unsigned servers;  /* to be there before they are placed */
+            unsigned replicas; /* wanted per slot */
+            unsigned servers;  /* needed before slots are placed */
         } routes;
         struct gw_ps_table_config table;
         struct gw__advice advice; /* PLACE */
         struct {
             unsigned slot;
-            uint64_t term; /* in which it is proposed */
-            unsigned node; /* the learner or heir */
+            uint64_t term; /* of the proposal */
+            unsigned node; /* the learner or successor */
         } slot;            /* PROMOTE, HANDOVER */
         struct {
             unsigned from;
@@ -149,8 +150,8 @@ struct gw__answer {
     uint64_t epoch;       /* after the command */
     unsigned node;        /* REGISTER */
     unsigned table;       /* TABLE: its number */
-    struct gw__rule rule; /* LINK: what it is now */
-    char text[160];       /* one sentence, also when all went well */
+    struct gw__rule rule; /* LINK: the profile after the command */
+    char text[160];       /* one sentence, also on success */
 };
 
 enum {
@@ -159,10 +160,10 @@ enum {
 };
 
 const char *gw__command_name(enum gw__command_kind kind);
-/* The bytes used; 0 when they do not fit `room`. */
+/* Returns the bytes used; 0 if they do not fit `room`. */
 size_t gw__command_encode(const struct gw__command *command, void *out,
                           size_t room);
-/* GW_EDATA for whatever was not written by gw__command_encode. */
+/* GW_EDATA if the bytes are not from gw__command_encode. */
 GW_MUST_CHECK enum gw_err gw__command_decode(const void *data, size_t bytes,
                                              struct gw__command *command,
                                              struct gw_error *why);
@@ -175,7 +176,7 @@ GW_MUST_CHECK enum gw_err gw__answer_decode(const void *data, size_t bytes,
 void gw__put_rule(struct gw__writer *writer, const struct gw__rule *rule);
 void gw__get_rule(struct gw__reader *reader, struct gw__rule *rule);
 void gw__put_process(struct gw__writer *writer, struct gw__process who);
-/* Any number of node: whether it exists is for the registry to say. */
+/* Accepts any node number: the registry checks whether it exists. */
 struct gw__process gw__get_process(struct gw__reader *reader);
 
 #endif

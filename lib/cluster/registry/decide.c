@@ -10,8 +10,8 @@ struct question {
     const struct gw__decision *about;
 };
 
-/* What a survivor holds of the op; none if it began it in another ring than
- * the origin: it was behind, and its chunks are others. */
+/* A survivor's holdings of the op; NULL if it began the op in another ring than
+ * the origin: then it was outdated, and its chunks are different ones. */
 static const struct gw__holdings *held_by(const struct question *q, unsigned i)
 {
     if (q->survivors[i].from_op > q->about->op)
@@ -21,7 +21,8 @@ static const struct gw__holdings *held_by(const struct question *q, unsigned i)
     return h && h->chunks == q->about->origin_count ? h : NULL;
 }
 
-/* The set of a surviving final copy of the chunk: `wanted`, or any (0). */
+/* The set of a surviving final copy of the chunk: `wanted`, or any if `wanted`
+ * is 0. */
 static uint64_t final_set(const struct question *q, unsigned chunk,
                           uint64_t wanted)
 {
@@ -35,7 +36,7 @@ static uint64_t final_set(const struct question *q, unsigned chunk,
     return 0;
 }
 
-/* The set of which every chunk has a final copy, or 0. */
+/* The set for which every chunk has a final copy, or 0. */
 static uint64_t complete_set(const struct question *q)
 {
     unsigned chunks = q->about->origin_count;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * FORWARD or EXCLUDE: what becomes of an op that a member left in the middle
- * of. It stands here, below lib/ring, because the registry applies it: the log
- * entry that completes the reports decides, on every replica alike.
+ * FORWARD or EXCLUDE: the fate of an op that a member left before its end. It
+ * is here, below lib/ring, because the registry applies it: the log entry that
+ * completes the reports decides, on every replica alike.
  *
- *   FORWARD  of each chunk a final copy survives, all of one set: those copies
- *            are spread. What the dead gave counts, once.
+ *   FORWARD  of each chunk a final copy survives, all with the same set: those
+ *            copies are distributed. The dead members' data counts, once.
  *   EXCLUDE  otherwise: the survivors that take part in the op are its
  *            contributors.
  *
- * Why it is safe that a member uses its result before the others have theirs:
- * it holds every final copy, so if it survives, its report forces FORWARD; if
- * it does not, what it made of the result is gone with it. A final copy counts
- * only if it is of the set that was decided last for its op: one that was made
- * before an EXCLUDE which its holder slept through is a partial like others.
+ * A member may use its result before the others have theirs, for this reason:
+ * it holds every final copy, so if it survives, its report forces FORWARD. If
+ * it does not survive, its use of the result is lost with it. A final copy
+ * counts only if its set is the one that was decided last for its op. One from
+ * before an EXCLUDE that its holder missed is a partial sum like others.
  */
 #ifndef GW__CLUSTER_DECIDE_H
 #define GW__CLUSTER_DECIDE_H
@@ -27,27 +27,26 @@ struct gw__decision {
     uint64_t op;
     enum gw__fate fate;
     uint64_t contributors; /* of the result: nodes */
-    /* The ring in which the op began, the dead included: those of the last
-     * quiet view that take part in it, by their places (view.h). Chunk c of the op is owned by
-     * member c of it, so there are origin_count chunks, and a report of any
-     * other number of them counts as none. */
+    /* The initial members of the op, including the dead: the members of the
+     * last quiet view that take part in it, by their places (view.h). Member c
+     * owns chunk c of the op, so there are origin_count chunks. A report with
+     * another number of chunks counts as none. */
     unsigned origin_count;
     uint8_t origin[GW__NODES_MAX];
 };
 
 void gw__put_decision(struct gw__writer *, const struct gw__decision *);
-/* Bad when a node is there twice or is none. */
+/* Invalid if a node is repeated or does not exist. */
 void gw__get_decision(struct gw__reader *, struct gw__decision *);
 
 struct gw__survivor {
     unsigned node;
-    uint64_t from_op; /* takes part in ops from here on */
+    uint64_t from_op; /* takes part in ops from this one on */
     const struct gw__report *report;
 };
 
-/* Settles fate and contributors. Comes with epoch, op and origin, and with the
- * contributors that the last decision about this op named; 0: there was none.
- */
+/* Sets fate and contributors. The caller sets epoch, op and origin, and the
+ * contributors of the last decision about this op; 0: none. */
 void gw__decide(const struct gw__survivor *survivors, unsigned count,
                 struct gw__decision *decision);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One entry of the log: decode it, answer a repetition from memory, let the
- * part that it concerns apply it, remember the answer. See registry.h for what
- * the commands mean and registry_parts.h for where they are.
+ * Applies one entry of the log: decodes it, answers a repetition from memory,
+ * calls the function of its kind, and remembers the answer. See registry.h for
+ * the meaning of the commands and registry_parts.h for the other parts.
  */
 #include "registry_parts.h"
 

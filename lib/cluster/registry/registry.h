@@ -31,17 +31,17 @@
  *             ring epoch in which it was proposed, since the proposer may have
  *             been convicted since then and the others may be past `from_op`.
  *             It does not count for an op that is decided already.
- *   ACCUSE    an observer has not heard from the accused. Two observers
- *             convict, or one that knows that the process has ended because its
- *             parent saw it exit. A single observer may be the one that is cut
- *             off. One suspicion is enough in a run of two members, which has
- *             no second observer; controllers that register are observers too.
- *             The leader's suspicion alone is also enough for a server that
- *             gets no lease from it, whichever members still hear the server
- *             (service_watch.c), but it costs no slot its last replica. An
- *             accusation is about an incarnation, comes from an active one, and
- *             lapses after GW__ACCUSATION_LAPSE_MS unless it is repeated: two
- *             suspicions at different times are no proof.
+ *   ACCUSE    an observer has not heard from the accused. Two observers convict
+ *             it (declare it dead), or one that knows that the process has
+ *             ended because its parent saw it exit. A single observer may be
+ *             the one that is cut off. One suspicion is enough in a run of two
+ *             members, which has no second observer; controllers that register
+ *             are observers too. The leader's suspicion alone is also enough
+ *             for a server that gets no lease from it, whichever members still
+ *             hear the server (service_watch.c), but it costs no slot its last
+ *             replica. An accusation is about an incarnation, comes from an
+ *             active one, and lapses after GW__ACCUSATION_LAPSE_MS unless it is
+ *             repeated: two suspicions at different times are no proof.
  *   LEAVE     a member or a joiner leaves by its own decision. A server cannot
  *             leave while it has a slot that no other server has in sync; it
  *             must DRAIN first. A suspicion, or its own wish, cannot remove the
@@ -55,11 +55,11 @@
  *             and the GW__LIFE_BITS below count its lives.
  *
  * The view
- *   Every change among workers and servers is a new epoch. The ring consists of
- *   the members that asked for it, in the order in which they came. The
- *   survivors of a change keep their order, so only the neighbours of the dead
- *   reconnect. Ring messages carry `ring_epoch`, so that a server's death stops
- *   no ring.
+ *   Every change among workers, servers and aggregators is a new epoch. The
+ *   ring consists of the members that asked for it, in the order in which they
+ *   came. The survivors of a change keep their order, so only the neighbours of
+ *   the dead reconnect. Ring messages carry `ring_epoch`, so that a server's
+ *   death stops no ring.
  *
  * Flush: when the ring has lost a member
  *     quiet --a ring member is removed--> flushing --all have reported-> quiet
@@ -92,10 +92,10 @@
  *   With every change of the active servers the slots follow, in the same
  *   entry: there is no state in which a slot's primary is not active.
  *
- * Link rules belong to the link from one node to another. LINK sets the fields
- * that it names and answers the whole rule. CUT takes down all links between
- * two sets of nodes, both ways. HEAL takes every link up again and keeps
- * delays, rates and losses.
+ * Link profiles belong to the link from one node to another. LINK sets the
+ * fields that it names and answers the whole profile. CUT takes down all links
+ * between two sets of nodes, both ways. HEAL takes every link up again and
+ * keeps delays, rates and losses.
  *
  * Answered once
  *   A client numbers its requests from 1, has one under way at a time, and
@@ -139,8 +139,7 @@ struct gw__member {
     bool ring;
     struct gw__id incarnation;
     char endpoint[GW__ENDPOINT_MAX];
-    /* The accusation that waits for a second one; without an incarnation:
-     * none. */
+    /* The accusation that waits for a second one; none: no incarnation. */
     struct gw__process accuser;
     uint64_t accused_ms;
 };
@@ -149,27 +148,27 @@ struct gw__flush {
     bool open;
     uint64_t since_epoch; /* reports for this and later epochs count */
     uint64_t reported;    /* nodes as bits */
-    /* Of those nodes; they stay for the survivors to read after the decision,
+    /* Of those nodes. They stay for the survivors to read after the decision,
      * until the next flush. */
     struct gw__report reports[GW__NODES_MAX];
-    /* The ring before the removal that began the flush: where the open ops
-     * began, unless an earlier flush has decided about them. */
+    /* The ring before the removal that began the flush: the initial members of
+     * the open ops, unless an earlier flush has decided them. */
     unsigned before_count;
     struct gw__ring_member before[GW__NODES_MAX];
 };
 
 struct gw__client {
-    struct gw__id id; /* none: this entry is free */
+    struct gw__id id; /* none: a free entry */
     uint64_t sequence;
     uint64_t time_ms; /* of its last request */
     unsigned answer_bytes;
     uint8_t answer[GW__ANSWER_BYTES_MAX];
 };
 
-/* Some 500 KB; its owner allocates it once. To be read by anybody, changed by
- * nobody but gw__registry_apply and gw__registry_restore. */
+/* Some 500 KB; its owner allocates it once. Any code may read it, but only
+ * gw__registry_apply and gw__registry_restore may change it. */
 struct gw__registry {
-    uint64_t index; /* of the entry applied last */
+    uint64_t index; /* of the last applied entry */
     uint64_t time_ms;
     struct gw__view view;
     struct gw__member members[GW__NODES_MAX];
@@ -184,21 +183,22 @@ struct gw__registry {
 void gw__registry_init(struct gw__registry *registry);
 
 /* Applies the log's entry `index` and writes the answer; returns its bytes.
- * Every index counts once; one that is not above the last is refused. Bytes
- * that are no command are refused and change nothing but the index. */
+ * Every index counts once; one that is not above the last is refused. An
+ * invalid command is refused and changes nothing but the index. */
 size_t gw__registry_apply(struct gw__registry *registry, const void *command,
                           size_t bytes, uint64_t index,
                           uint8_t answer[GW__ANSWER_BYTES_MAX]);
 
-/* The newest decision about an op; NULL when there is none. */
+/* The newest decision about an op; NULL: none. */
 const struct gw__decision *
 gw__registry_decision(const struct gw__registry *registry, uint64_t op);
 
-/* The whole state as bytes. Returns how many it takes; they are written only
- * when that is at most `room`. */
+/* Encodes the whole state. Returns its size; it is written only if that is at
+ * most `room`. */
 size_t gw__registry_snapshot(const struct gw__registry *registry, void *out,
                              size_t room);
-/* GW_EDATA for what no snapshot is; the registry is then as after init. */
+/* GW_EDATA if the bytes are not a snapshot; the registry is then as after
+ * init. */
 GW_MUST_CHECK enum gw_err gw__registry_restore(struct gw__registry *registry,
                                                const void *data, size_t bytes,
                                                struct gw_error *why);

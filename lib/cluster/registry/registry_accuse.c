@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Accusations, and when they convict: two observers' doubts, or one's
- * certainty, or its word alone (registry.h says why). At most one accusation
- * waits for another, since the second one convicts.
+ * Accusations, and when they declare a member dead: two observers' suspicions,
+ * one observer's certainty, or its suspicion alone (see registry.h). At most
+ * one accusation waits for another, since the second one decides.
  */
 #include "registry_parts.h"
 
@@ -20,7 +20,8 @@ static unsigned observers_of(const struct gw__registry *r, unsigned accused)
     return count;
 }
 
-/* Does an earlier accusation of this member still stand, by someone else? */
+/* Is there an earlier accusation of this member by another accuser that has not
+ * lapsed? */
 static bool is_seconded(const struct gw__registry *r,
                         const struct gw__member *m, unsigned accuser)
 {

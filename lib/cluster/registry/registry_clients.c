@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Answered once: the last answer of each client, and whom to forget. A request
- * reaches the log again when its answer was lost or the leader died before it
- * was sent; only the first entry may do anything. The rules are in registry.h
- * (after Ongaro, "Consensus: Bridging Theory and Practice", 2014, §6.3).
+ * Answers each request once: keeps the last answer of each client, and forgets
+ * old clients. A request reaches the log again if its answer was lost, or if
+ * the leader died before it was sent; only the first entry may have an effect.
+ * The rules are in registry.h (after Ongaro, "Consensus: Bridging Theory and
+ * Practice", 2014, §6.3).
  */
 #include "registry_parts.h"
 
@@ -15,12 +16,13 @@ struct gw__client *gw__client_find(struct gw__registry *r, struct gw__id id)
         if (gw__id_equal(r->clients[i].id, id))
             return &r->clients[i];
         if (gw__id_is_none(r->clients[i].id))
-            break; /* they are filled in order, and none is emptied */
+            break; /* they are filled in order and never cleared */
     }
     return NULL;
 }
 
-/* A free entry, or the one that was idle longest if that is long enough. */
+/* A free entry, or that of the client that was idle longest, if that was long
+ * enough. */
 static struct gw__client *place_for_new(struct gw__registry *r)
 {
     struct gw__client *oldest = &r->clients[0];

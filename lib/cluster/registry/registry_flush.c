@@ -28,7 +28,7 @@ static void remember(struct gw__registry *r,
     r->decisions[r->decision_count++] = *decision;
 }
 
-/* The ops from `floor` on that somebody has begun are open. */
+/* The open ops: those from `floor` on that some member has begun. */
 static uint64_t open_until(const struct gw__registry *r, uint64_t *floor)
 {
     uint64_t until = 0;
@@ -45,7 +45,8 @@ static uint64_t open_until(const struct gw__registry *r, uint64_t *floor)
     return until;
 }
 
-/* The ring in which the op began, by what is known before this decision. */
+/* Fills in the initial members of the op, from an earlier decision or the
+ * flush. */
 static void find_origin(const struct gw__registry *r,
                         const struct gw__decision *earlier,
                         struct gw__decision *decision)
@@ -70,8 +71,9 @@ static bool was_begun(const struct gw__survivor *survivors, unsigned count,
     return false;
 }
 
-/* What was decided before about the ops that are open now is over: either it
- * was decided anew, or no survivor has begun the op, and it begins afresh. */
+/* Forgets earlier decisions about ops that are open now: either the op was
+ * decided again, or no survivor has begun it, and it starts from the
+ * beginning. */
 static void forget_older(struct gw__registry *r, uint64_t floor)
 {
     unsigned kept = 0, before = r->decision_count;
@@ -93,7 +95,8 @@ static void decide(struct gw__registry *r)
             .from_op = r->view.ring[i].from_op,
             .report = &r->flush.reports[r->view.ring[i].node]};
     uint64_t floor, until = open_until(r, &floor);
-    /* At most GW__REPORT_OPS_MAX: no report reaches further than its floor. */
+    /* At most GW__REPORT_OPS_MAX ops, because each report begins at its
+     * floor. */
     for (uint64_t op = floor; op < until; op++) {
         struct gw__decision decision = {.epoch = r->view.ring_epoch, .op = op};
         if (!was_begun(survivors, count, op))

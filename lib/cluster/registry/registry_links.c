@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Link rules; see registry.h.
+ * Link profiles; see registry.h.
  */
 #include "registry_parts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who is a member: register, admit, leave, and what removing a member does to
- * the view. The state diagram and the reasons are in registry.h.
+ * Membership: register, admit, leave, and the effect of a removal on the view.
+ * The state diagram and the reasons are in registry.h.
  */
 #include "registry_parts.h"
 
@@ -42,8 +42,8 @@ struct gw__member *gw__registry_active(struct gw__registry *r,
 
 /* ---- register ---- */
 
-/* A number that nobody has had, else the first whose owner is gone: names stay
- * unique in a log for as long as they last. */
+/* A number that was never used, else the first one whose owner is gone: numbers
+ * stay unique in a log for as long as possible. */
 static unsigned free_node(const struct gw__registry *r)
 {
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
@@ -55,7 +55,8 @@ static unsigned free_node(const struct gw__registry *r)
     return GW__NODES_MAX;
 }
 
-/* Who asks again has not had the answer: it gets the number that it has. */
+/* A process that asks again has not received the answer: it gets the number
+ * that it already has. */
 static unsigned any_node(const struct gw__registry *r,
                          struct gw__id incarnation)
 {
@@ -72,7 +73,8 @@ static bool is_later(struct gw__id a, struct gw__id b)
            a.high > b.high;
 }
 
-/* The process of an active member has begun anew, as a later incarnation. */
+/* Removes the former incarnation of an active member whose process has started
+ * again as a later one. */
 static void end_former(struct gw__registry *r, unsigned node,
                        struct gw__id incarnation)
 {
@@ -103,7 +105,7 @@ static bool may_register(const struct gw__registry *r, unsigned node,
     return !answer->code;
 }
 
-/* Nothing has to be copied before. */
+/* There is no state to copy first. */
 static void activate(struct gw__registry *r, struct gw__member *m)
 {
     m->state = GW__ACTIVE;
@@ -175,8 +177,8 @@ static void admit(struct gw__registry *r, struct gw__process who,
         .node = who.node, .incarnation = who.incarnation, .from_op = from_op};
 }
 
-/* Can nobody have completed `from_op`, nor be about to do so without the
- * joiners? */
+/* True if no member can have completed `from_op`, or be about to complete it,
+ * without the joiners. */
 static bool is_boundary(const struct gw__registry *r, uint64_t from_op,
                         uint64_t ring_epoch, struct gw__answer *answer)
 {
@@ -229,7 +231,7 @@ enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
 
 /* ---- removing ---- */
 
-/* In the ring. */
+/* Active ring members other than `node`. */
 static unsigned active_others(const struct gw__registry *r, unsigned node)
 {
     unsigned count = 0;
@@ -249,7 +251,7 @@ bool gw__registry_is_last(struct gw__registry *r, unsigned node,
     return true;
 }
 
-/* Closes the gaps. */
+/* Removes the nodes from the ring. */
 static void leave_ring(struct gw__view *view, uint64_t nodes)
 {
     unsigned kept = 0, before = view->ring_count;
@@ -260,7 +262,7 @@ static void leave_ring(struct gw__view *view, uint64_t nodes)
     view->ring_count = kept;
 }
 
-/* What the removed have said of others no longer counts. */
+/* Accusations by removed members no longer count. */
 static void forget_accusations(struct gw__registry *r, uint64_t by)
 {
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {
@@ -270,7 +272,7 @@ static void forget_accusations(struct gw__registry *r, uint64_t by)
     }
 }
 
-/* The state is lost with its last member: the next ring begins at op 0. */
+/* The state is lost with the last member: the next ring begins at op 0. */
 static void end_ring(struct gw__registry *r)
 {
     memset(r->decisions, 0, sizeof r->decisions);
@@ -306,7 +308,7 @@ void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
         gw__flush_check(r);
 }
 
-/* It waits no longer to be admitted. */
+/* It no longer waits for admission. */
 static bool has_withdrawn(struct gw__registry *r, struct gw__process who)
 {
     struct gw__member *m =

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A registry from its bytes (registry_snapshot.c). They come from a disk or
- * another controller, so nothing is believed: each value is checked for its
- * range, the whole for what must hold of every state, and at last that a
- * snapshot of it would be these very bytes.
+ * Decodes a registry (registry_snapshot.c). The bytes come from a disk or
+ * another controller and are not trusted: the ranges of all values are checked,
+ * then the invariants of the whole state, and finally that a snapshot of the
+ * result has the same bytes.
  */
 #include "registry_parts.h"
 
@@ -69,8 +69,8 @@ static void get_clients(struct gw__reader *r, struct gw__registry *registry)
     }
 }
 
-/* Who stands in the ring is an active member, as the same incarnation, and
- * every active ring member stands there. */
+/* Each entry of the ring must be an active member with the same incarnation,
+ * and each active ring member must be in the ring. */
 static bool ring_is_right(const struct gw__registry *registry)
 {
     const struct gw__view *view = &registry->view;
@@ -100,8 +100,8 @@ static bool routes_are_right(const struct gw__registry *registry)
     return true;
 }
 
-/* A flush is open exactly as long as somebody has not reported; who is to stood
- * in the ring before. */
+/* A flush must be open exactly while a member has not reported; members that
+ * must report were in the ring before. */
 static bool flush_is_right(const struct gw__registry *registry)
 {
     const struct gw__flush *flush = &registry->flush;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parameter server's part of the registry: who may change the routes. What
- * changes then is route.c's.
+ * The parameter server's part of the registry: checks the permission to change
+ * the routes. route.c makes the changes.
  */
 #include "registry_parts.h"
 
@@ -83,7 +83,7 @@ enum gw_err gw__apply_place(struct gw__registry *r, const struct gw__command *c,
                    c->advice.slots);
 }
 
-/* The server that proposes it, if it is active; else a refusal. */
+/* Accepts a proposal only from an active server. */
 static bool may_propose(struct gw__registry *r, const struct gw__command *c,
                         struct gw__answer *answer)
 {

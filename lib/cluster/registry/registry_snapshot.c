@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry as bytes, in the order of its struct; what is empty is left out.
- * The digest is the hash of these bytes, so two replicas that differ in
- * anything that a snapshot keeps differ in it. registry_restore.c reads what is
- * written here.
+ * Encodes the registry in the order of its struct, without empty entries. The
+ * digest is the hash of these bytes, so replicas with any difference in a
+ * snapshot have different digests. registry_restore.c decodes it.
  */
 #include "registry_parts.h"
 

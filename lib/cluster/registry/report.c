@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The binary form of a report, and how it is read; see report.h.
+ * Encodes and decodes a report; see report.h.
  */
 #include "report.h"
 

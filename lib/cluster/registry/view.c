@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Views, looked up and as bytes; see view.h.
+ * Looks up, encodes and decodes views; see view.h.
  */
 #include "view.h"
 
@@ -45,7 +45,7 @@ unsigned gw__ring_places(const struct gw__ring_member *ring, unsigned count,
 
 /* ---- order ---- */
 
-/* Past all others for a node that is not named. */
+/* Nodes that are not named come after all others. */
 static unsigned find_in(const struct gw__order *order, unsigned node)
 {
     unsigned i = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A view: who is in the ring, in which order, since which epoch. It is what a
- * member has to know; the registry makes it and the driver carries it.
+ * A view: the members of the ring, their order, and the epoch since which it
+ * holds. It is the state that a member needs; the registry makes it and the
+ * driver transports it.
  */
 #ifndef GW__CLUSTER_VIEW_H
 #define GW__CLUSTER_VIEW_H
@@ -13,11 +14,11 @@
 struct gw__ring_member {
     unsigned node;
     struct gw__id incarnation;
-    uint64_t from_op; /* takes part in ops from here on */
+    uint64_t from_op; /* takes part in ops from this one on */
 };
 
-/* A wish for the order of a ring: the nodes that it names first, as it names
- * them, then the others as they are. */
+/* A requested order of a ring: first the named nodes, in this order, then the
+ * others in their present order. */
 struct gw__order {
     unsigned count;
     uint8_t nodes[GW__NODES_MAX];
@@ -26,11 +27,11 @@ struct gw__order {
 /* Position in `ring` is the rank. */
 struct gw__view {
     uint64_t epoch;      /* grows with every change of members */
-    uint64_t ring_epoch; /* the epoch in which the ring changed last: the one
-                            that its messages carry */
+    uint64_t ring_epoch; /* the epoch of the last change of the ring: its
+                            messages carry it */
     uint64_t op_floor;   /* all members have completed the ops below */
     uint64_t from_op;    /* the first op in this order, and of its newest
-                            members: both are settled by the last admission */
+                            members: the last admission sets both */
     unsigned ring_count;
     struct gw__ring_member ring[GW__NODES_MAX];
 };
@@ -41,7 +42,7 @@ int gw__view_rank(const struct gw__view *view, unsigned node);
 uint64_t gw__view_nodes(const struct gw__view *view);
 
 /* Members that take part in `op`, in the order of their places: by seniority,
- * and by number among those that came together. Neither a joiner nor a new
+ * and by number among those that joined together. Neither a joiner nor a new
  * order changes the place of a member that has begun the op. */
 unsigned gw__ring_places(const struct gw__ring_member *ring, unsigned count,
                          uint64_t op, uint8_t places[GW__NODES_MAX]);
@@ -51,12 +52,12 @@ void gw__view_reorder(struct gw__view *view, const struct gw__order *order);
 bool gw__view_in_order(const struct gw__view *view,
                        const struct gw__order *order);
 
-/* Do members of both stand in another order? */
+/* Is the order of the members of both different? */
 bool gw__view_is_moved(const struct gw__view *before,
                        const struct gw__view *now);
 
 void gw__put_order(struct gw__writer *writer, const struct gw__order *order);
-/* Bad when a node is there twice or is none. */
+/* Invalid if a node is repeated or does not exist. */
 void gw__get_order(struct gw__reader *reader, struct gw__order *order);
 
 void gw__put_ring_member(struct gw__writer *, const struct gw__ring_member *);
@@ -64,7 +65,7 @@ void gw__get_ring_member(struct gw__reader *, struct gw__ring_member *);
 
 enum { GW__VIEW_BYTES_MAX = 40 + GW__NODES_MAX * 32 };
 void gw__put_view(struct gw__writer *writer, const struct gw__view *view);
-/* Bad when a node is there twice or is none. */
+/* Invalid if a node is repeated or does not exist. */
 void gw__get_view(struct gw__reader *reader, struct gw__view *view);
 
 #endif

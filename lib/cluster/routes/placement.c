@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Asking a policy of placement: slot after slot, from the heaviest, replica
- * after replica; what was given before is told with each candidate. In this
- * order "the one with the least" is Graham's rule for jobs of known length
- * (Bounds on multiprocessing timing anomalies, 1969), which is at most a third
- * above the best.
+ * Runs a placement policy: slot after slot from the heaviest, replica after
+ * replica. Each candidate comes with its earlier assignments. In this order
+ * "the one with the least" is Graham's rule for jobs of known length (Bounds on
+ * multiprocessing timing anomalies, 1969), which is at most a third above the
+ * optimum.
  */
 #include "placement.h"
 
@@ -31,7 +31,7 @@ static void start(struct round *round, const struct gw__placement_case *given,
     advice->slots = given->slots;
 }
 
-/* The heaviest that has nobody yet; of equals the first. */
+/* The heaviest slot without a server; the first of equal ones. */
 static unsigned heaviest(const struct round *round)
 {
     unsigned best = round->given->slots;
@@ -49,7 +49,7 @@ static bool holds(const struct round *round, unsigned slot, unsigned node)
     return now && gw__route_in_sync(&now[slot], node);
 }
 
-/* Who can still get the slot, with what is to be known of it. */
+/* The servers that can still get the slot, with the data for the policy. */
 static unsigned candidates(const struct round *round, unsigned slot,
                            const unsigned *given, unsigned given_count,
                            struct gw_placement_server out[GW__NODES_MAX])

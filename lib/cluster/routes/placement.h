@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a policy of placement (gradwire/placement.h) says of all slots, for the
+ * Places all slots by a placement policy (gradwire/placement.h), for the
  * command PLACE. Pure, if the policy is.
  */
 #ifndef GW__CLUSTER_PLACEMENT_H
@@ -12,14 +12,15 @@
 
 struct gw__placement_case {
     unsigned slots;
-    unsigned replicas;              /* wanted; fewer where servers are fewer */
-    uint64_t servers;               /* that may have some, as bits */
-    double weight[GW_PS_SLOTS_MAX]; /* above 0; only how they compare counts */
-    const struct gw__slot_route *now; /* [slots]; NULL: nobody has anything */
+    unsigned replicas;                /* wanted; fewer if there are fewer
+                                       servers */
+    uint64_t servers;                 /* candidates, as bits */
+    double weight[GW_PS_SLOTS_MAX];   /* above 0; only the ratios count */
+    const struct gw__slot_route *now; /* [slots]; NULL: no slot is placed */
 };
 
-/* Asks for every replica of every slot, the heaviest slot first. GW_EINVAL: no
- * server, or the policy picks one that is not there. */
+/* Calls the policy for every replica of every slot, the heaviest slot first.
+ * GW_EINVAL: there is no server, or the policy picks an invalid one. */
 GW_MUST_CHECK enum gw_err
 gw__placement_ask(const struct gw_placement *policy,
                   const struct gw__placement_case *given,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The routes' commands. Each changes what it says, takes away what is gone, and
- * plans the next steps (route_place.c, route_balance.c); whatever slot is then
- * not as before has a new term.
+ * The commands on routes. Each one makes its change, drops servers that are
+ * gone, and plans the next steps (route_place.c, route_balance.c). Each slot
+ * that then differs gets a new term.
  */
 #include "route_parts.h"
 
@@ -36,7 +36,7 @@ unsigned gw__route_count(const struct gw__slot_route *slot, uint64_t nodes)
     return count;
 }
 
-/* Closes the gap; the first is the primary. */
+/* Removes a replica; the first one is the primary. */
 void gw__route_drop(struct gw__slot_route *slot, unsigned node)
 {
     unsigned kept = 0;
@@ -100,10 +100,10 @@ void gw__loads_count(struct gw__plan_loads *loads,
     }
 }
 
-/* ---- what is gone ---- */
+/* ---- servers that are gone ---- */
 
-/* Of the replicas in sync the one that is primary of the fewest slots, and of
- * those that want to leave only if there is no other. */
+/* Of the replicas in sync, the one that is primary of the fewest slots; one
+ * that wants to leave only if there is no other. */
 static unsigned successor(const struct gw__slot_route *slot,
                           const struct gw__plan_loads *loads)
 {
@@ -168,7 +168,8 @@ static void plan(struct gw__routes *routes, uint64_t servers)
     }
 }
 
-/* Plans, and counts what is now another than in `before`. */
+/* Plans the next steps and gives a new term to each slot that differs from
+ * `before`. */
 static bool finish(struct gw__routes *routes, const struct gw__routes *before,
                    uint64_t servers)
 {
@@ -302,7 +303,7 @@ enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,
     return GW_OK;
 }
 
-/* ---- to be read ---- */
+/* ---- accessors ---- */
 
 bool gw__routes_is_empty(const struct gw__routes *routes, unsigned node)
 {

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the slots of the parameter server are: the part of the registry that
- * places them. Pure and deterministic, as all of the registry.
+ * The routes: the part of the registry that places the slots of the parameter
+ * server. Pure and deterministic, as all of the registry.
  *
- * A slot has a primary, which serves it, and secondaries that hold the same;
- * together the replicas in sync. A learner is copying it. `term` grows with
- * every change of a slot and fences it: who speaks for an older term is
- * refused by whoever knows of a newer one.
+ * A slot has a primary, which serves it, and secondaries with the same data;
+ * together they are the replicas in sync. A learner is copying it. `term` grows
+ * with every change of a slot and fences it: a process that knows a newer term
+ * refuses messages of an older one.
  *
- *   a server dies     it leaves all its slots; where it was primary, the
- *                     replica in sync that is primary of the fewest slots
- *                     follows. Nobody in sync left: the slot is lost (no
- *                     primary) until it is restored.
+ *   a server dies     it is removed from all its slots. Where it was primary,
+ *                     the replica in sync that is primary of the fewest slots
+ *                     follows. If no replica in sync is left, the slot is lost
+ *                     (no primary) until it is restored.
  *   too few replicas  a server that does not have the slot becomes its learner
  *   uneven load       a slot gets a learner that will replace one of its
- *                     replicas (`leaver`), or an heir: a replica in sync that
- *                     is to become primary
- *   PROMOTE           said by the primary: the learner has everything, and
- *                     from before it said so nothing was acknowledged without
- *                     the learner. The learner is in sync; a `leaver` leaves
- *                     (when it is the primary itself, which has stopped
- *                     serving before it said so, the learner is primary)
- *   HANDOVER          said by a primary that has stopped serving: its heir is
- *                     primary
+ *                     replicas (`leaver`), or a successor (`heir`): a replica
+ *                     in sync that will become primary
+ *   PROMOTE           proposed by the primary: the learner has everything, and
+ *                     since before the proposal nothing was acknowledged
+ *                     without the learner. The learner is in sync; a `leaver`
+ *                     leaves (if that is the primary itself, which has stopped
+ *                     serving before the proposal, the learner is primary)
+ *   HANDOVER          proposed by a primary that has stopped serving: its
+ *                     successor is primary
  *
- * One change of a slot at a time, and at most GW__ROUTE_LEARNERS learners a
- * server: the copies must not starve the pushes. Each slot counts as one,
- * unless somebody who knows better advises where slots are to be (PLACE). A
- * join moves no more replicas than its fair share, and hardly ever more
- * primaries. A death changes the slots of the dead; others follow only where
- * the load would else differ by two or more.
+ * A slot has one change at a time, and a server at most GW__ROUTE_LEARNERS
+ * learners: the copies must not starve the pushes. Each slot counts as one,
+ * unless a placement policy advises the places of slots (PLACE). A join moves
+ * no more replicas than its fair share, and hardly ever more primaries. A death
+ * changes the slots of the dead server; others follow only if the load would
+ * otherwise differ by two or more.
  *
  *   route.c          the commands
- *   route_place.c    slots placed first, and what is missing
+ *   route_place.c    the first placement, and missing replicas
  *   route_balance.c  uneven load
- *   route_advice.c   where they are advised to be, instead of even load
- *   route_table.c    tables, and which slot a key belongs to
- *   route_bytes.c    routes as bytes
+ *   route_advice.c   the advised places, instead of even load
+ *   route_table.c    tables, and the slot of a key
+ *   route_bytes.c    encoding
  */
 #ifndef GW__CLUSTER_ROUTE_H
 #define GW__CLUSTER_ROUTE_H
@@ -49,27 +49,27 @@
 enum { GW__ROUTE_LEARNERS = 4, GW__NO_NODE = 255 };
 
 struct gw__slot_route {
-    uint64_t term;   /* 0: was never placed */
+    uint64_t term;   /* 0: never placed */
     uint8_t primary; /* GW__NO_NODE: lost, or not placed yet */
     uint8_t count;   /* replicas in sync, the primary first */
     uint8_t replica[GW_PS_REPLICAS_MAX + 1];
     uint8_t learner; /* GW__NO_NODE: none */
-    uint8_t leaver;  /* whom the learner replaces; GW__NO_NODE: nobody */
-    uint8_t heir;    /* who is to become primary; GW__NO_NODE: nobody */
+    uint8_t leaver;  /* replaced by the learner; GW__NO_NODE: none */
+    uint8_t heir;    /* successor of the primary; GW__NO_NODE: none */
 };
 
-/* Where slots are to be; see route_advice.c. */
+/* The advised places of slots; see route_advice.c. */
 struct gw__advice {
-    unsigned slots; /* 0: there is none */
-    /* Who is to have each, the primary first; then GW__NO_NODE. */
+    unsigned slots; /* 0: no advice */
+    /* The servers of each slot, the primary first; then GW__NO_NODE. */
     uint8_t node[GW_PS_SLOTS_MAX][GW_PS_REPLICAS_MAX];
 };
 
 struct gw__routes {
-    uint64_t version;    /* grows with every change of anything here */
-    unsigned slot_count; /* 0: there is no parameter server yet */
+    uint64_t version;    /* grows with every change */
+    unsigned slot_count; /* 0: no parameter server yet */
     unsigned replicas;   /* wanted */
-    unsigned servers;    /* to be there before the slots are placed first */
+    unsigned servers;    /* needed before the slots are first placed */
     uint64_t drained;    /* servers that want to leave, as bits */
     struct gw__advice advice;
     struct gw__slot_route slots[GW_PS_SLOTS_MAX];
@@ -78,55 +78,55 @@ struct gw__routes {
 };
 
 void gw__routes_init(struct gw__routes *routes);
-/* Sets up the parameter server; the same again is fine. GW_EINVAL: there cannot
- * be so many; GW_EMISMATCH: it was set up in another way. */
+/* Sets up the parameter server; may be repeated. GW_EINVAL: invalid numbers;
+ * GW_EMISMATCH: it was set up differently. */
 enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
                             unsigned replicas, unsigned servers,
                             struct gw_error *why);
-/* The servers that are active now, as bits. Takes away what is gone, then takes
- * the next steps. True when anything has changed (and `version` has grown). */
+/* Sets the active servers, as bits. Drops those that are gone, then takes the
+ * next steps. True if anything has changed (and `version` has grown). */
 bool gw__routes_servers(struct gw__routes *routes, uint64_t servers);
-/* GW_EINVAL with a sentence, nothing changed: not this term, not this learner
- * or heir. */
+/* GW_EINVAL with a sentence, and no change: wrong term, learner or
+ * successor. */
 enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned slot,
                                uint64_t term, unsigned learner,
                                uint64_t servers, struct gw_error *why);
 enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned slot,
                                 uint64_t term, unsigned heir, uint64_t servers,
                                 struct gw_error *why);
-/* Where slots are to be from now on; may come before gw__routes_open. Without
- * slots in it: loads are evened out again. Who makes it: placement.h. */
+/* Sets the advised places of slots; may come before gw__routes_open. Without
+ * slots in it, loads are balanced again. placement.h makes it. */
 void gw__routes_advise(struct gw__routes *routes,
                        const struct gw__advice *advice, uint64_t servers);
-/* Servers that want to leave: `drained` nodes get nothing new, and give away
- * what they have, from now on and until they are gone. */
+/* Drains servers that want to leave: `drained` nodes get nothing new, and give
+ * away their slots until they are gone. */
 bool gw__routes_drain(struct gw__routes *routes, uint64_t servers,
                       uint64_t drained);
-/* Is in sync for, or learns, no slot any more. */
+/* True if it is not in sync for, or learning, any slot. */
 bool gw__routes_is_empty(const struct gw__routes *routes, unsigned node);
-/* The table's number; made when there is none of that name. GW_EMISMATCH,
+/* The table's number; creates the table if its name is new. GW_EMISMATCH,
  * GW_EINVAL, GW_ENOMEM. */
 enum gw_err gw__routes_table(struct gw__routes *routes,
                              const struct gw_ps_table_config *config,
                              unsigned *table, struct gw_error *why);
 
 bool gw__route_in_sync(const struct gw__slot_route *slot, unsigned node);
-/* Which slot a key of the table belongs to: hash for sparse, range for dense
+/* The slot of a key of the table: by hash for sparse, by range for dense
  * tables. */
 unsigned gw__route_slot(const struct gw__routes *routes,
                         const struct gw_ps_table_config *table, uint64_t key);
 
-/* GW_EINVAL: no table can be like this. */
+/* GW_EINVAL: an invalid table. */
 enum gw_err gw__route_check_table(const struct gw_ps_table_config *config,
                                   struct gw_error *why);
 void gw__put_table(struct gw__writer *writer,
                    const struct gw_ps_table_config *table);
 void gw__get_table(struct gw__reader *reader, struct gw_ps_table_config *table);
 void gw__put_advice(struct gw__writer *writer, const struct gw__advice *advice);
-/* Bad where a slot names a server twice, or one that there cannot be. */
+/* Invalid if a slot names a server twice, or one that cannot exist. */
 void gw__get_advice(struct gw__reader *reader, struct gw__advice *advice);
 void gw__put_routes(struct gw__writer *writer, const struct gw__routes *routes);
-/* Bad for what gw__put_routes did not write. */
+/* Invalid if the bytes are not from gw__put_routes. */
 void gw__get_routes(struct gw__reader *reader, struct gw__routes *routes);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slots that go where they are advised to be (PLACE): at first, and later slot
- * by slot, by the same steps as when loads are evened out. A learner takes the
- * place of a replica that is not advised; when all are where they are to be,
- * the first of them is made primary by an heir.
+ * Moves slots to their advised places (PLACE): at first, and later slot by
+ * slot, by the same steps as for balancing. A learner replaces a replica that
+ * is not advised. When all replicas are in place, the first of them is made
+ * primary as the successor.
  *
- * Of what is advised those count that may get something now, as many as are
- * wanted; so advice that is older than the last death still does no harm. What
- * is missing is not waited for: see gw__place_missing. As the advice does not
- * change when it is followed, following it ends.
+ * Only advised servers that may still get slots count, up to the wanted number;
+ * so advice from before the last death does no harm. Missing servers are not
+ * awaited: see gw__place_missing. Following the advice does not change it, so
+ * the moves end.
  */
 #include "route_parts.h"
 
@@ -51,7 +51,7 @@ void gw__get_advice(struct gw__reader *r, struct gw__advice *advice)
         advice->slots = 0;
 }
 
-/* ---- who is advised ---- */
+/* ---- advised servers ---- */
 
 unsigned gw__advised(const struct gw__routes *routes, unsigned slot,
                      uint64_t eligible, unsigned most,

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Evening out the load: n servers and L replicas (or primaries) in all are even
- * when each server has L/n of them, rounded down or up. One is moved only from
- * a server with more than that to one that may have more, or from one that may
- * give one to one with less: so no more moves than there must be.
+ * Balances the load. A total of L replicas (or primaries) on n servers is even
+ * if each server has L/n of them, rounded down or up. One is moved only from a
+ * server with more than that to one that may have more, or from one that may
+ * give one to one with less. So there are no unnecessary moves.
  *
  * Replicas move by a learner that replaces one. A server that has two more than
- * another has a slot which the other does not, so one step is always enough.
- * Of the slots that could move, those are chosen whose primary has much to give
- * away, each primary's in turn: so the server can soon be primary of its share.
- * The primary itself is replaced only where it has one to give away anyway.
+ * another has a slot which the other does not, so one step is always enough. Of
+ * the movable slots, those are chosen whose primary has most to give away, in
+ * turn for each primary, so that the server can soon be primary of its share.
+ * The primary itself is replaced only if it has one to give away anyway.
  *
- * Primaries move by an heir. Who could give one may share no slot with who
- * needs one: then along a path of servers, each the heir of the one before;
- * where each slot has the wanted replicas and these are even, there is a path
- * as long as the primaries are not (Harvey et al., Semi-matchings, WADS 2003).
- * Paths of more than one step wait until nothing is under way, since that may
- * make them shorter.
+ * Primaries move by a successor. A server that could give one may share no slot
+ * with a server that needs one. Then the move follows a path of servers, each
+ * the successor of the one before. If each slot has the wanted replicas and
+ * these are even, there is a path as long as the primaries are not even (Harvey
+ * et al., Semi-matchings, WADS 2003). Paths of more than one step wait until no
+ * change is pending, since that may make them shorter.
  */
 #include "route_parts.h"
 
@@ -25,7 +25,7 @@ enum { NOBODY = GW__NO_NODE };
 struct evenness {
     const unsigned *load;
     unsigned low, high;
-    bool too_full; /* somebody has more than `high` */
+    bool too_full; /* some server has more than `high` */
 };
 
 static struct evenness evenness_of(const struct gw__plan_loads *loads,
@@ -39,8 +39,8 @@ static struct evenness evenness_of(const struct gw__plan_loads *loads,
     return e;
 }
 
-/* Who has too much gives first: else the one that has just got enough would
- * have to take more from it later. */
+/* A server with too much gives first. Otherwise a server that has just got
+ * enough would have to take more from it later. */
 static bool may_move(const struct evenness *e, unsigned from, unsigned to)
 {
     if (e->too_full)
@@ -50,7 +50,7 @@ static bool may_move(const struct evenness *e, unsigned from, unsigned to)
 
 /* ---- replicas ---- */
 
-/* How many slots of this primary the node has or gets. */
+/* How many slots of this primary the node has or will get. */
 static int has_of(const struct gw__routes *routes, unsigned node,
                   unsigned primary)
 {
@@ -63,11 +63,11 @@ static int has_of(const struct gw__routes *routes, unsigned node,
 
 struct move {
     unsigned from, to, slot;
-    unsigned gap; /* of their loads; 0: there is no move */
+    unsigned gap; /* of their loads; 0: no move */
     int value;
 };
 
-/* The best slot to move between the two, if better than *best. */
+/* Finds the best slot to move between the two, if better than *best. */
 static void look_between(const struct gw__routes *routes,
                          const struct gw__plan_loads *loads,
                          const struct evenness *primaries, struct move move,
@@ -104,7 +104,7 @@ static void replace(struct gw__slot_route *slot, struct gw__plan_loads *loads,
     loads->primaries[to]++;
 }
 
-/* One more learner, where it is best. */
+/* Adds one learner, where it is best. */
 static bool move_replica(struct gw__routes *routes,
                          struct gw__plan_loads *loads)
 {
@@ -131,9 +131,10 @@ static bool move_replica(struct gw__routes *routes,
 /* ---- primaries ---- */
 
 struct search {
-    unsigned steps[GW__NODES_MAX];  /* to there; 0: not reached, or the start */
+    unsigned steps[GW__NODES_MAX];  /* number of steps; 0: not reached, or the
+                                       start */
     unsigned before[GW__NODES_MAX]; /* the server before on the path, */
-    unsigned slot[GW__NODES_MAX];   /* and which slot it would hand over */
+    unsigned slot[GW__NODES_MAX];   /* and the slot that it would hand over */
     unsigned order[GW__NODES_MAX];
     unsigned count;
 };
@@ -158,7 +159,7 @@ static void visit(const struct gw__routes *routes, uint64_t eligible,
     }
 }
 
-/* The nearest that may get a primary from `start`; NOBODY. */
+/* The nearest server that may get a primary from `start`; GW__NO_NODE: none. */
 static unsigned nearest(const struct gw__routes *routes,
                         const struct gw__plan_loads *loads,
                         const struct evenness *even, unsigned start,
@@ -175,7 +176,8 @@ static unsigned nearest(const struct gw__routes *routes,
     return NOBODY;
 }
 
-/* Heirs along the shortest path from the fullest that has one. */
+/* Makes successors along the shortest path from the fullest server that has
+ * one. */
 static bool move_primary(struct gw__routes *routes,
                          struct gw__plan_loads *loads, unsigned steps_max)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Routes as bytes and back. One state has one form, so that equal routes have
- * equal bytes; what gw__put_routes cannot have written is refused.
+ * Encodes and decodes routes. A state has only one encoding, so equal routes
+ * have equal bytes; bytes that are not from gw__put_routes are refused.
  */
 #include "route_parts.h"
 
@@ -42,8 +42,8 @@ static uint8_t get_node(struct gw__reader *r)
     return r->bad ? GW__NO_NODE : (uint8_t)node;
 }
 
-/* A learner learns, a leaver and an heir are in sync, an heir is not primary
- * yet, and there is one change at a time. */
+/* A learner must learn, a leaver and a successor must be in sync, a successor
+ * must not be primary yet, and there must be one change at a time. */
 static bool is_right(const struct gw__slot_route *slot)
 {
     bool learns = slot->learner != GW__NO_NODE;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts of the routes: what is planned with. Loads are counted as
- * they will be when all that is under way has ended, so that no step is planned
- * twice.
+ * Internal interfaces of the routes: the data for planning. Loads include all
+ * pending changes, so that no step is planned twice.
  */
 #ifndef GW__CLUSTER_ROUTE_PARTS_H
 #define GW__CLUSTER_ROUTE_PARTS_H
@@ -10,13 +9,13 @@
 #include "route.h"
 
 struct gw__plan_loads {
-    uint64_t eligible;                 /* servers that may get something */
-    unsigned servers;                  /* how many of them */
-    unsigned wanted;                   /* replicas of a slot */
+    uint64_t eligible;                 /* servers that may get slots */
+    unsigned servers;                  /* their number */
+    unsigned wanted;                   /* replicas per slot */
     unsigned placed;                   /* slots that have a primary */
-    unsigned replicas[GW__NODES_MAX];  /* of each server: slots, */
-    unsigned primaries[GW__NODES_MAX]; /* of which primary, */
-    unsigned learning[GW__NODES_MAX];  /* and being copied to it now */
+    unsigned replicas[GW__NODES_MAX];  /* per server: its slots, */
+    unsigned primaries[GW__NODES_MAX]; /* the slots of which it is primary, */
+    unsigned learning[GW__NODES_MAX];  /* and the slots that it is learning */
 };
 
 static inline bool gw__has_node(uint64_t nodes, unsigned node)
@@ -24,14 +23,14 @@ static inline bool gw__has_node(uint64_t nodes, unsigned node)
     return node < GW__NODES_MAX && nodes >> node & 1;
 }
 
-/* Nothing is being changed about it. */
+/* The slot has no pending change. */
 bool gw__route_is_idle(const struct gw__slot_route *slot);
-/* Is in sync for the slot or learns it. */
+/* The node is in sync for the slot or is learning it. */
 bool gw__route_has(const struct gw__slot_route *slot, unsigned node);
-/* How many of these are in sync. */
+/* How many of `nodes` are in sync. */
 unsigned gw__route_count(const struct gw__slot_route *slot, uint64_t nodes);
 void gw__route_drop(struct gw__slot_route *slot, unsigned node);
-/* One in sync, to the front. */
+/* Makes a replica in sync the primary. */
 void gw__route_lead(struct gw__slot_route *slot, unsigned node);
 
 void gw__loads_count(struct gw__plan_loads *loads,
@@ -41,28 +40,29 @@ void gw__loads_count(struct gw__plan_loads *loads,
 
 /* Gives every slot that was never placed its first replicas. */
 void gw__place_first(struct gw__routes *routes, struct gw__plan_loads *loads);
-/* Learners and heirs where replicas are missing or are to go. True: nothing is
- * missing any more, nor on its way. */
+/* Makes learners and successors for replicas that are missing or will leave.
+ * True: all replicas exist or are pending. */
 bool gw__place_missing(struct gw__routes *routes, struct gw__plan_loads *loads);
 
 /* ---- route_advice.c ---- */
 
-/* Who of `eligible` is advised to have the slot, the primary first: at most so
- * many. Returns how many. */
+/* Writes the servers of `eligible` that are advised for the slot, the primary
+ * first, up to a maximum; returns their number. */
 unsigned gw__advised(const struct gw__routes *routes, unsigned slot,
                      uint64_t eligible, unsigned most,
                      uint8_t out[GW_PS_REPLICAS_MAX]);
-/* The first of them that neither has nor learns it; GW__NO_NODE. */
+/* The first advised one that does not have or learn it; GW__NO_NODE. */
 unsigned gw__advised_next(const struct gw__routes *routes, unsigned slot,
                           const struct gw__plan_loads *loads);
-/* Learners that replace others, and heirs, until all is as it is advised. */
+/* Makes replacing learners, and successors, until all slots are in their
+ * advised places. */
 void gw__advice_follow(struct gw__routes *routes, struct gw__plan_loads *loads);
 
 /* ---- route_balance.c ---- */
 
-/* Learners that replace others, and heirs, until the load will be even. */
+/* Makes replacing learners, and successors, until the load will be even. */
 void gw__balance(struct gw__routes *routes, struct gw__plan_loads *loads);
-/* Heirs only. */
+/* Makes only successors. */
 void gw__balance_primaries(struct gw__routes *routes,
                            struct gw__plan_loads *loads);
 

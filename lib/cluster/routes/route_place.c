@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Placing slots: the first time, and where replicas are missing or are to go.
+ * Places slots: the first time, and when replicas are missing or will leave.
  *
- * A replica goes to the server that has the fewest, and among those to the one
- * that shares the fewest slots with the other replicas of this slot: so the
- * slots of any server have their other replicas spread over all, and so will
- * be their load when it dies. Where somebody is advised (route_advice.c), that
- * one comes first.
+ * A replica goes to the server with the fewest replicas, and among equal ones
+ * to the one that shares the fewest slots with the other replicas of this slot.
+ * So the slots of any server have their other replicas spread over all servers,
+ * and so does its load when it dies. An advised server (route_advice.c) comes
+ * first.
  *
- * What is missing is given out in one go, as if copies took no time, so that
- * the load will be even; of that, only as many copies are begun as servers may
- * learn at once. The rest is given out again, in the same way, when one ends.
+ * All missing replicas are planned at once, as if copies took no time, so that
+ * the load will be even. Of these, only as many copies begin as servers may
+ * learn at once. The rest is planned again in the same way when a copy ends.
  */
 #include "route_parts.h"
 
@@ -27,7 +27,7 @@ static void count_shared(struct spread *spread, const struct gw__slot_route *s)
             spread->shared[s->replica[i]][s->replica[j]]++;
 }
 
-/* What the node shares with the replicas of the slot. */
+/* How many slots the node shares with the replicas of the slot. */
 static unsigned shared_with(const struct spread *spread,
                             const struct gw__slot_route *slot, unsigned node)
 {
@@ -54,7 +54,7 @@ static unsigned best_for(const struct gw__slot_route *slot,
     return best;
 }
 
-/* Who is advised to have it, if anybody is who has it not. */
+/* An advised server that does not have it yet, or else the best one. */
 static unsigned choose_for(const struct gw__routes *routes, unsigned number,
                            const struct gw__plan_loads *loads,
                            const struct spread *spread)
@@ -93,7 +93,7 @@ static void place(struct gw__routes *routes, unsigned number,
     count_shared(spread, slot);
 }
 
-/* Nobody has anything yet, so heirs may follow at once. */
+/* No server has data yet, so successors become primary at once. */
 void gw__place_first(struct gw__routes *routes, struct gw__plan_loads *loads)
 {
     struct spread spread = {0};
@@ -111,9 +111,9 @@ void gw__place_first(struct gw__routes *routes, struct gw__plan_loads *loads)
     }
 }
 
-/* ---- what is to go ---- */
+/* ---- replicas that will leave ---- */
 
-/* One in sync that wants to leave; the primary last. */
+/* A replica in sync that wants to leave; the primary last. */
 static unsigned drained(const struct gw__slot_route *slot, uint64_t eligible)
 {
     for (unsigned i = slot->count; i-- > 0;)
@@ -135,8 +135,8 @@ static unsigned heir_for(const struct gw__slot_route *slot,
     return best;
 }
 
-/* Those who leave are not needed any more once enough others are in sync; a
- * primary has to hand over before. */
+/* Drops leaving replicas once enough others are in sync; a primary must hand
+ * over first. */
 static void let_go(struct gw__slot_route *slot, struct gw__plan_loads *loads)
 {
     unsigned node;
@@ -158,9 +158,9 @@ static void let_go(struct gw__slot_route *slot, struct gw__plan_loads *loads)
     loads->primaries[heir]++;
 }
 
-/* ---- what is missing ---- */
+/* ---- missing replicas ---- */
 
-/* Sets whom the learner is to replace. */
+/* Sets the replica that the learner will replace. */
 static void replace(struct gw__slot_route *slot, unsigned leaver,
                     struct gw__plan_loads *loads)
 {
@@ -174,8 +174,8 @@ static void replace(struct gw__slot_route *slot, unsigned leaver,
     loads->primaries[slot->learner]++;
 }
 
-/* Whom a learner was to replace is now needed beside it, or instead of one that
- * wants to leave. */
+/* Keeps the replica that a learner was to replace, because it is needed as
+ * well, or in place of one that wants to leave. */
 static void keep_leaver(struct gw__slot_route *slot,
                         struct gw__plan_loads *loads)
 {
@@ -198,7 +198,8 @@ static bool lacks(const struct gw__slot_route *slot,
            gw__route_count(slot, loads->eligible) < loads->wanted;
 }
 
-/* How little choice there is: what the others that could learn it have. */
+/* How bad the alternatives are: the least load of the other servers that could
+ * learn it. */
 static unsigned choice(const struct gw__slot_route *slot,
                        const struct gw__plan_loads *loads, unsigned except)
 {
@@ -213,7 +214,7 @@ static unsigned choice(const struct gw__slot_route *slot,
 }
 
 /* The server with the least load that can learn any of `open`, and the slot of
- * them for which the others would be worst. */
+ * these whose alternatives are the worst. */
 static unsigned next_pair(const struct gw__routes *routes,
                           const struct gw__plan_loads *loads,
                           const struct spread *spread, uint64_t open,
@@ -243,7 +244,7 @@ static void learn(struct gw__slot_route *slot, unsigned node,
 {
     loads->replicas[node]++;
     if (loads->learning[node] >= GW__ROUTE_LEARNERS)
-        return; /* later */
+        return; /* in a later step */
     loads->learning[node]++;
     slot->learner = (uint8_t)node;
     replace(slot, drained(slot, loads->eligible), loads);

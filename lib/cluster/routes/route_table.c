@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tables: each has a name, a number and a form, which the registry keeps with
- * the routes; and which slot a key of a table belongs to.
+ * the routes. Also finds the slot of a key.
  */
 #include "route_parts.h"
 

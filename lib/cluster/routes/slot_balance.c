@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where slots of known load are to be, from where they are: the fullest server
- * gives one slot after another to whoever makes the larger of their two loads
- * least, until it bears hardly more than the mean. A replica in sync is
- * preferred, which becomes primary without a copy. Then secondaries follow, so
- * that servers hold equally many replicas.
+ * Computes new places for slots of known load. The fullest server gives slots,
+ * one after another, to the server that minimises the larger of their two
+ * loads, until its load is close to the mean. Replicas in sync are preferred,
+ * because they become primary without a copy. Then secondaries follow, so that
+ * servers hold equally many replicas.
  *
- * Local search for makespan scheduling; each step lowers the largest load of
- * two servers, so it ends. Not more than a quarter of the slots move at once.
+ * This is local search for makespan scheduling. Each step lowers the largest
+ * load of two servers, so it ends. Not more than a quarter of the slots move at
+ * once.
  */
 #include "slot_load.h"
 
@@ -15,8 +16,8 @@
 
 #include <string.h>
 
-/* Loads as multiples of the mean: near enough; too little to move for; what a
- * copy is thought to cost. */
+/* Loads as multiples of the mean: close enough, too small to move, and the
+ * assumed cost of a copy. */
 static const double enough = 1.05, too_little = 0.01, copy_costs = 0.02;
 
 struct balance {
@@ -37,7 +38,7 @@ static bool has(const struct balance *b, unsigned slot, unsigned node)
     return false;
 }
 
-/* Of the replicas those that may stay, the primary first. */
+/* Starts with the replicas that may stay, the primary first. */
 static void start(struct balance *b)
 {
     double sum = 0;
@@ -77,7 +78,7 @@ static double larger(double a, double b)
 
 /* ---- primaries ---- */
 
-/* The other replicas stay; where `to` is a new one it replaces the primary. */
+/* The other replicas stay; a new `to` replaces the primary. */
 static void move(struct balance *b, unsigned slot, unsigned to)
 {
     uint8_t *node = b->advice->node[slot];
@@ -95,7 +96,7 @@ static void move(struct balance *b, unsigned slot, unsigned to)
     node[0] = (uint8_t)to;
 }
 
-/* One slot away from the fullest; false: no move is worth it. */
+/* Moves one slot away from the fullest server; false: no move is useful. */
 static bool improve(struct balance *b)
 {
     unsigned from = fullest(b), best_slot = 0, best_to = GW__NO_NODE;
@@ -137,7 +138,7 @@ static bool give_secondary(struct balance *b, unsigned from, unsigned to)
     return false;
 }
 
-/* From the server with most replicas to the one with fewest. */
+/* Moves a replica from the server with most replicas to the one with fewest. */
 static bool even_out(struct balance *b)
 {
     unsigned most = (unsigned)__builtin_ctzll(b->servers), least = most;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rates of slots, and when they are reason enough to move slots.
+ * Measures the rates of slots and decides when to move slots.
  */
 #include "slot_load.h"
 
@@ -58,7 +58,7 @@ double gw__slot_load_uneven(const struct gw__slot_load *load,
     return sum > 0 ? most * __builtin_popcountll(servers) / sum : (double)NAN;
 }
 
-/* Each slot has its replicas, and none is on its way. */
+/* All slots have their replicas, and no change is pending. */
 static bool is_at_rest(const struct gw__routes *routes, uint64_t servers)
 {
     unsigned count = (unsigned)__builtin_popcountll(servers);
@@ -70,8 +70,8 @@ static bool is_at_rest(const struct gw__routes *routes, uint64_t servers)
     return routes->slot_count > 0 && count > 0;
 }
 
-/* After a change of servers advice is due, whether it gains or not: what was
- * advised before names servers that are gone, and not those that are new. */
+/* After a change of servers advice is due even without a gain: the earlier
+ * advice names servers that are gone, and lacks new ones. */
 bool gw__slot_load_look(struct gw__slot_load *load,
                         const struct gw__routes *routes, uint64_t servers,
                         struct gw__advice *advice)

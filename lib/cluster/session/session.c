@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening and ending a session, and what its machine tells; see session.h.
+ * Opens and ends a session, and handles the notifications of its machine; see
+ * session.h.
  */
 #include "session.h"
 
@@ -59,7 +60,8 @@ static enum gw_err take_config(struct gw__session *session,
                                struct gw_error *why)
 {
     struct gw__session_config *mine = &session->config;
-    char place[GW__ENDPOINT_MAX]; /* once: the registry keeps the first one */
+    char place[GW__ENDPOINT_MAX]; /* once: the registry keeps the first
+                                     endpoint */
     enum gw_err err =
         gw__address_bindable(config->endpoint, place, sizeof place, why);
     if (err)
@@ -155,9 +157,9 @@ const void *gw__session_member(const struct gw__session *session)
     return gw__driver_state(session->driver);
 }
 
-/* ---- what the machine tells ---- */
+/* ---- notifications of the machine ---- */
 
-/* All of them: whom the detector beats to is its own choice. */
+/* Learns all endpoints: the detector chooses the receivers of its beats. */
 static void take_news(struct gw__session *session)
 {
     struct gw__membership_update *news = &session->news;
@@ -191,7 +193,7 @@ static void take(struct gw__session *session, const struct gw__told *told)
         session->gone = true;
         memcpy(session->gone_text, told->text, sizeof session->gone_text);
         break;
-    default: /* the ring's */
+    default: /* those of the ring */
         break;
     }
 }
@@ -274,7 +276,7 @@ enum gw_err gw__session_launch(struct gw__session *session, unsigned node,
         .on_turn = config->on_turn ? on_turn : NULL,
         .describe = gw__member_describe};
     gw__session_lock(
-        session); /* the thread looks at session->driver as soon as it runs */
+        session); /* the thread uses session->driver as soon as it runs */
     err = gw__driver_start(&driver, &session->driver, why);
     gw__session_unlock(session);
     return err;
@@ -282,13 +284,12 @@ enum gw_err gw__session_launch(struct gw__session *session, unsigned node,
 
 void gw__session_stop(struct gw__session *session)
 {
-    struct gw__driver *driver =
-        session->driver; /* its thread looks at that one */
+    struct gw__driver *driver = session->driver; /* its thread uses that one */
     gw__driver_stop(&driver);
     session->driver = NULL;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 enum gw_err gw__session_ask(struct gw__session *session,
                             const struct gw__member_request *request)

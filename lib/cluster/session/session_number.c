@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Under which number, and as which incarnation, a session runs.
+ * Finds the number and the incarnation of a session.
  *
  * A number from the controllers (GW__NODE_ANY). Messages carry the number of
  * their sender, so the first request uses a random one. The answer contains the
@@ -26,7 +26,7 @@ enum gw_err gw__session_next_life(uint64_t named, struct gw__id *incarnation,
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static uint64_t drawn, lives;
-    static pid_t process; /* for which that was drawn: a fork is another one */
+    static pid_t process; /* the process of that value: a fork is another one */
     enum gw_err err = gw__draw(incarnation, sizeof *incarnation, why);
     if (err)
         return err;
@@ -37,7 +37,7 @@ enum gw_err gw__session_next_life(uint64_t named, struct gw__id *incarnation,
     uint64_t upper = (named ? named : drawn) >> GW__LIFE_BITS;
     incarnation->high = upper << GW__LIFE_BITS | ++lives;
     pthread_mutex_unlock(&lock);
-    incarnation->low |= 1; /* nobody's is 0 */
+    incarnation->low |= 1; /* 0 means none */
     return GW_OK;
 }
 
@@ -80,7 +80,7 @@ static bool await_number(struct gw__session *session, unsigned *node)
     return registered;
 }
 
-/* Of the number that was drawn nothing is kept. */
+/* Stops the control thread and forgets the random number. */
 static void stop_and_forget(struct gw__session *session)
 {
     gw__session_stop(session);
