@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * How large should a micro-batch be? Small ones make the bubble short, large
- * ones pay the fixed cost of a pass less often. With `fixed` + `sample` s for
- * s samples through a stage, forward and backward, a step over B samples takes
+ * The best size of a micro-batch. Small ones shorten the bubble; large ones pay
+ * the fixed cost of a pass less often. If s samples take `fixed` + `sample` s
+ * in a stage, forward and backward, a step over B samples takes
  *
  *     T(s) = (B/s + p-1)(fixed + sample s)
  *          = B fixed/s + (p-1) sample s + (sample B + (p-1) fixed)
  *
- * which is least where the first two terms are equal, at
- * s = sqrt(fixed B / (sample (p-1))), and is there
- * (sqrt(sample B) + sqrt((p-1) fixed))^2. Narayanan et al. 2021 choose the size
- * by the same T, with measured times instead of two constants.
+ * The minimum is where the first two terms are equal, at s = sqrt(fixed B /
+ * (sample (p-1))), and is (sqrt(sample B) + sqrt((p-1) fixed))^2. Narayanan et
+ * al. 2021 choose the size by the same T, with measured times instead of two
+ * constants.
  *
- * T is linear in both costs, so that two steps with different s give two
- * equations for them.
+ * T is linear in both costs, so two steps with different s give two equations
+ * for them.
  */
 #include <gradwire/pipe.h>
 
@@ -52,7 +52,7 @@ static enum gw_err check(unsigned stages, unsigned batch,
     return GW_OK;
 }
 
-/* Where T(s) is least. */
+/* Computes the minimum of T(s). */
 static void set_best(struct gw_pipe_fit *fit, unsigned stages, unsigned batch)
 {
     double per_stage = fit->sample_us * (stages - 1);
@@ -70,7 +70,7 @@ enum gw_err gw_pipe_fit(unsigned stages, unsigned batch,
     enum gw_err err = check(stages, batch, sizes, times_us, why);
     if (err)
         return err;
-    /* What one micro-batch takes in a stage, from each step. */
+    /* The time of one micro-batch in a stage, from each step. */
     double pass_us[2];
     for (int i = 0; i < 2; i++)
         pass_us[i] = times_us[i] / ((double)batch / sizes[i] + stages - 1);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the formulas of the built-in schedules say, for stages that are all
- * alike and messages that take no time. Each algorithm's file has its bubble
- * and its peak and tells why; here they become a price. Times of passes are
- * those of one piece; with v pieces a stage, F = v forward_us and
- * b = v (input_us + weight_us).
+ * The formulas of the built-in schedules, for equal stages and messages that
+ * take no time. Each algorithm's file derives its bubble and its peak; here
+ * they become a price. Times of passes are per virtual stage. With v of them
+ * per stage, F = v forward_us and b = v (input_us + weight_us).
  */
 #include "pipe/schedule/schedule.h"
 
-/* The one value of a time that may be given for each piece; GW_EINVAL when the
- * pieces differ. */
+/* The common value of times that may differ between virtual stages. GW_EINVAL:
+ * they differ. */
 static enum gw_err alike(const struct gw__pipe_shape *shape, const char *what,
                          const double *each_us, double all_us, double *us,
                          struct gw_error *why)
@@ -42,8 +41,8 @@ static enum gw_err read_costs(const struct gw__pipe_shape *shape,
     return err;
 }
 
-/* Each micro-batch crosses each border of two pieces twice; within one process
- * nothing is sent. */
+/* Each micro-batch crosses each border between virtual stages twice; there are
+ * no messages within one process. */
 static uint64_t count_messages(const struct gw__pipe_shape *shape)
 {
     uint64_t borders = (uint64_t)shape->stages * shape->chunks - 1;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One step in virtual time. A pass begins when its stage has come to it and its
- * message is there; the message leaves when the pass that makes it ends, and
- * takes its time while both stages go on working. We walk through the schedule
- * (walk.c), which hands us the passes so that the sender's comes before the
- * receiver's; both times are then known.
+ * One step in virtual time. A pass begins when its stage has reached it and its
+ * message has arrived. A message is sent when its pass ends, and takes its time
+ * while both stages continue. The walk through the schedule (walk.c) visits the
+ * sender's pass before the receiver's, so both times are known.
  */
 #include "walk.h"
 
@@ -14,8 +13,8 @@ struct simulation {
     const struct gw_schedule *schedule;
     const struct gw_pipe_costs *costs;
     struct gw_timeline *timeline;
-    double *clock_us;   /* of each stage: when its last pass ended */
-    double *sent_us[2]; /* of each message: gradients, activations */
+    double *clock_us;   /* end of each stage's last pass */
+    double *sent_us[2]; /* departure of each message: gradients, activations */
 };
 
 static double cost(const double *each_us, double all_us, unsigned piece)
@@ -40,7 +39,7 @@ static double pass_us(const struct gw_pipe_costs *costs, unsigned piece,
     }
 }
 
-/* What a message takes; none between pieces of one stage. */
+/* The duration of a message; 0 within a stage. */
 static double message_us(const struct simulation *sim,
                          const struct gw__message *message)
 {
@@ -82,7 +81,7 @@ static void run_pass(void *context, unsigned stage, size_t index,
             time->end_us;
 }
 
-/* Walks through all passes; GW_EPLAN when that stops early. */
+/* Walks through all passes. GW_EPLAN: a deadlock. */
 static enum gw_err run(struct simulation *sim, struct gw_error *why)
 {
     const struct gw_schedule *schedule = sim->schedule;
@@ -96,7 +95,7 @@ static enum gw_err run(struct simulation *sim, struct gw_error *why)
     gw__walk_fini(&walk);
     if (over)
         return GW_OK;
-    err = gw_schedule_check(schedule, why); /* which says it better */
+    err = gw_schedule_check(schedule, why); /* its error text is more precise */
     return err ? err : gw_fail(why, GW_EINTERNAL, "the simulation stood still");
 }
 

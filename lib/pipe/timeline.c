@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A timeline: when each pass began and ended, whether computed (simulate.c) or
- * measured, and what follows from that: work and waiting of each stage, and the
- * bubble. A simulation and a run are summed up by the same lines, so that their
- * numbers can be laid side by side.
+ * Timelines: begin and end of each pass, simulated (simulate.c) or measured,
+ * and the resulting work and waiting time of each stage, and the bubble. Both
+ * kinds are summed up by the same code, so that their results are comparable.
  */
 #include <gradwire/pipe.h>
 
@@ -47,7 +46,8 @@ void gw_timeline_destroy(struct gw_timeline **timeline)
     *timeline = NULL;
 }
 
-/* For whom a stage waits: messages come from two stages only. */
+/* The stage for which a stage waits longest: messages come from two stages
+ * only. */
 static uint32_t waits_most_for(const struct gw_timeline *timeline,
                                const struct gw_schedule *schedule,
                                unsigned stage)
@@ -69,7 +69,8 @@ static uint32_t waits_most_for(const struct gw_timeline *timeline,
     return before_us >= after_us ? before : after;
 }
 
-/* A stage's totals, but for its rest; returns when its last pass ended. */
+/* Computes a stage's totals except its rest; returns the end of its
+ * last pass. */
 static double sum_stage(struct gw_timeline *timeline,
                         const struct gw_schedule *schedule, unsigned stage)
 {
@@ -103,7 +104,7 @@ void gw_timeline_settle(struct gw_timeline *timeline,
     for (unsigned stage = 0; stage < timeline->stages; stage++) {
         struct gw_stage_total *total = &timeline->stage[stage];
         double end_us = sum_stage(timeline, schedule, stage);
-        total->rest_us = end_us; /* until we know when the step is over */
+        total->rest_us = end_us; /* until the end of the step is known */
         work_us += total->busy_us;
         if (end_us > timeline->time_us)
             timeline->time_us = end_us;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See walk.h. A stage stands in the list of those to look at when the message
- * that its next pass needs has come, at the beginning all of them.
+ * See walk.h. A stage is in the list `todo` when the message for its next pass
+ * has arrived; initially all stages are.
  */
 #include "walk.h"
 
@@ -55,7 +55,7 @@ static void send(struct gw__walk *walk, const struct gw__message *sends)
     wake(walk, gw__stage_of(walk->schedule, sends->to));
 }
 
-/* As far as `stage` gets. */
+/* Runs `stage` as far as possible. */
 static void go_on(struct gw__walk *walk, unsigned stage)
 {
     const struct gw_schedule *schedule = walk->schedule;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Works off a schedule, each stage its list in order, as far as messages let
- * it. Who waits for a message is looked at again when it comes, and only then,
- * so that the walk is linear in the passes. Which stage moves first does not
- * matter: a pass takes nothing away from another.
+ * Executes a schedule as far as messages allow, each stage in its own order. A
+ * waiting stage is visited again only when its message arrives, so the walk is
+ * linear in the passes. The order of stages does not matter: passes do not
+ * compete.
  *
- * The walk knows no time. What is done with a pass is the caller's: in the
- * check nothing, in the simulation its begin and end.
+ * The walk has no time. The caller defines the action of a pass: nothing in the
+ * check, computing begin and end in the simulation.
  */
 #ifndef GW__PIPE_WALK_H
 #define GW__PIPE_WALK_H
@@ -15,22 +15,22 @@
 
 struct gw__walk {
     const struct gw_schedule *schedule;
-    size_t *cursor; /* of each stage: its next pass */
-    bool *queued;   /* of each stage: it stands in `todo` */
-    uint32_t *todo; /* stages to look at again */
+    size_t *cursor; /* the next pass of each stage */
+    bool *queued;   /* of each stage: it is in `todo` */
+    uint32_t *todo; /* stages to visit */
     unsigned todo_count;
-    /* Of each message, by gw__message_slot: it has been sent. */
+    /* For each message, by gw__message_slot: has it been sent? */
     bool *sent[2]; /* gradients, activations */
     size_t done;   /* passes */
-    /* A pass's turn; `needs` has been sent, if it is there. */
+    /* Called for each pass; its message `needs`, if any, has been sent. */
     void (*pass)(void *context, unsigned stage, size_t index,
                  const struct gw__message *needs,
                  const struct gw__message *sends);
     void *context;
 };
 
-/* All passes that can be reached. The cursors stay for who asks where it stood
- * still. The schedule's numbers are in range. */
+/* Runs all reachable passes. The cursors then show the deadlocked passes, if
+ * any. The schedule's numbers must be in range. */
 GW_MUST_CHECK enum gw_err gw__walk_new(struct gw__walk *walk,
                                        struct gw_error *why);
 void gw__walk_run(struct gw__walk *walk);

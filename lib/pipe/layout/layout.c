@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * A network on a mesh: cut into pieces along the pipeline, each operator split
- * along the tensor axis, and between two operators whatever collective turns
- * what one yields into what the next one takes. The operators are gone through
- * once, in order; how the last one's output lies decides what AUTO becomes.
+ * The layout of a network on a mesh. The network is divided into virtual stages
+ * for the pipeline, and each operator is split along the tensor axis. Between
+ * two operators a collective converts the output's sharding to the one that the
+ * next operator needs. The operators are processed once, in order; the sharding
+ * of the previous output determines the meaning of AUTO.
  *
- * The rules of one operator are in layout_rules.c, the conversions in
- * layout_conversion.c, the cuts in layout_pieces.c, the prices in
- * layout_price.c. This file also says what does not fit, and where.
+ * layout_rules.c has the rules for one operator, layout_conversion.c the
+ * conversions, layout_pieces.c the division, layout_price.c the costs. This
+ * file also reports sizes that do not fit, with their position.
  */
 #include "layout_parts.h"
 
@@ -15,7 +16,7 @@
 
 #include <stdlib.h>
 
-/* Begins a sentence about operator i: "digits: line 4: dense". */
+/* Prepends the position of operator i: "digits: line 4: dense". */
 static enum gw_err refuse(const struct gw_network *network, unsigned i,
                           struct gw_error *why)
 {
@@ -24,7 +25,7 @@ static enum gw_err refuse(const struct gw_network *network, unsigned i,
                    network->name, op->line, i + 1, gw_operator_name(op->kind));
 }
 
-/* ---- numbers that do not fit ---- */
+/* ---- checks of sizes ---- */
 
 static enum gw_err check_mesh(const struct gw_mesh *mesh, struct gw_error *why)
 {
@@ -103,7 +104,7 @@ static enum gw_err check_width(unsigned width, const char *which,
                    width, which, tensor);
 }
 
-/* An image is shared out by whole channels. */
+/* An image is divided by whole channels. */
 static enum gw_err check_channels(const struct gw_image *image,
                                   const char *which, unsigned tensor,
                                   struct gw_error *why)
@@ -115,7 +116,7 @@ static enum gw_err check_channels(const struct gw_image *image,
                    image->channels, which, tensor);
 }
 
-/* Can what it takes, yields and holds be cut into equal parts? */
+/* Can input, output and weights be divided into equal parts? */
 static enum gw_err check_shares(const struct gw_layout *layout,
                                 const struct gw_operator *op,
                                 const struct gw_placed *placed,
@@ -141,7 +142,7 @@ static enum gw_err check_shares(const struct gw_layout *layout,
     return err;
 }
 
-/* Of a network that was made by hand; one that was read has been checked. */
+/* For networks made by a program; the parser has already checked the others. */
 static enum gw_err check_chain(const struct gw_network *network,
                                struct gw_error *why)
 {
@@ -166,9 +167,8 @@ static enum gw_err check_chain(const struct gw_network *network,
     return GW_OK;
 }
 
-/* An add takes what comes in as what it adds lies; so the branch itself needs no
- * collective, neither for the values nor, which lie as these do, the gradient.
- */
+/* Both inputs of an add must have the same sharding. Then the branch needs no
+ * collective, neither for the values nor for the gradient. */
 static enum gw_err check_branch(const struct gw_layout *layout, unsigned i,
                                 struct gw_error *why)
 {
@@ -185,7 +185,7 @@ static enum gw_err check_branch(const struct gw_layout *layout, unsigned i,
     return refuse(layout->network, i, why);
 }
 
-/* How the tensor lies that AUTO goes by. */
+/* The sharding of the input, which determines AUTO. */
 static enum gw_sharding incoming(const struct gw_layout *layout, unsigned i)
 {
     const struct gw_operator *op = &layout->network->operators[i];
@@ -217,8 +217,8 @@ static enum gw_err place(struct gw_layout *layout, unsigned i,
     return op->kind == GW_OP_ADD ? check_branch(layout, i, why) : GW_OK;
 }
 
-/* The first operator takes its share of the data set as it needs it, and
- * nobody wants the gradient of that. */
+/* The first operator reads its share of the data set in the form that it needs,
+ * and the gradient of its input is not computed. */
 static void convert(struct gw_layout *layout, unsigned i)
 {
     struct gw_placed *placed = &layout->placed[i];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * One collective of all groups of a mesh axis, on a topology: the plan of one
- * group is copied for each of them, its ranks renamed to the places of the
- * group's members and its chunks to numbers of their own, and the union is
- * simulated as one plan. So groups that share a link slow each other down.
- * Stages may have buffers of different sizes, and so have the chunks.
+ * One collective, called by all groups of a mesh axis, on a topology. The plan
+ * of one group is copied for each group, with the ranks of its members and with
+ * chunk numbers of its own, and the union is simulated as one plan. So groups
+ * that share a link slow each other down. Stages, and thus chunks, may have
+ * buffers of different sizes.
  *
  * Two algorithms are tried, one with the fewest bytes and one with the fewest
- * rounds. What was simulated is kept: a search over layouts asks for few
+ * rounds. Results are cached, since a search over layouts asks for few
  * different calls many times.
  */
 #include "layout_axis.h"
@@ -18,9 +18,9 @@
 #include <string.h>
 
 struct entry {
-    struct entry *next; /* of the same bucket */
+    struct entry *next; /* in the same bucket */
     struct gw__axis_call call;
-    uint64_t *bytes; /* what call.bytes points to */
+    uint64_t *bytes; /* memory of call.bytes */
     struct gw__axis_time time;
 };
 
@@ -39,7 +39,7 @@ static const char *const algorithms[GW_COLLECTIVES][2] = {
     [GW_ALLTOALL] = {"pairwise", "bruck"},
 };
 
-/* ---- the timer ---- */
+/* ---- timer ---- */
 
 enum gw_err gw_layout_timer_new(const struct gw_topology *topology,
                                 const struct gw_layout_costs *costs,
@@ -94,7 +94,7 @@ gw__timer_costs(const struct gw_layout_timer *timer)
     return &timer->costs;
 }
 
-/* ---- who is in which group ---- */
+/* ---- groups and their members ---- */
 
 static unsigned group_size(const struct gw__axis_call *call)
 {
@@ -104,14 +104,14 @@ static unsigned group_size(const struct gw__axis_call *call)
                                            : 2;
 }
 
-/* Groups of one stage. */
+/* The number of groups of one stage. */
 static unsigned group_count(const struct gw__axis_call *call)
 {
     unsigned ranks = call->mesh.data * call->mesh.tensor;
     return call->axis == GW__AXIS_PIPE ? ranks : ranks / group_size(call);
 }
 
-/* The place of a member of a group. */
+/* The rank of a group's member. */
 static unsigned place_of(const struct gw__axis_call *call, unsigned stage,
                          unsigned group, unsigned member)
 {
@@ -145,7 +145,7 @@ struct all_groups {
     uint64_t *chunk_bytes;
 };
 
-/* Step `step` of every group. */
+/* Adds step `step` of every group. */
 static void add_step(const struct all_groups *all, unsigned step)
 {
     const struct gw__axis_call *call = all->call;
@@ -212,9 +212,9 @@ static enum gw_err simulate(const struct gw_layout_timer *timer,
     return err;
 }
 
-/* ---- which algorithm ---- */
+/* ---- selection of the algorithm ---- */
 
-/* The result is the entry's if it is the first or faster. */
+/* Stores the result in the entry if it is the first or faster. */
 static enum gw_err try_plan(const struct gw_layout_timer *timer,
                             struct entry *entry, const struct gw_plan *one,
                             const char *algo, struct gw_error *why)
@@ -279,7 +279,7 @@ static enum gw_err fill(const struct gw_layout_timer *timer,
     return err ? err : try_algo(timer, entry, algo[1], why);
 }
 
-/* ---- what is known already ---- */
+/* ---- cached results ---- */
 
 static bool same(const struct gw__axis_call *a, const struct gw__axis_call *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One call of all groups of a mesh axis at the same time, on a topology. The
- * groups of an axis are the ranks that differ in that coordinate alone.
+ * One call by all groups of a mesh axis at the same time, on a topology. A
+ * group has the ranks that differ only in the coordinate of this axis.
  */
 #ifndef GW__PIPE_LAYOUT_AXIS_H
 #define GW__PIPE_LAYOUT_AXIS_H
@@ -10,36 +10,40 @@
 
 enum gw__axis {
     GW__AXIS_TENSOR,
-    GW__AXIS_DATA,   /* the ranks of a shard group */
-    GW__AXIS_ACROSS, /* the ranks of equal place in different shard groups */
-    GW__AXIS_PIPE    /* from stage `stage` to stage `peer`, a message a rank */
+    GW__AXIS_DATA, /* the ranks of a shard group */
+    /* the ranks with equal position in different shard groups */
+    GW__AXIS_ACROSS,
+    /* messages from stage `stage` to stage `peer`, one per rank */
+    GW__AXIS_PIPE
 };
 
 struct gw__axis_call {
     enum gw__axis axis;
-    enum gw_collective collective; /* not of GW__AXIS_PIPE */
+    enum gw_collective collective; /* not for GW__AXIS_PIPE */
     struct gw_mesh mesh;
     enum gw_mesh_order order;
-    unsigned group;         /* ranks of a shard group */
-    unsigned stage, stages; /* which stages call: so many from that one */
+    unsigned group; /* ranks of a shard group */
+    /* the calling stages: `stages` ones from `stage` on */
+    unsigned stage, stages;
     unsigned peer;
-    const uint64_t *bytes; /* of each of these stages: the elements of gw_call,
-                              that is a block of an all-gather, ... */
+    /* of each of these stages, in the elements of gw_call, such as a block of
+     * an all-gather */
+    const uint64_t *bytes;
 };
 
 struct gw__axis_time {
     double time_us;
-    const char *algo;     /* "" of messages */
-    uint64_t bytes;       /* sent by a rank that sends, on average */
-    uint64_t *link_bytes; /* the timer's */
+    const char *algo;     /* "" for messages */
+    uint64_t bytes;       /* mean of the sending ranks */
+    uint64_t *link_bytes; /* owned by the timer */
 };
 
-/* *time stays as long as the timer. */
+/* *time is valid as long as the timer. */
 GW_MUST_CHECK enum gw_err gw__axis_time(struct gw_layout_timer *timer,
                                         const struct gw__axis_call *call,
                                         const struct gw__axis_time **time,
                                         struct gw_error *why);
-/* Links of the timer's topology, and its costs. */
+/* The links of the timer's topology, and its costs. */
 unsigned gw__timer_links(const struct gw_layout_timer *timer);
 const struct gw_layout_costs *
 gw__timer_costs(const struct gw_layout_timer *timer);

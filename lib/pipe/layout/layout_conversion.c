@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of conversions of gradwire/layout.h, and what each one sends. With
- * S the bytes of the whole tensor and T ranks a rank sends
+ * The table of conversions of gradwire/layout.h, and the bytes that each one
+ * sends. For a tensor of S bytes and T ranks a rank sends
  *
  *     slice            nothing
  *     all-gather       (T-1)/T S: its share to T-1 others, or round the ring
  *     reduce-scatter   (T-1)/T S
  *     all-reduce       2 (T-1)/T S: a reduce-scatter and an all-gather
- *     all-to-all       (T-1)/T S/T: of its share all but the own part
+ *     all-to-all       (T-1)/T S/T: its share except the own part
  *
- * Elements that do not divide by T are padded until they do; only those of an
- * all-reduce ever need it, the widths and rows of the others have been checked.
+ * Elements that do not divide by T are padded. Only an all-reduce can need
+ * this; for the other conversions widths and rows have been checked.
  */
 #include "layout_parts.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Meshes as people write them, and the names of shardings and data modes.
+ * The text form of meshes, and the names of shardings and data modes.
  */
 #include <gradwire/layout.h>
 
 #include <stdio.h>
 #include <string.h>
 
-/* Digits at *text, a number from 1 to GW_RANKS_MAX; goes on behind them. */
+/* Parses the digits at *text, a number from 1 to GW_RANKS_MAX, and advances
+ * *text. */
 static bool parse_axis(const char **text, unsigned *axis)
 {
     unsigned value = 0;

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a network is cut into pieces, the virtual stages of a pipeline. `stage`
- * lines decide, when there are any. Else the piece with the most
- * multiplications gets as few as can be, by dynamic programming over prefixes:
+ * The division of a network into virtual stages. If there are `stage` lines,
+ * they decide. Otherwise the maximum number of multiplications in a virtual
+ * stage is minimised, by dynamic programming over prefixes:
  *
  *     best(k pieces, first n operators) =
  *         min over m of max(best(k - 1, m), work of operators m .. n-1)
  *
- * Of cuts that are equally good the one with the fewest features on its way
- * between pieces is taken, and of those the latest, so that an element-wise
- * operator stays with what it follows. The loss stays with the operator before
- * it: alone it would be a stage that has nothing to do.
+ * Of equally good divisions the one with the fewest features sent between
+ * virtual stages is taken, and of those the latest, so that an element-wise
+ * operator stays with the next operator. The loss stays with the operator
+ * before it; alone it would be a stage without work.
  */
 #include "layout_parts.h"
 
 #include <stdlib.h>
 
-/* A way to cut the first operators into pieces. */
+/* A division of the first operators. */
 struct way {
-    uint64_t largest; /* multiplications of a row */
-    uint64_t crossed; /* features that cross cuts */
-    unsigned last;    /* where its last piece begins */
+    uint64_t largest; /* multiplications per row */
+    uint64_t crossed; /* features sent between virtual stages */
+    unsigned last;    /* first operator of the last virtual stage */
     bool possible;
 };
 
-/* The line of an add whose source would be in a piece before its own if one
- * began at `begin`; 0: there is none. A piece is sent what the last operator
- * before it yields, no more. */
+/* The line of an add whose source would be in an earlier virtual stage if one
+ * began at `begin`; 0: none. A virtual stage only receives the previous
+ * operator's output. */
 static unsigned parted(const struct gw_network *network, unsigned begin)
 {
     for (unsigned i = begin; i < network->operator_count; i++) {
@@ -37,9 +37,9 @@ static unsigned parted(const struct gw_network *network, unsigned begin)
     return 0;
 }
 
-/* The best way to cut the first `end` operators, given the best ways with one
- * piece fewer. From the latest cut to the earliest, so that the first of equals
- * is the latest. */
+/* The best division of the first `end` operators, from the best ones with one
+ * virtual stage fewer. It tries the latest division first and keeps the first
+ * of equal ones. */
 static struct way extend(const struct gw_network *network,
                          const struct way *fewer, unsigned end)
 {
@@ -65,7 +65,7 @@ static struct way extend(const struct gw_network *network,
     return best;
 }
 
-/* ways[k * (count + 1) + n]: k + 1 pieces of the first n operators. */
+/* ways[k * (count + 1) + n]: k + 1 virtual stages of the first n operators. */
 static void fill(const struct gw_network *network, unsigned pieces,
                  struct way *ways)
 {
@@ -116,7 +116,7 @@ static enum gw_err check_cuts(const struct gw_network *network, unsigned pieces,
     return GW_OK;
 }
 
-/* Takes the `stage` lines; how many there are. */
+/* Applies the `stage` lines; returns their number. */
 static unsigned cut_as_told(const struct gw_network *network, unsigned pieces,
                             unsigned *begin, unsigned *line)
 {

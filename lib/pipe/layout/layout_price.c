@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a step moves and what a rank holds, by formula. S: the bytes of all
+ * Bytes sent per step and memory per rank, by formula. S: the bytes of all
  * parameters of a rank after the tensor split; D ranks along data, in G = D/g
  * groups of g that share one copy; m micro-batches.
  *
@@ -11,13 +11,13 @@
  *     sharded      (2m + 1) (g-1)/g S + 2 (G-1)/G S/g    an all-gather for each
  *                                                        F and each B
  *
- * So one micro-batch, fully sharded, moves 3 (D-1)/D S (Rajbhandari et al.
+ * So one micro-batch, fully sharded, sends 3 (D-1)/D S (Rajbhandari et al.
  * 2020, section 7). Replicated is the case g = 1 of the others. A schedule that
- * splits B into I and W gathers for I alone: the gradient of weights needs the
- * input and the output's gradient, not the weights.
+ * splits B into I and W gathers for I only: the gradient of weights needs the
+ * input and the output's gradient, but not the weights.
  *
- * S is padded, an operator at a time, to a multiple of D x T, so that blocks
- * are equal and every formula is a whole number of bytes.
+ * S is padded for each operator to a multiple of D x T, so that blocks are
+ * equal and every formula is an integer number of bytes.
  */
 #include "layout_parts.h"
 #include "pipe/network/network.h"
@@ -57,8 +57,8 @@ static void add_conversion(const struct gw_conversion *conversion,
         conversion->needed && conversion->collective != GW_COLLECTIVES;
 }
 
-/* What passes between the operator and the one before it: converted by the
- * stage that yields it, then sent if the next one is another's. */
+/* The tensor between an operator and the previous one: converted by the stage
+ * that computes it, then sent if the operator is on another stage. */
 static void add_border(const struct gw_layout *layout, unsigned i,
                        unsigned stage, struct gw_layout_price *price)
 {
@@ -117,7 +117,7 @@ void gw_layout_price(const struct gw_layout *layout, unsigned stage,
     }
 }
 
-/* In lines of 64 bytes, as a tape has them (learn/part.c). */
+/* In lines of 64 bytes, as on a tape (learn/network/part.c). */
 static uint64_t kept_bytes(const struct gw_layout *layout,
                            enum gw_sharding sharding, unsigned features)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a split makes of one operator: how its input and output lie along the
- * tensor axis, how the gradients do, and how much of the weights a rank has.
- * R: replicated, r: by row, f: by feature, P: partial.
+ * The effect of a split on one operator: the sharding of its input, output and
+ * gradients along the tensor axis, and a rank's share of the weights. R:
+ * replicated, r: by row, f: by feature, P: partial.
  *
  *                         forward      backward
  *                         in    out    grad_out  grad_in
@@ -16,13 +16,13 @@
  *                                                     sums over the rows
  *     columns, by element f     f      f         f
  *
- * A conv is a dense by channel: columns share out its filters, rows the channels
- * that it takes. maxpool, flatten and add go by element.
+ * A conv is a dense operator by channel: columns divide its filters, rows its
+ * input channels. maxpool, flatten and add are element-wise.
  *
- * The gradient of a tensor lies as its values do; where those are partial it
- * is replicated, because d(a + b) is the same for both summands. Biases of a
- * dense by rows are held by all and added by the first rank of the axis alone:
- * their gradient is the same for all.
+ * The gradient of a tensor has the sharding of its values. If those are partial
+ * it is replicated, because d(a + b) is the same for both summands. All ranks
+ * have the biases of a dense operator by rows, but only the first rank of the
+ * axis adds them: their gradient is the same for all.
  */
 #include "layout_parts.h"
 #include "pipe/network/network.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A step of a layout in virtual time. First each operator: what it computes,
- * which collectives are inserted before and after it, which parameters it
- * gathers; each call is timed on the topology (layout_axis.c) and added to the
- * passes of its piece. Then the schedule is simulated with those passes. Then
- * comes the step's end, when gradients are reduced. The model and its limits
- * are told at gw_layout_simulate.
+ * A step of a layout in virtual time, in three parts. First each operator: its
+ * computation, its conversions, its gathered parameters. Each call is timed on
+ * the topology (layout_axis.c) and added to the passes of its virtual stage.
+ * Then the schedule is simulated with these passes. Last is the end of the
+ * step, with the reduction of gradients. gw_layout_simulate documents the model
+ * and its limits.
  */
 #include "layout_time.h"
 
@@ -16,8 +16,8 @@
 
 /* ---- operators ---- */
 
-/* The elements that the collective's call takes: a block of a tensor that all
- * have a block of. */
+/* The elements in the collective's call: a block of the tensor if each rank has
+ * a block. */
 static uint64_t operand_bytes(const struct gw_conversion *conversion,
                               uint64_t tensor_bytes, unsigned ranks)
 {
@@ -87,8 +87,8 @@ static enum gw_err add_message(struct gw__timing *t, unsigned i, bool forward,
         us, why);
 }
 
-/* What passes between operator i and the one before it. A conversion is made
- * by the stage that yields the tensor. */
+/* The tensor between operator i and the previous one. The stage that computes
+ * the tensor converts it. */
 static enum gw_err add_border(struct gw__timing *t, unsigned i,
                               struct gw_error *why)
 {
@@ -110,8 +110,8 @@ static enum gw_err add_border(struct gw__timing *t, unsigned i,
     return err ? err : add_message(t, i, false, &t->piece.gradient[to], why);
 }
 
-/* Sharded: the operator's parameters are gathered for each forward pass and
- * for each gradient of the input. */
+/* Sharded: the operator's parameters are gathered for each forward pass and for
+ * each gradient of the input. */
 static enum gw_err add_gather(struct gw__timing *t, unsigned i,
                               struct gw_error *why)
 {
@@ -172,7 +172,7 @@ static enum gw_err add_operators(struct gw__timing *t, struct gw_error *why)
     return err;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole step ---- */
 
 static void find_held(struct gw__timing *t)
 {
@@ -189,7 +189,7 @@ static void find_held(struct gw__timing *t)
     }
 }
 
-/* The passes in virtual time, then the end. */
+/* Simulates the passes, then the end of the step. */
 static enum gw_err run(struct gw__timing *t, struct gw_error *why)
 {
     const struct gw_layout_options *options = &t->layout->options;

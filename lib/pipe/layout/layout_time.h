@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A step of a layout while it is timed:
- *   layout_time.c       operators, and all of it
+ * Timing of a step of a layout:
+ *   layout_time.c       operators, and the whole step
  *   layout_time_call.c  one collective or message
- *   layout_time_end.c   what is sent once a step, when all passes are done
+ *   layout_time_end.c   communication after the last pass
  *   layout_axis.c       all groups of an axis on the topology
  */
 #ifndef GW__PIPE_LAYOUT_TIME_H
@@ -16,7 +16,7 @@
 
 #include <assert.h>
 
-/* Microseconds of one micro-batch in a piece, and of its messages. */
+/* Microseconds per micro-batch in a virtual stage, and of its messages. */
 struct gw__piece_times {
     double *forward, *input, *weight, *activation, *gradient;
 };
@@ -29,9 +29,9 @@ struct gw__timing {
     struct gw_layout_time *time;
     unsigned call_room;
     struct gw__piece_times piece;
-    /* Of each piece, a micro-batch, all passes. */
+    /* Of each virtual stage, per micro-batch, all passes. */
     double *compute, *tensor, *data;
-    double *all;      /* what the arrays above are parts of */
+    double *all;      /* the memory of all arrays above */
     uint64_t *blocks; /* of each stage */
 };
 
@@ -43,13 +43,14 @@ static inline unsigned gw__timing_stage(const struct gw__timing *t,
            t->layout->options.mesh.pipe;
 }
 
-/* Times what `axis` describes but for mesh, group and order, and keeps it with
- * kind, stage, index and calls of `call`. *us: of one call. */
+/* Times the call `axis`, whose mesh, group and order are set here, and records
+ * it with the kind, stage, index and calls of `call`. *us is the time of one
+ * call. */
 GW_MUST_CHECK enum gw_err gw__timing_call(struct gw__timing *t,
                                           struct gw__axis_call axis,
                                           struct gw_layout_call call,
                                           double *us, struct gw_error *why);
-/* Adds what the calls of the step's end take. */
+/* Adds the times of the calls at the step's end. */
 GW_MUST_CHECK enum gw_err gw__timing_end(struct gw__timing *t,
                                          double *tensor_us, double *data_us,
                                          struct gw_error *why);

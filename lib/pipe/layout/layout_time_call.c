@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One collective or message of a layout: timed, its bytes added to the links
- * that they pass, and kept in the list of calls.
+ * One collective or message of a layout: its time, its bytes on each link, its
+ * entry in the list of calls.
  */
 #include "layout_time.h"
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is sent once a step, by all stages at once: gradients of weights that
- * the tensor axis shares; gradients reduced along the data axis, in the shard
- * groups and across them; with zero1 the parameters of the next step.
+ * The communication at the end of a step, by all stages at once: gradients of
+ * weights that are replicated along the tensor axis; gradients along the data
+ * axis, within and across shard groups; with zero1 the parameters of the next
+ * step.
  */
 #include "layout_time.h"
 
 #include <gradwire/event.h>
 
-/* Bytes of each stage's parameters into t->blocks: of a rank's blocks of them,
- * or (tensor) of all whose gradients are summands along T. False: no bytes. */
+/* Computes t->blocks, the parameter bytes of each stage: a rank's blocks or
+ * (tensor) those whose gradients are partial along T. False: no bytes. */
 static bool sum_blocks(struct gw__timing *t, bool tensor)
 {
     const struct gw_layout *layout = t->layout;
@@ -28,7 +29,7 @@ static bool sum_blocks(struct gw__timing *t, bool tensor)
     return any;
 }
 
-/* What all stages call once a step, in groups of `ranks`. */
+/* Adds one call per step by all stages, in groups of `ranks`. */
 static enum gw_err add_end(struct gw__timing *t, const char *kind,
                            enum gw__axis axis, enum gw_collective collective,
                            unsigned ranks, double *end_us, struct gw_error *why)

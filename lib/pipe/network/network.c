@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks: what their parts are called, how many parameters they have, and
- * their way from a file and back to text. The text form is read by
- * network_parse.c; how a network lies on a mesh is layout.c.
+ * Networks: names of operators, numbers of parameters, files, printing as text.
+ * network_parse.c has the parser; layout.c the layout on a mesh.
  */
 #include "network.h"
 

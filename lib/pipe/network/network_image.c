@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the text form says of images: their sizes, and the operators that take
- * them. An image of C channels of H x W is C x H x W features, a channel after
- * the other, so that a share of the channels is a share of the features.
+ * Images in the text form: their sizes and their operators. An image of C
+ * channels of H x W has C x H x W features, channel by channel, so that a share
+ * of the channels is a share of the features.
  */
 #include "network.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text form of networks, in (gradwire-network(5)). A line is a statement:
+ * The parser of networks (gradwire-network(5)). A line is a statement:
  *
  *     network NAME
  *     input WIDTH | CHANNELSxHEIGHTxWIDTH
@@ -8,9 +8,9 @@
  *     name NAME
  *     stage
  *
- * An operator takes what the one before yields, so one width says it; who
- * writes down both has them checked. How an operator may be split is for the
- * layout to say, which knows the mesh: any split word is read here.
+ * An operator's input is the previous output, so one width is enough; two
+ * widths are checked against each other. Any split word is accepted here, since
+ * only the layout knows the mesh and the valid splits.
  */
 #include "network.h"
 
@@ -20,9 +20,9 @@
 struct reader {
     struct gw__words words;
     struct gw_network *network;
-    unsigned width;        /* features that come out of what was read so far, */
-    struct gw_image image; /* and as what */
-    bool cut;              /* a stage was begun that has no operator yet */
+    unsigned width;        /* features of the last output */
+    struct gw_image image; /* and its shape */
+    bool cut;              /* a stage has begun without an operator so far */
     size_t cut_at;
 };
 
@@ -61,7 +61,7 @@ static bool read_inputs(struct reader *reader)
     return true;
 }
 
-/* The width that the text says comes in, at `at`. */
+/* Checks an input width in the text at `at`. */
 static bool check_input(struct reader *reader, size_t at, unsigned said)
 {
     if (said == reader->width)
@@ -88,7 +88,7 @@ static bool read_widths(struct reader *reader, struct gw_operator *op)
                             : gw__net_expected(words, at, "`x` or a blank");
 }
 
-/* The classes after `softmax`, if they are there. */
+/* Reads the classes after `softmax`, if any. */
 static bool read_classes(struct reader *reader)
 {
     struct gw__words *words = &reader->words;
@@ -138,7 +138,7 @@ static bool read_kind(struct reader *reader, enum gw_operator_kind *kind)
         "add, softmax, name or stage");
 }
 
-/* Room for one more; NULL after an error. */
+/* Makes room for one more operator. NULL: an error. */
 static struct gw_operator *add_operator(struct reader *reader)
 {
     struct gw_network *network = reader->network;
@@ -158,7 +158,7 @@ static unsigned line_at(const struct gw__source *source, size_t offset)
     return line;
 }
 
-/* Where an operator of this kind may stand. */
+/* Checks that this kind of operator is allowed here. */
 static bool check_place(struct reader *reader, enum gw_operator_kind kind)
 {
     const struct gw_network *network = reader->network;
@@ -185,14 +185,14 @@ static bool check_place(struct reader *reader, enum gw_operator_kind kind)
     return true;
 }
 
-/* The word that is next is the name of operator i's output. */
+/* Is the next word the name of operator i's output? */
 static bool is_named(const struct reader *reader, unsigned i)
 {
     const char *name = reader->network->operators[i].name;
     return *name && gw__is_word(&reader->words, name);
 }
 
-/* NAME of an add, whose place in the network is `at`. */
+/* Reads the NAME of an add, which becomes operator `at`. */
 static bool read_source(struct reader *reader, struct gw_operator *op,
                         unsigned at)
 {
@@ -266,7 +266,7 @@ static bool read_stage(struct reader *reader)
     return gw__next_word(words);
 }
 
-/* Of what the operator before yields. */
+/* Names the previous operator's output. */
 static bool read_output_name(struct reader *reader)
 {
     struct gw__words *words = &reader->words;
@@ -290,7 +290,7 @@ static bool read_output_name(struct reader *reader)
     return gw__next_word(words);
 }
 
-/* What only the whole text shows. */
+/* Checks that need the whole text. */
 static bool check_whole(struct reader *reader)
 {
     const struct gw_network *network = reader->network;

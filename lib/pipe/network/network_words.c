@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lines and widths of a network's text: see network.h.
+ * Lines and widths of a network's text; see network.h.
  */
 #include "network.h"
 

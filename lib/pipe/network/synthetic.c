@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Work that takes time and computes nothing.
+ * Synthetic work, which takes time without computing.
  *
- * Sleeping ends at a moment, not after a duration, but a sleeper wakes a little
- * late. What was too much is taken off the next pass, so that the error does
- * not add up: any number of passes takes as long as it should, and the last
- * one's lateness.
+ * A sleep ends at a given time, but the sleeper wakes a little late. The excess
+ * is subtracted from the next pass, so that errors do not accumulate: any
+ * number of passes takes the correct time plus the last one's delay.
  *
- * Spinning uses a core for so long, by the CPU time of the thread: where stages
- * share cores it takes longer by the clock, as real work would. The loop asks
- * for the time once in a block, whose length is calibrated at the first use.
+ * Spinning uses a core for the given CPU time of the thread. If stages share
+ * cores it takes longer, as real work would. The loop reads the time once per
+ * block, whose length is calibrated at the first use.
  */
 #include <gradwire/pipe.h>
 
@@ -24,7 +23,7 @@ static uint64_t time_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * second_ns + (uint64_t)now.tv_nsec;
 }
 
-/* Later than this is no error of the clock's: the machine was busy. */
+/* A larger delay is not an error of the clock: the machine was busy. */
 static uint64_t forgiven(uint64_t late_ns)
 {
     static const uint64_t most_ns = 2000000;
@@ -39,7 +38,7 @@ static void sleep_for(struct gw_synthetic *work, double us)
     const struct timespec end = {.tv_sec = (time_t)(end_ns / second_ns),
                                  .tv_nsec = (long)(end_ns % second_ns)};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL))
-        continue; /* a signal */
+        continue; /* interrupted by a signal */
     work->late_ns =
         forgiven(time_ns(CLOCK_MONOTONIC) - end_ns) + (work->late_ns - owed_ns);
 }
@@ -51,7 +50,7 @@ static void spin_block(unsigned rounds)
         sink = sink * 1664525U + 1013904223U;
 }
 
-/* So many rounds that a block takes about 10 us. */
+/* The number of rounds for a block of about 10 us. */
 static unsigned calibrate(void)
 {
     enum { BLOCK_NS = 10000, TRIED = 20000 };

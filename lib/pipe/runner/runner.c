@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * One stage at work: it takes the passes of its schedule in their order, waits
- * for what a pass needs, computes, and sends on what came out. What it holds of
- * a micro-batch and a piece:
+ * Execution of one stage. It runs the passes of its schedule in order: waits
+ * for the input of a pass, computes, and sends the output. For each micro-batch
+ * and virtual stage it stores:
  *
  *      F        activation in, kept        -> activation out, sent
  *      B or I   gradient in                -> gradient out, sent
  *      B or W   both dropped
  *
- * The time of a pass is that of the work alone. Messages move between passes,
- * and while the stage waits; libzmq's threads move them in between. Read on in
- * runner_flow.c.
+ * The time of a pass is that of the work alone. Messages make progress between
+ * passes and while the stage waits; libzmq's threads transfer them in between.
+ * Continue with runner_flow.c.
  */
 #include "runner.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static enum gw_err check_ranks(const struct gw_pipe *pipe, struct gw_error *why)
 {
@@ -37,7 +37,7 @@ static enum gw_err check_ranks(const struct gw_pipe *pipe, struct gw_error *why)
     return GW_OK;
 }
 
-/* The most that any message of this stage has. */
+/* The size of this stage's largest message. */
 static size_t largest_message(const struct gw_pipe *pipe)
 {
     size_t largest = 0;
@@ -92,7 +92,7 @@ enum gw_err gw_pipe_new(const struct gw_pipe_config *config,
     pipe->pass_count =
         schedule->begin[config->stage + 1] - schedule->begin[config->stage];
     enum gw_err err = allocate(pipe, why);
-    pipe->config.ranks = NULL; /* the caller's; copied */
+    pipe->config.ranks = NULL; /* owned by the caller; copied */
     if (!err)
         err = check_ranks(pipe, why);
     if (!err) {
@@ -119,9 +119,9 @@ void gw_pipe_destroy(struct gw_pipe **made)
     *made = NULL;
 }
 
-/* ---- a pass ---- */
+/* ---- passes ---- */
 
-/* Until what it needs is there. */
+/* Waits for the input of a pass. */
 static enum gw_err get_ready(struct gw_pipe *pipe, const struct gw_pass *pass,
                              struct gw_pass_time *time, struct gw_error *why)
 {
@@ -179,8 +179,8 @@ static void drop(struct gw_pipe *pipe, struct gw__pipe_piece *piece)
     piece->in = piece->grad_out = NULL;
 }
 
-/* The work, and what it holds and sends when it is done. `result`: NULL, when
- * nobody wants it. */
+/* Runs the work; stores and sends its result. `result` is NULL if it is not
+ * needed. */
 static enum gw_err compute(struct gw_pipe *pipe, const struct gw_pass *pass,
                            struct gw_pass_time *time, float *result,
                            struct gw_error *why)
@@ -224,7 +224,7 @@ static enum gw_err run_pass(struct gw_pipe *pipe, const struct gw_pass *pass,
     return err;
 }
 
-/* ---- a step ---- */
+/* ---- steps ---- */
 
 static void begin(struct gw_pipe *pipe, unsigned step)
 {
@@ -235,8 +235,8 @@ static void begin(struct gw_pipe *pipe, unsigned step)
     pipe->zero_ns = gw_now_ns();
 }
 
-/* Whose error is it? One of the communicator is known to all, or will be; any
- * other is this stage's own. */
+/* Errors of the communicator are, or will be, known to all. Other errors belong
+ * to this stage and must be reported. */
 static enum gw_err fail(struct gw_pipe *pipe, const struct gw_pass *pass,
                         enum gw_err err, struct gw_error *own,
                         struct gw_error *why)

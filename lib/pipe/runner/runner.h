@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the runner of one stage:
+ * Internals of the runner of one stage:
  *
- *   runner.c          works off the schedule
- *   runner_flow.c     the messages to and from the other stages
- *   runner_buffers.c  the memory in which they lie
- *   runner_tell.c     what is said of it: events, sentences
- *   synthetic.c       work that takes time and computes nothing
+ *   runner.c          runs the schedule
+ *   runner_flow.c     messages to and from other stages
+ *   runner_buffers.c  their memory
+ *   runner_tell.c     events and errors
+ *   synthetic.c       work that takes time without computing
  *
- * All ranks know the whole schedule. So the order of the messages from one
- * stage to another is known at both ends: it is the order of the sender's
- * passes, activations and gradients mixed as they come. Nothing travels but the
- * numbers themselves.
+ * All ranks know the whole schedule. So both ends know the order of messages
+ * from one stage to another: it is the order of the sender's passes, with
+ * activations and gradients mixed. Messages have no headers, only values.
  */
 #ifndef GW__RUNNER_H
 #define GW__RUNNER_H
@@ -20,13 +19,12 @@
 
 /* ---- runner_buffers.c ---- */
 
-/* Buffers of one size, taken and given back; there are as many as were ever
- * needed at once. */
+/* Buffers of one size; there are as many as were ever needed at once. */
 struct gw__message_buffers {
-    size_t elements; /* of each */
+    size_t elements; /* per buffer */
     float **idle;
     size_t idle_count, total;
-    void **slabs; /* what gw_alloc gave, several buffers each */
+    void **slabs; /* gw_alloc memory, several buffers each */
     size_t slab_count;
 };
 
@@ -40,12 +38,13 @@ void gw__message_buffers_fini(struct gw__message_buffers *buffers);
 
 /* ---- runner_flow.c ---- */
 
-/* Of the message between virtual stage `after` and the next, either way. */
+/* The size of the message between virtual stage `after` and the next one, in
+ * either direction. */
 size_t gw__elements_of(const struct gw_pipe *pipe, unsigned after,
                        unsigned micro, bool gradient);
 
-/* A message that comes: an activation for virtual stage (chunk, this stage), or
- * the gradient of what that stage has put out. */
+/* An incoming message: an activation for virtual stage (chunk, this stage), or
+ * the gradient of its output. */
 struct gw__pipe_message {
     unsigned micro, chunk;
     bool gradient;
@@ -54,7 +53,7 @@ struct gw__pipe_message {
     struct gw_request *request;
 };
 
-/* All that comes from one stage in a step, in the order in which it sends. */
+/* All messages from one stage in a step, in order. */
 struct gw__inflow {
     unsigned stage, rank;
     size_t count, posted, came;
@@ -66,19 +65,19 @@ struct gw__sending {
     struct gw_request *request;
 };
 
-/* All that goes to one stage in a step. */
+/* All messages to one stage in a step. */
 struct gw__outflow {
     unsigned stage, rank;
-    size_t count, sent, left; /* left: gave its buffer back */
+    size_t count, sent, left; /* left: buffers returned */
     struct gw__sending *sendings;
 };
 
-/* What a stage has in hands of one micro-batch and one piece. */
+/* The state of one micro-batch in one virtual stage. */
 struct gw__pipe_piece {
     float *in;         /* activation; NULL on the first virtual stage */
     float *grad_out;   /* gradient; NULL on the last */
     bool held;         /* from F to B or W */
-    uint32_t in_place; /* where its messages stand in their inflow */
+    uint32_t in_place; /* indices of its messages in their inflows */
     uint32_t gradient_place;
 };
 
@@ -93,7 +92,7 @@ struct gw_pipe {
 
     struct gw__pipe_piece *pieces; /* chunk * micros + micro */
     struct gw__message_buffers buffers;
-    struct gw__inflow *inflows; /* one a stage that sends to this one */
+    struct gw__inflow *inflows; /* one per sending stage */
     struct gw__outflow *outflows;
     unsigned inflow_count, outflow_count;
 
@@ -101,40 +100,40 @@ struct gw_pipe {
     uint64_t zero_ns;
     struct gw_pass_time *times;
     unsigned held, peak;
-    bool told; /* the event STAGE */
+    bool told; /* the event STAGE has been sent */
 };
 
 struct gw__pipe_piece *gw__piece_of(const struct gw_pipe *pipe, unsigned chunk,
                                     unsigned micro);
-/* Where the result of a stage's pass goes: to virtual stage *to. False:
- * nowhere. */
+/* The receiver of the result of a stage's pass is virtual stage *to. False: no
+ * receiver. */
 bool gw__result_of(const struct gw_pipe *pipe, unsigned stage,
                    const struct gw_pass *pass, unsigned *to);
 GW_MUST_CHECK enum gw_err gw__flows_init(struct gw_pipe *pipe,
                                          struct gw_error *why);
 void gw__flows_fini(struct gw_pipe *pipe);
-/* A step begins: nothing has been sent nor come. */
+/* Resets all flows for a new step. */
 void gw__flows_begin(struct gw_pipe *pipe);
-/* Lets all messages move, takes what has come and what has left, and posts
- * further receives. Never waits. */
+/* Lets all messages make progress, takes completed ones, and posts further
+ * receives. Never blocks. */
 GW_MUST_CHECK enum gw_err gw__flows_poll(struct gw_pipe *pipe,
                                          struct gw_error *why);
-/* Is the message here that the pass needs? *stage: who sends it, or GW_NONE: it
- * needs none of another stage. */
+/* Has the message for the pass arrived? *stage is its sender, or GW_NONE: the
+ * pass needs no message from another stage. */
 bool gw__flows_ready(struct gw_pipe *pipe, const struct gw_pass *pass,
                      uint32_t *stage);
 /* Waits for that message. */
 GW_MUST_CHECK enum gw_err gw__flows_await(struct gw_pipe *pipe,
                                           const struct gw_pass *pass,
                                           struct gw_error *why);
-/* The buffer goes to virtual stage `to`: to another process, and then back to
- * the idle ones, or into the hands of this stage's next piece. */
+/* Sends the buffer to virtual stage `to`. It becomes idle when it has left, or
+ * it is passed to this stage's next virtual stage. */
 GW_MUST_CHECK enum gw_err gw__flows_send(struct gw_pipe *pipe, unsigned to,
                                          unsigned micro, bool gradient,
                                          float *buffer);
-/* Until all that was sent has left. */
+/* Waits until all messages have left. */
 GW_MUST_CHECK enum gw_err gw__flows_end(struct gw_pipe *pipe);
-/* The communicator has failed: lets go of all requests. */
+/* Drops all requests after a failure of the communicator. */
 void gw__flows_abandon(struct gw_pipe *pipe);
 
 /* ---- runner_tell.c ---- */
@@ -145,11 +144,11 @@ void gw__tell_waited(const struct gw_pipe *pipe, const struct gw_pass *pass,
 void gw__tell_pass(const struct gw_pipe *pipe, enum gw_event_kind kind,
                    const struct gw_pass *pass, uint32_t stage,
                    uint64_t time_ns);
-/* The communicator's error as that of this stage in this pass (NULL: after the
- * last one), but in the words of a peer that knew the cause. */
+/* Reports the communicator's error for this stage and pass (NULL: after the
+ * last one), with the text of the peer that knew the cause. */
 enum gw_err gw__tell_lost(const struct gw_pipe *pipe,
                           const struct gw_pass *pass, struct gw_error *why);
-/* An error of this stage's own: it is one of all. */
+/* Reports an error of this stage to all. */
 enum gw_err gw__tell_failed(const struct gw_pipe *pipe,
                             const struct gw_pass *pass, struct gw_error *why);
 

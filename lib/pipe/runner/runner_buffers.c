@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory of messages. It comes from gw_alloc, so that shared memory passes
- * it by pointer, and is never given back before the end: a step needs what the
- * step before it needed. Each gw_alloc costs a descriptor, so a slab has
- * several buffers.
+ * Buffers for messages, from gw_alloc, so that shared memory passes them by
+ * pointer. They are only freed at the end, since each step needs the same
+ * buffers. Each gw_alloc costs a descriptor, so a slab has several buffers.
  */
 #include "runner.h"
 

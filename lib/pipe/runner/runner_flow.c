@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Messages between stages. A receive is posted AHEAD of its need, so that the
- * message can come while the stage computes; a send is started at the end of
- * its pass and looked after between later passes. Neither waits for the other
- * side, so no order of passes that the schedule's check has let through can
- * stand still here.
+ * Messages between stages. Receives are posted AHEAD of their use, so that
+ * messages arrive while the stage computes. A send starts at the end of its
+ * pass and is checked between later passes. Neither waits for the other side,
+ * so an order of passes that the schedule's check accepts cannot deadlock here.
  *
- * A stage's virtual neighbours lie on the stage itself when there is only one;
- * then a buffer just changes hands.
+ * With a single stage all neighbours are on this stage, and a buffer only
+ * changes its owner.
  */
 #include "runner.h"
 
@@ -45,7 +44,8 @@ struct gw__pipe_piece *gw__piece_of(const struct gw_pipe *pipe, unsigned chunk,
     return &pipe->pieces[(size_t)chunk * pipe->micros + micro];
 }
 
-/* Of the message between virtual stage `after` and the next, either way. */
+/* The size of the message between virtual stage `after` and the next one, in
+ * either direction. */
 size_t gw__elements_of(const struct gw_pipe *pipe, unsigned after,
                        unsigned micro, bool gradient)
 {
@@ -56,14 +56,14 @@ size_t gw__elements_of(const struct gw_pipe *pipe, unsigned after,
     return elements ? elements(pipe->config.context, after, micro) : 0;
 }
 
-/* Of a message to virtual stage `to`. */
+/* The size of a message to virtual stage `to`. */
 static size_t elements_of(const struct gw_pipe *pipe, unsigned to,
                           unsigned micro, bool gradient)
 {
     return gw__elements_of(pipe, gradient ? to : to - 1, micro, gradient);
 }
 
-/* ---- who sends what ---- */
+/* ---- order of messages ---- */
 
 static struct gw__inflow *inflow_from(struct gw_pipe *pipe, unsigned stage)
 {
@@ -82,8 +82,8 @@ static struct gw__outflow *outflow_to(const struct gw_pipe *pipe,
     return NULL;
 }
 
-/* What `stage` sends to this one, put into `inflow` unless that is NULL;
- * returns how much it is. */
+/* Lists the messages from `stage` in `inflow`, unless that is NULL; returns
+ * their number. */
 static size_t list_inflow(const struct gw_pipe *pipe, unsigned stage,
                           struct gw__inflow *inflow)
 {
@@ -146,7 +146,7 @@ static enum gw_err add_outflow(struct gw_pipe *pipe, unsigned stage,
     return GW_OK;
 }
 
-/* Neighbours are the stage before and the stage after, in a circle. */
+/* The neighbours are the previous and the next stage, cyclically. */
 enum gw_err gw__flows_init(struct gw_pipe *pipe, struct gw_error *why)
 {
     enum { NEIGHBOURS = 2 };
@@ -178,7 +178,7 @@ void gw__flows_fini(struct gw_pipe *pipe)
     free(pipe->outflows);
 }
 
-/* ---- a step ---- */
+/* ---- steps ---- */
 
 void gw__flows_begin(struct gw_pipe *pipe)
 {
@@ -188,7 +188,7 @@ void gw__flows_begin(struct gw_pipe *pipe)
         pipe->outflows[i].sent = pipe->outflows[i].left = 0;
 }
 
-/* Receives up to the `count`-th of the flow. */
+/* Posts receives up to the `count`-th of the flow. */
 static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
                         size_t count, struct gw_error *why)
 {
@@ -208,7 +208,7 @@ static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
     return err;
 }
 
-/* One message of the flow has come: it lies with its piece. */
+/* A message of the flow has arrived: gives it to its virtual stage. */
 static void arrive(struct gw_pipe *pipe, struct gw__inflow *flow)
 {
     struct gw__pipe_message *parcel = &flow->parcels[flow->came++];
@@ -218,8 +218,8 @@ static void arrive(struct gw_pipe *pipe, struct gw__inflow *flow)
     parcel->buffer = NULL;
 }
 
-/* Requests of a flow end in order, so the oldest is the one to ask; asking
- * moves all of them. */
+/* Requests of a flow complete in order, so only the oldest is tested; the test
+ * lets all of them make progress. */
 static enum gw_err poll_inflow(struct gw_pipe *pipe, struct gw__inflow *flow,
                                struct gw_error *why)
 {
@@ -258,8 +258,8 @@ enum gw_err gw__flows_poll(struct gw_pipe *pipe, struct gw_error *why)
     return err;
 }
 
-/* The flow with the message that the pass needs and its place there, or NULL:
- * it needs none from elsewhere. */
+/* The flow with the message for the pass, and its index. NULL: no message from
+ * another stage. */
 static struct gw__inflow *needed(struct gw_pipe *pipe,
                                  const struct gw_pass *pass, size_t *place)
 {
@@ -306,7 +306,7 @@ enum gw_err gw__flows_await(struct gw_pipe *pipe, const struct gw_pass *pass,
     return err;
 }
 
-/* To the next piece of this very stage. */
+/* Passes the buffer to the next virtual stage of this stage. */
 static void hand_over(struct gw_pipe *pipe, unsigned to, unsigned micro,
                       bool gradient, float *buffer)
 {

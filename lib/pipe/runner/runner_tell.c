@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is said of a stage: its events, and which pass it was in when something
- * went wrong. Who finds the cause says so to all; whoever only hears of it
- * repeats the sentence as it is, so that it names the right stage and pass.
+ * A stage's events, and the pass in which an error occurred. The stage with the
+ * cause reports it to all; other stages repeat the text unchanged, so that it
+ * names the correct stage and pass.
  */
 #include "pipe/schedule/schedule.h"
 #include "runner.h"
@@ -59,7 +59,7 @@ void gw__tell_pass(const struct gw_pipe *pipe, enum gw_event_kind kind,
     gw_emit(pipe->config.events, &event);
 }
 
-/* "stage 1, step 7, F3: SENTENCE" */
+/* Prepends the position: "stage 1, step 7, F3: TEXT". */
 static void wrap(const struct gw_pipe *pipe, const struct gw_pass *pass,
                  struct gw_error *why)
 {
@@ -70,7 +70,7 @@ static void wrap(const struct gw_pipe *pipe, const struct gw_pass *pass,
             name);
 }
 
-/* Does the sentence say in which pass of which stage? */
+/* Does the text name the pass and its stage? */
 static bool names_pass(const struct gw_error *error)
 {
     unsigned stage, step;

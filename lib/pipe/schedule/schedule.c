@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A schedule as an object: for each stage the list of its passes. What follows
- * from the order alone is here too: how many activations a stage holds, and
- * which messages a pass needs and sends.
+ * Schedules as objects: the list of passes for each stage. This file also has
+ * properties that depend only on the order: the number of activations in a
+ * stage, and the messages that a pass needs and sends.
  */
 #include "schedule.h"
 
@@ -79,8 +79,7 @@ unsigned gw_schedule_peak(const struct gw_schedule *schedule, unsigned stage)
     return peak;
 }
 
-/* Of a pass that has one; beyond the first and the last virtual stage there is
- * nobody. */
+/* The message of a pass; none beyond the first and the last virtual stage. */
 static struct gw__message message(const struct gw_schedule *schedule,
                                   struct gw_pass pass, unsigned from,
                                   unsigned to)

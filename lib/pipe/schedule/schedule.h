@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between the parts that make schedules (gradwire-schedule(5)):
+ * Internals of schedules (gradwire-schedule(5)):
  *   schedule.c            the object
- *   schedule_KIND.c       one algorithm: the order of a stage's passes, and by
- *                         formula its bubble and its peak
- *   schedules.c           the list of them, and making one by name
- *   schedule_check.c      is it right? schedule_circle.c: can it stand still?
- *   walk.c                works off a schedule as far as messages let it
- *   schedule_parse.c      the text form, in, of schedule_words.c
- *   schedule_file.c       files, and the text form, out
- *   price.c               what the formulas say
+ *   schedule_KIND.c       one algorithm: the order of a stage's passes, and the
+ *                         formulas of its bubble and its peak
+ *   schedules.c           the list of them, and creation by name
+ *   schedule_check.c      checks; schedule_circle.c: deadlocks
+ *   walk.c                execution in the order of dependencies
+ *   schedule_parse.c      the parser, with schedule_words.c
+ *   schedule_file.c       files, and printing as text
+ *   price.c               results of the formulas
  *   simulate.c            a step in virtual time; timeline.c: its sums
  *
- * Adding an algorithm means a file and a line here.
+ * A new algorithm needs a file and a line here.
  */
 #ifndef GW__PIPE_SCHEDULE_H
 #define GW__PIPE_SCHEDULE_H
@@ -27,18 +27,17 @@
     X(interleaved)                                                             \
     X(zb_h1)
 
-/* What a schedule is made for: p, m and v of the formulas. */
+/* The parameters of a schedule: p, m and v of the formulas. */
 struct gw__pipe_shape {
     unsigned stages, micros, chunks;
 };
 
-/* Times of one micro-batch through one piece: F, I and W. */
+/* Times of one micro-batch in one virtual stage: F, I and W. */
 struct gw__pass_us {
     double forward, input, weight;
 };
 
-/* Where a stage's passes are put down, one after the other. There is room for
- * as many as it has. */
+/* Receives a stage's passes in order. There is room for all of them. */
 struct gw__pass_pen {
     struct gw_pass *next;
 };
@@ -56,7 +55,7 @@ static inline void gw__pass_put(struct gw__pass_pen *pen,
 
 struct gw__schedule_form {
     struct gw_schedule_kind kind;
-    /* Puts down all passes of `stage`. */
+    /* Emits all passes of `stage`. */
     void (*emit)(const struct gw__pipe_shape *shape, unsigned stage,
                  struct gw__pass_pen *pen);
     double (*bubble_us)(const struct gw__pipe_shape *shape,
@@ -68,18 +67,18 @@ struct gw__schedule_form {
 GW__SCHEDULES(X)
 #undef X
 
-/* The algorithm of that name, or NULL. */
+/* Finds an algorithm by name, or NULL. */
 const struct gw__schedule_form *gw__schedule_form(const char *name);
-/* GW_EINVAL and a sentence with the names that there are. */
+/* GW_EINVAL with a text that lists the valid names. */
 GW_MUST_CHECK enum gw_err gw__schedule_no_such(const char *name,
                                                struct gw_error *why);
-/* GW_EINVAL: a number beyond the limits, or chunks that it does not take.
+/* GW_EINVAL: a number beyond the limits, or an invalid number of chunks.
  * shape->chunks 0 becomes the default. */
 GW_MUST_CHECK enum gw_err
 gw__schedule_shape(const struct gw__schedule_form *form,
                    struct gw__pipe_shape *shape, struct gw_error *why);
 
-/* Which stage holds that virtual stage. */
+/* The stage of a virtual stage. */
 static inline unsigned gw__stage_of(const struct gw_schedule *schedule,
                                     unsigned virtual_stage)
 {
@@ -87,20 +86,20 @@ static inline unsigned gw__stage_of(const struct gw_schedule *schedule,
     return virtual_stage % schedule->stages;
 }
 
-/* The fewest passes that such a schedule has: an F and a B each. */
+/* The minimum number of passes of such a schedule: one F and one B each. */
 static inline size_t gw__schedule_least(unsigned stages, unsigned micros,
                                         unsigned chunks)
 {
     return (size_t)2 * stages * micros * chunks;
 }
 
-/* A schedule with room for so many passes, all of them and begin[] zero. */
+/* A schedule with room for `passes` passes; passes and begin[] are zero. */
 GW_MUST_CHECK enum gw_err gw__schedule_new(const struct gw__pipe_shape *shape,
                                            size_t pass_count,
                                            struct gw_schedule **schedule,
                                            struct gw_error *why);
 
-/* "F3", or "F3.1" where stages have several pieces. */
+/* "F3", or "F3.1" if stages have several chunks. */
 enum { GW__PASS_TEXT = 24 };
 const char *gw__pass_text(const struct gw_schedule *schedule,
                           struct gw_pass pass, char text[GW__PASS_TEXT]);
@@ -110,39 +109,41 @@ static inline bool gw__pass_is_forward(struct gw_pass pass)
     return pass.kind == GW_FORWARD;
 }
 
-/* Ends the life of an activation. */
+/* Does the pass end the life of an activation? */
 static inline bool gw__pass_drops(struct gw_pass pass)
 {
     return pass.kind == GW_BACKWARD || pass.kind == GW_BACKWARD_WEIGHT;
 }
 
-/* What moves between virtual stages: an activation to the next or a gradient
- * to the one before. */
+/* A message between virtual stages: an activation to the next one, or a
+ * gradient to the previous one. */
 struct gw__message {
-    bool there;        /* false: no such message */
+    bool there;        /* false: no message */
     bool forward;      /* an activation */
     unsigned from, to; /* virtual stages */
     unsigned micro;
 };
 
-/* What the pass needs before it can begin, and what it sends when it has
- * ended. */
+/* The message that the pass needs before it begins, and the one that it sends
+ * at its end. */
 struct gw__message gw__pass_needs(const struct gw_schedule *schedule,
                                   unsigned stage, struct gw_pass pass);
 struct gw__message gw__pass_sends(const struct gw_schedule *schedule,
                                   unsigned stage, struct gw_pass pass);
-/* Its place among all that move the same way: 0 .. V m - 1, by receiver. */
+/* Its index among all messages in the same direction: 0 .. V m - 1, by
+ * receiver. */
 static inline size_t gw__message_slot(const struct gw_schedule *schedule,
                                       const struct gw__message *message)
 {
     return (size_t)message->to * schedule->micros + message->micro;
 }
 
-/* Numbers of passes are in range: what follows may index by them. */
+/* Checks the ranges of all numbers, so that later checks may use them as
+ * indices. */
 GW_MUST_CHECK enum gw_err
 gw__schedule_check_range(const struct gw_schedule *schedule,
                          struct gw_error *why);
-/* The stages never wait for each other in a circle. All passes are there. */
+/* Checks for deadlock. All passes must be present. */
 GW_MUST_CHECK enum gw_err
 gw__schedule_check_circle(const struct gw_schedule *schedule,
                           struct gw_error *why);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * 1F1B, one forward, one backward (also called PipeDream-flush): a stage works
- * off a backward as soon as it can, and its memory is free again.
+ * 1F1B, one forward, one backward (also called PipeDream-flush): a stage runs
+ * each backward as soon as possible, which frees its memory.
  *
  *     stage i    F0 .. F(w-1)   then F(w) B0  F(w+1) B1 ..   then the last w B
  *                with w = min(m, p-1-i)
  *
  *     time (m+p-1)(F+b), bubble (p-1)(F+b), peak of stage i min(m, p-i)
  *
- * A stage warms up with as many forwards as there are stages behind it: so long
- * does the first gradient need. The bubble is that of GPipe; what 1F1B saves is
- * memory.
+ * A stage warms up with as many forwards as there are later stages: this is the
+ * delay of the first gradient. The bubble is that of GPipe; 1F1B saves memory.
  */
 #include "schedule.h"
 

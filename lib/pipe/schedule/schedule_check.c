@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Is a schedule right? First the numbers of its passes; then, stage by stage,
- * that every piece has each micro-batch's F and its B, or its I and W, once and
- * in this order, and that the stage holds no more activations than it may; last
- * that the stages cannot wait for each other in a circle (schedule_circle.c).
+ * Checks of a schedule. First the ranges of its numbers. Then, stage by stage:
+ * every chunk has each micro-batch's F and its B, or its I and W, once and in
+ * this order, and the stage never has more activations than allowed. Last:
+ * stages do not deadlock (schedule_circle.c).
  */
 #include "schedule.h"
 
@@ -68,7 +68,7 @@ enum gw_err gw__schedule_check_range(const struct gw_schedule *schedule,
     return GW_OK;
 }
 
-/* Which passes of a piece and micro-batch have been: a bit each kind. */
+/* The earlier passes of each chunk and micro-batch: one bit per kind. */
 struct seen {
     const struct gw_schedule *schedule;
     unsigned stage;
@@ -80,7 +80,7 @@ static bool had(uint8_t kinds, enum gw_pass_kind kind)
     return kinds >> kind & 1;
 }
 
-/* What is wrong with `kind` after those that have been, or NULL. */
+/* The error of `kind` after these earlier passes, or NULL. */
 static const char *wrong_now(uint8_t kinds, enum gw_pass_kind kind)
 {
     bool whole = had(kinds, GW_BACKWARD);
@@ -99,7 +99,7 @@ static const char *wrong_now(uint8_t kinds, enum gw_pass_kind kind)
     return NULL;
 }
 
-/* A pass that is not there although others are. */
+/* Refuses a missing pass. */
 static enum gw_err check_all_there(const struct seen *seen,
                                    struct gw_error *why)
 {
@@ -132,7 +132,7 @@ static enum gw_err check_held(const struct seen *seen, struct gw_pass pass,
     return fault(seen->schedule, seen->stage, pass, text, why);
 }
 
-/* One stage, from its first pass to its last. */
+/* Checks one stage, from its first pass to its last. */
 static enum gw_err check_stage(struct seen *seen, struct gw_error *why)
 {
     const struct gw_schedule *schedule = seen->schedule;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Can the stages wait for each other in a circle? We walk through the schedule;
- * if that stops early, each stage that has passes left waits for a message, and
- * whoever should send it has the pass that does so behind one at which it waits
- * itself. When we follow the waits, the first stage that we meet twice is on
- * the circle.
+ * Detects deadlocks. The schedule is executed as far as possible. If passes are
+ * left, each stage with such passes waits for a message, whose sender waits
+ * itself before that pass. Following these waits from stage to stage, the first
+ * stage that is visited twice is on the cycle.
  */
 #include "pipe/walk.h"
 
@@ -27,8 +26,8 @@ static unsigned waits_for(const struct gw__walk *walk, unsigned stage)
     return gw__stage_of(walk->schedule, needs.from);
 }
 
-/* The pass that sends what `stage` waits for. It is there, because the schedule
- * has every pass, and still to come, because the message is. */
+/* The pass that sends the message for `stage`. It exists, because the schedule
+ * has every pass, and has not run, because the message has not been sent. */
 static struct gw_pass awaited(const struct gw__walk *walk, unsigned stage)
 {
     const struct gw_schedule *schedule = walk->schedule;
@@ -45,14 +44,15 @@ static struct gw_pass awaited(const struct gw__walk *walk, unsigned stage)
     }
 }
 
-/* The lowest stage on the circle, so that the sentence is always the same. */
+/* The lowest stage of the cycle, so that the error text is deterministic. */
 static unsigned first_on_circle(const struct gw__walk *walk, unsigned *length)
 {
     unsigned stage = 0;
     while (!is_stuck(walk, stage))
         stage++;
     for (unsigned i = 0; i < walk->schedule->stages; i++)
-        stage = waits_for(walk, stage); /* in the end surely on it */
+        /* after enough steps it is on the cycle */
+        stage = waits_for(walk, stage);
     unsigned lowest = stage;
     *length = 1;
     for (unsigned on = waits_for(walk, stage); on != stage;
@@ -63,7 +63,7 @@ static unsigned first_on_circle(const struct gw__walk *walk, unsigned *length)
     return lowest;
 }
 
-/* "stage 0 at B0 for stage 1's B0" */
+/* Writes "stage 0 at B0 for stage 1's B0". */
 static int tell_wait(const struct gw__walk *walk, unsigned stage, char *text,
                      size_t room)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Schedules and files: reading one, and writing the text form, a line a stage,
- * broken at 80 columns into several lines of that stage.
+ * Schedule files: reading, and printing with one line per stage, which is
+ * continued in several lines of that stage at 80 columns.
  */
 #include "schedule.h"
 #include "schedule_words.h"

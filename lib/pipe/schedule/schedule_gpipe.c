@@ -8,10 +8,10 @@
  *
  * The first micro-batch needs p-1 forwards to reach the last stage, and its
  * gradient p-1 backwards to come back; in between every stage works without a
- * pause. Each stage keeps the activations of all m micro-batches, which is what
- * 1F1B improves. Backwards go in the order of the forwards, so that all
- * schedules add a stage's gradients in the same order; the paper's figure has
- * them the other way round, which takes as long.
+ * pause. Each stage keeps the activations of all m micro-batches, which 1F1B
+ * improves. Backwards are in the order of the forwards, so that all schedules
+ * add a stage's gradients in the same order. The paper's figure has the reverse
+ * order, which takes the same time.
  */
 #include "schedule.h"
 

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * Interleaved 1F1B: a stage holds v pieces of the network that are p pieces
- * apart, so that the first micro-batch passes through the pipeline in pieces of
- * F/v and the bubble shrinks by v; messages grow by as much.
+ * Interleaved 1F1B: a stage has v chunks of the network that are p virtual
+ * stages apart. A chunk's forward takes F/v, so the first micro-batch fills the
+ * pipeline sooner, and the bubble is divided by v; the number of messages is
+ * multiplied by v.
  *
- * Micro-batches go in rounds. In a round of n a stage sends all n through its
- * piece 0, then all n through piece 1, and so on; backwards likewise, from the
- * last piece to the first. The order of forwards, put together round by round,
- * and that of backwards are then worked off one forward, one backward:
+ * Micro-batches are processed in rounds. In a round of n, a stage runs all n
+ * through its chunk 0, then all n through chunk 1, and so on; backwards
+ * likewise, from the last chunk to the first. Forwards and backwards in these
+ * orders, round by round, are then combined as one forward, one backward:
  *
  *     stage i    the first w forwards, then in turn a forward and a backward,
  *                then the last w backwards,
  *                w = min(m v, 2(p-1-i) + (v-1) n0)
  *
- * where n0 is the size of the first round: a stage's first gradient comes when
- * the last stage has taken the round through all its pieces, (v-1) n0 forwards,
- * and the way there and back is 2(p-1-i) pieces.
+ * where n0 is the size of the first round. A stage's first gradient comes when
+ * the last stage has run the round through all its chunks, (v-1) n0 forwards,
+ * and the way there and back is 2(p-1-i) virtual stages.
  *
  *     m >= p:  bubble (p-1)(F+b)/v
  *     m <  p:  bubble (p-1 + (v-1)(p-m))(F+b)/v
- *     peak of stage i, in pieces: min(m v, 2(p-1-i) + (v-1) n0 + 1)
+ *     peak of stage i, in chunks: min(m v, 2(p-1-i) + (v-1) n0 + 1)
  *
- * The paper asks that p divides m and has rounds of p. A round of fewer would
- * leave the stages idle before each further piece, because a micro-batch comes
- * round to the first stage after p forwards, not sooner. A round of more than p
- * costs no time, only memory. So there are floor(m/p) rounds, of sizes that
- * differ by at most one, the larger ones first: n0 = ceil(m / floor(m/p)),
- * which is p where p divides m. Only when m < p there is no choice, and the
- * stages wait p-m pieces before each of v-1 pieces, both ways. The formulas
- * hold for every m and any F and b.
+ * The paper requires that p divides m and has rounds of p. A round of fewer
+ * than p would leave the stages idle before each further chunk, because a
+ * micro-batch returns to the first stage after p forwards, not sooner. A round
+ * of more than p costs no time, only memory. So there are floor(m/p) rounds, of
+ * sizes that differ by at most one, the larger ones first: n0 = ceil(m /
+ * floor(m/p)), which is p if p divides m. Only m < p leaves no choice, and the
+ * stages wait p-m forwards before each of v-1 chunks, in both directions. The
+ * formulas hold for every m and any F and b.
  */
 #include "schedule.h"
 
@@ -53,13 +54,13 @@ static unsigned warm_up(const struct gw__pipe_shape *shape, unsigned stage)
     return most < all ? most : all;
 }
 
-/* Walks through the rounds: which micro-batch and piece is next. */
+/* Iterates over the rounds: the next micro-batch and chunk. */
 struct walk {
     const struct gw__pipe_shape *shape;
-    unsigned round, size; /* of this round */
-    unsigned begin;       /* its first micro-batch */
-    unsigned micro;       /* in the round */
-    unsigned turn;        /* how many pieces it has been through */
+    unsigned round, size; /* size: of the current round */
+    unsigned begin;       /* first micro-batch of the round */
+    unsigned micro;       /* within the round */
+    unsigned turn;        /* number of chunks already done */
 };
 
 static unsigned round_size(const struct gw__pipe_shape *shape, unsigned round)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text form of schedules, in (gradwire-schedule(5)):
+ * The parser of schedules (gradwire-schedule(5)):
  *
  *     schedule stages=2 micros=3 memory=2
  *     stage 0: F0 F1 B0 F2 B1 B2
  *     stage 1: F0 B0 F1 B1 F2 B2
  *
- * Passes are kept in the order of the text, each with its stage, and dealt out
- * to the stages at the end, so that lines may come in any order and a stage may
- * have several. What is read is not trusted: text and passes are bounded, and
- * the first error ends it all.
+ * Passes are collected in the order of the text, each with its stage, and
+ * distributed to the stages at the end. So lines may be in any order, and a
+ * stage may have several. Input is not trusted: text and passes are limited,
+ * and the first error ends the parsing.
  */
 #include "schedule.h"
 #include "schedule_words.h"
@@ -31,7 +31,7 @@ struct script {
     size_t count, capacity;
 };
 
-/* KEY=NUMBER, the `=` and what follows. */
+/* KEY=NUMBER, from the `=` on. */
 static bool parse_entry(struct gw__schedule_words *words, const char *key,
                         unsigned least, unsigned most, unsigned *value)
 {
@@ -163,7 +163,7 @@ static bool parse_letter(struct gw__schedule_words *words, struct gw_pass *pass)
     return gw__words_expected(words, "a pass, such as F0");
 }
 
-/* F3, or F3.1 for piece 1. */
+/* F3, or F3.1 for chunk 1. */
 static bool parse_pass(struct script *script, unsigned stage)
 {
     struct gw__schedule_words *words = &script->words;
@@ -233,7 +233,7 @@ static bool parse_lines(struct script *script)
     return true;
 }
 
-/* Deals the passes out to their stages. */
+/* Distributes the passes to their stages. */
 static enum gw_err deal(const struct script *script,
                         struct gw_schedule **schedule, struct gw_error *why)
 {
@@ -245,8 +245,8 @@ static enum gw_err deal(const struct script *script,
     size_t *begin = made->begin;
     snprintf(made->name, sizeof made->name, "%s", script->name);
     made->activations_max = script->activations_max;
-    /* begin[s + 1]: first how many s has, then where s begins, and when its
-     * passes have been put down, where it ends. */
+    /* begin[s + 1]: first the number of passes of s, then its begin and, after
+     * its passes have been copied, its end. */
     for (size_t i = 0; i < script->count; i++)
         begin[script->passes[i].stage + 1]++;
     size_t before = 0;
@@ -261,7 +261,7 @@ static enum gw_err deal(const struct script *script,
     return GW_OK;
 }
 
-/* A schedule without a name of its own is called as its file. */
+/* A schedule without a name gets the name of its file. */
 static void name_after(struct script *script, const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See schedule_words.h.
+ * Words, numbers and lines of a schedule's text; see schedule_words.h.
  */
 #include "schedule_words.h"
 

@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a schedule's text is made of: words, numbers, signs and lines. Functions
- * return false after an error that stands in the source; the first one stays.
+ * The elements of a schedule's text: words, numbers, signs and lines. Functions
+ * return false after an error that is recorded in the source; the first one is
+ * kept.
  */
 #ifndef GW__PIPE_SCHEDULE_WORDS_H
 #define GW__PIPE_SCHEDULE_WORDS_H
 
 #include <base/source.h>
 
-enum { GW__SCHEDULE_BYTES_MAX = 1 << 28 }; /* of a text */
+enum { GW__SCHEDULE_BYTES_MAX = 1 << 28 }; /* size of a text */
 
-/* `at` is where the reader is. Passes are read sign by sign, not by words as in
- * base/words.h. */
+/* `at` is the reader's position. Passes are read character by character, not by
+ * words as in base/words.h. */
 struct gw__schedule_words {
     struct gw__source source;
     size_t at;
 };
 
-/* The byte there, 0 behind the text. */
+/* The byte at the position; 0 at the end of the text. */
 char gw__words_byte(const struct gw__schedule_words *words);
-/* Nothing is left of the line. */
+/* Is the rest of the line empty? */
 bool gw__words_line_end(const struct gw__schedule_words *words);
-/* Goes on by so many bytes, and over the blanks and the comment behind. */
+/* Skips `bytes` bytes, and the following blanks and comment. */
 void gw__words_skip(struct gw__schedule_words *words, size_t bytes);
-/* Goes on to the next line that says something; false when there is none. */
+/* Advances to the next line that is not empty. False: none. */
 bool gw__words_next_line(struct gw__schedule_words *words);
-/* Goes on behind `word`, but not over blanks, if that is what stands there. */
+/* Skips `word`, but not blanks. False: another word follows. */
 bool gw__words_take(struct gw__schedule_words *words, const char *word);
-/* Characters up to a blank or a comment. */
+/* The number of characters before a blank or a comment. */
 size_t gw__words_length(const struct gw__schedule_words *words);
-/* Digits, from `at` on; goes on behind them but not over blanks. A number of
- * more than nine digits is too large for anything here. */
+/* Reads digits from `at` on, without the following blanks. A number of more
+ * than nine digits is always too large. */
 bool gw__words_digits(struct gw__schedule_words *words, const char *what,
                       unsigned *number);
-/* "expected WHAT, found ..."; false. */
+/* Fails with "expected WHAT, found ..."; returns false. */
 bool gw__words_expected(struct gw__schedule_words *words, const char *what);
 
 #endif

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
  * ZB-H1, zero bubble with the memory of 1F1B: a backward is split into I, for
- * which the stage before waits, and W, for which nobody waits. W fills what
- * would be bubble.
+ * which the previous stage waits, and W, which has no dependents. W fills the
+ * bubble.
  *
  *     stage i    F0 .. F(w-1)  with w = min(m, p-i),
  *                then for k = 0, 1, .., m-1:  I(k), W(k-i) if k >= i,
  *                F(w+k) if there is one; then the last i of W
  *
- * Stage i holds back its weight gradients by i micro-batches: it warms up with
- * i forwards fewer than the first stage, so that it has room for as many. Thus
- * every stage holds at most min(m, p) activations, what in 1F1B only the first
- * one does.
+ * Stage i delays its weight gradients by i micro-batches. It warms up with i
+ * forwards fewer than the first stage, so it has room for them. Thus every
+ * stage has at most min(m, p) activations, as only the first one in 1F1B.
  *
  *     time m(F+I+W) + (p-1)(F+I) - (n-1) min(F, I, W),   n = min(m, p)
  *
- * To see it, follow the last stage: it works without a pause from its first F,
- * (p-1)F late, to its last I, and has then still to do the n-1 weight gradients
- * that it held back; that last I has p-1 stages to go, each I long, and a W
- * comes behind it. With m >= p and W no longer than F and I the bubble is
- * (p-1)(F+I-W) = (p-1)(F+b-2W), as in the paper. A W that is longer than the
- * pauses that it fills gains no more than them: hence the minimum. The formula
- * holds for every m and any F, I and W.
+ * For the derivation consider the last stage. It works without a pause from its
+ * first F, (p-1)F late, to its last I, and then still has the n-1 delayed
+ * weight gradients. Its last I is followed by p-1 stages of length I and a W.
+ * If m >= p and W is not longer than F and I, the bubble is (p-1)(F+I-W) =
+ * (p-1)(F+b-2W), as in the paper. A W longer than the pauses that it fills
+ * gains only these: hence the minimum. The formula holds for every m and any F,
+ * I and W.
  */
 #include "schedule.h"
 

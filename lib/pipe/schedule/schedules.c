@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list of the built-in schedules, and making one by name.
+ * The list of built-in schedules, and their creation by name.
  */
 #include "schedule.h"
 
@@ -51,7 +51,7 @@ enum gw_err gw__schedule_no_such(const char *name, struct gw_error *why)
                    known);
 }
 
-/* How many passes a stage has. */
+/* The number of passes of a stage. */
 static size_t passes_each(const struct gw__schedule_form *form,
                           const struct gw__pipe_shape *shape)
 {
