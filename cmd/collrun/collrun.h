@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The commands of collrun, one file each. main.c lists them; what several of
- * them share is in plan_source.h.
+ * The commands of collrun, one file each. main.c lists them; plan_source.h has
+ * their shared options.
  */
 #ifndef COLLRUN_H
 #define COLLRUN_H

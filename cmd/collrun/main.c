@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * collrun: lists, prints, verifies, prices, runs, measures and trains with
- * every collective, and starts programs as ranks. This is its table of
- * contents; each command has a file of its name beside this one.
+ * every collective, and starts programs as ranks. This file lists the commands;
+ * each has a file of its name.
  */
 #include "collrun.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * pipebench compare: all schedules on the same numbers, in one table: time,
- * bubble, memory, messages; drawn one under another on one axis.
+ * pipebench compare: all schedules with the same costs, in one table: time,
+ * bubble, memory, messages; drawn one below the other on one axis.
  */
 #include "pipebench.h"
 
@@ -93,7 +93,7 @@ static const char *fastest(const struct entrants *entrants, bool measured)
     return best->name;
 }
 
-/* Also of those that were run before an error. */
+/* Includes those that were run before an error. */
 static enum gw_err report(const struct entrants *entrants,
                           const struct gw_error *error, struct gw_error *why)
 {
@@ -117,7 +117,7 @@ static enum gw_err report(const struct entrants *entrants,
     return GW_OK;
 }
 
-/* All on one axis, so that what is shorter is faster. */
+/* All on one axis, so that a shorter picture is a faster schedule. */
 static void draw_all(const struct entrants *entrants)
 {
     FILE *file = strcmp(common.output, "table") == 0 ? stdout : stderr;

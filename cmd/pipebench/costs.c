@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From options to costs (costs.h). Where all stages are alike the costs are
- * single numbers, for which there are formulas; else three arrays, an entry a
- * virtual stage.
+ * From options to costs (costs.h). If all stages are equal, the costs are
+ * single numbers, for which there are formulas; else three arrays with one
+ * entry per virtual stage.
  */
 #include "costs.h"
 
@@ -16,7 +16,7 @@
 enum part { FORWARD, INPUT, WEIGHT, PARTS };
 static const double SLOW_MOST = 1e6;
 
-/* What the options say of each part: one time, or one a stage. */
+/* The option values for each part: one time, or one per stage. */
 struct times {
     double us[PARTS][GW_STAGES_MAX];
     double slow[GW_STAGES_MAX];
@@ -123,7 +123,7 @@ static void shorten(double *unit_us, double us)
         *unit_us = us;
 }
 
-/* What a run needs to know. */
+/* Keeps the numbers that a run needs. */
 static enum gw_err keep(const struct times *times, unsigned stages,
                         unsigned chunks, struct costs *costs,
                         struct gw_error *why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What passes and messages take in a simulation, from options. Times are of
- * one micro-batch through a whole stage, so that schedules can be compared
+ * The durations of passes and messages in a simulation, from options. Times are
+ * of one micro-batch through a whole stage, so that schedules can be compared
  * whatever the number of pieces: a piece takes its share.
  */
 #ifndef COSTS_H
@@ -11,7 +11,7 @@
 
 #include <gradwire/pipe.h>
 
-/* As typed. A time is "1ms", or one a stage: "1ms,2ms,1ms,1ms". */
+/* As typed. A time is "1ms", or one per stage: "1ms,2ms,1ms,1ms". */
 struct cost_options {
     const char *forward, *backward, *input, *weight;
     const char *slow; /* "2:1.5,3:2": stage 2 takes 1.5 times as long */
@@ -47,11 +47,11 @@ struct cost_options {
 struct costs {
     struct gw_pipe_costs pipe; /* points into `each` when stages differ */
     double *each;
-    /* The other way round: what stages take that are not slow, and how much
-     * longer each takes. `listed`: they differ otherwise, too. */
+    /* The inverse: the times of stages that are not slow, and the factor of
+     * each stage. `listed`: they also differ otherwise. */
     double forward_us, input_us, weight_us, *slow;
     bool listed;
-    double unit_us; /* of the shortest kind of pass that takes any time */
+    double unit_us; /* of the shortest kind of pass with a time */
 };
 
 /* The costs for that schedule. Zeroed on error. GW_EINVAL names the option. */

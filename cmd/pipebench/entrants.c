@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Gathering what is compared (entrants.h).
+ * Gathering the candidates of a comparison (entrants.h).
  */
 #include "entrants.h"
 
@@ -39,7 +39,7 @@ static enum gw_err add_built_in(struct entrants *entrants,
     return GW_OK;
 }
 
-/* What the options leave open, the first file says. */
+/* The first file sets the values that the options leave open. */
 static enum gw_err add_file(struct entrant *entrant, const char *file,
                             struct schedule_source *shape,
                             const struct cost_options *options,

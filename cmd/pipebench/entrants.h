@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Schedules that are compared: each with what formula and simulation say of it
- * and, when it was run, what was measured.
+ * The candidates of a comparison: each schedule with its formula and simulation
+ * and, after a run, its measurement.
  */
 #ifndef ENTRANTS_H
 #define ENTRANTS_H
@@ -14,7 +14,7 @@ struct entrant {
     struct gw_schedule *schedule;
     struct costs costs;
     struct gw_pipe_price price;
-    bool priced; /* there is a formula, and it holds for these costs */
+    bool priced; /* there is a formula that holds for these costs */
     struct gw_timeline *simulated;
     struct gw_timeline *measured; /* NULL: not run */
 };
@@ -25,14 +25,14 @@ struct entrants {
 };
 
 /* Every built-in schedule of source's shape, then those of the files, which
- * must have the same stages and micro-batches: the first file's, where source
- * says none. On failure nothing is left to be freed. */
+ * must have the same stages and micro-batches; if source has none, the first
+ * file's. On failure nothing is left to be freed. */
 GW_MUST_CHECK enum gw_err entrants_gather(const struct schedule_source *source,
                                           unsigned file_count, char **files,
                                           const struct cost_options *costs,
                                           struct entrants *entrants,
                                           struct gw_error *why);
-/* Runs them all, one after the other. GW_EINVAL: the costs differ between
+/* Runs all of them, one after the other. GW_EINVAL: the costs differ between
  * stages otherwise than by --slow. */
 GW_MUST_CHECK enum gw_err entrants_run(struct entrants *entrants,
                                        const char *wire, unsigned steps,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Running what is compared: sleeping work that takes what the costs say.
+ * Running the candidates: their work sleeps for the times of the costs.
  */
 #include "entrants.h"
 

@@ -2,9 +2,8 @@
  *
  * pipebench fit: from the times of two micro-batch sizes to the best one. Two
  * steps give the fixed cost and the cost of a sample (gw_pipe_fit), these the
- * best size; steps at that size and around it then say how far the formula is
- * from what is measured. With --times somebody else has measured, and it ends
- * with the prediction.
+ * best size. Steps at that size and near it then show the error of the formula.
+ * With --times the times are given, and the command ends with the prediction.
  */
 #include "pipebench.h"
 
@@ -102,7 +101,7 @@ static enum gw_err measure_pair(const struct size_bench *bench,
     return GW_OK;
 }
 
-/* Each keeps what the fit predicts for it. */
+/* Each keeps the prediction of the fit. */
 static enum gw_err measure_rest(const struct size_bench *bench,
                                 struct fit_trials *trials, struct gw_error *why)
 {
@@ -119,7 +118,7 @@ static enum gw_err measure_rest(const struct size_bench *bench,
     return GW_OK;
 }
 
-/* ---- what is printed ---- */
+/* ---- the output ---- */
 
 static void trial_row(struct output *output, const struct fit_trial *t,
                       double whole_us, const struct fit_verdict *verdict)
@@ -178,7 +177,7 @@ static void note_conditions(struct output *output,
     output_note_real(output, "best_us", trials->fit.best_us);
 }
 
-/* `verdict` NULL: there is none, nothing was measured, or not all. */
+/* `verdict` NULL: none; there was no measurement, or not of all sizes. */
 static enum gw_err report(const struct fit_trials *trials,
                           const struct fit_verdict *verdict,
                           const struct gw_error *error, struct gw_error *why)
@@ -203,7 +202,7 @@ static enum gw_err report(const struct fit_trials *trials,
     return GW_OK;
 }
 
-/* Fits, and measures what the fit predicts, unless times were told. */
+/* Fits, and measures the predicted sizes, unless times were given. */
 static enum gw_err fit(const struct size_bench *bench,
                        struct fit_trials *trials, struct fit_verdict *verdict,
                        bool *judged, struct gw_error *why)

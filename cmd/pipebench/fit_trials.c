@@ -9,7 +9,7 @@
 
 static const double size_factor_most = 2, over_most = 0.05;
 
-/* The divisor of the batch that is predicted to be the fastest. */
+/* The divisor of the batch with the least predicted time. */
 static unsigned predicted_best(const struct size_bench *bench,
                                const struct gw_pipe_fit *fit)
 {
@@ -28,7 +28,7 @@ static unsigned predicted_best(const struct size_bench *bench,
     return best;
 }
 
-/* The divisor of the batch that is nearest, as a ratio. */
+/* The nearest divisor of the batch, as a ratio. */
 static unsigned nearest(const struct size_bench *bench, double wanted)
 {
     unsigned batch = bench->options->batch, best = batch;
@@ -39,7 +39,7 @@ static unsigned nearest(const struct size_bench *bench, double wanted)
     return best;
 }
 
-/* Unless it is there. */
+/* Adds a size unless it is there already. */
 static void put(struct fit_trials *trials, const struct size_bench *bench,
                 struct size_trial trial, enum fit_role role, bool timed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What `fit` tries: two sizes to fit the costs from, then the size that the
- * formula predicts to be best and some around it; and what comes of it.
+ * The trials of `fit`: two sizes for fitting the costs, then the best size of
+ * the formula and some near it; and their evaluation.
  */
 #ifndef FIT_TRIALS_H
 #define FIT_TRIALS_H
@@ -13,14 +13,14 @@ enum { FIT_TRIALS_MAX = 8 };
 enum fit_role { FIT_FITTED, FIT_BEST, FIT_AROUND };
 
 struct fit_trial {
-    struct size_trial trial; /* predicted_us is of the fit */
+    struct size_trial trial; /* predicted_us is from the fit */
     enum fit_role role;
-    bool timed; /* time_us is known: measured, or told */
+    bool timed; /* time_us is known: measured or given */
 };
 
 struct fit_trials {
     struct gw_pipe_fit fit;
-    unsigned best_size; /* the divisor of the batch that is predicted best */
+    unsigned best_size; /* the predicted best divisor of the batch */
     unsigned count;     /* upwards by size */
     struct fit_trial list[FIT_TRIALS_MAX];
 };
@@ -33,19 +33,19 @@ GW_MUST_CHECK enum gw_err fit_trials_plan(const struct size_bench *bench,
                                           struct fit_trials *trials,
                                           struct gw_error *why);
 
-/* How far the formula is from the measurement. */
+/* The difference between formula and measurement. */
 struct fit_verdict {
     const struct fit_trial *best; /* the fastest that was measured */
     const struct fit_trial *predicted;
     double size_factor; /* between the best size and the formula's; >= 1 */
     double over;        /* time at the predicted size / best - 1 */
-    double noise;       /* how much the steps of these two sizes differ, as a
-                           share of the best time */
+    double noise;       /* the differences between the steps of these two sizes,
+                           as a share of the best time */
 };
 /* All trials are timed. */
 void fit_judge(const struct fit_trials *trials, struct fit_verdict *verdict);
-/* GW_OK: within a factor of 2 and 5 %; GW_EWRONG: not; GW_EUNSURE: not, but the
- * steps of one size differ by as much. The sentence says which. */
+/* GW_OK: within a factor of 2 and 5 %. GW_EWRONG: not. GW_EUNSURE: not, but the
+ * steps of one size differ by as much. The sentence names the reason. */
 GW_MUST_CHECK enum gw_err fit_accept(const struct fit_trials *trials,
                                      const struct fit_verdict *verdict,
                                      struct gw_error *why);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * pipebench: pipeline schedules and parallel layouts, seen, simulated, run and
- * measured. This is its table of contents; each command has a file of its name
- * beside this one.
+ * pipebench: pipeline schedules and parallel layouts, drawn, simulated, run and
+ * measured. This file lists the commands; each has a file of its name.
  */
 #include "pipebench.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The commands of pipebench, one file each. main.c lists them; where several of
- * them get their schedule from is in schedule_source.h.
+ * The commands of pipebench, one file each. main.c lists them;
+ * schedule_source.h has the options for their schedules.
  */
 #ifndef PIPEBENCH_H
 #define PIPEBENCH_H

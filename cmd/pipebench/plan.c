@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * pipebench plan: shows a schedule: who does what in which order, drawn with a
- * forward of one millisecond and a backward of two. --text prints what
- * gradwire-schedule(5) describes, so that `pipebench plan --text > mine.pipe`
- * is the beginning of one's own; in json, jsonl and csv there is a row a pass.
+ * pipebench plan: shows a schedule: the order of passes on each stage, drawn
+ * with a forward of one millisecond and a backward of two. --text prints the
+ * format of gradwire-schedule(5), so that `pipebench plan --text > mine.pipe`
+ * is the beginning of one's own; in json, jsonl and csv there is one row per
+ * pass.
  */
 #include "pipebench.h"
 

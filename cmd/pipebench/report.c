@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rows of report.h. A share is of the whole time of the step: what a stage
- * does not work is bubble, of which it waits a part for messages and rests a
- * part when it is done before the others.
+ * The rows of report.h. A share is of the whole time of the step: the time
+ * without work is bubble, partly waiting for messages and partly rest after the
+ * stage's last pass.
  */
 #include "report.h"
 
@@ -49,7 +49,7 @@ enum gw_err report_begin(const struct report *report, struct output **output,
     return GW_OK;
 }
 
-/* The stage that all together waited for most. */
+/* The stage for which all stages together waited most. */
 static uint32_t most_waited_for(const struct report *report, double *waited_us)
 {
     const struct gw_timeline *timeline = report->timeline;
@@ -105,7 +105,7 @@ static void whole_row(const struct report *report, struct output *output)
                        });
 }
 
-/* Of stages that are all alike, each has the bubble of the whole. */
+/* If all stages are equal, each has the bubble of the whole. */
 static void predicted_of(const struct report *report, unsigned stage,
                          double *of_total, double *of_ideal)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is said about a step: a row for the whole and one a stage, with the same
- * fields whether it was simulated or run.
+ * The report on a step: one row for the whole and one per stage, with the same
+ * fields for a simulation and a run.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -14,9 +14,9 @@ struct report {
     const char *title; /* "pipebench sim" */
     bool measured;     /* the field is bubble_measured, else bubble_simulated */
     const struct gw_schedule *schedule;
-    const struct gw_timeline *timeline; /* NULL: there is none; no rows */
-    /* What was predicted, by formula (gw_pipe_price) or by simulation. NULL:
-     * nothing. A simulation has the stages' shares, too. */
+    const struct gw_timeline *timeline; /* NULL: none; no rows */
+    /* The prediction, by formula (gw_pipe_price) or by simulation; NULL: none.
+     * A simulation has the stages' shares, too. */
     const struct gw_pipe_price *price;
     const struct gw_timeline *simulated;
 };

@@ -108,7 +108,8 @@ static bool is_of_kind(const struct gw_schedule *schedule,
 const struct gw_schedule_kind *
 schedule_kind_of(const struct gw_schedule *schedule)
 {
-    /* With one micro-batch several are the same; then its name decides. */
+    /* With one micro-batch several kinds are equal; then the schedule's name
+     * decides. */
     const struct gw_schedule_kind *named = gw_schedule_find(schedule->name);
     if (named && is_of_kind(schedule, named))
         return named;

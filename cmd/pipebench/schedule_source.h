@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where a command gets its schedule: "--schedule NAME --stages P --micro M", or
- * "FILE.pipe". All commands share these options and this reading of them, so
- * that they mean the same everywhere.
+ * The source of a command's schedule: "--schedule NAME --stages P --micro M",
+ * or "FILE.pipe". All commands share these options and their parser, so that
+ * they mean the same everywhere.
  */
 #ifndef SCHEDULE_SOURCE_H
 #define SCHEDULE_SOURCE_H
 
 #include "common/command.h"
 
-/* What is not given is NULL or UINT32_MAX: a command's own begins as
+/* Values that are not given are NULL or UINT32_MAX: initialise with
  * SCHEDULE_NOT_GIVEN. */
 struct schedule_source {
     const char *name;
@@ -20,11 +20,11 @@ struct schedule_source {
         NULL, UINT32_MAX, UINT32_MAX, UINT32_MAX                               \
     }
 
-/* The defaults of "1f1b" and its like; a file says its own numbers. */
+/* The defaults for "1f1b" and similar kinds; a file has its own numbers. */
 #define SCHEDULE_DEFAULT "1f1b"
 enum { STAGES_DEFAULT = 4, MICROS_DEFAULT = 8 };
 
-/* All schedules' names, for completion; a test holds it against the list. */
+/* All schedules' names, for completion; a test compares it with the list. */
 #define SCHEDULE_WORDS "gpipe|1f1b|interleaved|zb-h1"
 
 /* clang-format off */
@@ -45,10 +45,10 @@ enum { STAGES_DEFAULT = 4, MICROS_DEFAULT = 8 };
 /* clang-format on */
 
 /* Makes the schedule of the options, or loads `file` (NULL: none), and checks
- * it: what comes back can be run. The caller destroys it. GW_EINVAL: there is
- * no such schedule ("did you mean"), or options that a file cannot take;
- * GW_EDATA: the file does not parse; GW_EPLAN: it stands still, for example,
- * and the sentence names the circle. */
+ * that it can be run. The caller destroys it. GW_EINVAL: an unknown schedule
+ * ("did you mean"), or options that a file cannot take. GW_EDATA: the file does
+ * not parse. GW_EPLAN: an error such as a deadlock, whose cycle the sentence
+ * names. */
 GW_MUST_CHECK enum gw_err schedule_get(const char *file,
                                        const struct schedule_source *source,
                                        struct gw_schedule **schedule,
@@ -59,12 +59,12 @@ GW_MUST_CHECK enum gw_err schedule_kind(const char *name,
                                         const struct gw_schedule_kind **kind,
                                         struct gw_error *why);
 
-/* Which built-in schedule it is, pass by pass and whatever its name: what a
- * file calls 1f1b need not be, and what it calls mine may be. NULL: none. */
+/* The built-in schedule that it equals, pass by pass and whatever its name: the
+ * name in a file may be wrong. NULL: none. */
 const struct gw_schedule_kind *
 schedule_kind_of(const struct gw_schedule *schedule);
-/* The price by formula: false where there is none, because the schedule is no
- * built-in one or its formula does not hold for the costs. */
+/* The price by formula: false where there is none, because the schedule is not
+ * built in or its formula does not hold for the costs. */
 bool schedule_price(const struct gw_schedule *schedule,
                     const struct gw_pipe_costs *costs,
                     struct gw_pipe_price *price);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * pipebench sim: one step of a schedule in virtual time, with what passes and
- * messages are said to take. The bubble by formula (of stages that are all
- * alike, with messages that take no time) stands beside the simulated one.
+ * pipebench sim: one step of a schedule in virtual time, with the given
+ * durations of passes and messages. The output has the bubble by formula (for
+ * equal stages and messages that take no time) and the simulated one.
  */
 #include "pipebench.h"
 
@@ -51,8 +51,8 @@ static enum gw_err report(const struct gw_schedule *schedule,
     return GW_OK;
 }
 
-/* The picture is data when the output is a table, else it must not get between
- * the data. */
+/* The picture is data when the output is a table; otherwise it must not mix
+ * with the data. */
 static void picture(const struct gw_schedule *schedule,
                     const struct costs *costs,
                     const struct gw_timeline *timeline)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See sim_events.h. Each stage tells of itself at time 0, then of each pass
- * when it begins and when it ends. Where one pass ends as another begins, the
- * end comes first, as it would in a run.
+ * See sim_events.h. Each stage introduces itself at time 0, then sends events
+ * for the beginning and the end of each pass. Where one pass ends as another
+ * begins, the end comes first, as it would in a run.
  */
 #include "sim_events.h"
 
@@ -119,7 +119,7 @@ enum gw_err sim_events_write(const char *path,
                              const struct gw_timeline *timeline,
                              struct gw_error *why)
 {
-    const double most_us = 9e15; /* in nanoseconds an int64_t still holds it */
+    const double most_us = 9e15; /* still fits into an int64_t in nanoseconds */
     size_t count = schedule->stages + 2 * schedule->pass_count;
     if (!(timeline->time_us < most_us))
         return gw_fail(why, GW_EINVAL,

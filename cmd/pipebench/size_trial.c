@@ -122,7 +122,7 @@ enum gw_err size_list(const struct size_bench *bench, const char *option,
     return GW_OK;
 }
 
-/* What a pass of each kind takes, in a piece. */
+/* The duration of a pass of each kind, in a piece. */
 static double pass_us(const struct size_bench *bench, unsigned size,
                       unsigned chunks)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One step over a batch, cut into micro-batches of so many samples: what sweep
- * and fit try, by running it or in simulation.
+ * One step over a batch, cut into micro-batches of a given size: a trial of
+ * sweep and fit, run or simulated.
  *
  * A micro-batch of s samples takes fixed + sample * s on a stage, forward and
  * backward together: a third of it for each of F, I and W.
@@ -56,8 +56,8 @@ struct size_bench {
 };
 
 struct size_trial {
-    unsigned size, micros; /* samples a micro-batch, micro-batches a step */
-    double predicted_us;   /* by formula, from the costs that were given */
+    unsigned size, micros; /* samples per micro-batch, micro-batches per step */
+    double predicted_us;   /* by formula, from the given costs */
     double time_us;        /* of the fastest step */
     double spread_us;      /* between the fastest and the slowest step */
     double bubble;         /* share of the total */
@@ -67,7 +67,7 @@ struct size_trial {
 GW_MUST_CHECK enum gw_err size_bench_init(struct size_bench *bench,
                                           const struct size_options *options,
                                           struct gw_error *why);
-/* Divides the batch? */
+/* Does it divide the batch? */
 GW_MUST_CHECK enum gw_err size_check(const struct size_bench *bench,
                                      unsigned size, struct gw_error *why);
 /* "1,2,4" into sizes[0..*count), upwards and each once. GW_EINVAL: more than

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * pipebench sweep: how large should a micro-batch be? One step over the same
- * batch at several sizes, the predicted time beside the measured. Small
+ * batch at several sizes, with the predicted and the measured time. Small
  * micro-batches pay the fixed cost of a pass too often, large ones leave the
- * pipeline empty for too long: the curve is a U, and the formula
- * of gradwire-pipe(3) says where it is lowest.
+ * pipeline empty for too long: the curve is a U, and the formula of
+ * gradwire-pipe(3) gives its minimum.
  */
 #include "pipebench.h"
 
@@ -99,8 +99,8 @@ static void trial_row(struct output *output, const struct size_trial *trial,
                        });
 }
 
-/* Where the formula has the bottom, with the costs as given. The schedules
- * other than gpipe and 1f1b have other formulas. */
+/* The minimum of the formula, for the given costs. Schedules other than gpipe
+ * and 1f1b have other formulas. */
 static void note_formula(struct output *output, const struct size_bench *bench)
 {
     const struct size_options *o = bench->options;

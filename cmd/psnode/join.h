@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Being one process of a manually started cluster, on one host or on several:
- * the endpoints of the controllers, the endpoint of this process, and the key
+ * the endpoints of the controllers, the endpoint of this process, and the token
  * that all processes of a cluster share.
  */
 #ifndef PSNODE_JOIN_H

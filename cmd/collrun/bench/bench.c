@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * collrun bench: nccl-tests for every collective and algorithm, over any wire.
- * The columns of nccl-tests come first and mean the same; then what it does not
- * tell: the algorithm, the spread, and how near the bound it is. Every row has
- * been checked element by element on every rank.
+ * The columns of nccl-tests come first and mean the same. Others follow: the
+ * algorithm, the spread, and the distance from the bound. Every row has been
+ * checked element by element on every rank.
  *
- * Read on in bench_cases.c (what is measured), bench_rank.c (how) and
- * bench_table.c (the rows); `bench wire` is another thing, in bench_wire.c.
+ * Read on in bench_cases.c (the cases), bench_rank.c (the measurement) and
+ * bench_table.c (the rows); `bench wire` is separate, in bench_wire.c.
  */
 #include "bench.h"
 
@@ -108,7 +108,7 @@ static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
     return bench_rank(comm, report, table->bench, why);
 }
 
-/* What every benchmark of this command starts its ranks with. */
+/* The common launch options of all benchmarks of this command. */
 static struct launch plain_launch(void)
 {
     return (struct launch){
@@ -135,8 +135,8 @@ static enum gw_err launch(struct bench_table *table, struct gw_error *why)
     return err;
 }
 
-/* For the smallest size; the sizes from which on another one is better are part
- * of the explanation. */
+/* For the smallest size; the explanation includes the sizes at which the choice
+ * changes. */
 static void explain(struct output *output)
 {
     const struct bench_case *item = &bench.cases[0];
@@ -232,7 +232,7 @@ static int measure_wire(void)
     return bench_wire(&bench, &plain, &why) ? complain(&why) : 0;
 }
 
-/* Without -n, a file may say how many ranks there are. */
+/* Without -n, a file may set the number of ranks. */
 static void take_ranks_of_file(const char *operand)
 {
     unsigned ranks = 0;
@@ -248,7 +248,7 @@ static int run(int operand_count, char **operands)
 {
     struct gw_error why;
     bench.seed = common.seed;
-    if (operand_count > 0) /* none is needed with --explain-env */
+    if (operand_count > 0) /* optional with --explain-env */
         take_ranks_of_file(operands[0]);
     enum gw_err err = placed_begin(&bench.ranks, PLAN_RANKS_DEFAULT,
                                    &bench.wire, &placed, &why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What `collrun bench` is to measure: collectives x algorithms x sizes, with
- * what the cost model says about each. Computed before any rank is started.
+ * The cases of `collrun bench`: collectives x algorithms x sizes, with the
+ * predictions of the cost model. Computed before any rank is started.
  */
 #include "bench.h"
 
@@ -35,7 +35,7 @@ static enum gw_err push(struct bench *b, const struct bench_case *item,
     return GW_OK;
 }
 
-/* Of an algorithm that the library does not choose by itself. */
+/* For an algorithm that the library never chooses by itself. */
 static double predict_added(const struct bench *b,
                             const struct bench_case *item, size_t elem_bytes)
 {
@@ -47,8 +47,8 @@ static double predict_added(const struct bench *b,
     return us >= 0 ? us : (double)NAN;
 }
 
-/* Fills in what runs and what it is predicted to take; `algo` NULL: what the
- * library chooses for this size. */
+/* Fills in the algorithm and its predicted time; `algo` NULL: the library's
+ * choice for this size. */
 static enum gw_err predict(const struct bench *b, struct bench_case *item,
                            const struct gw_algo *algo, struct gw_error *why)
 {
@@ -72,8 +72,8 @@ static enum gw_err predict(const struct bench *b, struct bench_case *item,
     return GW_OK;
 }
 
-/* The case of one size. The size that was listed before is left out if
- * `before` has it: two may round down to the same. */
+/* The case of one size. With `before`, the size is omitted if it equals the
+ * last one: two may round down to the same. */
 static enum gw_err list_size(struct bench *b, enum gw_collective collective,
                              const struct gw_algo *algo, uint64_t bytes,
                              uint64_t *before, struct gw_error *why)
@@ -96,8 +96,8 @@ static enum gw_err list_size(struct bench *b, enum gw_collective collective,
     return err ? err : push(b, &item, why);
 }
 
-/* Every size of one collective by one algorithm. Of those that were asked for
- * by name, each has its row. */
+/* Every size of one collective by one algorithm. Sizes given by name are never
+ * omitted. */
 static enum gw_err list_sizes(struct bench *b, enum gw_collective collective,
                               const struct gw_algo *algo, struct gw_error *why)
 {
@@ -153,7 +153,7 @@ static enum gw_err list_algo(struct bench *b, const struct gw_algo *algo,
     return list_sizes(b, algo->collective, algo, why);
 }
 
-/* The root is what the file says. */
+/* The root is the file's. */
 static enum gw_err list_file(struct bench *b, const char *path,
                              const enum gw_collective *collective,
                              struct gw_error *why)
@@ -197,7 +197,7 @@ static enum gw_err list_one(struct bench *b, enum gw_collective collective,
     return list_named(b, collective, why);
 }
 
-/* Of all collectives, those that have the named algorithm for so many ranks. */
+/* All collectives that have the named algorithm for this number of ranks. */
 static enum gw_err list_every(struct bench *b, struct gw_error *why)
 {
     const struct gw_algo *plugin;

@@ -34,10 +34,10 @@ enum {
     ROUND_NS = 50000000,
 };
 
-/* Rank 0's word before each batch of calls. */
+/* Rank 0's message before each batch of calls. */
 struct order {
-    uint64_t samples; /* in the next round; 0: enough */
-    uint64_t batch;   /* calls a sample */
+    uint64_t samples; /* in the next round; 0: the end */
+    uint64_t batch;   /* calls per sample */
     uint64_t interrupted;
 };
 
@@ -49,9 +49,9 @@ struct bench_rank {
         void *memory;
         size_t bytes;
     } in, out;
-    double *samples; /* microseconds a call */
+    double *samples; /* microseconds per call */
     size_t sample_count;
-    uint64_t calls, total_ns; /* that were timed */
+    uint64_t calls, total_ns; /* timed ones */
     struct gw_call call;
     struct gw_error *why;
 };
@@ -95,7 +95,8 @@ static enum gw_err run_batch(struct bench_rank *r, uint64_t calls)
     return GW_OK;
 }
 
-/* *call_ns receives how long a call takes, about; rank 0's is the one used. */
+/* *call_ns receives the approximate time of a call; rank 0's is the one used.
+ */
 static enum gw_err warm_up(struct bench_rank *r, double *call_ns)
 {
     const struct bench *b = r->bench;
@@ -139,7 +140,7 @@ static uint64_t at_least_1(double value)
     return value < 1 ? 1 : (uint64_t)value;
 }
 
-/* How many calls a sample has, for good. */
+/* The number of calls per sample, for the whole case. */
 static uint64_t choose_batch(const struct bench *b, double call_ns)
 {
     double room = SAMPLES_MAX / 2.0;
@@ -154,7 +155,8 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
     return value < limit ? value : limit;
 }
 
-/* What is left of --iters, in whole samples; at last one of a smaller batch. */
+/* The rest of --iters, in whole samples; the last one may have a smaller batch.
+ */
 static void plan_calls(const struct bench_rank *r, struct order *order)
 {
     uint64_t left = r->bench->iterations - r->calls;
@@ -162,7 +164,7 @@ static void plan_calls(const struct bench_rank *r, struct order *order)
     order->samples = left ? at_most(order->samples, left / order->batch) : 0;
 }
 
-/* The next round: as long as is left, but not much longer than ROUND_NS. */
+/* The next round: the remaining time, but not much more than ROUND_NS. */
 static void plan_round(const struct bench_rank *r, double call_ns,
                        struct order *order)
 {
@@ -203,7 +205,7 @@ static void give(const struct bench *b, void *memory)
 }
 
 /* Makes a buffer as large as the case needs; it grows with the sizes, so that
- * the first row does not wait until the largest buffer is there. */
+ * the first row does not wait for the largest buffer. */
 static enum gw_err grow(struct bench_rank *r, struct buffer *buffer,
                         size_t bytes)
 {
@@ -227,7 +229,7 @@ static enum gw_err grow_buffers(struct bench_rank *r, const struct pattern *p)
     return err ? err : grow(r, &r->out, pattern_out_bytes(p, r->rank));
 }
 
-/* Runs with data of which every element of the result is known. */
+/* Runs with data for which every element of the result is known. */
 static enum gw_err check_case(struct bench_rank *r,
                               const struct bench_case *item,
                               struct bench_report *report)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rows of `collrun bench`: a row goes out as soon as all ranks have
+ * The rows of `collrun bench`: a row is printed as soon as all ranks have
  * reported its case. Times are rank 0's, as in nccl-tests and the MPI
  * benchmarks; wrong elements are summed over all ranks.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun bench wire: what messages between two ranks reach of what the same
- * kernel gives to a raw socket of the same family, measured in turns in one
- * run. The difference is what gradwire and ZeroMQ cost; of a trip, four times
- * the hand-over between ZeroMQ's thread and the rank's is ZeroMQ's alone. shm
- * does not go through the kernel; beside it stands a Unix socket, as beside
- * ipc. With a key, what one core can encrypt bounds a stream before all else.
+ * collrun bench wire: messages between two ranks, compared with a raw socket of
+ * the same family, measured in turns in one run. The difference is the cost of
+ * gradwire and ZeroMQ. Of a round trip, four hand-overs between ZeroMQ's thread
+ * and the rank's are ZeroMQ's alone. shm does not use the kernel; like ipc, it
+ * is compared with a Unix socket. With a key, the encryption speed of one core
+ * limits a stream.
  */
 #include "bench_wire.h"
 
@@ -35,7 +35,7 @@ struct wire_bench {
     int ends[2]; /* of the raw socket */
 };
 
-/* How many percent of a trip are the kernel's and the hand-overs. */
+/* The share, in percent, of the kernel and the hand-overs in a round trip. */
 static double accounted(const struct bench_wire_report *r)
 {
     return 100 * (r->raw_trip_us + 4 * r->hand_over_us) / r->trip_us;

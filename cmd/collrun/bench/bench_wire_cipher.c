@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What encryption costs: CURVE (http://rfc.zeromq.org/spec:26) seals each frame
- * by crypto_box, XSalsa20 with Poly1305, in libzmq's thread of the sender, and
- * opens it in that of the receiver. Both run at the same time, each on one
- * core, so a stream with a key is as fast as the slower of the two at best,
- * whatever the wire. Here a core does nothing else.
+ * The cost of encryption: CURVE (http://rfc.zeromq.org/spec:26) seals each
+ * frame by crypto_box, XSalsa20 with Poly1305, in libzmq's thread of the
+ * sender, and opens it in that of the receiver. Both run at the same time, each
+ * on one core, so a stream with a key is at best as fast as the slower of the
+ * two, on any wire. Here a core does nothing else.
  */
 #include "bench_wire.h"
 
@@ -21,7 +21,7 @@ struct cipher {
     unsigned char nonce[crypto_box_NONCEBYTES];
     unsigned char *plain, *sealed;
     size_t bytes;
-    unsigned count; /* messages of a round */
+    unsigned count; /* messages per round */
 };
 
 static bool time_round(const struct cipher *c, double *seal_us, double *open_us)

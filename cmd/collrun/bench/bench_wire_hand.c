@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What libzmq's hand-over costs: a message from one thread to another thread of
- * the same process, which sleeps until it comes. Nothing but libzmq is asked,
- * over a PAIR of inproc sockets, which cross no kernel socket.
+ * The cost of libzmq's hand-over: a message from one thread to another thread
+ * of the same process, which sleeps until it comes. It uses only libzmq, over a
+ * PAIR of inproc sockets, which cross no kernel socket.
  *
  * Each message of a ZeroMQ wire is handed over twice: from the rank to libzmq's
- * thread, and at its peer from libzmq's thread to the rank. So a trip there and
- * back is the raw socket's and four hand-overs, at least; the rest is what
- * libzmq's thread polls, frames and asks its mailbox for, and gradwire. On two
+ * thread, and at its peer from libzmq's thread to the rank. So a round trip
+ * costs at least the raw socket's time and four hand-overs. The rest is
+ * polling, framing and mailboxes in libzmq's thread, and gradwire. On two
  * cores, ranks pinned, 1 KiB, microseconds: tcp 17.5, of which the raw socket
  * 7.1, the hand-overs 5.2 (1.3 each) and 3.6 more of libzmq (a bare PAIR of tcp
  * sockets takes 15.9); ipc 16.8, 5.4, 5.2 and 4.5 (15.1).
@@ -35,7 +35,7 @@ static bool hear(void *socket)
     return zmq_recv(socket, word, sizeof word, 0) >= 0;
 }
 
-/* Answers each word until the context ends. */
+/* Answers each message until the context ends. */
 static void *answer(void *context)
 {
     void *socket = zmq_socket(context, ZMQ_PAIR);
@@ -62,14 +62,14 @@ static bool time_rounds(void *socket, double samples[ROUNDS])
     return good;
 }
 
-/* A thread that cannot be made leaves nobody to answer. */
+/* If a thread cannot be made, there is no answer to wait for. */
 static bool time_thread(void *context, void *socket, double samples[ROUNDS])
 {
     pthread_t thread;
     if (pthread_create(&thread, NULL, answer, context) != 0)
         return false;
     bool good = time_rounds(socket, samples);
-    zmq_ctx_shutdown(context); /* ends the other's waiting */
+    zmq_ctx_shutdown(context); /* ends the other thread's wait */
     pthread_join(thread, NULL);
     return good;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The two ranks of `collrun bench wire`. Rank 0 alone looks at the clock: it
- * says what both do next (an order), does its side of it, and takes the time;
- * rank 1 obeys until there is nothing left. A stream is messages one way, some
- * of them under way at once, and a word back when all have come; a trip is a
- * message there and back. Wire and raw socket take turns, so that both meet
- * the same machine, and use the same memory.
+ * The two ranks of `collrun bench wire`. Only rank 0 reads the clock: it sends
+ * the next task of both (an order), does its side of it, and takes the time;
+ * rank 1 obeys until the last one. A stream consists of messages one way,
+ * several of them in transfer at once, and one reply when all have arrived; a
+ * trip is a message there and back. Wire and raw socket take turns, so that
+ * both meet the same machine, and use the same memory.
  */
 #include "bench_wire.h"
 
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stream has about as much under way as a socket's buffers take. */
+/* A stream has about as much in transfer as a socket's buffers hold. */
 enum {
     WINDOW_MIN = 4,
     WINDOW_MAX = 64,
@@ -36,8 +36,8 @@ struct wire_rank {
     struct gw_comm *comm;
     unsigned rank, peer;
     int socket;
-    size_t bytes;    /* of a message now */
-    uint64_t window; /* messages of a stream that are under way at once */
+    size_t bytes;    /* of a message at present */
+    uint64_t window; /* concurrent messages of a stream */
     uint8_t *memory; /* a window of messages */
     struct gw_error *why;
 };
@@ -147,7 +147,7 @@ static enum gw_err raw_trips(struct wire_rank *r, uint64_t count)
 
 /* ---- checking ---- */
 
-/* No byte is like its neighbour, and no message like another. */
+/* No byte equals its neighbour, and no message another. */
 static uint8_t byte_of(uint64_t message, size_t at)
 {
     return (uint8_t)(at * 31 + (at >> 8) + message * 7 + 1);
@@ -164,7 +164,7 @@ static enum gw_err compare(struct wire_rank *r)
     return GW_OK;
 }
 
-/* Sends a window of messages that rank 1 knows. The word back begins in the
+/* Sends a window of messages that rank 1 knows. The reply is stored in the
  * first byte of the memory, which is therefore not compared. */
 static enum gw_err check(struct wire_rank *r, uint64_t count)
 {
@@ -189,7 +189,7 @@ static enum gw_err obey(struct wire_rank *r, struct order *order)
     return order->way == END ? GW_OK : ways[order->way](r, order->count);
 }
 
-/* Of rank 0: gives the order; *us receives how long a message or trip took. */
+/* For rank 0: gives the order; *us receives the time of a message or trip. */
 static enum gw_err command(struct wire_rank *r, enum way way, uint64_t count,
                            double *us)
 {
@@ -205,7 +205,7 @@ static enum gw_err command(struct wire_rank *r, enum way way, uint64_t count,
     return err;
 }
 
-/* As many as take a round's share of the time, after a warm-up. */
+/* As many as fit into a round's share of the time, after a warm-up. */
 static enum gw_err choose_count(struct wire_rank *r, enum way way,
                                 uint64_t *count)
 {

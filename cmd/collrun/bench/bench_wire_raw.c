@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The raw socket that `collrun bench wire` measures beside a wire: what the
- * kernel gives to a program that only writes and reads.
+ * The raw socket for comparison with a wire in `collrun bench wire`: a program
+ * that only writes and reads.
  */
 #include "bench_wire.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun calibrate: measures what a message, a byte, a reduction and a meeting
- * cost on each wire of this machine, finds the prices by which the times of all
- * algorithms are predicted, and stores it, so that predictions and the
- * automatic choice rest on it. A row a wire and number of ranks; 2 to 6 seconds
- * each.
+ * collrun calibrate: measures the costs of a message, a byte, a reduction and a
+ * synchronisation on each wire of this machine, fits the coefficients that
+ * predict the times of all algorithms, and stores them for predictions and the
+ * automatic choice. One row per wire and number of ranks; 2 to 6 seconds each.
  */
 #include "collrun/collrun.h"
 #include "collrun/run/ranks.h"
@@ -31,7 +30,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* Costs a byte become rates, which people know. */
+/* Costs per byte are shown as rates, which are familiar. */
 static const struct field fields[] = {
     {"wire", NULL, FIELD_TEXT, 0, false},
     {"ranks", NULL, FIELD_INTEGER, 0, false},
@@ -98,7 +97,7 @@ static enum gw_err calibrate(struct output *output, const char *name,
     const struct launch launch = {
         .ranks = among,
         .wire = name,
-        .insecure = true, /* nothing is sent that is worth hiding */
+        .insecure = true, /* no data is worth encrypting */
         .timeout_ns = common.timeout_ns,
         .rank_main = rank_main,
         .context = &costs,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Sizes and factors of nccl-tests (its doc/PERFORMANCE.md derives them), so
- * that numbers can be laid side by side. algbw is size / time and depends on
- * the collective; busbw is what the busiest link must have carried per second,
- * and can be compared with the hardware's.
+ * that numbers can be compared. algbw is size / time and depends on the
+ * collective. busbw is the rate required of the busiest link, and can be
+ * compared with the hardware's.
  */
 #include "sizes.h"
 

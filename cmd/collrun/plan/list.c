@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun list: which algorithms there are, for how many ranks, at what cost,
- * and where they come from; and the types, reductions and wires that other
- * commands take.
+ * collrun list: the algorithms, their numbers of ranks, costs and sources; and
+ * the types, reductions and wires for other commands.
  */
 #include "collrun/collrun.h"
 #include "common/output.h"
@@ -41,7 +40,7 @@ static bool same(bool (*a)(unsigned), bool (*b)(unsigned))
     return true;
 }
 
-/* The numbers of ranks that it serves, in a word if there is one. */
+/* The supported numbers of ranks, in a word if there is one. */
 static const char *ranks_served(const struct gw_algo *algo, char out[64])
 {
     static const struct {

@@ -18,7 +18,7 @@
 
 enum { RANKS_SHOWN = 48, LABEL_BYTES = 16, TEXT_BYTES = 48 };
 
-/* What is drawn, and how much of it there is room for. */
+/* The matrix to draw, and the available room. */
 struct frame {
     FILE *file;
     const struct gw_plan *plan;
@@ -50,7 +50,7 @@ static void lay_out(struct frame *f)
     f->ranks = plan->ranks < RANKS_SHOWN ? plan->ranks : RANKS_SHOWN;
 }
 
-/* "step 1 of 4" and its transfers, as many as there is room for. */
+/* "step 1 of 4" and its transfers, as many as fit. */
 static void draw_title(const struct frame *f)
 {
     const struct gw_plan *plan = f->plan;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun plan: shows a plan. As text it is what gradwire-plan(5) describes, so
+ * collrun plan: shows a plan. As text it has the format of gradwire-plan(5), so
  * that `collrun plan ... > mine.plan` is the beginning of one's own; in the
- * other formats it is a row a transfer; --draw (plan_draw.c) lays it out by
- * rank and step.
+ * other formats it has one row per transfer; --draw (plan_draw.c) arranges it
+ * by rank and step.
  */
 #include "collrun/collrun.h"
 #include "common/output.h"

@@ -31,7 +31,7 @@ struct cell {
     char text[CELL_BYTES];
 };
 
-/* Appends a transfer; what finds no room becomes "...". */
+/* Appends a transfer; "..." replaces those that do not fit. */
 static void append(struct cell *cell, const struct gw_transfer *transfer)
 {
     static const char more[] = " ...";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plan files as algorithms; see plan_file.h. An algorithm's functions take no
- * context, so the plan that they repeat is the one in `file`.
+ * Plan files as algorithms; see plan_file.h. An algorithm's functions have no
+ * context, so the plan that they return is the one in `file`.
  */
 #include "plan_file.h"
 
@@ -63,8 +63,8 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 
 /* ---- its name ---- */
 
-/* "labs/plans/ring-allreduce.plan" is ring_allreduce. A name that is taken gets
- * "_plan" behind it. */
+/* "labs/plans/ring-allreduce.plan" is ring_allreduce. "_plan" is appended to a
+ * name that exists. */
 static void name_of(const char *path, enum gw_collective collective,
                     char name[sizeof file.name])
 {

@@ -10,15 +10,15 @@
 
 enum { PLUGINS_MAX = 16 };
 
-/* Open until the process ends: ranks that are forked call into them. */
+/* Open until the process ends: forked ranks call into them. */
 static struct open_plugin {
-    const char *path; /* of the command line */
+    const char *path; /* as on the command line */
     struct gw_plugin *plugin;
 } opened[PLUGINS_MAX];
 static unsigned opened_count;
 
-/* Source is no plug-in either, but that is how one begins: gw_plugin_open says
- * what to do with it. */
+/* A source file is accepted, too: it is a beginner's mistake, for which
+ * gw_plugin_open has advice. */
 bool plan_names_plugin(const char *word)
 {
     const char *dot = strrchr(word, '.');

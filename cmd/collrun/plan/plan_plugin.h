@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Algorithms from plug-ins: "--algo ./mine.so". Such a one is opened the first
- * time that it is named, before any rank is forked, and stays open; then all
- * who look up algorithms find it by the name that it gives itself.
+ * Algorithms from plug-ins: "--algo ./mine.so". A plug-in is opened when it is
+ * first named, before any rank is forked, and stays open. Then all look-ups of
+ * algorithms find it by its own name.
  */
 #ifndef PLAN_PLUGIN_H
 #define PLAN_PLUGIN_H
@@ -21,12 +21,12 @@ GW_MUST_CHECK enum gw_err plan_plugin(const char *path,
 
 bool plan_is_of_plugin(const struct gw_algo *algo);
 
-/* The word by which a command finds the algorithm: its name, or the path of the
- * plug-in that it came from. */
+/* The word that selects the algorithm in a command: its name, or the path of
+ * its plug-in. */
 const char *plan_algo_word(const struct gw_algo *algo);
 
-/* Proves an algorithm that is of a plug-in; the others are proven by the tests.
- * GW_EPLAN with the sentence of the verdict. */
+/* Verifies an algorithm of a plug-in; tests verify the others. GW_EPLAN with
+ * the sentence of the verdict. */
 GW_MUST_CHECK enum gw_err plan_prove(const struct gw_algo *algo,
                                      const struct gw_algo_args *args,
                                      struct gw_error *why);

@@ -139,7 +139,7 @@ static enum gw_err load(const char *path, const struct plan_source *source,
                        "example: allreduce --algo %.100s",
                        path, path);
     enum gw_err err = gw_plan_load(path, source->ranks, plan, why);
-    /* A text for any number of ranks wants to be told one. */
+    /* A text for any number of ranks needs a given number. */
     if (err && source->ranks == 0 &&
         gw_plan_load(path, PLAN_RANKS_DEFAULT, plan, NULL) == GW_OK)
         return GW_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where a command gets its plan: "OP --algo NAME -n RANKS" or "FILE.plan".
- * plan, verify, price and run share these options and this reading of them, so
- * that they mean the same everywhere.
+ * The source of a command's plan: "OP --algo NAME -n RANKS" or "FILE.plan".
+ * plan, verify, price and run share these options and their parser, so that
+ * they mean the same everywhere.
  */
 #ifndef PLAN_SOURCE_H
 #define PLAN_SOURCE_H
@@ -11,13 +11,13 @@
 
 struct plan_source {
     const char *algo; /* a name or a plug-in; NULL: not given */
-    unsigned ranks;   /* 0: PLAN_RANKS_DEFAULT, or what the file says */
+    unsigned ranks;   /* 0: PLAN_RANKS_DEFAULT, or the file's number */
     unsigned root, segments, group;
 };
 
 enum { PLAN_RANKS_DEFAULT = 4 };
 
-/* All algorithms' names, for completion; a test holds it against the list. */
+/* All algorithms' names, for completion; a test compares it with the list. */
 #define PLAN_ALGO_WORDS                                                        \
     "binomial|bruck|chain|circulant|direct|dissemination|double_tree|"         \
     "gather_broadcast|hierarchical|linear|main_replica|neighbor|one_shot|"     \
@@ -44,22 +44,22 @@ enum { PLAN_RANKS_DEFAULT = 4 };
 /* clang-format on */
 
 /* Reads a first operand. A collective may be written with or without dashes
- * ("all-reduce"). *is_file tells "FILE.plan" (anything with a dot or a slash,
- * or a file that exists) from OP; for OP, *collective is set. GW_EINVAL with a
- * suggestion when it is neither. */
+ * ("all-reduce"). *is_file is true for "FILE.plan" (any word with a dot or a
+ * slash, or a file that exists) and false for OP, which sets *collective.
+ * GW_EINVAL with a suggestion when it is neither. */
 GW_MUST_CHECK enum gw_err plan_operand(const char *operand, bool *is_file,
                                        enum gw_collective *collective,
                                        struct gw_error *why);
 
 /* Makes or loads the plan. The caller destroys it. GW_EINVAL: OP without algo
- * (the sentence lists those that serve so many ranks), or options that a file
+ * (the sentence lists those for this number of ranks), or options that a file
  * cannot take; GW_EDATA or GW_EPLAN: the file does not parse. */
 GW_MUST_CHECK enum gw_err plan_get(const char *operand,
                                    const struct plan_source *source,
                                    struct gw_plan **plan, struct gw_error *why);
 
-/* The algorithm of that name, or GW_EINVAL with a suggestion; that of a plug-in
- * (plan_plugin.h), if it is of this collective. */
+/* The algorithm of that name, or of a plug-in (plan_plugin.h) for this
+ * collective; GW_EINVAL with a suggestion otherwise. */
 GW_MUST_CHECK enum gw_err plan_algo(enum gw_collective collective,
                                     const char *name,
                                     const struct gw_algo **algo,

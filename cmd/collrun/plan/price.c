@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun price: what a plan costs before it is run, all algorithms of a
- * collective side by side, the cheapest first. Counts are exact. messages_us is
+ * collrun price: the cost of a plan without running it; all algorithms of a
+ * collective in one table, the cheapest first. Counts are exact. messages_us is
  * the alpha-beta-gamma model with the costs of a wire, as is the lower bound
- * (gradwire(7)). predicted_us is what bench compares with and the library
- * chooses by: it also knows that over shm a direct plan runs through windows,
- * and that ranks share cores. For plans that the library never chooses (files,
- * other segments) the two are one. --why is in price_why.c.
+ * (gradwire(7)). predicted_us is used by bench and by the library's choice: it
+ * also models windows, which a direct plan uses over shm, and cores shared by
+ * ranks. For plans that the library never chooses (files, other segments) the
+ * two are equal. --why is in price_why.c.
  */
 #include "price.h"
 
@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* One row to be. */
+/* A future row. */
 struct offer {
     char name[64];
     struct gw_price price;
@@ -107,7 +107,7 @@ static enum gw_err add_all(struct offers *offers, const char *operand,
     return err;
 }
 
-/* Takes the library's own prediction where it has one. */
+/* Uses the library's own prediction where it has one. */
 static void predict(struct offers *offers)
 {
     enum { CANDIDATES = 64 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun price: what price.c (the table) and price_why.c (the reasons) share.
+ * Shared by the parts of collrun price: price.c (the table) and price_why.c
+ * (the reasons).
  */
 #ifndef PRICE_H
 #define PRICE_H
@@ -17,8 +18,8 @@ struct price_question {
     size_t count, elem_bytes;
 };
 
-/* Notes in sentences: what the wire costs, which algorithm a call would take
- * and by how much, and from which size on another one. */
+/* Notes in sentences: the wire's costs, the algorithm of a call and its
+ * advantage, and the size at which another one is better. */
 void price_explain(struct output *output,
                    const struct price_question *question);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun price --why: the automatic choice in sentences. It asks gw_choose,
- * which is what a call asks, so the explanation cannot differ from what runs:
- * by a rule of `collrun tune`, or by the prediction, whose bill is shown for
- * the first three: its lines are what the prediction adds up.
+ * collrun price --why: the automatic choice in sentences. It calls gw_choose,
+ * as a call does, so the explanation always matches the choice: by a rule of
+ * `collrun tune`, or by the prediction, whose cost breakdown is shown for the
+ * first three.
  */
 #include "price.h"
 
@@ -67,7 +67,7 @@ static void list_lines(struct gw_cost_line *lines, size_t count, char *text,
     }
 }
 
-/* What the prediction for the first few is made of: its bill. */
+/* The cost breakdown of the first few predictions. */
 static void explain_bills(struct output *output,
                           const struct price_question *question)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun verify: proves plans by symbolic execution, those of files, of one
- * algorithm, of all of a collective's, or (--all, in verify_all.c) of any
- * of these for all the ranks that they serve. A row a plan on stdout; what is
- * wrong with one, with the history that shows it, on stderr.
+ * collrun verify: proves plans by symbolic execution: those of files, of one
+ * algorithm, of all of a collective's, or (--all, in verify_all.c) of any of
+ * these for all supported numbers of ranks. One row per plan on stdout; errors
+ * on stderr, with the history that shows them.
  */
 #include "verify.h"
 
@@ -74,7 +74,7 @@ static void plan_row(struct output *output, const char *name,
                        });
 }
 
-/* A plan that could not even be made: a row all the same. */
+/* A plan that could not be made has a row, too. */
 static int unread_row(struct output *output, const char *name,
                       const struct gw_error *why)
 {
@@ -160,7 +160,7 @@ static int verify_operands(int operand_count, char **operands)
     return status;
 }
 
-/* Those of OP, or the one of OP that is named. */
+/* The algorithms of OP, or the named one. */
 static enum gw_err choose(const char *operand, struct verify_which *which,
                           const struct gw_algo **one, struct gw_error *why)
 {

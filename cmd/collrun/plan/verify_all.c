@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun verify --all: algorithms for every number of ranks that they serve
- * (which plans of them: verify_variants.c).
+ * collrun verify --all: algorithms for every supported number of ranks
+ * (verify_variants.c chooses the plans).
  *
- * A thread a core takes pairs of (algorithm, ranks) from one list, the most
+ * One thread per core takes pairs of (algorithm, ranks) from one list, the most
  * ranks first, so that the cores end together. The library's plans are pure;
- * only the list and the sums are shared, and the mutex guards them.
+ * only the list and the sums are shared, protected by the mutex.
  */
 #include "verify.h"
 
@@ -18,7 +18,7 @@
 
 enum { THREADS_MAX = 16 };
 
-/* What is known of one algorithm so far. */
+/* The results of one algorithm so far. */
 struct sum {
     uint64_t plans, transfers, wrong, nanoseconds;
     unsigned ranks_most;
@@ -27,12 +27,12 @@ struct sum {
 struct sweep {
     const struct verify_which *which;
 
-    pthread_mutex_t mutex; /* of all that follows */
+    pthread_mutex_t mutex; /* protects the following members */
     pthread_cond_t moved;
-    unsigned next_ranks; /* 0: nothing is left */
+    unsigned next_ranks; /* 0: none left */
     size_t next_algo;
     unsigned running;
-    struct sum *sums;            /* one an algorithm */
+    struct sum *sums;            /* one per algorithm */
     struct verify_tally trouble; /* the first error, the first fault */
 };
 
@@ -101,7 +101,7 @@ static unsigned cores(void)
     return count < THREADS_MAX ? (unsigned)count : THREADS_MAX;
 }
 
-/* Starts a thread a core, shows how far they are, and waits for them. */
+/* Starts one thread per core, shows the progress, and waits for them. */
 static enum gw_err verify_pairs(struct sweep *sweep, struct gw_error *why)
 {
     pthread_t threads[THREADS_MAX];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which plans of an algorithm collrun verify --all looks at. Few ranks are
- * where arithmetic goes wrong, so up to SMALL_RANKS every root is tried, each
- * with several segment counts and rack sizes; above, four roots. An option that
- * does not change the plan is not verified twice.
+ * The plans of an algorithm that collrun verify --all checks. Arithmetic errors
+ * appear at few ranks, so up to SMALL_RANKS every root is tried, each with
+ * several segment counts and rack sizes; above, four roots. An option that does
+ * not change the plan is not verified twice.
  */
 #include "verify.h"
 
@@ -22,7 +22,7 @@ struct variants {
     unsigned seen_count;
 };
 
-/* True the first time a plan of this shape comes by. */
+/* True for the first plan of this shape. */
 static bool is_new(struct variants *v, const struct gw_plan *plan)
 {
     uint64_t hash = gw_plan_hash(plan);

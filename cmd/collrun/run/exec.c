@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun exec: a program of one's own as ranks. Each copy finds its place in
- * GW_* variables, and gw_comm_from_env(3) joins them. Under mpirun, srun and
- * their like the ranks are there already: then this puts what the engine says
- * into GW_* variables and becomes the program.
+ * collrun exec: a user's program as ranks. Each copy finds its place in GW_*
+ * variables, and gw_comm_from_env(3) joins them. Under mpirun, srun and similar
+ * launchers the ranks exist already. Then this command converts the launcher's
+ * variables to GW_* variables and executes the program.
  */
 #include "collrun/collrun.h"
 #include "collrun/plan/plan_source.h"
@@ -46,7 +46,7 @@ static void set_if(const char *name, const char *text)
         setenv(name, text, 1);
 }
 
-/* What the engine has said, in our words. */
+/* Sets GW_* variables from the launcher's. */
 static void translate(const struct placed *placed)
 {
     const struct gw_place *place = &placed->place;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where the values of pattern_values.c lie: a rank's input is a stretch of one
- * table, repeated; a result is one stretch of the table of sums, or of each
- * rank's table. The period is a prime, so that a chunk that lands in the wrong
- * place is seen; filling and comparing is memcpy and memcmp, so that checking
- * 64 MiB takes as long as reading them.
+ * The layout of the values of pattern_values.c: a rank's input is a section of
+ * one table, repeated; a result is one section of the table of sums, or of each
+ * rank's table. The period is a prime, so that a chunk in a wrong place is
+ * noticed. Filling and comparing is memcpy and memcmp, so that checking 64 MiB
+ * takes as long as reading them.
  */
 #include "pattern.h"
 
@@ -35,7 +35,7 @@ static bool is_in_place(const struct pattern *p, unsigned rank)
            (!gw_collective_rooted(p->collective) || rank == p->root);
 }
 
-/* Elements that the rank gives. */
+/* Elements of the rank's input. */
 static size_t input_count(const struct pattern *p, unsigned rank)
 {
     bool from_root =
@@ -45,7 +45,7 @@ static size_t input_count(const struct pattern *p, unsigned rank)
     return holds_whole(p) ? p->count * p->ranks : p->count;
 }
 
-/* Elements that the rank gets. */
+/* Elements of the rank's result. */
 static size_t result_count(const struct pattern *p, unsigned rank)
 {
     bool to_root = p->collective == GW_REDUCE || p->collective == GW_GATHER;
@@ -54,13 +54,13 @@ static size_t result_count(const struct pattern *p, unsigned rank)
     return wants_whole(p) ? p->count * p->ranks : p->count;
 }
 
-/* Where the input begins in `out` of a rank in place. */
+/* The offset of the input in `out` of a rank in place. */
 static size_t input_at(const struct pattern *p, unsigned rank)
 {
     return wants_whole(p) && !holds_whole(p) ? p->count * rank : 0;
 }
 
-/* Where the result begins in `out`. */
+/* The offset of the result in `out`. */
 static size_t result_at(const struct pattern *p, unsigned rank)
 {
     bool own_block = holds_whole(p) && !wants_whole(p);
@@ -110,7 +110,7 @@ size_t pattern_out_bytes(const struct pattern *p, unsigned rank)
     return out_count(p, rank) * gw_dtype_size(p->type) + GUARD_BYTES;
 }
 
-/* Elements begin, begin + 1, ... of the repeated table to `out`. */
+/* Copies elements begin, begin + 1, ... of the repeated table to `out`. */
 static void repeat(const struct values *table, size_t begin, size_t count,
                    unsigned char *out)
 {
@@ -123,7 +123,7 @@ static void repeat(const struct values *table, size_t begin, size_t count,
     }
 }
 
-/* Counts what differs; `index` is the element's number for *first. */
+/* Counts differences; `index` is the element's number for *first. */
 static size_t differ(const struct values *table, size_t begin, size_t count,
                      const unsigned char *data, size_t index, size_t *first)
 {
@@ -165,7 +165,7 @@ void pattern_fill(const struct pattern *p, unsigned rank, void *in, void *out)
     repeat(&table, 0, input_count(p, rank), input);
 }
 
-/* The result is one stretch of what `table` holds, or a block of each rank. */
+/* The result is one section of `table`, or a block of each rank. */
 static size_t result_wrong(const struct pattern *p, unsigned rank,
                            const unsigned char *result, size_t *first)
 {

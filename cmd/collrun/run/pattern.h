@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Test data for one call whose result is known exactly: every rank can fill its
- * own buffers, and then compare every element that the call should have
- * written, bit for bit, without hearing from the others.
+ * Test data for one call whose result is known exactly: every rank fills its
+ * own buffers, and then compares every element that the call should have
+ * written, bit for bit, without communication.
  */
 #ifndef PATTERN_H
 #define PATTERN_H
 
 #include <gradwire/gradwire.h>
 
-/* One call, as struct gw_call has it. In place, the input lies in `out`, where
- * gradwire-coll(3) says; of a rooted collective only the root is in place. */
+/* One call, as in struct gw_call. In place, the input is in `out`, at the
+ * offset of gradwire-coll(3); of a rooted collective only the root is in place.
+ */
 struct pattern {
     enum gw_collective collective;
     enum gw_dtype type;
@@ -19,25 +20,25 @@ struct pattern {
     size_t count;
     bool in_place;
     bool counting; /* element i of the whole vector is i, on every rank */
-    uint64_t seed; /* another one gives other values */
+    uint64_t seed; /* another seed gives other values */
 };
 
 /* `in` for struct gw_call: the buffer, or GW_IN_PLACE. */
 const void *pattern_in(const struct pattern *, unsigned rank, const void *in);
-/* What the buffers of `rank` must have room for; some bytes behind the end of
- * `out` are a guard. Never 0. */
+/* The sizes of the buffers of `rank`, including a guard of some bytes after the
+ * end of `out`. Never 0. */
 size_t pattern_in_bytes(const struct pattern *, unsigned rank);
 size_t pattern_out_bytes(const struct pattern *, unsigned rank);
-/* Before the call: the input to where it belongs, rubbish elsewhere. */
+/* Before the call: writes the input to its place, and garbage elsewhere. */
 void pattern_fill(const struct pattern *, unsigned rank, void *in, void *out);
-/* After the call: how many elements of the result are not what they should be,
- * and of an input outside `out` not what they were; each guard that was written
- * into counts as one. *first (may be NULL) is the first wrong element of the
- * result, SIZE_MAX when there is none. */
+/* After the call: the number of wrong elements of the result, and of changed
+ * elements of an input outside `out`. An overwritten guard counts as one.
+ * *first (may be NULL) is the first wrong element of the result, SIZE_MAX when
+ * there is none. */
 size_t pattern_wrong(const struct pattern *, unsigned rank, const void *in,
                      const void *out, size_t *first);
-/* Where the rank's input begins, before the call, and its result, after it;
- * *count receives how many elements. */
+/* The rank's input, before the call, and its result, after it; *count receives
+ * the number of elements. */
 const void *pattern_input(const struct pattern *, unsigned rank, const void *in,
                           const void *out, size_t *count);
 const void *pattern_result(const struct pattern *, unsigned rank,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Integers as elements of every type, computed on their bits, so that the
- * checks do not lean on the conversions that they check.
+ * checks do not depend on the conversions that they check.
  */
 #include "pattern_element.h"
 

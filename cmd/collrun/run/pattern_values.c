@@ -40,7 +40,7 @@ static void encode(struct values *table, unsigned i, uint64_t bits)
     memcpy(table->bytes + i * table->elem_bytes, from, table->elem_bytes);
 }
 
-/* Random streams: the rank's own, that of its pair, and one for all. */
+/* Random streams: the rank's own, its pair's, and one common to all. */
 struct streams {
     struct gw_rng own, pair, common;
 };
@@ -60,7 +60,7 @@ static int64_t between(struct gw_rng *rng, int64_t low, int64_t high)
     return low + (int64_t)gw_rng_below(rng, (uint64_t)(high - low + 1));
 }
 
-/* Above 256 ranks not all of them may count, or 256 would not hold the sum. */
+/* Above 256 ranks only some contribute, because 256 must hold the sum. */
 static bool takes_turn(const struct pattern *p, unsigned rank, unsigned i)
 {
     unsigned turns = (p->ranks + EXACT_MAX - 1) / EXACT_MAX;
@@ -116,7 +116,7 @@ static int64_t integer_value(const struct pattern *p, struct gw_rng *own)
     }
 }
 
-/* The number of a rank's first element: blocks lie one after the other. */
+/* The number of a rank's first element: blocks are contiguous. */
 static size_t first_number(const struct pattern *p, unsigned rank)
 {
     switch (p->collective) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The values of a pattern: a table a rank, and the table of their reduction.
+ * The values of a pattern: one table per rank, and the table of their
+ * reduction.
  */
 #ifndef PATTERN_VALUES_H
 #define PATTERN_VALUES_H
@@ -14,9 +15,9 @@ struct values {
     unsigned char bytes[VALUES_PERIOD * VALUES_BYTES_MAX];
 };
 
-/* What `rank` puts in. */
+/* The input values of `rank`. */
 void values_of_rank(const struct pattern *, unsigned rank, struct values *);
-/* What comes out when all ranks' tables are reduced, element by element. */
+/* The reduction of all ranks' tables, element by element. */
 void values_reduced(const struct pattern *, struct values *);
 
 #endif

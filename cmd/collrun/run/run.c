@@ -2,7 +2,7 @@
  *
  * collrun run: a plan, once, on real data. It is verified first; then n ranks
  * run it over a wire, each compares its result with the scalar reference, and
- * what the links carried is laid beside what the plan says. --watch draws the
+ * the traffic of the links is compared with the plan. --watch draws the
  * accumulation matrix after every step (watch.h).
  */
 #include "run.h"
@@ -61,7 +61,7 @@ static const struct option_spec options[] = {
 };
 /* clang-format on */
 
-/* What the supervisor keeps while the ranks run. */
+/* The supervisor's state while the ranks run. */
 struct context {
     const struct run_job *job;
     struct watch watch;
@@ -117,8 +117,8 @@ static enum gw_err launch(struct context *c, struct gw_error *why)
     return err;
 }
 
-/* The picture is data when the output is a table, else it must not get between
- * the data. */
+/* The picture is data when the output is a table; otherwise it must not mix
+ * with the data. */
 static FILE *picture(void)
 {
     return strcmp(common.output, "table") == 0 ? stdout : stderr;
@@ -230,7 +230,7 @@ static enum gw_err check_options(struct pattern *pattern, struct gw_error *why)
     return GW_OK;
 }
 
-/* Without --algo, what a call would take. */
+/* Without --algo, the library's choice. */
 static enum gw_err choose_algo(const char *operand,
                                const struct pattern *pattern,
                                struct gw_error *why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Inside `collrun run`: what a rank does (run_rank.c), what the ranks' reports
- * add up to (run_result.c), the numbers themselves (run_values.c), and the
- * command around them (run.c).
+ * Inside `collrun run`: a rank (run_rank.c), the sum of the ranks' reports
+ * (run_result.c), the numbers themselves (run_values.c), and the command around
+ * them (run.c).
  */
 #ifndef RUN_H
 #define RUN_H
@@ -10,7 +10,7 @@
 #include "common/launch.h"
 #include "pattern.h"
 
-/* Numbers that --values prints of a rank, before the call and after it. */
+/* Numbers that --values prints per rank, before the call and after it. */
 enum { RUN_VALUES_MAX = 64, RUN_VALUES_ROOM = RUN_VALUES_MAX * 21 };
 struct run_values {
     char before[RUN_VALUES_ROOM], after[RUN_VALUES_ROOM];
@@ -21,14 +21,14 @@ struct run_job {
     struct pattern pattern; /* of the one call */
 };
 
-/* What a rank tells of the call. */
+/* A rank's report on the call. */
 struct run_report {
     uint64_t messages, planned_messages; /* sent to all peers */
     uint64_t bytes, planned_bytes;
     uint64_t wrong, first_wrong;
     uint64_t time_ns;
-    char miscount[160]; /* "" when every link carried what the plan says */
-    struct run_values values; /* of a counting pattern */
+    char miscount[160];       /* "" when every link matches the plan */
+    struct run_values values; /* for a counting pattern */
 };
 
 /* Fills the buffers, runs the plan once, checks result and counters, reports.
@@ -38,25 +38,26 @@ GW_MUST_CHECK enum gw_err run_rank(struct gw_comm *comm,
                                    const struct run_job *job,
                                    struct gw_error *why);
 
-/* What the reports of all ranks add up to. */
+/* The sum of all ranks' reports. */
 struct run_result {
     struct run_report total; /* the time is the slowest rank's */
     char first_wrong[128];
-    struct run_values *values; /* of each rank; NULL: not asked for */
+    struct run_values *values; /* one per rank; NULL: not requested */
 };
 void run_result_add(struct run_result *result, unsigned rank,
                     const struct run_report *report);
-/* GW_EWRONG when some element or some counter is not what it should be. */
+/* GW_EWRONG when some element or some counter is wrong. */
 GW_MUST_CHECK enum gw_err run_result_judge(const struct run_result *result,
                                            struct gw_error *why);
-/* The record on stdout; `error` is how the run ended, or NULL. */
+/* The record on stdout; `error` is the run's error, or NULL. */
 GW_MUST_CHECK enum gw_err run_result_print(const struct run_result *result,
                                            const struct run_job *job,
                                            const char *wire,
                                            const struct gw_error *error,
                                            struct gw_error *why);
 
-/* GW_EINVAL: more numbers than are printed, or than the type holds exactly. */
+/* GW_EINVAL: more numbers than can be printed, or than the type holds exactly.
+ */
 GW_MUST_CHECK enum gw_err run_values_check(const struct pattern *pattern,
                                            struct gw_error *why);
 /* "0 1 2 3" */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * One plan, once, on real data: the result is compared with the scalar
- * reference (pattern.h), and what each link has carried with what the plan
- * says that it carries.
+ * reference (pattern.h), and the traffic of each link with the plan.
  */
 #include "run.h"
 
@@ -16,7 +15,7 @@ struct run_rank {
     struct gw_comm *comm;
     unsigned rank;
     size_t elem_bytes;
-    /* a peer each: what the plan says that some rank sends */
+    /* Per peer: the numbers of some rank in the plan. */
     uint64_t *messages, *bytes;
     struct run_report *report;
 };

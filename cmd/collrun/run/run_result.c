@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the ranks report of one call, added up, judged and printed: counted
- * beside planned, measured beside predicted.
+ * The ranks' reports on one call, summed, checked and printed: counts with the
+ * plan's numbers, and the measurement with the prediction.
  */
 #include "run.h"
 

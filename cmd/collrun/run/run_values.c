@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * collrun run --values: the numbers themselves. Each element of the input is
- * its place in the whole vector, so the result can be read off: four ranks that
- * add up 0 1 2 3 get 0 4 8 12. The ranks print their buffers into text, before
- * and after the call (run_rank.c); here it becomes a row for each rank.
+ * its place in the whole vector, so the result can be checked by eye: four
+ * ranks that add up 0 1 2 3 get 0 4 8 12. The ranks print their buffers into
+ * text, before and after the call (run_rank.c); here it becomes a row for each
+ * rank.
  */
 #include "run.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Merging the ranks' events step by step (watch.h). A run keeps no lock-step:
- * while one rank is in step 5 another may be in step 3. What is drawn is
- * nevertheless exact, since a transfer's values depend on the steps before it
- * only; drawing just waits for the slowest.
+ * Merging the ranks' events step by step (watch.h). The ranks are not
+ * synchronised: while one rank is in step 5 another may be in step 3. The
+ * picture is nevertheless exact, since a transfer's values depend only on the
+ * steps before it; drawing waits for the slowest.
  */
 #include "watch.h"
 
@@ -16,7 +16,7 @@ static void draw(struct watch *w)
     matrix_draw(w->file, w->plan, w->trace, w->step, w->width);
 }
 
-/* Draws every step that is complete by now. */
+/* Draws the steps that are complete. */
 static void advance(struct watch *w)
 {
     while (w->step < w->plan->steps && w->missing[w->step] == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Watching a plan that runs: the ranks' events come in any order; a step is
- * drawn when all its transfers have been reported, after those before it.
+ * Watching a plan during its run: the ranks' events come in any order; a step
+ * is drawn when all its transfers have been reported, after those before it.
  */
 #ifndef WATCH_H
 #define WATCH_H
@@ -13,13 +13,13 @@ struct watch {
     struct gw_plan_trace *trace;
     FILE *file;
     unsigned width;
-    unsigned step;      /* steps that were drawn */
-    size_t *missing;    /* a step each: transfers not reported yet */
-    bool *reported;     /* a transfer each */
-    uint64_t surprises; /* events that no transfer of the plan explains */
+    unsigned step;      /* steps already drawn */
+    size_t *missing;    /* per step: transfers not reported yet */
+    bool *reported;     /* per transfer */
+    uint64_t surprises; /* events that match no transfer of the plan */
 };
 
-/* Draws what the ranks hold at first. The plan must outlive the watch. */
+/* Draws the initial state of the ranks. The plan must outlive the watch. */
 GW_MUST_CHECK enum gw_err watch_init(struct watch *watch,
                                      const struct gw_plan *plan, FILE *file,
                                      unsigned width, struct gw_error *why);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun sim: plans on a cluster that is not there, or
- * on this machine as it was calibrated (sim_machine.c). The topology says what
- * the links carry (gradwire-topology(5)); every algorithm runs on it in virtual
- * time (gradwire-topology(3)), in rack order and in the worst one, the
- * hierarchical one with the racks as its groups; the table shows what the
- * uplinks carry, and what the time makes of it. Nothing is measured here, so
+ * collrun sim: plans on a simulated cluster, or on a calibrated model of this
+ * machine (sim_machine.c). Every algorithm runs on the topology
+ * (gradwire-topology(5)) in virtual time (gradwire-topology(3)), in rack order
+ * and in the worst one, the hierarchical one with the racks as its groups. The
+ * table has the traffic of the uplinks and the times. Nothing is measured, so
  * the same words give the same numbers everywhere.
  */
 #include "sim.h"
@@ -64,8 +63,8 @@ static const struct option_spec options[] = {
 
 /* ---- the cluster ---- */
 
-/* For how many ranks the file is that is asked for; 0: there is none, or it
- * serves any number. */
+/* The number of ranks of the given file; 0: there is no file, or it supports
+ * any number. */
 static unsigned ranks_of_file(const char *operand)
 {
     bool is_file;
@@ -117,7 +116,7 @@ static enum gw_err close_events(FILE *file, struct gw_sink *sink,
     return failed && !err ? gw_fail_errno(why, "writing %.200s", events) : err;
 }
 
-/* `job` says what: a plan, or an algorithm. */
+/* `job` is a plan or an algorithm. */
 static enum gw_err simulate(const struct sim_table *table,
                             struct gw_topology_job job, const char *name,
                             struct gw_topology_result **result,
@@ -169,8 +168,8 @@ static enum gw_err add_row(struct sim_table *table, struct gw_topology_job job,
     return err;
 }
 
-/* A plan of few ranks runs chunk by chunk; of many it is never written down,
- * and a message is the least that there is. */
+/* A plan of few ranks runs chunk by chunk. For many ranks the plan is never
+ * expanded, and the unit is a message. */
 static enum gw_err add_plan(struct sim_table *table, const struct gw_algo *algo,
                             const struct gw_algo_args *args,
                             enum gw_rank_order order, struct gw_error *why)
@@ -184,14 +183,14 @@ static enum gw_err add_plan(struct sim_table *table, const struct gw_algo *algo,
     return err;
 }
 
-/* Of a plug-in nobody knows whether it is right; where finding out would take
- * longer than the simulation, that is said. */
+/* An algorithm of a plug-in may be wrong. If verification would take longer
+ * than the simulation, a note reports that. */
 static enum gw_err prove(const struct gw_algo *algo,
                          const struct gw_algo_args *args, struct gw_error *why)
 {
     enum { CELLS_MAX = 1 << 20 };
     if (!plan_is_of_plugin(algo) || !algo->valid(args->ranks))
-        return GW_OK; /* which making it will refuse */
+        return GW_OK; /* making it reports the error */
     uint64_t cells = (uint64_t)args->ranks * algo->chunks(args);
     if (args->ranks <= GW_RANKS_MAX && cells <= CELLS_MAX)
         return plan_prove(algo, args, why);
@@ -200,8 +199,8 @@ static enum gw_err prove(const struct gw_algo *algo,
     return GW_OK;
 }
 
-/* The groups of the hierarchical algorithm, and of those of plug-ins, are the
- * racks, where all are alike. */
+/* The racks are the groups of the hierarchical algorithm, and of those of
+ * plug-ins, if all racks are equal. */
 static enum gw_err add_algo(struct sim_table *table, const char *name,
                             enum gw_rank_order order, struct gw_error *why)
 {
@@ -254,7 +253,7 @@ static void settle(struct sim_table *table)
                               table->elem_bytes);
 }
 
-/* A file says for how many ranks it is, or serves as many as there are. */
+/* A file has a number of ranks, or supports any. */
 static enum gw_err add_file(struct sim_table *table, const char *file,
                             struct gw_error *why)
 {
@@ -294,7 +293,7 @@ static enum gw_err add_named_file(struct sim_table *table,
     return err;
 }
 
-/* An algorithm by name, or all, in each order. */
+/* The named algorithm, or all, in each order. */
 static enum gw_err add_orders(struct sim_table *table, struct gw_error *why)
 {
     bool all = !source.algo || strcmp(source.algo, "all") == 0;

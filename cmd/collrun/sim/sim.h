@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Between the parts of collrun sim: what is simulated (sim.c), this machine as
- * a topology (sim_machine.c), and how it is printed (sim_table.c).
+ * Between the parts of collrun sim: the simulation (sim.c), this machine as a
+ * topology (sim_machine.c), and the output (sim_table.c).
  */
 #ifndef SIM_H
 #define SIM_H
@@ -11,7 +11,7 @@
 /* An algorithm in an order of ranks. */
 struct sim_row {
     char algo[64];
-    const char *without; /* the links that were left out; NULL: none */
+    const char *without; /* the removed links; NULL: none */
     enum gw_rank_order order;
     struct gw_topology_result *result;
 };
@@ -24,8 +24,8 @@ struct sim_table {
     uint64_t bytes; /* a rank's buffer, all blocks of it */
     size_t elem_bytes, count;
     double message_us;
-    uint64_t reduce_rate; /* bytes a second; 0: no limit */
-    const char *without;  /* at present; NULL: all links are there */
+    uint64_t reduce_rate; /* bytes per second; 0: no limit */
+    const char *without;  /* at present; NULL: none removed */
     size_t row_count, row_room;
     struct sim_row *rows;
 };
@@ -42,12 +42,12 @@ struct sim_machine {
 GW_MUST_CHECK enum gw_err
 sim_machine_topology(const struct sim_machine *machine,
                      struct gw_topology **topology, struct gw_error *why);
-/* Its alpha, and 1/gamma in bytes a second (0: no limit), before they are
+/* Its alpha, and 1/gamma in bytes per second (0: no limit), before they are
  * stretched. */
 void sim_machine_costs(const struct sim_machine *machine, double *message_us,
                        uint64_t *reduce_rate);
-/* Runs job->plan, which is that of the library's `algo` (GW_EINVAL if it has
- * none of that name); the costs in `job` are not asked for. */
+/* Runs job->plan, which is that of the library's `algo` (GW_EINVAL for another
+ * name); the costs in `job` are ignored. */
 GW_MUST_CHECK enum gw_err sim_machine_run(const struct sim_machine *machine,
                                           const char *algo,
                                           const struct gw_topology_job *job,
@@ -58,24 +58,23 @@ GW_MUST_CHECK enum gw_err sim_machine_run(const struct sim_machine *machine,
 
 enum { SIM_ORDERS_MAX = 4 };
 
-/* The order that is asked for, or what the file says; `word` NULL or "all". */
+/* The requested order, or the file's; `word` NULL or "all". */
 enum gw_rank_order sim_order(const struct gw_topology *topology,
                              const char *word);
-/* The orders of the rows: the one that is asked for; or all that differ, with
- * "all", or where `several` algorithms run; or what the file says. Returns how
- * many. */
+/* The orders of the rows: all different ones, with "all" or for `several`
+ * algorithms; else the requested one, or the file's. Returns how many. */
 unsigned sim_orders(const struct gw_topology *topology, const char *word,
                     bool several, enum gw_rank_order orders[SIM_ORDERS_MAX]);
 
 /* ---- sim_table.c ---- */
 
-/* Both sort the rows, the fastest first, and return the exit status. A row an
- * algorithm and order; or a row for each uplink of it (with -v: each link that
- * carried something), both directions. */
+/* Both sort the rows, the fastest first, and return the exit status. One row
+ * per algorithm and order; or one row for each of its uplinks (with -v: each
+ * link with traffic), both directions. */
 int sim_print(struct sim_table *table);
 int sim_print_links(struct sim_table *table);
-/* A row for each pair of ranks: the kinds of links on the way from the one to
- * the other, its rate and latency. */
+/* One row per pair of ranks: the kinds of links on the path from the one to the
+ * other, its rate and latency. */
 int sim_print_routes(const struct sim_table *table);
 
 #endif

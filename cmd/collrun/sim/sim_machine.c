@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * collrun sim --wire: this machine instead of a cluster. All ranks are on one
- * host, whose messages cost what calibration found (gw_costs): alpha at their
- * sender, beta a byte of memory that all share, gamma a byte reduced.
+ * host, and messages have the calibrated costs (gw_costs): alpha at their
+ * sender, beta per byte of shared memory, gamma per reduced byte.
  *
- * How long a call takes there is no matter of links, but of what wakes whom, of
- * caches and of cores that ranks share; that is the bill's (gw_cost_breakdown), which was
- * fitted to measured runs. There is one model of this machine, not two: the
- * simulation tells in which order things happen, and its clock is stretched so
- * that it ends when the bill says. All costs are stretched alike, which changes
- * no order.
+ * The time of a call there does not depend on links, but on wake-ups, caches
+ * and shared cores. The cost model (gw_cost_breakdown), fitted to measured
+ * runs, has it. There is one model of this machine, not two: the simulation
+ * determines the order of events, and its clock is stretched so that it ends at
+ * the time of the cost model. All costs are stretched by one factor, which
+ * changes no order.
  */
 #include "sim.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The costs of a wire, `stretch` times as high. */
+/* The costs of a wire, times `stretch`. */
 static enum gw_err set_costs(const struct sim_machine *machine, double stretch,
                              struct gw_topology **topology,
                              struct gw_topology_job *job, struct gw_error *why)
@@ -59,7 +59,7 @@ void sim_machine_costs(const struct sim_machine *machine, double *message_us,
     *reduce_rate = gamma > 1e-6 ? (uint64_t)(1e6 / gamma) : 0;
 }
 
-/* What the bill says of the algorithm. */
+/* The prediction of the cost model for the algorithm. */
 static enum gw_err predict(const struct sim_machine *machine, const char *algo,
                            const struct gw_topology_job *job, double *us,
                            struct gw_error *why)
@@ -80,7 +80,7 @@ static enum gw_err predict(const struct sim_machine *machine, const char *algo,
                    algo);
 }
 
-/* One run with costs so many times as high. */
+/* One run with costs times `stretch`. */
 static enum gw_err play(const struct sim_machine *machine, double stretch,
                         struct gw_topology_job job,
                         struct gw_topology_result **result,

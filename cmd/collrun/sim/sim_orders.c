@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun sim: in which orders the ranks are laid on the hosts.
+ * collrun sim: the orders in which ranks are placed on the hosts.
  */
 #include "sim.h"
 
@@ -17,8 +17,8 @@ enum gw_rank_order sim_order(const struct gw_topology *topology,
     return (enum gw_rank_order)order;
 }
 
-/* Where a rack is all there is, and not a server with links of several kinds,
- * orders are one. */
+/* With a single rack, unless it is a server with links of several kinds, all
+ * orders are equal. */
 static bool orders_are_one(const struct gw_topology *t)
 {
     return gw_topology_hosts(t) == 1 ||

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What collrun sim prints: the algorithms side by side, the fastest first; or
- * what each link has carried; or the routes. Where the topology names kinds of
- * links, each kind has a column: what the busiest of them carries one way.
+ * The output of collrun sim: the algorithms in one table, the fastest first; or
+ * the traffic of each link; or the routes. If the topology names kinds of
+ * links, each kind has a column: the traffic of its busiest link in one
+ * direction.
  */
 #include "sim.h"
 
@@ -55,7 +56,7 @@ static double buffers(const struct sim_table *table, uint64_t bytes)
     return table->bytes ? (double)bytes / (double)table->bytes : 0;
 }
 
-/* ---- a row an algorithm and order ---- */
+/* ---- a row per algorithm and order ---- */
 
 static const struct field fields[] = {
     {"algo", NULL, FIELD_TEXT, 0, false},
@@ -115,7 +116,7 @@ static uint64_t kind_bytes(const struct sim_table *table,
     return most;
 }
 
-/* Of the uplink that is used most. */
+/* For the uplink that is used most. */
 static double uplink_percent(const struct sim_table *table,
                              const struct gw_topology_result *result)
 {
@@ -202,7 +203,7 @@ int sim_print(struct sim_table *table)
     return end(output);
 }
 
-/* ---- a row a link ---- */
+/* ---- one row per link ---- */
 
 static const struct field link_fields[] = {
     {"algo", NULL, FIELD_TEXT, 0, false},
@@ -256,7 +257,7 @@ int sim_print_links(struct sim_table *table)
     return end(output);
 }
 
-/* ---- a row a pair of ranks ---- */
+/* ---- one row per pair of ranks ---- */
 
 static const struct field route_fields[] = {
     {"from", NULL, FIELD_TEXT, 0, false},
@@ -269,7 +270,7 @@ static const struct field route_fields[] = {
     {"route", NULL, FIELD_TEXT, 0, false},
 };
 
-/* What the links on the way are called, as many as there is room for. */
+/* The names of the links on the path, as many as fit. */
 static unsigned name_route(const struct gw_topology *t, unsigned src,
                            unsigned dst, char *text, size_t size)
 {

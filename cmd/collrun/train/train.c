@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `collrun train`: a model learnt from real rows by several ranks that
+ * `collrun train`: a model trained on real rows by several ranks that
  * all-reduce their gradients. This file reads the options and the files,
  * chooses and prices the all-reduce, and starts the ranks; read on in train.h.
  */
@@ -118,7 +118,7 @@ static enum gw_err load_test(struct training *t, struct gw_error *why)
     return code ? gw_wrap(why, code, "%s", t->test_path) : GW_OK;
 }
 
-/* One factor for all values keeps what is zero, and which rows are alike. */
+/* One factor for all values preserves zeros and equal rows. */
 static void scale(struct training *t)
 {
     float largest = gw__row_source_largest(t->train);
@@ -219,7 +219,7 @@ static int train_rows(const char *model, const char *path,
     return code ? complain(&why) : 0;
 }
 
-/* What was given becomes settings, which --set may overrule. */
+/* Converts the given options to settings, which --set may overrule. */
 static void gather(char *text, size_t room)
 {
     const struct options *o = &options;
@@ -239,7 +239,7 @@ static void gather(char *text, size_t room)
              o->settings ? o->settings : "");
 }
 
-/* A task of gradwire-train(3); what is not for it is refused. */
+/* A task of gradwire-train(3); other options are refused. */
 static int train_dense(int count, char **operands, const struct placed *placed)
 {
     const struct options *o = &options;
@@ -270,7 +270,7 @@ static int train_dense(int count, char **operands, const struct placed *placed)
     return task_train(&task);
 }
 
-/* Without -n, a plan file may say how many ranks there are. */
+/* Without -n, a plan file may set the number of ranks. */
 static void take_ranks_of_file(void)
 {
     unsigned ranks = 0;
@@ -280,7 +280,7 @@ static void take_ranks_of_file(void)
         options.ranks = ranks;
 }
 
-/* How many operands the model wants. */
+/* The number of operands of the model. */
 static int wanted_by(const char *model)
 {
     return strcmp(model, "cartpole") == 0 ? 1

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which all-reduce a training uses. It is chosen before the ranks start, so
- * that they agree and it can be told, and what its plan promises be compared
- * with what is counted.
+ * The all-reduce of a training. It is chosen before the ranks start, so that
+ * they agree, the choice can be printed, and the counts can be compared with
+ * the plan.
  */
 #include "collrun/plan/plan_file.h"
 #include "collrun/plan/plan_source.h"

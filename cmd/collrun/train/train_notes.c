@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What `collrun train` says before it starts: the data, the model and how it
- * will be trained. The facts have the same names in every format; in a table,
- * which a person reads, some of them share a line or say more.
+ * The output of `collrun train` before it starts: the data, the model and the
+ * training method. The facts have the same names in every format; in a table,
+ * which a person reads, some of them share a line or have more text.
  */
 #include "train.h"
 

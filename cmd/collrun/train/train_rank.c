@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The life of one rank: its epochs, and what it tells on the way. Every rank
- * shuffles the same rows alike and takes the same steps on the same sums, so all
- * of them come to the same decisions (to stop, to give up) without asking. Read
- * on in train_step.c.
+ * The life of one rank: its epochs and its reports. Every rank shuffles the
+ * same rows in the same way and takes the same steps on the same sums, so all
+ * of them make the same decisions (to stop, to give up) without communication.
+ * Read on in train_step.c.
  */
 #include "common/command.h"
 #include "train_worker.h"
@@ -29,7 +29,7 @@ static enum gw_err worker_init(struct worker *w, struct gw_error *why)
     return GW_OK;
 }
 
-/* A rank that gets its weights has none before: NaN would stay NaN. */
+/* A rank that receives its weights has none before: NaN would stay NaN. */
 static enum gw_err spread_weights(struct worker *w, struct gw_error *why)
 {
     size_t count = w->model->parameter_count;
@@ -74,7 +74,7 @@ static void show_progress(struct worker *w, unsigned epoch)
     tell(w, REPORT_PROGRESS, epoch);
 }
 
-/* Worse than guessing by a factor of a hundred is no noise. */
+/* A loss 100 times worse than guessing is not noise. */
 static bool is_hopeless(const struct worker *w)
 {
     double guessing = log((double)w->training->train->shape->class_count);
@@ -155,7 +155,7 @@ enum gw_err train_rank(struct gw_comm *comm, struct reporter *report,
         code = train_check_equal(&w, why);
     if (!code)
         code = train_evaluate(&w, why);
-    /* The engine may have asked one rank only; all must say the same. */
+    /* The engine may have interrupted only one rank, but all must report it. */
     if (!code && w.stopped && w.training->placed)
         code =
             gw_fail(why, GW_EINTR, "training ended by a signal after step %llu",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the ranks tell, gathered and printed: a row an epoch, then what came
- * out. What is known before the start is said in train_notes.c.
+ * The ranks' reports, gathered and printed: one row per epoch, then the result.
+ * train_notes.c prints the facts known before the start.
  *
- * bytes_per_step is what all ranks together sent in a step, counted on the
- * wire; bytes_per_step_formula is what the plan of the algorithm promises.
+ * bytes_per_step is the measured traffic of all ranks in a step;
+ * bytes_per_step_formula is that of the algorithm's plan.
  */
 #include "train.h"
 
@@ -122,7 +122,7 @@ static double bytes_per_step(const struct train_results *results)
     return (double)results->bytes_sent / (double)results->steps;
 }
 
-/* A number that a person reads with so many decimals. */
+/* A number, shown to a person with `decimals` decimals. */
 static void fact(struct output *o, const char *name, int decimals, double value)
 {
     if (train_is_table() && isfinite(value))
@@ -159,7 +159,8 @@ static void say_bytes(const struct training *t, struct output *o)
               t->vector_length * sizeof(float));
 }
 
-/* Of rows on demand, when no epoch was broken off: each is read once an epoch, by one rank. */
+/* For rows on demand, if no epoch was interrupted: each row is read once per
+ * epoch, by one rank. */
 static void put_data(const struct training *t, struct output *o)
 {
     const struct train_results *r = t->results;

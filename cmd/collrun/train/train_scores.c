@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a rank ends with: proof that all ranks hold the same parameters, and the
- * finished model judged by all rows, each rank by its share of them.
+ * The end of a rank: proof that all ranks have the same parameters, and the
+ * scores of the finished model on all rows, of which each rank computes its
+ * share.
  */
 #include "train_worker.h"
 
 #include <math.h>
 
-/* All ranks took the same steps, or something is broken. */
+/* All ranks have taken the same steps; a difference is an error. */
 enum gw_err train_check_equal(struct worker *w, struct gw_error *why)
 {
     uint64_t digest = gw_model_digest(w->model), least = 0, largest = 0;

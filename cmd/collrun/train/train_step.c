@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * One step of data-parallel training. Each rank computes the gradient of its
- * share of the batch, all ranks add theirs up, and each takes the same step on
+ * share of the batch, the ranks add them up, and each takes the same step on
  * the same sum:
  *
  *     w = w - rate (1/B sum over ranks (sum over its rows dloss/dw) + l2 w)
  *
  * (with momentum, see gradwire-learn(3)). So the parameters stay equal without
- * being sent. Loss, right answers and the wish to stop ride behind the
- * gradient: they cost no message of their own.
+ * being sent. Loss, right answers and the request to stop follow the gradient
+ * in the same message.
  */
 #include "common/command.h"
 #include "train_worker.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The supervisor's part of a task that ranks learn: see train_task.h. A row
- * an epoch, then what came out; bytes and messages of an update are counted on
- * the wire, and stand beside what the plan of the all-reduce promises.
+ * The supervisor's part of a task trained by ranks: see train_task.h. One row
+ * per epoch, then the result. The bytes and messages of an update are counted
+ * on the wire and printed with the numbers of the all-reduce's plan.
  */
 #include "train_task.h"
 
@@ -25,7 +25,7 @@ struct task_results {
     bool stopped, until;
 };
 
-/* An agent's own come before seconds. */
+/* The fields of an agent come before seconds. */
 static const struct field fields[] = {
     {.name = "epoch", .kind = FIELD_INTEGER},
     {.name = "updates", .kind = FIELD_INTEGER},
@@ -55,7 +55,7 @@ static bool plays(const struct task_training *t)
     return gw_task_config(t->task)->kind == GW_TASK_CARTPOLE;
 }
 
-/* ---- what the ranks tell ---- */
+/* ---- reports of the ranks ---- */
 
 static void put_epoch(const struct task_training *t,
                       const struct task_report *r)

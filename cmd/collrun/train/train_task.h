@@ -17,7 +17,7 @@
 
 #include <gradwire/train.h>
 
-/* As asked for. */
+/* As typed. */
 struct task_options {
     const char *model;
     const char *network, *data, *test; /* net; test may be NULL */
@@ -34,13 +34,13 @@ struct task_training {
     struct gw_task *task;
     const char *algo; /* chosen before the start; NULL with one rank */
     bool init_broadcast;
-    double until;          /* as run/until.h has it */
+    double until;          /* see run/until.h */
     size_t floats;         /* of all parameters */
-    struct gw_price price; /* of a step's all-reduce: floats and TASK_SUMS */
+    struct gw_price price; /* for a step's all-reduce: floats and TASK_SUMS */
     struct task_results *results;
 };
 
-/* What travels behind the gradient. */
+/* The values after the gradient. */
 enum {
     TASK_SAMPLES,
     TASK_RIGHT,
@@ -48,14 +48,14 @@ enum {
     TASK_POLICY,
     TASK_VALUE,
     TASK_ENTROPY,
-    TASK_STOP, /* ranks that were asked to stop */
+    TASK_STOP, /* interrupted ranks */
     TASK_SUMS
 };
 
 enum task_report_kind {
     TASK_EPOCH,   /* from rank 0 */
     TASK_TRAINED, /* from each rank, after its last step */
-    TASK_SCORES   /* from rank 0, at last */
+    TASK_SCORES   /* from rank 0, at the end */
 };
 
 struct task_report {
@@ -65,13 +65,13 @@ struct task_report {
     uint64_t train_ns, comm_ns, bytes_sent, messages_sent, init_bytes;
     double test_quality;
     uint64_t digest;
-    bool stopped, until; /* why it ended, if not after the last epoch */
+    bool stopped, until; /* the cause of an early end */
 };
 
 /* launch.rank_main; the context is a struct task_training. */
 enum gw_err task_rank(struct gw_comm *comm, struct reporter *report,
                       void *context, struct gw_error *why);
-/* The command; its exit status. */
+/* Runs the command; returns its exit status. */
 int task_train(const struct task_options *options);
 
 #endif

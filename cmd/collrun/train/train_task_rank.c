@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The life of one rank that learns a task: see train_task.h. Its parameters
- * are tables in this process, which only the sums of all ranks change.
+ * The life of one rank that trains a task: see train_task.h. Its parameters are
+ * tables in this process, which only the sums of all ranks change.
  */
 #include "common/command.h"
 #include "run/node/ps.h"
@@ -77,7 +77,7 @@ static enum gw_err add_up(struct learner *p, const void *in, void *out,
                 : GW_OK;
 }
 
-/* This rank's samples of a batch; p->mine is what it adds. */
+/* This rank's samples of a batch; p->mine is its contribution. */
 static enum gw_err compute(struct learner *p, uint64_t epoch, uint64_t batch,
                            struct gw_error *why)
 {
@@ -170,7 +170,7 @@ static void tell_trained(struct learner *p)
     tell(p, report);
 }
 
-/* All have the same bits, or something is broken; and how good they are. */
+/* Checks that all ranks have the same bits, and scores the model. */
 static enum gw_err judge(struct learner *p, struct gw_error *why)
 {
     const struct task_training *t = p->training;
@@ -195,7 +195,7 @@ static enum gw_err judge(struct learner *p, struct gw_error *why)
     return GW_OK;
 }
 
-/* Rank 0's first weights take the place of those that a rank would make. */
+/* Rank 0's first weights replace the rank's own. */
 static enum gw_err spread_weights(struct learner *p, struct gw_error *why)
 {
     const struct task_training *t = p->training;
@@ -242,7 +242,7 @@ enum gw_err task_rank(struct gw_comm *comm, struct reporter *report,
     enum gw_err code = learner_init(&learner, why);
     if (!code)
         code = learn(&learner, why);
-    /* The engine may have asked one rank only; all must say the same. */
+    /* The engine may have interrupted only one rank, but all must report it. */
     if (!code && learner.stopped && learner.training->options.placed)
         code = gw_fail(why, GW_EINTR,
                        "training ended by a signal after update %llu",

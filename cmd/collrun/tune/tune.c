@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * collrun tune: runs every algorithm that could win at many sizes, tells how
- * much the automatic choice gives away, and stores rules for where another
+ * collrun tune: runs every promising algorithm at many sizes, reports the loss
+ * by the automatic choice, and stores rules for cases in which another
  * algorithm than the predicted one is faster (gradwire-rules(5)). One set of
- * processes a number of ranks measures all its collectives and sizes. Rules
- * are stored at the very end, also of a run that was interrupted: of what it
- * measured; what it did not come to keeps its rules. After any other error the
- * file is as it was.
+ * processes per number of ranks measures all its collectives and sizes. Rules
+ * are stored at the very end, also after an interruption: only measured cases
+ * get new rules. After any other error the file is unchanged.
  *
- * Read on in tune_cases.c (what is measured), tune_rank.c (how), tune_judge.c
- * (what a rule needs) and tune_sum.c (what a regret is).
+ * Read on in tune_cases.c (the cases), tune_rank.c (the measurement),
+ * tune_judge.c (the conditions for a rule) and tune_sum.c (the regret).
  */
 #include "tune.h"
 
@@ -87,7 +86,8 @@ static void on_costs(struct tune *t, const struct gw_wire_costs *costs)
     tune_predict(t, costs);
 }
 
-/* A case, or the prices that were found, before the cases that they predict. */
+/* A case, or the fitted costs, which come before the cases that they predict.
+ */
 static void on_report(void *context, unsigned rank, const void *data,
                       size_t bytes)
 {
@@ -108,13 +108,13 @@ static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
     return tune_rank(comm, report, context, why);
 }
 
-/* Those cases that have as many ranks as the one at `begin`. */
+/* The cases with as many ranks as the one at `begin`. */
 static enum gw_err launch(struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = tune.cases[tune.begin].ranks,
         .wire = tune.wire,
-        .insecure = true, /* nothing is sent that is worth hiding */
+        .insecure = true, /* no data is worth encrypting */
         .timeout_ns = common.timeout_ns,
         .rank_main = rank_main,
         .context = &tune,
@@ -168,7 +168,7 @@ static void describe(struct gw_tuning *tuning, unsigned runs)
 
 /* ---- from cases to rules ---- */
 
-/* Stores what was found; *count is how many rules there are. */
+/* Stores the rules; *count is their number. */
 static enum gw_err store(const struct tune_summary *summary, size_t *count,
                          struct gw_error *why)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Inside `collrun tune`: what is measured (tune_cases.c), measuring it in every
- * rank (tune_rank.c), what the times say (tune_judge.c and tune_sum.c, pure),
- * the rows (tune_table.c), and the command around them (tune.c).
+ * Inside `collrun tune`: the cases (tune_cases.c), their measurement in every
+ * rank (tune_rank.c), the evaluation of the times (tune_judge.c and tune_sum.c,
+ * pure), the rows (tune_table.c), and the command around them (tune.c).
  */
 #ifndef TUNE_H
 #define TUNE_H
@@ -12,28 +12,28 @@
 
 enum { TUNE_ALGOS_MAX = 24, TUNE_ROUNDS_MAX = 25, TUNE_RANKS_MAX = 16 };
 
-/* One collective at one size among so many ranks. */
+/* One collective at one size among one number of ranks. */
 struct tune_case {
     enum gw_collective collective;
     unsigned ranks;
     size_t count;   /* of gw_call */
-    uint64_t asked; /* the size asked for */
+    uint64_t asked; /* the requested size */
     uint64_t bytes; /* the real one, rounded to whole elements in every block */
     unsigned algo_count;
     struct tune_algo {
         const struct gw_algo *algo;
         double predicted_us;
-        double us[TUNE_ROUNDS_MAX]; /* a call, of the slowest rank */
+        double us[TUNE_ROUNDS_MAX]; /* per call, of the slowest rank */
         double median_us;
     } algos[TUNE_ALGOS_MAX];
-    unsigned chosen;    /* what a call takes now */
-    unsigned predicted; /* what it would without a rule, by the prices that are
-                         * in force after the run */
+    unsigned chosen;    /* the current choice */
+    unsigned predicted; /* the choice without a rule, by the costs in effect
+                           after the run */
 
-    /* after it was measured */
+    /* After the measurement. */
     unsigned rounds; /* 0: not yet */
     unsigned best;
-    int rule; /* what a rule should name; -1: the prediction will do */
+    int rule; /* the algorithm for a rule; -1: no rule needed */
 };
 
 struct tune {
@@ -42,20 +42,20 @@ struct tune {
     unsigned ranks[TUNE_RANKS_MAX], ranks_count;
     uint64_t bytes_min, bytes_max;
     unsigned factor;
-    uint64_t seconds_ns; /* a case, all its algorithms together */
-    bool calibrate;      /* meanwhile, and go by these prices */
-    bool all;            /* also those that are predicted to be hopeless */
-    const char *by;      /* a row for each "size", "algo" or "ranks" */
+    uint64_t seconds_ns; /* per case, for all its algorithms */
+    bool calibrate;      /* calibrate meanwhile, and use these costs */
+    bool all;            /* also hopeless ones by prediction */
+    const char *by;      /* one row per "size", "algo" or "ranks" */
     uint64_t seed;
     struct tune_case *cases; /* by number of ranks, collective, size */
     size_t case_count, case_room;
-    size_t begin, end; /* those of the ranks that run now */
-    struct gw_wire_costs costs[TUNE_RANKS_MAX]; /* found meanwhile */
+    size_t begin, end; /* those with the current number of ranks */
+    struct gw_wire_costs costs[TUNE_RANKS_MAX]; /* measured meanwhile */
     unsigned costs_count;
     struct output *output;
 };
 
-/* What rank 0 tells of a case. */
+/* Rank 0's report on a case. */
 struct tune_report {
     uint64_t index;
     uint64_t rounds;
@@ -65,11 +65,11 @@ struct tune_report {
 /* Lists the cases; tune->cases is the caller's to free, also on failure. */
 GW_MUST_CHECK enum gw_err tune_list(struct tune *tune, struct gw_error *why);
 
-/* The prices of the ranks that run now: their cases are predicted anew. */
+/* Predicts the cases of the current number of ranks again, with new costs. */
 void tune_predict(struct tune *tune, const struct gw_wire_costs *costs);
 
 /* In every rank: measures the cases from `begin` to `end`. GW_EINTR when a rank
- * was told to stop; all end together. */
+ * was interrupted; all end together. */
 GW_MUST_CHECK enum gw_err tune_rank(struct gw_comm *comm,
                                     struct reporter *report,
                                     const struct tune *tune,
@@ -77,8 +77,8 @@ GW_MUST_CHECK enum gw_err tune_rank(struct gw_comm *comm,
 
 /* ---- tune_judge.c ---- */
 
-/* Case `index` has its times: medians, the best, and what a rule should name.
- * In order of the cases. */
+/* Evaluates the times of case `index`: medians, the best, and the algorithm for
+ * a rule. In order of the cases. */
 void tune_judge(struct tune *tune, size_t index);
 /* Is `a` faster than `b` by more than the noise, in the rounds from `first` by
  * `stride`? */
@@ -87,38 +87,39 @@ bool tune_beats(const struct tune_case *item, unsigned a, unsigned b,
 /* The median of the rounds from `first` by `stride`. */
 double tune_median(const struct tune_case *item, unsigned algo, unsigned first,
                    unsigned stride);
-/* Rules for all measured cases, neighbouring sizes of one winner as one; those
- * without `algo` say that none is needed. `rules` has room for a case each;
- * returns how many there are. */
+/* Rules for all measured cases; neighbouring sizes with one winner are one
+ * rule. One without `algo` means that no rule is needed. `rules` has room for
+ * one per case; returns how many there are. */
 size_t tune_rules(const struct tune *tune, struct gw_rule *rules);
 
 /* ---- tune_sum.c ---- */
 
-/* How much slower `chosen` was than the fastest, relative: the fastest is named
- * by other rounds than those that judge it. */
+/* How much slower `chosen` was than the fastest, relative. The fastest is
+ * determined by other rounds than those of the comparison. */
 double tune_regret(const struct tune_case *item, unsigned chosen);
-/* The same of what rules would name that are made from other rounds again. */
+/* The same for the choice by rules, which are made from a third set of rounds.
+ */
 double tune_ruled_regret(const struct tune_case *item);
-/* What the algorithm seems to be slower or faster than itself. */
+/* The apparent difference of the algorithm from itself. */
 double tune_noise(const struct tune_case *item, unsigned algo);
 
-/* Of many numbers; NaN when there are none. */
+/* The spread of many numbers; NaN when there are none. */
 struct tune_spread {
     double median, p95, worst;
     const struct tune_case *worst_case; /* NULL: likewise */
     unsigned worst_algo;
 };
-/* What the measured cases say together. */
+/* The summary of the measured cases. */
 struct tune_summary {
     size_t cases;
     unsigned runs;             /* the least of any case */
-    struct tune_spread regret; /* of what calls take now */
-    struct tune_spread ruled;  /* of what they would take by rules */
+    struct tune_spread regret; /* of the current choice */
+    struct tune_spread ruled;  /* of the choice by rules */
     struct tune_spread noise;  /* of the best */
     struct tune_spread
         error; /* |predicted / measured - 1| of every algorithm */
 };
-/* Of those with so many ranks; 0: of all. */
+/* For the cases with this number of ranks; 0: all. */
 GW_MUST_CHECK enum gw_err tune_sum_up(const struct tune *tune, unsigned ranks,
                                       struct tune_summary *summary,
                                       struct gw_error *why);
@@ -128,13 +129,13 @@ GW_MUST_CHECK enum gw_err tune_sum_up(const struct tune *tune, unsigned ranks,
 GW_MUST_CHECK enum gw_err tune_table_begin(struct tune *tune,
                                            struct gw_error *why);
 void tune_table_row(struct tune *tune, const struct tune_case *item);
-/* A row for each number of ranks, where they are asked for; in any case a
- * sentence of each below the rows. */
+/* One row per number of ranks, if requested; always a sentence for each below
+ * the rows. */
 GW_MUST_CHECK enum gw_err tune_table_ranks(struct tune *tune,
                                            struct gw_error *why);
-/* On a terminal's stderr: which case is being measured. */
+/* On a terminal's stderr: the case under way. */
 void tune_table_progress(const struct tune *tune);
-/* The summary and the end; `rules` is how many there are. */
+/* The summary and the end; `rules` is the number of rules. */
 void tune_table_end(struct tune *tune, const struct tune_summary *summary,
                     size_t rules, bool stored, const struct gw_error *error);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What `collrun tune` is to measure: for each number of ranks, collective and
- * size those algorithms that could win. The prediction is seldom wrong by more
- * than a factor of three, so what it puts further behind is left out, unless
- * --all is given. Sizes go up by the factor; the largest is always there.
+ * The cases of `collrun tune`: for each number of ranks, collective and size,
+ * the promising algorithms. The prediction is seldom wrong by more than a
+ * factor of three, so slower ones are omitted, unless --all is given. Sizes go
+ * up by the factor; the largest is always included.
  */
 #include "tune.h"
 
@@ -21,8 +21,8 @@ static void add_algo(struct tune_case *item,
         .algo = candidate->algo, .predicted_us = candidate->predicted_us};
 }
 
-/* The first candidate is what a call takes; the others are in order of the
- * prediction. Baselines are there to be compared with, not to win. */
+/* The first candidate is the current choice; the others are in order of the
+ * prediction. Baselines are only included with --all. */
 static void list_algos(const struct tune *tune, struct tune_case *item)
 {
     struct gw_candidate list[CANDIDATES_MAX];
@@ -110,7 +110,7 @@ void tune_predict(struct tune *tune, const struct gw_wire_costs *costs)
             struct tune_algo *algo = &item->algos[a];
             double us = gw_predict_us(tune->wire, costs, algo->algo,
                                       item->ranks, item->count, ELEM_BYTES);
-            if (us >= 0) /* else memory is short: as it was */
+            if (us >= 0) /* else out of memory: unchanged */
                 algo->predicted_us = us;
             if (!algo->algo->baseline &&
                 algo->predicted_us < item->algos[item->predicted].predicted_us)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the measured times say, without a clock or a file.
+ * The evaluation of the measured times, without a clock or a file.
  *
- * An algorithm beats another when its median is lower by more than the noise,
- * 3 %, and it was faster in at least two of three rounds; rounds are pairs,
- * since both ran in each, so what slows the machine for a while slows both. A
- * size gets a rule only where some algorithm beats the predicted one. That is
- * the fastest, unless the winner of the size before is not beaten by it: one
- * range is worth more than two.
+ * An algorithm beats another when its median is lower by more than the noise, 3
+ * %, and it was faster in at least two of three rounds. Rounds are pairs, since
+ * both ran in each, so a temporary slowdown of the machine affects both. A size
+ * gets a rule only if some algorithm beats the predicted one. It names the
+ * fastest, or the winner of the size before unless that is beaten: one range is
+ * better than two.
  *
  * Between two measured sizes the rules meet at their geometric mean.
  */
@@ -67,7 +67,7 @@ static const struct gw_algo *ruled(const struct tune_case *item)
     return item->rule < 0 ? NULL : item->algos[item->rule].algo;
 }
 
-/* The place of `algo` in the case, or -1. */
+/* The index of `algo` in the case, or -1. */
 static int place_of(const struct tune_case *item, const struct gw_algo *algo)
 {
     for (unsigned a = 0; a < item->algo_count; a++)
@@ -93,7 +93,8 @@ void tune_judge(struct tune *tune, size_t index)
         item->rule = kept;
 }
 
-/* Where the rules of two neighbours meet: the last size of the smaller one. */
+/* The boundary of the rules of two neighbours: the last size of the smaller
+ * one. */
 static uint64_t meeting_bytes(const struct tune_case *small,
                               const struct tune_case *large)
 {
@@ -136,8 +137,8 @@ static struct gw_rule rule_of(const struct tune *tune, size_t index)
     return rule;
 }
 
-/* Takes `more`, the next size, into *rule; its evidence is where it gains most.
- */
+/* Adds `more`, the next size, to *rule; its evidence is the case with the
+ * largest gain. */
 static void extend(struct gw_rule *rule, const struct gw_rule *more)
 {
     uint64_t from_bytes = rule->from_bytes;

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Measuring in every rank. The algorithms of a case take turns, round by round,
- * so that whatever else the machine does meets all of them; each round begins
- * with another one. A turn is a batch of calls back to back, as in `collrun
- * bench`, and its time that of the slowest rank: the ranks agree on it by an
- * all-reduce, which is not timed and from which all go on together. So all
- * ranks know the same times, and decide alike how many calls make a batch and
- * when the time is over. Many rounds: then their median is one that nothing
- * disturbed.
+ * so that other load on the machine affects all of them; each round begins with
+ * another one. A turn is a batch of calls back to back, as in `collrun bench`,
+ * and its time that of the slowest rank: the ranks agree on it by an
+ * all-reduce, which is not timed and which synchronises them. So all ranks know
+ * the same times, and make the same decisions about the calls per batch and the
+ * end of the time. With many rounds, the median is that of an undisturbed one.
  *
  * A turn begins with calls that are not counted, so that its algorithm finds
- * the caches as its own calls leave them. They also tell how many calls make
- * the batch: what a call took in another round could be a thousandth of what it
- * takes on a machine that has become busy since, and a batch of 2 ms would be
- * one of seconds. It is no shorter than a few turns of the scheduler: with 8
- * ranks on 2 cores a reduce-scatter by a ring, 512 KiB, took 361 us in cold
+ * the caches as its own calls leave them. They also determine the calls per
+ * batch: the time of a call in another round could be a thousandth of its time
+ * on a machine that has become busy since, and a batch of 2 ms would take
+ * seconds. A batch is not shorter than a few time slices of the scheduler: with
+ * 8 ranks on 2 cores a reduce-scatter by a ring, 512 KiB, took 361 us in cold
  * batches of 0.4 ms and 93 us back to back.
  *
- * With --calibrate all cases of so many ranks take their turns together, round
- * by round, and among them samples for the prices, of about the same size. A
- * machine that is another one for some seconds is then the same for the prices
- * and for what they are to predict.
+ * With --calibrate, all cases of one number of ranks take their turns together,
+ * round by round, and between them samples for the costs, of about the same
+ * size. So a temporary change of the machine affects the costs and the
+ * predicted cases alike.
  */
 #include "tune.h"
 
@@ -34,17 +33,17 @@ enum {
     ROUNDS_MIN = 6,
     BATCH_MAX = 1 << 16,
     BATCH_NS = 2000000, /* at least */
-    WARM_NS = 500000,   /* before it */
+    WARM_NS = 500000,   /* before each batch */
 };
 
-/* A case that is being measured. */
+/* A case being measured. */
 struct trial {
     const struct tune_case *item;
-    double call_ns[TUNE_ALGOS_MAX]; /* when it was last looked at */
+    double call_ns[TUNE_ALGOS_MAX]; /* from the latest measurement */
     struct tune_report report;
 };
 
-/* Of the same size: all cases of it share them. */
+/* For one size: all its cases share them. */
 struct buffers {
     uint64_t asked;
     void *in, *out;
@@ -54,13 +53,13 @@ struct tune_rank {
     const struct tune *tune;
     struct gw_comm *comm;
     unsigned rank;
-    struct trial *trials; /* that take turns */
+    struct trial *trials; /* taking turns */
     size_t trial_count;
     struct buffers *buffers; /* as many, or fewer */
     unsigned buffer_count;
     struct gw_call call;
     double spent_ns;                    /* by all trials together */
-    struct gw_calibration *calibration; /* NULL: there is none */
+    struct gw_calibration *calibration; /* NULL: none */
     struct gw_error *why;
 };
 
@@ -85,7 +84,7 @@ static enum gw_err comm_failed(struct tune_rank *r)
 
 /* ---- a turn ---- */
 
-/* Nanoseconds a call of the slowest rank, over `calls` of them. */
+/* Nanoseconds per call of the slowest rank, over `calls` of them. */
 static enum gw_err time_calls(struct tune_rank *r, uint64_t calls, double *ns)
 {
     double told[2] = {0, 0}, slowest[2];
@@ -108,7 +107,7 @@ static uint64_t within(double value, uint64_t least, uint64_t most)
     return value > (double)most ? most : (uint64_t)value;
 }
 
-/* One call, then as many as there seems to be time for, until that was enough;
+/* One call, then as many as seem to fit into the time, until the time is over;
  * none when even one takes longer. */
 static enum gw_err warm_up(struct tune_rank *r, double *call_ns)
 {
@@ -167,7 +166,7 @@ static enum gw_err run_case(struct tune_rank *r, struct trial *t,
     return err;
 }
 
-/* All cases, by size, and beside each size samples of about it. */
+/* All cases, by size, and after each size samples of about that size. */
 static enum gw_err run_round(struct tune_rank *r)
 {
     enum gw_err err = GW_OK;
@@ -201,10 +200,10 @@ static size_t larger(size_t a, size_t b)
     return a < b ? b : a;
 }
 
-/* No larger than the cases of the size need: in the first pages of 64 MiB,
- * which lie in one piece, half a megabyte a rank was now and then reduced four
- * times slower, for as long as the processes lived; the ranks' buffers then
- * meet in the same sets of the caches. */
+/* As small as the cases of the size allow. When half a megabyte per rank was in
+ * the first pages of 64 MiB, which are contiguous, it was now and then reduced
+ * four times slower for the whole life of the processes: the ranks' buffers
+ * then share the same sets of the caches. */
 static enum gw_err get_buffers(struct tune_rank *r, uint64_t asked)
 {
     struct buffers *b = &r->buffers[r->buffer_count++];
@@ -254,7 +253,7 @@ static enum gw_err measure(struct tune_rank *r, size_t begin, size_t end)
     return err;
 }
 
-/* What came of those that had rounds enough. */
+/* Reports the cases with enough rounds. */
 static void tell(const struct tune_rank *r, struct reporter *report)
 {
     for (size_t i = 0; i < r->trial_count && r->rank == 0; i++)
@@ -265,7 +264,7 @@ static void tell(const struct tune_rank *r, struct reporter *report)
 
 /* ---- all of them ---- */
 
-/* One after another, so that each row comes as soon as it is measured. */
+/* One after another, so that each row is printed as soon as it is measured. */
 static enum gw_err measure_each(struct tune_rank *r, struct reporter *report)
 {
     enum gw_err err = GW_OK;
@@ -276,7 +275,7 @@ static enum gw_err measure_each(struct tune_rank *r, struct reporter *report)
     return err;
 }
 
-/* All together. The prices are told before the cases that they predict. */
+/* All together. The costs are reported before the cases that they predict. */
 static enum gw_err measure_among_samples(struct tune_rank *r,
                                          struct reporter *report)
 {

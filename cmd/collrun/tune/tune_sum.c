@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What all cases say together, without a clock or a file.
+ * The summary of all cases, without a clock or a file.
  *
- * A regret is only honest when who is judged was named before. The fastest of
- * ten equal algorithms was lucky: judged by the rounds that named it, it makes
- * whatever was chosen look slow. So the rounds are dealt to three hands: one
- * makes the rule, one names the best, one judges both; then they change places,
- * and the mean of the three counts. It can be negative: what was chosen is then
- * faster than what other rounds took for the best. The noise stands beside it,
- * an algorithm judged against itself by two hands.
+ * A regret is only honest when the fastest is determined independently of the
+ * comparison. The fastest of ten equal algorithms was lucky: in the rounds that
+ * determined it, any other choice looks slow. So the rounds are divided into
+ * three sets: one makes the rule, one determines the best, one compares both;
+ * then the sets are exchanged, and the mean of the three counts. It can be
+ * negative: the choice is then faster than the best of other rounds. The noise,
+ * for comparison, is the difference of an algorithm from itself between two
+ * sets.
  */
 #include "tune.h"
 
@@ -19,7 +20,7 @@
 
 enum { HANDS = 3 };
 
-/* With fewer rounds every hand has all of them. */
+/* With fewer rounds, each set has all of them. */
 static double median_of(const struct tune_case *item, unsigned algo,
                         unsigned hand)
 {
@@ -73,7 +74,7 @@ double tune_noise(const struct tune_case *item, unsigned algo)
     return sum / HANDS;
 }
 
-/* One kind of numbers, and where the largest so far is from. */
+/* One kind of numbers, and the case of the largest so far. */
 struct collection {
     double *values, largest;
     size_t count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rows of `collrun tune`, one a case as soon as it is measured, and below
- * them what all cases say: how much the choice gives away, before and with the
- * rules, and how far the prediction is off.
+ * The rows of `collrun tune`, one per case as soon as it is measured, and below
+ * them the summary: the loss by the automatic choice, without and with the
+ * rules, and the error of the prediction.
  */
 #include "tune.h"
 
@@ -26,7 +26,7 @@ static const struct field fields[] = {
     {"runs", NULL, FIELD_INTEGER, 0, true},
 };
 
-/* An algorithm a row. */
+/* One row per algorithm. */
 static const struct field each_fields[] = {
     {"op", NULL, FIELD_TEXT, 0, false},
     {"ranks", NULL, FIELD_INTEGER, 0, false},
@@ -100,7 +100,7 @@ void tune_table_progress(const struct tune *tune)
              tune->case_count);
 }
 
-/* A number of ranks a row. */
+/* One row per number of ranks. */
 static const struct field ranks_fields[] = {
     {"wire", NULL, FIELD_TEXT, 0, false},
     {"ranks", NULL, FIELD_INTEGER, 0, false},
@@ -169,7 +169,7 @@ static void ranks_row(struct tune *tune, unsigned ranks,
 static void ranks_note(struct tune *tune, unsigned r,
                        const struct tune_summary *sum)
 {
-    static char names[TUNE_RANKS_MAX][24]; /* the output keeps them */
+    static char names[TUNE_RANKS_MAX][24]; /* kept by the output */
     char text[320], regret[CELL_BYTES], error[CELL_BYTES];
     snprintf(names[r], sizeof names[r], "among_%u", tune->ranks[r]);
     snprintf(
@@ -229,7 +229,8 @@ enum gw_err tune_table_begin(struct tune *tune, struct gw_error *why)
     return GW_OK;
 }
 
-/* Names of notes are kept, so they are words of the program. */
+/* The document keeps pointers to the names of notes, so they must be constants.
+ */
 static void put_spread(struct output *o, const struct tune_spread *spread,
                        const char *worst, const char *p95, const char *median)
 {

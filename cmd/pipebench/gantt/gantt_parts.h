@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the two drawings of a timeline share (gantt.h): what the kinds of passes
- * look like, where the ticks of an axis stand, how a time is written.
+ * Shared by the two drawings of a timeline (gantt.h): the style of each kind of
+ * pass, the ticks of an axis, the text of a time.
  */
 #ifndef GANTT_PARTS_H
 #define GANTT_PARTS_H
@@ -12,21 +12,21 @@
 
 struct gantt_look {
     const char *word;        /* "forward" */
-    const char *utf8, ascii; /* behind the label, without colour */
-    const char *color[2];    /* numbers of SGR: even pieces, odd ones */
+    const char *utf8, ascii; /* after the label, without colour */
+    const char *color[2];    /* SGR numbers: even pieces, odd ones */
     const char *fill, *ink;  /* of SVG */
 };
 extern const struct gantt_look gantt_looks[GW_PASS_KINDS];
 
-/* Did the pass happen, or begin to? */
+/* Has the pass begun? */
 bool gantt_drawn(const struct gw_pass_time *time);
-/* The time that the lanes must have room for. */
+/* The time that the lanes cover. */
 double gantt_span_us(const struct gw_timeline *timeline);
-/* Which kinds the schedule has: a bit each. */
+/* The kinds of the schedule, as bits. */
 unsigned gantt_kinds(const struct gw_schedule *schedule);
 
-/* Ticks of an axis: 1, 2 or 5 times a power of ten, at most `most` of them
- * beside 0 in `span_us`. */
+/* The distance of an axis's ticks: 1, 2 or 5 times a power of ten, with at most
+ * `most` of them, besides 0, in `span_us`. */
 double gantt_tick_us(double span_us, unsigned most);
 /* "0", "2.5 ms": in the unit that suits `span_us`. */
 void gantt_tick_label(double time_us, double span_us, char out[24]);

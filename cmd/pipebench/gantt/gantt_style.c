@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How to draw on what this process writes to: the one place of the drawing that
- * looks at the world.
+ * The style for this process's output. The only file of the drawing with system
+ * calls.
  */
 #include "gantt.h"
 

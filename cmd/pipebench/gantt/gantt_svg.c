@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Timelines as an SVG document that stands alone: a title, a legend, then a
- * panel a schedule, all on one axis of time, so that what is shorter is
- * faster. Of a panel that was measured, each stage has two lanes: a thin one
- * of what was predicted, and under it what happened. Further pieces of a stage
- * are paler. A browser shows a pass's times when it is pointed at.
+ * Timelines as a self-contained SVG document: a title, a legend, then a panel
+ * per schedule, all on one axis of time, so that a shorter panel is a faster
+ * schedule. In a measured panel each stage has two lanes: a thin one for the
+ * prediction, and below it the measurement. Further pieces of a stage are
+ * paler. A browser shows a pass's times as a tooltip.
  */
 #include "gantt_parts.h"
 
@@ -27,11 +27,11 @@ enum {
 };
 enum { DRAWN_MAX = 1 << 18 };
 
-/* A page that is being written. */
+/* The page during writing. */
 struct page {
     FILE *file;
     double span_us;
-    double y; /* the next thing is drawn below */
+    double y; /* the top of the next element */
 };
 
 static const char style[] = "<style>\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A timeline in cells of a terminal (gantt.h). 1f1b of four stages and four
- * micro-batches, two cells a forward:
+ * micro-batches, two cells per forward:
  *
  *     stage 0 F0F1F2F3············B0▓▓··B1▓▓··B2▓▓··B3▓▓
  *     stage 1 ··F0F1F2········B0▓▓F3B1▓▓··B2▓▓··B3▓▓····
@@ -9,8 +9,8 @@
  *     stage 3 ······F0B0▓▓F1B1▓▓F2B2▓▓F3B3▓▓············
  *             ╵0                  ╵10 ms
  *
- * Each cell belongs to the pass that has most of it, or to nobody when half of
- * it is idle. A pass's cells in a row get its label, then its shade.
+ * Each cell belongs to the pass that has most of it, or to no pass when half of
+ * it is idle. The cells of a pass get its label, then its shade.
  */
 #include "gantt_parts.h"
 
@@ -33,7 +33,7 @@ struct canvas {
     const struct gantt *gantt;
     const struct gantt_style *style;
     unsigned label_width, cells;
-    unsigned lived; /* cells before the end of what has happened */
+    unsigned lived; /* cells that are in the past */
     double span_us, cell_us;
 };
 
@@ -42,7 +42,7 @@ struct lane {
     double most_us[CELLS_MAX], busy_us[CELLS_MAX];
 };
 
-/* A whole number of cells for the shortest pass, if it can have one. */
+/* A whole number of cells for the shortest pass, if possible. */
 static void scale(struct canvas *c, unsigned room)
 {
     double unit_us = c->gantt->unit_us;
@@ -109,8 +109,8 @@ static void fill(const struct canvas *c, struct lane *lane, unsigned stage)
             lane->owner[i] = NOBODY;
 }
 
-/* The longest of "f3.1", "f3", "f" that fits; with colour the kind shows
- * anyway, and "3" says more than "f". */
+/* The longest of "f3.1", "f3", "f" that fits. With colour, which shows the
+ * kind, "3" is more useful than "f". */
 static void label(const struct canvas *c, const struct gw_pass *pass,
                   unsigned room, char out[16])
 {
@@ -177,7 +177,7 @@ static void put_lane(const struct canvas *c, const struct lane *lane,
     fputc('\n', c->file);
 }
 
-/* A tick where it belongs, its time behind it as long as there is room. */
+/* Each tick is at its place, followed by its time if there is room. */
 static void put_axis(const struct canvas *c)
 {
     char text[24];

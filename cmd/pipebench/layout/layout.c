@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * pipebench layout: how a network lies on a mesh of ranks, with the collectives
- * that are inserted and what they move; with --run it is trained there. This
- * file reads the options and the network, and lays it out; read on in layout.h.
+ * pipebench layout: the placement of a network on a mesh of ranks, with the
+ * inserted collectives and their traffic. With --run it is trained there. This
+ * file reads the options and the network, and makes the layout; read on in
+ * layout.h.
  */
 #include "layout_search.h"
 
@@ -149,7 +150,7 @@ static enum gw_err check(const struct options *o, struct gw_error *why)
     return GW_OK;
 }
 
-/* What the words mean. */
+/* Parses the words. */
 static enum gw_err understand(const struct options *o,
                               struct layout_options *options,
                               struct gw_error *why)
@@ -183,7 +184,7 @@ static enum gw_err understand(const struct options *o,
     return err;
 }
 
-/* One stage needs a schedule, too: what order its micro-batches have. */
+/* One stage needs a schedule, too, for the order of its micro-batches. */
 static enum gw_err get_schedule(const struct options *o,
                                 const struct gw_mesh *mesh,
                                 struct gw_schedule **schedule,

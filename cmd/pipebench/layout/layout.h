@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `pipebench layout`: what its parts share.
+ * Shared by the parts of `pipebench layout`:
  *   layout.c         options; the network, its layout and its schedule
- *   layout_table.c   what lies where, and what is inserted
+ *   layout_table.c   the placed operators and the inserted collectives
  *   layout_topo.c    --topo: a step on a cluster, in both orders of the mesh
  *   layout_search.c  --search: the fastest layout that fits
  *   layout_train.c   --run: the data, the ranks, and --compare
  *   layout_rank.c    the life of one rank
- *   layout_report.c  what the ranks tell, gathered, checked and printed
+ *   layout_report.c  the ranks' reports: gathered, checked and printed
  */
 #ifndef LAYOUT_H
 #define LAYOUT_H
@@ -17,35 +17,36 @@
 
 #include <gradwire/gradwire.h>
 
-/* As asked for. What is not given is NaN or NULL. */
+/* As typed. Missing values are NaN or NULL. */
 struct layout_options {
     struct gw_layout_options layout;
     enum gw_optimiser optimiser;
     const char *data, *test, *scale, *wire;
     unsigned steps;
-    double rate, momentum, until; /* the last as run/until.h has it */
+    double rate, momentum, until; /* the last: see run/until.h */
     uint64_t bucket_bytes;
     bool overlap, compare;
 };
 
-/* Prints the operators of a layout, and what a step moves and a rank holds. */
+/* Prints the operators of a layout, the traffic of a step and the memory of a
+ * rank. */
 GW_MUST_CHECK enum gw_err layout_show(const struct gw_layout *layout,
                                       struct gw_error *why);
 
 /* The cluster that a layout is simulated on. */
 struct layout_cluster {
     const char *topo, *without; /* without NULL: all links */
-    double tflops;              /* of a rank, 10^12 a second */
+    double tflops;              /* per rank, 10^12 per second */
     uint64_t alpha_ns;
-    uint64_t reduce_rate; /* bytes a second; 0: no limit */
-    bool links;           /* a row for each link */
+    uint64_t reduce_rate; /* bytes per second; 0: no limit */
+    bool links;           /* one row per link */
 };
-/* Both are the caller's, also after an error. */
+/* Both belong to the caller, also after an error. */
 GW_MUST_CHECK enum gw_err
 layout_cluster_get(const struct layout_cluster *cluster,
                    struct gw_topology **topology,
                    struct gw_layout_timer **timer, struct gw_error *why);
-/* What the cluster's figures are based on. */
+/* The source of the cluster's numbers. */
 struct output;
 void layout_cluster_notes(const struct layout_cluster *cluster,
                           const struct gw_topology *topology,
@@ -58,8 +59,8 @@ GW_MUST_CHECK enum gw_err layout_time_show(const struct layout_cluster *cluster,
 /* Network, mesh, mode and so on. */
 void layout_notes(struct output *output, const struct gw_layout *layout);
 
-/* Trains. GW_EWRONG: counted is not predicted, or --compare finds other
- * losses. */
+/* Trains. GW_EWRONG: the counts differ from the prediction, or --compare finds
+ * other losses. */
 GW_MUST_CHECK enum gw_err layout_train(const struct layout_options *options,
                                        const struct gw_layout *layout,
                                        const struct gw_schedule *schedule,
@@ -67,7 +68,7 @@ GW_MUST_CHECK enum gw_err layout_train(const struct layout_options *options,
 
 /* ---- training ---- */
 
-/* Of a loss, relative: what --compare lets pass. */
+/* The relative difference of a loss that --compare accepts. */
 #define LAYOUT_DIFFERENCE_MAX 1e-5
 
 struct layout_results;
@@ -84,7 +85,7 @@ struct layout_job {
 enum layout_report_kind {
     LAYOUT_STEP,   /* from rank 0 */
     LAYOUT_COUNTS, /* from each rank, after its last step */
-    LAYOUT_SCORES  /* from rank 0, at last: of the test rows */
+    LAYOUT_SCORES  /* from rank 0, at the end: of the test rows */
 };
 
 struct layout_report {
@@ -92,7 +93,7 @@ struct layout_report {
     unsigned step; /* from 1 */
     struct gw_parallel_report step_report;
     struct gw_parallel_counts counts;
-    double comm_us, exposed_us; /* COUNTS: of all steps */
+    double comm_us, exposed_us; /* COUNTS: over all steps */
     bool until;                 /* COUNTS: the stop rule has ended them */
 };
 
@@ -100,12 +101,12 @@ struct layout_report {
 enum gw_err layout_rank(struct gw_comm *comm, struct reporter *report,
                         void *context, struct gw_error *why);
 
-/* What the ranks of a run told. */
+/* The reports of a run's ranks. */
 struct layout_results {
-    struct output *output;     /* NULL: gathered only */
-    const double *expected;    /* losses of one process; NULL: not known */
-    double *losses;            /* a step each */
-    unsigned steps;            /* that were told */
+    struct output *output;     /* NULL: not printed */
+    const double *expected;    /* losses of one process; NULL: unknown */
+    double *losses;            /* one per step */
+    unsigned steps;            /* reported so far */
     double largest_difference; /* of a loss, relative */
     unsigned parted;           /* the first step whose loss differs by more than
                                   LAYOUT_DIFFERENCE_MAX; 0: none */
@@ -114,7 +115,7 @@ struct layout_results {
     unsigned ranks_done;
     bool scored, until;
     struct gw_parallel_report scores;
-    struct gw_error wrong; /* the first count that is not as predicted */
+    struct gw_error wrong; /* the first wrong count */
 };
 
 /* launch.on_report; the context is a struct layout_job. */
@@ -123,7 +124,7 @@ void layout_on_report(void *context, unsigned rank, const void *data,
 /* Opens the document. */
 GW_MUST_CHECK enum gw_err layout_report_begin(struct layout_job *job,
                                               struct gw_error *why);
-/* Closes it; `error` NULL or how the run failed. */
+/* Closes it; `error` NULL or the run's error. */
 void layout_report_end(struct layout_job *job, const struct gw_error *error);
 
 #endif

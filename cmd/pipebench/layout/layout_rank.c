@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One rank of a layout that is trained: its steps, over the same batches as all
- * others, and what it tells. The batches are full: rows that are left at the
- * end of an epoch wait for the next one, which has another order.
+ * One rank of a layout in training: its steps, over the same batches as all
+ * others, and its reports. The batches are full: remaining rows at the end of
+ * an epoch are left for the next one, which has another order.
  */
 #include "common/command.h"
 #include "layout.h"

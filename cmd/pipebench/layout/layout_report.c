@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the ranks of a layout tell: a row a step, then what was counted beside
- * what was predicted. Each rank's counts are held against the price of its
- * stage; what is printed is added up over the ranks, and for memory that of the
- * rank that holds most.
+ * The reports of a layout's ranks: one row per step, then the counts and their
+ * predictions. Each rank's counts are compared with the price of its stage. The
+ * output has the sums over the ranks, and for memory the largest rank.
  */
 #include "common/command.h"
 #include "layout.h"
@@ -33,10 +32,10 @@ static bool is_table(void)
     return strcmp(common.output, "table") == 0;
 }
 
-/* ---- what is predicted ---- */
+/* ---- the prediction ---- */
 
 struct prediction {
-    uint64_t tensor_bytes, data_bytes, pipe_bytes; /* a step */
+    uint64_t tensor_bytes, data_bytes, pipe_bytes; /* per step */
     uint64_t parameter_bytes, gradient_bytes, optimiser_bytes, gathered_bytes;
 };
 
@@ -62,7 +61,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Of all ranks: bytes sent are added up, of memory it is the most. */
+/* For all ranks: the sum of the bytes sent, and the largest memory. */
 static struct prediction predict_all(const struct gw_layout *layout)
 {
     struct prediction all = {0}, one;
@@ -81,7 +80,7 @@ static struct prediction predict_all(const struct gw_layout *layout)
     return all;
 }
 
-/* ---- what the ranks tell ---- */
+/* ---- reports of the ranks ---- */
 
 static void expect(struct layout_results *results, unsigned rank,
                    const char *what, uint64_t counted, uint64_t predicted)
@@ -134,7 +133,7 @@ static double share_hidden(double comm_us, double exposed_us)
     return comm_us > 0 ? fmax(0, 1 - exposed_us / comm_us) : (double)NAN;
 }
 
-/* A person wants to see it go down, not every step of it. */
+/* A person needs the trend, not every step. */
 static bool is_shown(const struct layout_job *job, unsigned step)
 {
     enum { SHOWN = 20 };
@@ -203,7 +202,7 @@ void layout_on_report(void *context, unsigned rank, const void *data,
     }
 }
 
-/* ---- what is printed around the rows ---- */
+/* ---- notes around the rows ---- */
 
 static void say(struct output *output, const char *name, const char *format,
                 ...) GW_PRINTF(3, 4);
@@ -219,7 +218,7 @@ static void say(struct output *output, const char *name, const char *format,
 }
 
 /* `digits` significant ones for a person, who also reads the rest of the
- * sentence; what is not known is not said. */
+ * sentence; unknown values are omitted. */
 static void note_real(struct output *output, const char *name, double value,
                       int digits, const char *rest)
 {
@@ -231,7 +230,7 @@ static void note_real(struct output *output, const char *name, double value,
 
 enum gw_err layout_report_begin(struct layout_job *job, struct gw_error *why)
 {
-    static struct field fields[FIELD_COUNT]; /* the document points to them */
+    static struct field fields[FIELD_COUNT]; /* the document keeps a pointer */
     const struct gw_layout_options *o = &job->layout->options;
     struct layout_results *results = job->results;
     memcpy(fields, all_fields, sizeof fields);
@@ -254,8 +253,8 @@ enum gw_err layout_report_begin(struct layout_job *job, struct gw_error *why)
     return GW_OK;
 }
 
-/* Two numbers that must be equal: one line for a person, two members else. The
- * document keeps the names. */
+/* Two numbers that must be equal: one line for a person, else two members. The
+ * document keeps pointers to the names. */
 struct both {
     const char *name, *predicted_name;
     uint64_t counted, predicted;

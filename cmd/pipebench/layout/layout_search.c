@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The fastest layout of a network on a cluster, as MindSpore's automatic
- * parallelism looks for it: every mesh of the cluster's ranks, every mode of
- * the data axis, micro-batch and schedule, both orders, and for each operator
- * with parameters whose split the file leaves open every split. Nothing is
- * guessed and nothing left out: what does not fit the memory is not timed, and
- * all else is (gw_layout_simulate), which is cheap since few collectives of it
- * differ. The element-wise operators follow the tensors that they get.
+ * The fastest layout of a network on a cluster, after MindSpore's automatic
+ * parallelism: every mesh of the cluster's ranks, every mode of the data axis,
+ * micro-batch and schedule, both orders, and every split of each operator with
+ * parameters whose split the file leaves open. The search is exhaustive: a
+ * layout that does not fit into the memory is not timed, and all others are
+ * (gw_layout_simulate), which is cheap since few of their collectives differ.
+ * The element-wise operators follow the tensors that they get.
  *
- * Of each mesh and mode the best is kept: runners-up that differ in a
- * micro-batch alone teach nothing.
+ * The best of each mesh and mode is kept: runners-up that differ only in a
+ * micro-batch are not interesting.
  */
 #include "layout_search.h"
 
@@ -23,7 +23,7 @@ struct search {
     struct gw_layout_timer *timer;
     const struct search_space *space;
     struct search_result *result;
-    struct gw_network network; /* with splits of its own */
+    struct gw_network network; /* with its own splits */
     unsigned row_room;
     struct search_row *row; /* of this mesh and mode */
     bool row_there;
@@ -41,8 +41,8 @@ static const enum gw_split splits[] = {GW_SPLIT_COLUMNS, GW_SPLIT_ROWS,
                                        GW_SPLIT_BATCH, GW_SPLIT_NONE};
 enum { SPLITS = sizeof splits / sizeof *splits };
 
-/* Assignment number `n` of splits, a digit an open operator; false: there are
- * no more. Without a tensor axis there is one. */
+/* Assignment number `n` of splits, with one digit per open operator; false:
+ * there are no more. Without a tensor axis there is one. */
 static bool set_splits(struct search *s, unsigned tensor, unsigned n)
 {
     const struct gw_network *given = s->space->network;
@@ -76,9 +76,9 @@ static void name_splits(const struct gw_layout *layout,
 
 /* ---- one layout ---- */
 
-/* Better than what is kept: faster, and not by rounding alone, so that of
- * equals the first one stays, which has fewest micro-batches; or of those that
- * do not fit smaller. */
+/* Better than the kept one: faster by more than rounding, so that of equal ones
+ * the first stays, which has fewest micro-batches; or smaller, if neither fits.
+ */
 static bool is_better(const struct search_row *a, const struct search_row *b)
 {
     if (a->fits != b->fits)
@@ -94,7 +94,7 @@ static void keep(struct search *s, const struct search_row *row)
     s->row_there = true;
 }
 
-/* The memory of the stage that holds most. */
+/* The memory of the largest stage. */
 static void weigh(const struct gw_layout *layout,
                   const struct gw_schedule *schedule, struct search_row *row)
 {
@@ -132,7 +132,7 @@ static enum gw_err time_order(struct search *s, const struct gw_layout *layout,
     return GW_OK;
 }
 
-/* In both orders, unless they are one. */
+/* In both orders, unless they are equal. */
 static enum gw_err judge(struct search *s, const struct gw_layout *layout,
                          const struct gw_schedule *schedule,
                          struct gw_error *why)
@@ -192,7 +192,7 @@ static enum gw_err search_splits(struct search *s,
     return err;
 }
 
-/* One stage needs no choice of schedules: 1f1b keeps the least. */
+/* One stage needs no choice of schedules: 1f1b has the least memory. */
 static enum gw_err search_schedules(struct search *s,
                                     struct gw_layout_options options,
                                     struct gw_error *why)
@@ -251,7 +251,7 @@ static bool add_row(struct search *s)
     return true;
 }
 
-/* Along one data rank all modes are replicated. */
+/* With one data rank, all modes are replicated. */
 static enum gw_err search_modes(struct search *s, struct gw_mesh mesh,
                                 struct gw_error *why)
 {

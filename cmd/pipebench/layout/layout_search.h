@@ -7,29 +7,29 @@
 
 #include "layout.h"
 
-/* What is given is kept, the rest is searched. */
+/* Given values are fixed, the others are searched. */
 struct search_space {
     const struct gw_network *network;
     unsigned ranks;              /* of every mesh */
-    const struct gw_mesh *mesh;  /* NULL: all of so many ranks */
+    const struct gw_mesh *mesh;  /* NULL: all with `ranks` ranks */
     const char *mode, *schedule; /* NULL: all */
     unsigned group, batch, optimiser_words;
     unsigned micros; /* 0: all that divide the batch */
-    unsigned chunks; /* of interleaved */
-    uint64_t memory; /* of a rank; 0: any */
+    unsigned chunks; /* for interleaved */
+    uint64_t memory; /* per rank; 0: any */
 };
 
 enum { SEARCH_LAYOUTS_MAX = 200000, SEARCH_SPLITS_TEXT = 64 };
 
-/* The fastest layout of a mesh and mode that fits; if none fits, the one that
- * holds least. */
+/* The fastest layout of a mesh and mode that fits; if none fits, the smallest
+ * one. */
 struct search_row {
     struct gw_layout_options options;
     enum gw_mesh_order order;
     const char *schedule;
     char splits[SEARCH_SPLITS_TEXT]; /* of dense and embedding operators */
     bool fits;
-    unsigned found; /* the number of mesh and mode */
+    unsigned found; /* the number of the mesh and mode */
     /* NAN and 0: it does not fit, and was not timed. */
     double step_us, compute_us, tensor_us, data_us, idle_us;
     uint64_t held_bytes, weight_bytes, state_bytes, activation_bytes;
@@ -47,7 +47,8 @@ GW_MUST_CHECK enum gw_err search_run(struct gw_layout_timer *timer,
                                      struct search_result *result,
                                      struct gw_error *why);
 void search_result_fini(struct search_result *result);
-/* Prints the first `rows` of them, and why they lost. GW_EWRONG: none fits. */
+/* Prints the first `rows` of them, and their disadvantages. GW_EWRONG: none
+ * fits. */
 GW_MUST_CHECK enum gw_err search_show(const struct layout_cluster *cluster,
                                       const struct search_space *space,
                                       unsigned rows, struct gw_error *why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What --search prints: the best layout of each mesh and mode, and why those
- * behind the first one lost: by the part of the step that is longer by most, or
- * by the part of the memory that is largest.
+ * The output of --search: the best layout of each mesh and mode, and the
+ * disadvantage of each but the first: the part of the step with the largest
+ * increase, or the largest part of the memory.
  */
 #include "common/command.h"
 #include "layout_search.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A layout as rows: each operator with its split, and before it whatever is
- * inserted between it and the one before. Then, stage by stage, what one rank
- * sends in a step, what it holds, and what one process alone would hold.
+ * A layout as rows: each operator with its split, after the collectives that
+ * are inserted before it. Then, for each stage, the traffic of one rank in a
+ * step, its memory, and the memory of one process alone.
  *
  * Bytes are those that a rank sends in a step: of all its micro-batches.
  */
@@ -95,7 +95,7 @@ static void put_operator(struct output *output, const struct gw_layout *layout,
     put(output, &row);
 }
 
-/* ---- what is inserted ---- */
+/* ---- inserted collectives ---- */
 
 static const char *name_of(const struct gw_conversion *conversion)
 {
@@ -171,7 +171,7 @@ static void put_shared_weights(struct output *output,
     put(output, &row);
 }
 
-/* ---- what is moved and held ---- */
+/* ---- traffic and memory ---- */
 
 static void put_total(struct output *output, unsigned stage, const char *kind,
                       const char *what, uint64_t bytes, double one_process)

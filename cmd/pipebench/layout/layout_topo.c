@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * pipebench layout --topo: a step on a cluster in virtual time, in both orders
- * of the mesh side by side (gw_layout_simulate has the model). First each
- * collective and message, then the times of the step, then the memory of the
- * rank that holds most, then the links: of each kind the busiest one.
+ * pipebench layout --topo: a step on a cluster in virtual time, for both orders
+ * of the mesh (gw_layout_simulate has the model). First each collective and
+ * message, then the times of the step, then the memory of the largest rank,
+ * then the busiest link of each kind.
  */
 #include "common/cluster.h"
 #include "common/command.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * pipebench layout --run: reads the data, forks a rank for each place of the
- * mesh, and with --compare lets one process take the same steps before. Then
- * the losses must be the same, up to what adding up in another order changes.
+ * mesh, and with --compare runs the same steps in one process before. Then the
+ * losses must be equal, except for the effect of another order of additions.
  */
 #include "common/command.h"
 #include "layout.h"
@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rank that was stopped is found in time for the second that a run may take
- * to end. */
+/* A stopped rank is found within the second that a run may take to end. */
 enum { SILENCE_MS = 700 };
 
 /* ---- data ---- */
@@ -110,7 +109,7 @@ static enum gw_err check_losses(const struct layout_results *results,
                    LAYOUT_DIFFERENCE_MAX);
 }
 
-/* `job` with results of its own; `expected` NULL: nothing to compare with. */
+/* `job` with results of its own; `expected` NULL: no comparison. */
 static enum gw_err run_mesh(struct layout_job *job, const double *expected,
                             struct gw_error *why)
 {

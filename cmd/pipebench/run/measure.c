@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * See measure.h. It is a run (run.h) that nobody watches and that ends when
- * anything goes wrong.
+ * See measure.h. A run (run.h) without output, which ends at the first error.
  */
 #include "measure.h"
 
@@ -46,7 +45,7 @@ static struct run_step *median_step(struct run_record *record)
     return step ? &record->steps[step - record->steps] : NULL;
 }
 
-/* The timeline of the chosen step becomes the caller's. */
+/* Passes the timeline of the chosen step to the caller. */
 static enum gw_err take(const struct measure *measure,
                         struct run_record *record,
                         struct gw_timeline **timeline, double *times_us,

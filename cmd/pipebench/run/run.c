@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * pipebench run: a schedule on real processes, a stage each, with work that
- * only takes time or with a real network, and what was measured beside what was
- * predicted. This file reads the options and joins the parts; see run.h.
+ * pipebench run: a schedule on real processes, one per stage, with synthetic
+ * work or with a real network; prints the measurement and the prediction. This
+ * file reads the options and joins the parts; see run.h.
  */
 #include "run.h"
 
@@ -114,7 +114,7 @@ static enum gw_err check_options(struct gw_error *why)
     return until_parse(net_options.until_text, &net_options.until, why);
 }
 
-/* How many steps, the one that warms up too. */
+/* The number of steps, including the one that warms up. */
 static enum gw_err count_steps(struct run_job *job, struct gw_error *why)
 {
     uint64_t steps = options.steps;
@@ -193,7 +193,7 @@ static enum gw_err prepare(struct run *run, struct gw_error *why)
     if (run->prediction.timeline)
         job->predicted_us = run->prediction.timeline->time_us;
     err = run_record_init(&run->record, job, why);
-    if (!err && options.trace) /* is there a place for it? */
+    if (!err && options.trace) /* can the file be written? */
         err = run_trace_write(options.trace, run, why);
     if (!err)
         err = run_announce(run, options.name, why);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * `pipebench run`: what its parts share.
+ * Shared by the parts of `pipebench run`:
  *
  *   run.c          options; from a job to an exit status
  *   run_words.c    --work and --slow
- *   run_predict.c  what the step should take
+ *   run_predict.c  the predicted time of a step
  *   run_launch.c   starts the stages, and again after a failure
  *   run_rank.c     the life of a stage, with synthetic work
  *   run_net.c      a real network: its files; run_train.c: the life of a stage
- *   run_safe.c     what stages have put away for their replacements
- *   run_record.c   the passes of all stages, step by step, as events tell them
- *   run_report.c, run_trace.c, run_watch.c   what is shown of them;
- *   run_announce.c lets others look
+ *   run_safe.c     the stages' saved states for their replacements
+ *   run_record.c   the passes of all stages, step by step, from events
+ *   run_report.c, run_trace.c, run_watch.c   the output;
+ *   run_announce.c makes the run visible to observers
  *
  * The supervisor reads files and makes the schedule before it forks; so the
- * stages see the same pages. Each of them is a process; their clock is one.
+ * stages see the same pages. Each stage is a process; all share one clock.
  */
 #ifndef RUN_H
 #define RUN_H
@@ -39,12 +39,12 @@ struct run_net {
     enum gw_optimiser optimiser;
     double rate, momentum;
     const char *until_text; /* NULL: all steps */
-    double until;           /* as run/until.h has it */
+    double until;           /* see run/until.h */
     /* as read */
     struct gw_network *network;
     struct gw_layout *layout;
     struct gw_dataset *train, *test; /* test NULL: none */
-    unsigned batches;                /* whole ones, an epoch */
+    unsigned batches;                /* whole ones, per epoch */
 };
 
 struct run_safe;
@@ -52,12 +52,12 @@ struct run_safe;
 struct run_job {
     const struct gw_schedule *schedule;
     const char *wire;
-    unsigned steps; /* in all; medians leave out step 0, which warms up */
-    struct gw_synthetic work; /* one micro-batch through one piece */
-    double *slow;             /* a stage each: it takes so many times as long */
-    struct run_net *net;      /* NULL: synthetic work */
+    unsigned steps;            /* in all; medians omit step 0, which warms up */
+    struct gw_synthetic work;  /* one micro-batch through one piece */
+    double *slow;              /* one factor per stage */
+    struct run_net *net;       /* NULL: synthetic work */
     struct rank_faults faults; /* in the middle of steps */
-    double predicted_us;       /* of a step; 0: not known before it is run */
+    double predicted_us;       /* per step; 0: not known before a run */
     bool elastic;
     unsigned restarts_max;
     /* of this attempt */
@@ -67,8 +67,8 @@ struct run_job {
 
 /* ---- run_words.c: GW_EINVAL names the option ---- */
 
-/* "sleep:5ms", "spin:F,B", "sleep:F,I,W": times of a whole stage. One time is
- * that of each of F, I and W. */
+/* "sleep:5ms", "spin:F,B", "sleep:F,I,W": times of a whole stage. A single time
+ * applies to each of F, I and W. */
 GW_MUST_CHECK enum gw_err run_parse_work(const char *text, unsigned chunks,
                                          struct gw_synthetic *work,
                                          struct gw_error *why);
@@ -78,7 +78,7 @@ GW_MUST_CHECK enum gw_err run_parse_slow(const char *text, unsigned stages,
 
 /* ---- run_net.c ---- */
 
-/* Reads network and data, and lays the network out: a stage a rank. */
+/* Reads network and data, and makes the layout: one stage per rank. */
 GW_MUST_CHECK enum gw_err run_net_load(struct run_net *net,
                                        const struct gw_schedule *schedule,
                                        struct gw_error *why);
@@ -86,23 +86,22 @@ void run_net_fini(struct run_net *net);
 
 /* ---- run_safe.c ---- */
 
-/* Memory that outlives a stage. Each has two places in turn, so that what is
- * being written when it dies is never the newest that it has. */
+/* Memory that outlives a stage. Each stage has two places in turn, so that a
+ * stage never dies while writing its newest state. */
 GW_MUST_CHECK enum gw_err run_safe_new(unsigned stages, struct run_safe **safe,
                                        struct gw_error *why);
 void run_safe_destroy(struct run_safe **safe);
-/* In the stage. `state` NULL with 0 bytes: only that the step is finished. */
+/* In the stage. `state` NULL with 0 bytes: only marks the step as finished. */
 GW_MUST_CHECK enum gw_err run_safe_keep(struct run_safe *safe, unsigned stage,
                                         unsigned step, const void *state,
                                         size_t bytes, struct gw_error *why);
-/* In its replacement: what was kept after `step`. */
+/* In its replacement: the state after `step`. */
 GW_MUST_CHECK enum gw_err run_safe_get(struct run_safe *safe, unsigned stage,
                                        unsigned step, const void **state,
                                        size_t *bytes, struct gw_error *why);
-/* The newest step that all stages have kept, undamaged; false: none. */
+/* The newest step that all stages have saved, undamaged; false: none. */
 bool run_safe_newest(struct run_safe *safe, unsigned *step);
-/* How many passes a stage has done, since step 0 and without those that were
- * lost. */
+/* The number of passes of a stage since step 0, without lost ones. */
 void run_safe_count(struct run_safe *safe, unsigned stage, uint64_t passes);
 uint64_t run_safe_passes(const struct run_safe *safe, unsigned stage);
 /* True once for each fault. */
@@ -110,8 +109,8 @@ bool run_safe_fires(struct run_safe *safe, unsigned fault);
 
 /* ---- run_rank.c, run_train.c ---- */
 
-/* What a stage tells of a run that trains: after each step, and (from stage 0)
- * at last the scores of the finished network. */
+/* A report of a stage in training: after each step, and (from stage 0) at the
+ * end the scores of the finished network. */
 struct run_loss {
     unsigned step;
     bool finished; /* loss and accuracy are of the test rows, or, without any,
@@ -120,8 +119,8 @@ struct run_loss {
     double loss, accuracy;
 };
 
-/* The events of a stage go through here to the supervisor: counts passes, and
- * makes the faults. */
+/* Passes the events of a stage to the supervisor, counts passes, and triggers
+ * the faults. */
 struct run_tap {
     struct gw_sink sink;
     struct gw_sink *to;
@@ -143,21 +142,22 @@ enum gw_err run_train(struct gw_comm *comm, struct reporter *report,
 
 struct run_step {
     struct gw_timeline *timeline; /* NULL: not begun, or not kept */
-    double begin_us;              /* of its first pass, since the run began */
-    unsigned *done;               /* a stage each: passes ended */
+    double begin_us;              /* of its first pass, since the beginning of
+                                     the run */
+    unsigned *done;               /* ended passes, per stage */
     unsigned *peak;
     size_t left; /* passes */
     double time_us;
 };
 
-/* All passes are in the order of the schedule, since stages have no choice. */
+/* All passes in the order of the schedule, which stages never change. */
 struct run_record {
     const struct gw_schedule *schedule;
     uint64_t zero_ns;
     unsigned step_count, steps_kept, steps_done;
     struct run_step *steps;
     unsigned newest; /* step that has begun */
-    double *loss;    /* a step each; NaN: not told */
+    double *loss;    /* per step; NaN: not reported */
     double final_loss, final_accuracy;
     bool until; /* the stop rule has ended it */
 };
@@ -167,10 +167,11 @@ GW_MUST_CHECK enum gw_err run_record_init(struct run_record *record,
                                           struct gw_error *why);
 void run_record_fini(struct run_record *record);
 void run_record_event(struct run_record *record, const struct gw_event *event);
-/* From `step` on everything is done again. */
+/* Drops `step` and all later ones, which are repeated. */
 void run_record_forget(struct run_record *record, unsigned step);
-/* The step whose time is the median, warming up left out; NULL: no step has
- * been finished. *least and *most: the times of the fastest and the slowest. */
+/* The step whose time is the median, without the one that warms up; NULL: no
+ * step has been finished. *least and *most: the times of the fastest and the
+ * slowest. */
 const struct run_step *run_record_median(const struct run_record *record,
                                          double *least_us, double *most_us);
 
@@ -178,18 +179,18 @@ const struct run_step *run_record_median(const struct run_record *record,
 
 struct run_prediction {
     struct gw_pipe_costs costs;
-    double *each; /* what costs point into; NULL: stages are alike */
+    double *each; /* storage of the costs; NULL: stages are equal */
     struct gw_timeline *timeline;
     bool priced; /* there is a formula: */
     struct gw_pipe_price price;
 };
 
-/* Of synthetic work: from what it was told to take. */
+/* For synthetic work: from its configured times. */
 GW_MUST_CHECK enum gw_err run_predict(const struct run_job *job,
                                       struct run_prediction *prediction,
                                       struct gw_error *why);
-/* Of a real network: a simulation of what the passes took, on the average of a
- * step, without messages and without anything between the passes. */
+/* For a real network: a simulation with the mean times of passes, without
+ * messages and without other delays between passes. */
 GW_MUST_CHECK enum gw_err run_predict_from(const struct run_job *job,
                                            const struct gw_timeline *measured,
                                            struct run_prediction *prediction,
@@ -205,24 +206,24 @@ struct run_recovery {
     uint64_t passes; /* redone */
 };
 
-/* What the supervisor has in hands while stages run. */
+/* The supervisor's state while stages run. */
 struct run {
     struct run_job *job;
     struct run_record record;
     struct run_prediction prediction;
-    struct announce *announce; /* NULL: nobody can look */
-    struct recorder *recorder; /* NULL: not asked for */
-    struct run_watch *watch;   /* NULL: not asked for */
+    struct announce *announce; /* NULL: not announced */
+    struct recorder *recorder; /* NULL: not requested */
+    struct run_watch *watch;   /* NULL: not requested */
     struct run_recovery recoveries[RUN_RECOVERIES_MAX];
     unsigned recovery_count;
 };
 
-/* Until the last step, or the error that ends the run. */
+/* Runs until the last step, or the error that ends the run. */
 GW_MUST_CHECK enum gw_err run_launch(struct run *run, struct gw_error *why);
 
 /* ---- run_watch.c ---- */
 
-/* The picture of the step that all stages are in, drawn over the last one. */
+/* The picture of the current step, drawn over the last one. */
 struct run_watch;
 GW_MUST_CHECK enum gw_err run_watch_new(const struct run *run,
                                         struct run_watch **watch,
@@ -233,18 +234,18 @@ void run_watch_destroy(struct run_watch **watch);
 
 /* ---- run_announce.c ---- */
 
-/* Whether others can look matters only to who named the run. */
+/* A failure to announce is an error only if the user has named the run. */
 GW_MUST_CHECK enum gw_err run_announce(struct run *run, const char *name,
                                        struct gw_error *why);
-/* `error` NULL, or how the run failed. */
+/* `error` NULL, or the run's error. */
 void run_announce_end(struct run *run, const struct gw_error *error);
 
 /* ---- run_trace.c, run_report.c ---- */
 
-/* Chrome's trace format: two lanes a stage, predicted and measured. */
+/* Chrome's trace format: two lanes per stage, predicted and measured. */
 GW_MUST_CHECK enum gw_err
 run_trace_write(const char *path, const struct run *run, struct gw_error *why);
-/* Prints the document; `error` NULL or how the run failed. */
+/* Prints the document; `error` NULL or the run's error. */
 GW_MUST_CHECK enum gw_err run_report(const struct run *run,
                                      const struct gw_error *error,
                                      struct gw_error *why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Others can look at the run (common/announce.h), and find what came of it in
- * its summary.json.
+ * Makes the run visible to observers (common/announce.h), and its result
+ * available in its summary.json.
  */
 #include "run.h"
 
@@ -40,7 +40,7 @@ enum gw_err run_announce(struct run *run, const char *name,
                                          .seed = common.seed};
     typed(command, sizeof command);
     enum gw_err err = announce_open(&how, &run->announce, &unheard);
-    if (err && name) /* else nobody expects to find it */
+    if (err && name) /* otherwise no user looks for it */
         return gw_fail(why, err, "--name %.60s: %s", name, unheard.text);
     return GW_OK;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Starts the stages and takes what they tell. When one is lost, all of them
- * end; with --elastic they are started again, each with what it (or the one
- * whose place it takes) has put away after the newest step that all have:
+ * Starts the stages and receives their reports. When one is lost, all of them
+ * end. With --elastic they are started again, each with the state that it (or
+ * its predecessor) has saved after the newest step that all have:
  *
  *     step   ... 4   5   6 x          x: a stage is lost
  *     kept       *   *                6 is begun again after 5
  *
- * What was done of step 6 is done twice; no row is seen twice, and no sum is
- * another than without the loss.
+ * Completed work of step 6 is repeated. No row counts twice, and all sums are
+ * the same as without the loss.
  */
 #include "run.h"
 
@@ -52,8 +52,8 @@ static void on_event(void *context, const struct gw_event *event)
 }
 
 /* A link has room for a few slices, and nothing moves on it while its ends
- * compute: so a message is cut into no more than are under way at once. 0: as
- * the wire likes best. */
+ * compute, so a message has at most as many slices as are in transfer at once.
+ * 0: the wire's default. */
 static size_t slice_bytes(const struct run_job *job)
 {
     enum { SLICES = 4, UNIT = 64 };
@@ -85,13 +85,13 @@ static enum gw_err launch(struct run *run, struct gw_error *why)
 
 /* ---- going on ---- */
 
-/* A stage was lost; anything else would only happen again. */
+/* A stage was lost; any other error would only occur again. */
 static bool may_go_on(const struct run *run, enum gw_err code)
 {
     return run->job->elastic && (code == GW_ELOST || code == GW_ETIMEOUT);
 }
 
-/* Passes that were done after the steps before `step`. */
+/* Passes done after the steps before `step`. */
 static uint64_t passes_after(const struct run *run, unsigned step)
 {
     const struct gw_schedule *s = run->job->schedule;
@@ -122,7 +122,7 @@ static void tell(struct run *run, unsigned step, const char *sentence)
     progress("%s", r->text);
 }
 
-/* From the newest step that all stages have kept. */
+/* Continues from the newest step that all stages have saved. */
 static void go_back(struct run *run, const char *sentence)
 {
     unsigned newest;

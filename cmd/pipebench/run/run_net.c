@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A real network for pipebench run: reads it and its data, and lays it out on a
- * mesh that has a pipe axis only, so that ranks are stages.
+ * A real network for pipebench run: reads it and its data, and makes a layout
+ * with a pipe axis only, so that ranks are stages.
  */
 #include "run.h"
 
@@ -69,7 +69,7 @@ static enum gw_err check_fit(const struct run_net *net, struct gw_error *why)
     return GW_OK;
 }
 
-/* One factor for all values keeps what is zero, and which rows are alike. */
+/* One factor for all values preserves zeros and equal rows. */
 static void scale(struct run_net *net)
 {
     float factor = 1 / gw_dataset_largest(net->train);

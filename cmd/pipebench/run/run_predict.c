@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a step should take: by formula where there is one, and simulated in any
- * case, for the stages one by one and for the picture. Messages are taken to
- * need no time, so what they do need shows as a difference.
+ * The predicted time of a step: by formula where there is one, and always
+ * simulated, for the individual stages and for the picture. Messages are
+ * assumed to take no time, so their real time appears as a difference.
  */
 #include "run.h"
 
@@ -12,7 +12,7 @@
 
 enum part { FORWARD, INPUT, WEIGHT, PARTS };
 
-/* Room for the times of each virtual stage; costs point to it. */
+/* Makes room for the times of each virtual stage, to which the costs point. */
 static enum gw_err spread(const struct gw_schedule *s, struct run_prediction *p,
                           struct gw_error *why)
 {
@@ -65,8 +65,8 @@ enum gw_err run_predict(const struct run_job *job, struct run_prediction *p,
     return gw_pipe_simulate(s, &p->costs, &p->timeline, why);
 }
 
-/* The mean time of each kind of pass, virtual stage by virtual stage. A B is
- * taken to be half I and half W. */
+/* The mean time of each kind of pass, for each virtual stage. A B counts as
+ * half I and half W. */
 static void average(const struct gw_schedule *s,
                     const struct gw_timeline *measured,
                     struct run_prediction *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The life of a stage. All meet before each step, so that a step is measured by
- * itself and nobody is ahead of what the others have put away.
+ * The life of a stage. All stages meet before each step, so that a step is
+ * measured by itself and no stage is ahead of the others' saved states.
  */
 #include "common/command.h"
 #include "run.h"
@@ -70,7 +70,8 @@ static enum gw_err meet(struct gw_comm *comm, struct gw_error *why)
     return GW_OK;
 }
 
-/* Each step by itself: none is shorter since the one before was late. */
+/* Steps are measured one by one: none is shorter because the one before was
+ * late. */
 static enum gw_err work_steps(const struct run_job *job, struct gw_comm *comm,
                               struct gw_pipe *pipe,
                               struct gw_synthetic *synthetic,
@@ -91,7 +92,7 @@ static enum gw_err work_steps(const struct run_job *job, struct gw_comm *comm,
     return err;
 }
 
-/* A replacement takes up what its predecessor has kept. */
+/* A replacement continues from the state that its predecessor has saved. */
 static enum gw_err take_up(const struct run_job *job, unsigned stage,
                            struct gw_error *why)
 {
@@ -133,7 +134,7 @@ static enum gw_err work(struct run_job *job, struct gw_comm *comm,
     return err;
 }
 
-/* The supervisor says which stage speaks; the runner's sentences do, too. */
+/* The supervisor adds the name of the stage, as do the runner's sentences. */
 static void speak_once(unsigned stage, struct gw_error *why)
 {
     char own[32];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The passes of all stages as their events tell them, put in order: a timeline
- * a step. Events of one stage come in its order, those of different stages in
- * any, and a stage may be a step ahead; so each step counts for itself what it
- * still misses.
+ * The passes of all stages, sorted from their events: one timeline per step.
+ * Events of one stage come in its order, those of different stages in any, and
+ * a stage may be a step ahead; so each step has its own count of missing
+ * passes.
  *
- * A step begins with the first pass of any stage. Timelines cost memory, so
- * only those of the first steps are kept when there are very many.
+ * A step begins with the first pass of any stage. Timelines need memory, so if
+ * there are very many steps, only the first ones keep theirs.
  */
 #include "run.h"
 
@@ -31,7 +31,7 @@ enum gw_err run_record_init(struct run_record *r, const struct run_job *job,
     };
     if (!r->steps || !r->loss) {
         run_record_fini(r);
-        *r = (struct run_record){.steps = NULL}; /* of no steps */
+        *r = (struct run_record){.steps = NULL}; /* without steps */
         return gw_fail(why, GW_ENOMEM, "%u steps", job->steps);
     }
     for (unsigned i = 0; i < job->steps; i++)
@@ -75,8 +75,7 @@ static bool open_step(struct run_record *r, struct run_step *step,
     return true;
 }
 
-/* The pass that the stage does now, if that is the one which the event tells
- * of. */
+/* The current pass of the stage, if the event is about it. */
 static struct gw_pass_time *pass_of(const struct run_record *r,
                                     const struct run_step *step,
                                     const struct gw_event *event)
@@ -91,7 +90,7 @@ static struct gw_pass_time *pass_of(const struct run_record *r,
     return same ? &step->timeline->times[i] : NULL;
 }
 
-/* A stage comes to a pass when it is done with the one before. */
+/* A stage is ready for a pass when the one before has ended. */
 static void set_ready(const struct gw_schedule *s, struct gw_timeline *t)
 {
     for (unsigned stage = 0; stage < s->stages; stage++)
@@ -100,7 +99,7 @@ static void set_ready(const struct gw_schedule *s, struct gw_timeline *t)
                 i == s->begin[stage] ? 0 : t->times[i - 1].end_us;
 }
 
-/* An earlier beginning of the step has come to light. */
+/* Shifts the step after an earlier beginning has been reported. */
 static void shift(struct run_step *step, double us)
 {
     step->begin_us -= us;
@@ -130,7 +129,7 @@ static void settle(struct run_record *r, struct run_step *step)
     gw_timeline_settle(t, r->schedule);
     t->peak_activations = 0;
     for (unsigned s = 0; s < t->stages; s++) {
-        /* As counted, not as the schedule says. */
+        /* From the counts, not from the schedule. */
         t->stage[s].peak_activations = step->peak[s];
         if (step->peak[s] > t->peak_activations)
             t->peak_activations = step->peak[s];
@@ -168,7 +167,7 @@ void run_record_event(struct run_record *r, const struct gw_event *event)
     struct run_step *step = &r->steps[event->step];
     double at_us = (double)(event->time_ns - r->zero_ns) / 1000;
     if (step->time_us > 0)
-        return; /* over */
+        return; /* the run is over */
     if (!step->timeline && !open_step(r, step, at_us))
         return;
     if (event->step > r->newest)

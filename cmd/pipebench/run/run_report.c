@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a run prints: the rows of report.h, of the step whose time is the
- * median, and around them what was asked for, what was learnt and what went
- * wrong on the way.
+ * The output of a run: the rows of report.h, for the step whose time is the
+ * median; before and after them the parameters, the trained model and the
+ * losses of stages.
  */
 #include "run.h"
 
@@ -17,7 +17,7 @@ static void note_work(const struct run *run, struct output *output)
 {
     const struct run_job *job = run->job;
     output_note_text(output, "wire", job->wire);
-    /* But the one that warms up. */
+    /* Without the one that warms up. */
     unsigned done = run->record.steps_done;
     output_note_integer(output, "steps",
                         job->net || done == 0 ? done : done - 1);
@@ -65,8 +65,8 @@ static void note_recoveries(const struct run *run, struct output *output)
     output_note_integer(output, "passes_redone", (int64_t)passes);
 }
 
-/* "2.30 1.10 0.62": the mean of each epoch, or of each tenth when there are
- * more. */
+/* "2.30 1.10 0.62": the mean of each epoch, or of each tenth if there are more.
+ */
 static void note_curve(const struct run *run, struct output *output)
 {
     enum { POINTS_MAX = 10 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What survives a stage. The supervisor makes one nameless file of memory a
- * stage before it forks, and a page that all share; whoever is forked has them,
- * and they vanish with the last.
+ * The states that outlive a stage. Before it forks, the supervisor makes one
+ * anonymous file of memory per stage, and a page that all share. All children
+ * inherit them, and they vanish with the last process.
  *
  * A file has two places, used in turn, each with the step after which it was
  * written, its length and its hash. A place is made invalid before it is
  * written and valid after, so a stage that dies in between leaves the other
- * one. Between two steps all stages meet; hence no stage is ahead of another by
- * more than a step, and two places are enough for a step that all have.
+ * one. Between two steps all stages meet, so no stage is ahead of another by
+ * more than a step, and two places suffice for a step that all have.
  */
 #include "run.h"
 

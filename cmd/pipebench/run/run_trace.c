@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The run as Perfetto (ui.perfetto.dev) and chrome://tracing draw it, in the
- * "Trace Event Format" of Chromium: one process, and two threads a stage, what
- * was predicted above what was measured. A predicted step begins where the
- * measured one did. Times are in microseconds since the run began.
+ * The run for Perfetto (ui.perfetto.dev) and chrome://tracing, in the "Trace
+ * Event Format" of Chromium: one process, and two threads per stage, the
+ * prediction above the measurement. A predicted step begins where the measured
+ * one did. Times are in microseconds since the beginning of the run.
  *
- * Whatever the run came to, the document is whole: a step that was not finished
- * has the passes that were.
+ * The document is complete after any run: an unfinished step has its finished
+ * passes.
  */
 #include "run.h"
 
@@ -53,7 +53,7 @@ static void name_lanes(struct trace *t)
         }
 }
 
-/* Where a pass is drawn. */
+/* The place of a pass in the picture. */
 struct place {
     unsigned stage, step;
     enum lane lane;

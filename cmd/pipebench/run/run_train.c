@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The life of a stage that trains its part of a real network. Which rows a step
- * takes follows from the seed and the step's number alone, so a replacement
- * goes on exactly where the one before it was.
+ * The life of a stage that trains its part of a real network. The rows of a
+ * step depend only on the seed and the step's number, so a replacement
+ * continues exactly where its predecessor was.
  */
 #include "common/command.h"
 #include "run.h"
@@ -18,7 +18,7 @@ struct trainer {
     unsigned stage;
     struct gw_parallel *parallel;
     struct gw_order order;
-    void *state; /* what is kept after each step, and losses */
+    void *state; /* the state saved after each step, and losses */
     size_t state_bytes;
     double losses; /* of the steps of this epoch: the same on all stages */
     bool until;    /* the stop rule holds */
@@ -122,7 +122,7 @@ static enum gw_err keep(struct trainer *t, unsigned step, struct gw_error *why)
 }
 
 /* Batches are of one size, so the mean of their losses is that of the rows. A
- * replacement has both from what was kept. */
+ * replacement has both from the saved state. */
 static void count_loss(struct trainer *t, unsigned batch, double loss)
 {
     t->losses = batch == 0 ? loss : t->losses + loss;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The Gantt that grows: the step that is under way, drawn again over itself at
- * most 20 times a second, since each pass tells of itself. Where the output is
- * no terminal nothing can be drawn over; then each step is drawn once, when it
- * is over.
+ * The live Gantt chart: the current step, redrawn at most 20 times a second,
+ * since each pass sends events. On an output that is not a terminal, each step
+ * is drawn once, when it is over.
  */
 #include "run.h"
 
@@ -22,7 +21,7 @@ struct run_watch {
     FILE *file;
     bool terminal;
     struct gantt_style style;
-    bool *busy; /* a stage each: a pass is under way */
+    bool *busy; /* per stage: a pass is under way */
     unsigned step, lines;
     uint64_t drawn_ns;
 };
@@ -36,8 +35,8 @@ enum gw_err run_watch_new(const struct run *run, struct run_watch **made,
         w->busy = calloc(run->job->schedule->stages, sizeof *w->busy);
     if (!w || !w->busy)
         return gw_fail(why, GW_ENOMEM, "watching");
-    /* The picture is data when the output is a table, else it must not get
-     * between the data. */
+    /* The picture is data when the output is a table; otherwise it must not mix
+     * with the data. */
     w->run = run;
     w->file = strcmp(common.output, "table") == 0 ? stdout : stderr;
     w->terminal = isatty(fileno(w->file)) == 1;
@@ -45,7 +44,7 @@ enum gw_err run_watch_new(const struct run *run, struct run_watch **made,
     return GW_OK;
 }
 
-/* Passes under way reach to this moment. */
+/* Extends passes under way up to now. */
 static void stretch(const struct run_watch *w, const struct run_step *step,
                     uint64_t now_ns)
 {

@@ -15,8 +15,8 @@ typedef enum gw_err chaos_blow(void *context, enum chaos_kind kind,
                                const char *node, json_t *request,
                                struct gw_error *why);
 /* Applies the schedule `word` (a file, or faults separated by semicolons) from
- * now on. Its effects remain at the end. GW_EDATA: an error in the schedule;
- * GW_EINTR; or the error of an action. */
+ * now on. Its effects remain at the end. GW_EDATA: an error in the schedule.
+ * Else GW_EINTR or the error of an action. */
 GW_MUST_CHECK enum gw_err chaos_schedule_run(const char *word, chaos_blow *blow,
                                              void *context,
                                              struct gw_error *why);

@@ -175,8 +175,8 @@ static void print_nodes(const json_t *nodes, char *out, size_t room)
                          (int)json_integer_value(node));
 }
 
-/* The fate of the interrupted op. It may not be decided yet, and there may be
- * no such op. */
+/* The fate of the interrupted op. It may not be decided yet, or there was
+ * none. */
 static void print_fate(const json_t *r, char *out, size_t room)
 {
     const char *fate = text_of(r, "fate", NULL);
