@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A placement: no two replicas of a slot in one rack, as long as there is
- * another rack, and in a rack the server that has least to carry. Here servers
- * were dealt to RACKS racks in turn, so a rack is what their number leaves.
+ * A placement: no two replicas of a slot are in one rack, as long as there is
+ * another rack; in a rack the server with the least load is chosen. Servers are
+ * assigned to RACKS racks in turn, so a rack is the remainder of a server's
+ * number.
  *
  *     cc -shared -fPIC -I lib/include -o spread.so labs/plugins/spread.c
  *     ringctl up 2 --servers 4 --replicas 2 --placement ./spread.so
@@ -13,7 +14,7 @@
 
 enum { RACKS = 2 };
 
-/* How many of those who have the slot already are in the rack of this node. */
+/* The number of servers with this slot in the rack of this node. */
 static unsigned beside(const struct gw_placement_question *q, unsigned node)
 {
     unsigned count = 0;
@@ -22,14 +23,16 @@ static unsigned beside(const struct gw_placement_question *q, unsigned node)
     return count;
 }
 
-/* The present load: a primary answers requests, the others follow it. */
+/* The present load: a primary answers requests, the other replicas follow
+ * it. */
 static double carries(const struct gw_placement_question *q,
                       const struct gw_placement_server *server)
 {
     return q->replica == 0 ? server->primary_weight : server->weight;
 }
 
-/* It has the slot already, or at least few of the same slots as the others. */
+/* Prefers a server that has the slot already, or else one that shares the
+ * fewest slots with the slot's other servers. */
 static bool is_handier(const struct gw_placement_server *a,
                        const struct gw_placement_server *b)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
  * A plan plug-in: all-reduce in two levels, for any number of ranks. Ranks are
- * in groups of g, racks, say. In each group a binomial tree adds everything up
- * at the group's first rank, its leader; the leaders do a ring among
- * themselves; then the tree goes back. With l = ceil(p/g) leaders and n bytes:
+ * in groups of g, for example racks. In each group a binomial tree adds all
+ * inputs at the group's first rank, its leader. The leaders run a ring, and the
+ * tree distributes the result. With l = ceil(p/g) leaders and n bytes:
  *
  *     2 ceil(log2 g) + 2(l-1) rounds
  *     2 (p-l) n bytes inside groups, 2 (l-1) n between them
  *
- * so that a slow link between groups carries as little as it can, and a group
- * no more rounds than it must. To try it:
+ * so a slow link between groups carries the fewest bytes, and a group needs few
+ * rounds. To try it:
  *
  *     cc -shared -fPIC -I lib/include -o two_level.so labs/plugins/two_level.c
  *     collrun verify allreduce --algo ./two_level.so --all
  *     collrun sim allreduce --algo ./two_level.so \
  *         --topo labs/topologies/racks.topo -b 16M
  *
- * gradwire-plugin(7) says what a plug-in is, gradwire-plan(3) what a plan is.
+ * gradwire-plugin(7) describes plug-ins, gradwire-plan(3) plans.
  */
 #include <gradwire/gradwire.h>
 
@@ -34,7 +34,7 @@ static struct shape shape_of(const struct gw_algo_args *args)
                           (args->ranks + group - 1) / group};
 }
 
-/* The leaders' ring cuts the buffer in as many parts as there are leaders. */
+/* The leaders' ring cuts the buffer into one part per leader. */
 static unsigned chunks(const struct gw_algo_args *args)
 {
     return shape_of(args).leaders;

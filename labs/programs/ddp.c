@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Data parallelism by hand, as in PyTorch's DistributedDataParallel: each rank
- * has a copy of the network and its share of the batch. During the backward pass
- * the gradients of finished layers already travel, in buckets. Then all ranks
- * take the same step on the same mean.
+ * has a copy of the network and its share of the batch. During the backward
+ * pass the gradients of finished layers are already reduced, in buckets. Then
+ * all ranks take the same step with the same mean.
  *
  *     cc -o ddp ddp.c -lgradwire -lm
  *     collrun exec -n 4 ./ddp [STEPS [BUCKET_BYTES]]    or   mpirun -n 4 ./ddp
@@ -31,7 +31,7 @@ struct network {
     struct layer layers[LAYERS];
     size_t count;
     float *parameters, *gradients; /* of all layers, one after the other */
-    float outputs[LAYERS + 1][WIDTH], errors[LAYERS + 1][WIDTH]; /* of a row */
+    float outputs[LAYERS + 1][WIDTH], errors[LAYERS + 1][WIDTH]; /* per row */
 };
 
 /* Layers in one array, the first one first: buckets are reduced in place. */
@@ -121,8 +121,8 @@ static void backward(struct layer *layer, const float *x, const float *y,
 }
 
 /* Forward and backward for the rows of one rank. A layer's gradient is complete
- * with the last row, so from there on each layer is ready before the one in
- * front of it computes. */
+ * with the last row, so each layer is ready then before the previous layer
+ * computes. */
 static enum gw_err compute(struct network *net, const float (*rows)[2],
                            unsigned count, struct gw_reducer *reducer,
                            double *loss, struct gw_error *why)
@@ -149,7 +149,8 @@ static enum gw_err compute(struct network *net, const float (*rows)[2],
     return err;
 }
 
-/* Sums of all steps. exposed_us: communication that no computation hid. */
+/* Sums over all steps. exposed_us: communication that did not overlap with
+ * computation. */
 struct totals {
     double loss, comm_us, exposed_us;
 };
@@ -181,7 +182,7 @@ static enum gw_err step(struct gw_comm *comm, struct network *net,
     return GW_OK;
 }
 
-/* The mean loss, and that all ranks have the same parameters. */
+/* Prints the mean loss, and checks that all ranks have the same parameters. */
 static enum gw_err finish(struct gw_comm *comm, const struct network *net,
                           struct totals *totals, struct gw_error *why)
 {

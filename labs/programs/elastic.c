@@ -30,7 +30,7 @@ static void on_signal(int number)
 {
     (void)number;
     ended = 1;
-    if (joining && ring) /* it may wait for long; an op does not */
+    if (joining && ring) /* joining may take long; an op does not */
         gw_ring_interrupt(ring);
 }
 
@@ -89,7 +89,8 @@ static void report(const char *what, const struct state *state)
     fflush(stdout);
 }
 
-/* From joining to leaving. GW_ECLOSED: the others went on without us. */
+/* From joining to leaving. GW_ECLOSED: the others continued without this
+ * member. */
 static enum gw_err live(uint64_t ops, struct gw_error *why)
 {
     static struct gw_ring_status status;

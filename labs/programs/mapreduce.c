@@ -112,9 +112,9 @@ static void map(struct job *job, const struct gw_dataset *data)
 
 /* ---- shuffle and reduce ---- */
 
-/* Pairs as they travel: those for rank 0 first, and so on. */
+/* Pairs in the order of sending: first those for rank 0, and so on. */
 struct pairs {
-    size_t *counts; /* by rank */
+    size_t *counts; /* per rank */
     size_t count;
     uint32_t *keys;
     double *values;
@@ -180,7 +180,7 @@ static enum gw_err shuffle(struct job *job, const struct pairs *out,
                : GW_OK;
 }
 
-/* This rank's block of the model; the loss is a sum, and no weight. */
+/* This rank's block of the model; the loss is a sum, not a weight. */
 static void reduce(const struct job *job, const struct pairs *in, float *block)
 {
     memcpy(block, job->model + job->rank * job->block,
@@ -210,7 +210,7 @@ static enum gw_err spread(struct job *job, const struct pairs *in,
 
 /* ---- a job ---- */
 
-/* Bytes that this rank has sent since it was asked last. */
+/* Bytes that this rank has sent since the last call. */
 static uint64_t bytes_sent(struct gw_comm *comm)
 {
     uint64_t bytes = 0;
@@ -258,7 +258,7 @@ static enum gw_err iterate(struct job *job, unsigned iteration,
     return err;
 }
 
-/* How many features and rows all splits have. */
+/* Counts the features and rows of all splits. */
 static enum gw_err look(struct job *job, struct gw_error *why)
 {
     struct gw_dataset *data = NULL;

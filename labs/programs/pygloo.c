@@ -95,7 +95,7 @@ static enum gw_err store_get(const struct store *store, const char *key,
     return gw_fail(why, GW_ETIMEOUT, "%s: no rank 0 has set it", path);
 }
 
-/* All have met; the next job may use the folder. */
+/* All have connected; the next job may use the folder. */
 static void store_clear(const struct store *store, unsigned size)
 {
     char name[40], path[400];

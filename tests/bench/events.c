@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the event stream costs: all-reduces by the ring algorithm, without a
- * sink and with one that keeps the records in memory, as they are always kept.
- * The ratio of the medians counts, and at most 1.02 is promised for 1 MiB.
+ * The cost of the event stream: all-reduces by the ring algorithm, without a
+ * sink and with one that keeps the records in memory. The result is the ratio
+ * of the medians; the limit is 1.02 for 1 MiB.
  *
  *   events RANKS SECONDS [BYTES]
  *
- * Batches of calls with and without alternate, each pair the other way round,
- * on one communicator that is given and refused the sink: of two, each with
- * memory of its own, one was up to 3 % slower than the other for no reason of
- * the events. A record costs 27 ns, of which 23 are the clock's.
+ * Batches with and without events alternate, in changing order, on one
+ * communicator that gets and loses the sink. With two communicators, each with
+ * memory of its own, one was up to 3 % slower for reasons other than events. A
+ * record costs 27 ns, 23 of them for the clock.
  */
 #include <coll/comm.h>
 #include <gradwire/gradwire.h>
@@ -52,10 +52,10 @@ struct job {
     struct gw_comm *comm;
     struct gw_sink *sink;
     float *in, *out;
-    unsigned calls; /* of a batch */
+    unsigned calls; /* per batch */
 };
 
-/* Microseconds a call. */
+/* Microseconds per call. */
 static double batch(struct job *job, struct gw_sink *sink)
 {
     const struct gw_call call = {.collective = GW_ALLREDUCE,
@@ -73,7 +73,7 @@ static double batch(struct job *job, struct gw_sink *sink)
     return (double)(gw_now_ns() - begin_ns) / 1e3 / job->calls;
 }
 
-/* Rank 0's number is all ranks'. */
+/* All ranks get rank 0's number. */
 static unsigned agree(struct job *job, double number)
 {
     unsigned word = number < 1 ? 1 : (unsigned)number;
@@ -119,7 +119,7 @@ static void measure(struct job *job, unsigned rank)
                count * sizeof(float), ranks, base, cost, cost / base);
 }
 
-/* As collrun does: two on one core take four times as long. */
+/* As collrun does: two ranks on one core take four times as long. */
 static void pin(unsigned rank)
 {
     cpu_set_t set;

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
-# The table's rows written out: for each line of a rows file, every combination
-# of its lists, a line each, sizes in bytes.
+# Writes out the table's rows: every combination of the lists of each line, one
+# line each, sizes in bytes.
 #
 #   awk -v groups="shm tcp" -f expand.awk ROWS
 #
-# groups: only these; none: all. An unknown one is an error that names them.
+# groups: only these; default: all. An unknown group is an error that lists the
+# known ones.
 
 function bytes_of(word,    unit, scale) {
     unit = substr(word, length(word))

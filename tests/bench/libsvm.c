@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How fast LibSVM text is read: the median of some passes over a file (or over
- * rows made up here: one-hot, and real values), in MB/s.
+ * The speed of reading LibSVM text: the median of several passes over a file
+ * (or over generated rows: one-hot, and real values), in MB/s.
  *
  *     libsvm [FILE ...]
  */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * What memory an all-reduce needs beyond the user's buffers: at most 8 MiB a
- * rank is promised, on any wire.
+ * The memory of an all-reduce beyond the user's buffers: the limit is 8 MiB per
+ * rank, on any wire.
  *
- *     memory WIRE RANKS BYTES [malloc]        (prints MiB a rank)
+ *     memory WIRE RANKS BYTES [malloc]        (prints MiB per rank)
  *
- * Counted is the proportional set size of all ranks together: a page counts
- * once, whoever maps it, so that a rank is not charged for the peer's buffer
- * that it reads, and scratch memory that many share counts once, too. The ranks
- * are stopped for a look, or a page that a second rank maps between two looks
- * would count for more than one; there is one every millisecond, from before
- * there is a communicator. From the peak, what was there before any buffer is
- * subtracted, and the buffers themselves. What the kernel holds for sockets is
- * not in it.
+ * The measure is the proportional set size of all ranks together. A page counts
+ * once, however many ranks map it. So a rank is not charged for the peer's
+ * buffer that it reads, and shared scratch memory counts once, too. The ranks
+ * are stopped during a measurement: otherwise a page that a second rank maps in
+ * the middle would count more than once. There is one measurement per
+ * millisecond, from before there is a communicator. The memory in use before
+ * any buffer, and the buffers themselves, are subtracted from the peak. Socket
+ * buffers of the kernel are not included.
  */
 #include <gradwire/gradwire.h>
 
@@ -88,12 +88,12 @@ static _Noreturn void live(unsigned rank, pid_t parent)
         if (gw_allreduce(comm, in, out, bytes / sizeof *in, GW_F32, GW_SUM))
             fail("all-reduce", gw_comm_error(comm)->text);
     atomic_fetch_add(&shared->done, 1);
-    await(&shared->over, 1); /* its memory is looked at once more */
+    await(&shared->over, 1); /* wait for one more measurement */
     gw_comm_destroy(&comm);
     exit(0);
 }
 
-/* ---- looking ---- */
+/* ---- measuring ---- */
 
 static size_t resident(pid_t pid)
 {

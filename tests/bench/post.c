@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the post gives between two processes on this machine: the round trip of
- * a small message, and a stream of large ones, lent from gw_alloc memory, one
- * under way at a time and four.
+ * The speed of the messenger between two processes on this machine: the round
+ * trip of a small message, and a stream of large ones, lent from gw_alloc
+ * memory, with one under way at a time and with four.
  *
  *   post [REPEATS]
  *
- * prints a line for each wire, with medians.
+ * Prints one line per wire, with medians.
  */
 #include "wire/messenger/messenger.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How fast a server's store is, on one core: nanoseconds a key for finding and
- * making rows and for updating them, and GB/s of what a long update reads and
- * writes. The best of some tries.
+ * The speed of a server's store, on one core: nanoseconds per key for finding
+ * and making rows and for updating them, and GB/s read and written by a long
+ * update. The best of several tries.
  */
 #include "ps/store/store.h"
 
@@ -49,7 +49,7 @@ static void shuffle(uint64_t *keys, size_t count, struct gw_rng *rng)
     }
 }
 
-/* `some`: every second key or so of those sorted. */
+/* `some`: about every second of the sorted keys. */
 static size_t make_lists(struct lists *lists)
 {
     struct gw_rng rng;
@@ -199,7 +199,7 @@ static void print_memcpy(const struct lists *lists)
         uint64_t ns = gw_now_ns() - begin;
         best = ns < best ? ns : best;
     }
-    /* A compiler that sees the copy unused would leave it out. */
+    /* Otherwise a compiler would remove the unused copy. */
     if (memcmp(copy, lists->values, bytes) != 0)
         exit(70);
     printf("memcpy %39.2f GB/s\n", 2 * (double)bytes / (double)best);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a command takes of the machine.
+ * The resources used by a command.
  *
  *     used COMMAND...         (prints "SECONDS CPU_SECONDS MIB" on stderr)
  *
- * Seconds from its start to its end, seconds of a core that it and its children
- * had, and the most memory that one of them held. The exit status is the
- * command's.
+ * Seconds from its start to its end, CPU seconds of it and its children, and
+ * the largest memory of one of them. The exit status is the command's.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a wire gives between two processes on this machine, without anything of
- * the executor: a stream one way, the round trip of a small slice, and an
+ * The speed of a wire between two processes on this machine, without the
+ * executor: a stream in one direction, the round trip of a small slice, and an
  * all-reduce by exchange of halves (zero copy, reducing out of the view).
  *
  *   wire WIRE [LANES [REPEATS]]
  *
- * prints one line a slice size, with the medians of the stream and of the
+ * Prints one line per slice size, with the medians of the stream and of the
  * all-reduce of 16 MiB; then the round trip. The defaults of lib/wire come from
  * here.
  */
@@ -150,8 +150,8 @@ static void take(struct bench *b, const struct gw__slice_view *view)
     }
 }
 
-/* Rank r is the master of half r: it gets the peer's values of it, adds its
- * own, and sends the sums back. */
+/* Rank r owns half r: it receives the peer's values of it, adds its own, and
+ * sends the sums back. */
 static void allreduce(struct bench *b)
 {
     size_t slices = TOTAL_BYTES / 2 / b->slice_bytes;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The commands of gradwire-ideas(7): those that end by themselves run, on small
-# data and for one epoch. The others need a run, a network card or minutes; of
-# them the help has the command, its options and its settings.
+# data and for one epoch. The others need a run, a NIC or minutes; for these the
+# test checks that the help has the command, its options and its settings.
 
 load docs
 

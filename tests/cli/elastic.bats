@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# labs/programs/elastic.c, whose processes come and go, on this host: how many
-# there may be, how many there must be, and how long they wait for more. Between
-# hosts it is in tests/net/ring.bats.
+# labs/programs/elastic.c, whose processes come and go, on this host: the
+# largest and smallest number of members, and the time for which they wait for
+# more. tests/net/ring.bats has several hosts.
 # shellcheck disable=SC2154 # find_port sets port
 
 load ../until.bash
@@ -35,7 +35,7 @@ teardown() {
     [ -z "${pids[*]}" ] || kill -KILL "${pids[@]}" 2>/dev/null || true
 }
 
-# start NAME COMMAND...: its number is then `pid`.
+# start NAME COMMAND...: its pid is then `pid`.
 start() {
     "${@:2}" >"$1.out" 2>"$1.err" </dev/null 3>&- &
     pid=$!
@@ -50,7 +50,7 @@ has_ended() {
     ! kill -0 "$1" 2>/dev/null
 }
 
-# wants_restart PID NAME SENTENCE: it ends, with that on its lips.
+# wants_restart PID NAME SENTENCE: it ends with status 75 and that message.
 wants_restart() {
     code=0
     until_true 60 has_ended "$1"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# make install as a packager and a user see it: everything lands below DESTDIR,
-# a program from outside of the tree finds the library by pkg-config and
-# all-reduces with it, and make uninstall takes away exactly what came.
+# make install from the view of a packager and a user: all files are below
+# DESTDIR, an external program finds the library by pkg-config and all-reduces
+# with it, and make uninstall removes exactly the installed files.
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.." || return 1
@@ -37,7 +37,7 @@ setup_file() {
 
 @test "every exported symbol begins with gw_" {
     names=$BATS_TEST_TMPDIR/names
-    # The address sanitizer marks data with names of its own.
+    # The address sanitizer marks data with symbols of its own.
     nm -D --defined-only "$LIB/libgradwire.so" |
         awk '$3 !~ /^__odr_asan/ { print $3 }' >"$names"
     [ "$(grep -c '^gw_' "$names")" -gt 50 ]

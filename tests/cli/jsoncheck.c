@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * For the tests of the tools' output: jsoncheck [-l] [KEY...] reads JSON from
- * its input and fails, with the place, if it is not valid. With -l each line is
- * a document of its own, and the last one is looked at. KEYs lead into the
- * document (a number is an index); the value there is printed. "#" is the
- * length of an array.
+ * its input and fails, with the position, if it is not valid. With -l each line
+ * is a document of its own, and the last one is used. KEYs select a value in
+ * the document (a number is an index), which is printed. "#" is the length of
+ * an array.
  */
 #include <jansson.h>
 #include <stdlib.h>

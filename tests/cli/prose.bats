@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# .ci/prose finds the habits of language that STYLE leaves and keeps their budget;
-# tests/tools/messages prints and samples the messages of the tree.
+# .ci/prose finds the habits of language that should be avoided and keeps their
+# budget; tests/tools/messages prints and samples the messages of the tree.
 
 bats_require_minimum_version 1.5.0
 

@@ -21,7 +21,7 @@ as_user() {
     inside runuser -u somebody -- sh -euc "cd; $1"
 }
 
-# make_root: apt there goes where apt here goes.
+# make_root: apt in the root uses the same sources as apt here.
 make_root() {
     say "debootstrap"
     # shellcheck disable=SC2086 # a word, or none

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Chaos with the oracles on: a ring whose ops are checked against the
-# contributors that they name, and a training on parameter servers whose units
-# are counted, each with three controllers, under kills, pauses, cuts, slow
-# links and nodes, wrong clocks, full disks, joins and leaders that die. The
-# command fails when anything is lost or doubled, or the work does not go on.
+# Random faults with oracles: a ring whose ops are checked against the
+# contributors reported with them, and a training on parameter servers whose
+# units are counted. Each has three controllers, and suffers kills, pauses,
+# cuts, slow links and nodes, wrong clocks, full disks, joins and dying leaders.
+# The command fails if anything is lost or counted twice, or if the work stops.
 #
 #   tests/fault/chaos.sh             make check-chaos
 #
@@ -35,7 +35,7 @@ up() {
     }
 }
 
-# chaos WHAT: of the run that is up.
+# chaos WHAT: in the current run.
 chaos() {
     echo "chaos on a $1: CHAOS_SEED=$seed CHAOS_FOR=$time CHAOS_RATE=$rate"
     if ! "$build/ringctl" --run chaos chaos --seed "$seed" --for "$time" \
@@ -58,8 +58,9 @@ awk 'BEGIN {
         print (x + y > 0 ? 1 : -1), "1:" x, "2:" y
     }
 }' >"$work/rows.libsvm"
-# As often as it takes that long, 100 batches of 3 workers that are slow; with
-# another number of servers and workers, and no chaos, the same weights.
+# As many epochs as take that long, with 100 batches of 3 slow workers. With
+# other numbers of servers and workers, and without faults, the weights must be
+# the same.
 seconds=$(echo "$time" | awk '/m$/ { print $0 * 60; next } /h$/ { print $0 * 3600; next }
     { print int($0) }')
 training="train lr rows.libsvm --batch 30 --parts 4 --epochs $seconds"

@@ -3,8 +3,8 @@
 #
 # Deaths at every failpoint of lib/base/failpoint.h: of the members of rings of
 # 2 to 6, and of the servers and controllers of a parameter server, with their
-# oracles. Both end with an error when a failpoint was never reached; and those
-# of the table that neither walks are named here.
+# oracles. Both fail if a failpoint was never reached. This script lists the
+# failpoints that neither covers.
 #
 #   tests/fault/failpoints.sh [SLICE OF]     make check-failpoints
 #

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Hosts that are unlike most: other users' processes are hidden in /proc, the
-# clocks of processes differ by a day, and processes stop for twenty seconds.
+# Unusual hosts: other users' processes are hidden in /proc, the clocks of
+# processes differ by a day, and processes stop for twenty seconds.
 
 load ../until.bash
 
@@ -30,7 +30,8 @@ blows='up 4 ops --bytes 4K --pace 1ms; wait op>=20; kill 2; wait alive==3
         exec '$RINGCTL' --timeout 120s -c '$blows'" 3>&- 4>&-
 }
 
-# start NAME [NAMESPACE] ARGUMENTS: one of psnode's processes, until it is ready.
+# start NAME [NAMESPACE] ARGUMENTS: starts a psnode process, and waits until it
+# is ready.
 start() {
     "${@:2}" >"$1.out" 2>&1 </dev/null 3>&- 4>&- &
     pids+=($!)
@@ -56,7 +57,7 @@ start() {
     grep -q 'digest' worker.out
 }
 
-# stop_long NAME OPTION...: of a run; that one stops for twenty seconds.
+# stop_long NAME OPTION...: stops that process of a run for twenty seconds.
 stop_long() {
     "$RINGCTL" --timeout 120s up "${@:2}" --name long 3>&- 4>&-
     "$RINGCTL" --run long pause "$1"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all processes of pskills.h have in common: addresses, keys, and how they
- * give up; the parent shows its diary then.
+ * Shared by all processes of pskills.h: addresses, keys, and the end after an
+ * error, at which the parent prints its log.
  */
 #include "pskills.h"
 
@@ -27,7 +27,7 @@ uint64_t now_plus_ms(uint64_t ms)
     return gw_now_ns() + ms * 1000000;
 }
 
-/* ---- the diary ---- */
+/* ---- the log ---- */
 
 enum { DIARY_LINES = 512, DIARY_SHOWN = 160 };
 static struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One of the controllers: see pskills.h. Its log stays when it is killed.
+ * One of the controllers: see pskills.h. Its log survives a kill.
  */
 #include "pskills.h"
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Somebody who hears what is sent to a port of this host, and says it again:
+ * Records the data sent to ports of this host, and sends it again:
  *
- *     replay record FOLDER PORT...    what anybody sends to these ports, a file
- *                                     FOLDER/PORT.SOURCE per connection that
+ *     replay record FOLDER PORT...    records all data sent to these ports, one
+ *                                     file FOLDER/PORT.SOURCE per connection that
  *                                     begins meanwhile; until standard input
- *                                     ends. Prints "there" first. For root.
+ *                                     ends. Prints "there" first. Needs root.
  *     replay play HOST PORT FILE COUNT
- *                                     connects so often, says all of it, and
- *                                     waits until it is thrown out
+ *                                     connects so often, sends all of it, and
+ *                                     waits until it is disconnected
  *     replay keys HOST PORT FILE COUNT
  *                                     so many sockets with another key (the
- *                                     key file FILE) that try again and again,
+ *                                     key file FILE) that try repeatedly,
  *                                     until standard input ends
  *
- * The loopback neither loses nor reorders; a segment's place in its file comes
- * from its sequence number.
+ * The loopback neither loses nor reorders data; the position of a segment in
+ * its file follows from its sequence number.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -150,7 +150,7 @@ static int come(const char *host, const char *port)
     return fd;
 }
 
-/* All of it, or until it does not want any more; then to the end. */
+/* Sends all data, or until the peer refuses more; then reads to the end. */
 static bool is_thrown_out(int fd, const uint8_t *bytes, size_t size)
 {
     uint8_t answer[4096];

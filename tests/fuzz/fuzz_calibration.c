@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the calibration file, which has what wires cost here and the rules
- * that `collrun tune` has found. Whatever it is, each wire has costs that are
- * numbers, and each call an algorithm that can do it.
+ * Fuzzes the calibration file, which has the costs of wires on this machine and
+ * the rules of `collrun tune`. For any content, each wire has finite costs, and
+ * each call has an algorithm that supports it.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... \
  *         tests/fuzz/fuzz_calibration.c
@@ -26,7 +26,7 @@ static void expect(bool holds)
         abort();
 }
 
-/* A file without a name, which the variable names. */
+/* An unnamed file; the variable has its path. */
 static void write_file(const uint8_t *bytes, size_t size)
 {
     static int fd = -1;

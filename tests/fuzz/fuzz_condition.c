@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the conditions of wait and expect. A text is refused with a sentence,
- * or it is a condition, and then one or its negation holds.
+ * Fuzzes the conditions of wait and expect. A text is refused with an error, or
+ * it is a condition, and then either it or its negation holds.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_condition.c
  */
@@ -19,7 +19,7 @@ static void expect(bool holds)
         abort();
 }
 
-/* Brackets cost one level of what nesting may cost. */
+/* Brackets use one level of the allowed nesting. */
 static void try_opposite(const char *text, const struct condition *condition,
                          const struct condition_values *values)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whatever a line of a recording is, it is refused, or becomes an event that is
- * written as a line that gives the same event again.
+ * Fuzzes the lines of a recording: each is refused, or becomes an event whose
+ * printed line gives the same event again.
  */
 #include <gradwire/event.h>
 

@@ -5,7 +5,7 @@
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_faults.c
  *     ./fuzz_faults -max_len=1024
  *
- * The first byte is the number of nodes. A text is refused with its place, or
+ * The first byte is the number of nodes. A text is refused with a position, or
  * it is a schedule whose printed form reads back equal, and under which a small
  * network runs without harm.
  */
@@ -25,7 +25,7 @@ static void check(bool right, const char *what)
     abort();
 }
 
-/* Sends itself on, with a timer and something on disk. */
+/* Forwards the message, sets a timer and writes to disk. */
 static void step(void *state, const struct gw__input *input,
                  const struct gw__actions *actions)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes what peers and strangers can send: slices, notes, addresses and the
- * messages of a rendezvous. Whatever the bytes are, they are refused with a
- * sentence or are what they say.
+ * Fuzzes the data that peers and strangers can send: slices, control messages,
+ * addresses and rendezvous messages. Any bytes are either refused with an error
+ * or valid.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_frame.c
  */
@@ -103,7 +103,7 @@ static void try_meeting(const uint8_t *bytes, size_t size)
     free(packed);
 }
 
-/* The magic numbers are put in, so that the fuzzer gets past them. */
+/* Sets the magic numbers, so that the fuzzer gets past them. */
 static void try_with_magic(void (*try)(const uint8_t *, size_t),
                            const char *magic, const uint8_t *bytes, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whatever the bytes are, the LibSVM reader gives a data set that is whole or
- * an error that names a place in them.
+ * Fuzzes the LibSVM reader: any bytes give either a complete data set or an
+ * error with a position.
  */
 #include <gradwire/learn.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the messages of the mesh and the endpoints that peers tell. Whatever
- * the bytes are, they are refused with a sentence or are what they say.
+ * Fuzzes the messages of the control channel and the endpoints that peers
+ * report. Any bytes are either refused with an error or valid.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_mesh.c
  */
@@ -37,7 +37,7 @@ static void try_frame(const uint8_t *bytes, size_t size)
     expect(memcmp(again, bytes, size) == 0);
 }
 
-/* As the right sender would begin it, with some of its own bytes. */
+/* A header of the right sender, with some of the input's bytes. */
 static void try_addressed(const uint8_t *bytes, size_t size)
 {
     struct gw__control_channel_head head;

@@ -5,9 +5,9 @@
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_network.c
  *     ./fuzz_network -max_len=1024
  *
- * A text is refused with its place, or it is a network whose printed form reads
- * back and prints the same; and a layout of it, on a mesh that follows from the
- * text's hash, is refused with a sentence, or its pieces cover it and no
+ * A text is refused with a position, or it is a network whose printed form
+ * reads back and prints the same. A layout of it, on a mesh chosen by the
+ * text's hash, is refused with an error, or its pieces cover the network and no
  * operator takes summands.
  */
 #include <gradwire/layout.h>

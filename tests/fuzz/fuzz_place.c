@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the environment that an engine gives to a rank: lines of NAME=VALUE.
- * It is refused with a sentence, or it is a place: the rank below the size,
- * every field a text, and the same when it is read again.
+ * Fuzzes the environment that a launcher gives to a rank: lines of NAME=VALUE.
+ * It is refused with an error, or it is a place: the rank is below the size,
+ * every field is a string, and a second reading gives the same.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_place.c
  */
@@ -23,7 +23,7 @@ static void check_place(const struct gw_place *place)
 {
     char text[GW_PLACE_TEXT_BYTES], interface[GW_PLACE_TEXT_BYTES];
     struct gw_error why = {.code = GW_OK};
-    /* Of a wire inside the host, and so without a look at the network. */
+    /* A wire inside the host, which needs no look at the network. */
     struct gw_comm_config config = {.wire = "shm"};
     expect(place->size > 0 && place->rank < place->size);
     for (enum gw_place_field f = 0; f < GW_PLACE_FIELD_COUNT; f++) {

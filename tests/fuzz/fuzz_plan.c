@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the text form of plans and what stands on it (libFuzzer):
+ * Fuzzes the text form of plans and its users (libFuzzer):
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_plan.c
  *     ./fuzz_plan -max_len=2048 labs/plans
  *
- * The caller's P comes from the last byte. A text that is a plan must verify or
- * be refused without harm, have a price, and print to a text that is the same
- * plan.
+ * The last byte is the caller's P. A text that is a plan must verify or be
+ * refused without harm, have a price, and print to a text that parses to the
+ * same plan.
  */
 #include <gradwire/plan.h>
 #include <plan/text.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the heads of the post's messages. Whatever the bytes are, they are
- * refused with a sentence or are what they say.
+ * Fuzzes the headers of the messenger's messages. Any bytes are either refused
+ * with an error or valid.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_post.c
  */
@@ -41,7 +41,7 @@ static void try_head(const uint8_t *bytes, size_t size)
     expect(memcmp(again, bytes, size) == 0);
 }
 
-/* As the right sender would begin it, with some of its own bytes. */
+/* A header of the right sender, with some of the input's bytes. */
 static void try_addressed(const uint8_t *bytes, size_t size)
 {
     struct gw__messenger_head head;
@@ -49,7 +49,7 @@ static void try_addressed(const uint8_t *bytes, size_t size)
     if (size < sizeof head)
         return;
     memcpy(&head, bytes, sizeof head);
-    uint8_t kept = bytes[0]; /* which fields stay as they came */
+    uint8_t kept = bytes[0]; /* fields that keep the input's bytes */
     head.from = kept & 1 ? head.from : head.from % GW__MESSENGER_NODES;
     head.to = kept & 2 ? head.to : mine.to;
     head.token = kept & 4 ? head.token : mine.token;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the unpacking of bundles of letters: whatever comes is refused, or its
- * letters lie within it, side by side.
+ * Fuzzes the unpacking of bundles: any bytes are refused, or the unpacked
+ * messages are inside the bundle, one after the other.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_ps_bundle.c
  *
- * The magic is set right when the input's first byte is odd.
+ * The magic number is correct if the input's first byte is odd.
  */
 #include <ps/messages/bundle.h>
 
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static volatile unsigned sum; /* so that all bytes are read */
+static volatile unsigned sum; /* forces reads of all bytes */
 
 static void free_message(struct gw__message_in *parcel)
 {

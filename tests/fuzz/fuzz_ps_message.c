@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the server of the parameter server with messages: whatever comes, from
- * a worker or from what says to be a server, is refused or is what it says.
+ * Fuzzes the server of the parameter server with messages: those of a worker,
+ * or of an apparent server, are either refused or valid.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... \
  *         tests/fuzz/fuzz_ps_message.c
  *
- * The input is a list of messages: a byte of kind, one of the sender, the
- * lengths of three parts, then the parts. Magic, kind and sizes of the head are
- * set right half of the time, so that what lies behind is reached.
+ * The input is a list of messages: a byte for the kind, one for the sender, the
+ * lengths of three parts, then the parts. Half of the time the header's magic
+ * number, kind and sizes are corrected, so that the code after these checks is
+ * reached.
  */
 #include "mute.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes what controllers say to each other into their log, behind a key:
- * whatever comes, it is refused with a sentence, or is what its own encoding
- * is, and what libraft would follow is there.
+ * Fuzzes the messages between the logs of controllers, after decryption: any
+ * bytes are refused with an error, or equal their own encoding, and every
+ * pointer that libraft would follow is valid.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_raft.c
  */

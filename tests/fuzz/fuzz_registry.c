@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes what the registry is given: the bytes of commands, of answers and of
- * snapshots. Whatever they are, they are refused or are what they say; and a
- * state that was reached by any commands is one that its snapshot restores.
+ * Fuzzes the inputs of the registry: the bytes of commands, of answers and of
+ * snapshots. Any bytes are either refused or valid; and after any commands a
+ * snapshot restores the state.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_registry.c
  *
  * The input is a list of pieces. A piece begins with a byte: below 224 it is
  * the kind of a command whose fields are drawn from the next bytes, small so
- * that they meet; above, the next bytes are a command as they stand.
+ * that they collide; above, the next bytes are a raw command.
  */
 #include <cluster/registry/registry.h>
 
@@ -46,7 +46,7 @@ static void draw_report(struct gw__reader *r, struct gw__report *report)
     }
 }
 
-/* Of a slot as it is now, mostly. */
+/* Mostly of a slot in its present state. */
 static void draw_slot(struct gw__reader *r, struct gw__command *c)
 {
     unsigned number = gw__get_u8(r) % 8, other = gw__get_u8(r);

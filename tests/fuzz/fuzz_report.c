@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the frames that ranks write to the supervisor of a command, which come
- * over the network from ranks of an engine. Whatever the bytes are and in
- * whatever pieces they come, they are refused with a sentence or are frames
- * that lie within them, and no more memory is taken than the largest needs.
+ * Fuzzes the frames that ranks write to the supervisor of a command, over the
+ * network for ranks of another launcher. For any bytes in any pieces, they are
+ * refused with an error or are frames inside the received data, and no more
+ * memory is used than the largest frame needs.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_report.c
  *
- * The first byte says how long the pieces are.
+ * The first byte is the length of the pieces.
  */
 #include "common/launch/launch_parts.h"
 
@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static volatile unsigned sum; /* so that all bytes are read */
+static volatile unsigned sum; /* forces reads of all bytes */
 
 static void expect(bool holds)
 {
@@ -25,7 +25,7 @@ static void expect(bool holds)
         abort();
 }
 
-/* All whole frames that are here; false: the rest is none. */
+/* Reads all complete frames; false: the data is invalid. */
 static bool take_frames(struct frames *frames, size_t *taken)
 {
     struct frame frame;

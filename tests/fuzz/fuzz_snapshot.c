@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes snapshots: a manifest and the file of a slot that say anything are
- * refused with a sentence that names the file; where both are what they say,
- * what the slot holds is, and a server that begins from it serves or says what
- * is wrong, and its state can be saved.
+ * Fuzzes snapshots: an invalid manifest or slot file is refused with an error
+ * that names the file. If both are valid, the slot's content is fuzzed: a
+ * server that begins from it serves or reports an error, and its state can be
+ * saved.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_snapshot.c
  *
- * The first byte is 0: the input is manifest, a byte 0, and file of the slot;
- * else it is what the slot holds, and head, hash and manifest are made to fit.
+ * If the first byte is 0, the input is the manifest, a byte 0, and the file of
+ * the slot. Otherwise it is the content of the slot, and head, hash and
+ * manifest are made to fit.
  */
 #include "mute.h"
 
@@ -57,7 +58,7 @@ static void write_file(const char *name, const void *data, size_t bytes)
     close(fd);
 }
 
-/* ---- files that say anything ---- */
+/* ---- raw files ---- */
 
 static void write_raw(const uint8_t *bytes, size_t size)
 {
@@ -70,7 +71,7 @@ static void write_raw(const uint8_t *bytes, size_t size)
     write_file(name, end ? end + 1 : bytes, slot);
 }
 
-/* ---- what a slot holds ---- */
+/* ---- the content of a slot ---- */
 
 static void begin(struct gw__server *server)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes what members and controllers say to each other, and the machine that
- * listens: whatever comes, it is refused, or is what its own encoding is.
+ * Fuzzes the messages between members and controllers, and the machine that
+ * receives them: any bytes are refused, or equal their own encoding.
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_talk.c
  *
- * The first byte of the input says whether the rest is one message, tried
- * against every decoder, or a list of inputs to the service machine: kind, node
- * and length, then the bytes.
+ * The first byte of the input selects: the rest is one message, tried against
+ * every decoder, or a list of inputs to the service machine: kind, node and
+ * length, then the bytes.
  */
 #include <cluster/controller/service.h>
 #include <cluster/member/client.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the text form of topologies and what stands on it (libFuzzer):
+ * Fuzzes the text form of topologies and its users (libFuzzer):
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_topology.c
  *     ./fuzz_topology -max_len=1024 labs/topologies
  *
- * A text is refused with its place, or it is a topology that prints to a text
- * which prints the same again, whose links and ways can be looked at, and on
- * which a small plan runs to its end in virtual time or for too long.
+ * A text is refused with a position, or it is a topology that prints to a text
+ * which prints the same again, whose links and paths can be listed, and on
+ * which a small plan runs to its end in virtual time or exceeds the limit of
+ * time.
  */
 #include <gradwire/topology.h>
 

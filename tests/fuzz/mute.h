@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A server's ways out for fuzzers: nobody hears it. Letters that lend their
- * memory have it back at once.
+ * The outputs of a server for fuzzers: messages are dropped. Lent memory is
+ * returned at once.
  */
 #ifndef GW__FUZZ_MUTE_H
 #define GW__FUZZ_MUTE_H

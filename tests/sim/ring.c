@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Many seeds of the simulated ring (world.h): `ring --seeds 1..20000`, or one:
- * `ring --seed 17`; with `--without epoch-check` before these, of one whose
- * members take in what was sent in an earlier view, which must not pass; with
- * `--raft`, of one whose controllers have libraft's log (world/common/rafts.h). The
- * first that fails is printed with the command that repeats it and the few
- * faults that matter, and the exit status is 1.
+ * Runs many seeds of the simulated ring (world.h), `ring --seeds 1..20000`, or
+ * one, `ring --seed 17`. `--without epoch-check` before these selects members
+ * that accept data of an earlier view, which must fail; `--raft` controllers
+ * with libraft's log (world/common/rafts.h). The first failure is printed with
+ * the command that repeats it and the few relevant faults, and the exit status
+ * is 1.
  */
 #include "world/common/rafts.h"
 #include "world/common/seeds.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How large the world of ring.pml is, for Spin and for the C compiler.
+ * The size of the world of ring.pml, for Spin and for the C compiler.
  */
 #ifndef MEMBERS
 #define MEMBERS 3

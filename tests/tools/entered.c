@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The part of an action that tests/tools/entered.sh counts source files of: the
- * coverage counters are cleared right before it and written right after it.
+ * The part of an action for which tests/tools/entered.sh counts source files:
+ * the coverage counters are cleared right before it and written right after it.
  *
  *     entered first        the first all-reduce of a communicator, 2 ranks, shm
  *     entered repeated     the same call again
  *     entered push         a push until it is acknowledged, 2 servers, 2 replicas
  *     entered death        a ring of 3: from the death of a member to the result
- *                          of the op that it left, as a survivor sees it
+ *                          of the op that it left, at a survivor
  *
  * Built with --coverage. The other processes of an action end by SIGKILL, so
- * that only the counters of one are written.
+ * that only one process writes its counters.
  */
 #include "ring_crew.h"
 
@@ -35,7 +35,7 @@ static void check(enum gw_err err, const struct gw_error *why)
     kill(0, SIGKILL);
 }
 
-/* Everything ends here, the other processes too. */
+/* Writes the counters and ends all processes. */
 _Noreturn static void done(void)
 {
     __gcov_dump();
@@ -85,8 +85,8 @@ static void measure_push(void)
     done();
 }
 
-/* A member's part: node 2 counts from its op 20 on, in which node 0 dies. It was
- * started last, so it knows the other processes. */
+/* One turn of a member: node 2 counts from its op 20 on, in which node 0 dies.
+ * It was started last, so it knows the pids of the others. */
 static enum gw_err turn(struct crew *crew, struct gw_ring *ring,
                         struct gw_error *why)
 {

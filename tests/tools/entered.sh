@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# entered.sh BUILD [-v]: how many source files of lib/ an action enters, by the
-# coverage counters of BUILD/entered (entered.c). Each action is done five times;
-# a file counts if all five entered it, so that a heartbeat that comes by chance
-# does not. -v prints the files. Fails when an action enters more than its limit,
-# which only falls.
+# entered.sh BUILD [-v]: counts the source files of lib/ that an action enters,
+# by the coverage counters of BUILD/entered (entered.c). Each action runs five
+# times; a file counts if all five runs entered it, which excludes random
+# heartbeats. -v prints the files. Fails if an action enters more than its
+# limit, which only falls.
 set -eu
 build=$(realpath "$1")
 verbose=${2-}
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 export TMPDIR="$work"
 failed=0
 
-# The files of lib/ that the newest counters say were entered.
+# The files of lib/ that were entered by the newest counters.
 files() {
     find "$build" -name '*.gcda' >"$work/counters"
     while read -r counter; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Gloo's collectives over its TCP transport on loopback, float32, out of place.
- * Forks the ranks itself; they meet in FOLDER, which must be empty.
+ * Forks the ranks, which connect by way of FOLDER; it must be empty.
  *
  *     gloo_coll OP RANKS SECONDS FOLDER BYTES...
  */
@@ -121,8 +121,8 @@ void scatter(peer *p)
     gloo::scatter(options);
 }
 
-/* Gloo has it only in place, and only as an object that is made for a buffer.
- * Of the output, which is all zeros: sums of sums would overflow. */
+/* Gloo supports it only in place, by an object made for one buffer. The buffer
+ * is the output, which is all zeros, since sums of sums would overflow. */
 void reduce_scatter(peer *p)
 {
     using algorithm = gloo::ReduceScatterHalvingDoubling<float>;

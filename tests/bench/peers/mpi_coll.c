@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * MPI's collectives, float32, out of place: what Open MPI and MPICH take.
+ * The times of MPI's collectives, float32, out of place, for Open MPI and
+ * MPICH.
  *
  *     mpirun -np RANKS mpi_coll OP SECONDS BYTES...
  */

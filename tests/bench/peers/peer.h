@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the peers of the benchmark share, so that all are timed alike, and like
+ * Shared by the peers of the benchmark, so that all are timed alike, and like
  * `collrun bench --sample 5ms`: calls back to back, in batches of about 5 ms;
- * what counts is the median of their means. A mean over everything would count
- * each interruption of the machine; the median of single calls would tell how
- * fast the root of a broadcast gets rid of its messages, not how fast they
+ * the result is the median of their means. A mean over all calls would include
+ * each interruption of the machine. The median of single calls would measure
+ * how fast the root of a broadcast sends its messages, not how fast they
  * arrive.
  *
  * A program fills in a struct peer, with buffers for the largest of the sizes,
@@ -12,7 +12,7 @@
  * because starting takes some of these longer than measuring.
  *
  * Between rounds of batches, of about 50 ms, rank 0 decides whether there is
- * time for another one, and tells the others; that is not timed.
+ * time for another one, and informs the others; that is not timed.
  */
 #ifndef PEER_H
 #define PEER_H
@@ -27,7 +27,7 @@ struct peer {
     int ranks, rank;
     char **sizes; /* words, as nccl-tests count them: the larger buffer */
     int size_count;
-    size_t bytes; /* the size of now */
+    size_t bytes; /* the current size */
     double seconds;
     float *in, *out;
     void *context;
@@ -55,8 +55,8 @@ static inline double peer_calls(struct peer *peer, int calls)
     return (peer_now() - begin) / calls;
 }
 
-/* 1, 2, 4, ... calls, until they took a tenth of the time; how long one takes,
- * as rank 0 saw it. */
+/* 1, 2, 4, ... calls, until they took a tenth of the time. Returns the time per
+ * call as measured by rank 0. */
 static inline double peer_warm_up(struct peer *peer)
 {
     double begin = peer_now(), call;
@@ -76,7 +76,7 @@ static inline int peer_by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Seconds a call: the median of the batches. */
+/* Seconds per call: the median of the batches. */
 static inline double peer_time(struct peer *peer)
 {
     static double samples[PEER_SAMPLES_MAX];
@@ -155,7 +155,7 @@ static inline int peer_run_size(struct peer *peer)
     return fflush(stdout) != 0;
 }
 
-/* Times every size. The exit status of the program is returned. */
+/* Times every size. Returns the exit status of the program. */
 static inline int peer_run(struct peer *peer)
 {
     int status = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The yardstick inside a host: what a collective costs when nothing is left but
- * the loads, the stores and two barriers. All inputs and outputs lie in memory
- * that every rank maps; each rank adds up its part of all inputs in one pass
- * and stores it into every output at once (or, where that costs less than
- * sharing, does all of it for itself). No library is this: there are no types,
- * no errors, no memory of the user's own.
+ * The yardstick inside a host: the time of a collective that consists of loads,
+ * stores and two barriers only. All inputs and outputs are in memory that every
+ * rank maps. Each rank adds up its part of all inputs in one pass and stores it
+ * into every output at once (or, if that is faster than sharing, does all of it
+ * for itself). A library cannot be as fast: here there are no types, no errors,
+ * and no memory of the user's own.
  *
  *     shm_ideal OP RANKS SECONDS BYTES...
  */
@@ -26,8 +26,8 @@
 enum {
     RANKS_MAX = 64,
     SPINS = 2000,
-    STREAM_BYTES = 1 << 17,     /* larger results go past the caches */
-    OWN_PASS_BYTES = 128 * 1024 /* of all inputs: then no sharing */
+    STREAM_BYTES = 1 << 17,     /* larger results bypass the caches */
+    OWN_PASS_BYTES = 128 * 1024 /* of all inputs: not shared below this */
 };
 
 struct shared {
@@ -145,7 +145,7 @@ static void copy(float *to, const float *from, size_t count)
 
 /* ---- the collectives ---- */
 
-/* Whole lines a rank; the last rank has the rest. */
+/* Whole lines per rank; the last rank has the rest. */
 struct part {
     size_t begin, end, block;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Many seeds of the simulated parameter server (world.h): `ps --seeds 1..1000`,
- * or one: `ps --seed 17`; `--broken=dedupe` and `--broken=fencing` before these
- * are servers without that rule, which must not pass. The first that fails is
- * printed with the command that repeats it and the few faults that matter, and
- * the exit status is 1.
+ * Runs many seeds of the simulated parameter server (world.h), `ps --seeds
+ * 1..1000`, or one, `ps --seed 17`. `--broken=dedupe` and `--broken=fencing`
+ * before these select servers without that rule, which must fail. The first
+ * failure is printed with the command that repeats it and the few relevant
+ * faults, and the exit status is 1.
  */
 #include "world.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What servers and workers have in common: they say HELLO to the warden and
- * take its bulletins.
+ * Shared by servers and workers: they send HELLO to the warden and receive its
+ * bulletins.
  */
 #include "world.h"
 

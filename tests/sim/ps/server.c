@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A server in the simulation: the machine of ps/server.h, with what
- * lib/ps/server/process.c gives it in the real world.
+ * A server in the simulation: the machine of ps/server.h, with the environment
+ * that lib/ps/server/process.c gives it in the real world.
  */
 #include "world.h"
 
