@@ -26,7 +26,7 @@ struct asker {
     json_int_t id;
 };
 
-/* An endpoint of the run with this token; `who` is "run" or "events". */
+/* Writes an endpoint of the run with this token: "run" or "events". */
 void serving_endpoint(uint64_t token, const char *who,
                       char out[SERVING_ENDPOINT_MAX]);
 /* *serving needs serving_close in any case. GW_EUNREACH. */

@@ -32,8 +32,7 @@ void directory_remove(const char *directory)
 }
 
 /* NOLINTBEGIN(bugprone-signal-handler): a library has called abort(), outside
- * of malloc and of stdio. These functions allocate no memory, so they may be
- * called. */
+ * of malloc and of stdio. These functions allocate no memory and are safe. */
 
 /* The listing was opened before memory ran out. Other threads continue until
  * the process has ended, and may write a file in between. */

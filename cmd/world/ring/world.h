@@ -63,7 +63,7 @@ struct toy;
 
 /* A violation: the contributors of a value, and the right ones. */
 struct wrong {
-    unsigned node, chunk, who, counted; /* `counted`: how often `who` counts */
+    unsigned node, chunk, who, counted; /* counted: occurrences of who's data */
     uint64_t op, has, wants;            /* nodes as bits */
 };
 
