@@ -17,7 +17,7 @@ static const uint64_t idle_ns = 20000000, leave_ns = 1000000000;
 struct gw__aggregator {
     struct gw__node_config config;
     char endpoint[GW__ENDPOINT_MAX];
-    struct gw__node *node; /* the thread's */
+    struct gw__node *node; /* used by the thread only */
     struct gw__gather gather;
     pthread_t thread;
     _Atomic bool stop, politely, ended;
@@ -28,10 +28,10 @@ static void send_now(void *context, const struct gw__message_out *letter)
 {
     struct gw__aggregator *a = context;
     (void)gw__messenger_send(gw__node_post(a->node),
-                             letter); /* nothing is lent */
+                             letter); /* no part is lent */
 }
 
-/* ---- letters ---- */
+/* ---- forwarding ---- */
 
 static void pass_on(struct gw__aggregator *a, uint64_t now_ns,
                     const struct gw__message_in *parcel,
@@ -67,9 +67,10 @@ static void open_message(struct gw__aggregator *a, uint64_t now_ns,
     gw__message_in_release(parcel);
 }
 
-/* ---- the crew ---- */
+/* ---- members ---- */
 
-/* Workers begin to use it when it can reach all servers. */
+/* Collects the workers of the host, and greets them when all servers are
+ * reachable. The greeting lets them use this aggregator. */
 static void look_at_crew(struct gw__aggregator *a)
 {
     const struct gw__membership_update *news = gw__node_news(a->node);
@@ -86,7 +87,7 @@ static void look_at_crew(struct gw__aggregator *a)
         gw__bundles_greet(&a->gather.workers, (unsigned)__builtin_ctzll(left));
 }
 
-/* False: it is a member no more. */
+/* False: it is not a member any more. */
 static bool turn(struct gw__aggregator *a)
 {
     struct gw__messenger *post = gw__node_post(a->node);
@@ -129,9 +130,10 @@ static void *live(void *context)
     return NULL;
 }
 
-/* ---- starting and stopping ---- */
+/* ---- start and stop ---- */
 
-/* On the worker's host: any port of its address, or a name like its own. */
+/* An endpoint on the worker's host: its address with any port, or a similar
+ * name. */
 static bool name_endpoint(struct gw__aggregator *a, const char *like)
 {
     bool tcp = strncmp(like, "tcp://", 6) == 0;

@@ -205,7 +205,7 @@ static bool lacks(const struct gw_ps *ps, char *out, size_t room)
     return false;
 }
 
-/* An aggregator is worth waiting for, and not much. */
+/* True for a limited time while the host's aggregator is not ready. */
 static bool awaits_aggregator(const struct gw_ps *ps, uint64_t began_ns)
 {
     return ps->aggregate.wanted && !gw__ps_aggregate_ready(ps) &&

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * A client that gives its messages to the aggregator of its host
- * (ps/aggregate/aggregator.h), and the choice of who hosts it: when the news
- * name none on this host, the worker with the lowest number there starts one.
+ * A client's use of the aggregator of its host (ps/aggregate/aggregator.h), and
+ * the choice of the process that runs it. If a membership update has none for
+ * this host, the worker with the lowest number there starts one.
  *
- *     none --news name one--> known --it greets--> ready
- *       ^                                            | no answer in time
- *       |                                            v
- *       `------------- news name it no more ------ avoided for a second
+ *     none --in the update--> known --greeting--> ready
+ *       ^                                           | no answer in time
+ *       |                                           v
+ *       `---------- not in the update ------ avoided for a second
  *
- * Only `ready` uses it. A request that is repeated, and a letter that is too
- * large, go to the server itself in any case: so what an aggregator loses or
- * withholds costs a pause of the first repetition, and nothing else.
+ * Messages are forwarded only in state `ready`. Repeated requests and large
+ * messages always go directly to the server. So the only cost of a message that
+ * an aggregator loses or withholds is the pause before the first repetition.
  */
 #include "client_parts.h"
 
@@ -20,7 +20,7 @@
 static const uint64_t window_default_ns = 200000, avoid_ns = 1000000000,
                       silent_ns = 50000000;
 
-/* ---- which one, and whose ---- */
+/* ---- finding and starting the aggregator ---- */
 
 static bool is_near(const struct gw_ps *ps,
                     const struct gw__crew_member *member)
@@ -29,7 +29,7 @@ static bool is_near(const struct gw_ps *ps,
                                  member->endpoint);
 }
 
-/* The first of this role on this host; NULL: none. */
+/* The first member with this role on this host; NULL: none. */
 static const struct gw__crew_member *first_near(const struct gw_ps *ps,
                                                 enum gw__role role)
 {
@@ -40,7 +40,8 @@ static const struct gw__crew_member *first_near(const struct gw_ps *ps,
     return NULL;
 }
 
-/* Without one all goes as if it were not wanted; the next news try again. */
+/* On failure messages go directly to servers, and the next membership update
+ * triggers another attempt. */
 static void start(struct gw_ps *ps)
 {
     struct gw__aggregate *a = &ps->aggregate;
@@ -75,10 +76,10 @@ bool gw__ps_aggregate_ready(const struct gw_ps *ps)
     return a->ready && gw__node_reaches(ps->node, a->node);
 }
 
-/* ---- letters ---- */
+/* ---- messages ---- */
 
-/* A request is repeated: whose fault is it? One that has not brought anything
- * since the request left is avoided. */
+/* After a repetition: an aggregator from which nothing has arrived for a while
+ * is avoided. */
 static void doubt(struct gw__aggregate *a, uint64_t now_ns)
 {
     if (now_ns - a->heard_ns > silent_ns)
@@ -122,7 +123,7 @@ unsigned gw__ps_aggregate_open(struct gw_ps *ps,
     return count;
 }
 
-/* ---- beginning and end ---- */
+/* ---- creation and destruction ---- */
 
 void gw__ps_aggregate_init(struct gw_ps *ps, const struct gw_ps_config *config)
 {

@@ -41,18 +41,18 @@ struct gw__passed {
     float *values;
 };
 
-/* The aggregator of this host, as the news name it. */
+/* The aggregator of this host, from the newest membership update. */
 struct gw__aggregate {
     bool wanted;
-    unsigned number; /* of one that is started here, or GW_PS_ANY */
+    unsigned number; /* of an own aggregator, or GW_PS_ANY */
     uint64_t window_ns;
-    unsigned node; /* GW__NO_NODE: there is none */
+    unsigned node; /* GW__NO_NODE: no aggregator */
     struct gw__id incarnation;
-    bool ready; /* it has greeted */
+    bool ready; /* it has sent its greeting */
     uint64_t heard_ns, avoid_until_ns;
-    uint64_t refused;                    /* envelopes and letters */
-    struct gw__aggregator *own;          /* NULL: it is another process's */
-    struct gw__aggregator_counts before; /* of those that were own */
+    uint64_t refused;                    /* envelopes, and messages in them */
+    struct gw__aggregator *own;          /* NULL: in another process, or none */
+    struct gw__aggregator_counts before; /* sums of earlier own aggregators */
 };
 
 struct gw_ps {
@@ -103,18 +103,18 @@ GW_MUST_CHECK enum gw_err gw__ps_clock(struct gw_ps *ps, unsigned group,
 /* ---- client_aggregate.c ---- */
 
 void gw__ps_aggregate_init(struct gw_ps *ps, const struct gw_ps_config *config);
-/* There is newer news. */
+/* Applies a newer membership update. */
 void gw__ps_aggregate_news(struct gw_ps *ps);
 bool gw__ps_aggregate_ready(const struct gw_ps *ps);
-/* False: the letter is to go by itself. */
+/* False: the message must be sent directly. */
 GW_MUST_CHECK bool gw__ps_aggregate_send(struct gw_ps *ps,
                                          const struct gw__message_out *letter);
-/* How many letters are in an envelope that has come; 0 if it is refused. */
+/* The number of messages in a received envelope; 0: it is refused. */
 unsigned gw__ps_aggregate_open(struct gw_ps *ps,
                                const struct gw__message_in *envelope);
 void gw__ps_aggregate_counts(const struct gw_ps *ps,
                              struct gw_ps_counts *counts);
-/* Stops the one that this process has. */
+/* Stops the aggregator of this process, if any. */
 void gw__ps_aggregate_end(struct gw_ps *ps, bool politely);
 
 /* ---- client_events.c ---- */

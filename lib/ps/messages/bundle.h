@@ -15,9 +15,9 @@
  * unchanged, and its lent parts stay lent.
  *
  * An envelope is a bundle that an aggregator (ps/aggregate/aggregator.h) sends
- * or receives. Each message in it also names its other end: the worker or server
- * that it is from, or, on the way to the aggregator, the one that it is for. All
- * its messages are copied and wait for the flush.
+ * or receives. Each message in it also has the node at its other end: the
+ * sender or, on the way to the aggregator, the receiver. All its messages are
+ * copied and wait for the flush.
  *
  * Packing and unpacking are pure. Bundles are sent by a callback, and unpacked
  * messages are like those of the messenger.
@@ -33,7 +33,7 @@ enum {
     GW__BUNDLE_ROOM = 65536  /* largest bundle */
 };
 
-/* The other end of a letter in an envelope. */
+/* The other end of a message in an envelope. */
 struct gw__bundle_end {
     unsigned node;
     uint64_t incarnation_high, incarnation_low;
@@ -85,8 +85,8 @@ GW_MUST_CHECK enum gw_err gw__bundle_check(const struct gw__message_in *parcel,
                                            struct gw_error *why);
 /* Extracts the message at *at (0 at first) and advances *at. The message has
  * one reference, and keeps the bundle. Call it at most `count` times on a
- * checked bundle. The sender that an envelope names is a claim, which the caller
- * must verify. NULL: out of memory; that message is lost. */
+ * checked bundle. The caller must verify the sender that an envelope gives.
+ * NULL: out of memory; that message is lost. */
 struct gw__message_in *gw__bundle_next(struct gw__message_in *bundle,
                                        size_t *at);
 

@@ -126,11 +126,11 @@ bool gw__node_reaches(const struct gw__node *node, unsigned peer);
 
 /* Its configuration. The strings live as long as the node. */
 const struct gw__node_config *gw__node_config(const struct gw__node *node);
-/* A member by the newest update; NULL: there is none of this number. */
+/* Finds a member in the newest update by number; NULL: none. */
 const struct gw__crew_member *gw__node_member(const struct gw__node *node,
                                               unsigned peer);
-/* May the sender of `envelope` send or receive this message of it for another node?
- * An aggregator may, for the workers of its host and for servers. */
+/* May the sender of `envelope` forward this message? An aggregator may, between
+ * the workers of its host and servers. */
 bool gw__node_trusts(const struct gw__node *node,
                      const struct gw__message_in *envelope,
                      const struct gw__message_in *letter);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who of the crew has to do with whom, by the newest news:
+ * The members that exchange messages, from the newest membership update:
  *
  *     worker  <-->  server  <-->  server
  *        ^             ^
  *        `-aggregator--'    of that worker's host
  *
- * An aggregator speaks for others, so what it brings is held against the news:
- * it is an aggregator, the other end is a member of that incarnation, and if
- * that is a worker, it is one of the aggregator's host. Endpoints say which host
- * that is; the registry has them since a member came.
+ * An aggregator forwards messages of others, so they are checked. The sender of
+ * the envelope must be an aggregator, the other end a member of that
+ * incarnation and, if it is a worker, on the aggregator's host. Endpoints
+ * determine the host; the registry has them since a member joined.
  */
 #include "node_parts.h"
 
@@ -48,7 +48,8 @@ const struct gw__crew_member *gw__node_member(const struct gw__node *node,
     return NULL;
 }
 
-/* Texts are compared once, at the news, and not at each letter. */
+/* Compares endpoints once per membership update, instead of for each
+ * message. */
 void gw__node_learn_hosts(struct gw__node *node)
 {
     const struct gw__membership_update *news = &node->news;

@@ -77,7 +77,7 @@ struct gw__node {
 /* Do these two nodes exchange data? */
 bool gw__node_deals_with(const struct gw__node *node,
                          const struct gw__crew_member *member);
-/* Applies a newer membership update. */
+/* Finds the workers for which each aggregator may forward, after an update. */
 void gw__node_learn_hosts(struct gw__node *node);
 
 /* ---- node_control.c: hooks of the session ---- */

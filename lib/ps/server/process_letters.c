@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * How letters leave a server and reach it: alone, in bundles
- * (ps/messages/bundle.h), or in envelopes by an aggregator
- * (ps/aggregate/aggregator.h), which are held against the news. Data thread.
+ * A server's incoming and outgoing messages: single, in bundles
+ * (ps/messages/bundle.h), or in envelopes of an aggregator
+ * (ps/aggregate/aggregator.h), which are checked against the membership update.
+ * Data thread only.
  */
 #include "process_parts.h"
 
@@ -16,7 +17,8 @@ void gw__process_send_now(void *context, const struct gw__message_out *letter)
         letter->back(letter->context);
 }
 
-/* A worker is answered the way that its last request came; false: directly. */
+/* Replies to a worker take the same way as its last request. False: send it
+ * directly. */
 static bool answer_by_aggregator(struct gw_ps_server *server,
                                  const struct gw__message_out *letter)
 {
@@ -44,7 +46,8 @@ void gw__process_send(void *context, const struct gw__message_out *letter)
 
 /* ---- receiving ---- */
 
-/* As from the worker that it is from, if the aggregator may speak for it. */
+/* Takes the message as one from its worker, if the aggregator may
+ * forward it. */
 static void take_from_envelope(struct gw_ps_server *server,
                                const struct gw__message_in *envelope,
                                struct gw__message_in *letter)
@@ -59,7 +62,7 @@ static void take_from_envelope(struct gw_ps_server *server,
     gw__process_take(server, letter);
 }
 
-/* A message of the post: a letter, a bundle of them, or an envelope. */
+/* A message is single, a bundle of several, or an envelope. */
 void gw__process_open(struct gw_ps_server *server,
                       struct gw__message_in *parcel)
 {

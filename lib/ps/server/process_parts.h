@@ -47,9 +47,10 @@ struct gw_ps_server {
     struct gw__server *core;
     struct gw__saver *saver;
     struct gw__bundles bundles;
-    uint64_t behind; /* nodes, as bits, that were heard by an aggregator last */
-    uint8_t via[GW__MESSENGER_NODES]; /* by this one */
-    uint64_t refused;                 /* envelopes, and letters in them */
+    /* nodes, as bits, whose last request came from an aggregator */
+    uint64_t behind;
+    uint8_t via[GW__MESSENGER_NODES]; /* this aggregator */
+    uint64_t refused;                 /* envelopes, and messages in them */
     struct gw__thread_pool *pool;     /* NULL: one thread is enough */
     pthread_t thread;
     _Atomic bool stop;
@@ -65,17 +66,17 @@ struct gw_ps_server {
     struct gw_ps_server_status status;
 };
 
-/* A letter for the machine; takes over the hold. */
+/* Gives a message to the state machine; takes over the reference. */
 void gw__process_take(struct gw_ps_server *server,
                       struct gw__message_in *parcel);
 
 /* ---- process_letters.c ---- */
 
-/* The machine's letters; `context` is the server. */
+/* Sends a message of the state machine; `context` is the server. */
 void gw__process_send(void *context, const struct gw__message_out *letter);
-/* A message of the post. */
+/* Sends a message by the messenger. */
 void gw__process_send_now(void *context, const struct gw__message_out *letter);
-/* A message that has come: gw__process_take gets each letter in it. */
+/* Opens a received message and calls gw__process_take for each one in it. */
 void gw__process_open(struct gw_ps_server *server,
                       struct gw__message_in *parcel);
 
