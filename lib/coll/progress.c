@@ -110,7 +110,6 @@ static void mark_links(struct gw_comm *comm, const struct gw_request *r)
     }
 }
 
-/* One round over the calls under way, oldest first. */
 enum gw_err gw__progress(struct gw_comm *comm, bool *moved)
 {
     struct gw_error why = {0};

@@ -25,8 +25,9 @@
  * It never accuses its own process, ignores members outside its view, and drops
  * all suspicions with a new view. Facts about ended processes are kept.
  *
- * A beat carries the progress of its sender and what it has received from
- * others, so that the waits-for graph reaches all members without a controller.
+ * A beat carries the progress report of its sender and reports of other
+ * members, so that the waits-for graph reaches all members without a
+ * controller.
  *
  * Incarnations: the machine's 64 bits are the low half of the registry's 128.
  */
@@ -88,8 +89,8 @@ void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
 /* Sets the progress of this member; the detector sets the stamp. */
 void gw__detector_stand(struct gw__detector *d,
                         const struct gw__standing *standing, uint64_t now_ns);
-/* Handles a message whose first byte is GW__PROTOCOL_BEAT, and the data of DIED
- * and SEEN; ignores invalid ones. */
+/* Handles a message whose first byte is GW__PROTOCOL_BEAT, the end of a
+ * process, and the result of a look; ignores invalid data. */
 void gw__detector_beat(struct gw__detector *d, const struct gw__input *input);
 void gw__detector_died(struct gw__detector *d, unsigned node,
                        uint64_t incarnation);

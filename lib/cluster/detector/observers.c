@@ -7,7 +7,8 @@
 
 enum { EXCHANGES = 4, STRANGERS_FROM = 4 };
 
-/* May j, which is not a neighbour of i, watch i? */
+/* May j watch i as the third observer? It must be neither i nor its
+ * neighbour. */
 static bool allowed(unsigned p, unsigned i, unsigned j)
 {
     unsigned away = (j + p - i) % p;

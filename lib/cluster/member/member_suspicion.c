@@ -8,7 +8,7 @@
  * died: then a look shows that its process has ended, or, on another host, its
  * beats stop. Or it lives and moves to another view (a member that is called
  * away while it connects drops its connections): then NEWS will follow. If none
- * follows for GW__RESET_NS, only the connection has ended, and it could never
+ * follows for `reset_ns`, only the connection has ended, and it could never
  * move data again. Then the peer is assumed dead.
  */
 #include "member_parts.h"

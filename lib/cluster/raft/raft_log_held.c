@@ -55,7 +55,7 @@ static unsigned from_of(const struct raft_message *message)
     return (unsigned)message->server_id - 1;
 }
 
-/* Otherwise messages of a slow link would stay after its rule is removed. */
+/* Otherwise messages of a slow link would stay after its profile is reset. */
 static void heed_changes(struct gw__raft_log *log)
 {
     uint64_t changes = gw__rules_changes(log->config.rules);

@@ -18,10 +18,10 @@
  * was about to send one itself waits for that result.
  *
  * Cancelled: on a disk that does not answer, closing cancels the pending
- * writes, in order or in any order. For each, a leader's log is truncated where
- * its entries begin, and libraft 0.15 reads beyond the log if nothing is left
- * there to truncate (canonical/raft, issue 338). So these results are reported
- * when all have arrived, the last one first.
+ * writes, the oldest first or in any order. For each, a leader's log is
+ * truncated where its entries begin, and libraft 0.15 reads beyond the log if
+ * nothing is left there to truncate (canonical/raft, issue 338). So these
+ * results are reported when all have arrived, the last one first.
  *
  * Time also stands still for a follower whose disk does not finish a write
  * (raft_log_slow.c), and for one that installs a leader's snapshot: otherwise

@@ -43,7 +43,7 @@ struct gw__slot_load {
     unsigned rested;      /* windows in a row without a move */
     uint64_t servers;     /* in the last window, as bits */
     bool servers_changed; /* since the last advice */
-    bool advised;         /* so far */
+    bool advised;         /* advice has been given before */
 };
 
 /* Notes the total answers of the primary. Its counters begin again if the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Asks MPICH's process manager for the job and the host of rank 0. Its hydra
- * puts only rank and size into the environment. The job is identified by the
- * name of its key-value space. The process manager sends it over the socket
+ * Asks hydra, MPICH's process manager, for the job and the host of rank 0.
+ * Hydra puts only rank and size into the environment. The job is identified by
+ * the name of its key-value space. The process manager sends it over the socket
  * PMI_FD, in lines of text. If there are several hosts, rank 0 stores its
  * address in the space itself (Balaji et al., "PMI: A Scalable Parallel
  * Process-Management Interface for Extreme-Scale Systems", 2010; the wire

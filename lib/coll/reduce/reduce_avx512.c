@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of gw_reduce_local for AVX-512 (f, bw, dq, vl), in vectors of 64 bytes.
- * The conversion of AVX512_BF16 is not used: it flushes subnormals.
+ * The kernels of gw_reduce_local for AVX-512 (f, bw, dq, vl), in vectors of 64
+ * bytes. The conversion of AVX512_BF16 is not used: it flushes subnormals.
  */
 #include "reduce.h"
 

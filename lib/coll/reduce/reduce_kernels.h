@@ -13,15 +13,15 @@
  *
  * A kernel is the loop of reduce_loop.h with one rule inserted: a line below.
  *
- * All levels give the same bits, whatever the length of their vectors: - each
- * element is folded alone, in the order of the sources; - no kernel holds a
- * product that is added to something, so there is nothing
- *    that a compiler could contract;
- * - a NaN result is the one quiet NaN (sign 0, payload 0), whichever NaNs went
- *    in and in which order, and wherever inf - inf made it;
- * - min and max are minimum and maximum of IEEE 754-2019: NaN if either is,
- *    and -0 < +0. So they commute, as sum and prod then do as well: ranks that
- *    fold the same two values in different order agree.
+ * All levels give the same bits, whatever the length of their vectors:
+ *  - Each element is reduced alone, in the order of the sources.
+ *  - No kernel adds a product to a value, so a compiler has nothing to
+ *    contract.
+ *  - A NaN result is the one quiet NaN (sign 0, payload 0), for any NaN inputs
+ *    in any order, and for inf - inf.
+ *  - min and max are minimum and maximum of IEEE 754-2019: NaN if either is,
+ *    and -0 < +0. So they commute, and so do sum and prod: ranks that reduce
+ *    the same two values in different order agree.
  */
 #ifndef GW__REDUCE_KERNELS_H
 #define GW__REDUCE_KERNELS_H

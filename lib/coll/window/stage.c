@@ -227,9 +227,9 @@ static void drain(struct gw_request *r)
     }
 }
 
-/* The number of passes that `peer` has done. After it has left, its slot may
- * already describe a later turn: in eager calls it need not wait for this rank,
- * which is still draining its staging buffer. */
+/* The number of pieces that the passes of `peer` have finished. After it has
+ * left, its slot may already describe a later turn: in eager calls it need not
+ * wait for this rank, which is still draining its staging buffer. */
 static uint32_t done_by(const struct gw_request *r, unsigned peer)
 {
     if (gw__has_left(r->comm, peer, r->turn))
@@ -239,8 +239,8 @@ static uint32_t done_by(const struct gw_request *r, unsigned peer)
     return atomic_load_explicit(&side_of(r, peer)->done, memory_order_acquire);
 }
 
-/* The number of passes done by all ranks that touch this one, and by this rank
- * itself if it uses the staging buffer. */
+/* The number of pieces finished by all ranks that touch this one, and by this
+ * rank itself if it uses the staging buffer. */
 static uint32_t least_done(const struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
