@@ -136,7 +136,7 @@ enum gw_err gw__session_ask(struct gw__session *session,
 enum gw_err gw__session_command(struct gw__session *session,
                                 const struct gw__command *command,
                                 unsigned tag);
-/* Reports that the process `who` has certainly ended. */
+/* Reports to the machine that a process has certainly ended. */
 enum gw_err gw__session_lost(struct gw__session *session,
                              struct gw__process who);
 /* Sends LEAVE and waits until the member is gone. Called without the lock.
