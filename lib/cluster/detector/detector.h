@@ -89,8 +89,8 @@ void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
 /* Sets the progress of this member; the detector sets the stamp. */
 void gw__detector_stand(struct gw__detector *d,
                         const struct gw__standing *standing, uint64_t now_ns);
-/* Handles a message whose first byte is GW__PROTOCOL_BEAT, the end of a
- * process, and the result of a look; ignores invalid data. */
+/* Inputs: a message whose first byte is GW__PROTOCOL_BEAT, the certain end of a
+ * process, and the result of a look. Invalid data is ignored. */
 void gw__detector_beat(struct gw__detector *d, const struct gw__input *input);
 void gw__detector_died(struct gw__detector *d, unsigned node,
                        uint64_t incarnation);
