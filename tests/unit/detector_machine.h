@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A detector (cluster/detector/detector.h) that is a machine by itself, for the
- * simulator and the driver: START brings its configuration or nothing, ASKED a
- * struct detector_ask, and what it tells is a struct gw__notice.
+ * A detector (cluster/detector/detector.h) as a machine of its own, for the
+ * simulator and the driver. START passes its configuration or nothing, ASKED a
+ * struct detector_ask, and its reports are struct gw__notice.
  */
 #ifndef TESTS_DETECTOR_MACHINE_H
 #define TESTS_DETECTOR_MACHINE_H

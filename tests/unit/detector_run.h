@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Detectors in the simulated network. What they tell goes to a registry in the
- * middle that all of them reach at once, and the views that come of it go back
- * to them.
+ * Detectors in the simulated network. Their reports go to a registry in the
+ * middle, which all reach at once, and the resulting views go back to them.
  */
 #ifndef TESTS_DETECTOR_RUN_H
 #define TESTS_DETECTOR_RUN_H
@@ -23,32 +22,32 @@ struct detector_run {
     struct gw__sim *sim;
     unsigned nodes;
     struct gw__registry registry;
-    bool deaf;                                /* the registry hears nothing */
-    unsigned accused[NODES_MOST][NODES_MOST]; /* by whom, whom: how often */
+    bool deaf;                                /* registry receives nothing */
+    unsigned accused[NODES_MOST][NODES_MOST]; /* counts: [by][of] */
     unsigned certain, trusts, stucks;
-    uint64_t first_ns;                   /* accusation */
-    uint64_t view_ns[NODES_MOST + 2];    /* when an epoch began */
-    struct gw__notice stuck[NODES_MOST]; /* the last one of each member */
+    uint64_t first_ns;                   /* of the first accusation */
+    uint64_t view_ns[NODES_MOST + 2];    /* start of each epoch */
+    struct gw__notice stuck[NODES_MOST]; /* the last of each member */
 };
 
 extern struct detector_run *detector_scene;
 
-/* `nodes` members in epoch 1, since 0 ms. */
+/* `nodes` members in epoch 1, from time 0. */
 void detector_begin(unsigned nodes, struct gw__sim_options options);
 void detector_end(void);
-/* Until so many ms since the beginning; a failure fails the test. */
+/* Runs until `until_ms` since the beginning; a failure fails the test. */
 void detector_run(uint64_t until_ms);
-/* A fault schedule, as text. */
+/* Adds a fault schedule in text form. */
 void detector_faults(const char *text);
 
 struct gw__process detector_process(unsigned node);
-/* To the registry, which applies it at once. */
+/* Sends a command to the registry, which applies it at once. */
 void detector_propose(struct gw__command command);
-/* The registry's view, to all or to one. */
+/* Sends the registry's view to all or to one. */
 void detector_publish(void);
 void detector_ask_view(unsigned node, uint64_t at_ns);
 
-/* By how many was it accused, and all accusations. */
+/* The number of its accusers, and of all accusations. */
 unsigned detector_accusers_of(unsigned node);
 unsigned detector_accusations(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The toy of driver_toy.h, and its drivers.
+ * The toy machine of driver_toy.h, and its drivers.
  */
 #include "driver_toy.h"
 
@@ -70,7 +70,7 @@ static const char *signals(void)
                : "not blocked";
 }
 
-/* The orders that break the contract, or may. */
+/* Orders that break the contract of machines, or may do so. */
 static void misbehave(const char *order, const char *verb, unsigned number,
                       const struct gw__actions *act)
 {
@@ -238,7 +238,7 @@ void toy_ask(struct toy_node *toy, const char *orders)
                      GW_OK);
 }
 
-/* False: nothing came in time. */
+/* False: no line came in time. */
 static bool next_line(struct toy_node *toy, char line[TOY_LINE])
 {
     struct timespec until;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See elements.h. Slow and obvious on purpose: the kernels are checked against
+ * See elements.h. Deliberately simple and slow: the kernels are checked against
  * it.
  */
 #include "elements.h"

@@ -10,7 +10,7 @@
 /* Stores the small whole number `v` as element `i`. */
 void put_element(void *buffer, enum gw_dtype type, size_t i, int64_t v);
 double get_element(const void *buffer, enum gw_dtype type, size_t i);
-/* Two of them as whole numbers: what a reduction makes of such. */
+/* The reduction of two small whole numbers. */
 int64_t fold_whole(enum gw_redop op, int64_t a, int64_t b);
 
 #endif

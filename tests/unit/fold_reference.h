@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What gw_reduce_local must compute, the obvious way: one element at a time, integers
- * in 64 bits cut to size after every step, f16 and bf16 taken apart and put
- * together by the definition of their formats.
+ * The result that gw_reduce_local must give, computed simply: one element at a
+ * time, integers in 64 bits truncated after every step, f16 and bf16 split and
+ * joined by the definition of their formats.
  */
 #ifndef FOLD_REFERENCE_H
 #define FOLD_REFERENCE_H
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* How many bits of a 16-bit float are its fraction; the rest but one is the
+/* The fraction bits of 16-bit floats; all others but the sign are the
  * exponent. */
 enum { F16_FRACTION = 10, BF16_FRACTION = 7 };
 
@@ -62,8 +62,8 @@ static inline uint16_t small_encode(float x, int fraction)
     frexp((double)x, &exponent); /* |x| < 2^exponent */
     if (x == 0 || exponent < 2 - bias)
         exponent = 2 - bias;
-    /* In units of the last digit: the carry into the exponent, up to infinity,
-     * comes of itself. */
+    /* In units of the last digit. The carry into the exponent, up to infinity,
+     * is automatic. */
     int digits =
         (int)nearbyint(ldexp(fabs((double)x), fraction + 1 - exponent));
     int bits = digits + ((exponent - 2 + bias) << fraction);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two controllers in the hand; see fronts.h.
+ * Two controllers that the test drives; see fronts.h.
  */
 #include "fronts.h"
 
@@ -133,7 +133,7 @@ unsigned fronts_commit(void)
     return count;
 }
 
-/* ---- letters ---- */
+/* ---- messages ---- */
 
 static struct gw__id client_of(unsigned node)
 {

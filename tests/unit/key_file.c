@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See key_file.h. The files are memory, which goes with the process, however it
- * ends: Check kills a test that has failed, and nothing is left of it in /tmp.
+ * See key_file.h. The files are in memory and disappear with the process,
+ * however it ends: Check kills failed tests, and /tmp stays clean.
  */
 #include "key_file.h"
 

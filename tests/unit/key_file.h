@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Key files, good and bad ones.
+ * Valid and invalid key files.
  */
 #ifndef KEY_FILE_H
 #define KEY_FILE_H
@@ -11,9 +11,9 @@ struct key_file {
     char path[40];
 };
 
-/* A pair of keys of its own. A file is there until the test's process ends. */
+/* A new pair of keys. The file exists until the test's process ends. */
 struct key_file key_file_make(mode_t mode);
-/* With that text. */
+/* A file with that text. */
 struct key_file key_file_write(const char *text, mode_t mode);
 
 #endif

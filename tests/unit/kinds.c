@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A call of any kind by three ranks, with integers of which every element of
- * the result is known.
+ * Calls of any kind by three ranks, with integers and a known result.
  */
 #include "kinds.h"
 
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Element i of what `rank` puts in. */
+/* Element i of the input of `rank`. */
 static int32_t value(unsigned rank, unsigned round, size_t i)
 {
     return (int32_t)(1 + rank * 100000 + round * 1000 + i);
@@ -38,7 +37,7 @@ static void fill(const struct kind *k, unsigned rank, unsigned round,
             out[i] = in[i % k->count];
 }
 
-/* Element i of the result at `rank`; false: there is none. */
+/* Element i of the result at `rank`; false: there is no result. */
 static bool expect(const struct kind *k, unsigned rank, unsigned round,
                    size_t i, int32_t *wanted)
 {

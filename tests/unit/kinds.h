@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls of any kind by three ranks, whose results are known; see kinds.c.
+ * Calls of any kind by three ranks, with known results; see kinds.c.
  */
 #ifndef KINDS_H
 #define KINDS_H
@@ -13,12 +13,12 @@ struct kind {
     enum gw_collective collective;
     size_t count; /* elements, of int32 */
     bool in_place;
-    const char *algo; /* NULL: whatever is chosen */
+    const char *algo; /* NULL: the automatic choice */
 };
 
 /* Fills `in` and `out`, which have room for KIND_RANKS * count elements, with
- * data of this round, makes the call, and looks at the result and at the input.
- * Ends the process with a sentence when something is wrong. */
+ * data of this round, makes the call, and checks the result and the input. Ends
+ * the process with an error message after any difference. */
 void kind_call(struct gw_comm *comm, const struct kind *kind, unsigned round,
                int32_t *in, int32_t *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Letters; see mail.h.
+ * The actions of a machine; see mail.h.
  */
 #include "mail.h"
 
@@ -45,7 +45,7 @@ struct gw__actions mail_actions(struct mail *mail)
                                 .set_timer = take_timer};
 }
 
-/* Into a place of its own. */
+/* Moves the message to a place of its own. */
 static const struct letter *take_out(struct letter *letters, unsigned *count,
                                      unsigned i)
 {

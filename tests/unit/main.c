@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs every suite of this folder, or those that are named: the Makefile
- * collects all functions `Suite *suite_NAME(void)` in unit_suites.h. Check's
- * own variables choose, too (CK_RUN_SUITE, CK_RUN_CASE), and set limits
- * (CK_DEFAULT_TIMEOUT). For each failure the command that repeats its test case
- * is printed.
+ * Runs every suite of this folder, or those named on the command line: the
+ * Makefile collects all functions `Suite *suite_NAME(void)` in unit_suites.h.
+ * Check's own variables select, too (CK_RUN_SUITE, CK_RUN_CASE), and set limits
+ * (CK_DEFAULT_TIMEOUT). For each failure it prints the command that repeats its
+ * test case.
  */
 #include <gradwire/parallel.h>
 

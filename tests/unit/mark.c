@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Check writes the place of each assertion that holds to a file, so that it can
- * say where a test crashed. In loops over millions of elements these writes
- * take most of the time of a test, so only the first of each millisecond is
- * written: unit is linked with --wrap=_mark_point.
+ * Check writes the location of each successful assertion to a file, so that it
+ * can report where a test crashed. In loops over millions of elements these
+ * writes take most of the time of a test, so only the first of each millisecond
+ * is written: unit is linked with --wrap=_mark_point.
  */
 #include <time.h>
 

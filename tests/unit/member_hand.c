@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A member machine by hand; see member_hand.h.
+ * A member machine that the test drives; see member_hand.h.
  */
 #include "member_hand.h"
 
@@ -145,7 +145,7 @@ void hand_answer(const struct gw__command *command, enum gw_err code,
     hand_input(GW__MESSAGE, 0, out, used);
 }
 
-/* ---- news ---- */
+/* ---- membership updates ---- */
 
 void hand_tell_news_at(uint64_t index)
 {

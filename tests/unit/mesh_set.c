@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sets of meshes; see mesh_set.h.
+ * Sets of control channels; see mesh_set.h.
  */
 #include "mesh_set.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold in a rank of a test; otherwise the process ends with a
- * sentence that names the rank and the communicator's error.
+ * Assertions in a rank of a test: a failure ends the process with a message
+ * that names the rank and the communicator's error.
  */
 #ifndef MUST_H
 #define MUST_H
@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* In a rank, where `comm` is its communicator: Check's own assertions work in
- * the main thread only. */
+/* For code in which `comm` is the rank's communicator. Check's own assertions
+ * work in the main thread only. */
 #define MUST(condition)                                                        \
     do {                                                                       \
         if (!(condition)) {                                                    \

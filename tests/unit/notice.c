@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See notice.h. The library tells from threads of its own.
+ * See notice.h. The library calls it from threads of its own.
  */
 #include "notice.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * See parallel_run.h. Check's assertions work in the main thread only, so a
- * rank that fails says so and ends the process.
+ * failing rank prints an error and ends the process.
  */
 #include "parallel_run.h"
 
@@ -138,7 +138,7 @@ static struct gw_parallel *new_trainer(const struct crew *crew,
     return made;
 }
 
-/* A new trainer that goes on where this one is. */
+/* A new trainer that continues from the state of this one. */
 static void replace(const struct crew *crew, struct gw_comm *comm,
                     struct gw_parallel **parallel)
 {

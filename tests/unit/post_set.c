@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sets of posts; see post_set.h.
+ * Sets of messengers; see post_set.h.
  */
 #include "post_set.h"
 

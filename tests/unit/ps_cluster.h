@@ -13,19 +13,20 @@ extern const char *const cluster_wires[3];
 extern uint64_t cluster_keys[CLUSTER_KEYS];
 extern float cluster_ones[CLUSTER_KEYS];
 
-/* Fills the two. */
+/* Fills both arrays. */
 void cluster_setup(void);
 struct gw_ps_local *cluster_start(const char *wire, unsigned servers,
                                   unsigned replicas);
-/* A client; filters, half, timeout_ms and experiments are read. */
+/* A client. Only filters, half, timeout_ms and experiments of the configuration
+ * are used. */
 struct gw_ps *cluster_join_with(struct gw_ps_local *local,
                                 const struct gw_ps_config *config);
 struct gw_ps *cluster_join(struct gw_ps_local *local);
-/* The table of that width, whose updater adds. */
+/* The table of that width, with the adding updater. */
 unsigned cluster_table(struct gw_ps *ps, uint32_t width);
-/* Ones to the first `count` keys. */
+/* Pushes ones to the first `count` keys. */
 void cluster_push(struct gw_ps *ps, unsigned table, size_t count);
-/* They all have this value. */
+/* Checks that they all have this value. */
 void cluster_expect(struct gw_ps *ps, unsigned table, size_t count,
                     float value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What can be said of the servers of ps_net.h from outside.
+ * Checks of the servers of ps_net.h from outside.
  */
 #include "ps_net.h"
 

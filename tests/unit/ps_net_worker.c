@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The workers of ps_net.h: a request goes to the primaries of its slots, again
- * and again, until each slot is done.
+ * The workers of ps_net.h: a request goes to the primaries of its slots,
+ * repeatedly, until each slot is done.
  */
 #include "ps_net.h"
 

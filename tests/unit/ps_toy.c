@@ -14,7 +14,7 @@ struct toy toy;
 
 static const uint64_t step_ns = 1000000;
 
-/* ---- mail ---- */
+/* ---- messages ---- */
 
 static struct toy_mail *new_mail(void)
 {
@@ -51,7 +51,7 @@ static void free_mail(struct toy_mail *mail)
     toy.mail_count--;
 }
 
-/* ---- what a worker sends ---- */
+/* ---- messages of a worker ---- */
 
 static uint64_t slots_of(const struct gw__ps_head *head)
 {
@@ -120,7 +120,7 @@ static bool has_seen(struct toy_slot *slot, const struct gw__ps_head *head)
     return seen;
 }
 
-/* NULL: they must be sent. */
+/* NULL: the worker must send them. */
 static const uint64_t *keys_of(const struct toy_mail *mail,
                                const struct gw__ps_head *head)
 {
@@ -184,7 +184,7 @@ static void serve_segment(struct reply *r, const struct gw__ps_head *head,
     }
 }
 
-/* The pushed values as floats; NULL: there are none. */
+/* The pushed values as floats; NULL: none. */
 static float *pushed(const struct toy_mail *mail,
                      const struct gw__ps_head *head)
 {
@@ -305,7 +305,7 @@ static void free_parcel(struct gw__message_in *parcel)
     free(parcel);
 }
 
-/* These servers say in the reply which push it is about. */
+/* These servers name the acknowledged push in the reply. */
 static void note_acks(const struct gw__ps_head *head)
 {
     uint64_t sequence = head->sequence;

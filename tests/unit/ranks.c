@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * See ranks.h. Check's assertions do not work outside of the main thread, so a
- * rank that fails says so on stderr and ends the process.
+ * failing rank prints an error on stderr and ends the process.
  */
 #include "ranks.h"
 

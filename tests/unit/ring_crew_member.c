@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a process of the crew does; see ring_crew.h.
+ * A process of the crew; see ring_crew.h.
  */
 #include "ring_crew.h"
 

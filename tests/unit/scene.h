@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tests of the live view draw: a state that has seen made-up events, a
+ * The pictures in the tests of the live view: a state with generated events, a
  * view, and a grid. Each test begins with an empty scene.
  */
 #ifndef SCENE_H
@@ -30,7 +30,7 @@ void scene_record(const char *text, uint32_t op);
 void scene_feed(size_t first, size_t end);
 /* Two ring all-reduces of 3 ranks, the second one in its second step. */
 void scene_feed_ring(void);
-/* Rank 2 of 3 dies in the first step; the others go on without it. */
+/* Rank 2 of 3 dies in the first step; the others continue without it. */
 void scene_feed_failure(void);
 /* A loss that falls. */
 void scene_feed_losses(unsigned count);
@@ -38,7 +38,7 @@ void scene_feed_losses(unsigned count);
 void scene_draw(int width, int height);
 /* Every page, with and without help. */
 void scene_draw_all(int width, int height);
-/* Is the text in what was drawn? */
+/* Whether the last picture contains the text. */
 bool scene_shows(const char *text);
 
 #endif

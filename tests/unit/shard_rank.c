@@ -12,8 +12,8 @@ enum { MICROS = 2 };
 
 static const double rate = 0.0625, momentum = 0.5;
 
-/* The first dense is so large that plans cut its parts at lines; nothing of it
- * divides by 2, 3 or 4. */
+/* The first dense layer is so large that plans cut its parts at cache lines; no
+ * size is divisible by 2, 3 or 4. */
 static const struct gw_operator operators[SHARD_OPERATORS] = {
     {.kind = GW_OP_DENSE, .in = 62, .out = 104},
     {.kind = GW_OP_RELU, .in = 104, .out = 104},
@@ -162,7 +162,7 @@ void shard_rank_leave(struct shard_rank *rank)
 
 /* ---- a step ---- */
 
-/* Cheap: it is asked for each element, by each rank, for all ranks. */
+/* Cheap, since it is called for each element, by each rank, for all ranks. */
 static uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t x = (a * 0x9e3779b97f4a7c15 + b) * 0xff51afd7ed558ccd + c;
@@ -176,8 +176,8 @@ float shard_first(const struct shard_rank *rank, unsigned i, size_t k)
     return (float)(int)(x % 33 - 16) / 16;
 }
 
-/* A whole number from -3 to 3. Where all hold the same weights, they are one
- * gradient in summands. */
+/* A whole number from -3 to 3. Where ranks hold the same weights, these are
+ * summands of one gradient. */
 static double slope(const struct shard_rank *rank, unsigned d, unsigned t,
                     unsigned step, unsigned i, size_t k)
 {
@@ -186,7 +186,7 @@ static double slope(const struct shard_rank *rank, unsigned d, unsigned t,
     return odd * (double)((int)(x % 7) - 3);
 }
 
-/* The parameters that are gathered are those of before the step. */
+/* The gathered parameters are those from before the step. */
 static void look_at(struct shard_rank *rank, unsigned i)
 {
     const float *values, *again;
@@ -239,7 +239,7 @@ void shard_rank_step(struct shard_rank *rank)
     rank->step++;
 }
 
-/* ---- what must come of it ---- */
+/* ---- the expected result ---- */
 
 static double total(const struct shard_rank *rank, unsigned step, unsigned i,
                     size_t k)

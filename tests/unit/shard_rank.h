@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * A rank of a data axis that trains: a small network on a mesh of D x T ranks,
- * gradients that follow from rank, step and place, and what a single process
- * makes of their sums. The gradients are small whole numbers, and rates powers
- * of two, so that all sums are exact in whatever order they are made: with sgd
- * and momentum the parameters must be equal, not close.
+ * gradients that are functions of rank, step and place, and the result of a
+ * single process with their sums. The gradients are small whole numbers, and
+ * rates powers of two, so that all sums are exact in any order: with sgd and
+ * momentum the parameters must be exactly equal.
  */
 #ifndef SHARD_RANK_H
 #define SHARD_RANK_H
@@ -24,7 +24,7 @@ struct shard_job {
     bool overlap;
     const char *algo;
     unsigned steps;
-    double odd; /* multiplies gradients: 1/3 gives sums that are not exact */
+    double odd; /* factor of the gradients: 1/3 makes sums inexact */
 };
 
 struct shard_rank {
@@ -34,7 +34,7 @@ struct shard_rank {
     struct gw_comm *axis, *group, *replicas, *tensor; /* NULL for one rank */
     struct gw_layout *layout;
     struct gw__shards *shards;
-    unsigned step; /* gradients that are made next belong to it */
+    unsigned step; /* the step of the next gradients */
 };
 
 /* "sharded, 4 ranks in groups of 2, adam, buckets of 1000, overlapped" */
@@ -44,8 +44,8 @@ unsigned shard_job_ranks(const struct shard_job *job);
 /* Splits the communicator along the axes. */
 void shard_rank_join(struct shard_rank *rank, const struct shard_job *job,
                      struct gw_comm *comm);
-/* Other shards on the same communicators; the mesh stays. Parameters are set
- * and counters zero. */
+/* Other shards on the same communicators; the mesh stays. Sets the parameters
+ * and clears the counters. */
 void shard_rank_begin(struct shard_rank *rank, const struct shard_job *job);
 void shard_rank_leave(struct shard_rank *rank);
 
@@ -55,17 +55,17 @@ void shard_rank_compute(struct shard_rank *rank);
 /* The same with its end. */
 void shard_rank_step(struct shard_rank *rank);
 
-/* Parameter k of operator i at first. */
+/* The initial value of parameter k of operator i. */
 float shard_first(const struct shard_rank *rank, unsigned i, size_t k);
 /* The parameter after `steps` steps, as one process computes it. */
 double shard_expected(const struct shard_rank *rank, unsigned i, size_t k,
                       unsigned steps);
-/* All parameters, gathered, are what one process has after rank->step steps;
+/* All parameters, gathered, equal those of one process after rank->step steps;
  * Adam's within 1e-6. */
 void shard_rank_check(struct shard_rank *rank);
-/* The bits of all of them. */
+/* A digest of their bits. */
 uint64_t shard_rank_digest(struct shard_rank *rank);
-/* Sent since `shard_rank_begin` on the communicators of the data axis. */
+/* Bytes sent since `shard_rank_begin` on the communicators of the data axis. */
 uint64_t shard_rank_data_bytes(const struct shard_rank *rank);
 uint64_t shard_bytes_sent(const struct gw_comm *comm);
 

@@ -10,7 +10,7 @@ enum { KEY = 1, PERIOD_NS = 1000000 };
 
 struct beacon {
     uint32_t self;
-    uint64_t incarnation; /* whom we follow */
+    uint64_t incarnation; /* the node that we follow */
     uint64_t place;       /* the newest: start << 32 | number */
 };
 

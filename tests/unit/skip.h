@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A test that cannot be made on this machine says so: the summary of make check
- * lists these lines. Nothing is skipped in silence.
+ * A test that cannot run on this machine reports that: the summary of make
+ * check lists these lines. No test is skipped silently.
  */
 #ifndef SKIP_H
 #define SKIP_H

@@ -2,7 +2,7 @@
  *
  * Random calls on one communicator until the time is over: blocking or several
  * under way, each rank with its own placing, kinds of memory and delays, every
- * result checked. A failure prints the seed; GRADWIRE_STRESS_SEED takes it.
+ * result checked. A failure prints the seed; GRADWIRE_STRESS_SEED repeats it.
  */
 #ifndef STRESS_H
 #define STRESS_H
@@ -12,9 +12,9 @@
 struct stress {
     uint64_t seed; /* the same on all ranks */
     double seconds;
-    size_t slice_bytes; /* sizes around it are tried */
-    /* Called when a call has failed, after its inputs were compared: ends the
-     * run. NULL: a failure ends the process with a sentence. */
+    size_t slice_bytes; /* sizes near it are tried */
+    /* Called after a call has failed and its inputs were compared; ends the
+     * run. NULL: a failure ends the process with an error. */
     void (*failed)(struct gw_comm *comm, enum gw_err err, bool inputs_kept,
                    void *context);
     void (*begun)(struct gw_comm *comm, void *context); /* may be NULL */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of hosts become numbers, and which of this host's are meant.
+ * Host names become addresses, and the addresses of this host are recognised.
  */
 #include "wire/address.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The two-level algorithms, for all small numbers of racks, of ranks in a rack
- * and in a short last one: they verify, cannot deadlock, and what they send
- * inside the racks and between them is what their formulas say.
+ * and in a short last one: they verify, cannot deadlock, and send the bytes of
+ * their formulas inside the racks and between them.
  */
 #include "algo_check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Errors and their sentences, sizes and durations, random numbers, hashes.
+ * Errors and their texts, sizes and durations, random numbers, hashes.
  */
 #include "base/whole.h"
 #include "skip.h"
@@ -79,7 +79,7 @@ START_TEST(test_fail_ends_with_the_text_of_its_code)
 }
 END_TEST
 
-/* However long the sentence is, and however often it was wrapped. */
+/* For any length of the text, and any number of wraps. */
 START_TEST(test_a_long_sentence_keeps_the_text_of_its_code)
 {
     struct gw_error why;
@@ -269,7 +269,7 @@ START_TEST(test_format_parses_back)
 }
 END_TEST
 
-/* A host program may have chosen any locale. */
+/* A host program may have any locale. */
 static void check_quantities(const char *locale)
 {
     uint64_t number;

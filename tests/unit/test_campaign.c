@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a campaign is for: right protocols survive thousands of schedules, a
- * protocol with a bug does not, and what is left of its schedule after
- * shrinking names the few faults that the bug needs.
+ * Campaigns: correct protocols survive thousands of schedules, a protocol with
+ * a bug does not, and the schedule after shrinking has only the few faults that
+ * the bug needs.
  */
 #include "sim_toys.h"
 
@@ -40,7 +40,7 @@ START_TEST(the_right_beacon_survives)
 }
 END_TEST
 
-/* Runs until a seed fails; the report's text is the caller's. */
+/* Runs until a seed fails; the caller frees the report. */
 static char *find(const struct gw__campaign *campaign, uint64_t seeds,
                   struct gw__campaign_result *result)
 {
@@ -58,7 +58,7 @@ static char *find(const struct gw__campaign *campaign, uint64_t seeds,
     return text;
 }
 
-/* Every fault that is left is needed: without it the run does not fail. */
+/* Every remaining fault is needed: without it the run does not fail. */
 static void expect_minimal(const struct gw__campaign *campaign,
                            const struct gw__campaign_result *result)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * chaos: the same seed gives the same faults at the same times, and no sequence
- * asks what its own picture of the ring forbids.
+ * chaos: the same seed gives the same faults at the same times, and every
+ * action is allowed by the generator's model of the ring.
  */
 #include "ringctl/chaos/chaos.h"
 
@@ -48,7 +48,7 @@ static unsigned count(const struct chaos *chaos, enum chaos_state state)
     return nodes;
 }
 
-/* `before` is the picture that the action was drawn in. */
+/* `before` is the model in which the action was drawn. */
 static bool is_allowed(const struct chaos *before, const struct chaos_action *a)
 {
     enum chaos_state was = before->nodes[a->node];
@@ -164,7 +164,7 @@ START_TEST(what_is_left_can_be_undone)
 }
 END_TEST
 
-/* One controller is not enough to kill one. */
+/* With one controller it is never killed. */
 START_TEST(a_single_controller_is_let_be)
 {
     struct chaos chaos;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A fault schedule as edges: when what begins and ends, and what a link does at
- * any time.
+ * A fault schedule as edges: the begin and end of each fault, and the state of
+ * a link at any time.
  */
 #include <check.h>
 #include <ringctl/chaos/chaos_faults.h>
@@ -56,7 +56,7 @@ START_TEST(faults_of_a_link_add_up_and_end_on_their_own)
     ck_assert_uint_eq(link.loss_ppm, 200000);
     ck_assert(!link.down);
     ck_assert(fault_link(&edges, 5, 0, 1).down);
-    link = fault_link(&edges, 5, 1, 0); /* the way back */
+    link = fault_link(&edges, 5, 1, 0); /* the opposite direction */
     ck_assert(!link.down && link.delay_us == 2000);
     link = fault_link(&edges, 6, 0, 1);
     ck_assert(link.down && link.delay_us == 0);

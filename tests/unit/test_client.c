@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The asking end by hand: whom it asks, when it asks again, what ends it.
+ * The client of the controllers, driven by hand: the node it asks, the times of
+ * repeated requests, and their ends.
  */
 #include "mail.h"
 
@@ -34,7 +35,7 @@ static enum gw_err submit(unsigned tag, uint64_t epoch)
     return gw__client_submit(&client, &c, tag, now_ns, &act);
 }
 
-/* Exactly one request has gone out since the last look: this one. */
+/* Exactly this request has been sent since the last check. */
 static void asked(unsigned node, uint64_t sequence, uint64_t epoch)
 {
     struct gw__command c;
@@ -164,7 +165,7 @@ START_TEST(a_redirect_is_followed_once_between_repeats)
     ck_assert_uint_eq(mail.sent_count, 0);
     tick_after(GW__CLIENT_REPEAT_NS);
     asked(21, 1, 10);
-    redirect(20, 22); /* whom it no longer asks */
+    redirect(20, 22); /* which it no longer asks */
     redirect(21, GW__NODES_MAX);
     redirect(21, 40); /* no controller */
     redirect(21, 21);
@@ -173,11 +174,11 @@ START_TEST(a_redirect_is_followed_once_between_repeats)
     asked(22, 1, 10);
     ck_assert(answer(22, 1, &tag));
     submit(2, 20);
-    asked(22, 2, 20); /* the leader that was last heard of */
+    asked(22, 2, 20); /* the last known leader */
 }
 END_TEST
 
-/* 20 is dead and 21 does not know it yet: 22 is asked too. */
+/* 20 is dead and 21 does not know it yet: 22 is asked, too. */
 START_TEST(everybody_is_asked_whatever_one_says)
 {
     submit(1, 10);
@@ -196,7 +197,7 @@ START_TEST(what_is_no_answer_to_it_ends_nothing)
     unsigned tag;
     uint8_t rubbish[40] = {GW__PROTOCOL_ANSWER};
     struct gw__answer out;
-    ck_assert(!answer(20, 0, &tag)); /* nothing was asked */
+    ck_assert(!answer(20, 0, &tag)); /* no request was sent */
     submit(1, 10);
     submit(2, 20);
     ck_assert(!answer(20, 2, &tag));
@@ -208,7 +209,7 @@ START_TEST(what_is_no_answer_to_it_ends_nothing)
                     &tag));
     ck_assert(!gw__client_message(&client, 20, rubbish, sizeof rubbish, now_ns,
                                   &act, &tag, &out));
-    ck_assert(answer(21, 1, &tag)); /* from whomever */
+    ck_assert(answer(21, 1, &tag)); /* from any controller */
     ck_assert(!answer(20, 1, &tag));
     ck_assert(gw__client_has(&client, 2));
 }

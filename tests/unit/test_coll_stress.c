@@ -69,7 +69,7 @@ static void run_processes(const struct gw_comm_config *common, unsigned ranks,
     }
 }
 
-/* All that a run is follows from its seed. */
+/* A run is determined by its seed. */
 static void run_case(const struct stress_case *c, struct stress *stress)
 {
     static const size_t slices[] = {0, 256, 4096};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The command line of every tool, held against a tool made up for it: where
- * options may stand, what each kind of value accepts, what a typo is told, and
- * that errors come in the format that -o asked for.
+ * The command line of every tool, tested with a synthetic tool: the positions
+ * of options, the values that each kind accepts, the errors for typos, and that
+ * errors come in the format that -o selects.
  */
 #include "common/text/suggest.h"
 #include "tool_run.h"
@@ -295,7 +295,7 @@ START_TEST(only_near_words_are_suggested)
                      "; did you mean \"allreduce\"?");
     suggestion_begin(&near, "tpc");
     suggestion_offer(&near, "ipc");
-    suggestion_offer(&near, "tcp"); /* as near, but begins alike */
+    suggestion_offer(&near, "tcp"); /* as near, but with the same beginning */
     ck_assert_str_eq(suggestion_text(&near, text), "; did you mean \"tcp\"?");
     suggestion_begin(&near, "x");
     suggestion_offer(&near, "y");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A tool that does one thing: its command is not typed, and help, completion,
- * suggestions and errors say so.
+ * A tool with a single command: it is not typed, and help, completion,
+ * suggestions and errors are adapted.
  */
 #include "tool_run.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The conditions of `wait` and `expect`: what holds, what does not, and what a
- * slip is told, by tables.
+ * The conditions of `wait` and `expect`, by tables: true and false ones, and
+ * the errors for mistakes.
  */
 #include "run/condition.h"
 
@@ -11,8 +11,8 @@
 
 Suite *suite_condition(void);
 
-/* alive 4, epoch 2, step 20, loss 0.35, lost 0, done 0; the rest is 1 or not
- * known. */
+/* alive 4, epoch 2, step 20, loss 0.35, lost 0, done 0; the rest is 1 or
+ * unknown. */
 static struct condition_values values(void)
 {
     struct condition_values v;
@@ -151,7 +151,7 @@ START_TEST(slips_are_told_with_their_column)
 }
 END_TEST
 
-/* Neither memory nor the stack is a stranger's to exhaust. */
+/* A request must not exhaust the memory or the stack. */
 START_TEST(size_and_depth_have_limits)
 {
     struct condition *condition;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks over a graph as sentences: each step is along an edge, each node begins
- * as many, no window leaves a walk; and nodes that belong together come to have
- * vectors that do.
+ * Walks over a graph as sentences: each step is along an edge, equally many
+ * walks begin at each node, no window leaves a walk; and related nodes get
+ * similar vectors.
  */
 #include "learn/tasks/task.h"
 #include "learn/words/walks.h"
@@ -72,7 +72,7 @@ START_TEST(walks_go_along_edges)
 }
 END_TEST
 
-/* A window that left a walk would have pairs of nodes that no path joins. */
+/* A window that left a walk would pair nodes without a path between them. */
 START_TEST(no_window_leaves_a_walk)
 {
     configure(path_and_pair);
@@ -119,7 +119,7 @@ START_TEST(parts_and_seeds_give_the_same_bits)
 }
 END_TEST
 
-/* Two groups of six, all of whom know each other, and one edge between. */
+/* Two complete groups of six, with one edge between them. */
 static void two_groups(char *edges, char *labels)
 {
     for (int a = 0; a < 12; a++) {

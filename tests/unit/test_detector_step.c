@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The detector step by step, by hand: what it does not believe.
+ * The detector step by step, driven by hand: reports that it does not believe.
  */
 #include "detector_machine.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The communicator of a view whose members do not all come, or do not all stay:
- * connecting is interrupted, and a process that is killed shows as lost.
+ * connecting can be interrupted, and a killed process is reported as lost.
  */
 #include "elastic_ring.h"
 
@@ -46,7 +46,7 @@ static void pass(int fd, bool out, void *bytes, size_t count)
     }
 }
 
-/* One rank with a process of its own. The table goes over `channel`. */
+/* One rank as a process of its own. The table goes over `channel`. */
 static struct gw_comm *sit(const char *wire, const unsigned *nodes,
                            unsigned rank, int channel)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every sink but Chrome's, which has test_event_chrome.c to itself.
+ * All sinks except Chrome's, which is tested in test_event_chrome.c.
  */
 #include "event_run.h"
 
@@ -79,7 +79,7 @@ START_TEST(test_jsonl_flushes_every_n)
 }
 END_TEST
 
-/* A value that `bits` random bits long: small ones and extreme ones alike. */
+/* A value of `bits` random bits: small and extreme ones. */
 static uint64_t draw(struct gw_rng *rng, unsigned bits)
 {
     return gw_rng_next(rng) >> (64 - 1 - gw_rng_below(rng, bits));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Failpoints: what GW_FAIL may say, and what happens when a place is reached.
- * Whether each place is in the protocols is for tests/fault/failpoints.c.
+ * Failpoints: the syntax of GW_FAIL, and the action when a place is reached.
+ * tests/fault/failpoints.c tests that the protocols contain each place.
  */
 #include <base/failpoint.h>
 

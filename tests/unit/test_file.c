@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Readers refuse what has no end before they read it, and take no more memory
- * than there is (base/file.h).
+ * Readers refuse endless input before they read it, and use no more memory than
+ * there is (base/file.h).
  */
 #include "base/file.h"
 
@@ -64,7 +64,7 @@ START_TEST(a_pipe_is_read)
 }
 END_TEST
 
-/* The endless: each of the readers, by way of the library. */
+/* Endless input: each of the readers, through the library. */
 START_TEST(every_reader_refuses_a_device)
 {
     struct gw_dataset *data;
@@ -87,7 +87,8 @@ START_TEST(every_reader_refuses_a_device)
 }
 END_TEST
 
-/* A file with holes of a quarter of what ulimit -v allows, and a byte. */
+/* A sparse file with a quarter of the memory that ulimit -v allows, and a
+ * byte. */
 START_TEST(a_text_takes_no_more_memory_than_there_is)
 {
     enum { LIMIT = 1 << 29 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * One NaN or infinity at a time, at every place of a vector, of a pair of
- * vectors and of what is left at the end, in every source: the reductions of
- * all levels let it through to its own element, and to no other, bit for bit as
- * fold_reference.h does. A minimum that drops a NaN would hide a training that
- * has diverged.
+ * vectors and of the remainder, in every source: the reductions of all levels
+ * pass it to its own element, and to no other, bit for bit as fold_reference.h
+ * does. A minimum that drops a NaN would hide a diverged training.
  */
 #include "coll/comm.h"
 #include "coll/reduce/reduce.h"
@@ -59,7 +58,7 @@ static void check(const struct gw_reduce_local *fold, size_t place,
                      fold->count, source);
 }
 
-/* Puts the strange number there, for one comparison on each level. */
+/* Puts the special number there, for one comparison at each level. */
 static void check_place(const struct gw_reduce_local *fold, size_t place,
                         unsigned source, unsigned which)
 {
@@ -114,7 +113,7 @@ START_TEST(a_nan_reaches_its_element)
 }
 END_TEST
 
-/* Short arrays, which are nothing but a rest. */
+/* Short arrays, which have only a remainder. */
 START_TEST(short_arrays)
 {
     enum gw_dtype type = (enum gw_dtype)_i;

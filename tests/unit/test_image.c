@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks of images and branches: their text, what does not fit, meshes whose
- * losses are those of one process, and a NaN that nothing swallows. Gradients
- * against differences are in test_part.c, bits in test_task_net.c.
+ * Networks of images and branches: their text, errors of shape, meshes with the
+ * losses of one process, and NaNs that propagate. test_part.c compares
+ * gradients with differences, test_task_net.c has the bits.
  */
 #include "learn/network/image.h"
 
@@ -135,8 +135,8 @@ START_TEST(what_does_not_fit_is_refused)
 }
 END_TEST
 
-/* By channel as Megatron-LM splits dense layers: columns, then rows, and one
- * all-reduce. */
+/* Channels are split as Megatron-LM splits dense layers: columns, then rows,
+ * and one all-reduce. */
 START_TEST(a_pair_of_convolutions_needs_one_all_reduce)
 {
     struct gw_network *network =
@@ -206,7 +206,8 @@ static const struct gw__image_shape pool = {.rows = 1,
                                             .height = 2,
                                             .width = 2};
 
-/* Forward: all that sees the place, and no more; backward as far. */
+/* Forward, the NaN reaches exactly the outputs that depend on it; backward
+ * likewise. */
 START_TEST(a_nan_comes_out)
 {
     float x[PLANE], y[2 * PLANE], weights[20], bias[2] = {0};

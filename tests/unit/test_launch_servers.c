@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A launch of ranks and of servers beside them (launch.h): servers end when the
- * others have, and are named as what they are.
+ * A launch of ranks together with servers (launch.h): servers end when the
+ * ranks have, and messages name them as servers.
  */
 #include "common/command.h"
 #include "common/launch.h"

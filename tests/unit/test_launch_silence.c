@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ranks that are silent, with real processes: one that was stopped is ended and
- * named; one that computes is not taken for it, nor is anybody when it was the
- * supervisor who slept. And ranks whose end is not that of the run.
+ * Silent ranks, with real processes: a stopped rank is ended and named. A
+ * computing rank is not taken for a stopped one, and no rank is if the
+ * supervisor itself was stopped. Also ranks whose end is not that of the run.
  */
 #include "common/command.h"
 #include "common/launch/launch_parts.h"
@@ -66,8 +66,8 @@ START_TEST(a_stopped_rank_is_ended_and_named)
 }
 END_TEST
 
-/* Computes without a word for longer than silence takes, then writes what no
- * pipe holds at once, between signs of life. */
+/* Computes without a message for longer than the limit of silence, then writes
+ * more than a pipe holds, between signs of life. */
 static enum gw_err busy_then_loud(struct gw_comm *comm, struct reporter *report,
                                   void *context, struct gw_error *error)
 {
@@ -100,7 +100,7 @@ START_TEST(who_computes_is_not_silent)
 }
 END_TEST
 
-/* As if the machine had no CPU for it: no sign of life, and not stopped. */
+/* As on a machine without a free CPU: no sign of life, but not stopped. */
 static enum gw_err starve(struct gw_comm *comm, struct reporter *report,
                           void *context, struct gw_error *error)
 {
@@ -122,7 +122,7 @@ START_TEST(who_is_starved_is_given_time)
 }
 END_TEST
 
-/* ... and no more of it than that. */
+/* ... and only that part of it. */
 static enum gw_err say_no_more(struct gw_comm *comm, struct reporter *report,
                                void *context, struct gw_error *error)
 {
@@ -143,8 +143,8 @@ START_TEST(who_hangs_is_ended_in_the_end)
 }
 END_TEST
 
-/* The supervisor is stopped itself, by a rank, and wakened after more than the
- * silence that it would convict by. */
+/* A rank stops the supervisor, and resumes it after more than the limit of
+ * silence. */
 static enum gw_err stop_parent(struct gw_comm *comm, struct reporter *report,
                                void *context, struct gw_error *error)
 {

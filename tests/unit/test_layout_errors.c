@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Meshes and layouts that cannot be: each is refused with the operator, its
- * line and a sentence. Names of modes, shardings and meshes.
+ * Impossible meshes and layouts: the error names the operator, its line and the
+ * reason. Names of modes, shardings and meshes.
  */
 #include "nets.h"
 

@@ -78,7 +78,7 @@ START_TEST(a_long_line_is_cut_and_ends)
 }
 END_TEST
 
-/* Changes are decisions; a chunk on its way is a detail. */
+/* Changes are decisions; a chunk in transit is a detail. */
 START_TEST(events_that_are_decisions_are_logged_without_a_sink)
 {
     char text[1024];

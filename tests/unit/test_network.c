@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text form of networks: what a text means, that printing and parsing are
- * each other's inverse, and what is said of texts that are no networks.
+ * The text form of networks: its meaning, that printing and parsing are inverse
+ * to each other, and the errors of invalid texts.
  */
 #include "nets.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Training on meshes: the losses of each way to spread the work agree with
- * those of one process, every rank sends and holds what the layout's price
- * says, and a trainer that restores a state goes on with the same bits.
+ * Training on meshes: the losses of each distribution of the work agree with
+ * those of one process, every rank sends and holds the amounts of the layout's
+ * price, and a trainer that restores a state continues with the same bits.
  */
 #include "parallel_run.h"
 
@@ -48,7 +48,7 @@ static const struct parallel_run single[] = {
     {.micros = 4},
     {.micros = 4, .schedule = "1f1b", .optimiser = GW_ADAM, .rate = 0.01},
     {.micros = 4, .schedule = "zb-h1", .optimiser = GW_MOMENTUM},
-    /* Two pieces on one stage: messages that stay here. */
+    /* Two pieces on one stage: messages stay on the rank. */
     {.micros = 4, .schedule = "interleaved", .chunks = 2},
 };
 
@@ -219,7 +219,7 @@ static const struct parallel_run hybrids[] = {
      .optimiser = GW_ADAM,
      .rate = 0.01},
     {.mesh = "1x2x2", .micros = 4, .schedule = "interleaved", .chunks = 2},
-    /* A border at which activation and gradient differ in size. */
+    /* A boundary at which activation and gradient differ in size. */
     {.mesh = "1x2x2",
      .micros = 2,
      .schedule = "1f1b",
@@ -234,7 +234,7 @@ static const struct parallel_run hybrids[] = {
      .network = SPLIT("batch", "batch", "columns", "batch", "batch")},
 };
 
-/* Blocks of rows that do not divide the 240 of the data. */
+/* Blocks of rows that do not divide the 240 rows of the data. */
 static const struct parallel_run remainders[] = {
     {.mesh = "1x1x1", .batch = 50},
     {.mesh = "2x1x2",

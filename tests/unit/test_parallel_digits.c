@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Handwritten digits (optdigits, 8x8 pixels) by a network with one hidden layer
- * or two: at least 96 % of the test rows are right, on one process and on small
- * meshes with each schedule. Where $GRADWIRE_DATA does not lead to the data,
- * there is nothing to test.
+ * Handwritten digits (optdigits, 8x8 pixels) by a network with one or two
+ * hidden layers: at least 96 % of the test rows are right, on one process and
+ * on small meshes with each schedule. Skipped unless $GRADWIRE_DATA has the
+ * data.
  */
 #include "nets.h"
 #include "ranks.h"

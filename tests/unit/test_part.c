@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The gradient of a network's part against differences of the loss, which
- * another network computes: plain loops in f64 that know nothing of tensors,
- * tapes and shards. Also whole backward passes against split ones, and weights
- * at first: the shares of a mesh are those of one rank.
+ * another network computes: plain loops in f64 without tensors, tapes and
+ * shards. Also whole backward passes against split ones, and initial weights:
+ * the shares of a mesh are those of one rank.
  */
 #include "learn/network/part.h"
 
@@ -78,7 +78,8 @@ static void naive_maxpool(const struct gw_operator *op, const double *x,
             }
 }
 
-/* y is what operator i yields from x; all: what those before it did. */
+/* y is the output of operator i for x; all: the outputs of the operators before
+ * it. */
 static void naive_operator(const struct gw_operator *op, const double *weights,
                            const double *x, double (*all)[WIDTH_MAX], double *y)
 {

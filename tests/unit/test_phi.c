@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Phi-accrual: the formula, its tail where no double can hold the chance, and
- * what does and does not teach it.
+ * Phi-accrual: the formula, its tail beyond the range of doubles, and which
+ * intervals it learns from.
  */
 #include <cluster/detector/phi.h>
 
@@ -66,7 +66,7 @@ START_TEST(a_silence_is_measured_by_mean_and_deviation)
 }
 END_TEST
 
-/* Longer by far than what convicts: a stop that was survived. */
+/* Far longer than the threshold: a stop that the member survived. */
 START_TEST(a_long_interval_raises_the_threshold_and_a_stop_does_not)
 {
     struct gw__phi phi;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text form of schedules: what is printed reads back as the same schedule,
- * what people write by hand is understood, and what is no schedule is refused
- * with its place and a sentence.
+ * The text form of schedules: printed schedules are read back equal,
+ * handwritten forms are accepted, and an invalid text is refused with its
+ * position and a message.
  */
 #include "schedules.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `pipebench layout --run` makes of what its ranks tell: counts that are
- * not as predicted are found, whichever they are and whoever tells them, and so
- * are losses that part from those of one process.
+ * The checks of `pipebench layout --run` on the reports of its ranks: any count
+ * that differs from the prediction is found at any rank, and so are losses that
+ * differ from those of one process.
  */
 #include "nets.h"
 

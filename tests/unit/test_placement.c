@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Policies of placement: what they are asked, in which order, and what becomes
- * of what they say. Slots are where they were advised to be as soon as nothing
- * is under way, whatever comes and goes meanwhile; and the registry keeps its
- * promises on the way (route_world.h).
+ * Placement policies: their questions, the order of these, and the effects of
+ * the answers. Slots are at their advised places as soon as nothing is under
+ * way, whichever servers come and go; and the registry keeps its invariants
+ * meanwhile (route_world.h).
  */
 #include <cluster/routes/placement.h>
 

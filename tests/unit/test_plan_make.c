@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finding algorithms and making plans by name: every algorithm of the list
- * introduces itself and is found, and what cannot be made is refused with a
- * sentence that helps.
+ * Finding algorithms and making plans by name: every algorithm of the list is
+ * described and found, and an impossible plan is refused with a helpful
+ * message.
  */
 #include <gradwire/plan.h>
 

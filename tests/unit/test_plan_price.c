@@ -75,7 +75,7 @@ START_TEST(ring_allreduce_costs_what_it_should)
 }
 END_TEST
 
-/* Bytes are exact when the buffer does not divide: the extents decide. */
+/* Bytes are exact if the buffer is not divisible: the chunks' extents count. */
 START_TEST(uneven_chunks_are_counted_exactly)
 {
     static const size_t counts[] = {0, 1, 2, 3, 5, 1000, 4099, 100003};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verifier with a start of its own: what a recovery plan holds at first,
- * and the set that it must end with, decide what is wrong with it.
+ * The verifier with an initial state: the contributor sets at the start of a
+ * recovery plan, and the set that it must end with, determine its faults.
  */
 #include <plan/start.h>
 

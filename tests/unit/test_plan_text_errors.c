@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts that are no plans: each is refused with its place and a sentence, and
- * no text, however long its loops or deep its nesting, does harm.
+ * Texts that are not plans: each is refused with its position and a message,
+ * and no text does harm, however long its loops or deep its nesting.
  */
 #include <gradwire/plan.h>
 #include <plan/text.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Symbolic execution against a naive witness: bit masks for all chunks at once,
- * transfer by transfer, must find the same first fault in the same place on
- * thousands of random plans.
+ * Symbolic execution against a naive reference: bit masks for all chunks at
+ * once, transfer by transfer, must find the same first fault in the same place
+ * on thousands of random plans.
  */
 #include <gradwire/plan.h>
 
@@ -15,7 +15,7 @@ enum { RANKS = 4, CHUNKS = 16 };
 
 struct witness {
     unsigned now[RANKS][CHUNKS], next[RANKS][CHUNKS];
-    int written[RANKS][CHUNKS]; /* in this step, by which action; -1: not */
+    int written[RANKS][CHUNKS]; /* in this step, the action; -1: not written */
 };
 
 static void witness_step(struct witness *w)
@@ -24,7 +24,7 @@ static void witness_step(struct witness *w)
     memset(w->written, -1, sizeof w->written);
 }
 
-/* The fault of one transfer, by the words of the header. */
+/* The fault of one transfer, by the definitions of the header. */
 static enum gw_fault witness_transfer(struct witness *w,
                                       const struct gw_transfer *x)
 {
@@ -44,7 +44,7 @@ static enum gw_fault witness_transfer(struct witness *w,
     return GW_FAULT_NONE;
 }
 
-/* Plays the plan; on a fault *at is the transfer's number. */
+/* Runs the plan; on a fault *at is the transfer's number. */
 static enum gw_fault witness(const struct gw_plan *plan, size_t *at)
 {
     struct witness w = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening plug-ins: a good one gives what it exports; whatever is wrong with a
- * file is said in a sentence that begins with its path.
+ * Opening plug-ins: a valid one gives its exports; any error of a file is a
+ * message that begins with its path.
  */
 #include <gradwire/plan.h>
 #include <gradwire/plugin.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ports that are held: who is to listen there can, nobody else is given them,
- * and afterwards they are free again.
+ * Reserved ports: the intended process can listen there, no other process gets
+ * them, and afterwards they are free again.
  */
 #include "common/ports.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The aggregator of a host (ps/aggregate): envelopes keep each letter's other
- * end, and bytes that are none are refused; W workers in step need S messages
- * to S servers; no one speaks for a worker but the aggregator of its host; and
- * what counts once does so when the aggregator ends.
+ * The aggregator of a host (ps/aggregate): envelopes keep the sender or
+ * receiver of each message, and invalid bytes are refused. W workers in step
+ * need S messages to S servers. Only the aggregator of its host may send for a
+ * worker; and each push counts once even if the aggregator ends.
  */
 #include "ps_cluster.h"
 
@@ -18,7 +18,7 @@
 
 Suite *suite_ps_aggregate(void);
 
-/* ---- messages that are kept ---- */
+/* ---- recorded messages ---- */
 
 enum { MESSAGES = 64 };
 
@@ -109,7 +109,7 @@ START_TEST(an_envelope_keeps_the_other_end_of_each_letter)
 }
 END_TEST
 
-/* One letter is an envelope too; letters of a node's own keep their place. */
+/* One message is an envelope, too; a node's own messages keep their order. */
 START_TEST(an_envelope_and_a_bundle_do_not_mix)
 {
     static const uint8_t data[GW__BUNDLE_SMALL] = {0};
@@ -135,7 +135,7 @@ START_TEST(an_envelope_and_a_bundle_do_not_mix)
 }
 END_TEST
 
-/* Whatever its bytes say, an envelope is refused or stays within them. */
+/* For any bytes, an envelope is refused or stays within them. */
 START_TEST(garbage_is_refused)
 {
     static const uint8_t data[64] = {0};
@@ -256,7 +256,7 @@ static uint64_t sent_by(struct gw_ps *ps, struct gw_ps_counts *counts)
     return counts->messages_sent;
 }
 
-/* A worker's letters for all servers are one message, to the aggregator. */
+/* A worker's messages for all servers are one message, to the aggregator. */
 START_TEST(a_push_is_one_message_for_any_number_of_servers)
 {
     struct gw_ps_local *local = cluster_start(cluster_wires[_i], SERVERS, 1);
@@ -288,8 +288,8 @@ START_TEST(a_push_is_one_message_for_any_number_of_servers)
 }
 END_TEST
 
-/* The process that hosts it dies: the other one goes on, each push counts once,
- * and it hosts the next. */
+/* The process with the aggregator dies: the other one continues, each push
+ * counts once, and it hosts the next aggregator. */
 START_TEST(workers_outlive_their_aggregator)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
@@ -352,7 +352,7 @@ static void post(void *context, const struct gw__message_out *letter)
     ck_assert(!gw__messenger_send(gw__node_post(context), letter));
 }
 
-/* Until server 0 has refused so many more. */
+/* Waits until server 0 has refused so many envelopes. */
 static void await_refused(struct gw_ps_local *local, uint64_t refused)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
@@ -364,8 +364,8 @@ static void await_refused(struct gw_ps_local *local, uint64_t refused)
     ck_assert_uint_eq(status.envelopes_refused, refused);
 }
 
-/* A worker that speaks for another one, and an aggregator for who is none of
- * its own: a server, a worker that ended, nobody. */
+/* A worker that sends for another one, and an aggregator that sends for a
+ * server, an ended worker or an unknown node. */
 START_TEST(nobody_speaks_for_others)
 {
     static const uint8_t data[40] = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of work, filters and snapshots, as a client sees them.
+ * Units of work, filters and snapshots, from the view of a client.
  */
 #include "ps_cluster.h"
 
@@ -87,8 +87,8 @@ START_TEST(each_unit_of_the_plan_counts_once)
 }
 END_TEST
 
-/* One worker dies in the middle of a unit, after it has pushed: as if it had
- * never begun it. */
+/* One worker dies in the middle of a unit, after its push: the unit is done by
+ * another worker, as if it had not begun. */
 START_TEST(the_unit_of_a_dead_worker_is_done_by_another)
 {
     enum { BATCHES = 6 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Filters (ps/filter.h): what has travelled and what is kept always add up to
- * what was pushed, and what travels is the largest.
+ * Filters (ps/filter.h): the sent and kept values always add up to the pushed
+ * ones, and the largest are sent.
  */
 #include <ps/client/filter.h>
 

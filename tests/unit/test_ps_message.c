@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The common check of the data path's messages (ps/message.h): what a worker
- * sends passes, each way in which it may be wrong is refused with a sentence.
+ * The common check of the data path's messages (ps/message.h): a worker's
+ * messages pass, and each invalid one is refused with an error.
  */
 #include <ps/messages/message.h>
 
@@ -165,7 +165,7 @@ START_TEST(signatures_differ)
         ck_assert_uint_ne(all, gw__ps_key_list(segments, 2, list, 40, 0));
         list[i] ^= UINT64_C(1) << (i % 64);
     }
-    /* The order counts, also of keys that go into one chain. */
+    /* The order counts, also for keys in one chain. */
     list[0] = 4;
     list[4] = 0;
     ck_assert_uint_ne(all, gw__ps_key_list(segments, 2, list, 40, 0));

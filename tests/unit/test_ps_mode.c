@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Modes and updaters as text: what is read is printed again, and what is no
- * mode is refused and changes nothing.
+ * Modes and updaters as text: parsed ones are printed again, and an invalid one
+ * is refused and changes nothing.
  */
 #include <gradwire/ps.h>
 

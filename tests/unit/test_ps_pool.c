@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pool of threads (ps/pool.h), and large updates in pieces
- * (ps/store_pool.h): every piece and job is done once, and rows have the bits
- * that one thread gives them.
+ * The thread pool (ps/pool.h), and large updates in pieces (ps/store_pool.h):
+ * every piece and job is done once, and rows have the bits of a single thread.
  */
 #include <ps/store/store_pool.h>
 
@@ -58,7 +57,7 @@ START_TEST(every_piece_is_done_once)
 }
 END_TEST
 
-/* With pieces in between, which the jobs do not hold up. */
+/* With pieces in between, which jobs do not delay. */
 START_TEST(every_job_is_done_once)
 {
     static struct task tasks[JOBS];
@@ -131,7 +130,7 @@ struct push {
     float values[ROWS * WIDTH];
 };
 
-/* Distinct keys in no order, of which every second round has half. */
+/* Distinct keys in random order; every second round has half of them. */
 static void draw(struct push *push, struct gw_rng *rng)
 {
     for (size_t i = 0; i < ROWS; i++)
@@ -185,7 +184,7 @@ START_TEST(pieces_give_the_same_bits)
 }
 END_TEST
 
-/* Alone, what Hogwild writes is what the others write. */
+/* A single Hogwild thread writes the same as the others. */
 START_TEST(relaxed_updates_have_the_same_bits)
 {
     static struct push push;

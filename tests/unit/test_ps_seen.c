@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which pushes a slot has applied (ps/seen.h): against a plain set, with all
+ * The pushes that a slot has applied (ps/seen.h): against a plain set, with all
  * orders in which 64 pushes under way may arrive, and through bytes.
  */
 #include <ps/slot/dedup.h>
@@ -57,7 +57,7 @@ START_TEST(the_idle_are_forgotten_first)
     uint64_t index = 0;
     for (unsigned i = 0; i < GW__DEDUP_MAX; i++)
         gw__dedup_add(gw__dedup_make(&seen, i % 64, i, ++index), 0, 1);
-    /* Worker 0 comes again, so 1 is the one that was idle longest. */
+    /* Worker 0 comes again, so 1 has been idle longest. */
     gw__dedup_make(&seen, 0, 0, ++index);
     gw__dedup_make(&seen, 5, 5000, ++index);
     ck_assert_uint_eq(seen.count, GW__DEDUP_MAX);

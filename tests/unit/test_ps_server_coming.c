@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Workers that come one after the other, and ask for work at once: a server may
- * know one by the controllers' news while the log of the clock still has only
- * those before. Then it has to ask again, and is not told that it is no worker.
+ * Workers that come one after the other, and request work at once. A server may
+ * know a worker from a membership update before the log of the clock has it.
+ * Then the worker must ask again, and does not get the error for unknown
+ * workers.
  */
 #include "ps_net.h"
 

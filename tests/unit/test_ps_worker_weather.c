@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worker's machine against toy servers (ps_toy.h): whatever the network
- * does and wherever slots move, each push counts once, and what is pulled lies
- * where the caller wants it.
+ * The worker's machine against toy servers (ps_toy.h): for any faults of the
+ * network and any moves of slots, each push counts once, and pulled values are
+ * at the caller's addresses.
  */
 #include "ps_toy.h"
 

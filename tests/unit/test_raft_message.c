@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Messages of the controllers' log as bytes: each comes back as it was, and
- * nothing else is believed.
+ * Messages of the controllers' log as bytes: each is decoded as it was, and all
+ * others are refused.
  */
 #include <cluster/raft/raft_message.h>
 
@@ -117,8 +117,8 @@ START_TEST(what_it_refers_to_is_libraft_s)
 }
 END_TEST
 
-/* Cut short, with a byte too many, and with each byte another one: refused, or
- * another message that is right. */
+/* Truncated, with an additional byte, and with each byte changed: refused, or
+ * another valid message. */
 START_TEST(rubbish_is_refused)
 {
     bool whole;

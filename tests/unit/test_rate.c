@@ -7,7 +7,8 @@
 
 #define MS UINT64_C(1000000)
 
-/* `count` a millisecond each `step_ms`, for `ms`; the rate at the end. */
+/* `count` per millisecond every `step_ms`, for `ms`; returns the rate at the
+ * end. */
 static double grow(struct rate *rate, uint64_t *count, uint64_t *now_ns,
                    unsigned step_ms, unsigned ms)
 {

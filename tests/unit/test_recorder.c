@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The recorder: events of all ranks in order of time, in every file that was
- * asked for.
+ * The recorder: events of all ranks in order of time, in every requested file.
  */
 #include "common/recorder.h"
 #include "skip.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Buckets of gradients: which tensors are one, that ranks may complete them in
- * any order and hold them in any memory, and that a bucket travels before the
- * others are complete. What goes wrong is in test_reducer_fail.c.
+ * Buckets of gradients: the grouping of tensors, completion in any order and in
+ * any memory, and that a bucket is sent before the others are complete.
+ * test_reducer_fail.c has the errors.
  */
 #include "reducer_model.h"
 
@@ -57,7 +57,7 @@ END_TEST
 
 /* ---- sums and means ---- */
 
-/* Fisher and Yates. */
+/* Fisher-Yates shuffle. */
 static void shuffle(struct gw_rng *rng, unsigned order[TENSORS])
 {
     for (unsigned i = 0; i < TENSORS; i++)
@@ -69,7 +69,7 @@ static void shuffle(struct gw_rng *rng, unsigned order[TENSORS])
     }
 }
 
-/* Each rank has its own order in each step, and memory of its own kind. */
+/* Each rank has its own order in each step, and its own kind of memory. */
 static void any_order(struct gw_comm *comm, void *context)
 {
     static const size_t sizes[] = {1, 250, 1000, 0};
@@ -166,8 +166,8 @@ static struct gw_reducer *two_buckets(struct gw_comm *comm, float *data)
     return reducer;
 }
 
-/* All of a bucket travels while those after it lack a gradient, and nothing of
- * one whose turn has not come; all together send what one all-reduce does. */
+/* All of a bucket is sent while later ones lack a gradient, and nothing of a
+ * bucket before its turn. All together send as much as one all-reduce. */
 static void travel_early(struct gw_comm *comm, void *context)
 {
     float *data = gw_alloc(4 * FLOATS * sizeof *data, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The flush: survivors report what they hold, and one entry decides. Sets are
+ * The flush: survivors report their holdings, and one entry decides. Sets are
  * bits of nodes: 7 is {0, 1, 2}.
  */
 #include "registry_pair.h"
@@ -46,7 +46,7 @@ START_TEST(else_the_survivors_are_the_contributors)
     ck_assert_int_eq(decision(8)->fate, GW__EXCLUDE);
     ck_assert_uint_eq(decision(8)->contributors, 1 | 2 | 32);
     ck_assert_uint_eq(pair.first->view.op_floor,
-                      8); /* node 5 knew 7 to be over */
+                      8); /* node 5 knew that 7 was over */
     ck_assert_ptr_null(gw__registry_decision(pair.first, 7));
 }
 END_TEST
@@ -83,7 +83,7 @@ START_TEST(a_report_outlives_further_deaths)
                                .flush = {.epoch = 1}};
     ck_assert_int_eq(pair_apply(late), GW_EINVAL);
     pair_says("a report for epoch 1 comes in epoch 3");
-    late.flush.epoch = 2; /* node 1 has not heard of epoch 3; it is frozen */
+    late.flush.epoch = 2; /* node 1 is frozen, without the update of epoch 3 */
     ck_assert_int_eq(pair_apply(late), GW_OK);
     ck_assert(!pair.first->flush.open);
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
@@ -121,7 +121,7 @@ START_TEST(a_final_copy_from_before_an_exclusion_is_none)
     ck_assert_uint_eq(decision(4)->contributors, 7);
     pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
     pair_report(0, 4, 7, 7, 2);  /* chunk 1 of the new result */
-    pair_report(2, 4, 15, 7, 1); /* slept: chunk 0 of the old one */
+    pair_report(2, 4, 15, 7, 1); /* missed it: chunk 0 of the old one */
     ck_assert_int_eq(decision(4)->fate, GW__EXCLUDE);
     ck_assert_uint_eq(decision(4)->contributors, 5);
     ck_assert_uint_eq(pair.first->decision_count, 1);
@@ -192,7 +192,7 @@ START_TEST(who_was_behind_a_join_holds_nothing)
 {
     pair_ring_of(2);
     pair_join(7, 0, GW__WORKER);
-    pair_admit(7, 0, 0); /* node 1 has begun op 0 and does not know it yet */
+    pair_admit(7, 0, 0); /* begun without knowing of 7 */
     pair_accuse(pair_process(0, 0), pair_process(7, 0), true);
     pair_report(0, 0, 131, 131, 3);
     report_one_chunk(1, 0, 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every conversion of a tensor along the tensor axis: what comes out is the
- * share that the table of gradwire/layout.h promises, and every rank sends what
- * the formula says, whether or not the sizes divide.
+ * Every conversion of a tensor along the tensor axis: the result is the share
+ * in the table of gradwire/layout.h, and every rank sends the amount of the
+ * formula, for divisible and other sizes.
  */
 #include "learn/parallel/reshard.h"
 
@@ -128,8 +128,8 @@ static void all_conversions(struct gw_comm *comm, void *context)
         }
 }
 
-/* Some do not divide, and then can be reduced only; large ones are cut at
- * multiples of 16 elements by an all-reduce. */
+/* Some are not divisible, and can only be reduced; an all-reduce cuts large
+ * ones at multiples of 16 elements. */
 static struct tensor tensors[] = {{4, 4},    {8, 12},   {3, 7},   {1, 1},
                                   {64, 128}, {100, 84}, {31, 71}, {128, 516}};
 

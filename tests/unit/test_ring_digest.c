@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The digest of a result: of all bytes of a small one; of a large one so that a
- * piece which is wrong is seen in that op, and a byte that is wrong in some op.
+ * The digest of a result covers all bytes of a small one. Of a large one it is
+ * over samples: a wrong piece shows in that op, and a wrong byte in some op.
  */
 #include <ring/ring_parts.h>
 
@@ -55,7 +55,7 @@ START_TEST(a_wrong_piece_of_a_large_result_is_seen_at_once)
 }
 END_TEST
 
-/* A part has 16 KiB here: a byte's turn comes each 256 ops, about. */
+/* A part has 16 KiB here, so a byte is sampled about every 256 ops. */
 START_TEST(each_byte_of_a_large_result_has_its_turn)
 {
     const size_t bytes[] = {0, 1, 4097, LARGE / 2, LARGE - 2, LARGE - 1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages with which the state is copied: what was said is what is heard,
- * and what nobody has said is refused, whatever it is.
+ * The messages that copy the state: each is decoded as it was, and invalid ones
+ * are refused.
  */
 #include <ring/ring_state_transfer.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What ringctl's operands mean: nodes and roles, the sides of a cut, the rules
- * of a link, events as sentences.
+ * The operands of ringctl: nodes and roles, the sides of a cut, link profiles,
+ * events as sentences.
  */
 #include "run/link_words.h"
 #include "run/target.h"

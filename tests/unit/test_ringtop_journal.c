@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The journal of the live view: what it keeps, which lines it joins, and how it
- * writes times.
+ * The log of the live view: the lines that it keeps and joins, and its format
+ * of times.
  */
 #include "ringtop/state/journal.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The accumulation matrix of the live view: it equals the plan's own trace for
- * every algorithm, in whatever order events come; and a double count is
- * shouted.
+ * every algorithm, for events in any order; and a double count is reported.
  */
 #include "ringtop/state/state.h"
 #include "tape.h"
@@ -47,8 +46,8 @@ static struct copy copy(unsigned rank, unsigned chunk)
     return op_copy(state_op(state), rank, chunk);
 }
 
-/* Feeds events up to the end of `step`, counted from 1; the first after those
- * that were fed before is `from`. */
+/* Feeds events up to the end of `step`, counted from 1, beginning with `from`,
+ * the first event after the previous call. */
 static size_t feed_step(size_t from, unsigned step)
 {
     size_t end = from;
@@ -67,7 +66,7 @@ static const char ring[] = "allreduce ranks=3 chunks=3\n"
                            "step   0>1 c1 =   1>2 c2 =   2>0 c0 =\n"
                            "step   0>1 c0 =   1>2 c1 =   2>0 c2 =\n";
 
-/* The view cannot know what a rank holds that it never sends on. */
+/* The view cannot know the chunks that a rank never sends. */
 static void compare(const struct gw_plan_trace *trace, const char *name)
 {
     bool reduces = op_grows(state_op(state));

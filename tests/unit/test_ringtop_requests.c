@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The live view of parameter servers at work: parts of the open round, requests
+ * The live view of working parameter servers: parts of the open round, requests
  * under way, replicas that copy a slot.
  */
 #include "scene.h"
@@ -92,7 +92,7 @@ START_TEST(parts_are_assigned_pushed_and_done)
 }
 END_TEST
 
-/* A batch of which one part is assigned so far has as many as the last one. */
+/* A batch with one part assigned so far has as many parts as the last one. */
 START_TEST(a_new_batch_has_the_parts_of_the_last_one)
 {
     for (unsigned w = 0; w < 3; w++)
@@ -100,7 +100,7 @@ START_TEST(a_new_batch_has_the_parts_of_the_last_one)
     grant(0, 8, 5, 0);
     parts_are((const enum crew_part[]){PART_ASSIGNED, PART_FREE, PART_FREE}, 3);
     grant(1, 8, 5, 1);
-    grant(0, 9, 6, 0); /* two of them made the whole of batch 5 */
+    grant(0, 9, 6, 0); /* two parts made up the whole batch 5 */
     parts_are((const enum crew_part[]){PART_ASSIGNED, PART_FREE}, 2);
 }
 END_TEST
@@ -109,7 +109,7 @@ START_TEST(requests_end_with_their_answer_or_their_server)
 {
     request(0, S0, 1, 1);
     request(0, S1, 2, 0);
-    request(1, S1, 1, 2); /* another worker counts for itself */
+    request(1, S1, 1, 2); /* another worker has its own count */
     ck_assert_uint_eq(under_way(), 3);
     answer(0, 1, 0);
     answer(0, 1, 0);

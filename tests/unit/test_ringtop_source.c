@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How events come in: recordings whole, cut short and broken, pipes that are
- * followed; and a showing, which puts it all together.
+ * The sources of events: complete, truncated and broken recordings, pipes that
+ * are followed; and a show, which combines all parts.
  */
 #include "ringtop/show.h"
 
@@ -137,7 +137,7 @@ START_TEST(no_such_file)
 }
 END_TEST
 
-/* ---- a showing ---- */
+/* ---- a show ---- */
 
 static enum gw_err open_show(struct show *show)
 {
@@ -183,11 +183,11 @@ START_TEST(a_showing_in_time)
     write_file("{\"kind\":\"send\",\"rank\":0,\"peer\":1,\"time_ns\":1000}\n"
                "{\"kind\":\"send\",\"rank\":1,\"peer\":0,\"time_ns\":3000}\n");
     ck_assert_int_eq(open_show(&show), GW_OK);
-    ck_assert_double_eq(show.player.speed, 1e-6); /* the slowest there is */
+    ck_assert_double_eq(show.player.speed, 1e-6); /* the slowest possible */
     ck_assert_int_eq(grid_size(&show.grid, 80, 24, &why), GW_OK);
     show_advance(&show, 1);
     ck_assert_uint_eq(show.state->events, 1);
-    show_advance(&show, 1 + 1000000000); /* the clock goes on between events */
+    show_advance(&show, 1 + 1000000000); /* time also passes between events */
     ck_assert_uint_eq(show.state->events, 1);
     ck_assert_uint_eq(show.state->now_ns, 2000);
     show_advance(&show, 1 + 2000000000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Routes by hand: what is refused, tables, keys, bytes.
+ * Routes driven by hand: errors, tables, keys, bytes.
  */
 #include "route_world.h"
 
@@ -188,7 +188,7 @@ static bool decode(const uint8_t *data, size_t bytes, struct gw__routes *routes)
     return gw__reader_done(&reader);
 }
 
-/* Somewhere on the way, with tables. */
+/* A random state with moves under way, with tables. */
 static struct route_world under_way(uint64_t seed)
 {
     struct route_world w = routes_begin(seed);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * When a message is through, by the formula of wire/emulation/rules.h. Nothing here
- * sleeps: messages are sent at made-up times.
+ * The times at which messages pass a link, by the formula of
+ * wire/emulation/rules.h. Nothing here sleeps: the times of sending are
+ * generated.
  */
 #include "wire/emulation/rules.h"
 
@@ -24,7 +25,7 @@ static struct gw__rules *make(const struct gw__rule *rule)
     return rules;
 }
 
-/* A message of a wire: not to be lost, in the middle of a chunk. */
+/* A slice of a wire: never dropped, in the middle of a chunk. */
 static uint64_t slice_due(struct gw__rules *rules, struct gw__due *due,
                           uint64_t sent_ns, size_t bytes)
 {
@@ -130,7 +131,7 @@ START_TEST(delays_overlap)
 }
 END_TEST
 
-/* The first one too: a rate shows at messages that come alone. */
+/* The first one, too: single messages show a rate as well. */
 START_TEST(times_at_a_rate_add_up)
 {
     static const struct gw__rule rule = {.delay_us = 100, .rate = 1000000};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sessions (cluster/session/session.h), as far as no controller is needed: the
- * rings and servers of other suites have those.
+ * Sessions (cluster/session/session.h) without a controller; the suites of
+ * rings and servers test them with controllers.
  */
 #include <cluster/session/session.h>
 
@@ -39,8 +39,8 @@ START_TEST(a_config_without_sense_is_refused)
 }
 END_TEST
 
-/* The registry keeps the endpoint with which a process registers first, under
- * the number that was drawn; the port must be the same afterwards. */
+/* The registry keeps the endpoint of a process's first registration, under the
+ * number drawn; the port must be the same afterwards. */
 START_TEST(the_port_is_chosen_once)
 {
     struct gw__session session;
@@ -51,7 +51,7 @@ START_TEST(the_port_is_chosen_once)
 }
 END_TEST
 
-/* Which is how the registry knows that the earlier one has ended. */
+/* So the registry knows that the earlier one has ended. */
 START_TEST(lives_of_a_process_follow_each_other)
 {
     enum { LIVES = 3 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Settings of a training on parameter servers: pairs of names and values, and
- * the order that a run's options become.
+ * the order made from a run's options.
  */
 #include "run/node/settings.h"
 #include "run/supervisor/supervisor_options.h"
@@ -137,7 +137,7 @@ START_TEST(options_become_settings)
     ck_assert_msg(!work_order_make(&run, &work, 1, &order, &why), "%s",
                   why.text);
     ck_assert_uint_eq(order.epochs, 3);
-    ck_assert_uint_eq(order.parts, 0); /* as many as workers */
+    ck_assert_uint_eq(order.parts, 0); /* as many parts as workers */
     ck_assert_uint_eq(order.workers, 4);
     ck_assert_int_eq(order.mode.kind, GW_PS_BSP);
     ck_assert(!settings_parse(order.model, order.settings, &s, &why));
@@ -150,7 +150,7 @@ END_TEST
 START_TEST(hogwild_is_refused_where_it_cannot_act)
 {
     static const struct {
-        const char *model, *mode, *settings, *text; /* NULL: it can */
+        const char *model, *mode, *settings, *text; /* NULL: no error */
     } cases[] = {
         {"mf", "asp", "hogwild=1", "hogwild needs 2 to 64 threads, not 1"},
         {"mf", "asp", "hogwild=1 threads=65", "2 to 64 threads, not 65"},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The pool of data shards against a model that hands them out one by one:
- * whoever dies in an op, leaves or joins, each shard is used exactly once an
- * epoch, and nobody ever has the same one as another.
+ * whichever members die in an op, leave or join, each shard is used exactly
+ * once per epoch, and no two members have the same one.
  */
 #include <gradwire/ring.h>
 
@@ -92,7 +92,7 @@ START_TEST(an_empty_pool_stays_empty)
 }
 END_TEST
 
-/* A use that is written into the state by mistake is found. */
+/* A wrong use in the state is found. */
 START_TEST(the_audit_counts_what_was_used)
 {
     static const unsigned nodes[] = {0, 1};
@@ -134,7 +134,7 @@ static void lose(struct ring *ring, uint64_t dead)
     ring->count = kept;
 }
 
-/* Some die in the op (never all); of each it is drawn whether it still counts:
+/* Some die in the op (never all); for each it is drawn whether it still counts:
  * FORWARD or EXCLUDE. */
 static uint64_t draw_dead(struct gw_rng *rng, const struct ring *ring)
 {

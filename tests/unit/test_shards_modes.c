@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whatever way the parameters lie along the data axis, and in whatever buckets
- * their gradients travel, a step gives what one process gives; and what was
- * sent and what is held are the formulas of gw_layout_price, to the byte.
+ * For any distribution of the parameters along the data axis, and any buckets
+ * of gradients, a step gives the result of one process; and the bytes sent and
+ * held are those of gw_layout_price, exactly.
  */
 #include "shard_rank.h"
 
@@ -11,7 +11,7 @@
 
 Suite *suite_shards_modes(void);
 
-/* How the data axis is used. */
+/* The use of the data axis. */
 struct shape {
     enum gw_data_mode mode;
     unsigned data, group;
@@ -30,7 +30,7 @@ static const struct shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* And the gradients: all at once, a few, one by one (the first operator is
+/* Buckets of gradients: all at once, a few, one by one (the first operator is
  * larger than a bucket, and the last ones are smaller). */
 static const size_t buckets[] = {0, 200, 4500, 1, 1 << 30};
 enum { BUCKETS = sizeof buckets / sizeof *buckets };
@@ -51,7 +51,7 @@ static void run_job(const struct shard_job *job, const char *wire,
     run_ranks(&config, shard_job_ranks(job), body, &copy);
 }
 
-/* With weights that the tensor axis holds alike, whose gradients are
+/* With weights that are replicated along the tensor axis, whose gradients are
  * summands. */
 static void run_tensor(const struct shape *shape, unsigned tensor,
                        rank_body body)
@@ -116,7 +116,7 @@ static void any_order(struct gw_comm *comm, void *context)
             MUST(gw__shards_complete(rank.shards, order[i], &why) == GW_OK);
         MUST(gw__shards_step(rank.shards, &why) == GW_OK);
     }
-    shard_rank_check(&rank); /* gradients of nothing change nothing */
+    shard_rank_check(&rank); /* zero gradients change nothing */
     shard_rank_step(&rank);
     shard_rank_check(&rank);
     shard_rank_leave(&rank);

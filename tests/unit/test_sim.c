@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The virtual network without faults: how long messages take, when timers
- * fire, what a run answers, that a seed is one sequence of events and that a
- * machine which breaks its contract fails the run. What faults do is in
- * test_sim_inject.c.
+ * The virtual network without faults: the times of messages and timers, the
+ * result of a run, that a seed determines the sequence of events, and that a
+ * machine which breaks its contract fails the run. test_sim_inject.c has the
+ * faults.
  */
 #include "sim_puppet.h"
 
@@ -219,7 +219,7 @@ static bool two_told(void *context, const struct gw__sim *sim)
     return ((struct stage *)context)->told_count >= 2;
 }
 
-/* Nothing comes after it, and it has not failed. */
+/* No event follows, and the run has not failed. */
 START_TEST(a_run_ends_when_it_is_told_to)
 {
     struct stage *s = stage_new(2, NULL);

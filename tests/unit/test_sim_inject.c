@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Each fault has its effect, and only that: cuts, losses, doubles, delays,
- * crashes between and inside steps, restarts, pauses, clocks, the news of a
- * death; alone, overlapping, ended by themselves and by heal.
+ * Each fault has its effect, and no other: cuts, losses, duplicates, delays,
+ * crashes between and inside steps, restarts, pauses, clocks, reports of a
+ * death; alone, overlapping, and ended by themselves or by heal.
  */
 #include "sim_puppet.h"
 
@@ -232,7 +232,7 @@ START_TEST(a_node_stays_down_while_a_crash_lasts)
     stage_faults(s, "at 1ms crash 0 for 10ms\n"
                     "at 5ms crash 0 for 10ms\n" /* till 15 ms */
                     "at 1ms crash 1\n"
-                    "at 5ms crash 1 for 5ms\n" /* the first lasts for ever */
+                    "at 5ms crash 1 for 5ms\n" /* the first lasts forever */
                     "at 1ms crash 2\nat 2ms restart 2\nat 3ms restart 2\n"
                     "at 4ms crash 2 for 1ms\n" /* the first is over */
                     "at 1ms crash 3 for 5ms"); /* was down without it */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the virtual network stands on: the queue keeps its order whatever is put
- * in and taken out, a node's clock and its inverse agree to the nanosecond, and
- * a disk keeps the newest value of each key.
+ * The parts of the virtual network: the queue keeps its order for any
+ * insertions and removals, a node's clock and its inverse agree to the
+ * nanosecond, and a disk keeps the newest value of each key.
  */
 #include <base/disk.h>
 #include <sim/node_clock.h>
@@ -59,7 +59,7 @@ static size_t least(const struct model *model)
     return best;
 }
 
-/* Each time is different, so that the least is one. */
+/* All times differ, so that the least is unique. */
 static void add_one(struct model *model, size_t i, uint64_t round)
 {
     size_t bytes = gw_rng_below(&model->rng, 300);
@@ -215,7 +215,7 @@ START_TEST(a_disk_keeps_the_newest_value_of_each_key)
     ck_assert_uint_eq(disk.used, KEYS);
     ck_assert(gw__disk_write(&disk, 9, NULL, 0));
     ck_assert_ptr_nonnull(
-        gw__disk_read(&disk, 9, &bytes)); /* empty, not none */
+        gw__disk_read(&disk, 9, &bytes)); /* empty, but present */
     ck_assert_uint_eq(bytes, 0);
     gw__disk_fini(&disk);
 }

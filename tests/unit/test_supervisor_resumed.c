@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every recovery that a supervisor has seen begin is told to its end, whether
- * the word for that comes early, late, or only for a later one.
+ * A supervisor reports every recovery that it has seen begin to its end,
+ * whether the final report comes early, late, or only for a later recovery.
  */
 #include "run/supervisor/supervisor_parts.h"
 
@@ -184,7 +184,7 @@ START_TEST(slots_are_served_again)
 }
 END_TEST
 
-/* No note follows, for nothing changes any more. */
+/* No note follows, since nothing changes any more. */
 START_TEST(a_server_took_over_before_we_heard)
 {
     form_crew();

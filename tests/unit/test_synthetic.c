@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Synthetic work: it takes the time that it should, of the clock or of a core.
+ * Synthetic work: it takes the requested time, of the clock or of a core.
  */
 #include <gradwire/pipe.h>
 
@@ -16,8 +16,8 @@ static uint64_t cpu_ns(void)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/* However late it wakes, it never takes less than it should, but for the
- * lateness of the one before. */
+/* However late it wakes, it never takes less than requested, except to make up
+ * for the lateness of the previous one. */
 START_TEST(sleeping_takes_its_time)
 {
     struct gw_synthetic synthetic = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reinforcement learning as a task: it learns, and a batch's gradient is the
- * same bits however it is shared and in whatever order it is added up.
+ * Reinforcement learning as a task: it learns, and a batch's gradient has the
+ * same bits for any number of shares and any order of the sum.
  */
 #include "task_run.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sparse linear models over tables, and what all tasks share: units,
+ * Sparse linear models over tables, and the code common to all tasks: units,
  * evaluation in chunks, tables in this process.
  */
 #include "task_run.h"
@@ -22,7 +22,7 @@ static void clean(void)
     task_clean(&run);
 }
 
-/* Rows of few features, whose labels follow from them but for some noise. */
+/* Rows of few features, which determine the labels except for some noise. */
 static size_t make_rows(char *text, size_t room, uint64_t seed, unsigned spread)
 {
     size_t used = 0;
@@ -186,8 +186,8 @@ END_TEST
 
 /* ---- regression ---- */
 
-/* Targets are a sum over every third feature, and some noise: more distinct
- * ones than there may be classes if the rows were many. */
+/* Targets are a sum over every third feature, and some noise: with many rows
+ * there are more distinct targets than allowed classes. */
 static size_t make_targets(char *text, size_t room, uint64_t seed)
 {
     size_t used = 0;

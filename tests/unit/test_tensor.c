@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What operators compute, against plain loops in f64: every matrix product that
- * this build has, in shapes around the edges of its tiles and blocks; sparse
- * rows and embeddings with a share of the features; the softmax where naive
- * exponentials overflow.
+ * The results of operators, against plain loops in f64: every matrix product of
+ * this build, in shapes near the edges of its tiles and blocks; sparse rows and
+ * embeddings with a share of the features; the softmax where naive exponentials
+ * overflow.
  */
 #include "learn/network/product.h"
 #include "learn/network/tensor.h"
@@ -30,7 +30,7 @@ static float *randoms(struct gw_rng *rng, size_t count)
     return x;
 }
 
-/* Whether the sum of `terms` products came out right. */
+/* Checks a sum of `terms` products. */
 static void expect_sum(float got, double want, size_t terms, const char *what)
 {
     double allowed = 1e-6 * (2 + (double)terms);
@@ -242,7 +242,7 @@ START_TEST(sparse_rows)
     gw__rows_dense(&rows, 2, 2, block);
     const float middle[5 * 2] = {0, 0, 0, 0, -2, 0, 0, 0, 0, 0};
     ck_assert_mem_eq(block, middle, sizeof middle);
-    gw__rows_dense(&rows, 6, 2, block); /* beyond what the data has */
+    gw__rows_dense(&rows, 6, 2, block); /* beyond the features of the data */
     memset(block + 10, 0, sizeof block - 10 * sizeof *block);
     for (size_t i = 0; i < 10; i++)
         ck_assert(block[i] == 0);

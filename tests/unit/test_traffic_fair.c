@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links shared by classes (traffic_classes.h) against the definition, message by
- * message: the link with the least share settles its messages, and so on with the
- * rest (Bertsekas, Gallager: Data Networks, 6.5.2). Messages of any size begin
- * and end on links of any rate; after each change all rates are compared.
+ * Links shared by classes (traffic_classes.h) against the definition, message
+ * by message: the link with the least share fixes the rates of its messages,
+ * and so on with the rest (Bertsekas, Gallager: Data Networks, 6.5.2). Messages
+ * of any size begin and end on links of any rate; after each change all rates
+ * are compared.
  */
 #include "traffic_run.h"
 
@@ -32,7 +33,7 @@ static struct gw__class_message look(const void *context, uint32_t number)
     return s->messages[number];
 }
 
-/* Three racks; some cards are alike, others have rates of their own. */
+/* Three racks; some NICs are equal, others have rates of their own. */
 static struct gw_topology *by_chance(unsigned seed)
 {
     char text[2048];
@@ -84,7 +85,7 @@ struct link {
     unsigned open;
 };
 
-/* The least share of a limited link on the way; HUGE_VAL: it has none. */
+/* The least share of a limited link on the path; HUGE_VAL: none. */
 static double least_share(const struct shared *s, const struct link *links,
                           uint32_t message)
 {

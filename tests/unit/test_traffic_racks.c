@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plans in virtual time on clusters: the bytes that leave racks and what the
- * time makes of them, every algorithm against its price, the events of a
- * recording, and what cannot be simulated.
+ * Plans in virtual time on clusters: the bytes that leave racks and the
+ * resulting times, every algorithm against its price, the events of a
+ * recording, and refused simulations.
  */
 #include "traffic_run.h"
 
@@ -52,10 +52,10 @@ START_TEST(uplinks_carry_what_the_formulas_say)
     double ordered = expect_uplinks("ring", GW_ORDER_RACKS, bytes, 1.9375);
     double badly = expect_uplinks("ring", GW_ORDER_INTERLEAVED, bytes, 15.5);
     double levels = expect_uplinks("hierarchical", GW_ORDER_RACKS, bytes, 1.5);
-    /* Eight share an uplink of two cards' rate. */
+    /* Eight share an uplink with the rate of two NICs. */
     traffic_expect(badly, 62 * (1 + 30 + 4 * (double)bytes / 32));
     ck_assert(badly > 3 * ordered && badly > 2 * levels);
-    bytes = 32; /* latencies are all that counts */
+    bytes = 32; /* only latencies matter */
     ordered = expect_uplinks("ring", GW_ORDER_RACKS, bytes, 1.9375);
     badly = expect_uplinks("ring", GW_ORDER_INTERLEAVED, bytes, 15.5);
     levels = expect_uplinks("hierarchical", GW_ORDER_RACKS, bytes, 1.5);
@@ -168,7 +168,7 @@ START_TEST(events_are_those_of_a_run)
 }
 END_TEST
 
-/* ---- what cannot be ---- */
+/* ---- refused simulations ---- */
 
 static void expect_refusal(struct gw_topology_job job, const char *sentence)
 {

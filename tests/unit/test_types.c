@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names, sizes and the rule which reduction goes with which type.
+ * Names and sizes of types, and the reductions allowed for each.
  */
 #include <gradwire/coll.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text that a terminal must not obey.
+ * Text with control sequences, which a terminal must not execute.
  */
 #include "common/text/visible.h"
 
@@ -43,11 +43,11 @@ START_TEST(what_is_no_character_is_shown)
     expect("\xff\xfe", "\\xff\\xfe");
     expect("cut \xe2\x9f", "cut \\xe2\\x9f");
     expect("\xc0\x9b", "\\xc0\\x9b");          /* overlong */
-    expect("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* half of a pair */
+    expect("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* half of a surrogate pair */
 }
 END_TEST
 
-/* At every size: terminated, nothing cut in half. */
+/* At every size: terminated, and no character cut. */
 START_TEST(what_does_not_fit_is_left_out)
 {
     static const char text[] = "a\xc3\xaf\033b", whole[] = "a\xc3\xaf\\x1bb";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watching: the matrix drawn character by character, and events in any order
- * giving the same picture.
+ * The live matrix of a plan, drawn character by character; events in any order
+ * give the same picture.
  */
 #include "collrun/plan/matrix.h"
 #include "collrun/run/watch.h"
@@ -151,11 +151,11 @@ START_TEST(surprises_are_told)
     struct gw_event event = event_of(0, 0), other = event_of(0, 0);
     watch_event(&watch, &event);
     watch_event(&watch, &event); /* twice */
-    other.step = 4;              /* the plan has none */
+    other.step = 4;              /* no such step in the plan */
     watch_event(&watch, &other);
-    other.step = 1; /* there in another step only */
+    other.step = 1; /* exists only in another step */
     watch_event(&watch, &other);
-    other.kind = GW_EV_SEND; /* not looked at */
+    other.kind = GW_EV_SEND; /* ignored */
     watch_event(&watch, &other);
     ck_assert_int_eq(watch_end(&watch, &why), GW_EWRONG);
     ck_assert_str_eq(why.text,

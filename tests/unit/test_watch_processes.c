@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Watching peers' processes: ends are told, once, and nobody else's.
+ * The death watch of peers' processes: each end is reported once, and no
+ * other's.
  */
 #include "wire/process_look.h"
 
@@ -14,7 +15,7 @@
 
 Suite *suite_watch_processes(void);
 
-/* A child that lives until it is killed; its id through a pipe. */
+/* A child that runs until it is killed; its id comes through a pipe. */
 static pid_t spawn(struct gw__process_watch_id *id)
 {
     int channel[2];
@@ -83,7 +84,7 @@ START_TEST(who_ended_before_is_told_at_once)
 }
 END_TEST
 
-/* The pid lives, but it is not the process that announced itself. */
+/* The pid is alive, but belongs to another process than the announced one. */
 START_TEST(a_pid_that_came_again_is_an_end)
 {
     struct gw__process_watch watch;
@@ -171,7 +172,7 @@ static pid_t spin_on_cpu(int cpu, struct gw__process_watch_id *id)
     return child;
 }
 
-/* Two that never sleep share one CPU. */
+/* Two busy processes share one CPU. */
 START_TEST(a_look_tells_who_waits_for_a_cpu)
 {
     struct gw__process_watch_look look = {.count = 0};
@@ -181,7 +182,7 @@ START_TEST(a_look_tells_who_waits_for_a_cpu)
     signal(SIGUSR1, spin);
     pid_t children[2] = {spin_on_cpu(cpu, &ids[0]), spin_on_cpu(cpu, &ids[1])};
     gw__process_watch_look(&look, &ids[0], gw_now_ns(), &seen);
-    /* Both within a slice of the other's, which may be 3 ms. */
+    /* One waits during the other's time slice, which may be 3 ms. */
     for (unsigned i = 0; i < 20000 && seen.waited_ns == 0; i++) {
         poll(NULL, 0, 1);
         gw__process_watch_look(&look, &ids[0], gw_now_ns(), &seen);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rules of the calibration file: which calls obey them, that a bad rule is
- * none, and what storing keeps of the old ones. Of several ranks see
- * test_winners_ranks.c.
+ * Rules of the calibration file: the calls that use them, that a bad rule is
+ * ignored, and the old rules that remain after storing. test_winners_ranks.c
+ * has several ranks.
  */
 #include "coll/cost/tuning_table.h"
 
@@ -18,7 +18,7 @@ Suite *suite_winners(void);
 
 static char path[64];
 
-/* Every test has a file of its own, which is not there at first. */
+/* Every test has a file of its own, which does not exist at first. */
 static void begin(void)
 {
     snprintf(path, sizeof path, "/tmp/gw-test-winners-%d.json", (int)getpid());
@@ -140,7 +140,7 @@ START_TEST(a_bad_rule_is_none)
 }
 END_TEST
 
-/* swing serves powers of two only. */
+/* swing supports powers of two only. */
 START_TEST(an_algorithm_that_does_not_serve_is_none)
 {
     write_rule("tcp", "allreduce",
@@ -255,7 +255,7 @@ START_TEST(what_is_stored_takes_its_range)
     store("a", rule(4, 200, 300, "one_shot")); /* within: two remain */
     assert_list("2:100-400 ring 4:100-199 ring 4:200-300 one_shot "
                 "4:301-400 ring ");
-    store("a", rule(4, 150, 250, NULL)); /* nothing takes their place */
+    store("a", rule(4, 150, 250, NULL)); /* without a replacement */
     assert_list("2:100-400 ring 4:100-149 ring 4:251-300 one_shot "
                 "4:301-400 ring ");
     store("a", rule(4, 0, 350, "one_shot"));
@@ -289,7 +289,7 @@ static bool has_tuning(const char *date)
     return there;
 }
 
-/* Those that rules name, and the newest. */
+/* Those of existing rules, and the newest. */
 START_TEST(tunings_go_with_their_rules)
 {
     store("a", rule(4, 0, 100, "ring"));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A user who is needed elsewhere: `interrupt` ends `connect` and `wait` of
- * every wire, at once as far as the machine has time for us. How soon is the
- * best of some tries.
+ * A caller that is needed elsewhere: `interrupt` ends `connect` and `wait` of
+ * every wire immediately. The measured delay is the best of several tries,
+ * since the machine may be busy.
  */
 #include "wire_crew.h"
 
@@ -32,7 +32,7 @@ static void *set_soon(void *context)
     return NULL;
 }
 
-/* How long after the flag was set this returned. */
+/* The time from setting the flag to the return. */
 static uint64_t finish(struct interrupter *interrupter)
 {
     uint64_t now = gw_now_ns();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * word2vec: pairs of words that do not depend on how a text is cut, steps that
- * are slopes, and words of one topic that find each other.
+ * word2vec: pairs of words that are independent of the cuts of a text, steps
+ * that are slopes, and words of one topic that get similar vectors.
  */
 #include "learn/tasks/task.h"
 #include "learn/words/word2vec.h"
@@ -33,7 +33,7 @@ static void configure_text(const char *text, size_t bytes)
     run.config.words.min_count = 1;
 }
 
-/* Stretches of words of one topic each: "a0 a7 a3 ... c5 c1 ...". */
+/* Runs of words of one topic each: "a0 a7 a3 ... c5 c1 ...". */
 static void configure(void)
 {
     static char text[LENGTH * 4];
@@ -57,7 +57,7 @@ static void configure(void)
 
 /* ---- pairs ---- */
 
-/* Columns and aliases together give each word its share. */
+/* Columns and aliases together give each word its probability. */
 START_TEST(negatives_are_drawn_by_frequency)
 {
     configure();
@@ -78,8 +78,8 @@ START_TEST(negatives_are_drawn_by_frequency)
 }
 END_TEST
 
-/* In a window of one word each word but the ends has two neighbours; however
- * the text is cut, all pairs are there, and no pair twice. */
+/* With a window of one word each word but the ends has two neighbours; for any
+ * cuts of the text all pairs are there once. */
 START_TEST(cuts_lose_no_pair)
 {
     static const unsigned parts[] = {1, 2, 7, 64};
@@ -96,7 +96,7 @@ START_TEST(cuts_lose_no_pair)
 }
 END_TEST
 
-/* Gives all words some vector. */
+/* Gives all words random vectors. */
 static void scatter(void)
 {
     float vector[20];
@@ -328,7 +328,7 @@ START_TEST(topics_are_found)
 }
 END_TEST
 
-/* Each part moves each word far on its way; the sum must not run away. */
+/* Each part moves each word far; the sum must not diverge. */
 START_TEST(many_parts_stay_finite)
 {
     configure();
@@ -342,7 +342,7 @@ START_TEST(many_parts_stay_finite)
 }
 END_TEST
 
-/* One thread of hogwild is a run of units, but for the rounding of steps. */
+/* A single hogwild thread equals a run of units, except for rounding. */
 START_TEST(hogwild_alone_is_the_sequence)
 {
     struct gw_hogwild *hogwild;

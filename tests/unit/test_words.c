@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The words of a text: how they are numbered, texts and configs that cannot be
- * used, and questions of analogy.
+ * The words of a text: their numbering, unusable texts and configurations, and
+ * analogy questions.
  */
 #include "task_run.h"
 
@@ -34,7 +34,7 @@ START_TEST(words_are_numbered_by_frequency)
     run.config.words.min_count = 2;
     task_begin(&run);
     ck_assert_uint_eq(gw_words_count(run.task), 3);
-    ck_assert_uint_eq(gw_task_rows(run.task), 7); /* the rare ones are out */
+    ck_assert_uint_eq(gw_task_rows(run.task), 7); /* rare words are removed */
     for (size_t i = 0; i < 3; i++) {
         const char *word = gw_words_word(run.task, i, &bytes);
         ck_assert(bytes == 1 && *word == *sorted[i]);
@@ -92,7 +92,7 @@ START_TEST(bad_configs_are_refused)
 }
 END_TEST
 
-/* Vectors that were made so that b - a + c = d. */
+/* Vectors with b - a + c = d. */
 static enum gw_err made_vectors(void *context, unsigned table,
                                 const uint64_t *keys, size_t count, float *rows,
                                 struct gw_error *why)
@@ -124,7 +124,7 @@ START_TEST(analogies_are_asked)
     ck_assert_int_eq(
         gw_embedding_analogies(words, path, &asked, &right, &run.why), GW_OK);
     ck_assert_uint_eq(asked, 3);
-    ck_assert_uint_eq(right, 3); /* the last one has only c left to say */
+    ck_assert_uint_eq(right, 3); /* the last one can only answer c */
     ck_assert_int_eq(
         gw_embedding_analogies(words, run.path[0], &asked, &right, &run.why),
         GW_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See tool_run.h. A child each time, because a tool keeps what it was told
- * (options, the first complaint) for as long as it lives.
+ * See tool_run.h. Each run is a child, because a tool keeps state (options, the
+ * first error) for its lifetime.
  */
 #include "tool_run.h"
 

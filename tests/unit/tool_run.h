@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs a tool in a child process and keeps what it printed.
+ * Runs a tool in a child process and records its output.
  */
 #ifndef TOOL_RUN_H
 #define TOOL_RUN_H
@@ -14,7 +14,7 @@ struct tool_result {
 
 /* `line` is split at blanks: "paint -n 4 wall". */
 struct tool_result tool_run(const struct tool *tool, const char *line);
-/* It ends with `status`, and printed `out` and `err` among other things. */
+/* It ends with `status`, and its output contains `out` and `err`. */
 void tool_expect(const struct tool *tool, const char *line, int status,
                  const char *out, const char *err);
 

@@ -37,7 +37,7 @@ struct gw_plan *traffic_read(const char *text)
     return plan;
 }
 
-/* Bytes, so that a count is a size. */
+/* Elements are bytes, so a count is a size. */
 struct gw_topology_result *traffic_simulate(const struct gw_topology *t,
                                             const struct gw_plan *plan,
                                             size_t bytes, double alpha_us,
