@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See walk.h. A stage is in the list `todo` when the message for its next pass
- * has arrived; initially all stages are.
+ * Execution of a schedule; see walk.h. A stage is in the list `todo` when the
+ * message for its next pass has arrived; initially all stages are.
  */
 #include "walk.h"
 

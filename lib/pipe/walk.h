@@ -29,10 +29,11 @@ struct gw__walk {
     void *context;
 };
 
-/* Runs all reachable passes. The cursors then show the deadlocked passes, if
- * any. The schedule's numbers must be in range. */
+/* The schedule's numbers must be in range. */
 GW_MUST_CHECK enum gw_err gw__walk_new(struct gw__walk *walk,
                                        struct gw_error *why);
+/* Runs all reachable passes. Afterwards the cursors are at the deadlocked
+ * passes, if any. */
 void gw__walk_run(struct gw__walk *walk);
 void gw__walk_fini(struct gw__walk *walk);
 

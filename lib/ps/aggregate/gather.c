@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See gather.h.
+ * Gathering of messages into envelopes; see gather.h.
  */
 #include "gather.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A snapshot in three steps: tell all servers the directory, append a marker to
- * the clock's round commits, and ask all servers until each one reports a
+ * A snapshot in three steps: give the directory to all servers, append a marker
+ * to the clock's round commits, and ask all servers until each one reports a
  * complete snapshot. A server that leaves meanwhile is no longer asked: the new
  * owner of its slots has applied the marker, too.
  */

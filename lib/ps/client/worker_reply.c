@@ -23,7 +23,7 @@ struct answer {
     const struct gw__ps_head *head;
     const struct gw__message_in *parcel;
     uint64_t now_ns;
-    uint64_t done; /* slots of the flight */
+    uint64_t done; /* slots of the attempt */
 };
 
 static const struct gw__messenger_part *

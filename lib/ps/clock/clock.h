@@ -106,8 +106,8 @@ struct gw__alive {
 struct gw__clock_command {
     enum gw__clock_kind kind;
     struct gw__alive who; /* NEXT, BARRIER */
-    /* NEXT: units finished; BARRIER, MARK: the id; PRUNE: last commit
-     * to forget */
+    /* NEXT: units finished. BARRIER, MARK: the id. PRUNE: the last round commit
+     * to forget. */
     uint64_t number;
     double sum, weight; /* NEXT: loss of the finished unit; see gw_ps_report */
     unsigned count; /* BARRIER: number of workers; WORKERS: length of `alive` */

@@ -24,14 +24,14 @@
  *           `code` is not GW_OK. In a reply to CLOCK NEXT part 2 is a struct
  *           gw_ps_work.
  * APPEND    primary -> replica: one entry of the logs of some of its slots, or
- *           only how far they are committed. APPENDED is the answer.
+ *           only their commit indices. APPENDED is the answer.
  * COPY      primary -> learner: a part of a slot's state. COPIED is the answer.
- * CLOSED    a clock's primary -> servers: closings. SEEN is the answer: how far
- *           they are applied.
+ * CLOSED    a clock's primary -> servers: round commits. SEEN is the answer:
+ *           the newest ones applied.
  * SAVE      client -> every server: write the state at marker `sequence`
  *           (clock.h) into the directory of part 1. It is sent before the
  *           marker is made, and again to ask for progress. REPLY: GW_PENDING:
- *           the server has the request; GW_OK: the snapshot is whole
+ *           the server has the request; GW_OK: the snapshot is complete
  *           (snapshot.h); otherwise the reason why it cannot be written.
  *
  * Structs travel as they are: all hosts are little-endian (gw__ps_check refuses
