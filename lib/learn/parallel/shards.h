@@ -5,7 +5,7 @@
  * (parallel*.c) requests the weights of an operator, adds to its gradient, and
  * reports when the gradient is complete. The mode determines the communication:
  *
- *   replicated  each rank has all; complete gradients are all-reduced in buckets
+ *   replicated  each rank has all; gradients are all-reduced in buckets
  *               during the backward pass (Li et al. 2020, PyTorch DDP)
  *   zero1       gradients are reduce-scattered, each rank updates its block,
  *               parameters are all-gathered (Rajbhandari et al. 2020)
