@@ -198,7 +198,7 @@ const char *attach_run(const struct attach *attach)
     return attach->run;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static enum gw_err send_request(struct attach *attach, json_t *request,
                                 struct gw_error *why)

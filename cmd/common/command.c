@@ -25,7 +25,7 @@ const struct tool *the_tool;
 const struct command *the_command;
 static bool in_shell;
 
-/* ---- the first walk ---- */
+/* ---- the first pass ---- */
 
 /* Returns the command's name, or NULL when the line has no operand. */
 static const char *survey(int count, char **list)
@@ -60,7 +60,7 @@ static int say_version(void)
     return 0;
 }
 
-/* ---- the second walk ---- */
+/* ---- the second pass ---- */
 
 static enum gw_err unknown_option(const struct item *item, struct gw_error *why)
 {

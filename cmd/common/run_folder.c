@@ -19,7 +19,7 @@
 
 enum { ATTEMPTS = 1000, DEPTH_MAX = 4 };
 
-/* ---- taking it ---- */
+/* ---- taking a folder ---- */
 
 /* Empties a directory that is open at `fd`; a run's files are not deep. */
 static void empty(int fd, unsigned depth)

@@ -22,7 +22,7 @@ struct controllers {
     struct gw__session observer;
     _Atomic unsigned leader; /* a node */
 
-    /* ---- under the observer's lock ---- */
+    /* ---- with the observer's lock held ---- */
     unsigned joiners;        /* waiting at the last check, */
     uint64_t joiners_ns;     /* and since when there are so many */
     struct gw_error refused; /* the refusal of the slots */
@@ -135,7 +135,7 @@ void controllers_stop(struct controllers **controllers)
     free(c);
 }
 
-/* ---- looking ---- */
+/* ---- status ---- */
 
 enum gw_err controllers_error(struct controllers *c, struct gw_error *why)
 {

@@ -168,7 +168,7 @@ static enum gw_err live(struct ps_worker *w, const struct join *join,
     return code;
 }
 
-/* ---- what came out ---- */
+/* ---- the result ---- */
 
 static void put_score(const struct ps_worker *w, const struct tale *tale)
 {

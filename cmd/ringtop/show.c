@@ -15,7 +15,7 @@ static const uint64_t DELAY_NS = 60000000;
 
 static void attach(struct show *show);
 
-/* ---- taking in ---- */
+/* ---- receiving ---- */
 
 static void note(struct show *show, const struct gw_error *why)
 {

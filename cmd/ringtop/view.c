@@ -48,7 +48,7 @@ bool view_finds(const struct view *view, const char *kind, unsigned number,
             strcmp(view->find, name) == 0);
 }
 
-/* ---- typing what to look for ---- */
+/* ---- typing a search ---- */
 
 static void stop_finding(struct view *view, bool forget)
 {
@@ -84,7 +84,7 @@ static void type(struct view *view, int key)
     }
 }
 
-/* ---- orders: each is asked once ---- */
+/* ---- orders, each confirmed ---- */
 
 static void begin_asking(struct view *view, enum order_kind kind)
 {
@@ -145,7 +145,7 @@ static void answer(struct view *view, int key)
     }
 }
 
-/* ---- moving about ---- */
+/* ---- scrolling ---- */
 
 static void scroll(unsigned *at, int by)
 {

@@ -223,7 +223,7 @@ static enum gw_err add_algo(struct sim_table *table, const char *name,
     return add_row(table, job, algo->name, order, why);
 }
 
-/* ---- which rows ---- */
+/* ---- choosing the rows ---- */
 
 static enum gw_err add_order(struct sim_table *table, enum gw_rank_order order,
                              struct gw_error *why)

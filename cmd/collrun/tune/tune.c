@@ -128,7 +128,7 @@ static enum gw_err launch(struct gw_error *why)
     return launch_run(&launch, why);
 }
 
-/* ---- where rules come from ---- */
+/* ---- the origin of rules ---- */
 
 static void name_cpu(char *cpu, size_t room)
 {

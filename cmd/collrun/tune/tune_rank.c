@@ -193,7 +193,7 @@ static enum gw_err run_rounds(struct tune_rank *r)
     return err;
 }
 
-/* ---- cases that take turns ---- */
+/* ---- cases in turn ---- */
 
 static size_t larger(size_t a, size_t b)
 {
@@ -262,7 +262,7 @@ static void tell(const struct tune_rank *r, struct reporter *report)
                         sizeof r->trials[i].report);
 }
 
-/* ---- all of them ---- */
+/* ---- all cases ---- */
 
 /* One after another, so that each row is printed as soon as it is measured. */
 static enum gw_err measure_each(struct tune_rank *r, struct reporter *report)

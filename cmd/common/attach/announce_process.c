@@ -37,7 +37,7 @@ struct process {
     bool over; /* the tool has sent its report */
 };
 
-/* ---- being born ---- */
+/* ---- starting ---- */
 
 static void ignore_signals(void)
 {

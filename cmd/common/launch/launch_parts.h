@@ -17,7 +17,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* ---- frames: what a rank writes into its pipe ---- */
+/* ---- frames in a rank's pipe ---- */
 
 enum frame_kind {
     FRAME_REPORT = 1, /* bytes of the command's own */
@@ -125,7 +125,7 @@ _Noreturn void rank_become(const struct launch *launch,
 /* Pins this process to the next CPU for its rank. */
 void rank_pin(const struct launch *launch, unsigned rank);
 
-/* ---- how it ended ---- */
+/* ---- the end of a run ---- */
 
 /* The end of one rank. */
 struct ending {

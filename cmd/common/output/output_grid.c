@@ -56,7 +56,7 @@ static bool is_prose(const union value *sample)
            strchr(sample->text, ' ');
 }
 
-/* ---- while rows come ---- */
+/* ---- collecting rows ---- */
 
 void grid_head(struct output *output, const union value *sample)
 {
@@ -115,7 +115,7 @@ void grid_row(struct output *output, const union value *values)
     }
 }
 
-/* ---- when all are there ---- */
+/* ---- the complete table ---- */
 
 /* On a narrow terminal the last text may be broken as well. */
 static void lay_out(struct output *output)

@@ -168,7 +168,7 @@ static enum gw_err check_count(const struct search_result *result,
                    SEARCH_LAYOUTS_MAX);
 }
 
-/* ---- all of them ---- */
+/* ---- the search ---- */
 
 static enum gw_err search_splits(struct search *s,
                                  const struct gw_layout_options *options,

@@ -203,7 +203,7 @@ static void put_totals(struct output *output, const struct gw_layout *layout,
     put_total(output, stage, "held", "gathered", price.gathered_bytes, 0);
 }
 
-/* ---- all of it ---- */
+/* ---- the document ---- */
 
 void layout_notes(struct output *output, const struct gw_layout *layout)
 {

@@ -225,7 +225,7 @@ static void put_links(const struct both *both, bool each)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the document ---- */
 
 static void note_better(const struct both *both)
 {

@@ -83,7 +83,7 @@ static enum gw_err launch(struct run *run, struct gw_error *why)
     return launch_run(&launch, why);
 }
 
-/* ---- going on ---- */
+/* ---- continuing ---- */
 
 /* A stage was lost; any other error would only occur again. */
 static bool may_go_on(const struct run *run, enum gw_err code)

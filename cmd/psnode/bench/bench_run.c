@@ -181,7 +181,7 @@ static enum gw_err look(void *context, struct gw_error *why)
     return code ? code : look_at_time(stage, why);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole benchmark ---- */
 
 static enum gw_err share(struct stage *stage, struct gw_error *why)
 {

@@ -81,7 +81,7 @@ struct simulation {
     struct gw__clock_sim_result result;
 };
 
-/* ---- what the rehearsal calls ---- */
+/* ---- callbacks of the simulation ---- */
 
 static uint64_t on_compute(void *context, unsigned worker, uint64_t now_ns)
 {

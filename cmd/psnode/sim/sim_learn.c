@@ -47,7 +47,7 @@ static void forget(struct pushed *pushed)
     memset(pushed, 0, sizeof *pushed);
 }
 
-/* ---- looks ---- */
+/* ---- evaluations ---- */
 
 static enum gw_err look(struct sim_learn *learn, uint64_t now_ns,
                         struct gw_error *why)

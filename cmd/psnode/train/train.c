@@ -25,7 +25,7 @@ struct training {
     char own_snapshot[256]; /* a directory made here; "" */
 };
 
-/* ---- vectors of words: the weights are looked at by a snapshot ---- */
+/* ---- vectors of words, from a snapshot ---- */
 
 static enum gw_err on_done(void *context, const char *run, struct gw_error *why)
 {

@@ -122,7 +122,7 @@ int64_t train_staleness(const json_t *status);
 /* The mean over all pulls; NaN. */
 double train_staleness_mean(const json_t *status);
 
-/* ---- what else train can be ---- */
+/* ---- other kinds of train ---- */
 
 /* One worker is `times` slower than the others, whose units take compute_ns;
  * each mode runs until it is done, but at most for a limit (0: no limit). */

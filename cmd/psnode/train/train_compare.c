@@ -44,7 +44,7 @@ struct lane {
     char notes[4][32]; /* names of notes, which are not copied */
 };
 
-/* ---- looking ---- */
+/* ---- following a run ---- */
 
 static bool on_status(void *context, const json_t *status)
 {

@@ -217,7 +217,7 @@ bool train_report_status(void *report, const json_t *status)
     return true;
 }
 
-/* ---- what came out ---- */
+/* ---- the result ---- */
 
 static void number(struct output *o, const char *name, int decimals,
                    double value)

@@ -103,7 +103,7 @@ static enum gw_err start(struct follow *f, struct train_job *job,
     return code;
 }
 
-/* ---- until it is done ---- */
+/* ---- following a run ---- */
 
 static void nap(uint64_t ns)
 {

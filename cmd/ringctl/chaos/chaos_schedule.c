@@ -109,7 +109,7 @@ static enum gw_err find_processes(struct schedule *s, struct gw_error *why)
     return GW_OK;
 }
 
-/* ---- blows ---- */
+/* ---- actions ---- */
 
 static enum gw_err strike_node(const struct schedule *s, enum chaos_kind kind,
                                const char *verb, unsigned node,

@@ -158,7 +158,7 @@ option_before(const struct command *command, const char *word, bool with_equals)
     return NULL;
 }
 
-/* ---- where the cursor is ---- */
+/* ---- the word at the cursor ---- */
 
 /* The words of the last command of `before`, up to the cursor; false: none, a
  * command begins here. */

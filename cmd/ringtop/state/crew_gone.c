@@ -16,7 +16,7 @@
 /* Longest time of the controllers' confirmation of a death. */
 static const uint64_t VERDICT_NS = 1000000000;
 
-/* ---- going ---- */
+/* ---- gone members ---- */
 
 static uint64_t served_by(const struct crew *crew, unsigned server)
 {
@@ -66,7 +66,7 @@ void crew_unit_finished(struct crew *crew, unsigned worker)
             crew->workers[w].passed = true;
 }
 
-/* ---- the end of the story ---- */
+/* ---- the end of a failover ---- */
 
 static bool all_served(const struct crew *crew, uint64_t slots)
 {

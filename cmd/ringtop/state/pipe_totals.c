@@ -141,7 +141,7 @@ double pipe_bubble(const struct pipe *pipe, const struct pipe_step *step,
     return took_ns > 0 ? 1 - busy_ns / took_ns : 0;
 }
 
-/* ---- now ---- */
+/* ---- the current pass ---- */
 
 /* The pass at the same place in the step before. */
 static const struct pipe_pass *pass_to_come(const struct pipe *pipe,

@@ -29,7 +29,7 @@ struct node {
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* orders, leave; waits by CLOCK_MONOTONIC */
-    /* ---- under `lock` ---- */
+    /* ---- with `lock` held ---- */
     struct orders orders;
     /* At most one of them is set; all are NULL while it is not joined. Main
      * creates and destroys it, the poster uses it. */

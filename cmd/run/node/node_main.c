@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* ---- what lives need ---- */
+/* ---- shared by lives ---- */
 
 bool node_wants_to_leave(struct node *node)
 {

@@ -42,7 +42,7 @@ void node_be_slow(struct node *node)
     pthread_mutex_unlock(&node->lock);
 }
 
-/* ---- work that comes and begins ---- */
+/* ---- new work ---- */
 
 static struct work_order *newest(struct node *node)
 {

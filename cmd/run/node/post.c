@@ -156,7 +156,7 @@ void post_known(const char *more)
     free(text);
 }
 
-/* ---- birth ---- */
+/* ---- starting a child ---- */
 
 _Noreturn void post_become(int fd, bool silent, char *const *arguments)
 {

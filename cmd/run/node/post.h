@@ -98,7 +98,7 @@ struct orders {
     struct gw__order order; /* of the ring */
 };
 
-/* ---- birth ---- */
+/* ---- the birth message ---- */
 
 struct birth {
     enum gw__role role;

@@ -81,7 +81,7 @@ static enum gw_err become_server(struct node *node, struct gw_error *why)
     return node_begin(node, &how, why);
 }
 
-/* ---- serving, and the end of it ---- */
+/* ---- serving and its end ---- */
 
 static enum gw_err serve(struct node *node, struct gw_error *why)
 {

@@ -222,7 +222,7 @@ static void settle(struct ps_worker *w)
         emit(w, GW_EV_LOSS, step, llround(score.loss * 1e9));
 }
 
-/* ---- unit after unit ---- */
+/* ---- the loop over units ---- */
 
 static enum gw_err turn(struct ps_worker *w, struct gw_error *why)
 {

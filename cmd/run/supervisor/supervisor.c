@@ -29,7 +29,7 @@
 enum { POLL_FIXED = 5, REQUEST_MAX = 1 << 15, LOOK_MS = 100 };
 #define FORM_NS UINT64_C(60000000000)
 
-/* ---- the one who started us ---- */
+/* ---- the starter ---- */
 
 static const char given_up[] = "the client that started the run has ended";
 

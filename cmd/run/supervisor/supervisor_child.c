@@ -331,7 +331,7 @@ void child_receive(struct run *run, struct child *child, unsigned most)
     }
 }
 
-/* ---- their ends ---- */
+/* ---- ends of processes ---- */
 
 static void tell_end(struct run *run, struct child *child, int status)
 {

@@ -41,7 +41,7 @@ struct control {
     int fd;                        /* eventfd: there are reports */
     struct ports ports;
 
-    /* ---- under the observer's lock ---- */
+    /* ---- with the observer's lock held ---- */
     bool fresh;   /* an update not yet taken */
     bool refused; /* the admission */
 
@@ -184,7 +184,7 @@ enum gw_err control_error(struct run *run, struct gw_error *why)
     return code;
 }
 
-/* ---- news ---- */
+/* ---- updates ---- */
 
 static void look_for_loss(struct run *run,
                           const struct gw__membership_update *before)

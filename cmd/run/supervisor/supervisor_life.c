@@ -20,7 +20,7 @@
 
 enum { ADD_MAX = RUN_RANKS_MAX };
 
-/* ---- whom it is about ---- */
+/* ---- targets ---- */
 
 static struct child *controller_named(struct run *run, json_int_t number,
                                       struct gw_error *why)

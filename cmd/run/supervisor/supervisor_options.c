@@ -23,7 +23,7 @@ const struct work_options work_defaults = {
 
 static const char *const kinds[] = {"none", "train", "ops"};
 
-/* ---- what travels ---- */
+/* ---- the members of the JSON ---- */
 
 enum member_kind { TEXT, WHOLE, LONG, REAL };
 
@@ -222,7 +222,7 @@ enum gw_err options_decode(const json_t *json, struct run_options *options,
                                       &options->work, why);
 }
 
-/* ---- what cannot be ---- */
+/* ---- checks ---- */
 
 static bool is_wire(const char *name)
 {

@@ -190,7 +190,7 @@ void servers_progress(const struct run *run, struct progress_of *p)
     p->work_ns = p->judge ? p->judge->score.ns : 0;
 }
 
-/* ---- both ---- */
+/* ---- both kinds of run ---- */
 
 void run_progress(const struct run *run, struct progress_of *p)
 {

@@ -210,7 +210,7 @@ void recovery_view(struct run *run, const struct gw__membership_update *before)
         decide(run, recovery, now);
 }
 
-/* ---- what the members say ---- */
+/* ---- reports of the members ---- */
 
 static void largest(uint64_t *most, uint64_t value)
 {

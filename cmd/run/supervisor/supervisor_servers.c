@@ -259,7 +259,7 @@ static json_t *curve_json(const struct run *run)
     return list;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole status ---- */
 
 void servers_result(const struct run *run, const struct score *score,
                     json_t *result)

@@ -174,7 +174,7 @@ static void tell_clocks(struct run *run)
             tell_clock(run, &run->workers[n]);
 }
 
-/* ---- when ---- */
+/* ---- entry points ---- */
 
 void tell_news(struct run *run, const struct gw__membership_update *before)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- looking ---- */
+/* ---- reading the state ---- */
 
 static void verb_hello(const struct request *request)
 {

@@ -161,7 +161,7 @@ static void explain_change(const struct run *run, const struct child *child,
         explain_epoch(run, out, room);
 }
 
-/* ---- looking ---- */
+/* ---- checking ---- */
 
 static bool look_wait(struct run *run, const struct later *later, bool late)
 {

@@ -242,7 +242,7 @@ const struct gw__machine_kind *raft_controller_kind(void)
     return &kind;
 }
 
-/* ---- all of them ---- */
+/* ---- all controllers ---- */
 
 enum gw_err rafts_open(struct rafts **rafts, struct gw_error *why)
 {

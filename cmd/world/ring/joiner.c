@@ -55,7 +55,7 @@ static struct gw__process self(const struct toy *toy)
     return (struct gw__process){toy->node, toy->incarnation};
 }
 
-/* ---- giving ---- */
+/* ---- sending the state ---- */
 
 static void give(const struct toy *toy, unsigned to)
 {
@@ -88,7 +88,7 @@ void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
         toy_send(toy, from, &nothing, sizeof nothing);
 }
 
-/* ---- taking ---- */
+/* ---- receiving the state ---- */
 
 static void forget(struct toy *toy)
 {
@@ -194,7 +194,7 @@ void joiner_news(struct toy *toy)
         forget(toy);
 }
 
-/* ---- asking ---- */
+/* ---- requesting the state ---- */
 
 static void pull(struct toy *toy)
 {

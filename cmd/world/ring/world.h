@@ -152,7 +152,7 @@ struct world {
     struct gw_sink *sink;     /* of tell.c, or NULL */
 };
 
-/* ---- measure.c: what a run was like, in numbers ---- */
+/* ---- measure.c: the measurements of a run ---- */
 
 void measure_begin(struct world *world);
 /* A node crashes, starts, is paused or resumed. */
@@ -244,7 +244,7 @@ struct amount {
 struct amount value_input(unsigned node, uint64_t op, unsigned chunk);
 struct amount value_add(struct amount a, struct amount b);
 
-/* ---- path.c: an op as a plan that is carried out ---- */
+/* ---- path.c: an op executed by its plan ---- */
 
 /* A transfer of this node, as sender or as receiver. */
 struct sending {

@@ -89,7 +89,7 @@ bool push_slot_is_lost(const struct farm *f, unsigned slot)
     return route->term > 0 && route->primary == GW__NO_NODE;
 }
 
-/* ---- in the end ---- */
+/* ---- at the end ---- */
 
 static void judge(struct farm *f, unsigned worker, unsigned push)
 {

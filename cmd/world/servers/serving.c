@@ -10,7 +10,7 @@
  */
 #include "farm.h"
 
-/* ---- what the controllers decide ---- */
+/* ---- decisions of the controllers ---- */
 
 static void look_at_members(struct farm *f, uint64_t now_ns)
 {

@@ -67,7 +67,7 @@ static void start(struct hand *h, const struct gw__input *input)
     h->core = *core;
 }
 
-/* ---- setting up: the same that any other worker asks for ---- */
+/* ---- setting up, as any worker does ---- */
 
 static void set_up(struct hand *h)
 {
@@ -173,7 +173,7 @@ static void do_ops(struct hand *h)
     begin_op(h, unused);
 }
 
-/* ---- in the end ---- */
+/* ---- at the end ---- */
 
 static bool is_idle(const struct hand *h)
 {
