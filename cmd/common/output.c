@@ -229,7 +229,7 @@ static void write_failure(void)
     fputs("}\n", file);
 }
 
-/* Does not use output_end, because the lock may never become free. */
+/* Keeps the lock, unlike output_end, so that no output can follow. */
 void output_cut(void)
 {
     FILE *file = target ? target : stdout;
@@ -242,7 +242,7 @@ void output_cut(void)
     output_flush(file);
 }
 
-/* The thread of a signal may be about to cut. */
+/* The watcher may be about to call output_cut. */
 static void forget_documents(void)
 {
     FILE *file = target ? target : stdout;

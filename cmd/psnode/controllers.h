@@ -20,8 +20,8 @@ struct controllers_config {
     const char *key_file;         /* NULL: none */
     bool insecure;                /* may use a network without one */
     uint64_t token;
-    /* Of the cluster. The first controller sets these; other values are an
-     * error. */
+    /* Of the cluster. The first values set count; different ones are an error.
+     */
     unsigned slots, replicas, servers; /* `servers` are needed to begin */
     unsigned ring; /* members needed before a ring begins; 0: none */
 };

@@ -96,8 +96,8 @@ static enum gw_err list_size(struct bench *b, enum gw_collective collective,
     return err ? err : push(b, &item, why);
 }
 
-/* Every size of one collective by one algorithm. Sizes given by name are never
- * omitted. */
+/* Every size of one collective by one algorithm. Explicitly listed sizes are
+ * never omitted. */
 static enum gw_err list_sizes(struct bench *b, enum gw_collective collective,
                               const struct gw_algo *algo, struct gw_error *why)
 {

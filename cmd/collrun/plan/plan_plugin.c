@@ -17,8 +17,7 @@ static struct open_plugin {
 } opened[PLUGINS_MAX];
 static unsigned opened_count;
 
-/* A source file is accepted, too: it is a beginner's mistake, for which
- * gw_plugin_open has advice. */
+/* A source file counts, too: gw_plugin_open explains how to compile it. */
 bool plan_names_plugin(const char *word)
 {
     const char *dot = strrchr(word, '.');

@@ -9,8 +9,7 @@
 
 #include <gradwire/plan.h>
 
-/* A word that cannot be an algorithm's name: it has a slash or ends in ".so".
- */
+/* A word that ends in ".so", or in ".c", for which opening it has advice. */
 bool plan_names_plugin(const char *algo);
 
 /* The algorithm of the plug-in. GW_EDATA as gw_plugin_open; GW_EINVAL as

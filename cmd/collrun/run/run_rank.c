@@ -15,7 +15,7 @@ struct run_rank {
     struct gw_comm *comm;
     unsigned rank;
     size_t elem_bytes;
-    /* Per peer: the numbers of some rank in the plan. */
+    /* Per peer: what a rank sends according to the plan. */
     uint64_t *messages, *bytes;
     struct run_report *report;
 };

@@ -21,9 +21,9 @@ struct measure {
 };
 
 /* Starts one rank per stage, executes the schedule, ends them. The timeline is
- * that of the step whose time is the median (or least). All stages' passes are
- * on one clock, whose zero is the first beginning of the step. `times_us` (may
- * be NULL) receives the time of each step. The caller destroys the timeline. */
+ * that of the step whose time is the median (or least). All passes are on one
+ * clock, which is zero when the first stage begins the step. `times_us` (may be
+ * NULL) receives the time of each step. The caller destroys the timeline. */
 GW_MUST_CHECK enum gw_err measure_steps(const struct measure *measure,
                                         struct gw_timeline **timeline,
                                         double *times_us, struct gw_error *why);

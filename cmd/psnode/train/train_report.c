@@ -253,7 +253,7 @@ static void put_staleness(struct output *o, const json_t *status)
     output_note_integer(o, "staleness_max", train_staleness(status));
 }
 
-/* Equal bits are reported instead of a nearby curve. */
+/* Equal bits are a stronger result than a nearby loss curve. */
 static void put_reference(const struct train_report *r, const json_t *result)
 {
     const struct train_reference *reference = r->reference;

@@ -13,7 +13,7 @@
  */
 #include "crew.h"
 
-/* Longest time of the controllers' confirmation of a death. */
+/* The time allowed for the confirmation of a death. */
 static const uint64_t VERDICT_NS = 1000000000;
 
 /* ---- gone members ---- */

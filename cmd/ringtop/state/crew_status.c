@@ -227,7 +227,7 @@ void crew_status(struct crew *crew, const json_t *status, uint64_t now_ns,
     snprintf(crew->model, sizeof crew->model, "%s",
              text_of(status, "model", ""));
     crew->loss = real_of(status, "loss");
-    take_nodes(crew, status, now_ns); /* members leave from the old epoch */
+    take_nodes(crew, status, now_ns); /* first: needs the old epoch */
     crew->epoch = count_of(status, "epoch");
     take_slots(crew, status);
     crew_look_for_loss(crew, now_ns, journal);

@@ -279,7 +279,7 @@ static void on_missed(struct state *s, const struct gw_event *e)
     if (e->kind == GW_EV_FAILURE && e->rank != e->peer) {
         peer->suspected = true;
         peer->suspected_ns = e->time_ns;
-        if (peer->out && e->value == GW_BY_EXIT) /* no view will lose it */
+        if (peer->out && e->value == GW_BY_EXIT) /* it changes no view */
             peer->member = GW_MEMBER_DEAD;
     }
 }

@@ -44,7 +44,7 @@ struct node {
     /* ---- main's own, in a ring ---- */
     struct gw_plugin *suspicion; /* from the birth message; NULL: none */
     struct work *work; /* the work of the state, or of the one to receive */
-    struct work *next; /* newer work, already read; for the next tick */
+    struct work *next; /* newer work; begun when all have read it */
     void *state;
     size_t state_bytes;
     struct gw_error wrong; /* found in `apply` */

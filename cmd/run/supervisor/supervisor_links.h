@@ -13,7 +13,7 @@
 
 struct links {
     struct gw_ring_link rules[GW_RING_NODES][GW_RING_NODES]; /* from, to */
-    bool passed_by; /* by what an aggregator carries: there can be no rules */
+    bool passed_by; /* by an aggregator's messages: no profiles possible */
 };
 extern const char links_passed_by[]; /* why */
 

@@ -17,7 +17,7 @@
 static void tell(struct run *run, struct gw_event event)
 {
     event.time_ns = gw_now_ns();
-    if (event.kind != GW_EV_CLOCK) /* it is the data's */
+    if (event.kind != GW_EV_CLOCK) /* CLOCK has the data epoch */
         event.epoch = (uint32_t)run->news.view.epoch;
     event.peer = GW_NONE;
     events_publish(run, &event, 1);
