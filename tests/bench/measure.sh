@@ -26,8 +26,8 @@
 # The environment:
 #   SECONDS_EACH          the time for each size
 #   LIMITS                the file with the limits of this machine
-#   ROUND                 the number of the round. Long programs, which have their own
-#                         medians, run in the first only, unless AGAIN is set.
+#   ROUND                 the number of the round. Long programs have their own
+#                         medians and run in the first only, unless AGAIN is set.
 #   GRADWIRE_CALIBRATION  the file that tune fills and all others use
 # shellcheck disable=SC2086 # sizes and shapes are words
 set -u

@@ -5,7 +5,7 @@
 # is faster), and the verdict:
 #
 #   PASS           within the limit
-#   MISS n         not within the limit, for reason n (reasons.awk), which explains it
+#   MISS n         not within the limit, for reason n (reasons.awk)
 #   MISS beyond n  further away than its reason explains
 #   MISS           not within the limit, for an unknown reason
 #

@@ -3,9 +3,9 @@
  * Records the data sent to ports of this host, and sends it again:
  *
  *     replay record FOLDER PORT...    records all data sent to these ports, one
- *                                     file FOLDER/PORT.SOURCE per connection that
- *                                     begins meanwhile; until standard input
- *                                     ends. Prints "there" first. Needs root.
+ *                                     file FOLDER/PORT.SOURCE per new
+ *                                     connection, until standard input ends.
+ *                                     Prints "there" first. Needs root.
  *     replay play HOST PORT FILE COUNT
  *                                     connects so often, sends all of it, and
  *                                     waits until it is disconnected

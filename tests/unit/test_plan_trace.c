@@ -51,7 +51,8 @@ START_TEST(a_trace_shows_the_sets_grow)
 }
 END_TEST
 
-/* In an exchange, writes show at once, but reads see the state before the step. */
+/* In an exchange, writes show at once, but reads see the state before the
+ * step. */
 START_TEST(a_trace_goes_transfer_by_transfer)
 {
     struct gw_plan *plan = parse("allreduce ranks=4 chunks=1\n"
