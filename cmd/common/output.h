@@ -30,8 +30,9 @@ union value {
 struct output;
 
 /* Begins a document of rows. `title` names the schema in json ("collrun
- * bench"). `format` is common.output. Rows go out as they come in jsonl, csv
- * and (in terminal order, columns sized by header and sample) the table. */
+ * bench"). `format` is common.output. In jsonl, csv and the table, rows are
+ * written as they come; the header and a sample row determine the widths of the
+ * table's columns. */
 GW_MUST_CHECK enum gw_err output_begin(const char *title, const char *format,
                                        const struct field *fields,
                                        unsigned field_count,

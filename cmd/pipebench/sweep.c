@@ -45,7 +45,7 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 struct sweep {
     struct size_bench bench;
     unsigned sizes[SIZES_MAX];
-    unsigned size_count, count; /* to be tried, tried */
+    unsigned size_count, count; /* planned, done */
     struct size_trial trials[SIZES_MAX];
 };
 

@@ -55,8 +55,8 @@ struct addresses {
     char observer[JOIN_ENDPOINT_MAX];
 };
 
-/* "tcp://10.0.0.1:7000" makes "10.0.0.1:7001". One controller `alone` keeps its
- * log to itself. */
+/* "tcp://10.0.0.1:7000" makes "10.0.0.1:7001". The log of a controller `alone`
+ * is on loopback. */
 static enum gw_err derive_raft(const char *endpoint, bool alone, char *out,
                                struct gw_error *why)
 {

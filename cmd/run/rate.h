@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct rate {
-    /* The count at the beginning of the window before and of this one; times
+    /* The counts at the beginning of the previous and the current window; time
      * 0: not yet. */
     uint64_t at_ns[2], count[2];
 };

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Measuring in every rank, as nccl-tests and the MPI benchmarks do it: calls
- * back to back, no barrier between them, the mean over the loop.
+ * back to back, without a barrier between them, and the mean over the loop.
  *
  *   warm-up   1, 2, 4, ... calls, until there were enough and they took a tenth
- *             of the time; the last batch shows how long a call takes
+ *             of the time; the last batch gives the time of a call
  *   timing    rounds of samples of batches of calls. A sample is long enough
  *             (20 us) that reading the clock does not count; p50 and p99 are
- *             over
- *             samples. With long samples (--sample 5ms) p50 can be compared
- *             with other programs: it is the time of a call in a long series,
- *             which a single interruption does not change, and hardly a root
- *             that runs ahead of the others by some calls. Between rounds rank
- *             0 decides whether there is time for another one and informs the
- *             others; that is not timed.
- *   checking  with fresh data, once and as often as --check asks for
+ *             over samples. With long samples (--sample 5ms) p50 is comparable
+ *             to other programs: the time of a call in a long series, to which
+ *             single interruptions, and a root ahead by some calls, hardly
+ *             contribute. Between rounds rank 0 decides whether there is time
+ *             for another one and informs the others, which is not timed.
+ *   checking  with fresh data, once and as often as --check requests
  *
- * Rank 0 alone reads the clock and sees Ctrl-C, so that all ranks make the same
- * calls and end together.
+ * Only rank 0 reads the clock and handles Ctrl-C, so that all ranks make the
+ * same calls and end together.
  */
 #include "bench.h"
 

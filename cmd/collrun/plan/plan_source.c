@@ -146,7 +146,7 @@ static enum gw_err load(const char *path, const struct plan_source *source,
     return err;
 }
 
-/* "OP --algo FILE.plan" is the file, if it does OP. */
+/* The file's plan in "OP --algo FILE.plan", if it is of OP. */
 static enum gw_err load_as(enum gw_collective collective,
                            const struct plan_source *source,
                            struct gw_plan **plan, struct gw_error *why)

@@ -14,7 +14,7 @@ bool element_is_unsigned(enum gw_dtype type);
 /* The value of `v` in an element of an integer type, widened again. */
 int64_t element_wrap(enum gw_dtype type, int64_t v);
 /* The element's bits, in the low bytes. For a floating type |v| must be exact:
- * no more bits than its fraction has, but for zeros at the end. */
+ * no more bits than its fraction has, except trailing zeros. */
 uint64_t element_bits(enum gw_dtype type, int64_t v);
 
 #endif

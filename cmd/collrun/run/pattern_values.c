@@ -14,8 +14,8 @@
  *                             part, and differences that cancel in pairs;
  *                             for prod, signs and few twos
  *
- * Of a counting pattern every element is its number in the whole vector, so that
- * a person can follow it; whoever asks for one keeps the sums exact.
+ * In a counting pattern every element is its number in the whole vector, so that
+ * a person can follow it; the caller keeps the sums exact.
  *
  * A value is an int64_t until it is encoded (pattern_element.c).
  */
@@ -181,7 +181,7 @@ static int64_t reduce_two(const struct pattern *p, int64_t a, int64_t b)
     }
 }
 
-/* The sum has wrapped; then avg divides, toward zero. */
+/* The sum has wrapped before avg divides it, toward zero. */
 static int64_t finish(const struct pattern *p, int64_t v)
 {
     v = element_wrap(p->type, v);

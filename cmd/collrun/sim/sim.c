@@ -280,7 +280,7 @@ static enum gw_err add_file(struct sim_table *table, const char *file,
     return err;
 }
 
-/* "OP --algo FILE.plan" is the file, if it does OP. */
+/* The file's plan in "OP --algo FILE.plan", if it is of OP. */
 static enum gw_err add_named_file(struct sim_table *table,
                                   enum gw_collective collective,
                                   struct gw_error *why)

@@ -2,8 +2,8 @@
  *
  * `collrun train net` and `cartpole`: tasks of gradwire-train(3) whose table is
  * dense. Each rank computes its share of a batch with the same parameters,
- * gradients are all-reduced, and each takes the same step; with an agent that
- * plays that is A2C (Mnih et al. 2016). The gradients of these tasks add up
+ * gradients are all-reduced, and each takes the same step. For the playing
+ * agent this is A2C (Mnih et al. 2016). The gradients of these tasks add up
  * without error, so the parameters are the same bits for any number of ranks
  * and any algorithm, and the same as those of psnode train under bsp.
  *

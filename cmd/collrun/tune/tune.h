@@ -112,7 +112,7 @@ struct tune_spread {
 /* The summary of the measured cases. */
 struct tune_summary {
     size_t cases;
-    unsigned runs;             /* the least of any case */
+    unsigned runs;             /* the least number of any case */
     struct tune_spread regret; /* of the current choice */
     struct tune_spread ruled;  /* of the choice by rules */
     struct tune_spread noise;  /* of the best */

@@ -107,7 +107,7 @@ static enum gw_err connect(const struct launch *launch,
                            struct gw_comm **comm, struct gw_error *why)
 {
     const struct placed *placed = launch->placed;
-    const struct placed_options *said = &placed_options; /* verbs asks here */
+    const struct placed_options *said = &placed_options; /* for verbs, too */
     const char *interface =
         launch->interface ? launch->interface : said->interface;
     const struct gw_comm_config config = {
@@ -150,7 +150,7 @@ static enum gw_err work(const struct launch *launch, const struct birth *birth,
 
 _Noreturn void rank_live(const struct launch *launch, const struct birth *birth)
 {
-    static struct reporter report; /* 16 KiB, once a process */
+    static struct reporter report; /* 16 KiB, one per process */
     struct gw_error last_word = {.code = GW_OK};
     struct gw_comm *comm = NULL;
     char name[16];

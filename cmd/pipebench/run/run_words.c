@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The little languages of pipebench run's options: --work, --slow.
+ * Parsers of the options --work and --slow of pipebench run.
  */
 #include "run.h"
 

@@ -35,7 +35,8 @@ struct actors_report {
 
 /* ---- the ranks ---- */
 
-/* Each actor and the learner; comms[i] is NULL where actor i is another one. */
+/* Connects each actor with the learner; in an actor, comms[i] is NULL for all
+ * others. */
 static enum gw_err pair_up(struct gw_comm *comm, unsigned actors,
                            struct gw_comm **comms, struct gw_error *why)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Numbers that a run's status has in parts, or not by this name. Pure.
+ * Numbers that are computed from a run's status. Pure.
  */
 #include "train.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * `psnode train linear -`: rows on standard input. A thread of this command
- * writes them into a folder of its own as they come, from which the workers
- * read them (learn/row_stream.h).
+ * writes them into a new folder as they arrive, from which the workers read
+ * them (learn/row_stream.h).
  */
 #ifndef PSNODE_TRAIN_STREAM_H
 #define PSNODE_TRAIN_STREAM_H

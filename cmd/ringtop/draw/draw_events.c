@@ -83,7 +83,7 @@ static int draw_entry(const struct picture *p, const struct area *area, int y,
     return y;
 }
 
-/* Lines below the last one that is shown. */
+/* The number of lines below the last one that is shown. */
 static unsigned back_of(const struct picture *p, unsigned count, int rows)
 {
     unsigned back = p->view->journal_back;

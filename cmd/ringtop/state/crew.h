@@ -124,7 +124,7 @@ struct crew {
 };
 
 void crew_init(struct crew *crew);
-/* Takes an event of any kind. */
+/* Applies an event of any kind. */
 void crew_event(struct crew *crew, const struct gw_event *event,
                 struct journal *journal);
 /* Applies the status of a run (common/attach.h), which may be incomplete; does

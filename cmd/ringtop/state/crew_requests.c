@@ -18,7 +18,7 @@ static uint64_t bit(unsigned part)
 
 /* ---- requests ---- */
 
-/* A free place, or that of the oldest, which was never answered. */
+/* A free place, or that of the oldest request, which was never answered. */
 static struct crew_request *find_place(struct crew *crew)
 {
     struct crew_request *oldest = &crew->requests[0];

@@ -28,9 +28,9 @@ void rates_spread(struct rates *rates, unsigned rank, uint64_t from_ns,
                   uint64_t now_ns, uint64_t bytes);
 /* The number of buckets up to now, 0 to RATE_BUCKETS. */
 unsigned rates_used(const struct rates *rates, uint64_t now_ns);
-/* Bytes a second of one rank, over the window. */
+/* Bytes per second of one rank, over the window. */
 double rates_of(const struct rates *rates, unsigned rank, uint64_t now_ns);
-/* Bytes a second of all ranks together, over the window. */
+/* Bytes per second of all ranks, over the window. */
 double rates_total(const struct rates *rates, uint64_t now_ns);
 
 #endif

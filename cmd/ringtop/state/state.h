@@ -85,7 +85,7 @@ struct state {
     unsigned ring_count, ring[RANKS_MAX]; /* members whose order was reported */
     unsigned first_ranks; /* of the first run, if another has begun */
     struct gw_event last;
-    uint32_t shown; /* index of the op to look at, or GW_NONE */
+    uint32_t shown; /* index of the shown op, or GW_NONE */
 };
 
 GW_MUST_CHECK enum gw_err state_new(struct state **state, struct gw_error *why);
@@ -110,7 +110,7 @@ void state_learn(struct state *state, struct state *other);
 
 /* The oldest op that is not over, else the newest; NULL: there was none. */
 const struct op *state_op(const struct state *state);
-/* Steps and chunks that the shown op has or will have. */
+/* The steps, and the chunks, of the shown op, including those to come. */
 unsigned state_steps(const struct state *state);
 unsigned state_chunks(const struct state *state);
 enum condition state_condition(const struct state *state, unsigned rank);

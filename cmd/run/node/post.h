@@ -77,7 +77,7 @@ enum event_level {
 struct orders {
     struct work_order work; /* the newest */
     uint64_t pace_ns, slow_ns;
-    double clock_rate; /* 1: as it should */
+    double clock_rate; /* 1: correct */
     enum event_level events;
     uint64_t describe; /* counts requests to describe its state */
     bool leave;        /* in order, at the next boundary */

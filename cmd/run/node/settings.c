@@ -269,7 +269,7 @@ static enum gw_err find(const char *model, const struct settings *settings,
                    suggestion_text(&near, hint));
 }
 
-/* "rate=0.1" in two; false: it is not of this form. */
+/* Splits "rate=0.1"; false: another form. */
 static bool split(char *pair, char **value)
 {
     char *equal = strchr(pair, '=');

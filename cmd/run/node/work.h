@@ -55,7 +55,7 @@ struct work {
     uint64_t data_bytes;    /* of rows, read on demand for training */
     struct gw_model *model; /* its shape; parameters are in the state */
     struct gw_order rows;
-    unsigned shuffled; /* the data epoch that `rows` is of */
+    unsigned shuffled; /* the data epoch of `rows` */
     struct gw_sums sums;
     /* This member's contribution to a step, and its length. */
     void *mine;

@@ -318,7 +318,7 @@ static bool may_add(const struct request *request, const char *role)
     return false;
 }
 
-/* The i-th of several gets the i-th rank from there on. */
+/* Of several new nodes, the i-th gets the i-th rank from there on. */
 static enum gw_err start_at(struct run *run, struct child *child,
                             const json_t *rank, json_int_t i,
                             struct gw_error *why)

@@ -130,7 +130,7 @@ static void count_slots(const struct gw__routes *routes, struct progress_of *p)
     }
 }
 
-/* Of those in the crew. */
+/* Of the workers in the crew. */
 static double slowest(const struct run *run)
 {
     double clock = (double)NAN;

@@ -65,7 +65,7 @@ static bool names_leader(const json_t *json)
     return named;
 }
 
-/* It is about the leader, and there is none now, but will be. */
+/* Is it about the leader while there is none, but will be one? */
 static bool awaits_leader(const struct run *run, const json_t *json)
 {
     return names_leader(json) && control_leader(run) < 0 &&

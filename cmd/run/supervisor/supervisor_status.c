@@ -286,7 +286,7 @@ static void put_counts(const struct run *run, const struct progress_of *p,
     put(status, "recoveries_count", run->recovery_count);
 }
 
-/* The part of a ring. */
+/* Adds the part of a ring. */
 static void put_ring(struct run *run, json_t *status)
 {
     const struct tally *most = &run->most;

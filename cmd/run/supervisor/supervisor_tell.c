@@ -193,7 +193,7 @@ void tell_note(struct run *run, const struct child *child)
     if (child->role != GW__SERVER)
         return;
     tell_slots_of(run, child);
-    tell_clocks(run); /* it may have the clock of all */
+    tell_clocks(run); /* its clock may be the run's */
 }
 
 void tell_all(struct run *run)

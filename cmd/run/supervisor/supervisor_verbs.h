@@ -34,8 +34,8 @@ uint64_t request_timeout_ns(const struct request *request);
 
 /* ---- supervisor_wait.c ---- */
 
-/* Remembers to answer, at the latest after `timeout_ns` (0: no limit); refuses
- * when too many wait. Steals `condition`. */
+/* Stores the request and answers it later, at most after `timeout_ns` (0: no
+ * limit); refuses it when too many are waiting. Steals `condition`. */
 void later_wait(const struct request *request, struct condition *condition,
                 const char *text, uint64_t timeout_ns);
 void later_change(const struct request *request, enum later_kind kind,

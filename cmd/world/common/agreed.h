@@ -67,7 +67,7 @@ void agreed_begin(struct agreed *agreed);
 /* A controller's machine requests a proposal. */
 void agreed_propose(struct agreed *agreed, unsigned node, const void *data,
                     size_t bytes);
-/* Time has passed. */
+/* To be called when time has passed. */
 void agreed_tick(struct agreed *agreed, uint64_t now_ns);
 /* A new life of a controller. */
 void agreed_started(struct agreed *agreed, unsigned node);

@@ -30,7 +30,7 @@ static void enter(struct toy *toy, const struct gw__view *view)
     gw__op_table_init(&toy->book, toy->node, from_op);
     toy->book.any_epoch = toy->world->any_epoch;
     toy->in_ring = true;
-    uint64_t now_ns = gw__sim_now(toy->world->sim); /* not by its clock */
+    uint64_t now_ns = gw__sim_now(toy->world->sim); /* not its own clock */
     if (toy->world->asked.calm && now_ns < CALM_BEGIN_NS)
         toy->compute_ns = toy->now_ns + CALM_BEGIN_NS - now_ns;
     if (from_op == 0) { /* no state has to be fetched */
@@ -292,7 +292,7 @@ static void add_result(struct toy *toy, uint64_t op)
     uint64_t contributors = gw__op_table_contributors(&toy->book, op);
     uint64_t hash = run->chunks;
     for (unsigned chunk = 0; chunk < run->chunks; chunk++) {
-        const struct amount *value = &run->values[chunk]; /* it has holes */
+        const struct amount *value = &run->values[chunk]; /* it has padding */
         const uint64_t key[3] = {(uint64_t)value->digits,
                                  (uint64_t)(value->digits >> 64), value->sum};
         hash = gw__mix_bytes(hash, key, sizeof key);

@@ -165,7 +165,7 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
     w->look_ns = now_ns + 5 * MS;
     if (now_ns <= w->fault_end_ns || !oracle_is_done(w))
         return;
-    w->over = true; /* all is well, or lost */
+    w->over = true; /* the ring continues, perhaps with a new state */
     gw__sim_end(sim);
 }
 

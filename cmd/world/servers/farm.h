@@ -118,8 +118,8 @@ struct farm {
 
     struct farm_serving serving[FARM_SLOTS];
     uint64_t convicted_ns[FARM_NODES]; /* the last time */
-    unsigned leader;                   /* of the controllers, last */
-    uint64_t epoch, terms;             /* of all slots, as they were last */
+    unsigned leader;                   /* the last one of the controllers */
+    uint64_t epoch, terms;             /* of all slots, at the last check */
     bool told_here[FARM_NODES];        /* the state reported by tell.c */
     struct gw__id told[FARM_NODES];
     uint8_t told_roles[FARM_SLOTS][FARM_SERVERS];
