@@ -116,7 +116,7 @@ static void be_silent(void)
     close(nowhere);
 }
 
-/* Options complete the environment's settings of the network. */
+/* The settings of the network: from options, else from the environment. */
 static enum gw_err configure(struct placed *placed, const char **wire,
                              struct gw_error *why)
 {

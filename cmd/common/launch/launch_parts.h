@@ -40,7 +40,7 @@ struct frames {
     size_t capacity, begin, end;
 };
 
-/* The header of a frame. */
+/* The header of a frame, and its size. */
 enum { FRAME_HEAD_BYTES = 8 };
 void frame_head(unsigned char out[FRAME_HEAD_BYTES], enum frame_kind kind,
                 size_t bytes);

@@ -46,7 +46,7 @@ GW_MUST_CHECK enum gw_err
 layout_cluster_get(const struct layout_cluster *cluster,
                    struct gw_topology **topology,
                    struct gw_layout_timer **timer, struct gw_error *why);
-/* The source of the cluster's numbers. */
+/* Notes about the parameters of the cluster. */
 struct output;
 void layout_cluster_notes(const struct layout_cluster *cluster,
                           const struct gw_topology *topology,

@@ -177,7 +177,7 @@ static void clear_link(struct chaos *c, struct chaos_action *a)
     c->link_slow = false;
 }
 
-/* One of the two is spare, the other may be any member. */
+/* The member that is cut off is a spare one, the other may be any. */
 static void cut(struct chaos *c, struct chaos_action *a)
 {
     a->peer = draw(c, CHAOS_ALIVE, true);

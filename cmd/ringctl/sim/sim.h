@@ -18,8 +18,8 @@ struct sim_faults {
 };
 
 /* `word` is the name of a file, or faults separated by semicolons; NULL: none
- * was given. Names of nodes are those of `groups`. Errors for any network are
- * reported. */
+ * was given. Names of nodes are those of `groups`. Reports the errors that do
+ * not depend on the network. */
 GW_MUST_CHECK enum gw_err sim_faults_read(const char *word,
                                           const struct world_group *groups,
                                           struct sim_faults *faults,

@@ -289,7 +289,7 @@ void control_command(struct run *run, const struct gw__command *command)
                         advice ? TAG_OTHER : TAG_ADMIT);
 }
 
-/* The members and roles that the run begins with. */
+/* Finds all first members. */
 static bool find_first(const struct run *run, struct gw__command *command)
 {
     for (unsigned n = 0; n < run->options.ranks; n++)

@@ -69,8 +69,8 @@ static enum gw_err check(const struct world_request *request,
     return GW_OK;
 }
 
-/* Members are named by their numbers. A given schedule fixes the number of
- * members and the node after them. */
+/* Members are named by their numbers. With a given schedule the number of
+ * members is known; the supervisor and the controllers follow. */
 static void groups(const struct world_request *request,
                    struct world_group groups[WORLD_GROUPS])
 {
