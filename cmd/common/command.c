@@ -82,7 +82,7 @@ static enum gw_err unknown_option(const struct item *item, struct gw_error *why)
                    command_typed(the_command, words));
 }
 
-static enum gw_err take(const struct item *item, struct gw_error *why)
+static enum gw_err apply_option(const struct item *item, struct gw_error *why)
 {
     switch (item->kind) {
     case ITEM_UNKNOWN:
@@ -124,7 +124,7 @@ static enum gw_err parse(int count, char **list, char **operands,
             command_seen = true;
         else if (item.kind == ITEM_OPERAND)
             operands[(*operand_count)++] = list[words.next - 1];
-        else if (take(&item, why))
+        else if (apply_option(&item, why))
             return why->code;
     }
     return check_operands(*operand_count, operands, why);
@@ -169,8 +169,9 @@ static bool is_file(const char *word)
 
 /* Sets the_command: to the named command, or to the one that runs unnamed; to
  * NULL when there are no words and no such command. */
-static enum gw_err choose(const char *name, int count,
-                          const struct command *unnamed, struct gw_error *why)
+static enum gw_err choose_command(const char *name, int count,
+                                  const struct command *unnamed,
+                                  struct gw_error *why)
 {
     bool silence = !name && count == 0 && unnamed == the_tool->only;
     the_command = silence                   ? NULL
@@ -190,7 +191,7 @@ static int dispatch(int count, char **list, const struct command *unnamed)
     struct gw_error why;
     if (asked.version)
         return say_version();
-    if (choose(name, count, unnamed, &why))
+    if (choose_command(name, count, unnamed, &why))
         return complain(&why);
     if (asked.help_long || asked.help_short) {
         if (the_command && (name || the_command != the_tool->shell))

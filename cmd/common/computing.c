@@ -74,7 +74,7 @@ static void be_patient(void)
             return;
 }
 
-static void *watch(void *unused)
+static void *await_interrupt(void *unused)
 {
     while (atomic_load(&computing)) {
         if (interrupted)
@@ -98,7 +98,7 @@ static bool start_watcher(void)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&watcher, &attributes, watch, NULL);
+    int failed = pthread_create(&watcher, &attributes, await_interrupt, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return !failed;

@@ -18,7 +18,7 @@ static struct kept {
 } kept[KEPT_MAX];
 static unsigned kept_count;
 
-static size_t bytes_of(enum option_kind kind)
+static size_t option_bytes(enum option_kind kind)
 {
     switch (kind) {
     case OPTION_FLAG:
@@ -40,13 +40,13 @@ static size_t bytes_of(enum option_kind kind)
     return 0;
 }
 
-static void keep(const struct option_spec *spec)
+static void keep_defaults(const struct option_spec *spec)
 {
     for (; spec && spec->name; spec++) {
         assert(kept_count < KEPT_MAX);
         struct kept *k = &kept[kept_count++];
         k->target = spec->target;
-        k->bytes = bytes_of(spec->kind);
+        k->bytes = option_bytes(spec->kind);
         assert(k->bytes <= sizeof k->value);
         memcpy(k->value, k->target, k->bytes);
     }
@@ -57,12 +57,12 @@ void options_keep(void)
     const struct command *command;
     if (kept_count)
         return;
-    keep(common_specs);
-    keep(the_tool->options);
+    keep_defaults(common_specs);
+    keep_defaults(the_tool->options);
     if (the_tool->shell)
-        keep(the_tool->shell->options);
+        keep_defaults(the_tool->shell->options);
     for (unsigned i = 0; (command = command_at(i)); i++)
-        keep(command->options);
+        keep_defaults(command->options);
 }
 
 void options_restore(void)

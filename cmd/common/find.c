@@ -82,7 +82,7 @@ static void list_all(char *out, size_t size)
                                  command->name);
 }
 
-static const struct command *find(const char *name, bool whole)
+static const struct command *find_command(const char *name, bool whole)
 {
     const struct command *command;
     size_t length = strlen(name) + whole;
@@ -113,7 +113,7 @@ enum gw_err command_find(const char *name, const struct command **command,
                          struct gw_error *why)
 {
     char several[400];
-    *command = find(name, true);
+    *command = find_command(name, true);
     if (*command)
         return GW_OK;
     unsigned count = *name && the_tool->shell
@@ -124,6 +124,6 @@ enum gw_err command_find(const char *name, const struct command **command,
                        several);
     if (count == 0)
         return unknown(name, why);
-    *command = find(name, false);
+    *command = find_command(name, false);
     return GW_OK;
 }

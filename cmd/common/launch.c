@@ -168,8 +168,8 @@ static enum gw_err take_frames(struct supervisor *s, unsigned rank,
 }
 
 /* A rank that sends invalid frames is disconnected and ends the run. */
-static void refuse(struct supervisor *s, unsigned rank,
-                   const struct gw_error *why)
+static void refuse_rank(struct supervisor *s, unsigned rank,
+                        const struct gw_error *why)
 {
     char called[RANK_CALLED_MAX];
     gw_fail(&s->error, GW_EINTERNAL, "%s: %s",
@@ -192,7 +192,7 @@ static bool listen_to(struct supervisor *s, unsigned rank)
     if (code == GW_ECLOSED)
         hang_up(s, rank);
     else if (code != GW_PENDING)
-        refuse(s, rank, &why);
+        refuse_rank(s, rank, &why);
     if (child->kind == CHILD_FAR && child->fd < 0)
         far_ended(s, rank);
     return false;
@@ -285,7 +285,7 @@ static void look_for_silence(struct supervisor *s)
     }
 }
 
-static void look(struct supervisor *s)
+static void call_look(struct supervisor *s)
 {
     const struct launch *launch = s->launch;
     if (launch->look && s->kill_at_ns == 0 &&
@@ -351,7 +351,7 @@ static void wait_and_serve(struct supervisor *s)
         answer_callers(s);
     take_signals(s);
     look_for_silence(s);
-    look(s);
+    call_look(s);
 }
 
 /* Runs until every started child has been waited for. */
@@ -366,7 +366,7 @@ static void supervise(struct supervisor *s)
     }
 }
 
-static enum gw_err run(struct supervisor *s, struct gw_error *why)
+static enum gw_err run_ranks(struct supervisor *s, struct gw_error *why)
 {
     const struct placed *placed = s->launch->placed;
     enum gw_err code = GW_OK;
@@ -403,7 +403,7 @@ enum gw_err launch_run(const struct launch *launch, struct gw_error *why)
     if (!code && interrupted) /* a signal before signals_take */
         code = gw_fail(why, GW_EINTR, "interrupted");
     if (!code)
-        code = run(&s, why);
+        code = run_ranks(&s, why);
     supervisor_fini(&s);
     return code;
 }

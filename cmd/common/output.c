@@ -132,7 +132,7 @@ void output_note_real(struct output *output, const char *name, double value)
 }
 
 /* Ends the hold, too. */
-static void release(struct output **output)
+static void free_output(struct output **output)
 {
     FILE *file = (*output)->file;
     output_flush(file);
@@ -152,7 +152,7 @@ void output_end(struct output **output, const struct gw_error *error,
     (*output)->failed = error != NULL;
     head_once(*output, NULL);
     (*output)->format->tail(*output, error, partial);
-    release(output);
+    free_output(output);
 }
 
 enum gw_err output_record(const char *title, const char *format,
@@ -167,7 +167,7 @@ enum gw_err output_record(const char *title, const char *format,
     hold(output->file);
     progress("%s", "");
     output->format->record(output, values, error, partial);
-    release(&output);
+    free_output(&output);
     return GW_OK;
 }
 

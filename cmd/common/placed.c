@@ -145,8 +145,8 @@ static void leave_it_to_rank_0(void)
     nanosleep(&time_to_speak, NULL);
 }
 
-static enum gw_err join(struct placed *placed, unsigned *ranks,
-                        const char **wire, struct gw_error *why)
+static enum gw_err join_launcher(struct placed *placed, unsigned *ranks,
+                                 const char **wire, struct gw_error *why)
 {
     const struct gw_place *place = &placed->place;
     static char name[32];
@@ -192,7 +192,7 @@ enum gw_err placed_begin(unsigned *ranks, unsigned ranks_default,
     }
     if (placed.place.source) {
         *found = &placed;
-        return join(&placed, ranks, wire, why);
+        return join_launcher(&placed, ranks, wire, why);
     }
     *ranks = *ranks != RANKS_UNSAID ? *ranks : ranks_default;
     *wire = *wire ? *wire : "shm";

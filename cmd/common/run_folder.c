@@ -89,9 +89,9 @@ static enum gw_err make_private(int fd, const char *path, struct gw_error *why)
 }
 
 /* GW_PENDING: a run that is alive has it. */
-static enum gw_err take(struct run_folder *folder, const char *runs,
-                        const char *name, bool must_be_new,
-                        struct gw_error *why)
+static enum gw_err lock_folder(struct run_folder *folder, const char *runs,
+                               const char *name, bool must_be_new,
+                               struct gw_error *why)
 {
     int length =
         snprintf(folder->path, sizeof folder->path, "%s/%s", runs, name);
@@ -131,7 +131,7 @@ static enum gw_err take_any(struct run_folder *folder, const char *runs,
     uint64_t chance = gw_now_ns() / 1000;
     for (unsigned i = 0; i < 2 * ATTEMPTS; i++) {
         run_name_pick(chance, i % ATTEMPTS, name);
-        enum gw_err code = take(folder, runs, name, i < ATTEMPTS, why);
+        enum gw_err code = lock_folder(folder, runs, name, i < ATTEMPTS, why);
         if (code != GW_PENDING)
             return code;
     }
@@ -151,7 +151,7 @@ enum gw_err run_folder_open(struct run_folder *folder, const char *name,
         return gw_fail_errno(why, "%s", runs);
     if (!name)
         return take_any(folder, runs, why);
-    enum gw_err code = take(folder, runs, name, false, why);
+    enum gw_err code = lock_folder(folder, runs, name, false, why);
     if (code == GW_PENDING)
         return gw_fail(why, GW_EINVAL,
                        "a run %s already exists; use another name, or see its "

@@ -22,7 +22,7 @@ void serving_endpoint(uint64_t token, const char *who,
              (unsigned)geteuid(), token, who);
 }
 
-static bool set(void *socket, int option, int value)
+static bool set_option(void *socket, int option, int value)
 {
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
@@ -36,8 +36,8 @@ static enum gw_err open_one(struct serving *serving, uint64_t token, int type,
     int64_t most = REQUEST_MAX;
     serving_endpoint(token, who, endpoint);
     *socket = zmq_socket(serving->context, type);
-    if (!*socket || !set(*socket, ZMQ_LINGER, LINGER_MS) ||
-        !set(*socket, ZMQ_SNDHWM, EVENTS_MARK) ||
+    if (!*socket || !set_option(*socket, ZMQ_LINGER, LINGER_MS) ||
+        !set_option(*socket, ZMQ_SNDHWM, EVENTS_MARK) ||
         zmq_setsockopt(*socket, ZMQ_MAXMSGSIZE, &most, sizeof most) != 0 ||
         zmq_setsockopt(*socket, ZMQ_IPC_FILTER_UID, &user, sizeof user) != 0 ||
         zmq_bind(*socket, endpoint) != 0)

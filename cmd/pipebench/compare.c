@@ -94,8 +94,9 @@ static const char *fastest(const struct entrants *entrants, bool measured)
 }
 
 /* Includes those that were run before an error. */
-static enum gw_err report(const struct entrants *entrants,
-                          const struct gw_error *error, struct gw_error *why)
+static enum gw_err report_candidates(const struct entrants *entrants,
+                                     const struct gw_error *error,
+                                     struct gw_error *why)
 {
     struct output *output;
     const struct gw_schedule *first = entrants->list[0].schedule;
@@ -158,7 +159,7 @@ static enum gw_err draw_page(const struct entrants *entrants,
     return err;
 }
 
-static int run(int operand_count, char **operands)
+static int run_compare(int operand_count, char **operands)
 {
     struct gw_error why;
     struct entrants entrants;
@@ -176,7 +177,7 @@ static int run(int operand_count, char **operands)
     if (draw)
         draw_all(&entrants);
     struct gw_error unprinted;
-    if (report(&entrants, err ? &why : NULL, &unprinted) && !err) {
+    if (report_candidates(&entrants, err ? &why : NULL, &unprinted) && !err) {
         why = unprinted;
         err = why.code;
     }
@@ -196,5 +197,5 @@ const struct command command_compare = {
     .operands_min = 0,
     .operands_max = 64,
     .computes = true,
-    .run = run,
+    .run = run_compare,
 };

@@ -124,9 +124,9 @@ static void shorten(double *unit_us, double us)
 }
 
 /* Keeps the numbers that a run needs. */
-static enum gw_err keep(const struct times *times, unsigned stages,
-                        unsigned chunks, struct costs *costs,
-                        struct gw_error *why)
+static enum gw_err keep_costs(const struct times *times, unsigned stages,
+                              unsigned chunks, struct costs *costs,
+                              struct gw_error *why)
 {
     costs->slow = calloc(stages, sizeof *costs->slow);
     if (!costs->slow)
@@ -140,9 +140,9 @@ static enum gw_err keep(const struct times *times, unsigned stages,
     return GW_OK;
 }
 
-static enum gw_err spread(const struct times *times,
-                          const struct gw_schedule *schedule,
-                          struct costs *costs, struct gw_error *why)
+static enum gw_err spread_costs(const struct times *times,
+                                const struct gw_schedule *schedule,
+                                struct costs *costs, struct gw_error *why)
 {
     size_t count = (size_t)schedule->stages * schedule->chunks;
     costs->each = calloc(PARTS * count, sizeof *costs->each);
@@ -170,7 +170,7 @@ enum gw_err costs_get(const struct cost_options *options,
         return gw_fail(why, GW_ENOMEM, "costs");
     enum gw_err err = read_times(options, schedule->stages, times, why);
     if (!err)
-        err = keep(times, schedule->stages, schedule->chunks, costs, why);
+        err = keep_costs(times, schedule->stages, schedule->chunks, costs, why);
     costs->pipe = (struct gw_pipe_costs){
         .forward_us = costs->forward_us,
         .input_us = costs->input_us,
@@ -184,7 +184,7 @@ enum gw_err costs_get(const struct cost_options *options,
     shorten(&costs->unit_us, costs->input_us);
     shorten(&costs->unit_us, costs->weight_us);
     if (!err && (times->differ || times->listed))
-        err = spread(times, schedule, costs, why);
+        err = spread_costs(times, schedule, costs, why);
     free(times);
     if (err)
         costs_fini(costs);

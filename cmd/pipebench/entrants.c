@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-static enum gw_err judge(struct entrant *entrant,
-                         const struct cost_options *options,
-                         struct gw_error *why)
+static enum gw_err evaluate_candidate(struct entrant *entrant,
+                                      const struct cost_options *options,
+                                      struct gw_error *why)
 {
     const struct gw_schedule *schedule = entrant->schedule;
     if (costs_get(options, schedule, &entrant->costs, why))
@@ -33,7 +33,7 @@ static enum gw_err add_built_in(struct entrants *entrants,
             source.chunks = UINT32_MAX;
         entrant->name = source.name;
         if (schedule_get(NULL, &source, &entrant->schedule, why) ||
-            judge(entrant, options, why))
+            evaluate_candidate(entrant, options, why))
             return why->code;
     }
     return GW_OK;
@@ -60,7 +60,7 @@ static enum gw_err add_file(struct entrant *entrant, const char *file,
                        "%.100s has %u stages and %u micro-batches; it cannot "
                        "be compared with schedules of %u and %u",
                        file, stages, micros, shape->stages, shape->micros);
-    return judge(entrant, options, why);
+    return evaluate_candidate(entrant, options, why);
 }
 
 enum gw_err entrants_gather(const struct schedule_source *source,

@@ -178,9 +178,10 @@ static void note_conditions(struct output *output,
 }
 
 /* `verdict` NULL: none; there was no measurement, or not of all sizes. */
-static enum gw_err report(const struct fit_trials *trials,
-                          const struct fit_verdict *verdict,
-                          const struct gw_error *error, struct gw_error *why)
+static enum gw_err report_fit(const struct fit_trials *trials,
+                              const struct fit_verdict *verdict,
+                              const struct gw_error *error,
+                              struct gw_error *why)
 {
     struct output *output;
     bool table = strcmp(common.output, "table") == 0;
@@ -224,7 +225,7 @@ static enum gw_err fit(const struct size_bench *bench,
     return fit_accept(trials, verdict, why);
 }
 
-static int run(int operand_count, char **operands)
+static int run_fit(int operand_count, char **operands)
 {
     struct gw_error why, unprinted;
     struct size_bench bench;
@@ -239,8 +240,8 @@ static int run(int operand_count, char **operands)
     progress("%s", "");
     if (err && err != GW_EINTR && trials.count == 0)
         return complain(&why);
-    if (report(&trials, judged ? &verdict : NULL, err ? &why : NULL,
-               &unprinted) &&
+    if (report_fit(&trials, judged ? &verdict : NULL, err ? &why : NULL,
+                   &unprinted) &&
         !err)
         return complain(&unprinted);
     return err ? complain(&why) : 0;
@@ -257,5 +258,5 @@ const struct command command_fit = {
     .options = options,
     .operands_min = 0,
     .operands_max = 0,
-    .run = run,
+    .run = run_fit,
 };

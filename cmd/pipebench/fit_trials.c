@@ -40,8 +40,8 @@ static unsigned nearest(const struct size_bench *bench, double wanted)
 }
 
 /* Adds a size unless it is there already. */
-static void put(struct fit_trials *trials, const struct size_bench *bench,
-                struct size_trial trial, enum fit_role role, bool timed)
+static void add_trial(struct fit_trials *trials, const struct size_bench *bench,
+                      struct size_trial trial, enum fit_role role, bool timed)
 {
     const struct size_options *o = bench->options;
     for (unsigned i = 0; i < trials->count; i++)
@@ -73,13 +73,13 @@ enum gw_err fit_trials_plan(const struct size_bench *bench,
         return why->code;
     trials->best_size = predicted_best(bench, &trials->fit);
     for (unsigned i = 0; i < 2; i++)
-        put(trials, bench, pair[i], FIT_FITTED, true);
-    put(trials, bench, (struct size_trial){.size = trials->best_size}, FIT_BEST,
-        false);
+        add_trial(trials, bench, pair[i], FIT_FITTED, true);
+    add_trial(trials, bench, (struct size_trial){.size = trials->best_size},
+              FIT_BEST, false);
     for (unsigned i = 0; i < sizeof around / sizeof *around; i++) {
         unsigned size = nearest(bench, around[i] * trials->best_size);
-        put(trials, bench, (struct size_trial){.size = size}, FIT_AROUND,
-            false);
+        add_trial(trials, bench, (struct size_trial){.size = size}, FIT_AROUND,
+                  false);
     }
     qsort(trials->list, trials->count, sizeof *trials->list, by_size);
     return GW_OK;

@@ -89,8 +89,8 @@ static enum gw_err list_passes(const struct gw_schedule *schedule,
     return interrupted ? gw_fail(why, GW_EINTR, "interrupted") : GW_OK;
 }
 
-static enum gw_err show(const struct gw_schedule *schedule,
-                        struct gw_error *why)
+static enum gw_err show_schedule(const struct gw_schedule *schedule,
+                                 struct gw_error *why)
 {
     struct gw_timeline *timeline;
     struct gantt_style style = gantt_style_of(stdout);
@@ -116,7 +116,7 @@ static enum gw_err show(const struct gw_schedule *schedule,
     return err;
 }
 
-static int run(int operand_count, char **operands)
+static int run_plan(int operand_count, char **operands)
 {
     struct gw_error why;
     struct gw_schedule *schedule;
@@ -124,7 +124,7 @@ static int run(int operand_count, char **operands)
                      &why))
         return complain(&why);
     enum gw_err err = as_text ? gw_schedule_print(schedule, stdout, &why)
-                              : show(schedule, &why);
+                              : show_schedule(schedule, &why);
     gw_schedule_destroy(&schedule);
     return err ? complain(&why) : 0;
 }
@@ -141,5 +141,5 @@ const struct command command_plan = {
     .operands_min = 0,
     .operands_max = 1,
     .computes = true,
-    .run = run,
+    .run = run_plan,
 };

@@ -37,8 +37,10 @@ static bool given(unsigned number)
     return number != UINT32_MAX;
 }
 
-static enum gw_err load(const char *file, const struct schedule_source *source,
-                        struct gw_schedule **schedule, struct gw_error *why)
+static enum gw_err load_schedule(const char *file,
+                                 const struct schedule_source *source,
+                                 struct gw_schedule **schedule,
+                                 struct gw_error *why)
 {
     if (source->name || given(source->stages) || given(source->micros) ||
         given(source->chunks))
@@ -50,8 +52,9 @@ static enum gw_err load(const char *file, const struct schedule_source *source,
     return gw_schedule_load(file, schedule, why);
 }
 
-static enum gw_err make(const struct schedule_source *source,
-                        struct gw_schedule **schedule, struct gw_error *why)
+static enum gw_err make_schedule(const struct schedule_source *source,
+                                 struct gw_schedule **schedule,
+                                 struct gw_error *why)
 {
     const struct gw_schedule_kind *kind;
     const char *name = source->name ? source->name : SCHEDULE_DEFAULT;
@@ -69,8 +72,8 @@ enum gw_err schedule_get(const char *file, const struct schedule_source *source,
                          struct gw_schedule **schedule, struct gw_error *why)
 {
     *schedule = NULL;
-    enum gw_err err =
-        file ? load(file, source, schedule, why) : make(source, schedule, why);
+    enum gw_err err = file ? load_schedule(file, source, schedule, why)
+                           : make_schedule(source, schedule, why);
     if (err)
         return err;
     if (gw_schedule_check(*schedule, why)) {

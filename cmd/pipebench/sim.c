@@ -30,10 +30,10 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static enum gw_err report(const struct gw_schedule *schedule,
-                          const struct costs *costs,
-                          const struct gw_timeline *timeline,
-                          struct gw_error *why)
+static enum gw_err report_simulation(const struct gw_schedule *schedule,
+                                     const struct costs *costs,
+                                     const struct gw_timeline *timeline,
+                                     struct gw_error *why)
 {
     struct output *output;
     struct gw_pipe_price price;
@@ -64,8 +64,9 @@ static void picture(const struct gw_schedule *schedule,
     gantt_figure(file, &gantt, &style);
 }
 
-static enum gw_err show(const struct gw_schedule *schedule,
-                        const struct costs *costs, struct gw_error *why)
+static enum gw_err show_simulation(const struct gw_schedule *schedule,
+                                   const struct costs *costs,
+                                   struct gw_error *why)
 {
     struct gw_timeline *timeline;
     if (gw_pipe_simulate(schedule, &costs->pipe, &timeline, why))
@@ -81,12 +82,12 @@ static enum gw_err show(const struct gw_schedule *schedule,
     if (!err && draw)
         picture(schedule, costs, timeline);
     if (!err)
-        err = report(schedule, costs, timeline, why);
+        err = report_simulation(schedule, costs, timeline, why);
     gw_timeline_destroy(&timeline);
     return err;
 }
 
-static int run(int operand_count, char **operands)
+static int run_sim(int operand_count, char **operands)
 {
     struct gw_error why;
     struct costs costs;
@@ -96,7 +97,7 @@ static int run(int operand_count, char **operands)
         return complain(&why);
     enum gw_err err = costs_get(&cost_options, schedule, &costs, &why);
     if (!err)
-        err = show(schedule, &costs, &why);
+        err = show_simulation(schedule, &costs, &why);
     costs_fini(&costs);
     gw_schedule_destroy(&schedule);
     return err ? complain(&why) : 0;
@@ -114,5 +115,5 @@ const struct command command_sim = {
     .operands_min = 0,
     .operands_max = 1,
     .computes = true,
-    .run = run,
+    .run = run_sim,
 };

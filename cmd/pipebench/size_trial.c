@@ -152,10 +152,10 @@ static double range(const double *values, unsigned count)
     return most - least;
 }
 
-static enum gw_err measure(const struct size_bench *bench,
-                           const struct gw_schedule *schedule,
-                           const struct gw_synthetic *work,
-                           struct size_trial *trial, struct gw_error *why)
+static enum gw_err measure_trial(const struct size_bench *bench,
+                                 const struct gw_schedule *schedule,
+                                 const struct gw_synthetic *work,
+                                 struct size_trial *trial, struct gw_error *why)
 {
     const struct size_options *options = bench->options;
     struct gw_timeline *timeline;
@@ -202,7 +202,7 @@ static enum gw_err try_schedule(const struct size_bench *bench,
     trial->predicted_us = price.time_us;
     return bench->options->simulate
                ? simulate(schedule, &costs, trial, why)
-               : measure(bench, schedule, &work, trial, why);
+               : measure_trial(bench, schedule, &work, trial, why);
 }
 
 enum gw_err size_try(const struct size_bench *bench, unsigned size,

@@ -117,8 +117,9 @@ static void note_formula(struct output *output, const struct size_bench *bench)
                      gw_pipe_fit_us(&fit, o->stages, o->batch, size));
 }
 
-static enum gw_err report(const struct sweep *sweep,
-                          const struct gw_error *error, struct gw_error *why)
+static enum gw_err report_sweep(const struct sweep *sweep,
+                                const struct gw_error *error,
+                                struct gw_error *why)
 {
     struct output *output;
     bool table = strcmp(common.output, "table") == 0;
@@ -142,7 +143,7 @@ static enum gw_err report(const struct sweep *sweep,
     return GW_OK;
 }
 
-static int run(int operand_count, char **operands)
+static int run_sweep(int operand_count, char **operands)
 {
     struct gw_error why, unprinted;
     static struct sweep sweep;
@@ -155,7 +156,7 @@ static int run(int operand_count, char **operands)
         return complain(&why);
     enum gw_err err = try_all(&sweep, &why);
     progress("%s", "");
-    if (report(&sweep, err ? &why : NULL, &unprinted) && !err)
+    if (report_sweep(&sweep, err ? &why : NULL, &unprinted) && !err)
         return complain(&unprinted);
     return err ? complain(&why) : 0;
 }
@@ -170,5 +171,5 @@ const struct command command_sweep = {
     .options = options,
     .operands_min = 0,
     .operands_max = 0,
-    .run = run,
+    .run = run_sweep,
 };

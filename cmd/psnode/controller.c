@@ -130,7 +130,8 @@ static enum gw_err find_addresses(const struct join *join, struct addresses *a,
     return code;
 }
 
-static enum gw_err keep(struct controllers *controllers, struct gw_error *why)
+static enum gw_err watch_leader(struct controllers *controllers,
+                                struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     int leader = -1;
@@ -150,7 +151,7 @@ static enum gw_err keep(struct controllers *controllers, struct gw_error *why)
     return code;
 }
 
-static enum gw_err check(const struct join *join, struct gw_error *why)
+static enum gw_err check_index(const struct join *join, struct gw_error *why)
 {
     if (index_given >= join->controller_count)
         return gw_fail(why, GW_EINVAL,
@@ -165,7 +166,7 @@ static enum gw_err check(const struct join *join, struct gw_error *why)
                    : gw_fail(why, GW_EINVAL, "--servers must be at least 1");
 }
 
-static int run(int operand_count, char **operands)
+static int run_controller(int operand_count, char **operands)
 {
     struct join join;
     struct addresses addresses;
@@ -173,7 +174,7 @@ static int run(int operand_count, char **operands)
     struct gw_error why = {.code = GW_OK};
     (void)operand_count;
     (void)operands;
-    if (join_parse(&join, &why) || check(&join, &why) ||
+    if (join_parse(&join, &why) || check_index(&join, &why) ||
         find_addresses(&join, &addresses, &why))
         return complain(&why);
     const struct controllers_config config = {.index = index_given,
@@ -196,7 +197,7 @@ static int run(int operand_count, char **operands)
         gw_fail(&why, code, "%s (--accept-loss)", damage.text);
     } else if (!code) {
         join_ready("controller", join.endpoints[index_given]);
-        code = keep(controllers, &why);
+        code = watch_leader(controllers, &why);
     }
     progress("%s", "");
     controllers_stop(&controllers);
@@ -210,5 +211,5 @@ const struct command command_controller = {
     .examples = "psnode controller --index 0 --peers tcp://127.0.0.1:7100 "
                 "--dir c0\n",
     .options = options,
-    .run = run,
+    .run = run_controller,
 };

@@ -10,7 +10,8 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-static enum gw_err find(const char *path, char *whole, struct gw_error *why)
+static enum gw_err find_snapshot(const char *path, char *whole,
+                                 struct gw_error *why)
 {
     struct stat there;
     enum gw_err code = train_whole_path(path, whole, PATH_MAX, why);
@@ -19,13 +20,13 @@ static enum gw_err find(const char *path, char *whole, struct gw_error *why)
     return code;
 }
 
-static int run(int operand_count, char **operands)
+static int run_restore(int operand_count, char **operands)
 {
     char whole[PATH_MAX];
     struct train_job job;
     struct train_wishes wishes;
     struct gw_error why;
-    if (find(operands[0], whole, &why) ||
+    if (find_snapshot(operands[0], whole, &why) ||
         train_options_parse(operand_count - 1, operands + 1, &job, &wishes,
                             &why))
         return complain(&why);
@@ -45,5 +46,5 @@ const struct command command_restore = {
     .options = train_option_specs,
     .operands_min = 2,
     .operands_max = 4,
-    .run = run,
+    .run = run_restore,
 };

@@ -29,8 +29,9 @@ static const struct option_spec options[] = {
 
 #define LOOK_NS 20000000
 
-static enum gw_err start(const struct join *join, struct gw_ps_server **server,
-                         struct gw_error *why)
+static enum gw_err start_server(const struct join *join,
+                                struct gw_ps_server **server,
+                                struct gw_error *why)
 {
     struct settings settings;
     enum gw_err code = settings_parse(NULL, settings_given, &settings, why);
@@ -60,7 +61,8 @@ static enum gw_err start(const struct join *join, struct gw_ps_server **server,
 
 /* GW_OK: it has been asked to end. Otherwise the error that ended its serving.
  */
-static enum gw_err serve(struct gw_ps_server *server, struct gw_error *why)
+static enum gw_err serve_until_stopped(struct gw_ps_server *server,
+                                       struct gw_error *why)
 {
     static struct gw_ps_server_status status; /* large */
     const struct timespec nap = {.tv_nsec = LOOK_NS};
@@ -90,16 +92,16 @@ static void leave(struct gw_ps_server *server)
                 why.text);
 }
 
-static enum gw_err live(const struct join *join, struct gw_error *why)
+static enum gw_err keep_serving(const struct join *join, struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     while (!code && !interrupted) {
         struct gw_ps_server *server;
-        code = start(join, &server, why);
+        code = start_server(join, &server, why);
         if (code)
             break;
         join_ready("server", join->listen);
-        code = serve(server, why);
+        code = serve_until_stopped(server, why);
         if (!code)
             leave(server);
         gw_ps_server_destroy(&server);
@@ -111,7 +113,7 @@ static enum gw_err live(const struct join *join, struct gw_error *why)
     return code;
 }
 
-static int run(int operand_count, char **operands)
+static int run_server(int operand_count, char **operands)
 {
     struct join join;
     struct gw_error why = {.code = GW_OK};
@@ -121,7 +123,7 @@ static int run(int operand_count, char **operands)
     if (!code && straggler)
         code = gw_plugin_open(straggler, GW_PLUGIN_STRAGGLER, &policy, &why);
     if (!code)
-        code = live(&join, &why);
+        code = keep_serving(&join, &why);
     gw_plugin_close(&policy);
     return code && !interrupted ? complain(&why) : 0;
 }
@@ -134,5 +136,5 @@ const struct command command_server = {
                 "psnode server -j tcp://10.0.0.1:7100 -l tcp://10.0.0.2:* "
                 "--key lab.key\n",
     .options = options,
-    .run = run,
+    .run = run_server,
 };

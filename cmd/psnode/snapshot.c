@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-static void tell(const char *directory)
+static void print_directory(const char *directory)
 {
     static const struct field fields[] = {
         {.name = "directory", .kind = FIELD_TEXT}};
@@ -24,14 +24,14 @@ static void tell(const char *directory)
 }
 
 /* [RUN] DIR */
-static int run(int operand_count, char **operands)
+static int run_snapshot(int operand_count, char **operands)
 {
     struct gw_error why;
     const char *directory = operands[operand_count - 1];
     const char *name = operand_count > 1 ? operands[0] : NULL;
     if (train_snapshot(name, directory, &why))
         return complain(&why);
-    tell(directory);
+    print_directory(directory);
     return 0;
 }
 
@@ -43,5 +43,5 @@ const struct command command_snapshot = {
                 "psnode snapshot otter /tmp/half-way\n",
     .operands_min = 1,
     .operands_max = 2,
-    .run = run,
+    .run = run_snapshot,
 };

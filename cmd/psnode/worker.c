@@ -117,8 +117,8 @@ static void note_unit(struct tale *tale, const struct ps_worker *w)
 }
 
 /* A held unit counts when the next one is granted. */
-static enum gw_err learn(struct ps_worker *w, struct tale *tale,
-                         struct gw_error *why)
+static enum gw_err train_work_items(struct ps_worker *w, struct tale *tale,
+                                    struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     while (!code) {
@@ -138,8 +138,8 @@ static enum gw_err learn(struct ps_worker *w, struct tale *tale,
     return code;
 }
 
-static enum gw_err live(struct ps_worker *w, const struct join *join,
-                        struct tale *tale, struct gw_error *why)
+static enum gw_err run_member(struct ps_worker *w, const struct join *join,
+                              struct tale *tale, struct gw_error *why)
 {
     struct watch watch = {.over = false};
     enum gw_err code = connect(w, join, why);
@@ -153,7 +153,7 @@ static enum gw_err live(struct ps_worker *w, const struct join *join,
         code = ps_worker_open(w, why);
     if (!code) {
         fprintf(stderr, "worker %u is ready\n", gw_ps_node(w->ps));
-        code = learn(w, tale, why);
+        code = train_work_items(w, tale, why);
     }
     if (!code)
         code = ps_judge(w, why);
@@ -189,8 +189,8 @@ static void put_score(const struct ps_worker *w, const struct tale *tale)
     output_note_text(tale->output, "digest", digest);
 }
 
-static enum gw_err load(struct ps_worker *w, const struct train_job *job,
-                        struct gw_error *why)
+static enum gw_err load_job(struct ps_worker *w, const struct train_job *job,
+                            struct gw_error *why)
 {
     enum gw_err code =
         work_order_make(&job->run, &job->run.work, 1, &w->order, why);
@@ -202,8 +202,8 @@ static enum gw_err load(struct ps_worker *w, const struct train_job *job,
     return code ? code : ps_unit_new(w->task, &w->settings, &w->unit, why);
 }
 
-static enum gw_err work(struct ps_worker *w, const struct join *join,
-                        struct gw_error *why)
+static enum gw_err run_work(struct ps_worker *w, const struct join *join,
+                            struct gw_error *why)
 {
     struct tale tale = {.output = NULL};
     enum gw_err code = output_begin("psnode worker", common.output, fields,
@@ -211,7 +211,7 @@ static enum gw_err work(struct ps_worker *w, const struct join *join,
     if (code)
         return code;
     do {
-        code = live(w, join, &tale, why);
+        code = run_member(w, join, &tale, why);
         if (code == GW_ECLOSED)
             fprintf(stderr, "psnode: %s; rejoining\n", why->text);
     } while (code == GW_ECLOSED && !interrupted);
@@ -224,7 +224,7 @@ static enum gw_err work(struct ps_worker *w, const struct join *join,
     return told ? GW_OK : code;
 }
 
-static int run(int operand_count, char **operands)
+static int run_worker_command(int operand_count, char **operands)
 {
     static struct node node; /* only the parts that computing uses */
     static struct ps_worker worker;
@@ -242,11 +242,11 @@ static int run(int operand_count, char **operands)
                                    &wishes, &why);
     if (!code) {
         computing_begin();
-        code = load(&worker, &job, &why);
+        code = load_job(&worker, &job, &why);
         computing_end();
     }
     if (!code)
-        code = work(&worker, &join, &why);
+        code = run_work(&worker, &join, &why);
     ps_unit_free(&worker);
     gw_unit_destroy(&worker.unit);
     gw_task_destroy(&worker.task);
@@ -265,5 +265,5 @@ const struct command command_worker = {
     .options = worker_option_specs,
     .operands_min = 2,
     .operands_max = 4,
-    .run = run,
+    .run = run_worker_command,
 };

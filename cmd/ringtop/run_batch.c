@@ -50,7 +50,7 @@ static void show_recording(struct show *show, unsigned frames)
     }
 }
 
-static void follow(struct show *show, const struct batch_options *options)
+static void follow_run(struct show *show, const struct batch_options *options)
 {
     uint64_t next_ns = gw_now_ns() + options->every_ns;
     for (unsigned i = 0; options->frames == 0 || i < options->frames; i++) {
@@ -73,7 +73,7 @@ int run_batch(struct show *show, const struct batch_options *options)
         return complain(&why);
     show->view.page = options->page;
     if (show->player.live)
-        follow(show, options);
+        follow_run(show, options);
     else
         show_recording(show, options->frames ? options->frames : 1);
     if (fflush(stdout) || ferror(stdout))

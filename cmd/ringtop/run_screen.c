@@ -45,7 +45,7 @@ static bool take_keys(struct show *show)
     return any;
 }
 
-static enum gw_err watch(struct show *show, struct gw_error *why)
+static enum gw_err show_live(struct show *show, struct gw_error *why)
 {
     uint64_t next_ns = 0;
     bool over = false;
@@ -72,7 +72,7 @@ int run_screen(struct show *show)
     if (screen_open(color_on(STDOUT_FILENO), &why))
         return complain(&why);
     show->keys = true;
-    enum gw_err err = watch(show, &why);
+    enum gw_err err = show_live(show, &why);
     screen_close();
     return err ? complain(&why) : show_verdict(show);
 }

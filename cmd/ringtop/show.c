@@ -85,7 +85,7 @@ static void say_what_was_read(struct show *show)
              show->error.text, more, count);
 }
 
-static enum gw_err learn(struct show *show, struct gw_error *why)
+static enum gw_err scan_recording(struct show *show, struct gw_error *why)
 {
     struct state *scout;
     if (state_new(&scout, why))
@@ -97,7 +97,8 @@ static enum gw_err learn(struct show *show, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err load(struct show *show, double speed, struct gw_error *why)
+static enum gw_err load_recording(struct show *show, double speed,
+                                  struct gw_error *why)
 {
     struct player *player = &show->player;
     while (!show->closed && player->count < RECORDED_MAX && !interrupted)
@@ -120,7 +121,7 @@ static enum gw_err load(struct show *show, double speed, struct gw_error *why)
     if (player->count == 0)
         return gw_fail(why, GW_EDATA, "no event in the recording");
     player->speed = speed > 0 ? player->speed : player_watchable(player);
-    return learn(show, why);
+    return scan_recording(show, why);
 }
 
 static bool is_utf8(void)
@@ -153,7 +154,7 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
                 options->speed > 0 ? options->speed : 1);
     enum gw_err err = state_new(&show->state, why);
     if (!err && !show->source->live)
-        err = load(show, options->speed, why);
+        err = load_recording(show, options->speed, why);
     if (show->source->run)
         show->player.delay_ns = DELAY_NS;
     if (!err && show->source->known_count > 0)

@@ -125,8 +125,8 @@ static enum gw_err take_operand(const char *operand, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err check(int operand_count, char **operands,
-                         struct gw_error *why)
+static enum gw_err check_operands(int operand_count, char **operands,
+                                  struct gw_error *why)
 {
     if (operand_count > 0 && take_operand(operands[0], why))
         return why->code;
@@ -140,12 +140,12 @@ static enum gw_err check(int operand_count, char **operands,
     return GW_OK;
 }
 
-static int run(int operand_count, char **operands)
+static int run_top(int operand_count, char **operands)
 {
     struct gw_error why;
     struct show show;
     int width, height;
-    if (check(operand_count, operands, &why) ||
+    if (check_operands(operand_count, operands, &why) ||
         parse_size(&width, &height, &why))
         return complain(&why);
     const struct show_options show_options = {.path = from,
@@ -175,5 +175,5 @@ const struct command command_top = {
     .options = options,
     .operands_max = 1,
     .computes = true, /* except a cast and a screen: run_show */
-    .run = run,
+    .run = run_top,
 };

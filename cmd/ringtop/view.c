@@ -116,7 +116,7 @@ static bool is_of_name(const struct view *view, int key)
     return key >= '0' && key <= '9' && view->asking != ORDER_ADD;
 }
 
-static void answer(struct view *view, int key)
+static void handle_answer_key(struct view *view, int key)
 {
     size_t length = strlen(view->typed);
     switch (key) {
@@ -176,7 +176,7 @@ static bool has_page(const struct view *view, enum page page)
     return view->crew ? !ring : view->pipe ? !ring && !crew : !crew;
 }
 
-static void turn(struct view *view, int by)
+static void change_page(struct view *view, int by)
 {
     do
         view->page = (enum page)(((int)view->page + PAGES + by) % PAGES);
@@ -190,10 +190,10 @@ static bool navigate(struct view *view, int key)
     enum { LINES = 10 };
     switch (key) {
     case TAB:
-        turn(view, 1);
+        change_page(view, 1);
         return true;
     case TOP_BACKTAB:
-        turn(view, -1);
+        change_page(view, -1);
         return true;
     case TOP_UP:
         move(view, -1);
@@ -252,7 +252,7 @@ void view_key(struct view *view, struct player *player, int key,
         return;
     }
     if (view->asking) {
-        answer(view, key);
+        handle_answer_key(view, key);
         return;
     }
     if (view->help) { /* any key closes it */

@@ -38,7 +38,8 @@ void condition_destroy(struct condition **condition)
     *condition = NULL;
 }
 
-static bool compare(double value, enum comparison comparison, double number)
+static bool compare_values(double value, enum comparison comparison,
+                           double number)
 {
     if (isnan(value))
         return false;
@@ -66,7 +67,8 @@ static bool term_holds(const struct condition *c, const struct term *term,
 {
     switch (term->kind) {
     case TERM_TEST:
-        return compare(values->of[term->name], term->comparison, term->number);
+        return compare_values(values->of[term->name], term->comparison,
+                              term->number);
     case TERM_NOT:
         return !term_holds(c, &c->terms[term->left], values);
     case TERM_AND:

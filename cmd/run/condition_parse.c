@@ -54,7 +54,7 @@ static enum gw_err expected(struct parser *p, const char *what)
                    p->at + 1, what, (int)thing_length(here), here);
 }
 
-static bool take(struct parser *p, const char *sign)
+static bool skip_sign(struct parser *p, const char *sign)
 {
     size_t length = strlen(sign);
     skip_blanks(p);
@@ -64,7 +64,7 @@ static bool take(struct parser *p, const char *sign)
     return true;
 }
 
-static enum gw_err add(struct parser *p, const struct term *term)
+static enum gw_err add_term(struct parser *p, const struct term *term)
 {
     struct condition *c = p->condition;
     if (c->count == CONDITION_TERMS)
@@ -116,7 +116,7 @@ static enum comparison parse_comparison(struct parser *p)
     } signs[] = {{"==", IS_EQUAL}, {"!=", IS_UNEQUAL},  {"<=", IS_AT_MOST},
                  {"<", IS_BELOW},  {">=", IS_AT_LEAST}, {">", IS_ABOVE}};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (take(p, signs[i].sign))
+        if (skip_sign(p, signs[i].sign))
             return signs[i].comparison;
     return IS_TRUE;
 }
@@ -147,7 +147,7 @@ static enum gw_err parse_test(struct parser *p)
         return expected(p, "== (two equal signs)");
     if (term.comparison != IS_TRUE && parse_number(p, &term.number))
         return p->why->code;
-    return add(p, &term);
+    return add_term(p, &term);
 }
 
 static enum gw_err parse_or(struct parser *p);
@@ -156,7 +156,7 @@ static enum gw_err parse_brackets(struct parser *p)
 {
     if (parse_or(p))
         return p->why->code;
-    return take(p, ")") ? GW_OK : expected(p, "\")\", \"&&\" or \"||\"");
+    return skip_sign(p, ")") ? GW_OK : expected(p, "\")\", \"&&\" or \"||\"");
 }
 
 static enum gw_err parse_not(struct parser *p)
@@ -166,11 +166,11 @@ static enum gw_err parse_not(struct parser *p)
         return gw_fail(p->why, GW_EINVAL,
                        "column %zu: the condition is nested too deeply",
                        p->at + 1);
-    if (take(p, "!")) {
+    if (skip_sign(p, "!")) {
         code = parse_not(p);
         struct term term = {.kind = TERM_NOT, .left = p->condition->count - 1};
-        code = code ? code : add(p, &term);
-    } else if (take(p, "(")) {
+        code = code ? code : add_term(p, &term);
+    } else if (skip_sign(p, "(")) {
         code = parse_brackets(p);
     } else {
         code = parse_test(p);
@@ -185,11 +185,11 @@ static enum gw_err parse_row(struct parser *p, const char *sign,
                              enum gw_err (*part)(struct parser *))
 {
     enum gw_err code = part(p);
-    while (!code && take(p, sign)) {
+    while (!code && skip_sign(p, sign)) {
         struct term term = {.kind = kind, .left = p->condition->count - 1};
         code = part(p);
         term.right = p->condition->count - 1;
-        code = code ? code : add(p, &term);
+        code = code ? code : add_term(p, &term);
     }
     return code;
 }

@@ -77,7 +77,7 @@ static const struct word {
     {"clear", NULL, NULL, 0},
 };
 
-static const struct word *find(const char *name)
+static const struct word *find_word(const char *name)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0)
@@ -107,10 +107,10 @@ static void clear(json_t *fields)
 }
 
 /* Takes one word and its value, if any; *used: how many words. */
-static enum gw_err take(int count, char *const *words, json_t *fields,
-                        int *used, struct gw_error *why)
+static enum gw_err parse_word(int count, char *const *words, json_t *fields,
+                              int *used, struct gw_error *why)
 {
-    const struct word *word = find(words[0]);
+    const struct word *word = find_word(words[0]);
     json_int_t value = 0;
     *used = word && word->parse ? 2 : 1;
     if (!word)
@@ -134,7 +134,7 @@ enum gw_err link_words_parse(int count, char *const *words, json_t **fields,
     *fields = json_object();
     enum gw_err code = GW_OK;
     for (int used = 0, at = 0; !code && at < count; at += used)
-        code = take(count - at, words + at, *fields, &used, why);
+        code = parse_word(count - at, words + at, *fields, &used, why);
     if (!code)
         return GW_OK;
     json_decref(*fields);

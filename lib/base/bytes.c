@@ -37,7 +37,8 @@ void gw__put_bytes(struct gw__writer *w, const void *data, size_t bytes)
 
 /* Inlined with a constant count, this is one store, and `get` one load:
  * compilers recognise the shifts. */
-static inline void put(struct gw__writer *w, uint64_t value, unsigned bytes)
+static inline void put_bytes(struct gw__writer *w, uint64_t value,
+                             unsigned bytes)
 {
     uint8_t out[8] = {(uint8_t)value,         (uint8_t)(value >> 8),
                       (uint8_t)(value >> 16), (uint8_t)(value >> 24),
@@ -53,22 +54,22 @@ static inline void put(struct gw__writer *w, uint64_t value, unsigned bytes)
 
 void gw__put_u8(struct gw__writer *w, unsigned value)
 {
-    put(w, value, 1);
+    put_bytes(w, value, 1);
 }
 
 void gw__put_u16(struct gw__writer *w, unsigned value)
 {
-    put(w, value, 2);
+    put_bytes(w, value, 2);
 }
 
 void gw__put_u32(struct gw__writer *w, uint32_t value)
 {
-    put(w, value, 4);
+    put_bytes(w, value, 4);
 }
 
 void gw__put_u64(struct gw__writer *w, uint64_t value)
 {
-    put(w, value, 8);
+    put_bytes(w, value, 8);
 }
 
 void gw__put_f64(struct gw__writer *w, double value)
@@ -80,8 +81,8 @@ void gw__put_f64(struct gw__writer *w, double value)
 
 void gw__put_id(struct gw__writer *w, struct gw__id id)
 {
-    put(w, id.high, 8);
-    put(w, id.low, 8);
+    put_bytes(w, id.high, 8);
+    put_bytes(w, id.low, 8);
 }
 
 void gw__put_text(struct gw__writer *w, const char *text)

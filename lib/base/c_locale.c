@@ -8,7 +8,7 @@
 
 static locale_t made;
 
-static void make(void)
+static void make_locale(void)
 {
     made = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
@@ -16,6 +16,6 @@ static void make(void)
 locale_t gw__c_locale(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make);
+    pthread_once(&once, make_locale);
     return made ? made : LC_GLOBAL_LOCALE;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The place of the key, or the empty one where it would be stored. */
-static struct gw__value *find(const struct gw__disk *disk, uint32_t key)
+static struct gw__value *find_value(const struct gw__disk *disk, uint32_t key)
 {
     size_t at = (key * UINT32_C(2654435769)) & (disk->places - 1);
     while (disk->table[at].data && disk->table[at].key != key)
@@ -28,7 +28,7 @@ static bool grow_table(struct gw__disk *disk)
         return false;
     for (size_t i = 0; i < disk->places; i++)
         if (disk->table[i].data)
-            *find(&larger, disk->table[i].key) = disk->table[i];
+            *find_value(&larger, disk->table[i].key) = disk->table[i];
     free(disk->table);
     *disk = larger;
     return true;
@@ -54,7 +54,7 @@ bool gw__disk_write(struct gw__disk *disk, uint32_t key, const void *data,
 {
     if (!grow_table(disk))
         return false;
-    struct gw__value *value = find(disk, key);
+    struct gw__value *value = find_value(disk, key);
     bool fresh = !value->data;
     if (!grow_value(value, bytes))
         return false;
@@ -69,7 +69,7 @@ bool gw__disk_write(struct gw__disk *disk, uint32_t key, const void *data,
 const void *gw__disk_read(const struct gw__disk *disk, uint32_t key,
                           size_t *bytes)
 {
-    const struct gw__value *value = disk->places ? find(disk, key) : NULL;
+    const struct gw__value *value = disk->places ? find_value(disk, key) : NULL;
     if (!value || !value->data)
         return NULL;
     *bytes = value->bytes;

@@ -22,7 +22,7 @@ static const struct entry entries[] = {
 #undef X
 };
 
-static const struct entry *find(enum gw_err code)
+static const struct entry *find_code(enum gw_err code)
 {
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (entries[i].code == code)
@@ -32,19 +32,19 @@ static const struct entry *find(enum gw_err code)
 
 const char *gw_err_name(enum gw_err code)
 {
-    const struct entry *entry = find(code);
+    const struct entry *entry = find_code(code);
     return entry ? entry->name : "GW_?";
 }
 
 const char *gw_err_text(enum gw_err code)
 {
-    const struct entry *entry = find(code);
+    const struct entry *entry = find_code(code);
     return entry ? entry->text : "unknown error";
 }
 
 int gw_err_exit(enum gw_err code)
 {
-    const struct entry *entry = find(code);
+    const struct entry *entry = find_code(code);
     return entry ? entry->exit_status : 70;
 }
 

@@ -131,7 +131,7 @@ const struct gw__failpoint_info *gw__failpoint_info(enum gw__failpoint point)
     return &infos[point];
 }
 
-static enum gw__failpoint find(const char *name, size_t length)
+static enum gw__failpoint find_point(const char *name, size_t length)
 {
     unsigned point = 0;
     while (point < GW__FAILPOINTS &&
@@ -143,7 +143,7 @@ static enum gw__failpoint find(const char *name, size_t length)
 
 enum gw__failpoint gw__failpoint_find(const char *name)
 {
-    return find(name, strlen(name));
+    return find_point(name, strlen(name));
 }
 
 /* ---- armed failpoints ---- */
@@ -265,7 +265,7 @@ static enum gw_err read_order(const char *text, size_t length,
     const char *is = memchr(text, '=', length);
     *order = (struct order){.point = GW__FAILPOINTS};
     if (is)
-        order->point = find(text, (size_t)(is - text));
+        order->point = find_point(text, (size_t)(is - text));
     if (order->point == GW__FAILPOINTS)
         return gw_fail(why, GW_EINVAL,
                        "GW_FAIL: \"%.*s\" begins with no failpoint's name and "
@@ -286,9 +286,9 @@ static enum gw_err read_order(const char *text, size_t length,
 
 /* Reads all orders of a text; of several for one failpoint the last one counts.
  */
-static enum gw_err read_all(const char *text,
-                            struct order orders[GW__FAILPOINTS],
-                            struct gw_error *why)
+static enum gw_err read_orders(const char *text,
+                               struct order orders[GW__FAILPOINTS],
+                               struct gw_error *why)
 {
     while (text && *text) {
         size_t length = 0;
@@ -311,7 +311,7 @@ static enum gw_err read_all(const char *text,
 enum gw_err gw__failpoints_arm(const char *text, struct gw_error *why)
 {
     struct order orders[GW__FAILPOINTS] = {{.deed = NOTHING}};
-    enum gw_err err = read_all(text, orders, why);
+    enum gw_err err = read_orders(text, orders, why);
     if (err)
         return err;
     for (unsigned p = 0; p < GW__FAILPOINTS; p++) {

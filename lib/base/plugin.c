@@ -64,7 +64,7 @@ static bool is_regular(const char *path)
 }
 
 /* NULL, and *why, if it cannot be loaded. */
-static void *load(const char *path, struct gw_error *why)
+static void *open_library(const char *path, struct gw_error *why)
 {
     char where[4096];
     void *handle = NULL;
@@ -82,8 +82,9 @@ static void *load(const char *path, struct gw_error *why)
     return handle;
 }
 
-static enum gw_err check(const char *path, const struct gw_plugin *plugin,
-                         enum gw_plugin_kind kind, struct gw_error *why)
+static enum gw_err check_version(const char *path,
+                                 const struct gw_plugin *plugin,
+                                 enum gw_plugin_kind kind, struct gw_error *why)
 {
     if (plugin->version != GW_PLUGIN_VERSION)
         return gw_fail(why, GW_EDATA,
@@ -108,16 +109,16 @@ static enum gw_err check(const char *path, const struct gw_plugin *plugin,
     return GW_OK;
 }
 
-static enum gw_err keep(const char *path, void *handle,
-                        enum gw_plugin_kind kind, struct gw_plugin **plugin,
-                        struct gw_error *why)
+static enum gw_err keep_plugin(const char *path, void *handle,
+                               enum gw_plugin_kind kind,
+                               struct gw_plugin **plugin, struct gw_error *why)
 {
     const struct gw_plugin *theirs = dlsym(handle, "gw_plugin");
     if (!theirs)
         return gw_fail(why, GW_EDATA,
                        "%.200s exports no gw_plugin (gradwire-plugin(7))",
                        path);
-    if (check(path, theirs, kind, why))
+    if (check_version(path, theirs, kind, why))
         return GW_EDATA;
     struct opened *opened = malloc(sizeof *opened);
     if (!opened)
@@ -131,10 +132,10 @@ enum gw_err gw_plugin_open(const char *path, enum gw_plugin_kind kind,
                            struct gw_plugin **plugin, struct gw_error *why)
 {
     *plugin = NULL;
-    void *handle = load(path, why);
+    void *handle = open_library(path, why);
     if (!handle)
         return GW_EDATA;
-    enum gw_err err = keep(path, handle, kind, plugin, why);
+    enum gw_err err = keep_plugin(path, handle, kind, plugin, why);
     if (err)
         dlclose(handle);
     return err;

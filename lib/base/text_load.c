@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* NULL and errno. */
-static char *read_all(FILE *file, size_t limit, size_t *bytes)
+static char *read_to_end(FILE *file, size_t limit, size_t *bytes)
 {
     size_t capacity = 0;
     char *text = NULL;
@@ -42,7 +42,7 @@ enum gw_err gw__text_load(const char *path, size_t limit, char **text,
     FILE *file = gw__file_stream(path, why);
     if (!file)
         return why ? why->code : GW_EDATA;
-    *text = read_all(file, limit, bytes);
+    *text = read_to_end(file, limit, bytes);
     int number = errno;
     fclose(file);
     if (*text)

@@ -39,7 +39,7 @@ struct rehearsal {
 
 /* Waits for the others without allocating: glibc's malloc would reserve 64 MiB
  * of address space for a thread that allocates. */
-static void *play(void *context)
+static void *wait_until_over(void *context)
 {
     struct rehearsal *r = context;
     pthread_mutex_lock(&r->lock);
@@ -49,7 +49,7 @@ static void *play(void *context)
     return NULL;
 }
 
-static void end(struct rehearsal *r, pthread_t *ids, unsigned started)
+static void end_rehearsal(struct rehearsal *r, pthread_t *ids, unsigned started)
 {
     pthread_mutex_lock(&r->lock);
     r->over = true;
@@ -70,10 +70,10 @@ enum gw_err gw__threads_rehearse(unsigned threads, size_t bytes,
     void *spare = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     while (!err && started < threads && started < GW__CLOCK_SIM_MAX) {
-        err = gw__thread_start(&ids[started], play, &r, what, why);
+        err = gw__thread_start(&ids[started], wait_until_over, &r, what, why);
         started += !err;
     }
-    end(&r, ids, started);
+    end_rehearsal(&r, ids, started);
     if (spare != MAP_FAILED)
         munmap(spare, bytes);
     else if (!err)

@@ -37,7 +37,7 @@ static size_t typical_count(const struct gw_comm *comm,
 }
 
 /* -1: memory is short. */
-static int choose(struct gw_comm *comm, const struct gw_call *call)
+static int choose_algorithm(struct gw_comm *comm, const struct gw_call *call)
 {
     size_t elem = gw_dtype_size(call->type);
     size_t count = typical_count(comm, call);
@@ -77,7 +77,7 @@ static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
     if (call->plan)
         return GW_OK;
     if (!name) {
-        *algo = choose(comm, call);
+        *algo = choose_algorithm(comm, call);
         return *algo >= 0 ? GW_OK
                           : gw_fail(why, GW_ENOMEM, "choosing an algorithm");
     }

@@ -143,7 +143,7 @@ void gw__comm_adopt_wire(struct gw_comm *comm)
 }
 
 /* Turns a connected wire into a usable communicator. */
-static enum gw_err settle(struct gw_comm *comm, struct gw_error *why)
+static enum gw_err make_usable(struct gw_comm *comm, struct gw_error *why)
 {
     gw__comm_adopt_wire(comm);
     comm->last_progress_ns = gw_now_ns();
@@ -175,7 +175,7 @@ enum gw_err gw_comm_create(const struct gw_comm_config *config,
     if (!err)
         err = comm->wire->ops->connect(comm->wire, table, deadline, why);
     if (!err)
-        err = settle(comm, why);
+        err = make_usable(comm, why);
 out:
     free(table);
     if (err) {
@@ -209,8 +209,8 @@ static enum gw_err exchange(struct gw_comm *comm, const struct ticket *mine,
 }
 
 /* Place of `rank` among the ranks of its color, ordered by key, then rank. */
-static unsigned place_of(const struct ticket *all, unsigned ranks,
-                         unsigned rank, unsigned *members)
+static unsigned rank_in_color(const struct ticket *all, unsigned ranks,
+                              unsigned rank, unsigned *members)
 {
     unsigned place = 0;
     *members = 0;
@@ -233,11 +233,12 @@ static enum gw_err join_group(struct gw_comm *parent, struct gw_comm *comm,
         return gw_fail(why, GW_ENOMEM, "split");
     for (unsigned r = 0; r < parent->size; r++)
         if (all[r].color == all[parent->rank].color)
-            table[place_of(all, parent->size, r, &members)] = all[r].address;
+            table[rank_in_color(all, parent->size, r, &members)] =
+                all[r].address;
     enum gw_err err = comm->wire->ops->connect(
         comm->wire, table, gw_now_ns() + CONNECT_MS * 1000000ULL, why);
     free(table);
-    return err ? err : settle(comm, why);
+    return err ? err : make_usable(comm, why);
 }
 
 static enum gw_err split(struct gw_comm *parent, int color, int key,
@@ -251,7 +252,7 @@ static enum gw_err split(struct gw_comm *parent, int color, int key,
     if (err)
         return err;
     struct gw_comm_config config = parent->config;
-    config.rank = place_of(all, parent->size, parent->rank, &members);
+    config.rank = rank_in_color(all, parent->size, parent->rank, &members);
     config.size = members;
     /* From here on a failure is reported to the other ranks, which wait for
      * this one. */

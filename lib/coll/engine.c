@@ -149,7 +149,7 @@ static bool reads_home(const struct gw_request *r, const struct gw__send *s)
 }
 
 /* Pushes one slice onto the link. GW_PENDING: not possible yet. */
-static enum gw_err push(struct gw_request *r, unsigned peer)
+static enum gw_err push_slice(struct gw_request *r, unsigned peer)
 {
     const struct gw__program *p = r->program;
     struct gw_comm *comm = r->comm;
@@ -304,8 +304,8 @@ static void finish_write(struct gw_request *r, uint32_t write)
 
 /* Applies the next slice of the write to which the head of this link
  * belongs. */
-static enum gw_err apply(struct gw_request *r, unsigned peer,
-                         struct gw_error *why)
+static enum gw_err apply_slice(struct gw_request *r, unsigned peer,
+                               struct gw_error *why)
 {
     const struct gw__program *p = r->program;
     struct gw_comm *comm = r->comm;
@@ -380,7 +380,7 @@ enum gw_err gw__engine_progress(struct gw_request *r, bool *moved,
     for (unsigned q = 0; q < comm->size; q++) {
         while (!comm->out_blocked[q] && r->out_at[q] < p->out_begin[q + 1] &&
                !stopped(comm)) {
-            enum gw_err err = push(r, q);
+            enum gw_err err = push_slice(r, q);
             if (err == GW_PENDING)
                 break;
             if (err)
@@ -389,7 +389,7 @@ enum gw_err gw__engine_progress(struct gw_request *r, bool *moved,
         }
         while (!comm->in_blocked[q] && r->in_at[q] < p->in_begin[q + 1] &&
                !stopped(comm)) {
-            enum gw_err err = apply(r, q, why);
+            enum gw_err err = apply_slice(r, q, why);
             if (err == GW_PENDING)
                 break;
             if (err)

@@ -70,9 +70,10 @@ static const struct gw__signature *our_call(const struct gw_comm *comm,
     return NULL;
 }
 
-static enum gw_err compare(const struct gw_comm *comm, uint32_t op,
-                           unsigned peer, const struct gw__signature *theirs,
-                           struct gw_error *why)
+static enum gw_err compare_signatures(const struct gw_comm *comm, uint32_t op,
+                                      unsigned peer,
+                                      const struct gw__signature *theirs,
+                                      struct gw_error *why)
 {
     const struct gw__signature *ours = our_call(comm, op, theirs->collective);
     if (!ours || theirs->collective == GW__P2P ||
@@ -91,7 +92,7 @@ static enum gw_err compare_posted(const struct gw_comm *comm, unsigned peer,
         uint32_t op;
         unsigned side = (unsigned)((comm->turns - back) % GW__SIDES);
         if (gw__window_posted(comm, peer, side, &op, &posted))
-            err = compare(comm, op, peer, &posted, why);
+            err = compare_signatures(comm, op, peer, &posted, why);
     }
     return err;
 }
@@ -104,7 +105,8 @@ enum gw_err gw__find_mismatch(struct gw_comm *comm, struct gw_error *why)
         if (q == comm->rank)
             continue;
         if (comm->wire->ops->peek(comm->wire, q, &view) == GW_OK)
-            err = compare(comm, view.header->op, q, &view.header->call, why);
+            err = compare_signatures(comm, view.header->op, q,
+                                     &view.header->call, why);
         if (!err && comm->windows)
             err = compare_posted(comm, q, why);
     }

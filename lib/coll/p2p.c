@@ -31,8 +31,9 @@ static enum gw_err program_of(struct gw_comm *comm, unsigned src, unsigned dst,
     return GW_OK;
 }
 
-static enum gw_err check(const struct gw_comm *comm, const struct gw_call *call,
-                         unsigned peer, bool sends, struct gw_error *why)
+static enum gw_err check_call(const struct gw_comm *comm,
+                              const struct gw_call *call, unsigned peer,
+                              bool sends, struct gw_error *why)
 {
     const char *name = sends ? "send" : "recv";
     if (peer >= comm->size || peer == comm->rank)
@@ -50,8 +51,9 @@ static enum gw_err check(const struct gw_comm *comm, const struct gw_call *call,
     return GW_OK;
 }
 
-static enum gw_err start(struct gw_comm *comm, struct gw_call *call,
-                         unsigned peer, bool sends, struct gw_request **request)
+static enum gw_err start_transfer(struct gw_comm *comm, struct gw_call *call,
+                                  unsigned peer, bool sends,
+                                  struct gw_request **request)
 {
     struct gw_error why = {0};
     struct gw__program *program = NULL;
@@ -59,7 +61,7 @@ static enum gw_err start(struct gw_comm *comm, struct gw_call *call,
     if (comm->error.code)
         return comm->error.code;
     unsigned src = sends ? comm->rank : peer, dst = sends ? peer : comm->rank;
-    if (check(comm, call, peer, sends, &why) ||
+    if (check_call(comm, call, peer, sends, &why) ||
         program_of(comm, src, dst, &program, &why))
         return gw__comm_fail(comm, &why);
     call->collective = GW_BROADCAST;
@@ -80,7 +82,7 @@ enum gw_err gw_send_start(struct gw_comm *comm, const void *data, size_t count,
                           struct gw_request **request)
 {
     struct gw_call call = {.in = data, .count = count, .type = type};
-    return start(comm, &call, peer, true, request);
+    return start_transfer(comm, &call, peer, true, request);
 }
 
 enum gw_err gw_recv_start(struct gw_comm *comm, void *data, size_t count,
@@ -88,7 +90,7 @@ enum gw_err gw_recv_start(struct gw_comm *comm, void *data, size_t count,
                           struct gw_request **request)
 {
     struct gw_call call = {.out = data, .count = count, .type = type};
-    return start(comm, &call, peer, false, request);
+    return start_transfer(comm, &call, peer, false, request);
 }
 
 enum gw_err gw_send(struct gw_comm *comm, const void *data, size_t count,

@@ -40,7 +40,7 @@ static void *zeros(size_t count, size_t size)
     return calloc(count ? count : 1, size);
 }
 
-static bool reserve(struct compiler *c)
+static bool reserve_arrays(struct compiler *c)
 {
     struct gw__program *p = c->program;
     const struct gw_plan *plan = c->plan;
@@ -72,7 +72,7 @@ static bool reserve(struct compiler *c)
            c->in_step && c->source_write && c->contributors && c->added;
 }
 
-static void release(struct compiler *c)
+static void free_scratch(struct compiler *c)
 {
     free(c->cell_of);
     free(c->last_write);
@@ -303,7 +303,7 @@ enum gw_err gw__program_new(struct gw_plan **plan, unsigned rank, bool direct,
     p->plan = *plan;
     p->rank = rank;
     *plan = NULL;
-    if (reserve(&c)) {
+    if (reserve_arrays(&c)) {
         number_cells(&c);
         compile_steps(&c);
         order_sends_by_link(&c);
@@ -312,7 +312,7 @@ enum gw_err gw__program_new(struct gw_plan **plan, unsigned rank, bool direct,
         err = gw_fail(why, GW_ENOMEM, "compiling a plan");
     if (!err && direct)
         err = gw__passes_make(p, why);
-    release(&c);
+    free_scratch(&c);
     if (err)
         gw__program_destroy(&p);
     *program = p;

@@ -18,8 +18,8 @@
 #include "comm.h"
 
 /* Its index in the progress group of `comm`, or the group's size. */
-static unsigned place_of(const struct gw_comm *comm,
-                         const struct gw_comm *other)
+static unsigned index_in_group(const struct gw_comm *comm,
+                               const struct gw_comm *other)
 {
     unsigned i = 0;
     while (i < comm->beside_count && comm->beside[i] != other)
@@ -27,9 +27,9 @@ static unsigned place_of(const struct gw_comm *comm,
     return i;
 }
 
-static void drop(struct gw_comm *comm, const struct gw_comm *other)
+static void leave_group(struct gw_comm *comm, const struct gw_comm *other)
 {
-    unsigned i = place_of(comm, other);
+    unsigned i = index_in_group(comm, other);
     if (i < comm->beside_count)
         comm->beside[i] = comm->beside[--comm->beside_count];
 }
@@ -38,7 +38,7 @@ enum gw_err gw_comm_progress_with(struct gw_comm *comm, struct gw_comm *other)
 {
     if (comm == other)
         return GW_EINVAL;
-    if (place_of(comm, other) < comm->beside_count)
+    if (index_in_group(comm, other) < comm->beside_count)
         return GW_OK;
     if (comm->beside_count == GW__PROGRESS_GROUP_MAX ||
         other->beside_count == GW__PROGRESS_GROUP_MAX)
@@ -55,8 +55,8 @@ enum gw_err gw_comm_progress_with(struct gw_comm *comm, struct gw_comm *other)
 void gw__progress_group_unlink(struct gw_comm *comm)
 {
     while (comm->beside_count > 0) {
-        drop(comm->beside[0], comm);
-        drop(comm, comm->beside[0]);
+        leave_group(comm->beside[0], comm);
+        leave_group(comm, comm->beside[0]);
     }
 }
 

@@ -32,8 +32,8 @@ struct chrome {
 
 /* Begins a record with the members that all records have; the caller ends it.
  */
-static FILE *put(struct chrome *s, const char *phase, const char *name,
-                 uint32_t rank, enum track track, uint64_t time_ns)
+static FILE *begin_record(struct chrome *s, const char *phase, const char *name,
+                          uint32_t rank, enum track track, uint64_t time_ns)
 {
     fprintf(s->file,
             "%s\n{\"ph\":\"%s\",\"name\":\"%s\",\"pid\":%" PRIu32
@@ -50,12 +50,12 @@ static void name_rank(struct chrome *s, uint32_t rank)
     if (rank >= RANKS_NAMED || s->named[rank / 8] & 1U << rank % 8)
         return;
     s->named[rank / 8] |= (uint8_t)(1U << rank % 8);
-    fprintf(put(s, "M", "process_name", rank, TRACK_RUN, 0),
+    fprintf(begin_record(s, "M", "process_name", rank, TRACK_RUN, 0),
             ",\"args\":{\"name\":\"rank %" PRIu32 "\"}}", rank);
-    fprintf(put(s, "M", "process_sort_index", rank, TRACK_RUN, 0),
+    fprintf(begin_record(s, "M", "process_sort_index", rank, TRACK_RUN, 0),
             ",\"args\":{\"sort_index\":%" PRIu32 "}}", rank);
     for (unsigned t = 0; t < sizeof tracks / sizeof *tracks; t++)
-        fprintf(put(s, "M", "thread_name", rank, (enum track)t, 0),
+        fprintf(begin_record(s, "M", "thread_name", rank, (enum track)t, 0),
                 ",\"args\":{\"name\":\"%s\"}}", tracks[t]);
 }
 
@@ -64,7 +64,7 @@ static void put_op(struct chrome *s, const struct gw_event *e,
 {
     char name[24];
     snprintf(name, sizeof name, "op %" PRIu32, e->op);
-    fprintf(put(s, phase, name, e->rank, TRACK_RUN, e->time_ns),
+    fprintf(begin_record(s, phase, name, e->rank, TRACK_RUN, e->time_ns),
             ",\"cat\":\"op\",\"id\":\"op-%" PRIu32 "-%" PRIu32 "-%" PRIu32
             "\",\"args\":{\"bytes\":%" PRIu64 ",\"value\":%" PRId64 "}}",
             e->epoch, e->op, e->rank, e->bytes, e->value);
@@ -89,17 +89,17 @@ static void put_transfer(struct chrome *s, const struct gw_event *e)
     char name[40];
     snprintf(name, sizeof name, "c%" PRIu32 " %" PRIu32 ">%" PRIu32, e->chunk,
              src, dst);
-    fprintf(put(s, "X", name, e->rank, track, e->time_ns),
+    fprintf(begin_record(s, "X", name, e->rank, track, e->time_ns),
             ",\"dur\":0,\"args\":{\"op\":%" PRIu32 ",\"step\":%" PRIu32
             ",\"bytes\":%" PRIu64 ",\"value\":%" PRId64 "}}",
             e->op, e->step, e->bytes, e->value);
-    FILE *file =
-        put(s, sending ? "s" : "f", "chunk", e->rank, track, e->time_ns);
+    FILE *file = begin_record(s, sending ? "s" : "f", "chunk", e->rank, track,
+                              e->time_ns);
     fprintf(file,
             ",\"cat\":\"flow\"%s,\"id\":", sending ? "" : ",\"bp\":\"e\"");
     put_transfer_id(file, e, src, dst);
     fputc('}', file);
-    put(s, sending ? "b" : "e", name, src, TRACK_SENDS, e->time_ns);
+    begin_record(s, sending ? "b" : "e", name, src, TRACK_SENDS, e->time_ns);
     fputs(",\"cat\":\"transfer\",\"id\":", file);
     put_transfer_id(file, e, src, dst);
     fputc('}', file);
@@ -114,8 +114,8 @@ static void put_pass(struct chrome *s, const struct gw_event *e)
     char name[16];
     snprintf(name, sizeof name, "%c%" PRIu32, known ? letters[e->value] : '?',
              e->op);
-    FILE *file =
-        put(s, begins ? "B" : "E", name, e->rank, TRACK_RUN, e->time_ns);
+    FILE *file = begin_record(s, begins ? "B" : "E", name, e->rank, TRACK_RUN,
+                              e->time_ns);
     fprintf(file,
             ",\"cat\":\"pass\",\"args\":{\"step\":%" PRIu32
             ",\"piece\":%" PRIu32,
@@ -130,7 +130,7 @@ static void put_pass(struct chrome *s, const struct gw_event *e)
 /* From now on a rank has the name of its stage. */
 static void name_stage(struct chrome *s, const struct gw_event *e)
 {
-    fprintf(put(s, "M", "process_name", e->rank, TRACK_RUN, 0),
+    fprintf(begin_record(s, "M", "process_name", e->rank, TRACK_RUN, 0),
             ",\"args\":{\"name\":\"stage %" PRIu32 " (rank %" PRIu32 ")\"}}",
             e->peer, e->rank);
 }
@@ -138,7 +138,7 @@ static void name_stage(struct chrome *s, const struct gw_event *e)
 static void put_mark(struct chrome *s, const struct gw_event *e)
 {
     const char *name = gw_event_name(e->kind);
-    fprintf(put(s, "i", name, e->rank, TRACK_RUN, e->time_ns),
+    fprintf(begin_record(s, "i", name, e->rank, TRACK_RUN, e->time_ns),
             ",\"s\":\"p\",\"args\":{");
     if (e->peer != GW_NONE)
         fprintf(s->file, "\"peer\":%" PRIu32 ",", e->peer);
@@ -172,7 +172,7 @@ static void chrome_emit(struct gw_sink *sink, const struct gw_event *e)
         put_pass(s, e);
         break;
     case GW_EV_LOSS:
-        fprintf(put(s, "C", "loss", e->rank, TRACK_RUN, e->time_ns),
+        fprintf(begin_record(s, "C", "loss", e->rank, TRACK_RUN, e->time_ns),
                 ",\"args\":{\"loss\":%.9f}}", (double)e->value * 1e-9);
         break;
     default:

@@ -29,8 +29,8 @@ struct prometheus {
     uint64_t uncounted;
 };
 
-static struct count *find(struct count *counts, size_t capacity,
-                          const struct count *key)
+static struct count *find_count(struct count *counts, size_t capacity,
+                                const struct count *key)
 {
     uint32_t name[3] = {key->kind, key->rank, key->peer};
     size_t at = gw_hash(name, sizeof name, 0) & (capacity - 1);
@@ -42,7 +42,7 @@ static struct count *find(struct count *counts, size_t capacity,
 }
 
 /* False, and nothing changed: there is no memory. */
-static bool grow(struct prometheus *s)
+static bool grow_counts(struct prometheus *s)
 {
     size_t larger = 2 * s->capacity;
     struct count *counts = calloc(larger, sizeof *counts);
@@ -50,7 +50,7 @@ static bool grow(struct prometheus *s)
         return false;
     for (size_t i = 0; i < s->capacity; i++)
         if (s->counts[i].used)
-            *find(counts, larger, &s->counts[i]) = s->counts[i];
+            *find_count(counts, larger, &s->counts[i]) = s->counts[i];
     free(s->counts);
     s->counts = counts;
     s->capacity = larger;
@@ -61,11 +61,11 @@ static bool grow(struct prometheus *s)
  * stays free, or a search would not end. */
 static struct count *enter(struct prometheus *s, const struct count *key)
 {
-    struct count *count = find(s->counts, s->capacity, key);
+    struct count *count = find_count(s->counts, s->capacity, key);
     if (count->used)
         return count;
-    if (3 * s->used >= 2 * s->capacity && grow(s))
-        count = find(s->counts, s->capacity, key);
+    if (3 * s->used >= 2 * s->capacity && grow_counts(s))
+        count = find_count(s->counts, s->capacity, key);
     if (s->used + 1 == s->capacity)
         return NULL;
     *count = *key;

@@ -96,8 +96,9 @@ static void judge_softmax(uint32_t label, unsigned outputs,
     z[label] -= 1;
 }
 
-static void judge(const struct gw_model *model, const struct gw_dataset *data,
-                  size_t row, struct gw_sums *sums)
+static void add_row_loss(const struct gw_model *model,
+                         const struct gw_dataset *data, size_t row,
+                         struct gw_sums *sums)
 {
     score(model, data, row, sums->scores);
     if (model->kind == GW_MODEL_LR)
@@ -107,9 +108,10 @@ static void judge(const struct gw_model *model, const struct gw_dataset *data,
 }
 
 /* gradient += slopes x^T, and the slopes themselves for the biases */
-static void spread(const struct gw_model *model, const struct gw_dataset *data,
-                   size_t row, const double *restrict slopes,
-                   double *restrict gradient)
+static void add_outer_product(const struct gw_model *model,
+                              const struct gw_dataset *data, size_t row,
+                              const double *restrict slopes,
+                              double *restrict gradient)
 {
     size_t outputs = model->outputs;
     double *bias = gradient + model->features * outputs;
@@ -132,8 +134,8 @@ void gw_model_gradient(const struct gw_model *model,
     sums->right = 0;
     for (size_t i = 0; i < row_count; i++) {
         size_t row = rows ? rows[i] : i;
-        judge(model, data, row, sums);
-        spread(model, data, row, sums->scores, sums->gradient);
+        add_row_loss(model, data, row, sums);
+        add_outer_product(model, data, row, sums->scores, sums->gradient);
     }
 }
 
@@ -144,5 +146,5 @@ void gw_model_evaluate(const struct gw_model *model,
     sums->loss = 0;
     sums->right = 0;
     for (size_t row = begin; row < end; row++)
-        judge(model, data, row, sums);
+        add_row_loss(model, data, row, sums);
 }

@@ -31,8 +31,9 @@ static void offer(struct choice *choice, const char *wanted, const char *name,
     choice->found |= strcmp(wanted, name) == 0;
 }
 
-static enum gw_err check(const char *variable, const char *wanted,
-                         const struct choice *choice, struct gw_error *why)
+static enum gw_err check_choice(const char *variable, const char *wanted,
+                                const struct choice *choice,
+                                struct gw_error *why)
 {
     if (choice->found)
         return GW_OK;
@@ -53,7 +54,7 @@ static enum gw_err check_fold(struct gw_error *why)
           gw__reduce_##level.available());
     GW__REDUCE_ISAS(X)
 #undef X
-    return check("GRADWIRE_CPU", wanted, &choice, why);
+    return check_choice("GRADWIRE_CPU", wanted, &choice, why);
 }
 
 enum gw_err gw_kernels_check(struct gw_error *why)
@@ -66,5 +67,5 @@ enum gw_err gw_kernels_check(struct gw_error *why)
     const struct gw__product_kind *const *kind = gw__product_kinds();
     for (; *kind; kind++)
         offer(&choice, wanted, (*kind)->name, (*kind)->available());
-    return check("GRADWIRE_PRODUCT", wanted, &choice, why);
+    return check_choice("GRADWIRE_PRODUCT", wanted, &choice, why);
 }

@@ -26,9 +26,9 @@ double gw_pipe_fit_us(const struct gw_pipe_fit *fit, unsigned stages,
            (fit->fixed_us + fit->sample_us * size);
 }
 
-static enum gw_err check(unsigned stages, unsigned batch,
-                         const unsigned sizes[2], const double times_us[2],
-                         struct gw_error *why)
+static enum gw_err check_fit(unsigned stages, unsigned batch,
+                             const unsigned sizes[2], const double times_us[2],
+                             struct gw_error *why)
 {
     if (stages == 0)
         return gw_fail(why, GW_EINVAL, "a pipeline has at least one stage");
@@ -67,7 +67,7 @@ enum gw_err gw_pipe_fit(unsigned stages, unsigned batch,
                         struct gw_pipe_fit *fit, struct gw_error *why)
 {
     *fit = (struct gw_pipe_fit){0};
-    enum gw_err err = check(stages, batch, sizes, times_us, why);
+    enum gw_err err = check_fit(stages, batch, sizes, times_us, why);
     if (err)
         return err;
     /* The time of one micro-batch in a stage, from each step. */

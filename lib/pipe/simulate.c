@@ -82,7 +82,7 @@ static void run_pass(void *context, unsigned stage, size_t index,
 }
 
 /* Walks through all passes. GW_EPLAN: a deadlock. */
-static enum gw_err run(struct simulation *sim, struct gw_error *why)
+static enum gw_err run_schedule(struct simulation *sim, struct gw_error *why)
 {
     const struct gw_schedule *schedule = sim->schedule;
     struct gw__walk walk = {
@@ -109,7 +109,7 @@ static enum gw_err simulate(struct simulation *sim, struct gw_error *why)
     sim->sent_us[0] = calloc(slots, sizeof *sim->sent_us[0]);
     sim->sent_us[1] = calloc(slots, sizeof *sim->sent_us[1]);
     if (sim->clock_us && sim->sent_us[0] && sim->sent_us[1])
-        err = run(sim, why);
+        err = run_schedule(sim, why);
     else
         err = gw_fail(why, GW_ENOMEM, "simulating %zu passes",
                       schedule->pass_count);

@@ -49,7 +49,7 @@ static bool has_come(const struct gw__walk *walk,
            walk->sent[needs->forward][gw__message_slot(walk->schedule, needs)];
 }
 
-static void send(struct gw__walk *walk, const struct gw__message *sends)
+static void mark_sent(struct gw__walk *walk, const struct gw__message *sends)
 {
     walk->sent[sends->forward][gw__message_slot(walk->schedule, sends)] = true;
     wake(walk, gw__stage_of(walk->schedule, sends->to));
@@ -69,7 +69,7 @@ static void go_on(struct gw__walk *walk, unsigned stage)
         if (walk->pass)
             walk->pass(walk->context, stage, *cursor, &needs, &sends);
         if (sends.there)
-            send(walk, &sends);
+            mark_sent(walk, &sends);
         walk->done++;
     }
 }

@@ -45,8 +45,8 @@ enum gw_err gw_builder_new(enum gw_collective collective, unsigned ranks,
     return GW_OK;
 }
 
-static bool grow(struct gw_builder *b, void **array, size_t *capacity,
-                 size_t need, size_t item)
+static bool grow_array(struct gw_builder *b, void **array, size_t *capacity,
+                       size_t need, size_t item)
 {
     if (need <= *capacity)
         return true;
@@ -78,8 +78,8 @@ void gw_builder_step(struct gw_builder *b)
     if (b->error.code || step_is_empty(plan))
         return;
     void *steps = plan->step_begin;
-    bool grown = grow(b, &steps, &b->step_capacity, plan->steps + 2,
-                      sizeof *plan->step_begin);
+    bool grown = grow_array(b, &steps, &b->step_capacity, plan->steps + 2,
+                            sizeof *plan->step_begin);
     plan->step_begin = steps;
     if (grown)
         plan->step_begin[plan->steps++] = plan->transfer_count;
@@ -139,8 +139,8 @@ void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
     if (plan->steps == 0)
         gw_builder_step(b);
     void *transfers = plan->transfers;
-    bool grown = grow(b, &transfers, &b->transfer_capacity,
-                      plan->transfer_count + 1, sizeof *plan->transfers);
+    bool grown = grow_array(b, &transfers, &b->transfer_capacity,
+                            plan->transfer_count + 1, sizeof *plan->transfers);
     plan->transfers = transfers;
     if (!grown)
         return;
@@ -216,8 +216,8 @@ enum gw_err gw_builder_finish(struct gw_builder **builder,
     if (step_is_empty(&b->plan))
         b->plan.steps--;
     void *steps = b->plan.step_begin;
-    bool room = grow(b, &steps, &b->step_capacity, b->plan.steps + 1,
-                     sizeof *b->plan.step_begin);
+    bool room = grow_array(b, &steps, &b->step_capacity, b->plan.steps + 1,
+                           sizeof *b->plan.step_begin);
     b->plan.step_begin = steps;
     struct gw_plan *made = malloc(sizeof *made);
     if (!made)

@@ -75,7 +75,7 @@ static void arrive(struct gw__waits *w, uint32_t link)
     wake_version(w, version);
 }
 
-static void push(struct gw__waits *w, uint32_t link)
+static void push_items(struct gw__waits *w, uint32_t link)
 {
     struct gw__wait_link *l = &w->links[link];
     uint32_t items = items_of(w, link);
@@ -101,7 +101,7 @@ static bool may_apply(const struct gw__waits *w, uint32_t version)
            w->unsent[before * w->slices + slice] == 0;
 }
 
-static void apply(struct gw__waits *w, uint32_t version)
+static void apply_version(struct gw__waits *w, uint32_t version)
 {
     const struct gw__buckets *writers = &w->versions->writers;
     const struct gw__buckets *readers = &w->versions->readers;
@@ -121,7 +121,7 @@ static void apply(struct gw__waits *w, uint32_t version)
     wake_version(w, version + 1);
 }
 
-static void play(struct gw__waits *w)
+static void run_to_end(struct gw__waits *w)
 {
     for (uint32_t link = 0; link < w->index->links; link++)
         wake_link(w, link);
@@ -129,13 +129,13 @@ static void play(struct gw__waits *w)
         uint32_t thing = w->todo[--w->todo_count];
         w->queued[thing] = false;
         if (thing < w->index->links)
-            push(w, thing);
+            push_items(w, thing);
         else if (may_apply(w, thing - w->index->links))
-            apply(w, thing - w->index->links);
+            apply_version(w, thing - w->index->links);
     }
 }
 
-static void begin(struct gw__waits *w)
+static void begin_waits(struct gw__waits *w)
 {
     const uint32_t *readers = w->versions->readers.begin;
     for (uint32_t v = 0; v < w->versions->count; v++) {
@@ -177,8 +177,8 @@ enum gw_err gw__waits_play(const struct gw__index *index,
     };
     enum gw_err err = GW_ENOMEM;
     if (w.links && w.applied && w.heads && w.unsent && w.todo && w.queued) {
-        begin(&w);
-        play(&w);
+        begin_waits(&w);
+        run_to_end(&w);
         err = is_over(&w) ? GW_OK : GW_EPLAN;
     }
     if (err == GW_EPLAN)

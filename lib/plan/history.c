@@ -223,7 +223,7 @@ static void say_incomplete(struct story *s)
                  v->step, v->dst, v->chunk, plural(s, s->wrong), ranks);
 }
 
-static void tell(struct story *s)
+static void write_story(struct story *s)
 {
     struct gw_verdict *v = s->verdict;
     replay(s, see_nothing);
@@ -270,7 +270,7 @@ enum gw_err gw__history_tell(const struct gw__index *index,
     s.live = calloc(plan->ranks, sizeof *s.live);
     bool room = s.wrong && s.carries && s.told && s.live;
     if (room)
-        tell(&s);
+        write_story(&s);
     free(s.live);
     free(s.told);
     free(s.carries);

@@ -75,7 +75,7 @@ bool gw__links_number(const struct gw_plan *plan, uint32_t *link,
     return room;
 }
 
-static bool fill(struct gw__index *index)
+static bool fill_index(struct gw__index *index)
 {
     const struct gw_plan *plan = index->plan;
     for (unsigned s = 0; s < plan->steps; s++)
@@ -98,7 +98,7 @@ enum gw_err gw__index_init(struct gw__index *index, const struct gw_plan *plan,
         .step = malloc(bytes),
         .link = malloc(bytes),
     };
-    if (index->step && index->link && fill(index))
+    if (index->step && index->link && fill_index(index))
         return GW_OK;
     gw__index_fini(index);
     return gw_fail(why, GW_ENOMEM, "index of %zu transfers",

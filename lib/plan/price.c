@@ -62,7 +62,7 @@ static void add_transfer(struct pricing *p, uint32_t step, size_t t)
     dst->bytes_reduced += x->action == GW_ADD ? bytes : 0;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static uint64_t larger_count(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -70,15 +70,16 @@ static uint64_t larger(uint64_t a, uint64_t b)
 static double load_us(const struct load *load,
                       const struct gw_cost_model *model)
 {
-    uint64_t messages = larger(load->messages_sent, load->messages_received);
-    uint64_t bytes = larger(load->bytes_sent, load->bytes_received);
+    uint64_t messages =
+        larger_count(load->messages_sent, load->messages_received);
+    uint64_t bytes = larger_count(load->bytes_sent, load->bytes_received);
     return model->alpha_us * (double)messages +
            model->beta_us_per_byte * (double)bytes +
            model->gamma_us_per_byte * (double)load->bytes_reduced;
 }
 
 /* Adds a rank's load of the step to its total and clears it. */
-static void settle(struct load *step, struct load *all)
+static void add_step_load(struct load *step, struct load *all)
 {
     all->messages_sent += step->messages_sent;
     all->messages_received += step->messages_received;
@@ -102,7 +103,7 @@ static double price_step(struct pricing *p, uint32_t step,
             struct load *load = &p->step[pair[i]];
             double us = load_us(load, model);
             slowest = us > slowest ? us : slowest;
-            settle(load, &p->all[pair[i]]);
+            add_step_load(load, &p->all[pair[i]]);
         }
     }
     return slowest;
@@ -115,16 +116,17 @@ static void sum_up(const struct pricing *p, struct gw_price *price)
         price->messages += all->messages_sent;
         price->bytes += all->bytes_sent;
         price->rank_messages_max =
-            larger(price->rank_messages_max, all->messages_sent);
-        price->rank_bytes_max = larger(price->rank_bytes_max, all->bytes_sent);
+            larger_count(price->rank_messages_max, all->messages_sent);
+        price->rank_bytes_max =
+            larger_count(price->rank_bytes_max, all->bytes_sent);
         price->rank_received_max =
-            larger(price->rank_received_max, all->bytes_received);
+            larger_count(price->rank_received_max, all->bytes_received);
         price->rank_reduced_max =
-            larger(price->rank_reduced_max, all->bytes_reduced);
+            larger_count(price->rank_reduced_max, all->bytes_reduced);
     }
     for (uint32_t link = 0; link < p->links; link++)
         price->link_bytes_max =
-            larger(price->link_bytes_max, p->link_bytes[link]);
+            larger_count(price->link_bytes_max, p->link_bytes[link]);
 }
 
 static enum gw_err check_size(const struct gw_plan *plan, size_t count,

@@ -109,7 +109,7 @@ bool gw_plan_wants(const struct gw_plan *plan, unsigned rank, unsigned chunk)
 }
 
 /* Where part i begins if `units` are divided into `parts`. */
-static size_t cut(size_t units, unsigned parts, unsigned i)
+static size_t begin_of_part(size_t units, unsigned parts, unsigned i)
 {
     size_t whole = units / parts, rest = units % parts;
     return whole * i + (i < rest ? i : rest);
@@ -132,8 +132,8 @@ void gw_plan_extent(const struct gw_plan *plan, unsigned chunk, size_t count,
                       ? LINE_BYTES / elem_bytes
                       : 1;
     size_t units = (count + unit - 1) / unit;
-    size_t begin = cut(units, parts, part) * unit;
-    size_t end = cut(units, parts, part + 1) * unit;
+    size_t begin = begin_of_part(units, parts, part) * unit;
+    size_t end = begin_of_part(units, parts, part + 1) * unit;
     begin = begin < count ? begin : count;
     end = end < count ? end : count;
     *offset = begin;

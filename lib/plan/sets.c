@@ -64,7 +64,8 @@ void gw__sets_from(struct gw__sets *sets, const struct gw__start *start)
         sets->members = GW__CONTRIBUTORS_MAX;
 }
 
-static uint64_t *row_of(const struct gw__sets *sets, uint64_t *of, uint32_t row)
+static uint64_t *set_row(const struct gw__sets *sets, uint64_t *of,
+                         uint32_t row)
 {
     return of + (size_t)row * sets->words;
 }
@@ -72,7 +73,7 @@ static uint64_t *row_of(const struct gw__sets *sets, uint64_t *of, uint32_t row)
 void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
                     uint32_t row, unsigned rank, unsigned chunk)
 {
-    uint64_t *set = row_of(sets, sets->now, row);
+    uint64_t *set = set_row(sets, sets->now, row);
     memset(set, 0, sets->words * sizeof *set);
     if (sets->start) {
         set[0] = sets->start->sets[(size_t)rank * plan->chunks + chunk];
@@ -88,11 +89,11 @@ void gw__sets_begin(struct gw__sets *sets, const struct gw_plan *plan,
 static uint64_t *stage(struct gw__sets *sets, uint32_t row,
                        enum gw_action action)
 {
-    uint64_t *staged = row_of(sets, sets->next, row);
+    uint64_t *staged = set_row(sets, sets->next, row);
     if (!sets->staged[row]) {
         sets->staged[row] = true;
         sets->staged_rows[sets->staged_count++] = row;
-        memcpy(staged, row_of(sets, sets->now, row),
+        memcpy(staged, set_row(sets, sets->now, row),
                sets->words * sizeof *staged);
     }
     if (action == GW_REPLACE)
@@ -103,7 +104,7 @@ static uint64_t *stage(struct gw__sets *sets, uint32_t row,
 bool gw__sets_write(struct gw__sets *sets, uint32_t dst, uint32_t src,
                     enum gw_action action)
 {
-    const uint64_t *from = row_of(sets, sets->now, src);
+    const uint64_t *from = set_row(sets, sets->now, src);
     uint64_t *into = stage(sets, dst, action);
     uint64_t shared = 0;
     for (unsigned w = 0; w < sets->words; w++) {
@@ -117,7 +118,7 @@ void gw__sets_commit(struct gw__sets *sets)
 {
     for (uint32_t i = 0; i < sets->staged_count; i++) {
         uint32_t row = sets->staged_rows[i];
-        memcpy(row_of(sets, sets->now, row), row_of(sets, sets->next, row),
+        memcpy(set_row(sets, sets->now, row), set_row(sets, sets->next, row),
                sets->words * sizeof *sets->now);
         sets->staged[row] = false;
     }
@@ -126,12 +127,12 @@ void gw__sets_commit(struct gw__sets *sets)
 
 const uint64_t *gw__sets_before(const struct gw__sets *sets, uint32_t row)
 {
-    return row_of(sets, sets->now, row);
+    return set_row(sets, sets->now, row);
 }
 
 const uint64_t *gw__sets_value(const struct gw__sets *sets, uint32_t row)
 {
-    return row_of(sets, sets->staged[row] ? sets->next : sets->now, row);
+    return set_row(sets, sets->staged[row] ? sets->next : sets->now, row);
 }
 
 unsigned gw__sets_count(const struct gw__sets *sets, const uint64_t *set)

@@ -33,7 +33,8 @@ static bool parse_number(struct gw__script *script, const char *what,
     return true;
 }
 
-static void set(struct gw__script *script, unsigned slot, unsigned value)
+static void set_parameter(struct gw__script *script, unsigned slot,
+                          unsigned value)
 {
     script->known[slot] = true;
     script->values[slot] = value;
@@ -62,7 +63,7 @@ static bool parse_ranks(struct gw__script *script, unsigned ranks)
         return gw__source_fail(lexer->source, offset,
                                "the plan is for %u ranks, not for %u",
                                script->ranks, ranks);
-    set(script, GW__SLOT_P, script->ranks);
+    set_parameter(script, GW__SLOT_P, script->ranks);
     return true;
 }
 
@@ -73,7 +74,7 @@ static bool parse_chunks(struct gw__script *script, unsigned ranks)
     uint32_t offset = script->lexer.token.offset;
     if (!parse_number(script, "chunks", 1, GW_CHUNKS_MAX, &script->chunks))
         return false;
-    set(script, GW__SLOT_C, script->chunks);
+    set_parameter(script, GW__SLOT_C, script->chunks);
     script->chunks_offset = offset;
     return true;
 }
@@ -98,7 +99,7 @@ static bool parse_root(struct gw__script *script, unsigned ranks)
     gw__lex_next(&script->lexer);
     if (!parse_number(script, "root", 0, script->ranks - 1, &script->root))
         return false;
-    set(script, GW__SLOT_ROOT, script->root);
+    set_parameter(script, GW__SLOT_ROOT, script->root);
     return true;
 }
 
@@ -187,7 +188,7 @@ bool gw__header_parse(struct gw__script *script, unsigned ranks)
         return gw__lex_unexpected(lexer, "ranks=");
     if (!script->known[GW__SLOT_C])
         return gw__lex_unexpected(lexer, "chunks=");
-    set(script, GW__SLOT_ROOT, script->root);
+    set_parameter(script, GW__SLOT_ROOT, script->root);
     struct gw_plan shape = {.collective = script->collective,
                             .ranks = script->ranks,
                             .chunks = script->chunks};

@@ -19,8 +19,8 @@ struct gw_plan_trace {
     unsigned step;        /* that of the transfer, counted from 0 */
 };
 
-static uint32_t row_of(const struct gw_plan_trace *trace, unsigned rank,
-                       unsigned chunk)
+static uint32_t trace_row(const struct gw_plan_trace *trace, unsigned rank,
+                          unsigned chunk)
 {
     assert(rank < trace->plan->ranks && chunk < trace->plan->chunks);
     return rank * trace->plan->chunks + chunk;
@@ -52,8 +52,8 @@ enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
     }
     for (unsigned rank = 0; rank < plan->ranks; rank++)
         for (unsigned chunk = 0; chunk < plan->chunks; chunk++)
-            gw__sets_begin(&made->sets, plan, row_of(made, rank, chunk), rank,
-                           chunk);
+            gw__sets_begin(&made->sets, plan, trace_row(made, rank, chunk),
+                           rank, chunk);
     *trace = made;
     return GW_OK;
 }
@@ -73,8 +73,8 @@ const struct gw_transfer *gw_plan_trace_next(struct gw_plan_trace *trace)
     if (trace->next == plan->transfer_count)
         return NULL;
     const struct gw_transfer *x = &plan->transfers[trace->next++];
-    gw__sets_write(&trace->sets, row_of(trace, x->dst, x->chunk),
-                   row_of(trace, x->src, x->chunk), x->action);
+    gw__sets_write(&trace->sets, trace_row(trace, x->dst, x->chunk),
+                   trace_row(trace, x->src, x->chunk), x->action);
     if (trace->next == plan->step_begin[trace->step + 1]) {
         gw__sets_commit(&trace->sets);
         trace->step++;
@@ -95,7 +95,8 @@ unsigned gw_plan_trace_count(const struct gw_plan_trace *trace, unsigned rank,
                              unsigned chunk)
 {
     return gw__sets_count(
-        &trace->sets, gw__sets_value(&trace->sets, row_of(trace, rank, chunk)));
+        &trace->sets,
+        gw__sets_value(&trace->sets, trace_row(trace, rank, chunk)));
 }
 
 unsigned gw_plan_trace_full(const struct gw_plan_trace *trace)
@@ -108,7 +109,7 @@ bool gw_plan_trace_has(const struct gw_plan_trace *trace, unsigned rank,
 {
     const struct gw_plan *plan = trace->plan;
     const uint64_t *set =
-        gw__sets_value(&trace->sets, row_of(trace, rank, chunk));
+        gw__sets_value(&trace->sets, trace_row(trace, rank, chunk));
     return contributor < plan->ranks &&
            gw_plan_holds(plan, contributor, chunk) &&
            gw__sets_has(set, gw__sets_self(plan, contributor));

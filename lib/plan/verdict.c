@@ -42,7 +42,7 @@ void gw__history_add_transfer(const struct gw__index *index, uint32_t t,
 }
 
 GW_PRINTF(2, 3)
-static void say(struct gw_verdict *verdict, const char *format, ...)
+static void set_sentence(struct gw_verdict *verdict, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -58,15 +58,17 @@ static void tell_shape(const struct gw__index *index,
     const char *name = gw_collective_name(plan->collective);
     if (finding->transfer != UINT32_MAX) {
         const struct gw_transfer *x = &plan->transfers[finding->transfer];
-        say(verdict, "step %u: %u>%u c%u %c does not fit: %s %s", verdict->step,
+        set_sentence(
+            verdict, "step %u: %u>%u c%u %c does not fit: %s %s", verdict->step,
             x->src, x->dst, x->chunk, gw__action_sign(x->action), name,
             plan->collective == GW_BARRIER ? "passes tokens (`|`) only"
                                            : "adds (`+`) or replaces (`=`)");
         gw__history_add_transfer(index, finding->transfer, verdict);
     } else if (plan->collective == GW_BARRIER)
-        say(verdict, "a barrier has one chunk, not %u", plan->chunks);
+        set_sentence(verdict, "a barrier has one chunk, not %u", plan->chunks);
     else
-        say(verdict, "%s of %u ranks needs a multiple of %u chunks, not %u",
+        set_sentence(
+            verdict, "%s of %u ranks needs a multiple of %u chunks, not %u",
             name, plan->ranks,
             plan->ranks * (plan->collective == GW_ALLTOALL ? plan->ranks : 1),
             plan->chunks);
@@ -78,10 +80,11 @@ static void tell_ports(const struct gw__index *index,
                        struct gw_verdict *verdict)
 {
     const struct gw_plan *plan = index->plan;
-    say(verdict, "step %u: %u>%u c%u: rank %u %s more than ports=%u %s",
-        verdict->step, verdict->src, verdict->dst, verdict->chunk,
-        finding->rank, finding->hears ? "hears from" : "sends to", plan->ports,
-        plan->ports == 1 ? "peer" : "peers");
+    set_sentence(verdict,
+                 "step %u: %u>%u c%u: rank %u %s more than ports=%u %s",
+                 verdict->step, verdict->src, verdict->dst, verdict->chunk,
+                 finding->rank, finding->hears ? "hears from" : "sends to",
+                 plan->ports, plan->ports == 1 ? "peer" : "peers");
     size_t end = plan->step_begin[finding->step + 1];
     for (size_t t = plan->step_begin[finding->step]; t < end; t++) {
         const struct gw_transfer *x = &plan->transfers[t];
@@ -98,14 +101,15 @@ static void tell_conflict(const struct gw__index *index,
     const struct gw_transfer *y = &index->plan->transfers[finding->other];
     char sign = gw__action_sign(x->action), other = gw__action_sign(y->action);
     if (x->action == GW_TOKEN)
-        say(verdict, "step %u: %u>%u c%u | is there twice", verdict->step,
-            x->src, x->dst, x->chunk);
+        set_sentence(verdict, "step %u: %u>%u c%u | is there twice",
+                     verdict->step, x->src, x->dst, x->chunk);
     else
-        say(verdict, "step %u: %u>%u c%u %c and %u>%u c%u %c %s rank %u's c%u",
-            verdict->step, y->src, y->dst, y->chunk, other, x->src, x->dst,
-            x->chunk, sign,
-            sign == other ? "both replace" : "replace and add to", x->dst,
-            x->chunk);
+        set_sentence(verdict,
+                     "step %u: %u>%u c%u %c and %u>%u c%u %c %s rank %u's c%u",
+                     verdict->step, y->src, y->dst, y->chunk, other, x->src,
+                     x->dst, x->chunk, sign,
+                     sign == other ? "both replace" : "replace and add to",
+                     x->dst, x->chunk);
     gw__history_add_transfer(index, finding->other, verdict);
     gw__history_add_transfer(index, finding->transfer, verdict);
 }
@@ -126,8 +130,8 @@ static void tell_absent(const struct gw__index *index,
 {
     const struct gw_plan *plan = index->plan;
     const struct gw_transfer *x = &plan->transfers[finding->transfer];
-    say(verdict, "step %u: %u>%u c%u: rank %u does not hold c%u", verdict->step,
-        x->src, x->dst, x->chunk, x->src, x->chunk);
+    set_sentence(verdict, "step %u: %u>%u c%u: rank %u does not hold c%u",
+                 verdict->step, x->src, x->dst, x->chunk, x->src, x->chunk);
     for (unsigned rank = 0; rank < plan->ranks; rank++)
         if (holds_at_first(index, rank, x->chunk))
             gw__history_add(verdict, "start: rank %u holds c%u", rank,
@@ -147,8 +151,9 @@ static void tell_absent(const struct gw__index *index,
 }
 
 /* Fills in the place of the fault; a fault at the end has no transfer. */
-static void place(const struct gw__index *index,
-                  const struct gw__finding *finding, struct gw_verdict *verdict)
+static void set_location(const struct gw__index *index,
+                         const struct gw__finding *finding,
+                         struct gw_verdict *verdict)
 {
     const struct gw_plan *plan = index->plan;
     *verdict = (struct gw_verdict){.fault = finding->fault};
@@ -169,7 +174,7 @@ enum gw_err gw__verdict_tell(const struct gw__index *index,
                              const struct gw__finding *finding,
                              struct gw_verdict *verdict, struct gw_error *why)
 {
-    place(index, finding, verdict);
+    set_location(index, finding, verdict);
     switch (finding->fault) {
     case GW_FAULT_SHAPE:
         tell_shape(index, finding, verdict);

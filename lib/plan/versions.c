@@ -92,7 +92,7 @@ static void number_chunk(struct numbering *n, uint32_t begin, uint32_t end)
     }
 }
 
-static bool fill(struct gw__versions *v, const struct gw__index *index)
+static bool fill_versions(struct gw__versions *v, const struct gw__index *index)
 {
     struct numbering n = {
         .index = index,
@@ -122,7 +122,7 @@ enum gw_err gw__versions_init(struct gw__versions *versions,
         .write = malloc(transfers * sizeof *versions->write),
     };
     if (versions->first && versions->read && versions->write &&
-        fill(versions, index))
+        fill_versions(versions, index))
         return GW_OK;
     gw__versions_fini(versions);
     return gw_fail(why, GW_ENOMEM, "versions of %u transfers",

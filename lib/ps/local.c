@@ -213,7 +213,8 @@ struct gw_ps_server *gw_ps_local_server(struct gw_ps_local *local,
 
 /* ---- the cluster ---- */
 
-static enum gw_err start(struct gw_ps_local *local, struct gw_error *why)
+static enum gw_err start_processes(struct gw_ps_local *local,
+                                   struct gw_error *why)
 {
     unsigned number;
     enum gw_err err = gw__draw(&local->token, sizeof local->token, why);
@@ -241,7 +242,7 @@ enum gw_err gw_ps_local_start(const struct gw_ps_local_config *config,
     new->config.servers = config->servers ? config->servers : 1;
     new->config.replicas = config->replicas ? config->replicas : 1;
     new->config.slots = config->slots ? config->slots : GW_PS_SLOTS_MAX;
-    enum gw_err err = start(new, why);
+    enum gw_err err = start_processes(new, why);
     if (err)
         gw_ps_local_stop(&new);
     *local = new;

@@ -30,9 +30,9 @@ static void nodes_text(uint64_t nodes, char out[96])
                                      used ? ", " : "", i);
 }
 
-static enum gw_err refuse(const struct gw__contributor_sets *l, unsigned chunk,
-                          uint64_t nodes, const char *what,
-                          struct gw_error *why)
+static enum gw_err refuse_chunk(const struct gw__contributor_sets *l,
+                                unsigned chunk, uint64_t nodes,
+                                const char *what, struct gw_error *why)
 {
     char text[96];
     nodes_text(nodes, text);
@@ -40,15 +40,17 @@ static enum gw_err refuse(const struct gw__contributor_sets *l, unsigned chunk,
                    (unsigned long long)l->op, chunk, text, what);
 }
 
-static enum gw_err check(const struct gw__contributor_sets *l, unsigned chunk,
-                         uint64_t incoming, struct gw_error *why)
+static enum gw_err check_incoming(const struct gw__contributor_sets *l,
+                                  unsigned chunk, uint64_t incoming,
+                                  struct gw_error *why)
 {
     assert(chunk < l->chunks);
     if (l->frozen)
         return gw_fail(why, GW_ECLOSED, "op %llu waits for a decision",
                        (unsigned long long)l->op);
     if (incoming & ~l->target)
-        return refuse(l, chunk, incoming & ~l->target, "is not to count", why);
+        return refuse_chunk(l, chunk, incoming & ~l->target, "is not to count",
+                            why);
     return GW_OK;
 }
 
@@ -56,12 +58,12 @@ enum gw_err gw__contributor_sets_add(struct gw__contributor_sets *l,
                                      unsigned chunk, uint64_t incoming,
                                      struct gw_error *why)
 {
-    enum gw_err err = check(l, chunk, incoming, why);
+    enum gw_err err = check_incoming(l, chunk, incoming, why);
     if (err)
         return err;
     if (incoming & l->sets[chunk])
-        return refuse(l, chunk, incoming & l->sets[chunk], "would count twice",
-                      why);
+        return refuse_chunk(l, chunk, incoming & l->sets[chunk],
+                            "would count twice", why);
     l->sets[chunk] |= incoming;
     return GW_OK;
 }
@@ -70,7 +72,7 @@ enum gw_err gw__contributor_sets_replace(struct gw__contributor_sets *l,
                                          unsigned chunk, uint64_t incoming,
                                          struct gw_error *why)
 {
-    enum gw_err err = check(l, chunk, incoming, why);
+    enum gw_err err = check_incoming(l, chunk, incoming, why);
     if (!err)
         l->sets[chunk] = incoming;
     return err;

@@ -58,7 +58,7 @@ static bool is_ours(const struct gw__op_table *book,
 
 /* The tasks of an earlier decision are void: the new one covers all open ops.
  */
-static void forget(struct gw__op_table *book)
+static void clear_decision(struct gw__op_table *book)
 {
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
         struct gw__page *page = &book->pages[i];
@@ -73,7 +73,7 @@ void gw__op_table_resume(struct gw__op_table *book, const struct gw__view *view,
 {
     book->view = *view;
     book->frozen = false;
-    forget(book);
+    clear_decision(book);
     for (unsigned i = 0; i < count; i++)
         if (is_ours(book, &decisions[i]))
             decided(book, &decisions[i], reports);

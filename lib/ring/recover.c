@@ -91,7 +91,7 @@ static unsigned sums_in(uint64_t set)
     return (unsigned)__builtin_popcountll(set) - 1;
 }
 
-static void count(const struct maker *m, unsigned chunk, uint64_t kept)
+static void count_chunk(const struct maker *m, unsigned chunk, uint64_t kept)
 {
     struct gw__recovery *r = m->recovery;
     bool redone = false;
@@ -117,7 +117,7 @@ static void count_spread(const struct maker *m)
 }
 
 /* Chooses the chunk's route, and the value from which each rank starts. */
-static void choose(const struct maker *m, unsigned chunk)
+static void choose_route(const struct maker *m, unsigned chunk)
 {
     const struct gw__recovery_case *c = m->c;
     struct route *route = &m->routes[chunk];
@@ -137,7 +137,7 @@ static void choose(const struct maker *m, unsigned chunk)
         kept = bit(c->nodes[route->first]);
     *start_of(m, route->first, chunk) = kept;
     route->adds = hops_to_add(c, route->first, kept);
-    count(m, chunk, kept);
+    count_chunk(m, chunk, kept);
 }
 
 /* ---- emitting ---- */
@@ -226,12 +226,12 @@ static enum gw_err check_target(const struct gw__recovery_case *c,
     return GW_OK;
 }
 
-static enum gw_err make(const struct maker *m, struct gw_error *why)
+static enum gw_err make_recovery(const struct maker *m, struct gw_error *why)
 {
     const struct gw__recovery_case *c = m->c;
     struct gw_builder *b;
     for (unsigned chunk = 0; chunk < c->chunks; chunk++)
-        choose(m, chunk);
+        choose_route(m, chunk);
     enum gw_err err =
         gw_builder_new(GW_ALLREDUCE, c->ranks, c->chunks, 0, &b, why);
     if (err)
@@ -257,7 +257,7 @@ enum gw_err gw__recovery_make(const struct gw__recovery_case *c,
     recovery->start =
         (struct gw__start){.sets = recovery->sets, .full = c->target};
     err = recovery->sets && m.routes
-              ? make(&m, why)
+              ? make_recovery(&m, why)
               : gw_fail(why, GW_ENOMEM, "recovery of %u ranks", c->ranks);
     free(m.routes);
     if (err)

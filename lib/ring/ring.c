@@ -39,8 +39,8 @@ session_config(struct gw_ring *ring, const struct gw_ring_config *config)
     return session;
 }
 
-static enum gw_err check(const struct gw_ring_config *config,
-                         struct gw_error *why)
+static enum gw_err check_ring_config(const struct gw_ring_config *config,
+                                     struct gw_error *why)
 {
     if (config->state_bytes && !config->state)
         return gw_fail(why, GW_EINVAL, "a state of %zu bytes is nowhere",
@@ -123,7 +123,7 @@ static void withdraw(struct gw_ring *ring)
         gw__session_leave(session, gw_now_ns() + most_ns, NULL);
 }
 
-static enum gw_err join(struct gw_ring *ring, struct gw_error *why)
+static enum gw_err join_ring(struct gw_ring *ring, struct gw_error *why)
 {
     unsigned join_ms = ring->config.join_timeout_ms;
     uint64_t deadline_ns = join_ms ? gw_now_ns() + join_ms * 1000000ULL : 0;
@@ -142,7 +142,7 @@ enum gw_err gw_ring_join(const struct gw_ring_config *config,
     *made = NULL;
     enum gw_err err = gw__failpoints_begin(why);
     if (!err)
-        err = check(config, why);
+        err = check_ring_config(config, why);
     if (err)
         return gw_wrap(why, err, "ring: join");
     struct gw_ring *ring = calloc(1, sizeof *ring);
@@ -151,7 +151,7 @@ enum gw_err gw_ring_join(const struct gw_ring_config *config,
     err = init(ring, config, why);
     *made = ring;
     if (!err)
-        err = join(ring, why);
+        err = join_ring(ring, why);
     if (err) {
         gw_ring_destroy(made);
         return gw_wrap(why, err, "ring: join");

@@ -49,7 +49,7 @@ static bool wants_to_admit(const struct gw_ring *ring)
 
 /* The control thread sends the request in its next turn; ring_turn.c has the
  * reason. */
-static void admit(struct gw_ring *ring)
+static void request_admission(struct gw_ring *ring)
 {
     const struct gw__member_request ask = {.kind = GW__ASK_STANDING,
                                            .standing = ring->standing};
@@ -60,7 +60,7 @@ static void admit(struct gw_ring *ring)
 }
 
 /* Begins the op if nothing is left to do before it. True: it has begun. */
-static bool begin(struct gw_ring *ring)
+static bool begin_op(struct gw_ring *ring)
 {
     struct gw__task task;
     if (gw__ring_has_begun(ring))
@@ -69,7 +69,7 @@ static bool begin(struct gw_ring *ring)
         return false;
     bool admits = !ring->admitting && wants_to_admit(ring);
     if (admits)
-        admit(ring);
+        request_admission(ring);
     else if (ring->admitting || gw__bounds_wait(ring))
         gw__session_nap(&ring->session);
     else {
@@ -92,7 +92,7 @@ enum gw_err gw__ring_begin(struct gw_ring *ring, struct gw_error *why)
         if (!err)
             err = gw__bounds_check(ring, why);
         if (!err)
-            begun = begin(ring);
+            begun = begin_op(ring);
         gw__session_unlock(&ring->session);
     }
     return gw__ring_fail(ring, err);

@@ -40,8 +40,8 @@ static unsigned most_common(const struct table *t, uint64_t nodes)
     return best;
 }
 
-static enum gw_err compare(const struct table *t, uint64_t nodes, uint64_t op,
-                           struct gw_error *why)
+static enum gw_err compare_calls(const struct table *t, uint64_t nodes,
+                                 uint64_t op, struct gw_error *why)
 {
     unsigned common = most_common(t, nodes);
     char others[128] = "";
@@ -77,5 +77,5 @@ enum gw_err gw_ring_check(struct gw_ring *ring, struct gw_error *why)
                                       .op = GW_BOR,
                                       .tag = GW__RING_OWN_TAG};
     enum gw_err err = gw__ring_op(ring, &call, &result, why);
-    return err ? err : compare(&all, result.contributors, result.op, why);
+    return err ? err : compare_calls(&all, result.contributors, result.op, why);
 }

@@ -107,8 +107,8 @@ static bool is_lost(struct gw_ring *ring)
 
 /* ---- obstacles ---- */
 
-static enum gw_err check(struct gw_ring *ring, uint64_t deadline_ns,
-                         struct gw_error *why)
+static enum gw_err check_alive(struct gw_ring *ring, uint64_t deadline_ns,
+                               struct gw_error *why)
 {
     enum gw_err err = gw__ring_alive(ring, why);
     if (!err)
@@ -143,7 +143,7 @@ static void say_ready(struct gw_ring *ring, bool *said)
 }
 
 /* The others may need our end of the wire before we have the state. */
-static enum gw_err meet(struct gw_ring *ring, struct gw_error *why)
+static enum gw_err connect_members(struct gw_ring *ring, struct gw_error *why)
 {
     enum gw_err err = gw__ring_quiet(ring, why);
     if (err || gw__ring_is_met(ring))
@@ -154,14 +154,15 @@ static enum gw_err meet(struct gw_ring *ring, struct gw_error *why)
     return err;
 }
 
-static enum gw_err look(struct gw_ring *ring, bool *said, struct gw_error *why)
+static enum gw_err check_copy(struct gw_ring *ring, bool *said,
+                              struct gw_error *why)
 {
     bool broken = ring->broken_epoch == ring->book.view.ring_epoch;
     ring->pull.active = ring->session.registered && ring->known.ring_count > 0;
     if (gw__pull_whole(&ring->pull))
         return use_up(ring, why);
     if (ring->member && !ring->flushing && !broken && !gw__ring_is_met(ring))
-        return meet(ring, why);
+        return connect_members(ring, why);
     if (!*said && !ring->member && is_ready(&ring->pull))
         say_ready(ring, said);
     gw__sure_ask(ring);
@@ -176,9 +177,9 @@ enum gw_err gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns,
     gw__session_lock(&ring->session);
     enum gw_err err = GW_OK;
     while (!err && !is_done(ring)) {
-        err = check(ring, deadline_ns, why);
+        err = check_alive(ring, deadline_ns, why);
         if (!err)
-            err = look(ring, &said_ready, why);
+            err = check_copy(ring, &said_ready, why);
     }
     ring->pull.active = false;
     ring->gives = !err;

@@ -18,8 +18,9 @@
 
 /* ---- the controllers ---- */
 
-static enum gw_err add(struct gw__controllers *out, const char *endpoint,
-                       size_t length, struct gw_error *why)
+static enum gw_err add_controller(struct gw__controllers *out,
+                                  const char *endpoint, size_t length,
+                                  struct gw_error *why)
 {
     char given[GW__ENDPOINT_MAX];
     unsigned i = out->count;
@@ -42,7 +43,7 @@ enum gw_err gw__controllers_read(const char *list, struct gw__controllers *out,
     out->count = 0;
     while (*list) {
         size_t length = strcspn(list, ",");
-        enum gw_err err = add(out, list, length, why);
+        enum gw_err err = add_controller(out, list, length, why);
         if (err)
             return err;
         list += length + (list[length] == ',');

@@ -49,7 +49,7 @@ enum gw_err gw__keep_room(struct gw_ring *ring, uint64_t op,
 
 /* ---- the digest ---- */
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+static uint64_t mix_hash(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15;
     return hash ^ hash >> 29;
@@ -67,22 +67,22 @@ uint64_t gw__keep_hash(const void *data, size_t bytes, uint64_t seed)
     size_t left = bytes;
     for (; left >= sizeof words; left -= sizeof words, at += sizeof words) {
         memcpy(words, at, sizeof words);
-        a = mix(a, words[0]);
-        b = mix(b, words[1]);
-        c = mix(c, words[2]);
-        d = mix(d, words[3]);
-        e = mix(e, words[4]);
-        f = mix(f, words[5]);
-        g = mix(g, words[6]);
-        h = mix(h, words[7]);
+        a = mix_hash(a, words[0]);
+        b = mix_hash(b, words[1]);
+        c = mix_hash(c, words[2]);
+        d = mix_hash(d, words[3]);
+        e = mix_hash(e, words[4]);
+        f = mix_hash(f, words[5]);
+        g = mix_hash(g, words[6]);
+        h = mix_hash(h, words[7]);
     }
     memset(words, 0, sizeof words);
     if (left)
         memcpy(words, at, left);
     const uint64_t chains[8] = {a, b, c, d, e, f, g, h};
-    uint64_t hash = mix(seed, bytes);
+    uint64_t hash = mix_hash(seed, bytes);
     for (unsigned i = 0; i < 8; i++)
-        hash = mix(hash, mix(chains[i], words[i]));
+        hash = mix_hash(hash, mix_hash(chains[i], words[i]));
     return hash;
 }
 
@@ -101,11 +101,11 @@ static uint64_t hash_samples(const unsigned char *data, size_t bytes,
         size_t begin = bytes / PARTS * i + bytes % PARTS * i / PARTS;
         size_t end = bytes / PARTS * (i + 1) + bytes % PARTS * (i + 1) / PARTS;
         size_t in_part = (end - begin + LINE_BYTES - 1) / LINE_BYTES;
-        size_t at = begin + mix(mix(0, op), i) % in_part * LINE_BYTES;
+        size_t at = begin + mix_hash(mix_hash(0, op), i) % in_part * LINE_BYTES;
         at = at + LINE_BYTES < end ? at : end - LINE_BYTES;
         memcpy(lines + (size_t)i * LINE_BYTES, data + at, LINE_BYTES);
     }
-    return gw__keep_hash(lines, sizeof lines, mix(seed, bytes));
+    return gw__keep_hash(lines, sizeof lines, mix_hash(seed, bytes));
 }
 
 uint64_t gw__keep_digest(const void *data, size_t bytes, uint64_t op,

@@ -75,8 +75,8 @@ static void speak(struct gw_ring *ring, struct leaver *leaver,
         ask_all(ring, view);
 }
 
-static enum gw_err look(struct gw_ring *ring, struct leaver *leaver,
-                        struct gw_error *why)
+static enum gw_err check_leave(struct gw_ring *ring, struct leaver *leaver,
+                               struct gw_error *why)
 {
     gw__session_lock(&ring->session);
     struct gw__view view = ring->book.view;
@@ -111,7 +111,7 @@ enum gw_err gw_ring_leave(struct gw_ring *ring, struct gw_error *why)
     while (!err) {
         err = gw__ring_move(ring, NULL, why);
         if (!err)
-            err = look(ring, &leaver, why);
+            err = check_leave(ring, &leaver, why);
     }
     if (err == GW_EINVAL)
         return err;

@@ -95,8 +95,9 @@ enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
 
 /* ---- connecting ---- */
 
-static enum gw_err prepare(struct gw_ring *ring, const struct gw__view *view,
-                           struct gw_comm **comm, struct gw_error *why)
+static enum gw_err prepare_comm(struct gw_ring *ring,
+                                const struct gw__view *view,
+                                struct gw_comm **comm, struct gw_error *why)
 {
     unsigned nodes[GW__NODES_MAX];
     for (unsigned i = 0; i < view->ring_count; i++)
@@ -174,7 +175,7 @@ static enum gw_err change_over(struct gw_ring *ring,
     if (err)
         gw_fail(why, err, "failpoint ring.meet");
     if (!err)
-        err = prepare(ring, view, &next, why);
+        err = prepare_comm(ring, view, &next, why);
     if (!err)
         err = say_where(ring, view->ring_epoch, next, why);
     gw__failpoint(GW__AT_RING_ADDRESS);

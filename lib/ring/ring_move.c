@@ -78,7 +78,7 @@ static enum gw_err begin_move(struct gw_ring *ring, const struct gw__task *task,
 }
 
 /* Records the progress. False: stop. */
-static bool look(struct gw_ring *ring, const struct gw__task *task)
+static bool note_progress(struct gw_ring *ring, const struct gw__task *task)
 {
     gw__session_lock(&ring->session);
     int rank = gw__comm_waits_for(ring->comm), node = -1;
@@ -114,7 +114,7 @@ static enum gw_err transfer(struct gw_ring *ring, const struct gw__task *task,
         err = gw__contributors_wait(&ring->request, &ring->stop);
         if (err != GW_PENDING)
             return err;
-        if (look(ring, task))
+        if (note_progress(ring, task))
             err = GW_OK;
     }
     return err;
@@ -196,7 +196,7 @@ static enum gw_err do_task(struct gw_ring *ring, const struct gw__task *task,
     return err;
 }
 
-static enum gw_err meet(struct gw_ring *ring, struct gw_error *why)
+static enum gw_err connect_unlocked(struct gw_ring *ring, struct gw_error *why)
 {
     gw__session_unlock(&ring->session);
     enum gw_err err = gw__ring_meet(ring, why);
@@ -219,7 +219,7 @@ static enum gw_err one(struct gw_ring *ring, const struct gw_ring_call *call,
     if (!*any)
         return GW_OK;
     return gw__ring_is_met(ring) ? do_task(ring, &task, call, why)
-                                 : meet(ring, why);
+                                 : connect_unlocked(ring, why);
 }
 
 enum gw_err gw__ring_move(struct gw_ring *ring, const struct gw_ring_call *call,

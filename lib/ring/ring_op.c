@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-static enum gw_err check(const struct gw_ring_call *call, struct gw_error *why)
+static enum gw_err check_call(const struct gw_ring_call *call,
+                              struct gw_error *why)
 {
     if ((unsigned)call->type >= GW_DTYPE_COUNT ||
         (unsigned)call->op >= GW_REDOP_COUNT ||
@@ -20,8 +21,8 @@ static enum gw_err check(const struct gw_ring_call *call, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err run(struct gw_ring *ring, const struct gw_ring_call *call,
-                       uint64_t *op, struct gw_error *why)
+static enum gw_err run_op(struct gw_ring *ring, const struct gw_ring_call *call,
+                          uint64_t *op, struct gw_error *why)
 {
     enum gw_err err = gw__ring_begin(ring, why);
     if (err)
@@ -41,7 +42,7 @@ enum gw_err gw__ring_op(struct gw_ring *ring, const struct gw_ring_call *call,
     uint64_t op;
     if (!full.in)
         full.in = &nothing; /* of no values */
-    enum gw_err err = run(ring, &full, &op, why);
+    enum gw_err err = run_op(ring, &full, &op, why);
     if (!err)
         err = gw__keep_apply(ring, &ring->kept[op % GW__OP_TABLE_OPS].result,
                              result, why);
@@ -61,7 +62,7 @@ enum gw_err gw_ring_allreduce(struct gw_ring *ring,
                               struct gw_error *why)
 {
     struct gw_ring_result unwanted;
-    enum gw_err err = check(call, why);
+    enum gw_err err = check_call(call, why);
     if (!err && call->tag == GW__RING_OWN_TAG)
         err = gw_fail(why, GW_EINVAL, "tag %u is the ring's own", call->tag);
     return err ? err

@@ -49,8 +49,8 @@ static enum gw_err spread_out(const struct gw_plan *plan, unsigned size,
     return gw_builder_finish(&b, made, why);
 }
 
-static enum gw_err check(const struct gw__recovery *recovery, uint64_t op,
-                         struct gw_error *why)
+static enum gw_err verify_recovery(const struct gw__recovery *recovery,
+                                   uint64_t op, struct gw_error *why)
 {
     struct gw_verdict verdict;
     enum gw_err err = gw__recovery_verify(recovery, 1, &verdict, why);
@@ -59,9 +59,11 @@ static enum gw_err check(const struct gw__recovery *recovery, uint64_t op,
                : GW_OK;
 }
 
-static enum gw_err make(const struct gw_ring *ring, const struct gw__task *task,
-                        struct gw__recovery *recovery,
-                        struct gw__program **program, struct gw_error *why)
+static enum gw_err make_program(const struct gw_ring *ring,
+                                const struct gw__task *task,
+                                struct gw__recovery *recovery,
+                                struct gw__program **program,
+                                struct gw_error *why)
 {
     unsigned ranks[GW__NODES_MAX];
     struct gw_plan *plan = NULL;
@@ -70,7 +72,7 @@ static enum gw_err make(const struct gw_ring *ring, const struct gw__task *task,
     if (err)
         return err;
     find_ranks(ring, task, ranks);
-    err = check(recovery, task->op, why);
+    err = verify_recovery(recovery, task->op, why);
     if (!err && ring->comm)
         err = spread_out(recovery->plan, ring->book.view.ring_count, ranks,
                          &plan, why);
@@ -105,7 +107,7 @@ static enum gw_err compile_undisturbed(struct gw_ring *ring,
     if (!ring->comm || is_the_same(kept, ring->comm_epoch, &task->plan))
         return GW_OK;
     gw__program_destroy(&kept->program);
-    enum gw_err err = make(ring, task, &recovery, &kept->program, why);
+    enum gw_err err = make_program(ring, task, &recovery, &kept->program, why);
     if (err)
         return err;
     gw__recovery_fini(&recovery);
@@ -120,8 +122,8 @@ static enum gw_err compile_undisturbed(struct gw_ring *ring,
 }
 
 /* A plan may be made again after an interrupted recovery: count it once. */
-static void count(struct gw_ring_status *status, uint64_t epoch, uint64_t op,
-                  const struct gw__recovery *recovery)
+static void count_recovery(struct gw_ring_status *status, uint64_t epoch,
+                           uint64_t op, const struct gw__recovery *recovery)
 {
     struct gw_ring_chunks *newest = status->chunks;
     for (unsigned i = 0; i < GW_RING_CHUNKS; i++)
@@ -149,12 +151,13 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
     struct gw__contributor_sets *ledger =
         gw__op_table_ledger(&ring->book, task->op);
     gw__program_destroy(&ring->recovery);
-    enum gw_err err = make(ring, task, &recovery, &ring->recovery, why);
+    enum gw_err err = make_program(ring, task, &recovery, &ring->recovery, why);
     if (err)
         return err;
     const uint64_t *start =
         recovery.sets + (size_t)task->rank * task->plan.chunks;
-    count(&ring->status, ring->book.view.ring_epoch, task->op, &recovery);
+    count_recovery(&ring->status, ring->book.view.ring_epoch, task->op,
+                   &recovery);
     gw__log_info("ring",
                  "node %u: op %llu is completed by a recovery plan: %zu "
                  "chunks spread, %zu kept, %zu fresh, %zu redone",

@@ -32,7 +32,7 @@ struct attempt {
 
 enum { EPOCH, NOT_EPOCH, POSSIBLE, WORDS };
 
-static enum gw_err check(const struct gw_call *call, struct gw_error *why)
+static enum gw_err check_call(const struct gw_call *call, struct gw_error *why)
 {
     if ((unsigned)call->collective >= GW_COLLECTIVES)
         return gw_fail(why, GW_EINVAL, "no such collective");
@@ -216,8 +216,10 @@ static enum gw_err attempt(struct gw_ring *ring, struct attempt *a,
     return err;
 }
 
-static enum gw_err run(struct gw_ring *ring, const struct gw_call *call,
-                       struct gw_ring_result *result, struct gw_error *why)
+static enum gw_err run_attempts(struct gw_ring *ring,
+                                const struct gw_call *call,
+                                struct gw_ring_result *result,
+                                struct gw_error *why)
 {
     struct attempt a = {.call = call};
     uint64_t agreed[WORDS];
@@ -243,9 +245,9 @@ enum gw_err gw_ring_run(struct gw_ring *ring, const struct gw_call *call,
                         struct gw_ring_result *result, struct gw_error *why)
 {
     struct gw_ring_result unwanted, *told = result ? result : &unwanted;
-    enum gw_err err = check(call, why);
+    enum gw_err err = check_call(call, why);
     if (!err)
-        err = run(ring, call, told, why);
+        err = run_attempts(ring, call, told, why);
     if (err)
         return err;
     told->tag = 0;

@@ -56,8 +56,8 @@ static void next_donor(struct gw_ring *ring, uint64_t now_ns)
 
 /* ---- asking ---- */
 
-static void ask(struct gw_ring *ring, unsigned slot, uint64_t offset,
-                uint64_t now_ns)
+static void request_piece(struct gw_ring *ring, unsigned slot, uint64_t offset,
+                          uint64_t now_ns)
 {
     struct gw__pull *pull = &ring->pull;
     struct gw__foreign message = {.kind = GW__FOREIGN_ASK};
@@ -81,10 +81,10 @@ static void fill_window(struct gw_ring *ring, uint64_t now_ns)
     for (unsigned i = 0; i < GW__RING_WINDOW; i++) {
         bool used = pull->window[i].used;
         if (used && now_ns - pull->window[i].asked_ns >= again_ns)
-            ask(ring, i, pull->window[i].offset, now_ns);
+            request_piece(ring, i, pull->window[i].offset, now_ns);
         if (used || pull->asked >= pull->item.bytes)
             continue;
-        ask(ring, i, pull->asked, now_ns);
+        request_piece(ring, i, pull->asked, now_ns);
         pull->asked += GW__PIECE_BYTES;
     }
 }
@@ -93,7 +93,7 @@ static void ask_offer(struct gw_ring *ring, uint64_t now_ns)
 {
     const struct gw__pull *pull = &ring->pull;
     if (!pull->window[0].used || now_ns - pull->window[0].asked_ns >= again_ns)
-        ask(ring, 0, 0, now_ns);
+        request_piece(ring, 0, 0, now_ns);
 }
 
 bool gw__pull_whole(const struct gw__pull *pull)
@@ -134,7 +134,7 @@ void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns)
 
 /* ---- arriving pieces ---- */
 
-static bool make_room(struct gw__pull *pull, size_t bytes)
+static bool reserve_state(struct gw__pull *pull, size_t bytes)
 {
     if (bytes <= pull->room && pull->data)
         return true;
@@ -164,7 +164,7 @@ static void take_offer(struct gw_ring *ring,
                           item->bytes % value == 0;
     if (!fits || piece->offset != 0)
         return;
-    if (!make_room(pull, item->bytes)) {
+    if (!reserve_state(pull, item->bytes)) {
         gw_fail(&ring->failed, GW_ENOMEM, "a state of %llu bytes",
                 (unsigned long long)item->bytes);
         return;
@@ -199,8 +199,8 @@ static void take_piece(struct gw__pull *pull,
         }
 }
 
-static void take(struct gw_ring *ring, const struct gw__foreign_piece *piece,
-                 uint64_t now_ns)
+static void apply_piece(struct gw_ring *ring,
+                        const struct gw__foreign_piece *piece, uint64_t now_ns)
 {
     struct gw__pull *pull = &ring->pull;
     pull->heard_ns = now_ns;
@@ -227,7 +227,7 @@ void gw__pull_piece(struct gw_ring *ring, unsigned from,
     gw__session_lock(&ring->session);
     if (pull->active && pull->donor_known && pull->donor == from &&
         !gw__pull_whole(pull)) {
-        take(ring, piece, gw_now_ns());
+        apply_piece(ring, piece, gw_now_ns());
         if (piece->item.kind != GW__ITEM_NONE)
             gw__failpoint(GW__AT_COPY_PIECE);
         gw__ring_raise_stop(ring);

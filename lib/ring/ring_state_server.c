@@ -17,7 +17,8 @@ static const uint64_t fresh_ns = 300000000, forget_ns = 3000000000;
 
 /* ---- snapshots; only the control thread uses them ---- */
 
-static struct gw__ring_snapshot *find(struct gw_ring *ring, uint64_t id)
+static struct gw__ring_snapshot *find_snapshot(struct gw_ring *ring,
+                                               uint64_t id)
 {
     for (unsigned i = 0; id && i < GW__RING_SNAPSHOTS; i++)
         if (ring->snapshots[i].id == id)
@@ -45,7 +46,8 @@ static struct gw__ring_snapshot *find_fresh(struct gw_ring *ring,
 }
 
 /* Replaces the one that was not requested for longest. NULL: no memory. */
-static struct gw__ring_snapshot *make(struct gw_ring *ring, uint64_t now_ns)
+static struct gw__ring_snapshot *make_snapshot(struct gw_ring *ring,
+                                               uint64_t now_ns)
 {
     const struct gw_ring_config *config = &ring->config;
     struct gw__ring_snapshot *s = &ring->snapshots[0];
@@ -89,8 +91,8 @@ void gw__donate_turn(struct gw_ring *ring, uint64_t now_ns)
 
 /* ---- pieces ---- */
 
-static void cut(struct gw__foreign_piece *piece, const unsigned char *data,
-                uint64_t offset)
+static void fill_piece(struct gw__foreign_piece *piece,
+                       const unsigned char *data, uint64_t offset)
 {
     uint64_t left = offset < piece->item.bytes ? piece->item.bytes - offset : 0;
     piece->offset = offset < piece->item.bytes ? offset : piece->item.bytes;
@@ -116,7 +118,7 @@ static bool cut_result(const struct gw_ring *ring,
         .id = ask->have_op,
         .op = ask->have_op + 1,
         .bytes = kept->result.count * gw_dtype_size(kept->result.type)};
-    cut(piece, kept->data, ask->offset);
+    fill_piece(piece, kept->data, ask->offset);
     return true;
 }
 
@@ -127,11 +129,11 @@ static void cut_snapshot(struct gw_ring *ring,
     uint64_t now_ns = gw_now_ns();
     struct gw__ring_snapshot *s = NULL;
     if (ask->item.kind == GW__ITEM_SNAPSHOT)
-        s = find(ring, ask->item.id);
+        s = find_snapshot(ring, ask->item.id);
     else if (ask->item.kind == GW__ITEM_NONE) {
         s = find_fresh(ring, ask, now_ns);
         if (!s)
-            s = make(ring, now_ns);
+            s = make_snapshot(ring, now_ns);
         if (s && !serves(s, ask))
             s = NULL; /* `apply` is not done yet */
     }
@@ -142,7 +144,7 @@ static void cut_snapshot(struct gw_ring *ring,
     piece->epoch = s->epoch;
     piece->item = (struct gw__foreign_item){
         .kind = GW__ITEM_SNAPSHOT, .id = s->id, .op = s->op, .bytes = s->bytes};
-    cut(piece, s->data, ask->offset);
+    fill_piece(piece, s->data, ask->offset);
 }
 
 void gw__donate_piece(struct gw_ring *ring, unsigned to,

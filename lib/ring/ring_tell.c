@@ -144,7 +144,7 @@ static void told_refused(struct gw_ring *ring, const char *text)
 
 /* ---- all reports ---- */
 
-static void take(struct gw_ring *ring, const struct gw__told *told)
+static void apply_notice(struct gw_ring *ring, const struct gw__told *told)
 {
     switch (told->kind) {
     case GW__TOLD_NEWS:
@@ -196,7 +196,7 @@ static void take(struct gw_ring *ring, const struct gw__told *told)
 void gw__ring_on_told(void *context, const struct gw__told *told)
 {
     struct gw_ring *ring = context;
-    take(ring, told);
+    apply_notice(ring, told);
     gw__ring_raise_stop(ring);
     gw__ring_report(ring);
     ring->status_changed = true;

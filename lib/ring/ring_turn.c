@@ -43,7 +43,7 @@ static void stand(struct gw_ring *ring, uint64_t now_ns)
     gw__ring_ask(ring, &ask);
 }
 
-static void admit(struct gw_ring *ring)
+static void send_admission(struct gw_ring *ring)
 {
     const struct gw__member_request ask = {
         .kind = GW__ASK_ADMIT,
@@ -75,7 +75,7 @@ void gw__ring_on_turn(void *context)
     gw__session_lock(&ring->session);
     poke(ring, now_ns);
     gw__ring_raise_stop(ring);
-    admit(ring);
+    send_admission(ring);
     stand(ring, now_ns);
     if (atomic_load(&ring->interrupted))
         gw__session_wake(&ring->session);

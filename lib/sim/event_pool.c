@@ -24,7 +24,7 @@ static size_t pool_bytes(unsigned pool)
 }
 
 /* The first four arenas are small, so that many small runs stay cheap. */
-static bool fill(struct gw__queue *queue, unsigned pool)
+static bool add_arena(struct gw__queue *queue, unsigned pool)
 {
     size_t piece = pool_bytes(pool);
     size_t whole = queue->arena_count < 4 ? ARENA_BYTES : 8 * ARENA_BYTES;
@@ -63,7 +63,7 @@ struct gw__event *gw__queue_take(struct gw__queue *queue, size_t bytes)
         pool++;
     assert(pool < GW__POOLS);
     if (queue->taken >= queue->most || !grow_heap(queue) ||
-        (!queue->pools[pool] && !fill(queue, pool)))
+        (!queue->pools[pool] && !add_arena(queue, pool)))
         return NULL;
     struct gw__event *event = queue->pools[pool];
     queue->pools[pool] = event->next;

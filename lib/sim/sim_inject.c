@@ -249,7 +249,7 @@ void gw__inject_end(struct gw__sim *sim, size_t fault)
         renew_clocks(sim);
 }
 
-static bool grow(struct gw__sim *sim, size_t need)
+static bool grow_faults(struct gw__sim *sim, size_t need)
 {
     if (need <= sim->fault_capacity)
         return true;
@@ -270,7 +270,7 @@ enum gw_err gw__sim_add_faults(struct gw__sim *sim,
     if (count > UINT16_MAX - sim->fault_count)
         return gw_fail(why, GW_EINVAL, "more than %d faults in a run",
                        UINT16_MAX);
-    if (!grow(sim, sim->fault_count + count))
+    if (!grow_faults(sim, sim->fault_count + count))
         return gw_fail(why, GW_ENOMEM, "%zu faults", count);
     for (size_t i = 0; i < count; i++) {
         size_t fault = sim->fault_count++;

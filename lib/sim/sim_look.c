@@ -6,8 +6,8 @@
 
 #include <assert.h>
 
-static const struct gw__sim_node *node_of(const struct gw__sim *sim,
-                                          uint32_t node)
+static const struct gw__sim_node *sim_node_at(const struct gw__sim *sim,
+                                              uint32_t node)
 {
     assert(node < sim->node_count);
     return &sim->nodes[node];
@@ -30,33 +30,33 @@ uint64_t gw__sim_now(const struct gw__sim *sim)
 
 bool gw__sim_up(const struct gw__sim *sim, uint32_t node)
 {
-    return node_of(sim, node)->up;
+    return sim_node_at(sim, node)->up;
 }
 
 bool gw__sim_paused(const struct gw__sim *sim, uint32_t node)
 {
-    return node_of(sim, node)->paused;
+    return sim_node_at(sim, node)->paused;
 }
 
 uint64_t gw__sim_clock(const struct gw__sim *sim, uint32_t node)
 {
-    return gw__clock_at(&node_of(sim, node)->clock, sim->now_ns);
+    return gw__clock_at(&sim_node_at(sim, node)->clock, sim->now_ns);
 }
 
 uint64_t gw__sim_incarnation(const struct gw__sim *sim, uint32_t node)
 {
-    return gw__sim_up(sim, node) ? node_of(sim, node)->incarnation : 0;
+    return gw__sim_up(sim, node) ? sim_node_at(sim, node)->incarnation : 0;
 }
 
 const void *gw__sim_state(const struct gw__sim *sim, uint32_t node)
 {
-    return gw__sim_up(sim, node) ? node_of(sim, node)->state : NULL;
+    return gw__sim_up(sim, node) ? sim_node_at(sim, node)->state : NULL;
 }
 
 const void *gw__sim_persisted(const struct gw__sim *sim, uint32_t node,
                               uint32_t key, size_t *bytes)
 {
-    return gw__disk_read(&node_of(sim, node)->disk, key, bytes);
+    return gw__disk_read(&sim_node_at(sim, node)->disk, key, bytes);
 }
 
 const struct gw__sim_counts *gw__sim_counts(const struct gw__sim *sim)

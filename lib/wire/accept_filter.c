@@ -163,7 +163,7 @@ static void watch_users(struct gw__accept_filter *gate,
 
 /* ---- the thread ---- */
 
-static void *watch(void *context)
+static void *watch_connections(void *context)
 {
     struct gw__accept_filter *gate = context;
     for (;;) {
@@ -177,8 +177,8 @@ static void *watch(void *context)
     }
 }
 
-static enum gw_err begin(struct gw__accept_filter *gate, void *context,
-                         struct gw_error *why)
+static enum gw_err start_filter(struct gw__accept_filter *gate, void *context,
+                                struct gw_error *why)
 {
     char name[40];
     int events = gate->keyed ? WATCHED_WITH_KEY : WATCHED;
@@ -192,7 +192,8 @@ static enum gw_err begin(struct gw__accept_filter *gate, void *context,
     if (!gate->monitor || zmq_connect(gate->monitor, name) != 0)
         err = gw_fail_errno(why, "watching %s", gate->endpoint);
     else
-        err = gw__thread_start(&gate->thread, watch, gate, gate->endpoint, why);
+        err = gw__thread_start(&gate->thread, watch_connections, gate,
+                               gate->endpoint, why);
     if (err) {
         zmq_socket_monitor(gate->socket, NULL, 0);
         if (gate->monitor)
@@ -224,7 +225,7 @@ enum gw_err gw__accept_filter_open(void *context, void *socket,
     *gate = (struct gw__accept_filter){
         .socket = socket, .keyed = keyed, .peers = {-1, -1}};
     snprintf(gate->endpoint, sizeof gate->endpoint, "%s", endpoint);
-    enum gw_err err = begin(gate, context, why);
+    enum gw_err err = start_filter(gate, context, why);
     if (err) {
         gw__peers_close(&gate->peers);
         free(gate);

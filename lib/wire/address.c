@@ -185,8 +185,9 @@ static const struct addrinfo *prefer(const struct addrinfo *list, int family)
     return list;
 }
 
-static enum gw_err number_of(const char *host, int family,
-                             char number[GW__HOST_MAX], struct gw_error *why)
+static enum gw_err numeric_address(const char *host, int family,
+                                   char number[GW__HOST_MAX],
+                                   struct gw_error *why)
 {
     struct addrinfo *list = NULL;
     enum gw_err err = look_up(host, &list, why);
@@ -202,8 +203,8 @@ static enum gw_err number_of(const char *host, int family,
     return err;
 }
 
-static enum gw_err join(const char *number, const char *port, char *out,
-                        size_t room, struct gw_error *why)
+static enum gw_err join_address(const char *number, const char *port, char *out,
+                                size_t room, struct gw_error *why)
 {
     bool six = strchr(number, ':') != NULL;
     int length = snprintf(out, room, six ? "tcp://[%s]:%s" : "tcp://%s:%s",
@@ -213,8 +214,8 @@ static enum gw_err join(const char *number, const char *port, char *out,
                : gw_fail(why, GW_EINVAL, "%.80s is too long", number);
 }
 
-static enum gw_err copy(const char *text, char *out, size_t room,
-                        struct gw_error *why)
+static enum gw_err copy_address(const char *text, char *out, size_t room,
+                                struct gw_error *why)
 {
     int length = snprintf(out, room, "%s", text);
     return length >= 0 && (size_t)length < room
@@ -227,9 +228,9 @@ enum gw_err gw__address_number(const char *endpoint, char *out, size_t room,
 {
     char host[GW__HOST_MAX], port[16], number[GW__HOST_MAX];
     if (!split(endpoint, host, port) || is_number(host))
-        return copy(endpoint, out, room, why);
-    enum gw_err err = number_of(host, AF_UNSPEC, number, why);
-    return err ? err : join(number, port, out, room, why);
+        return copy_address(endpoint, out, room, why);
+    enum gw_err err = numeric_address(host, AF_UNSPEC, number, why);
+    return err ? err : join_address(number, port, out, room, why);
 }
 
 bool gw__address_same_host(const char *a, const char *b)
@@ -308,7 +309,7 @@ enum gw_err gw__address_own(const char *wanted, const char *towards,
     snprintf(number, GW__HOST_MAX, "%s", host);
     if (strcmp(host, "*") == 0 || find_interface(host, family, number) ||
         find_interface(host, AF_UNSPEC, number) ||
-        (!number_of(host, family, number, &unknown) && is_own(number)))
+        (!numeric_address(host, family, number, &unknown) && is_own(number)))
         return GW_OK;
     snprintf(number, GW__HOST_MAX, "%s", host);
     list_own(AF_UNSPEC, any, all);
@@ -323,7 +324,7 @@ enum gw_err gw__address_listen(const char *endpoint, const char *towards,
 {
     char host[GW__HOST_MAX], port[16], number[GW__HOST_MAX];
     if (!split(endpoint, host, port))
-        return copy(endpoint, out, room, why);
+        return copy_address(endpoint, out, room, why);
     enum gw_err err = gw__address_own(host, towards, number, why);
-    return err ? err : join(number, port, out, room, why);
+    return err ? err : join_address(number, port, out, room, why);
 }

@@ -46,7 +46,7 @@ static int open_unnamed(const char **place)
 }
 
 /* fallocate, restarted after signals; errno holds the error. */
-static int reserve(int fd, size_t bytes)
+static int reserve_file(int fd, size_t bytes)
 {
     int err;
     do
@@ -66,7 +66,7 @@ enum gw_err gw__region_new(size_t bytes, struct gw__region *region,
     if (fd < 0)
         return gw_fail_errno(why, "shared memory in %s", place);
     errno = ENOMEM;
-    if (bytes > gw__memory_limit() || reserve(fd, bytes) != 0)
+    if (bytes > gw__memory_limit() || reserve_file(fd, bytes) != 0)
         goto fail;
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_POPULATE, fd, 0);

@@ -149,8 +149,8 @@ static struct inet_diag_sockid swapped(struct inet_diag_sockid ends)
     return other;
 }
 
-static enum gw__peer judge(const struct gw__peers *peers, int socket,
-                           unsigned port, uid_t *user)
+static enum gw__peer check_owner(const struct gw__peers *peers, int socket,
+                                 unsigned port, uid_t *user)
 {
     struct inet_diag_sockid own, other;
     uid_t me;
@@ -171,7 +171,7 @@ enum gw__peer gw__peers_receive(struct gw__peers *peers, int descriptor,
 {
     if (peers->table < 0 || dup3(descriptor, peers->hand, O_CLOEXEC) < 0)
         return GW__PEER_ONE_OF_US;
-    enum gw__peer who = judge(peers, peers->hand, port, user);
+    enum gw__peer who = check_owner(peers, peers->hand, port, user);
     if (who != GW__PEER_ONE_OF_US)
         shutdown(peers->hand, SHUT_RDWR);
     dup3(peers->table, peers->hand, O_CLOEXEC);

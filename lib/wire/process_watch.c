@@ -38,7 +38,7 @@ static uint64_t host_id(void)
     return gw_hash(numbers, sizeof numbers, gw_hash(boot, strlen(boot), 0));
 }
 
-static bool has_ended(const struct gw__process_watch_id *id)
+static bool process_has_ended(const struct gw__process_watch_id *id)
 {
     return gw__process_watch_state(id->pid, id->start) ==
            GW__PROCESS_WATCH_ENDED;
@@ -111,7 +111,7 @@ enum gw_err gw__process_watch_add(struct gw__process_watch *watch,
         if (pidfd >= 0)
             close(pidfd);
     }
-    if (has_ended(id)) {
+    if (process_has_ended(id)) {
         if (entry->state == BY_PIDFD)
             close(pidfd);
         entry->state = ENDED;
@@ -138,7 +138,7 @@ static int ended_otherwise(struct gw__process_watch *watch)
     for (unsigned r = 0; r < watch->capacity; r++) {
         struct gw__process_watch_entry *entry = &watch->entries[r];
         if (entry->state == ENDED ||
-            (entry->state == BY_PROC && has_ended(&entry->id))) {
+            (entry->state == BY_PROC && process_has_ended(&entry->id))) {
             entry->state = UNWATCHED;
             return (int)r;
         }

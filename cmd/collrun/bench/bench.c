@@ -91,8 +91,8 @@ static const struct option_spec options[] = {
 };
 /* clang-format on */
 
-static void on_report(void *context, unsigned rank, const void *data,
-                      size_t bytes)
+static void add_bench_report(void *context, unsigned rank, const void *data,
+                             size_t bytes)
 {
     struct bench_report report;
     if (bytes != sizeof report)
@@ -101,8 +101,9 @@ static void on_report(void *context, unsigned rank, const void *data,
     bench_table_add(context, rank, &report);
 }
 
-static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
-                             void *context, struct gw_error *why)
+static enum gw_err bench_rank_main(struct gw_comm *comm,
+                                   struct reporter *report, void *context,
+                                   struct gw_error *why)
 {
     const struct bench_table *table = context;
     return bench_rank(comm, report, table->bench, why);
@@ -123,12 +124,12 @@ static struct launch plain_launch(void)
     };
 }
 
-static enum gw_err launch(struct bench_table *table, struct gw_error *why)
+static enum gw_err launch_ranks(struct bench_table *table, struct gw_error *why)
 {
     struct launch launch = plain_launch();
-    launch.rank_main = rank_main;
+    launch.rank_main = bench_rank_main;
     launch.context = table;
-    launch.on_report = on_report;
+    launch.on_report = add_bench_report;
     enum gw_err err = launch_run(&launch, why);
     if (!err && table->wrong > 0)
         return gw_fail(why, GW_EWRONG, "%s", table->first_wrong);
@@ -151,7 +152,7 @@ static void explain(struct output *output)
     price_explain(output, &question);
 }
 
-static int measure(void)
+static int measure_table(void)
 {
     struct bench_table table;
     struct gw_error why = {.code = GW_OK};
@@ -161,7 +162,7 @@ static int measure(void)
     if (why_chosen)
         explain(table.output);
     bench_table_progress(&table);
-    err = launch(&table, &why);
+    err = launch_ranks(&table, &why);
     bench_table_end(&table, err ? &why : NULL);
     return err ? complain(&why) : 0;
 }
@@ -195,7 +196,7 @@ static enum gw_err read_sizes(struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err check_options(struct gw_error *why)
+static enum gw_err check_bench_options(struct gw_error *why)
 {
     bool one_size = bench.bytes_min == bench.bytes_max;
     if (bench.ranks == 0)
@@ -244,7 +245,7 @@ static void take_ranks_of_file(const char *operand)
         bench.ranks = ranks;
 }
 
-static int run(int operand_count, char **operands)
+static int run_bench(int operand_count, char **operands)
 {
     struct gw_error why;
     bench.seed = common.seed;
@@ -255,7 +256,7 @@ static int run(int operand_count, char **operands)
     if (err == GW_PENDING)
         return 0;
     if (!err)
-        err = check_options(&why);
+        err = check_bench_options(&why);
     if (!err && strcmp(operands[0], "wire") == 0)
         return measure_wire();
     if (!err)
@@ -263,7 +264,7 @@ static int run(int operand_count, char **operands)
     if (!err && why_chosen && strcmp(operands[0], "all") == 0)
         err = gw_fail(&why, GW_EINVAL,
                       "--why explains one collective; name one instead of all");
-    int status = err ? complain(&why) : measure();
+    int status = err ? complain(&why) : measure_table();
     free(bench.cases);
     return status;
 }
@@ -280,5 +281,5 @@ const struct command command_bench = {
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
-    .run = run,
+    .run = run_bench,
 };

@@ -20,8 +20,8 @@ enum { CANDIDATES_MAX = 64 };
 /* No algorithm's bytes on all links wrap below this size. */
 #define BYTES_MAX (UINT64_C(1) << 48)
 
-static enum gw_err push(struct bench *b, const struct bench_case *item,
-                        struct gw_error *why)
+static enum gw_err add_case(struct bench *b, const struct bench_case *item,
+                            struct gw_error *why)
 {
     if (b->case_count == b->case_room) {
         size_t room = b->case_room ? 2 * b->case_room : 64;
@@ -93,7 +93,7 @@ static enum gw_err list_size(struct bench *b, enum gw_collective collective,
                        "256T",
                        item.bytes);
     enum gw_err err = predict(b, &item, algo, why);
-    return err ? err : push(b, &item, why);
+    return err ? err : add_case(b, &item, why);
 }
 
 /* Every size of one collective by one algorithm. Explicitly listed sizes are

@@ -204,8 +204,8 @@ static void give(const struct bench *b, void *memory)
 
 /* Makes a buffer as large as the case needs; it grows with the sizes, so that
  * the first row does not wait for the largest buffer. */
-static enum gw_err grow(struct bench_rank *r, struct buffer *buffer,
-                        size_t bytes)
+static enum gw_err grow_buffer(struct bench_rank *r, struct buffer *buffer,
+                               size_t bytes)
 {
     const struct bench *b = r->bench;
     if (bytes <= buffer->bytes)
@@ -223,8 +223,8 @@ static enum gw_err grow(struct bench_rank *r, struct buffer *buffer,
 
 static enum gw_err grow_buffers(struct bench_rank *r, const struct pattern *p)
 {
-    enum gw_err err = grow(r, &r->in, pattern_in_bytes(p, r->rank));
-    return err ? err : grow(r, &r->out, pattern_out_bytes(p, r->rank));
+    enum gw_err err = grow_buffer(r, &r->in, pattern_in_bytes(p, r->rank));
+    return err ? err : grow_buffer(r, &r->out, pattern_out_bytes(p, r->rank));
 }
 
 /* Runs with data for which every element of the result is known. */
@@ -257,8 +257,9 @@ static void sum_up(struct bench_rank *r, struct bench_report *report)
     report->p99_us = stats_quantile(r->samples, r->sample_count, 0.99);
 }
 
-static enum gw_err measure(struct bench_rank *r, const struct bench_case *item,
-                           struct bench_report *report)
+static enum gw_err measure_case(struct bench_rank *r,
+                                const struct bench_case *item,
+                                struct bench_report *report)
 {
     const struct bench *b = r->bench;
     struct pattern p = pattern_of(b, item, b->seed);
@@ -301,7 +302,7 @@ enum gw_err bench_rank(struct gw_comm *comm, struct reporter *report,
         err = gw_fail(why, GW_ENOMEM, "%d samples", SAMPLES_MAX);
     for (size_t i = 0; i < b->case_count && !err; i++) {
         struct bench_report result = {.index = i};
-        err = measure(&r, &b->cases[i], &result);
+        err = measure_case(&r, &b->cases[i], &result);
         if (!err)
             report_send(report, &result, sizeof result);
     }

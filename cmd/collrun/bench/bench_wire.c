@@ -41,8 +41,8 @@ static double accounted(const struct bench_wire_report *r)
     return 100 * (r->raw_trip_us + 4 * r->hand_over_us) / r->trip_us;
 }
 
-static void on_report(void *context, unsigned rank, const void *data,
-                      size_t bytes)
+static void add_wire_report(void *context, unsigned rank, const void *data,
+                            size_t bytes)
 {
     const struct wire_bench *w = context;
     struct bench_wire_report r;
@@ -66,8 +66,8 @@ static void on_report(void *context, unsigned rank, const void *data,
                });
 }
 
-static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
-                             void *context, struct gw_error *why)
+static enum gw_err wire_rank_main(struct gw_comm *comm, struct reporter *report,
+                                  void *context, struct gw_error *why)
 {
     const struct wire_bench *w = context;
     return bench_wire_rank(comm, report, w->bench, w->ends[gw_comm_rank(comm)],
@@ -86,8 +86,8 @@ enum gw_err bench_wire(const struct bench *bench, const struct launch *plain,
     if (!err) {
         output_spare(w.output, "op cipher_GBps hand_over_us accounted raw_us");
         launch.ranks = 2;
-        launch.rank_main = rank_main;
-        launch.on_report = on_report;
+        launch.rank_main = wire_rank_main;
+        launch.on_report = add_wire_report;
         launch.context = &w;
         err = launch_run(&launch, why);
         output_end(&w.output, err ? why : NULL, err == GW_EINTR);

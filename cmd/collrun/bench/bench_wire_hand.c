@@ -23,20 +23,20 @@ enum { TRIPS = 200, ROUNDS = 9, WORD_BYTES = 64 };
 
 static const char endpoint[] = "inproc://hand-over";
 
-static bool say(void *socket)
+static bool send_word(void *socket)
 {
     static const char word[WORD_BYTES];
     return zmq_send(socket, word, sizeof word, 0) >= 0;
 }
 
-static bool hear(void *socket)
+static bool receive_word(void *socket)
 {
     char word[WORD_BYTES];
     return zmq_recv(socket, word, sizeof word, 0) >= 0;
 }
 
 /* Answers each message until the context ends. */
-static void *answer(void *context)
+static void *answer_words(void *context)
 {
     void *socket = zmq_socket(context, ZMQ_PAIR);
     int now = 0;
@@ -44,7 +44,7 @@ static void *answer(void *context)
         return NULL;
     zmq_setsockopt(socket, ZMQ_LINGER, &now, sizeof now);
     if (zmq_connect(socket, endpoint) == 0)
-        while (hear(socket) && say(socket))
+        while (receive_word(socket) && send_word(socket))
             ;
     zmq_close(socket);
     return NULL;
@@ -52,11 +52,11 @@ static void *answer(void *context)
 
 static bool time_rounds(void *socket, double samples[ROUNDS])
 {
-    bool good = say(socket) && hear(socket);
+    bool good = send_word(socket) && receive_word(socket);
     for (unsigned i = 0; i < ROUNDS && good; i++) {
         uint64_t begin_ns = gw_now_ns();
         for (unsigned k = 0; k < TRIPS && good; k++)
-            good = say(socket) && hear(socket);
+            good = send_word(socket) && receive_word(socket);
         samples[i] = (double)(gw_now_ns() - begin_ns) / (2e3 * TRIPS);
     }
     return good;
@@ -66,7 +66,7 @@ static bool time_rounds(void *socket, double samples[ROUNDS])
 static bool time_thread(void *context, void *socket, double samples[ROUNDS])
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, answer, context) != 0)
+    if (pthread_create(&thread, NULL, answer_words, context) != 0)
         return false;
     bool good = time_rounds(socket, samples);
     zmq_ctx_shutdown(context); /* ends the other thread's wait */

@@ -62,13 +62,13 @@ static uint8_t *message(struct wire_rank *r, uint64_t i)
     return r->memory + (size_t)(i % r->window) * r->bytes;
 }
 
-static enum gw_err say(struct wire_rank *r, size_t bytes)
+static enum gw_err send_bytes(struct wire_rank *r, size_t bytes)
 {
     return gw_send(r->comm, r->memory, bytes, GW_U8, r->peer) ? comm_failed(r)
                                                               : GW_OK;
 }
 
-static enum gw_err hear(struct wire_rank *r, size_t bytes)
+static enum gw_err receive_bytes(struct wire_rank *r, size_t bytes)
 {
     return gw_recv(r->comm, r->memory, bytes, GW_U8, r->peer) ? comm_failed(r)
                                                               : GW_OK;
@@ -97,16 +97,18 @@ static enum gw_err stream(struct wire_rank *r, uint64_t count)
     }
     if (gw_wait_all(WINDOW_MAX, under_way))
         return comm_failed(r);
-    return r->rank == 0 ? hear(r, 1) : say(r, 1);
+    return r->rank == 0 ? receive_bytes(r, 1) : send_bytes(r, 1);
 }
 
 static enum gw_err trips(struct wire_rank *r, uint64_t count)
 {
     enum gw_err err = GW_OK;
     for (uint64_t i = 0; i < count && !err; i++) {
-        err = r->rank == 0 ? say(r, r->bytes) : hear(r, r->bytes);
+        err =
+            r->rank == 0 ? send_bytes(r, r->bytes) : receive_bytes(r, r->bytes);
         if (!err)
-            err = r->rank == 0 ? hear(r, r->bytes) : say(r, r->bytes);
+            err = r->rank == 0 ? receive_bytes(r, r->bytes)
+                               : send_bytes(r, r->bytes);
     }
     return err;
 }
@@ -153,7 +155,7 @@ static uint8_t byte_of(uint64_t message, size_t at)
     return (uint8_t)(at * 31 + (at >> 8) + message * 7 + 1);
 }
 
-static enum gw_err compare(struct wire_rank *r)
+static enum gw_err compare_window(struct wire_rank *r)
 {
     for (uint64_t m = 0; m < r->window; m++)
         for (size_t i = m == 0; i < r->bytes; i++)
@@ -166,13 +168,13 @@ static enum gw_err compare(struct wire_rank *r)
 
 /* Sends a window of messages that rank 1 knows. The reply is stored in the
  * first byte of the memory, which is therefore not compared. */
-static enum gw_err check(struct wire_rank *r, uint64_t count)
+static enum gw_err check_windows(struct wire_rank *r, uint64_t count)
 {
     for (uint64_t m = 0; m < count; m++)
         for (size_t i = 0; i < r->bytes; i++)
             message(r, m)[i] = r->rank == 0 ? byte_of(m, i) : 0;
     enum gw_err err = stream(r, count);
-    return err || r->rank == 0 ? err : compare(r);
+    return err || r->rank == 0 ? err : compare_window(r);
 }
 
 /* ---- orders ---- */
@@ -181,7 +183,7 @@ static enum gw_err obey(struct wire_rank *r, struct order *order)
 {
     static enum gw_err (*const ways[])(struct wire_rank *, uint64_t) = {
         [STREAM] = stream,      [RAW_STREAM] = raw_stream, [TRIP] = trips,
-        [RAW_TRIP] = raw_trips, [CHECK] = check,
+        [RAW_TRIP] = raw_trips, [CHECK] = check_windows,
     };
     if (gw_broadcast(r->comm, GW_IN_PLACE, order, sizeof *order, GW_U8, 0))
         return comm_failed(r);
@@ -226,7 +228,7 @@ static double median(double *samples)
     return stats_quantile(samples, ROUNDS, 0.5);
 }
 
-static enum gw_err measure(struct wire_rank *r, struct reporter *report)
+static enum gw_err measure_ways(struct wire_rank *r, struct reporter *report)
 {
     uint64_t counts[WAYS];
     double samples[WAYS][ROUNDS], us;
@@ -264,7 +266,7 @@ static enum gw_err lead(struct wire_rank *r, struct reporter *report)
     struct order end = {.way = END};
     for (;;) {
         set_size(r, bytes);
-        enum gw_err err = measure(r, report);
+        enum gw_err err = measure_ways(r, report);
         if (err)
             return err;
         if (bytes > b->bytes_max / b->factor)
@@ -273,7 +275,7 @@ static enum gw_err lead(struct wire_rank *r, struct reporter *report)
     }
 }
 
-static enum gw_err follow(struct wire_rank *r)
+static enum gw_err follow_orders(struct wire_rank *r)
 {
     struct order order = {.way = STREAM};
     enum gw_err err = GW_OK;
@@ -297,7 +299,7 @@ enum gw_err bench_wire_rank(struct gw_comm *comm, struct reporter *report,
     if (!r.memory)
         return gw_fail(why, GW_ENOMEM, "%zu bytes of messages", all);
     memset(r.memory, 1, all);
-    enum gw_err err = r.rank == 0 ? lead(&r, report) : follow(&r);
+    enum gw_err err = r.rank == 0 ? lead(&r, report) : follow_orders(&r);
     if (b->malloc)
         free(r.memory);
     else

@@ -19,7 +19,7 @@ static enum gw_err failed(const char *what, struct gw_error *why)
 }
 
 /* Joins ends[0] to a listener; the far end is ends[1]. */
-static enum gw_err join(int listener, int ends[2], struct gw_error *why)
+static enum gw_err connect_ends(int listener, int ends[2], struct gw_error *why)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -39,7 +39,7 @@ static enum gw_err tcp_pair(int ends[2], struct gw_error *why)
     int one = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listener < 0)
         return failed("socket", why);
-    enum gw_err err = join(listener, ends, why);
+    enum gw_err err = connect_ends(listener, ends, why);
     close(listener);
     for (int i = 0; i < 2 && !err; i++)
         if (setsockopt(ends[i], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one))

@@ -44,8 +44,9 @@ static const struct field fields[] = {
     {"stored", NULL, FIELD_BOOL, 0, false},
 };
 
-static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
-                             void *context, struct gw_error *why)
+static enum gw_err calibrate_rank_main(struct gw_comm *comm,
+                                       struct reporter *report, void *context,
+                                       struct gw_error *why)
 {
     struct gw_wire_costs costs;
     (void)context;
@@ -58,8 +59,8 @@ static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
     return GW_OK;
 }
 
-static void on_report(void *context, unsigned rank, const void *data,
-                      size_t bytes)
+static void keep_costs(void *context, unsigned rank, const void *data,
+                       size_t bytes)
 {
     struct gw_wire_costs *costs = context;
     if (rank == 0 && bytes == sizeof *costs)
@@ -71,8 +72,8 @@ static double gigabytes_per_s(double us_per_byte)
     return 1e-3 / us_per_byte;
 }
 
-static void print(struct output *output, const char *name, unsigned among,
-                  const struct gw_wire_costs *costs)
+static void print_costs(struct output *output, const char *name, unsigned among,
+                        const struct gw_wire_costs *costs)
 {
     progress("%s", "");
     output_row(output,
@@ -99,16 +100,16 @@ static enum gw_err calibrate(struct output *output, const char *name,
         .wire = name,
         .insecure = true, /* no data is worth encrypting */
         .timeout_ns = common.timeout_ns,
-        .rank_main = rank_main,
+        .rank_main = calibrate_rank_main,
         .context = &costs,
-        .on_report = on_report,
+        .on_report = keep_costs,
     };
     progress("calibrating %s, %u ranks", name, among);
     enum gw_err err = launch_run(&launch, why);
     if (!err && !dry_run)
         err = gw_costs_store(name, &costs, why);
     if (!err)
-        print(output, name, among, &costs);
+        print_costs(output, name, among, &costs);
     return err;
 }
 
@@ -137,7 +138,7 @@ static enum gw_err calibrate_wires(struct output *output, struct gw_error *why)
     return err;
 }
 
-static int run(int operand_count, char **operands)
+static int run_calibrate(int operand_count, char **operands)
 {
     struct output *output;
     struct gw_error why = {.code = GW_OK};
@@ -163,5 +164,5 @@ const struct command command_calibrate = {
     .options = options,
     .operands_min = 0,
     .operands_max = 0,
-    .run = run,
+    .run = run_calibrate,
 };

@@ -156,7 +156,7 @@ static int list_words(void (*rows)(struct output *))
     return 0;
 }
 
-static int run(int operand_count, char **operands)
+static int run_list(int operand_count, char **operands)
 {
     static const struct {
         const char *word;
@@ -190,5 +190,5 @@ const struct command command_list = {
                 "collrun list types\n",
     .operands_max = 1,
     .computes = true,
-    .run = run,
+    .run = run_list,
 };

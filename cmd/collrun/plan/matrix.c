@@ -33,7 +33,7 @@ static int digits(unsigned number)
     return snprintf(NULL, 0, "%u", number);
 }
 
-static void lay_out(struct frame *f)
+static void lay_out_matrix(struct frame *f)
 {
     const struct gw_plan *plan = f->plan;
     int count = 1 + digits(gw_plan_trace_full(f->trace)); /* with its sign */
@@ -78,7 +78,7 @@ static void draw_title(const struct frame *f)
 }
 
 /* One column; nothing is padded at the end of a line. */
-static void put(const struct frame *f, unsigned chunk, const char *text)
+static void put_column(const struct frame *f, unsigned chunk, const char *text)
 {
     bool last = chunk + 1 == f->chunks;
     fprintf(f->file, "%-*s", last ? 0 : f->cell_width, text);
@@ -90,7 +90,7 @@ static void draw_head(const struct frame *f)
     fprintf(f->file, "%*s", f->label_width + 2, "");
     for (unsigned c = 0; c < f->chunks; c++) {
         snprintf(name, sizeof name, " c%u", c);
-        put(f, c, name);
+        put_column(f, c, name);
     }
     fputc('\n', f->file);
 }
@@ -117,7 +117,7 @@ static void draw_cell(const struct frame *f, unsigned rank, unsigned chunk)
         snprintf(value, sizeof value, "%u%c", count, complete ? '=' : '+');
     snprintf(cell, sizeof cell, "%c%s%s", new ? '[' : ' ', value,
              new ? "]" : "");
-    put(f, chunk, cell);
+    put_column(f, chunk, cell);
 }
 
 static void draw_row(const struct frame *f, unsigned rank)
@@ -150,7 +150,7 @@ void matrix_draw(FILE *file, const struct gw_plan *plan,
         .step = step,
         .width = width,
     };
-    lay_out(&f);
+    lay_out_matrix(&f);
     draw_title(&f);
     draw_head(&f);
     for (unsigned rank = 0; rank < f.ranks; rank++)

@@ -55,7 +55,7 @@ static enum gw_err list_transfers(const struct gw_plan *plan,
     return interrupted ? gw_fail(why, GW_EINTR, "interrupted") : GW_OK;
 }
 
-static enum gw_err show(const struct gw_plan *plan, struct gw_error *why)
+static enum gw_err show_plan(const struct gw_plan *plan, struct gw_error *why)
 {
     if (draw)
         return plan_draw(plan, why);
@@ -64,14 +64,14 @@ static enum gw_err show(const struct gw_plan *plan, struct gw_error *why)
     return list_transfers(plan, why);
 }
 
-static int run(int operand_count, char **operands)
+static int run_plan(int operand_count, char **operands)
 {
     struct gw_error why;
     struct gw_plan *plan;
     (void)operand_count;
     if (plan_get(operands[0], &source, &plan, &why))
         return complain(&why);
-    enum gw_err err = show(plan, &why);
+    enum gw_err err = show_plan(plan, &why);
     gw_plan_destroy(&plan);
     return err ? complain(&why) : 0;
 }
@@ -87,5 +87,5 @@ const struct command command_plan = {
     .operands_min = 1,
     .operands_max = 1,
     .computes = true,
-    .run = run,
+    .run = run_plan,
 };

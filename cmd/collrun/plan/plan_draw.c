@@ -32,7 +32,8 @@ struct cell {
 };
 
 /* Appends a transfer; "..." replaces those that do not fit. */
-static void append(struct cell *cell, const struct gw_transfer *transfer)
+static void append_transfer(struct cell *cell,
+                            const struct gw_transfer *transfer)
 {
     static const char more[] = " ...";
     char item[32];
@@ -46,13 +47,14 @@ static void append(struct cell *cell, const struct gw_transfer *transfer)
         memcpy(cell->text + used, more, sizeof more);
 }
 
-static void fill(const struct gw_plan *plan, unsigned rank, struct cell *cells)
+static void fill_cells(const struct gw_plan *plan, unsigned rank,
+                       struct cell *cells)
 {
     memset(cells, 0, plan->steps * sizeof *cells);
     for (unsigned s = 0; s < plan->steps; s++)
         for (size_t t = plan->step_begin[s]; t < plan->step_begin[s + 1]; t++)
             if (plan->transfers[t].src == rank)
-                append(&cells[s], &plan->transfers[t]);
+                append_transfer(&cells[s], &plan->transfers[t]);
 }
 
 static void rows(struct output *output, const struct gw_plan *plan,
@@ -60,7 +62,7 @@ static void rows(struct output *output, const struct gw_plan *plan,
 {
     union value row[STEPS_MAX + 1];
     for (unsigned rank = 0; rank < plan->ranks; rank++) {
-        fill(plan, rank, cells);
+        fill_cells(plan, rank, cells);
         row[0].integer = rank;
         for (unsigned s = 0; s < plan->steps; s++)
             row[s + 1].text = *cells[s].text ? cells[s].text : NULL;

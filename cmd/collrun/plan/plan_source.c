@@ -124,8 +124,8 @@ static enum gw_err which_algo(enum gw_collective collective, unsigned ranks,
                    gw_collective_name(collective), ranks, valid);
 }
 
-static enum gw_err load(const char *path, const struct plan_source *source,
-                        struct gw_plan **plan, struct gw_error *why)
+static enum gw_err load_plan(const char *path, const struct plan_source *source,
+                             struct gw_plan **plan, struct gw_error *why)
 {
     if (source->algo || source->root || source->segments || source->group)
         return gw_fail(why, GW_EINVAL,
@@ -153,7 +153,7 @@ static enum gw_err load_as(enum gw_collective collective,
 {
     struct plan_source from = *source;
     from.algo = NULL;
-    enum gw_err err = load(source->algo, &from, plan, why);
+    enum gw_err err = load_plan(source->algo, &from, plan, why);
     if (!*plan || (*plan)->collective == collective)
         return err;
     gw_fail(why, GW_EINVAL, "%.100s is a plan for %s, not for %s", source->algo,
@@ -179,7 +179,7 @@ enum gw_err plan_get(const char *operand, const struct plan_source *source,
     if (plan_operand(operand, &is_file, &collective, why))
         return why->code;
     if (is_file)
-        return load(operand, source, plan, why);
+        return load_plan(operand, source, plan, why);
     if (source->algo && plan_names_file(source->algo))
         return load_as(collective, source, plan, why);
     if (!source->algo)

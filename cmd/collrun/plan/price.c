@@ -48,8 +48,9 @@ struct offers {
     struct offer *list;
 };
 
-static enum gw_err ask(const struct gw_plan *plan,
-                       struct price_question *question, struct gw_error *why)
+static enum gw_err read_question(const struct gw_plan *plan,
+                                 struct price_question *question,
+                                 struct gw_error *why)
 {
     enum gw_dtype type;
     if (gw_dtype_parse(dtype, &type, why))
@@ -80,7 +81,7 @@ static enum gw_err add_offer(struct offers *offers, const char *operand,
     gw_costs(wire, &costs, &measured);
     snprintf(offer->name, sizeof offer->name, "%s",
              from->algo ? plan->algo : operand);
-    enum gw_err err = ask(plan, question, why);
+    enum gw_err err = read_question(plan, question, why);
     if (!err)
         err = gw_plan_price(plan, question->count, question->elem_bytes,
                             &costs.model, &offer->price, why);
@@ -182,7 +183,7 @@ static void offer_row(struct output *output, const struct offer *offer)
                });
 }
 
-static int show(const struct offers *offers)
+static int show_offers(const struct offers *offers)
 {
     struct gw_error why;
     struct output *output;
@@ -207,7 +208,7 @@ static int show(const struct offers *offers)
     return interrupted ? gw_err_exit(GW_EINTR) : 0;
 }
 
-static int run(int operand_count, char **operands)
+static int run_price(int operand_count, char **operands)
 {
     struct gw_error why;
     size_t algo_count;
@@ -222,7 +223,7 @@ static int run(int operand_count, char **operands)
         status = complain(&why);
     } else {
         qsort(offers.list, offers.count, sizeof *offers.list, cheaper);
-        status = show(&offers);
+        status = show_offers(&offers);
     }
     free(offers.list);
     return status;
@@ -239,5 +240,5 @@ const struct command command_price = {
     .operands_min = 1,
     .operands_max = 1,
     .computes = true,
-    .run = run,
+    .run = run_price,
 };

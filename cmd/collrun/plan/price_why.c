@@ -16,8 +16,9 @@
 enum { CANDIDATES = 32, SIZE_FIRST = 64, SIZE_LAST = 1 << 28 };
 
 /* Fills `out` as gw_choose does for a message of `bytes`. */
-static size_t choose(const struct price_question *question, uint64_t bytes,
-                     struct gw_candidate out[CANDIDATES])
+static size_t choose_candidates(const struct price_question *question,
+                                uint64_t bytes,
+                                struct gw_candidate out[CANDIDATES])
 {
     size_t count = plan_count(question->collective, question->ranks, bytes,
                               question->elem_bytes);
@@ -74,7 +75,7 @@ static void explain_bills(struct output *output,
     enum { BILLS = 3 };
     static const char *const names[BILLS] = {"first", "second", "third"};
     struct gw_candidate best[CANDIDATES];
-    size_t found = choose(question, question->bytes, best);
+    size_t found = choose_candidates(question, question->bytes, best);
     for (size_t i = 0; i < found && i < BILLS; i++) {
         char text[512];
         struct gw_cost_line lines[GW_FIGURES_MAX];
@@ -131,7 +132,7 @@ static void explain_choice(struct output *output,
     struct gw_candidate best[CANDIDATES];
     struct gw_rule rule;
     char call[80], size[16];
-    size_t found = choose(question, question->bytes, best);
+    size_t found = choose_candidates(question, question->bytes, best);
     if (found == 0)
         return;
     gw_format_bytes(question->bytes, size);
@@ -152,7 +153,7 @@ static void explain_sizes(struct output *output,
     char text[512] = "", size[16];
     const struct gw_algo *before = NULL;
     for (uint64_t bytes = SIZE_FIRST; bytes <= SIZE_LAST; bytes *= 2) {
-        if (choose(question, bytes, best) == 0)
+        if (choose_candidates(question, bytes, best) == 0)
             return;
         size_t used = strlen(text);
         gw_format_bytes(bytes / 2, size);

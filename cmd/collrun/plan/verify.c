@@ -161,8 +161,10 @@ static int verify_operands(int operand_count, char **operands)
 }
 
 /* The algorithms of OP, or the named one. */
-static enum gw_err choose(const char *operand, struct verify_which *which,
-                          const struct gw_algo **one, struct gw_error *why)
+static enum gw_err choose_algorithms(const char *operand,
+                                     struct verify_which *which,
+                                     const struct gw_algo **one,
+                                     struct gw_error *why)
 {
     bool is_file;
     enum gw_collective collective;
@@ -206,12 +208,13 @@ static int run_all(int operand_count, char **operands)
         return complain_with(GW_EINVAL,
                              "--all covers all ranks, roots, segments and "
                              "groups; limit it with --max-ranks");
-    if (operand_count == 1 && choose(operands[0], &which, &one, &why))
+    if (operand_count == 1 &&
+        choose_algorithms(operands[0], &which, &one, &why))
         return complain(&why);
     return verify_all(&which);
 }
 
-static int run(int operand_count, char **operands)
+static int run_verify(int operand_count, char **operands)
 {
     if (all)
         return run_all(operand_count, operands);
@@ -232,5 +235,5 @@ const struct command command_verify = {
     .options = options,
     .operands_max = 1000,
     .computes = true,
-    .run = run,
+    .run = run_verify,
 };

@@ -37,7 +37,7 @@ struct sweep {
 };
 
 /* The next pair, or false when there is none. The mutex is held. */
-static bool take(struct sweep *sweep, size_t *algo, unsigned *ranks)
+static bool next_pair(struct sweep *sweep, size_t *algo, unsigned *ranks)
 {
     while (sweep->next_ranks > 0 && !interrupted &&
            !sweep->trouble.error.code) {
@@ -54,8 +54,8 @@ static bool take(struct sweep *sweep, size_t *algo, unsigned *ranks)
 }
 
 /* The mutex is held. */
-static void add(struct sweep *sweep, size_t algo, unsigned ranks,
-                const struct verify_tally *tally, uint64_t nanoseconds)
+static void add_tally(struct sweep *sweep, size_t algo, unsigned ranks,
+                      const struct verify_tally *tally, uint64_t nanoseconds)
 {
     struct sum *sum = &sweep->sums[algo];
     sum->plans += tally->plans;
@@ -69,13 +69,13 @@ static void add(struct sweep *sweep, size_t algo, unsigned ranks,
     sweep->trouble.error = error.code ? error : tally->error;
 }
 
-static void *work(void *context)
+static void *sweep_pairs(void *context)
 {
     struct sweep *sweep = context;
     size_t algo;
     unsigned ranks;
     pthread_mutex_lock(&sweep->mutex);
-    while (take(sweep, &algo, &ranks)) {
+    while (next_pair(sweep, &algo, &ranks)) {
         pthread_mutex_unlock(&sweep->mutex);
         struct verify_tally tally = {0};
         uint64_t begin = gw_now_ns();
@@ -83,7 +83,7 @@ static void *work(void *context)
                         sweep->which->link_chunks, &tally);
         uint64_t nanoseconds = gw_now_ns() - begin;
         pthread_mutex_lock(&sweep->mutex);
-        add(sweep, algo, ranks, &tally, nanoseconds);
+        add_tally(sweep, algo, ranks, &tally, nanoseconds);
         pthread_cond_signal(&sweep->moved);
     }
     sweep->running--;
@@ -108,7 +108,7 @@ static enum gw_err verify_pairs(struct sweep *sweep, struct gw_error *why)
     unsigned wanted = cores(), started = 0;
     pthread_mutex_lock(&sweep->mutex);
     while (started < wanted &&
-           pthread_create(&threads[started], NULL, work, sweep) == 0)
+           pthread_create(&threads[started], NULL, sweep_pairs, sweep) == 0)
         started++;
     sweep->running = started;
     while (sweep->running > 0) {
@@ -157,7 +157,7 @@ static bool proved_any(const struct sweep *sweep)
     return plans > 0;
 }
 
-static int report(const struct sweep *sweep, double seconds)
+static int report_sweep(const struct sweep *sweep, double seconds)
 {
     static const struct field fields[] = {
         {"op", NULL, FIELD_TEXT, 0, false},
@@ -207,9 +207,10 @@ int verify_all(const struct verify_which *which)
     if (!sweep.sums)
         return complain_with(GW_ENOMEM, "%zu algorithms", which->count);
     uint64_t begin = gw_now_ns();
-    int status = verify_pairs(&sweep, &why)
-                     ? complain(&why)
-                     : report(&sweep, (double)(gw_now_ns() - begin) / 1e9);
+    int status =
+        verify_pairs(&sweep, &why)
+            ? complain(&why)
+            : report_sweep(&sweep, (double)(gw_now_ns() - begin) / 1e9);
     free(sweep.sums);
     return status;
 }

@@ -76,7 +76,7 @@ static int become(const struct placed *placed, char **program)
                          program[0], strerror(errno));
 }
 
-static int run(int operand_count, char **operands)
+static int run_exec(int operand_count, char **operands)
 {
     struct gw_error why;
     const struct placed *placed;
@@ -116,5 +116,5 @@ const struct command command_exec = {
     .operands_min = 0,
     .operands_max = 1 << 20,
     .program = true,
-    .run = run,
+    .run = run_exec,
 };

@@ -182,7 +182,7 @@ static int64_t reduce_two(const struct pattern *p, int64_t a, int64_t b)
 }
 
 /* The sum has wrapped before avg divides it, toward zero. */
-static int64_t finish(const struct pattern *p, int64_t v)
+static int64_t finish_value(const struct pattern *p, int64_t v)
 {
     v = element_wrap(p->type, v);
     if (p->op != GW_AVG)
@@ -205,5 +205,5 @@ void values_reduced(const struct pattern *p, struct values *table)
     }
     table->elem_bytes = gw_dtype_size(p->type);
     for (unsigned i = 0; i < VALUES_PERIOD; i++)
-        encode(table, i, element_bits(p->type, finish(p, total[i])));
+        encode(table, i, element_bits(p->type, finish_value(p, total[i])));
 }

@@ -68,8 +68,8 @@ struct context {
     struct run_result result;
 };
 
-static void on_report(void *context, unsigned rank, const void *data,
-                      size_t data_bytes)
+static void add_run_report(void *context, unsigned rank, const void *data,
+                           size_t data_bytes)
 {
     struct context *c = context;
     struct run_report report;
@@ -88,14 +88,14 @@ static void on_event(void *context, const struct gw_event *event)
         watch_event(&c->watch, event);
 }
 
-static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
-                             void *context, struct gw_error *why)
+static enum gw_err run_rank_main(struct gw_comm *comm, struct reporter *report,
+                                 void *context, struct gw_error *why)
 {
     const struct context *c = context;
     return run_rank(comm, report, c->job, why);
 }
 
-static enum gw_err launch(struct context *c, struct gw_error *why)
+static enum gw_err launch_ranks(struct context *c, struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = c->job->plan->ranks,
@@ -104,9 +104,9 @@ static enum gw_err launch(struct context *c, struct gw_error *why)
         .timeout_ns = common.timeout_ns,
         .slice_bytes = slice_bytes,
         .events = watching || recorder_wanted(&recorder),
-        .rank_main = rank_main,
+        .rank_main = run_rank_main,
         .context = c,
-        .on_report = on_report,
+        .on_report = add_run_report,
         .on_event = on_event,
     };
     struct gw_error unwritten;
@@ -138,11 +138,11 @@ static unsigned picture_width(void)
 static enum gw_err watch_launch(struct context *c, struct gw_error *why)
 {
     if (!watching || !placed_hears(placed))
-        return launch(c, why);
+        return launch_ranks(c, why);
     enum gw_err err =
         watch_init(&c->watch, c->job->plan, picture(), picture_width(), why);
     if (!err)
-        err = launch(c, why);
+        err = launch_ranks(c, why);
     if (!err)
         err = watch_end(&c->watch, why);
     watch_fini(&c->watch);
@@ -218,7 +218,8 @@ static int verify_and_run(const char *operand, const struct gw_plan *plan,
     return run_plan(plan, pattern);
 }
 
-static enum gw_err check_options(struct pattern *pattern, struct gw_error *why)
+static enum gw_err check_run_options(struct pattern *pattern,
+                                     struct gw_error *why)
 {
     if (gw_dtype_parse(type_name, &pattern->type, why) ||
         gw_redop_parse(op_name, &pattern->op, why))
@@ -252,7 +253,7 @@ static enum gw_err choose_algo(const char *operand,
     return GW_OK;
 }
 
-static int run(int operand_count, char **operands)
+static int run_collective(int operand_count, char **operands)
 {
     struct gw_error why;
     struct gw_plan *plan;
@@ -262,7 +263,7 @@ static int run(int operand_count, char **operands)
     enum gw_err err = placed_begin(&ranks, 0, &wire, &placed, &why);
     if (err == GW_PENDING)
         return 0;
-    if (err || check_options(&pattern, &why))
+    if (err || check_run_options(&pattern, &why))
         return complain(&why);
     if (placed)
         source.ranks = ranks;
@@ -285,5 +286,5 @@ const struct command command_run = {
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
-    .run = run,
+    .run = run_collective,
 };

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-static void draw(struct watch *w)
+static void draw_matrix(struct watch *w)
 {
     matrix_draw(w->file, w->plan, w->trace, w->step, w->width);
 }
@@ -21,7 +21,7 @@ static void advance(struct watch *w)
 {
     while (w->step < w->plan->steps && w->missing[w->step] == 0) {
         w->step = gw_plan_trace_step(w->trace);
-        draw(w);
+        draw_matrix(w);
     }
 }
 
@@ -38,7 +38,7 @@ enum gw_err watch_init(struct watch *w, const struct gw_plan *plan, FILE *file,
                        plan->transfer_count);
     for (unsigned s = 0; s < plan->steps; s++)
         w->missing[s] = plan->step_begin[s + 1] - plan->step_begin[s];
-    draw(w);
+    draw_matrix(w);
     return GW_OK;
 }
 

@@ -246,7 +246,7 @@ static enum gw_err add_order(struct sim_table *table, enum gw_rank_order order,
     return err;
 }
 
-static void settle(struct sim_table *table)
+static void choose_plans(struct sim_table *table)
 {
     table->count = plan_count(table->collective, table->ranks,
                               table->collective == GW_BARRIER ? 0 : bytes,
@@ -272,7 +272,7 @@ static enum gw_err add_file(struct sim_table *table, const char *file,
         gw_fail(why, err, "%.100s: %s", file, verdict.sentence);
     table->collective = plan->collective;
     table->ranks = plan->ranks;
-    settle(table);
+    choose_plans(table);
     if (!err)
         err = add_row(table, (struct gw_topology_job){.plan = plan}, file,
                       sim_order(table->topology, order_word), why);
@@ -330,7 +330,7 @@ static enum gw_err collect(struct sim_table *table, const char *operand,
     table->ranks =
         source.ranks ? source.ranks : gw_topology_ranks(table->topology);
     if (!is_file)
-        settle(table);
+        choose_plans(table);
     gw_topology_order(table->topology, sim_order(table->topology, order_word));
     enum gw_err err =
         routes_asked ? GW_OK : add_rows(table, operand, is_file, why);
@@ -344,8 +344,8 @@ static enum gw_err collect(struct sim_table *table, const char *operand,
 
 /* ---- the command ---- */
 
-static enum gw_err fill(struct sim_table *table, const char *operand,
-                        struct gw_error *why)
+static enum gw_err fill_table(struct sim_table *table, const char *operand,
+                              struct gw_error *why)
 {
     enum gw_dtype type;
     if (gw_dtype_parse(dtype, &type, why) ||
@@ -359,7 +359,7 @@ static enum gw_err fill(struct sim_table *table, const char *operand,
     return err;
 }
 
-static int run(int operand_count, char **operands)
+static int run_sim(int operand_count, char **operands)
 {
     struct gw_error why;
     struct sim_table table = {
@@ -370,7 +370,7 @@ static int run(int operand_count, char **operands)
     };
     (void)operand_count;
     int status;
-    if (fill(&table, operands[0], &why))
+    if (fill_table(&table, operands[0], &why))
         status = complain(&why);
     else
         status = routes_asked  ? sim_print_routes(&table)
@@ -396,5 +396,5 @@ const struct command command_sim = {
     .operands_min = 1,
     .operands_max = 1,
     .computes = true,
-    .run = run,
+    .run = run_sim,
 };

@@ -81,10 +81,10 @@ static enum gw_err predict(const struct sim_machine *machine, const char *algo,
 }
 
 /* One run with costs times `stretch`. */
-static enum gw_err play(const struct sim_machine *machine, double stretch,
-                        struct gw_topology_job job,
-                        struct gw_topology_result **result,
-                        struct gw_error *why)
+static enum gw_err simulate_run(const struct sim_machine *machine,
+                                double stretch, struct gw_topology_job job,
+                                struct gw_topology_result **result,
+                                struct gw_error *why)
 {
     struct gw_topology *topology;
     enum gw_err err = set_costs(machine, stretch, &topology, &job, why);
@@ -105,10 +105,10 @@ enum gw_err sim_machine_run(const struct sim_machine *machine, const char *algo,
     *result = NULL;
     enum gw_err err = predict(machine, algo, job, &us, why);
     if (!err)
-        err = play(machine, 1, quiet, result, why);
+        err = simulate_run(machine, 1, quiet, result, why);
     if (err)
         return err;
     double stretch = (*result)->time_us > 0 ? us / (*result)->time_us : 1;
     gw_topology_result_destroy(result);
-    return play(machine, stretch, *job, result, why);
+    return simulate_run(machine, stretch, *job, result, why);
 }

@@ -176,7 +176,7 @@ static void note_path(struct output *output,
         output_note_text(output, "critical_path", text);
 }
 
-static int end(struct output *output)
+static int end_table(struct output *output)
 {
     output_end(&output, NULL, interrupted != 0);
     return interrupted ? gw_err_exit(GW_EINTR) : 0;
@@ -200,7 +200,7 @@ int sim_print(struct sim_table *table)
         print_row(output, table, &table->rows[i]);
     if (table->row_count == 1)
         note_path(output, table->rows[0].result);
-    return end(output);
+    return end_table(output);
 }
 
 /* ---- one row per link ---- */
@@ -254,7 +254,7 @@ int sim_print_links(struct sim_table *table)
     for (size_t i = 0; i < table->row_count; i++)
         for (unsigned l = 0; l < table->rows[i].result->links; l++)
             print_link(output, table, &table->rows[i], l);
-    return end(output);
+    return end_table(output);
 }
 
 /* ---- one row per pair of ranks ---- */
@@ -326,5 +326,5 @@ int sim_print_routes(const struct sim_table *table)
         for (unsigned dst = 0; dst < ranks && dst < table->ranks; dst++)
             if (src != dst)
                 print_route(output, t, src, dst);
-    return end(output);
+    return end_table(output);
 }

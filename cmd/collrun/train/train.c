@@ -81,7 +81,7 @@ static const struct option_spec specs[] = {
     {0},
 };
 
-static enum gw_err check_options(struct gw_error *why)
+static enum gw_err check_train_options(struct gw_error *why)
 {
     const struct options *o = &options;
     if (o->settings)
@@ -119,7 +119,7 @@ static enum gw_err load_test(struct training *t, struct gw_error *why)
 }
 
 /* One factor for all values preserves zeros and equal rows. */
-static void scale(struct training *t)
+static void scale_rows(struct training *t)
 {
     float largest = gw__row_source_largest(t->train);
     if (strcmp(options.scale, "none") == 0 || !(largest > 0))
@@ -132,7 +132,7 @@ static void scale(struct training *t)
         gw_dataset_scale(t->test, factor);
 }
 
-static enum gw_err load(struct training *t, struct gw_error *why)
+static enum gw_err load_rows(struct training *t, struct gw_error *why)
 {
     struct gw_model *model;
     progress("reading %s", t->data_path);
@@ -142,7 +142,7 @@ static enum gw_err load(struct training *t, struct gw_error *why)
         code = load_test(t, why);
     if (code)
         return code;
-    scale(t);
+    scale_rows(t);
     code = gw_model_new(t->kind, t->train->shape, &model, why);
     if (code)
         return gw_wrap(why, code, "%s", t->data_path);
@@ -151,7 +151,7 @@ static enum gw_err load(struct training *t, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err launch(struct training *t, struct gw_error *why)
+static enum gw_err launch_training(struct training *t, struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = t->ranks,
@@ -167,16 +167,16 @@ static enum gw_err launch(struct training *t, struct gw_error *why)
 
 static enum gw_err train(struct training *t, struct gw_error *why)
 {
-    enum gw_err code = check_options(why);
+    enum gw_err code = check_train_options(why);
     if (!code)
-        code = load(t, why);
+        code = load_rows(t, why);
     if (!code)
         code = train_choose(t->ranks, t->wire, options.algo, t->vector_length,
                             &t->algo, &t->price, why);
     if (!code)
         code = train_results_begin(t, why);
     if (!code)
-        code = launch(t, why);
+        code = launch_training(t, why);
     train_results_end(t, code ? why : NULL);
     return code;
 }
@@ -220,7 +220,7 @@ static int train_rows(const char *model, const char *path,
 }
 
 /* Converts the given options to settings, which --set may overrule. */
-static void gather(char *text, size_t room)
+static void gather_settings(char *text, size_t room)
 {
     const struct options *o = &options;
     size_t used = 0;
@@ -255,7 +255,7 @@ static int train_dense(int count, char **operands, const struct placed *placed)
         return complain_with(GW_EINVAL,
                              "%s keeps its learning rate; remove --schedule",
                              operands[0]);
-    gather(text, sizeof text);
+    gather_settings(text, sizeof text);
     const struct task_options task = {.model = operands[0],
                                       .network = count > 1 ? operands[1] : NULL,
                                       .data = count > 1 ? operands[2] : NULL,
@@ -306,7 +306,7 @@ static int run_model(int count, char **operands, const struct placed *placed)
 }
 
 /* --explain-env needs no operands. */
-static int run(int operand_count, char **operands)
+static int run_train(int operand_count, char **operands)
 {
     enum { RANKS_DEFAULT = 4 };
     const struct placed *placed;
@@ -333,5 +333,5 @@ const struct command command_train = {
     .options = specs,
     .operands_min = 1,
     .operands_max = 3,
-    .run = run,
+    .run = run_train,
 };

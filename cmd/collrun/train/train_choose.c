@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-static enum gw_err find(const char *name, unsigned ranks,
-                        const struct gw_algo **algo, struct gw_error *why)
+static enum gw_err find_algorithm(const char *name, unsigned ranks,
+                                  const struct gw_algo **algo,
+                                  struct gw_error *why)
 {
     unsigned root;
     if (!plan_names_file(name))
@@ -35,7 +36,7 @@ enum gw_err train_choose(unsigned ranks, const char *wire, const char *name,
     bool measured;
     const struct gw_algo *named = NULL;
     bool chosen = strcmp(name, "auto") != 0;
-    if (chosen && find(name, ranks, &named, why))
+    if (chosen && find_algorithm(name, ranks, &named, why))
         return why->code;
     if (named)
         *algo = named->name;

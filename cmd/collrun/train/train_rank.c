@@ -50,7 +50,7 @@ static void worker_fini(struct worker *w)
     gw_model_destroy(&w->model);
 }
 
-static void tell(struct worker *w, enum report_kind kind, unsigned epoch)
+static void report_step(struct worker *w, enum report_kind kind, unsigned epoch)
 {
     const struct train_report report = {
         .kind = kind,
@@ -71,7 +71,7 @@ static void show_progress(struct worker *w, unsigned epoch)
     if (w->rank != 0 || now - w->shown_ns < EVERY_NS)
         return;
     w->shown_ns = now;
-    tell(w, REPORT_PROGRESS, epoch);
+    report_step(w, REPORT_PROGRESS, epoch);
 }
 
 /* A loss 100 times worse than guessing is not noise. */
@@ -97,7 +97,7 @@ static enum gw_err run_epoch(struct worker *w, unsigned epoch,
     if (is_hopeless(w))
         return train_diverged(w, epoch, w->loss / (double)w->epoch_rows, why);
     if (w->rank == 0 && !w->stopped)
-        tell(w, REPORT_EPOCH, epoch);
+        report_step(w, REPORT_EPOCH, epoch);
     w->until = w->loss / (double)w->epoch_rows < w->training->until;
     return GW_OK;
 }

@@ -53,7 +53,8 @@ enum gw_err train_results_begin(struct training *t, struct gw_error *why)
     return GW_OK;
 }
 
-static void show(const struct training *t, const struct train_report *r)
+static void show_progress(const struct training *t,
+                          const struct train_report *r)
 {
     progress("epoch %u/%u  step %llu  loss %.6f  accuracy %.2f %%", r->epoch,
              t->epochs, (unsigned long long)r->steps, r->loss,
@@ -101,10 +102,10 @@ void train_on_report(void *context, unsigned rank, const void *data,
     switch (report.kind) {
     case REPORT_EPOCH:
         put_epoch(t->results, &report);
-        show(t, &report);
+        show_progress(t, &report);
         break;
     case REPORT_PROGRESS:
-        show(t, &report);
+        show_progress(t, &report);
         break;
     case REPORT_TRAINED:
         add_rank(t->results, &report);

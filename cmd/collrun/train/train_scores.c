@@ -24,7 +24,7 @@ enum gw_err train_check_equal(struct worker *w, struct gw_error *why)
     return code;
 }
 
-static void take(const struct worker *w, double sums[2])
+static void copy_sums(const struct worker *w, double sums[2])
 {
     sums[0] = w->sums.loss;
     sums[1] = (double)w->sums.right;
@@ -37,13 +37,13 @@ static enum gw_err evaluate_shares(struct worker *w, double sums[4],
     size_t p = t->ranks, r = w->rank, rows = t->train->shape->rows;
     enum gw_err code = gw__row_source_evaluate(
         t->train, w->model, rows * r / p, rows * (r + 1) / p, &w->sums, why);
-    take(w, sums);
+    copy_sums(w, sums);
     if (code || !t->test)
         return code;
     rows = t->test->rows;
     gw_model_evaluate(w->model, t->test, rows * r / p, rows * (r + 1) / p,
                       &w->sums);
-    take(w, sums + 2);
+    copy_sums(w, sums + 2);
     return GW_OK;
 }
 

@@ -76,8 +76,8 @@ static void put_epoch(const struct task_training *t,
     output_row(t->results->output, values);
 }
 
-static void on_report(void *context, unsigned rank, const void *data,
-                      size_t bytes)
+static void add_task_report(void *context, unsigned rank, const void *data,
+                            size_t bytes)
 {
     struct task_training *t = context;
     struct task_results *results = t->results;
@@ -150,7 +150,7 @@ static void put_end(const struct task_training *t)
 
 /* ---- start ---- */
 
-static enum gw_err load(struct task_training *t, struct gw_error *why)
+static enum gw_err load_task(struct task_training *t, struct gw_error *why)
 {
     struct settings settings;
     unsigned count;
@@ -186,7 +186,7 @@ static enum gw_err train(struct task_training *t, struct gw_error *why)
                                   .timeout_ns = common.timeout_ns,
                                   .rank_main = task_rank,
                                   .context = t,
-                                  .on_report = on_report};
+                                  .on_report = add_task_report};
     bool agent = plays(t);
     enum gw_err code = output_begin(
         "collrun train", common.output, agent ? agent_fields : fields,
@@ -208,7 +208,7 @@ int task_train(const struct task_options *options)
     struct gw_error why;
     struct task_results results = {0};
     struct task_training t = {.options = *options, .results = &results};
-    enum gw_err code = load(&t, &why);
+    enum gw_err code = load_task(&t, &why);
     if (!code)
         code = train_choose(options->ranks, options->wire, options->algo,
                             t.floats + TASK_SUMS, &t.algo, &t.price, &why);

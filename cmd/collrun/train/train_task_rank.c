@@ -78,8 +78,8 @@ static enum gw_err add_up(struct learner *p, const void *in, void *out,
 }
 
 /* This rank's samples of a batch; p->mine is its contribution. */
-static enum gw_err compute(struct learner *p, uint64_t epoch, uint64_t batch,
-                           struct gw_error *why)
+static enum gw_err compute_batch(struct learner *p, uint64_t epoch,
+                                 uint64_t batch, struct gw_error *why)
 {
     const struct task_training *t = p->training;
     const struct gw_unit_place place = {epoch, batch, p->rank,
@@ -109,7 +109,7 @@ static enum gw_err update(struct learner *p, uint64_t epoch, uint64_t batch,
                           struct gw_error *why)
 {
     size_t floats = p->training->floats;
-    enum gw_err code = compute(p, epoch, batch, why);
+    enum gw_err code = compute_batch(p, epoch, batch, why);
     if (!code)
         code =
             add_up(p, p->mine, p->all, floats + TASK_SUMS, GW_F32, GW_SUM, why);
@@ -130,7 +130,7 @@ static enum gw_err update(struct learner *p, uint64_t epoch, uint64_t batch,
     return GW_OK;
 }
 
-static void tell(struct learner *p, struct task_report report)
+static void report_epoch(struct learner *p, struct task_report report)
 {
     report.updates = p->updates;
     report.train_ns = gw_now_ns() - p->begin_ns;
@@ -151,7 +151,8 @@ static enum gw_err run_epoch(struct learner *p, uint64_t epoch,
     for (uint64_t b = 0; b < batches && !p->stopped && !code; b++)
         code = update(p, epoch, b, why);
     if (!code && p->rank == 0 && !p->stopped)
-        tell(p, (struct task_report){.kind = TASK_EPOCH, .epoch = epoch});
+        report_epoch(p,
+                     (struct task_report){.kind = TASK_EPOCH, .epoch = epoch});
     p->until = p->sums[TASK_LOSS] / p->sums[TASK_SAMPLES] < p->training->until;
     return code;
 }
@@ -167,11 +168,11 @@ static void tell_trained(struct learner *p)
         gw_comm_counters(p->comm, peer, &link);
         report.messages_sent += link.messages_sent;
     }
-    tell(p, report);
+    report_epoch(p, report);
 }
 
 /* Checks that all ranks have the same bits, and scores the model. */
-static enum gw_err judge(struct learner *p, struct gw_error *why)
+static enum gw_err evaluate_model(struct learner *p, struct gw_error *why)
 {
     const struct task_training *t = p->training;
     const struct gw_fetch fetch = gw_local_fetch(p->local);
@@ -191,7 +192,7 @@ static enum gw_err judge(struct learner *p, struct gw_error *why)
     report.test_quality = code ? (double)NAN : score.quality;
     if (code && code != GW_ENOTSUP)
         return code;
-    tell(p, report);
+    report_epoch(p, report);
     return GW_OK;
 }
 
@@ -210,7 +211,7 @@ static enum gw_err spread_weights(struct learner *p, struct gw_error *why)
                                   p->rows, why);
 }
 
-static enum gw_err learn(struct learner *p, struct gw_error *why)
+static enum gw_err train_epochs(struct learner *p, struct gw_error *why)
 {
     uint64_t epochs = gw_task_config(p->training->task)->epochs;
     enum gw_err code = spread_weights(p, why);
@@ -229,7 +230,7 @@ static enum gw_err learn(struct learner *p, struct gw_error *why)
     if (code)
         return code;
     tell_trained(p);
-    return judge(p, why);
+    return evaluate_model(p, why);
 }
 
 enum gw_err task_rank(struct gw_comm *comm, struct reporter *report,
@@ -241,7 +242,7 @@ enum gw_err task_rank(struct gw_comm *comm, struct reporter *report,
                               .rank = gw_comm_rank(comm)};
     enum gw_err code = learner_init(&learner, why);
     if (!code)
-        code = learn(&learner, why);
+        code = train_epochs(&learner, why);
     /* The engine may have interrupted only one rank, but all must report it. */
     if (!code && learner.stopped && learner.training->options.placed)
         code = gw_fail(why, GW_EINTR,

@@ -88,8 +88,8 @@ static void on_costs(struct tune *t, const struct gw_wire_costs *costs)
 
 /* A case, or the fitted costs, which come before the cases that they predict.
  */
-static void on_report(void *context, unsigned rank, const void *data,
-                      size_t bytes)
+static void add_tune_report(void *context, unsigned rank, const void *data,
+                            size_t bytes)
 {
     struct tune_report report;
     struct gw_wire_costs costs;
@@ -102,23 +102,23 @@ static void on_report(void *context, unsigned rank, const void *data,
     }
 }
 
-static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
-                             void *context, struct gw_error *why)
+static enum gw_err tune_rank_main(struct gw_comm *comm, struct reporter *report,
+                                  void *context, struct gw_error *why)
 {
     return tune_rank(comm, report, context, why);
 }
 
 /* The cases with as many ranks as the one at `begin`. */
-static enum gw_err launch(struct gw_error *why)
+static enum gw_err launch_cases(struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = tune.cases[tune.begin].ranks,
         .wire = tune.wire,
         .insecure = true, /* no data is worth encrypting */
         .timeout_ns = common.timeout_ns,
-        .rank_main = rank_main,
+        .rank_main = tune_rank_main,
         .context = &tune,
-        .on_report = on_report,
+        .on_report = add_tune_report,
     };
     tune.end = tune.begin;
     while (tune.end < tune.case_count &&
@@ -147,7 +147,7 @@ static void name_cpu(char *cpu, size_t room)
         fclose(file);
 }
 
-static void describe(struct gw_tuning *tuning, unsigned runs)
+static void describe_tuning(struct gw_tuning *tuning, unsigned runs)
 {
     time_t now = time(NULL);
     struct tm utc;
@@ -180,7 +180,7 @@ static enum gw_err store(const struct tune_summary *summary, size_t *count,
     *count = 0;
     for (size_t i = 0; i < ranges; i++)
         *count += rules[i].algo != NULL;
-    describe(&tuning, summary->runs);
+    describe_tuning(&tuning, summary->runs);
     enum gw_err err = GW_OK;
     for (unsigned r = 0; r < tune.costs_count && !dry_run && !err; r++)
         err = gw_costs_store(tune.wire, &tune.costs[r], why);
@@ -190,7 +190,7 @@ static enum gw_err store(const struct tune_summary *summary, size_t *count,
     return err;
 }
 
-static int measure(void)
+static int measure_cases(void)
 {
     struct gw_error why = {.code = GW_OK}, second = {.code = GW_OK};
     struct tune_summary summary = {.cases = 0};
@@ -201,7 +201,7 @@ static int measure(void)
         return complain(&why);
     for (tune.begin = 0; tune.begin < tune.case_count && !err;
          tune.begin = tune.end)
-        err = launch(&why);
+        err = launch_cases(&why);
     bool summed = tune_sum_up(&tune, 0, &summary, &second) == GW_OK &&
                   tune_table_ranks(&tune, &second) == GW_OK;
     if (summed && (!err || err == GW_EINTR) && summary.cases > 0)
@@ -235,7 +235,7 @@ static enum gw_err read_operands(int count, char **operands,
     return GW_OK;
 }
 
-static enum gw_err check_options(struct gw_error *why)
+static enum gw_err check_tune_options(struct gw_error *why)
 {
     if (!tune.factor)
         tune.factor = quick ? 16 : 4;
@@ -250,16 +250,16 @@ static enum gw_err check_options(struct gw_error *why)
                        &tune.ranks_count, why);
 }
 
-static int run(int operand_count, char **operands)
+static int run_tune(int operand_count, char **operands)
 {
     struct gw_error why;
     tune.seed = common.seed;
-    enum gw_err err = check_options(&why);
+    enum gw_err err = check_tune_options(&why);
     if (!err)
         err = read_operands(operand_count, operands, &why);
     if (!err)
         err = tune_list(&tune, &why);
-    int status = err ? complain(&why) : measure();
+    int status = err ? complain(&why) : measure_cases();
     free(tune.cases);
     return status;
 }
@@ -274,5 +274,5 @@ const struct command command_tune = {
     .options = options,
     .operands_min = 0,
     .operands_max = GW_COLLECTIVES,
-    .run = run,
+    .run = run_tune,
 };

@@ -42,8 +42,8 @@ static void list_algos(const struct tune *tune, struct tune_case *item)
     }
 }
 
-static enum gw_err push(struct tune *tune, const struct tune_case *item,
-                        struct gw_error *why)
+static enum gw_err add_case(struct tune *tune, const struct tune_case *item,
+                            struct gw_error *why)
 {
     if (tune->case_count == tune->case_room) {
         size_t room = tune->case_room ? 2 * tune->case_room : 64;
@@ -83,7 +83,7 @@ static enum gw_err list_sizes(struct tune *tune, unsigned ranks,
             continue;
         before = item.bytes;
         list_algos(tune, &item);
-        if (push(tune, &item, why))
+        if (add_case(tune, &item, why))
             return why->code;
     }
     return GW_OK;

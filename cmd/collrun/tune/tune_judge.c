@@ -68,7 +68,8 @@ static const struct gw_algo *ruled(const struct tune_case *item)
 }
 
 /* The index of `algo` in the case, or -1. */
-static int place_of(const struct tune_case *item, const struct gw_algo *algo)
+static int algorithm_index(const struct tune_case *item,
+                           const struct gw_algo *algo)
 {
     for (unsigned a = 0; a < item->algo_count; a++)
         if (item->algos[a].algo == algo)
@@ -87,7 +88,7 @@ void tune_judge(struct tune *tune, size_t index)
     item->rule = (int)item->best;
     if (!before || !before->rounds || !are_neighbours(before, item))
         return;
-    int kept = place_of(item, ruled(before));
+    int kept = algorithm_index(item, ruled(before));
     if (kept >= 0 && beats(item, (unsigned)kept, item->predicted) &&
         !beats(item, item->best, (unsigned)kept))
         item->rule = kept;
@@ -103,7 +104,7 @@ static uint64_t meeting_bytes(const struct tune_case *small,
     return last < large->bytes ? last : large->bytes - 1;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t least_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -123,7 +124,7 @@ static struct gw_rule rule_of(const struct tune *tune, size_t index)
         .collective = item->collective,
         .ranks = item->ranks,
         .algo = ruled(item),
-        .from_bytes = first ? least(item->asked, item->bytes)
+        .from_bytes = first ? least_of(item->asked, item->bytes)
                             : meeting_bytes(item - 1, item) + 1,
         .to_bytes = last ? most(item->asked, item->bytes)
                          : meeting_bytes(item, item + 1),

@@ -195,7 +195,7 @@ static enum gw_err run_rounds(struct tune_rank *r)
 
 /* ---- cases in turn ---- */
 
-static size_t larger(size_t a, size_t b)
+static size_t larger_of(size_t a, size_t b)
 {
     return a < b ? b : a;
 }
@@ -212,8 +212,8 @@ static enum gw_err get_buffers(struct tune_rank *r, uint64_t asked)
         struct pattern p = pattern_of(r->tune, r->trials[i].item);
         if (r->trials[i].item->asked != asked)
             continue;
-        in = larger(in, pattern_in_bytes(&p, r->rank));
-        out = larger(out, pattern_out_bytes(&p, r->rank));
+        in = larger_of(in, pattern_in_bytes(&p, r->rank));
+        out = larger_of(out, pattern_out_bytes(&p, r->rank));
     }
     *b = (struct buffers){.asked = asked, .in = gw_alloc(in, r->why)};
     b->out = b->in ? gw_alloc(out, r->why) : NULL;
@@ -233,7 +233,7 @@ static bool has_buffers(const struct tune_rank *r, uint64_t asked)
 }
 
 /* Measures the cases from `begin` to `end`. */
-static enum gw_err measure(struct tune_rank *r, size_t begin, size_t end)
+static enum gw_err measure_cases(struct tune_rank *r, size_t begin, size_t end)
 {
     enum gw_err err = GW_OK;
     r->trial_count = end - begin;
@@ -254,7 +254,7 @@ static enum gw_err measure(struct tune_rank *r, size_t begin, size_t end)
 }
 
 /* Reports the cases with enough rounds. */
-static void tell(const struct tune_rank *r, struct reporter *report)
+static void report_trials(const struct tune_rank *r, struct reporter *report)
 {
     for (size_t i = 0; i < r->trial_count && r->rank == 0; i++)
         if (r->trials[i].report.rounds >= ROUNDS_MIN)
@@ -269,8 +269,8 @@ static enum gw_err measure_each(struct tune_rank *r, struct reporter *report)
 {
     enum gw_err err = GW_OK;
     for (size_t i = r->tune->begin; i < r->tune->end && !err; i++) {
-        err = measure(r, i, i + 1);
-        tell(r, report);
+        err = measure_cases(r, i, i + 1);
+        report_trials(r, report);
     }
     return err;
 }
@@ -282,13 +282,13 @@ static enum gw_err measure_among_samples(struct tune_rank *r,
     struct gw_wire_costs costs;
     if (gw_calibration_begin(r->comm, &r->calibration))
         return comm_failed(r);
-    enum gw_err err = measure(r, r->tune->begin, r->tune->end);
+    enum gw_err err = measure_cases(r, r->tune->begin, r->tune->end);
     if (!err && gw_calibration_end(r->calibration, &costs))
         err = comm_failed(r);
     gw_calibration_destroy(&r->calibration);
     if (!err && r->rank == 0)
         report_send(report, &costs, sizeof costs);
-    tell(r, report);
+    report_trials(r, report);
     return err;
 }
 

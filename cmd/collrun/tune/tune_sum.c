@@ -92,7 +92,7 @@ static void collect(struct collection *c, double value,
     c->values[c->count++] = value;
 }
 
-static void finish(struct collection *c)
+static void finish_spread(struct collection *c)
 {
     stats_sort(c->values, c->count);
     c->spread->median = stats_quantile(c->values, c->count, 0.5);
@@ -133,7 +133,7 @@ enum gw_err tune_sum_up(const struct tune *tune, unsigned ranks,
     }
     struct collection *all[KINDS] = {&regret, &ruled, &noise, &error};
     for (unsigned k = 0; k < KINDS; k++)
-        finish(all[k]);
+        finish_spread(all[k]);
     free(values);
     return GW_OK;
 }

@@ -46,8 +46,8 @@ static enum gw_err await_ready(int fd, struct announce *a, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err start(const struct announce_options *options,
-                         struct announce *a, struct gw_error *why)
+static enum gw_err start_process(const struct announce_options *options,
+                                 struct announce *a, struct gw_error *why)
 {
     int ready[2];
     pid_t tool = getpid();
@@ -73,7 +73,7 @@ static enum gw_err start(const struct announce_options *options,
     return code;
 }
 
-static void release(struct announce *a)
+static void free_announce(struct announce *a)
 {
     for (int i = 0; i < 2; i++)
         if (a->ends[i] >= 0)
@@ -94,11 +94,11 @@ enum gw_err announce_open(const struct announce_options *options,
         return gw_fail(why, GW_ENOMEM, "announcement of the run");
     a->ends[0] = a->ends[1] = -1;
     a->pid = -1;
-    code = start(options, a, why);
+    code = start_process(options, a, why);
     if (code && a->pid > 0)
         waitpid(a->pid, NULL, 0); /* it ends by itself */
     if (code)
-        release(a);
+        free_announce(a);
     else
         *announce = a;
     return code;
@@ -186,5 +186,5 @@ void announce_close(struct announce **announce, json_t *summary)
     write_summary(a, summary ? summary : json_null(), deadline_ns);
     if (a->pid > 0)
         bury(a, deadline_ns);
-    release(a);
+    free_announce(a);
 }

@@ -64,7 +64,8 @@ static void leave_files(int kept, int other)
     close_range(high + 1, ~0U, 0);
 }
 
-static enum gw_err follow(struct process *p, pid_t tool, struct gw_error *why)
+static enum gw_err follow_tool(struct process *p, pid_t tool,
+                               struct gw_error *why)
 {
     p->tool_fd = (int)syscall(SYS_pidfd_open, tool, 0);
     if (p->tool_fd < 0)
@@ -86,11 +87,12 @@ static enum gw_err write_papers(struct process *p, struct gw_error *why)
     return run_folder_publish(&p->folder, facts, endpoint, why);
 }
 
-static enum gw_err begin(struct process *p, const struct announce_birth *birth,
-                         struct gw_error *why)
+static enum gw_err begin_process(struct process *p,
+                                 const struct announce_birth *birth,
+                                 struct gw_error *why)
 {
     const struct announce_options *o = birth->options;
-    enum gw_err code = follow(p, birth->tool, why);
+    enum gw_err code = follow_tool(p, birth->tool, why);
     if (!code)
         code = run_folder_open(&p->folder, o->name, why);
     if (!code)
@@ -174,7 +176,7 @@ static json_t *answer_hello(const struct process *p)
                      "version", GW_VERSION, "events", events);
 }
 
-static json_t *answer(const struct process *p, const json_t *request)
+static json_t *answer_request(const struct process *p, const json_t *request)
 {
     const char *verb = json_string_value(json_object_get(request, "verb"));
     if (verb && strcmp(verb, "hello") == 0)
@@ -190,14 +192,14 @@ static json_t *answer(const struct process *p, const json_t *request)
              : json_string("a request must be a JSON object with a verb"));
 }
 
-static void serve(struct process *p)
+static void serve_requests(struct process *p)
 {
     struct asker asker;
     json_t *request;
     for (unsigned i = 0;
          i < REQUESTS_A_TURN && serving_next(&p->serving, &asker, &request);
          i++) {
-        serving_answer(&p->serving, &asker, answer(p, request));
+        serving_answer(&p->serving, &asker, answer_request(p, request));
         json_decref(request);
     }
 }
@@ -218,14 +220,14 @@ static void loop(struct process *p)
         zmq_poll(items, sizeof items / sizeof *items, -1);
         bool alive = items[2].revents == 0;
         bool sane = take_input(p); /* frames of a dead tool still count */
-        serve(p);
+        serve_requests(p);
         while (serving_subscription(&p->serving, &topic, &any))
             ; /* ignored: all events are published */
         p->over |= !alive || !sane;
     }
 }
 
-static void end(struct process *p)
+static void end_process(struct process *p)
 {
     char error[80] = "";
     json_t *summary = NULL;
@@ -255,13 +257,13 @@ _Noreturn void announce_live(const struct announce_birth *birth)
     ignore_signals();
     leave_files(birth->frames, birth->ready);
     prctl(PR_SET_NAME, "announce");
-    enum gw_err code = begin(p, birth, &ready.why);
+    enum gw_err code = begin_process(p, birth, &ready.why);
     memcpy(ready.name, p->folder.name, sizeof ready.name);
     bool told = write(birth->ready, &ready, sizeof ready) == sizeof ready;
     close(birth->ready);
     if (code || !told)
         _exit(1);
     loop(p);
-    end(p);
+    end_process(p);
     _exit(0);
 }

@@ -15,7 +15,8 @@
 
 enum { LOOK_MS = 100 };
 
-static enum gw_err watch(struct attach *attach, int fd, struct gw_error *why)
+static enum gw_err poll_descriptor(struct attach *attach, int fd,
+                                   struct gw_error *why)
 {
     struct epoll_event interest = {.events = EPOLLIN};
     if (fd >= 0 && epoll_ctl(attach->epoll, EPOLL_CTL_ADD, fd, &interest) != 0)
@@ -42,9 +43,9 @@ enum gw_err attach_listen(struct attach *attach, bool chunks,
          zmq_getsockopt(attach->events, ZMQ_FD, &fd, &size) != 0))
         code = gw_fail_errno(why, "the event stream");
     if (!code)
-        code = watch(attach, fd, why);
+        code = poll_descriptor(attach, fd, why);
     if (!code)
-        code = watch(attach, attach->pidfd, why);
+        code = poll_descriptor(attach, attach->pidfd, why);
     if (code)
         attach_events_close(attach);
     return code;
@@ -76,7 +77,7 @@ static bool next_batch(struct attach *attach)
     return !attach->over;
 }
 
-static bool take(struct attach *attach, struct gw_event *event)
+static bool next_event(struct attach *attach, struct gw_event *event)
 {
     for (;;) {
         size_t count = zmq_msg_size(&attach->batch) / sizeof *event;
@@ -101,12 +102,12 @@ enum gw_err attach_event(struct attach *attach, uint64_t deadline_ns,
     if (!attach->events)
         return gw_fail(why, GW_EINVAL, "the event stream is not open");
     for (;;) {
-        if (take(attach, event))
+        if (next_event(attach, event))
             return GW_OK;
         /* Asks for death only when the queue is empty, because that costs a
          * system call. Events that arrived before the death still count. */
         bool dead = attach_dead(attach);
-        if (dead && take(attach, event))
+        if (dead && next_event(attach, event))
             return GW_OK;
         if (attach->over || dead)
             return attach_ended(attach->run, why), GW_ECLOSED;

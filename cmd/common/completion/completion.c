@@ -80,7 +80,7 @@ static void print_words(void)
     }
 }
 
-static int run(int operand_count, char **operands)
+static int run_completion(int operand_count, char **operands)
 {
     static const struct {
         const char *name;
@@ -107,5 +107,5 @@ const struct command command_completion = {
     .help = "print a completion script for a shell",
     .operands_min = 1,
     .operands_max = 1,
-    .run = run,
+    .run = run_completion,
 };

@@ -57,7 +57,7 @@ bool frame_write(int fd, enum frame_kind kind, const void *data, size_t bytes)
 }
 
 /* Moves the rest to the front and makes room for `need` bytes from there. */
-static bool make_room(struct frames *frames, size_t need)
+static bool reserve_frame(struct frames *frames, size_t need)
 {
     if (frames->begin > 0) {
         memmove(frames->buffer, frames->buffer + frames->begin,
@@ -90,7 +90,7 @@ static size_t wanted(const struct frames *frames)
 
 enum gw_err frames_pull(struct frames *frames, int fd, struct gw_error *why)
 {
-    if (!make_room(frames, wanted(frames)))
+    if (!reserve_frame(frames, wanted(frames)))
         return gw_fail(why, GW_ENOMEM, "a report");
     assert(frames->end < frames->capacity);
     ssize_t got;

@@ -130,9 +130,9 @@ static enum gw_err connect(const struct launch *launch,
     return !code && placed ? find_supervisor(*comm, birth, report, why) : code;
 }
 
-static enum gw_err work(const struct launch *launch, const struct birth *birth,
-                        struct reporter *report, struct gw_comm **comm,
-                        struct gw_error *why)
+static enum gw_err run_rank(const struct launch *launch,
+                            const struct birth *birth, struct reporter *report,
+                            struct gw_comm **comm, struct gw_error *why)
 {
     enum gw_err code = reporter_live(report, launch->silence_ms, why);
     if (!code && !launch->no_comm)
@@ -163,7 +163,7 @@ _Noreturn void rank_live(const struct launch *launch, const struct birth *birth)
     prctl(PR_SET_NAME, name);
 
     reporter_init(&report, birth->rank, birth->fd);
-    last_word.code = work(launch, birth, &report, &comm, &last_word);
+    last_word.code = run_rank(launch, birth, &report, &comm, &last_word);
     reporter_result(&report, &last_word);
     gw_comm_destroy(&comm);
     _exit(0);

@@ -103,8 +103,8 @@ void reporter_start(struct reporter *report)
 }
 
 /* False: the reader is gone. */
-static bool say(struct reporter *report, enum frame_kind kind, const void *data,
-                size_t bytes)
+static bool send_frame(struct reporter *report, enum frame_kind kind,
+                       const void *data, size_t bytes)
 {
     pthread_mutex_lock(&report->lock);
     flush(report);
@@ -124,7 +124,7 @@ unsigned report_rank(const struct reporter *report)
 
 void report_send(struct reporter *report, const void *data, size_t bytes)
 {
-    say(report, FRAME_REPORT, data, bytes);
+    send_frame(report, FRAME_REPORT, data, bytes);
 }
 
 /* ---- signs of life ---- */
@@ -144,10 +144,10 @@ static bool nap(struct reporter *report)
     return !quiet;
 }
 
-static void *live(void *context)
+static void *send_life_signs(void *context)
 {
     struct reporter *report = context;
-    while (say(report, FRAME_LIFE, "", 0) && nap(report))
+    while (send_frame(report, FRAME_LIFE, "", 0) && nap(report))
         ;
     return NULL;
 }
@@ -158,7 +158,7 @@ enum gw_err reporter_live(struct reporter *report, unsigned silence_ms,
     if (silence_ms == 0)
         return GW_OK;
     report->silence_ms = silence_ms;
-    enum gw_err err = gw__thread_start(&report->life, live, report,
+    enum gw_err err = gw__thread_start(&report->life, send_life_signs, report,
                                        "the heartbeat thread", why);
     if (err)
         report->silence_ms = 0;
@@ -167,7 +167,7 @@ enum gw_err reporter_live(struct reporter *report, unsigned silence_ms,
 
 void reporter_result(struct reporter *report, const struct gw_error *result)
 {
-    say(report, FRAME_RESULT, result, sizeof *result);
+    send_frame(report, FRAME_RESULT, result, sizeof *result);
     if (report->silence_ms == 0)
         return;
     pthread_mutex_lock(&report->lock);

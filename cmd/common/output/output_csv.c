@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static void put(FILE *file, const char *text)
+static void put_cell(FILE *file, const char *text)
 {
     if (!text[strcspn(text, ",\"\r\n")]) {
         fputs(text, file);
@@ -26,7 +26,7 @@ static void put(FILE *file, const char *text)
 static void put_value(FILE *file, const struct field *field, union value value)
 {
     char buf[64];
-    put(file, output_cell(field, value, "", buf));
+    put_cell(file, output_cell(field, value, "", buf));
 }
 
 static void head(struct output *output, const union value *sample)
@@ -35,13 +35,13 @@ static void head(struct output *output, const union value *sample)
     for (unsigned i = 0; i < output->field_count; i++) {
         if (i)
             fputc(',', output->file);
-        put(output->file, output->fields[i].name);
+        put_cell(output->file, output->fields[i].name);
     }
     for (unsigned i = 0; i < output->early_count; i++) {
         if (output_has_field(output, output->notes[i].field.name))
             continue;
         fputc(',', output->file);
-        put(output->file, output->notes[i].field.name);
+        put_cell(output->file, output->notes[i].field.name);
     }
     fputc('\n', output->file);
 }

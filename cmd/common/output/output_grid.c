@@ -72,7 +72,7 @@ void grid_head(struct output *output, const union value *sample)
 }
 
 /* Grows the column to the minimal width of this cell. */
-static void widen(struct column *column, const char *text)
+static void widen_column(struct column *column, const char *text)
 {
     size_t width = mbstowcs(NULL, text, 0);
     if (width == (size_t)-1)
@@ -110,7 +110,7 @@ void grid_row(struct output *output, const union value *values)
         bool shown = output->columns[i].shown;
         const char *text = output_cell(&output->fields[i], values[i], "-", buf);
         if (shown)
-            widen(&output->columns[i], text);
+            widen_column(&output->columns[i], text);
         grid->cells[grid->count++] = shown ? strdup(text) : NULL;
     }
 }
@@ -118,7 +118,7 @@ void grid_row(struct output *output, const union value *values)
 /* ---- the complete table ---- */
 
 /* On a narrow terminal the last text may be broken as well. */
-static void lay_out(struct output *output)
+static void lay_out_grid(struct output *output)
 {
     unsigned last = 0;
     output_narrow(output);
@@ -155,7 +155,8 @@ static void add_row(struct libscols_table *table, const struct output *output,
             (void)scols_line_set_data(line, column++, cells[i]);
 }
 
-static void print(struct libscols_table *table, const struct output *output)
+static void print_table(struct libscols_table *table,
+                        const struct output *output)
 {
     const struct grid *grid = output->grid;
     bool person = output->file == stdout && isatty(STDOUT_FILENO);
@@ -177,8 +178,8 @@ void grid_draw(struct output *output)
     struct grid *grid = output->grid;
     struct libscols_table *table = grid ? scols_new_table() : NULL;
     if (table) {
-        lay_out(output);
-        print(table, output);
+        lay_out_grid(output);
+        print_table(table, output);
         scols_unref_table(table);
     }
     for (size_t i = 0; grid && i < grid->count; i++)

@@ -33,7 +33,7 @@ static int width_of(const char *text)
     return width_within(text, strlen(text));
 }
 
-static int larger(int a, int b)
+static int larger_of(int a, int b)
 {
     return a > b ? a : b;
 }
@@ -44,11 +44,12 @@ static int column_width(const struct field *field, const union value *sample,
     char buf[64];
     int width = width_of(output_header(field));
     if (sample)
-        width = larger(width, width_of(output_cell(field, *sample, "-", buf)));
+        width =
+            larger_of(width, width_of(output_cell(field, *sample, "-", buf)));
     if (field->kind == FIELD_INTEGER)
-        width = larger(width, digits);
+        width = larger_of(width, digits);
     if (field->kind == FIELD_REAL)
-        width = larger(width, digits + 1 + field->decimals);
+        width = larger_of(width, digits + 1 + field->decimals);
     return width;
 }
 
@@ -192,7 +193,7 @@ static void record(struct output *output, const union value *values,
     int width = 0;
     (void)error;
     for (unsigned i = 0; i < output->field_count; i++)
-        width = larger(width, width_of(output_header(&output->fields[i])));
+        width = larger_of(width, width_of(output_header(&output->fields[i])));
     for (unsigned i = 0; i < output->field_count; i++) {
         const struct field *field = &output->fields[i];
         const char *header = output_header(field);

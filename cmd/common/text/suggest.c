@@ -9,7 +9,7 @@
 
 enum { WORD_MAX = 48 };
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned least_of(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
@@ -19,10 +19,10 @@ static unsigned cell(unsigned d[][WORD_MAX + 1], const char *a, const char *b,
                      size_t i, size_t j)
 {
     unsigned replace = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-    unsigned best = least(least(d[i - 1][j], d[i][j - 1]) + 1, replace);
+    unsigned best = least_of(least_of(d[i - 1][j], d[i][j - 1]) + 1, replace);
     bool swapped =
         i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-    return swapped ? least(best, d[i - 2][j - 2] + 1) : best;
+    return swapped ? least_of(best, d[i - 2][j - 2] + 1) : best;
 }
 
 unsigned edit_distance(const char *a, const char *b)

@@ -34,8 +34,9 @@ static const struct option_spec *among(const struct option_spec *specs,
     return NULL;
 }
 
-static const struct option_spec *
-find(const struct words *words, const char *name, size_t length, char letter)
+static const struct option_spec *find_option(const struct words *words,
+                                             const char *name, size_t length,
+                                             char letter)
 {
     const struct option_spec *spec = among(common_specs, name, length, letter);
     if (spec)
@@ -71,7 +72,7 @@ static enum item_kind value_of(struct words *words, struct item *item,
 static enum item_kind by_letter(struct words *words, struct item *item)
 {
     char letter = *words->cluster++;
-    item->spec = find(words, NULL, 0, letter);
+    item->spec = find_option(words, NULL, 0, letter);
     item->by_letter = true;
     snprintf(item->typed, sizeof item->typed, "-%c", letter);
     const char *rest = *words->cluster ? words->cluster : NULL;
@@ -85,7 +86,7 @@ static enum item_kind by_name(struct words *words, struct item *item,
                               const char *name)
 {
     size_t length = strcspn(name, "=");
-    item->spec = find(words, name, length, 0);
+    item->spec = find_option(words, name, length, 0);
     snprintf(item->typed, sizeof item->typed, "--%.*s",
              (int)(length < 60 ? length : 60), name);
     return value_of(words, item, name[length] ? name + length + 1 : NULL);

@@ -43,7 +43,7 @@ struct lane {
 };
 
 /* A whole number of cells for the shortest pass, if possible. */
-static void scale(struct canvas *c, unsigned room)
+static void scale_canvas(struct canvas *c, unsigned room)
 {
     double unit_us = c->gantt->unit_us;
     double each = floor(room * unit_us / c->span_us * (1 + 1e-9));
@@ -55,7 +55,7 @@ static void scale(struct canvas *c, unsigned room)
     }
 }
 
-static void lay_out(struct canvas *c)
+static void lay_out_canvas(struct canvas *c)
 {
     unsigned stages = c->gantt->schedule->stages;
     double there_us = gantt_span_us(c->gantt->timeline);
@@ -66,7 +66,7 @@ static void lay_out(struct canvas *c)
     unsigned room = c->style->width > c->label_width + CELLS_LEAST
                         ? c->style->width - c->label_width
                         : CELLS_LEAST;
-    scale(c, room < CELLS_MAX ? room : CELLS_MAX);
+    scale_canvas(c, room < CELLS_MAX ? room : CELLS_MAX);
     assert(c->cells > 0 && c->cells <= CELLS_MAX);
     c->lived = (unsigned)ceil(there_us / c->cell_us * (1 - 1e-9));
     c->lived = c->lived < c->cells ? c->lived : c->cells;
@@ -97,7 +97,7 @@ static void occupy(const struct canvas *c, struct lane *lane, size_t pass)
     }
 }
 
-static void fill(const struct canvas *c, struct lane *lane, unsigned stage)
+static void fill_lane(const struct canvas *c, struct lane *lane, unsigned stage)
 {
     const struct gw_schedule *schedule = c->gantt->schedule;
     memset(lane, 0, sizeof *lane);
@@ -203,9 +203,9 @@ unsigned gantt_draw(FILE *file, const struct gantt *gantt,
 {
     struct canvas canvas = {.file = file, .gantt = gantt, .style = style};
     struct lane lane;
-    lay_out(&canvas);
+    lay_out_canvas(&canvas);
     for (unsigned s = 0; s < gantt->schedule->stages; s++) {
-        fill(&canvas, &lane, s);
+        fill_lane(&canvas, &lane, s);
         put_lane(&canvas, &lane, s);
     }
     put_axis(&canvas);

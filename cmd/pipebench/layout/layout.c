@@ -113,7 +113,7 @@ static const struct option_spec specs[] = {
     {0},
 };
 
-static enum gw_err check(const struct options *o, struct gw_error *why)
+static enum gw_err check_usage(const struct options *o, struct gw_error *why)
 {
     if (!o->run && (o->data || o->test || o->compare))
         return gw_fail(why, GW_EINVAL, "%s needs --run",
@@ -169,7 +169,7 @@ static enum gw_err understand(const struct options *o,
         .overlap = !o->no_overlap,
         .compare = o->compare,
     };
-    enum gw_err err = check(o, why);
+    enum gw_err err = check_usage(o, why);
     if (!err)
         err = until_parse(o->until, &options->until, why);
     if (!err)
@@ -224,10 +224,10 @@ static enum gw_err search(const struct options *o,
 }
 
 /* The layout that the options describe: trained, timed or shown. */
-static enum gw_err lay_out(const struct options *o,
-                           struct layout_options *options,
-                           const struct gw_network *network, const char *path,
-                           struct gw_error *why)
+static enum gw_err use_layout(const struct options *o,
+                              struct layout_options *options,
+                              const struct gw_network *network,
+                              const char *path, struct gw_error *why)
 {
     struct gw_schedule *schedule = NULL;
     struct gw_layout *layout = NULL;
@@ -259,12 +259,12 @@ static enum gw_err use(const char *path, const struct options *o,
         err = gw_network_load(path, &network, why);
     if (!err)
         err = o->search ? search(o, &options, network, why)
-                        : lay_out(o, &options, network, path, why);
+                        : use_layout(o, &options, network, path, why);
     gw_network_destroy(&network);
     return err;
 }
 
-static int run(int operand_count, char **operands)
+static int run_layout(int operand_count, char **operands)
 {
     struct gw_error why;
     (void)operand_count;
@@ -285,5 +285,5 @@ const struct command command_layout = {
     .options = specs,
     .operands_min = 1,
     .operands_max = 1,
-    .run = run,
+    .run = run_layout,
 };

@@ -17,7 +17,7 @@ struct worker {
     double losses; /* of the steps of this pass over the data */
 };
 
-static enum gw_err start(struct worker *w, struct gw_error *why)
+static enum gw_err start_training(struct worker *w, struct gw_error *why)
 {
     const struct layout_job *job = w->job;
     const struct layout_options *options = job->options;
@@ -47,7 +47,7 @@ static const uint32_t *rows_of(struct worker *w, unsigned step)
     return gw_order_share(&w->order, step % batches, 0, 1, &count);
 }
 
-static void tell(struct worker *w, const struct layout_report *report)
+static void send_report(struct worker *w, const struct layout_report *report)
 {
     report_send(w->report, report, sizeof *report);
 }
@@ -81,18 +81,18 @@ static enum gw_err train(struct worker *w, struct gw_error *why)
         w->comm_us += report.step_report.comm_us;
         w->exposed_us += report.step_report.exposed_us;
         if (first)
-            tell(w, &report);
+            send_report(w, &report);
         report.until = meets_rule(w, step, report.step_report.loss);
     }
     report.kind = LAYOUT_COUNTS;
     report.comm_us = w->comm_us;
     report.exposed_us = w->exposed_us;
     gw_parallel_counts(w->parallel, &report.counts);
-    tell(w, &report);
+    send_report(w, &report);
     return GW_OK;
 }
 
-static enum gw_err judge(struct worker *w, struct gw_error *why)
+static enum gw_err report_scores(struct worker *w, struct gw_error *why)
 {
     struct layout_report report = {.kind = LAYOUT_SCORES};
     if (!w->job->test)
@@ -100,7 +100,7 @@ static enum gw_err judge(struct worker *w, struct gw_error *why)
     enum gw_err err = gw_parallel_evaluate(w->parallel, w->job->test,
                                            &report.step_report, why);
     if (!err && gw_comm_rank(w->comm) == 0)
-        tell(w, &report);
+        send_report(w, &report);
     return err;
 }
 
@@ -108,11 +108,11 @@ enum gw_err layout_rank(struct gw_comm *comm, struct reporter *report,
                         void *context, struct gw_error *why)
 {
     struct worker w = {.job = context, .comm = comm, .report = report};
-    enum gw_err err = start(&w, why);
+    enum gw_err err = start_training(&w, why);
     if (!err)
         err = train(&w, why);
     if (!err)
-        err = judge(&w, why);
+        err = report_scores(&w, why);
     gw_parallel_destroy(&w.parallel);
     gw_order_fini(&w.order);
     return err;

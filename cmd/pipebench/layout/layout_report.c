@@ -56,7 +56,7 @@ static void predict(const struct gw_layout *layout, unsigned stage,
     };
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static uint64_t larger_of(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -72,10 +72,12 @@ static struct prediction predict_all(const struct gw_layout *layout)
         all.tensor_bytes += alike * one.tensor_bytes;
         all.data_bytes += alike * one.data_bytes;
         all.pipe_bytes += alike * one.pipe_bytes;
-        all.parameter_bytes = larger(all.parameter_bytes, one.parameter_bytes);
-        all.gradient_bytes = larger(all.gradient_bytes, one.gradient_bytes);
-        all.optimiser_bytes = larger(all.optimiser_bytes, one.optimiser_bytes);
-        all.gathered_bytes = larger(all.gathered_bytes, one.gathered_bytes);
+        all.parameter_bytes =
+            larger_of(all.parameter_bytes, one.parameter_bytes);
+        all.gradient_bytes = larger_of(all.gradient_bytes, one.gradient_bytes);
+        all.optimiser_bytes =
+            larger_of(all.optimiser_bytes, one.optimiser_bytes);
+        all.gathered_bytes = larger_of(all.gathered_bytes, one.gathered_bytes);
     }
     return all;
 }
@@ -120,11 +122,13 @@ static void add_counts(struct layout_results *results,
     sum->tensor_bytes += c->tensor_bytes;
     sum->data_bytes += c->data_bytes;
     sum->pipe_bytes += c->pipe_bytes;
-    most->parameter_bytes = larger(most->parameter_bytes, c->parameter_bytes);
-    most->gradient_bytes = larger(most->gradient_bytes, c->gradient_bytes);
-    most->optimiser_bytes = larger(most->optimiser_bytes, c->optimiser_bytes);
-    most->gathered_bytes = larger(most->gathered_bytes, c->gathered_bytes);
-    most->steps = larger(most->steps, c->steps);
+    most->parameter_bytes =
+        larger_of(most->parameter_bytes, c->parameter_bytes);
+    most->gradient_bytes = larger_of(most->gradient_bytes, c->gradient_bytes);
+    most->optimiser_bytes =
+        larger_of(most->optimiser_bytes, c->optimiser_bytes);
+    most->gathered_bytes = larger_of(most->gathered_bytes, c->gathered_bytes);
+    most->steps = larger_of(most->steps, c->steps);
     results->ranks_done++;
 }
 
@@ -204,10 +208,10 @@ void layout_on_report(void *context, unsigned rank, const void *data,
 
 /* ---- notes around the rows ---- */
 
-static void say(struct output *output, const char *name, const char *format,
-                ...) GW_PRINTF(3, 4);
-static void say(struct output *output, const char *name, const char *format,
-                ...)
+static void put_fact(struct output *output, const char *name,
+                     const char *format, ...) GW_PRINTF(3, 4);
+static void put_fact(struct output *output, const char *name,
+                     const char *format, ...)
 {
     char text[200];
     va_list args;
@@ -225,7 +229,7 @@ static void note_real(struct output *output, const char *name, double value,
     if (!is_table())
         output_note_real(output, name, value);
     else if (isfinite(value))
-        say(output, name, "%.*g%s", digits, value, rest);
+        put_fact(output, name, "%.*g%s", digits, value, rest);
 }
 
 enum gw_err layout_report_begin(struct layout_job *job, struct gw_error *why)
@@ -241,7 +245,8 @@ enum gw_err layout_report_begin(struct layout_job *job, struct gw_error *why)
         return why->code;
     struct output *output = results->output;
     output_note_text(output, "network", job->layout->network->name);
-    say(output, "mesh", "%ux%ux%u", o->mesh.data, o->mesh.tensor, o->mesh.pipe);
+    put_fact(output, "mesh", "%ux%ux%u", o->mesh.data, o->mesh.tensor,
+             o->mesh.pipe);
     output_note_text(output, "mode", gw_data_mode_name(o->mode));
     output_note_integer(output, "group", o->shard_group);
     output_note_integer(output, "batch", o->batch);
@@ -264,8 +269,9 @@ static void note_both(struct output *output, const struct both *both,
                       const char *whose)
 {
     if (is_table()) {
-        say(output, both->name, "%" PRIu64 " counted, %" PRIu64 " by formula%s",
-            both->counted, both->predicted, whose);
+        put_fact(output, both->name,
+                 "%" PRIu64 " counted, %" PRIu64 " by formula%s", both->counted,
+                 both->predicted, whose);
         return;
     }
     output_note_integer(output, both->name, (int64_t)both->counted);
@@ -282,7 +288,7 @@ static void note_counts(const struct layout_job *job, struct output *output)
     const struct layout_results *r = job->results;
     const struct gw_parallel_counts *sum = &r->sum, *most = &r->most;
     const struct prediction predicted = predict_all(job->layout);
-    uint64_t steps = larger(most->steps, 1);
+    uint64_t steps = larger_of(most->steps, 1);
     const struct both sent[] = {
         BOTH(tensor_bytes, sum->tensor_bytes / steps),
         BOTH(data_bytes, sum->data_bytes / steps),

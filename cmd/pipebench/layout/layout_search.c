@@ -87,7 +87,7 @@ static bool is_better(const struct search_row *a, const struct search_row *b)
                    : a->held_bytes < b->held_bytes;
 }
 
-static void keep(struct search *s, const struct search_row *row)
+static void keep_best(struct search *s, const struct search_row *row)
 {
     if (!s->row_there || is_better(row, s->row))
         *s->row = *row;
@@ -128,14 +128,15 @@ static enum gw_err time_order(struct search *s, const struct gw_layout *layout,
     row.idle_us = time->idle_us;
     gw_layout_time_destroy(&time);
     s->result->timed++;
-    keep(s, &row);
+    keep_best(s, &row);
     return GW_OK;
 }
 
 /* In both orders, unless they are equal. */
-static enum gw_err judge(struct search *s, const struct gw_layout *layout,
-                         const struct gw_schedule *schedule,
-                         struct gw_error *why)
+static enum gw_err evaluate_layout(struct search *s,
+                                   const struct gw_layout *layout,
+                                   const struct gw_schedule *schedule,
+                                   struct gw_error *why)
 {
     const struct gw_mesh *mesh = &layout->options.mesh;
     struct search_row row = {.options = layout->options,
@@ -146,7 +147,7 @@ static enum gw_err judge(struct search *s, const struct gw_layout *layout,
     row.fits = s->space->memory == 0 || row.held_bytes <= s->space->memory;
     if (!row.fits) {
         s->result->too_large++;
-        keep(s, &row);
+        keep_best(s, &row);
         return GW_OK;
     }
     enum gw_err err = time_order(s, layout, schedule, row, why);
@@ -184,7 +185,7 @@ static enum gw_err search_splits(struct search *s,
             return err;
         err = gw_layout_new(&s->network, options, &layout, why);
         if (!err)
-            err = judge(s, layout, schedule, why);
+            err = evaluate_layout(s, layout, schedule, why);
         else if (err == GW_EINVAL)
             err = (s->result->impossible++, GW_OK);
         gw_layout_destroy(&layout);

@@ -64,8 +64,9 @@ static void explain(const struct search_row *row, const struct search_row *best,
         snprintf(text, 64, "memory: %s %.0f", most->name, most->amount);
 }
 
-static void put(struct output *output, unsigned place,
-                const struct search_row *row, const struct search_row *best)
+static void put_layout(struct output *output, unsigned place,
+                       const struct search_row *row,
+                       const struct search_row *best)
 {
     char mesh[40], why[64];
     const struct gw_mesh *m = &row->options.mesh;
@@ -101,11 +102,11 @@ static void put_notes(struct output *output, const struct search_space *space,
     output_note_integer(output, "impossible", result->impossible);
 }
 
-static enum gw_err print(const struct layout_cluster *cluster,
-                         const struct gw_topology *topology,
-                         const struct search_space *space,
-                         const struct search_result *result, unsigned rows,
-                         struct gw_error *why)
+static enum gw_err print_layouts(const struct layout_cluster *cluster,
+                                 const struct gw_topology *topology,
+                                 const struct search_space *space,
+                                 const struct search_result *result,
+                                 unsigned rows, struct gw_error *why)
 {
     struct output *output;
     struct gw_error none = {0};
@@ -118,7 +119,7 @@ static enum gw_err print(const struct layout_cluster *cluster,
     output_collect(output);
     output_spare(output, "held_bytes schedule mode");
     for (unsigned i = 0; i < result->row_count && i < rows; i++)
-        put(output, i + 1, &best[i], best);
+        put_layout(output, i + 1, &best[i], best);
     if (!best->fits)
         gw_fail(&none, GW_EWRONG,
                 "no layout fits in %llu bytes per rank; the smallest holds "
@@ -143,7 +144,7 @@ enum gw_err search_show(const struct layout_cluster *cluster,
         err = search_run(timer, &whole, &result, why);
     }
     if (!err)
-        err = print(cluster, topology, &whole, &result, rows, why);
+        err = print_layouts(cluster, topology, &whole, &result, rows, why);
     search_result_fini(&result);
     gw_layout_timer_destroy(&timer);
     gw_topology_destroy(&topology);

@@ -35,7 +35,7 @@ struct row {
     double parameters, bytes, one_process, piece, line; /* NAN: none */
 };
 
-static void put(struct output *output, const struct row *row)
+static void put_layout_row(struct output *output, const struct row *row)
 {
     output_row(output, (union value[FIELD_COUNT]){
                            {.integer = row->stage},
@@ -53,7 +53,7 @@ static void put(struct output *output, const struct row *row)
                        });
 }
 
-static struct row row_of(unsigned stage, const char *kind, const char *what)
+static struct row stage_row(unsigned stage, const char *kind, const char *what)
 {
     const double none = (double)NAN;
     return (struct row){.stage = stage,
@@ -78,7 +78,7 @@ static void put_operator(struct output *output, const struct gw_layout *layout,
     const struct gw_operator *op = &layout->network->operators[i];
     const struct gw_placed *placed = &layout->placed[i];
     struct row row =
-        row_of(stage_of(layout, i), "operator", gw_operator_name(op->kind));
+        stage_row(stage_of(layout, i), "operator", gw_operator_name(op->kind));
     if (placed->parameters)
         snprintf(shape, sizeof shape, "%ux%u", placed->local_in,
                  placed->local_out);
@@ -92,7 +92,7 @@ static void put_operator(struct output *output, const struct gw_layout *layout,
     row.parameters = (double)placed->parameters_local;
     row.piece = placed->piece;
     row.line = op->line;
-    put(output, &row);
+    put_layout_row(output, &row);
 }
 
 /* ---- inserted collectives ---- */
@@ -110,12 +110,12 @@ static void put_inserted(struct output *output, const struct gw_layout *layout,
 {
     if (!conversion->needed)
         return;
-    struct row row = row_of(stage, kind, name_of(conversion));
+    struct row row = stage_row(stage, kind, name_of(conversion));
     row.split = "inserted";
     row.in = gw_sharding_name(conversion->from);
     row.out = gw_sharding_name(conversion->to);
     row.bytes = (double)(conversion->bytes * layout->options.micros);
-    put(output, &row);
+    put_layout_row(output, &row);
 }
 
 static void put_sent(struct output *output, const struct gw_layout *layout,
@@ -125,7 +125,7 @@ static void put_sent(struct output *output, const struct gw_layout *layout,
     char shape[32];
     bool shared = sharding == GW_BY_ROW || sharding == GW_BY_FEATURE;
     unsigned ranks = shared ? layout->options.mesh.tensor : 1;
-    struct row row = row_of(stage, kind, "send");
+    struct row row = stage_row(stage, kind, "send");
     snprintf(shape, sizeof shape, "%ux%u",
              layout->rows / (sharding == GW_BY_ROW ? ranks : 1),
              features / (sharding == GW_BY_FEATURE ? ranks : 1));
@@ -133,7 +133,7 @@ static void put_sent(struct output *output, const struct gw_layout *layout,
     row.shape = shape;
     row.bytes = (double)layout->rows * features / ranks * sizeof(float) *
                 layout->options.micros;
-    put(output, &row);
+    put_layout_row(output, &row);
 }
 
 /* Between operator i and the one before it. */
@@ -162,13 +162,13 @@ static void put_shared_weights(struct output *output,
     size_t padded = gw_layout_block(layout, placed->parameters_local) *
                     layout->options.shard_group;
     uint64_t bytes = 2 * (tensor - 1) * (padded / tensor) * sizeof(float);
-    struct row row = row_of(stage_of(layout, i), "weights",
-                            gw_collective_name(GW_ALLREDUCE));
+    struct row row = stage_row(stage_of(layout, i), "weights",
+                               gw_collective_name(GW_ALLREDUCE));
     row.split = "inserted";
     row.in = gw_sharding_name(GW_PARTIAL);
     row.out = gw_sharding_name(GW_REPLICATED);
     row.bytes = (double)bytes;
-    put(output, &row);
+    put_layout_row(output, &row);
 }
 
 /* ---- traffic and memory ---- */
@@ -176,10 +176,10 @@ static void put_shared_weights(struct output *output,
 static void put_total(struct output *output, unsigned stage, const char *kind,
                       const char *what, uint64_t bytes, double one_process)
 {
-    struct row row = row_of(stage, kind, what);
+    struct row row = stage_row(stage, kind, what);
     row.bytes = (double)bytes;
     row.one_process = one_process;
-    put(output, &row);
+    put_layout_row(output, &row);
 }
 
 static void put_totals(struct output *output, const struct gw_layout *layout,

@@ -77,7 +77,7 @@ void layout_cluster_notes(const struct layout_cluster *cluster,
 
 /* ---- rows ---- */
 
-static struct row row_of(const char *kind, const char *what)
+static struct row topology_row(const char *kind, const char *what)
 {
     const double none = (double)NAN;
     return (struct row){.kind = kind,
@@ -89,7 +89,7 @@ static struct row row_of(const char *kind, const char *what)
                         .us = {none, none}};
 }
 
-static void put(const struct both *both, const struct row *row)
+static void put_layout_row(const struct both *both, const struct row *row)
 {
     output_row(both->output, (union value[FIELD_COUNT]){
                                  {.text = row->kind},
@@ -112,7 +112,7 @@ static void put_calls(const struct both *both)
 {
     for (unsigned i = 0; i < both->time[0]->call_count; i++) {
         const struct gw_layout_call *call = &both->time[0]->calls[i];
-        struct row row = row_of(call->kind, call->what);
+        struct row row = topology_row(call->kind, call->what);
         row.along = call->axis == 'T'   ? "tensor"
                     : call->axis == 'D' ? "data"
                                         : "pipe";
@@ -127,7 +127,7 @@ static void put_calls(const struct both *both)
             row.bytes[o] = (double)one->bytes;
             row.us[o] = one->time_us;
         }
-        put(both, &row);
+        put_layout_row(both, &row);
     }
 }
 
@@ -145,9 +145,9 @@ static void put_times(const struct both *both)
         {"whole", {model->step_us, data->step_us}},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct row row = row_of("step", parts[i].what);
+        struct row row = topology_row("step", parts[i].what);
         memcpy(row.us, parts[i].us, sizeof row.us);
-        put(both, &row);
+        put_layout_row(both, &row);
     }
 }
 
@@ -170,10 +170,10 @@ static void put_held(const struct both *both,
         {"whole", time->held_bytes},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct row row = row_of("held", parts[i].what);
+        struct row row = topology_row("held", parts[i].what);
         row.stage = time->held_stage;
         row.bytes[0] = row.bytes[1] = (double)parts[i].bytes;
-        put(both, &row);
+        put_layout_row(both, &row);
     }
 }
 
@@ -201,11 +201,11 @@ static void put_busiest(const struct both *both, unsigned index)
             if (both->time[o]->link_bytes[i] > most[o])
                 most[o] = both->time[o]->link_bytes[i];
     }
-    struct row row = row_of("link", kind_of(&first));
+    struct row row = topology_row("link", kind_of(&first));
     for (unsigned o = 0; o < ORDERS; o++)
         row.bytes[o] = (double)most[o];
     if (first.word || row.bytes[0] + row.bytes[1] > 0)
-        put(both, &row);
+        put_layout_row(both, &row);
 }
 
 static void put_links(const struct both *both, bool each)
@@ -217,11 +217,11 @@ static void put_links(const struct both *both, bool each)
             continue;
         }
         gw_topology_link_name(both->topology, i, name);
-        struct row row = row_of("link", name);
+        struct row row = topology_row("link", name);
         for (unsigned o = 0; o < ORDERS; o++)
             row.bytes[o] = (double)both->time[o]->link_bytes[i];
         if (row.bytes[0] + row.bytes[1] > 0)
-            put(both, &row);
+            put_layout_row(both, &row);
     }
 }
 
@@ -239,10 +239,10 @@ static void note_better(const struct both *both)
                      model < data ? data / model : model / data);
 }
 
-static enum gw_err print(struct both *both,
-                         const struct layout_cluster *cluster,
-                         const struct gw_schedule *schedule,
-                         struct gw_error *why)
+static enum gw_err print_rows(struct both *both,
+                              const struct layout_cluster *cluster,
+                              const struct gw_schedule *schedule,
+                              struct gw_error *why)
 {
     if (output_begin("pipebench layout", common.output, fields, FIELD_COUNT,
                      &both->output, why))
@@ -274,7 +274,7 @@ enum gw_err layout_time_show(const struct layout_cluster *cluster,
         err = gw_layout_simulate(timer, layout, schedule, (enum gw_mesh_order)o,
                                  &both.time[o], why);
     if (!err)
-        err = print(&both, cluster, schedule, why);
+        err = print_rows(&both, cluster, schedule, why);
     for (unsigned o = 0; o < ORDERS; o++)
         gw_layout_time_destroy(&both.time[o]);
     gw_layout_timer_destroy(&timer);

@@ -56,7 +56,7 @@ static enum gw_err check_data(const struct layout_job *job,
     return GW_OK;
 }
 
-static void scale(struct layout_job *job)
+static void scale_dataset(struct layout_job *job)
 {
     float largest = gw_dataset_largest(job->train);
     float factor = 1 / largest;
@@ -67,7 +67,7 @@ static void scale(struct layout_job *job)
         gw_dataset_scale(job->test, factor);
 }
 
-static enum gw_err load(struct layout_job *job, struct gw_error *why)
+static enum gw_err load_data(struct layout_job *job, struct gw_error *why)
 {
     progress("reading %s", job->options->data);
     enum gw_err err =
@@ -77,13 +77,13 @@ static enum gw_err load(struct layout_job *job, struct gw_error *why)
     if (!err)
         err = check_data(job, why);
     if (!err)
-        scale(job);
+        scale_dataset(job);
     return err;
 }
 
 /* ---- ranks ---- */
 
-static enum gw_err launch(struct layout_job *job, struct gw_error *why)
+static enum gw_err launch_training(struct layout_job *job, struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = gw_mesh_size(&job->layout->options.mesh),
@@ -120,7 +120,7 @@ static enum gw_err run_mesh(struct layout_job *job, const double *expected,
     job->results = &results;
     enum gw_err err = layout_report_begin(job, why);
     if (!err) {
-        err = launch(job, why);
+        err = launch_training(job, why);
         if (!err && results.wrong.code) {
             *why = results.wrong;
             err = why->code;
@@ -157,7 +157,7 @@ static enum gw_err run_alone(const struct layout_job *job, double *losses,
     alone.results = &results;
     alone.test = NULL;
     if (!err)
-        err = launch(&alone, why);
+        err = launch_training(&alone, why);
     gw_schedule_destroy(&schedule);
     gw_layout_destroy(&layout);
     return err ? gw_wrap(why, err, "one process") : GW_OK;
@@ -182,7 +182,7 @@ enum gw_err layout_train(const struct layout_options *options,
 {
     struct layout_job job = {
         .options = options, .layout = layout, .schedule = schedule};
-    enum gw_err err = load(&job, why);
+    enum gw_err err = load_data(&job, why);
     if (!err)
         err =
             options->compare ? run_both(&job, why) : run_mesh(&job, NULL, why);

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-static enum gw_err fill(const struct measure *measure, struct run_job *job,
-                        struct gw_error *why)
+static enum gw_err fill_job(const struct measure *measure, struct run_job *job,
+                            struct gw_error *why)
 {
     unsigned stages = measure->schedule->stages;
     *job = (struct run_job){
@@ -46,10 +46,10 @@ static struct run_step *median_step(struct run_record *record)
 }
 
 /* Passes the timeline of the chosen step to the caller. */
-static enum gw_err take(const struct measure *measure,
-                        struct run_record *record,
-                        struct gw_timeline **timeline, double *times_us,
-                        struct gw_error *why)
+static enum gw_err take_timeline(const struct measure *measure,
+                                 struct run_record *record,
+                                 struct gw_timeline **timeline,
+                                 double *times_us, struct gw_error *why)
 {
     struct run_step *step =
         measure->fastest ? fastest_step(record) : median_step(record);
@@ -72,7 +72,7 @@ enum gw_err measure_steps(const struct measure *measure,
     if (!run)
         return gw_fail(why, GW_ENOMEM, "no memory for a run");
     run->job = &job;
-    enum gw_err err = fill(measure, &job, why);
+    enum gw_err err = fill_job(measure, &job, why);
     if (!err)
         err = run_predict(&job, &run->prediction, why);
     if (!err)
@@ -80,7 +80,7 @@ enum gw_err measure_steps(const struct measure *measure,
     if (!err)
         err = run_launch(run, why);
     if (!err)
-        err = take(measure, &run->record, timeline, times_us, why);
+        err = take_timeline(measure, &run->record, timeline, times_us, why);
     run_record_fini(&run->record);
     run_prediction_fini(&run->prediction);
     run_safe_destroy(&job.safe);

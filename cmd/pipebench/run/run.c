@@ -92,7 +92,7 @@ static const struct option_spec specs[] = {
 
 /* ---- from options to a job ---- */
 
-static enum gw_err check_options(struct gw_error *why)
+static enum gw_err check_run_options(struct gw_error *why)
 {
     const struct options *o = &options;
     if (o->restarts > RUN_RECOVERIES_MAX)
@@ -182,7 +182,7 @@ static void job_fini(struct run_job *job)
 
 /* ---- around the run ---- */
 
-static enum gw_err prepare(struct run *run, struct gw_error *why)
+static enum gw_err prepare_run(struct run *run, struct gw_error *why)
 {
     struct run_job *job = run->job;
     enum gw_err err = GW_OK;
@@ -223,7 +223,7 @@ static enum gw_err write_files(struct run *run, struct gw_error *why)
     return err;
 }
 
-static int finish(struct run *run, enum gw_err err, struct gw_error *why)
+static int finish_run(struct run *run, enum gw_err err, struct gw_error *why)
 {
     struct gw_error later = {.code = GW_OK};
     if (predict_late(run, &later) || write_files(run, &later)) {
@@ -249,13 +249,13 @@ static int run_job(struct run_job *job)
     run->job = job;
     run->recorder = recorder_wanted(&recorder) ? &recorder : NULL;
     int status;
-    if (prepare(run, &why)) {
+    if (prepare_run(run, &why)) {
         run_announce_end(run, &why);
         status = complain(&why);
     } else {
         enum gw_err err = run_launch(run, &why);
         run_watch_destroy(&run->watch); /* its legend goes before the rows */
-        status = finish(run, err, &why);
+        status = finish_run(run, err, &why);
     }
     run_watch_destroy(&run->watch);
     run_prediction_fini(&run->prediction);
@@ -265,12 +265,13 @@ static int run_job(struct run_job *job)
     return status;
 }
 
-static int run(int operand_count, char **operands)
+static int run_pipeline(int operand_count, char **operands)
 {
     struct gw_error why = {.code = GW_OK};
     struct gw_schedule *schedule;
-    if (check_options(&why) || schedule_get(operand_count ? operands[0] : NULL,
-                                            &source, &schedule, &why))
+    if (check_run_options(&why) ||
+        schedule_get(operand_count ? operands[0] : NULL, &source, &schedule,
+                     &why))
         return complain(&why);
     struct run_job job = {
         .schedule = schedule,
@@ -297,5 +298,5 @@ const struct command command_run = {
     .options = specs,
     .operands_min = 0,
     .operands_max = 1,
-    .run = run,
+    .run = run_pipeline,
 };

@@ -20,8 +20,8 @@
 
 enum { SILENCE_MS = 500 };
 
-static void on_report(void *context, unsigned rank, const void *data,
-                      size_t bytes)
+static void add_loss(void *context, unsigned rank, const void *data,
+                     size_t bytes)
 {
     struct run *run = context;
     struct run_loss loss;
@@ -65,7 +65,7 @@ static size_t slice_bytes(const struct run_job *job)
     return slice < most ? slice : most;
 }
 
-static enum gw_err launch(struct run *run, struct gw_error *why)
+static enum gw_err launch_stages(struct run *run, struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = run->job->schedule->stages,
@@ -77,7 +77,7 @@ static enum gw_err launch(struct run *run, struct gw_error *why)
         .events = run->recorder != NULL,
         .rank_main = run_stage,
         .context = run,
-        .on_report = on_report,
+        .on_report = add_loss,
         .on_event = on_event,
     };
     return launch_run(&launch, why);
@@ -105,7 +105,7 @@ static uint64_t passes_after(const struct run *run, unsigned step)
     return passes;
 }
 
-static void tell(struct run *run, unsigned step, const char *sentence)
+static void add_recovery(struct run *run, unsigned step, const char *sentence)
 {
     struct run_recovery *r = &run->recoveries[run->recovery_count++];
     char finished[40] = "no step was completed";
@@ -128,20 +128,20 @@ static void go_back(struct run *run, const char *sentence)
     unsigned newest;
     bool kept = run_safe_newest(run->job->safe, &newest);
     run->job->first_step = kept ? newest + 1 : 0;
-    tell(run, run->job->first_step, sentence);
+    add_recovery(run, run->job->first_step, sentence);
     run_record_forget(&run->record, run->job->first_step);
 }
 
 enum gw_err run_launch(struct run *run, struct gw_error *why)
 {
-    enum gw_err err = launch(run, why);
+    enum gw_err err = launch_stages(run, why);
     while (err && may_go_on(run, err)) {
         if (run->recovery_count == run->job->restarts_max)
             return gw_wrap(why, err, "gave up after %u restart%s",
                            run->recovery_count,
                            run->recovery_count == 1 ? "" : "s");
         go_back(run, why->text);
-        err = launch(run, why);
+        err = launch_stages(run, why);
     }
     progress("%s", "");
     return err;

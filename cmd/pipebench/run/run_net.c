@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-static enum gw_err check_options(const struct run_net *net,
-                                 const struct gw_schedule *schedule,
-                                 struct gw_error *why)
+static enum gw_err check_net_options(const struct run_net *net,
+                                     const struct gw_schedule *schedule,
+                                     struct gw_error *why)
 {
     if (!net->data_path)
         return gw_fail(why, GW_EINVAL,
@@ -30,9 +30,9 @@ static enum gw_err check_options(const struct run_net *net,
     return GW_OK;
 }
 
-static enum gw_err lay_out(struct run_net *net,
-                           const struct gw_schedule *schedule,
-                           struct gw_error *why)
+static enum gw_err lay_out_net(struct run_net *net,
+                               const struct gw_schedule *schedule,
+                               struct gw_error *why)
 {
     const struct gw_layout_options options = {
         .mesh = {.data = 1, .tensor = 1, .pipe = schedule->stages},
@@ -70,7 +70,7 @@ static enum gw_err check_fit(const struct run_net *net, struct gw_error *why)
 }
 
 /* One factor for all values preserves zeros and equal rows. */
-static void scale(struct run_net *net)
+static void scale_dataset(struct run_net *net)
 {
     float factor = 1 / gw_dataset_largest(net->train);
     if (!isfinite(factor))
@@ -97,9 +97,9 @@ enum gw_err run_net_load(struct run_net *net,
                          const struct gw_schedule *schedule,
                          struct gw_error *why)
 {
-    enum gw_err err = check_options(net, schedule, why);
+    enum gw_err err = check_net_options(net, schedule, why);
     if (!err)
-        err = lay_out(net, schedule, why);
+        err = lay_out_net(net, schedule, why);
     if (err)
         return err;
     progress("reading %s", net->data_path);
@@ -110,7 +110,7 @@ enum gw_err run_net_load(struct run_net *net,
     if (err)
         return err;
     net->batches = (unsigned)(net->train->rows / net->batch);
-    scale(net);
+    scale_dataset(net);
     return check_fit(net, why);
 }
 

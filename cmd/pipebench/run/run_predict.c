@@ -13,8 +13,8 @@
 enum part { FORWARD, INPUT, WEIGHT, PARTS };
 
 /* Makes room for the times of each virtual stage, to which the costs point. */
-static enum gw_err spread(const struct gw_schedule *s, struct run_prediction *p,
-                          struct gw_error *why)
+static enum gw_err reserve_times(const struct gw_schedule *s,
+                                 struct run_prediction *p, struct gw_error *why)
 {
     size_t count = (size_t)s->stages * s->chunks;
     p->each = calloc(PARTS * count, sizeof *p->each);
@@ -57,7 +57,7 @@ enum gw_err run_predict(const struct run_job *job, struct run_prediction *p,
                   .activation_bytes =
                       job->work.message_elements * sizeof(float)}};
     bool alike = all_alike(job);
-    if (!alike && spread(s, p, why))
+    if (!alike && reserve_times(s, p, why))
         return why->code;
     if (!alike)
         slow_down(job, p);
@@ -94,7 +94,7 @@ enum gw_err run_predict_from(const struct run_job *job,
                              struct run_prediction *p, struct gw_error *why)
 {
     *p = (struct run_prediction){.each = NULL};
-    if (spread(job->schedule, p, why))
+    if (reserve_times(job->schedule, p, why))
         return why->code;
     average(job->schedule, measured, p);
     return gw_pipe_simulate(job->schedule, &p->costs, &p->timeline, why);

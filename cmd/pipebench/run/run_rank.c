@@ -62,7 +62,7 @@ void run_tap_init(struct run_tap *tap, struct run_job *job, unsigned stage,
 
 /* ---- synthetic work ---- */
 
-static enum gw_err meet(struct gw_comm *comm, struct gw_error *why)
+static enum gw_err await_all(struct gw_comm *comm, struct gw_error *why)
 {
     if (gw_barrier(comm))
         return gw_fail(why, gw_comm_error(comm)->code, "%s",
@@ -82,7 +82,7 @@ static enum gw_err work_steps(const struct run_job *job, struct gw_comm *comm,
     for (unsigned step = job->first_step; step < job->steps && !err; step++) {
         if (interrupted)
             return gw_fail(why, GW_EINTR, "interrupted");
-        err = meet(comm, why);
+        err = await_all(comm, why);
         synthetic->late_ns = 0;
         if (!err)
             err = gw_pipe_step(pipe, step, why);
@@ -104,8 +104,8 @@ static enum gw_err take_up(const struct run_job *job, unsigned stage,
                         why);
 }
 
-static enum gw_err work(struct run_job *job, struct gw_comm *comm,
-                        struct reporter *report, struct gw_error *why)
+static enum gw_err run_stages(struct run_job *job, struct gw_comm *comm,
+                              struct reporter *report, struct gw_error *why)
 {
     unsigned stage = gw_comm_rank(comm);
     struct run_tap tap;
@@ -148,7 +148,7 @@ enum gw_err run_stage(struct gw_comm *comm, struct reporter *report,
 {
     struct run_job *job = ((struct run *)context)->job;
     enum gw_err err = job->net ? run_train(comm, report, job, why)
-                               : work(job, comm, report, why);
+                               : run_stages(job, comm, report, why);
     if (err)
         speak_once(gw_comm_rank(comm), why);
     return err;

@@ -39,7 +39,7 @@ enum gw_err run_record_init(struct run_record *r, const struct run_job *job,
     return GW_OK;
 }
 
-static void drop(struct run_step *step)
+static void drop_step(struct run_step *step)
 {
     gw_timeline_destroy(&step->timeline);
     free(step->done);
@@ -50,7 +50,7 @@ static void drop(struct run_step *step)
 void run_record_fini(struct run_record *r)
 {
     for (unsigned i = 0; r->steps && i < r->step_count; i++)
-        drop(&r->steps[i]);
+        drop_step(&r->steps[i]);
     free(r->steps);
     free(r->loss);
     r->steps = NULL;
@@ -67,7 +67,7 @@ static bool open_step(struct run_record *r, struct run_step *step,
     step->peak = calloc(schedule->stages, sizeof *step->peak);
     if (!step->done || !step->peak ||
         gw_timeline_new(schedule, &step->timeline, NULL)) {
-        drop(step);
+        drop_step(step);
         return false;
     }
     step->left = schedule->pass_count;
@@ -122,7 +122,7 @@ static void on_begin(struct run_record *r, struct run_step *step,
     time->waited_for = event->peer;
 }
 
-static void settle(struct run_record *r, struct run_step *step)
+static void settle_step(struct run_record *r, struct run_step *step)
 {
     struct gw_timeline *t = step->timeline;
     set_ready(r->schedule, t);
@@ -151,7 +151,7 @@ static void on_end(struct run_record *r, struct run_step *step,
     step->done[stage]++;
     if (--step->left > 0)
         return;
-    settle(r, step);
+    settle_step(r, step);
     if (event->step >= r->steps_kept)
         gw_timeline_destroy(&step->timeline);
 }
@@ -182,7 +182,7 @@ void run_record_forget(struct run_record *r, unsigned step)
 {
     for (unsigned i = step; i < r->step_count; i++) {
         r->steps_done -= r->steps[i].time_us > 0;
-        drop(&r->steps[i]);
+        drop_step(&r->steps[i]);
         r->loss[i] = (double)NAN;
     }
     r->newest = step;

@@ -76,7 +76,7 @@ void run_safe_destroy(struct run_safe **made)
     *made = NULL;
 }
 
-static enum gw_err fill(struct run_safe *safe, struct gw_error *why)
+static enum gw_err map_views(struct run_safe *safe, struct gw_error *why)
 {
     if (!safe->fds || !safe->views)
         return gw_fail(why, GW_ENOMEM, "%u stages", safe->stages);
@@ -105,7 +105,7 @@ enum gw_err run_safe_new(unsigned stages, struct run_safe **made,
     safe->views = calloc(stages, sizeof *safe->views);
     for (unsigned s = 0; safe->fds && s < stages; s++)
         safe->fds[s] = -1;
-    enum gw_err err = fill(safe, why);
+    enum gw_err err = map_views(safe, why);
     if (err)
         run_safe_destroy(&safe);
     *made = safe;

@@ -88,8 +88,8 @@ static void trainer_fini(struct trainer *t)
     gw_order_fini(&t->order);
 }
 
-static void tell(const struct trainer *t, unsigned step, double loss,
-                 double accuracy, bool finished)
+static void report_loss(const struct trainer *t, unsigned step, double loss,
+                        double accuracy, bool finished)
 {
     const struct run_loss told = {.step = step,
                                   .finished = finished,
@@ -110,7 +110,8 @@ static void tell(const struct trainer *t, unsigned step, double loss,
     report_send(t->report, &told, sizeof told);
 }
 
-static enum gw_err keep(struct trainer *t, unsigned step, struct gw_error *why)
+static enum gw_err save_state(struct trainer *t, unsigned step,
+                              struct gw_error *why)
 {
     if (!t->job->elastic)
         return GW_OK;
@@ -146,21 +147,22 @@ static enum gw_err train_step(struct trainer *t, unsigned step,
     if (!err)
         count_loss(t, batch, report.loss);
     if (!err)
-        err = keep(t, step, why);
+        err = save_state(t, step, why);
     if (!err)
-        tell(t, step, report.loss, (double)report.right / net->batch, false);
+        report_loss(t, step, report.loss, (double)report.right / net->batch,
+                    false);
     return err;
 }
 
-static enum gw_err judge(struct trainer *t, struct gw_error *why)
+static enum gw_err evaluate_test_set(struct trainer *t, struct gw_error *why)
 {
     const struct run_net *net = t->job->net;
     const struct gw_dataset *data = net->test ? net->test : net->train;
     struct gw_parallel_report report;
     enum gw_err err = gw_parallel_evaluate(t->parallel, data, &report, why);
     if (!err)
-        tell(t, t->job->steps, report.loss,
-             (double)report.right / (double)data->rows, true);
+        report_loss(t, t->job->steps, report.loss,
+                    (double)report.right / (double)data->rows, true);
     return err;
 }
 
@@ -177,7 +179,7 @@ enum gw_err run_train(struct gw_comm *comm, struct reporter *report,
         err = interrupted ? gw_fail(why, GW_EINTR, "interrupted")
                           : train_step(&trainer, step, why);
     if (!err)
-        err = judge(&trainer, why);
+        err = evaluate_test_set(&trainer, why);
     trainer_fini(&trainer);
     return err;
 }

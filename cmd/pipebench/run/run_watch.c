@@ -57,8 +57,8 @@ static void stretch(const struct run_watch *w, const struct run_step *step,
     }
 }
 
-static void draw(struct run_watch *w, unsigned number,
-                 const struct run_step *step, uint64_t now_ns)
+static void draw_step(struct run_watch *w, unsigned number,
+                      const struct run_step *step, uint64_t now_ns)
 {
     const struct run *run = w->run;
     char *text = NULL;
@@ -100,7 +100,7 @@ void run_watch_draw(struct run_watch *w, const struct gw_event *event)
     if (!step->timeline || event->step < w->step)
         return;
     if (over || (w->terminal && now_ns - w->drawn_ns >= PAUSE_NS))
-        draw(w, event->step, step, now_ns);
+        draw_step(w, event->step, step, now_ns);
 }
 
 void run_watch_destroy(struct run_watch **made)

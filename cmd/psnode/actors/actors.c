@@ -126,8 +126,10 @@ unsigned actors_next(const struct actors_job *job,
 }
 
 /* Runs in virtual time; `output` NULL: prints nothing. */
-static enum gw_err play(const struct actors_job *job, struct output *output,
-                        struct actors_totals *totals, struct gw_error *why)
+static enum gw_err simulate_actors(const struct actors_job *job,
+                                   struct output *output,
+                                   struct actors_totals *totals,
+                                   struct gw_error *why)
 {
     struct gw_actors *actors = NULL;
     enum gw_err code = gw_actors_new(&job->config, &actors, why);
@@ -158,7 +160,7 @@ static enum gw_err play_aloud(const struct actors_job *job,
     enum gw_err code = actors_begin(job, &output, why);
     if (code)
         return code;
-    code = play(job, output, &totals, why);
+    code = simulate_actors(job, output, &totals, why);
     actors_put_totals(output, job, &totals);
     output_end(&output, code && code != GW_EINTR ? why : NULL,
                code == GW_EINTR);
@@ -177,11 +179,11 @@ static enum gw_err actors(struct gw_plugin *plugin, struct gw_error *why)
         return code;
     if (!options.processes)
         return play_aloud(&job, why);
-    code = play(&job, NULL, &virtual, why);
+    code = simulate_actors(&job, NULL, &virtual, why);
     return code ? code : actors_processes(&job, &virtual, why);
 }
 
-static int run(int operand_count, char **operands)
+static int run_actors(int operand_count, char **operands)
 {
     struct gw_error why;
     struct gw_plugin *plugin = NULL;
@@ -214,5 +216,5 @@ const struct command command_actors = {
     .operands_min = 1,
     .operands_max = 1,
     .computes = true,
-    .run = run,
+    .run = run_actors,
 };

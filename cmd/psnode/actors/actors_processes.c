@@ -48,8 +48,9 @@ static enum gw_err pair_up(struct gw_comm *comm, unsigned actors,
     return code;
 }
 
-static enum gw_err learn(const struct actors_job *job, struct gw_comm **comms,
-                         struct reporter *report, struct gw_error *why)
+static enum gw_err train_actors(const struct actors_job *job,
+                                struct gw_comm **comms, struct reporter *report,
+                                struct gw_error *why)
 {
     struct gw_actors *actors = NULL;
     struct actors_totals totals = {0};
@@ -90,15 +91,16 @@ static void fail_if_told(void *context, uint64_t version)
             fault_make(&faults->faults[i]);
 }
 
-static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
-                             void *context, struct gw_error *why)
+static enum gw_err actors_rank_main(struct gw_comm *comm,
+                                    struct reporter *report, void *context,
+                                    struct gw_error *why)
 {
     const struct processes *p = context;
     unsigned actors = p->job->config.actors, rank = gw_comm_rank(comm);
     struct gw_comm *comms[ACTORS_PROCESSES_MAX] = {NULL};
     enum gw_err code = pair_up(comm, actors, comms, why);
     if (!code && rank == 0) {
-        code = learn(p->job, comms, report, why);
+        code = train_actors(p->job, comms, report, why);
     } else if (!code) {
         struct actor_context actor = {p->job, rank - 1};
         code = gw_actor_run(&(struct gw_actor_life){.config = &p->job->config,
@@ -114,8 +116,8 @@ static enum gw_err rank_main(struct gw_comm *comm, struct reporter *report,
 
 /* ---- the supervisor ---- */
 
-static void on_report(void *context, unsigned rank, const void *data,
-                      size_t bytes)
+static void add_actors_report(void *context, unsigned rank, const void *data,
+                              size_t bytes)
 {
     struct processes *p = context;
     struct actors_report report;
@@ -170,9 +172,9 @@ enum gw_err actors_processes(const struct actors_job *job,
                                   .silence_ms = SILENCE_MS,
                                   .no_pin = true, /* the learner has threads */
                                   .expendable = true,
-                                  .rank_main = rank_main,
+                                  .rank_main = actors_rank_main,
                                   .context = &p,
-                                  .on_report = on_report};
+                                  .on_report = add_actors_report};
     enum gw_err code = actors_begin(job, &p.output, why);
     if (code)
         return code;

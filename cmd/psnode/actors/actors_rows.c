@@ -46,7 +46,8 @@ enum gw_err actors_begin(const struct actors_job *job, struct output **output,
     return GW_OK;
 }
 
-static void add(struct actors_totals *t, const struct gw_actors_report *r)
+static void add_totals(struct actors_totals *t,
+                       const struct gw_actors_report *r)
 {
     t->updates += r->updates;
     t->trajectories += r->trajectories;
@@ -67,7 +68,7 @@ static void add(struct actors_totals *t, const struct gw_actors_report *r)
 void actors_row(struct output *output, const struct gw_actors_report *r,
                 struct actors_totals *totals)
 {
-    add(totals, r);
+    add_totals(totals, r);
     if (output)
         output_row(output, (union value[FIELD_COUNT]){
                                {.integer = (int64_t)totals->updates},

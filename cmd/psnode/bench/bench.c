@@ -197,7 +197,7 @@ static enum gw_err between(const char *name, uint64_t value, uint64_t least,
                    (unsigned long long)value);
 }
 
-static enum gw_err check_options(struct gw_error *why)
+static enum gw_err check_bench_options(struct gw_error *why)
 {
     if (between("keys", keys, 1, 1 << 26, why) ||
         between("floats", floats, 1, GW_PS_WIDTH_MAX, why) ||
@@ -244,7 +244,7 @@ static enum gw_err choose_op(const char *name, struct gw_error *why)
                    name);
 }
 
-static int run(int operand_count, char **operands)
+static int run_bench(int operand_count, char **operands)
 {
     struct gw_error why = {.code = GW_OK};
     struct bench_shared *shared = NULL;
@@ -252,7 +252,7 @@ static int run(int operand_count, char **operands)
     (void)operand_count;
     enum gw_err code = choose_op(operands[0], &why);
     if (!code)
-        code = check_options(&why);
+        code = check_bench_options(&why);
     if (!code)
         code = output_begin("psnode bench", common.output, fields, FIELD_COUNT,
                             &output, &why);
@@ -283,5 +283,5 @@ const struct command command_bench = {
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
-    .run = run,
+    .run = run_bench,
 };

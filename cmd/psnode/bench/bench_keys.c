@@ -12,7 +12,7 @@
 
 enum { ZIPF_LISTS = 8, ZIPF_UNIVERSE = 16, STEPS = 4 };
 
-static uint64_t mix(uint64_t i, uint64_t seed)
+static uint64_t mix_hash(uint64_t i, uint64_t seed)
 {
     uint64_t x = i * 0x9e3779b97f4a7c15U + seed;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
@@ -20,7 +20,7 @@ static uint64_t mix(uint64_t i, uint64_t seed)
     return x ^ x >> 31;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -41,7 +41,7 @@ static enum gw_err draw_zipf(uint64_t *list, size_t count, uint64_t seed,
         if (i >= universe || taken[i / 8] >> i % 8 & 1)
             continue;
         taken[i / 8] |= (unsigned char)(1 << i % 8);
-        list[drawn++] = mix(i, seed);
+        list[drawn++] = mix_hash(i, seed);
     }
     free(taken);
     return GW_OK;
@@ -63,9 +63,9 @@ enum gw_err bench_keys_init(struct bench_keys *keys, const struct bench *bench,
         if (bench->zipf)
             code = draw_zipf(list, keys->count, bench->seed, &rng, why);
         for (size_t i = 0; i < keys->count && !bench->zipf; i++)
-            list[i] = mix(i, bench->seed);
+            list[i] = mix_hash(i, bench->seed);
         if (!bench->unsorted)
-            qsort(list, keys->count, sizeof *list, compare);
+            qsort(list, keys->count, sizeof *list, compare_keys);
     }
     return code;
 }
@@ -107,7 +107,7 @@ static void count_pushes(const struct bench_keys *keys, unsigned list,
         times[i] = 0;
         for (unsigned l = 0; l < keys->list_count; l++)
             if (l == list ||
-                bsearch(key, sorted[l], keys->count, sizeof *key, compare))
+                bsearch(key, sorted[l], keys->count, sizeof *key, compare_keys))
                 times[i] += pushed[l];
     }
 }
@@ -125,7 +125,7 @@ enum gw_err bench_judge(const struct bench_keys *keys, unsigned list,
         if (!there)
             break;
         memcpy(sorted[l], keys->lists[l], keys->count * sizeof *sorted[l]);
-        qsort(sorted[l], keys->count, sizeof *sorted[l], compare);
+        qsort(sorted[l], keys->count, sizeof *sorted[l], compare_keys);
     }
     if (there)
         count_pushes(keys, list, pushed, sorted, times);

@@ -85,8 +85,8 @@ static void on_orphaned(int number)
 
 /* Until SIGTERM, or the death of the parent: then the first server cleans up.
  */
-static enum gw_err serve(const struct stage *stage, unsigned number,
-                         struct gw_error *why)
+static enum gw_err serve_until_stopped(const struct stage *stage,
+                                       unsigned number, struct gw_error *why)
 {
     struct gw_ps_server *server;
     signal(SIGUSR1, on_orphaned);
@@ -107,14 +107,15 @@ static enum gw_err serve(const struct stage *stage, unsigned number,
     return code;
 }
 
-static enum gw_err live(struct gw_comm *comm, struct reporter *report,
-                        void *context, struct gw_error *why)
+static enum gw_err bench_rank_main(struct gw_comm *comm,
+                                   struct reporter *report, void *context,
+                                   struct gw_error *why)
 {
     const struct stage *stage = context;
     unsigned rank = report_rank(report), workers = stage->bench->workers;
     (void)comm;
     if (rank >= workers)
-        return serve(stage, rank - workers, why);
+        return serve_until_stopped(stage, rank - workers, why);
     signal(SIGTERM, SIG_DFL); /* it may wait for an event that never comes */
     while (!atomic_load(&stage->shared->placed))
         nap(1);
@@ -164,7 +165,7 @@ static enum gw_err look_at_time(const struct stage *stage, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err look(void *context, struct gw_error *why)
+static enum gw_err start_missing(void *context, struct gw_error *why)
 {
     struct stage *stage = context;
     if (!stage->controllers)
@@ -207,8 +208,8 @@ enum gw_err bench_run(const struct bench *bench, struct bench_shared **shared,
                                   .rank_name = "worker",
                                   .no_comm = true,
                                   .no_pin = true, /* ranks have threads */
-                                  .rank_main = live,
-                                  .look = look,
+                                  .rank_main = bench_rank_main,
+                                  .look = start_missing,
                                   .context = &stage};
     interrupt_by_terminal();
     enum gw_err code = share(&stage, why);

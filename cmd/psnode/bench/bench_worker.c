@@ -57,7 +57,7 @@ static enum gw_err connect(struct worker *w, unsigned number,
     return code ? code : gw_ps_table(w->ps, &table, &w->table, why);
 }
 
-static enum gw_err allocate(struct worker *w, struct gw_error *why)
+static enum gw_err allocate_worker(struct worker *w, struct gw_error *why)
 {
     size_t bytes = w->keys.count * w->keys.floats * sizeof(float);
     for (unsigned l = 0; l < w->keys.list_count; l++) {
@@ -91,8 +91,8 @@ static void note_time(struct worker *w, uint64_t ns)
     report->samples_us[report->sample_count++] = (double)ns * 1e-3;
 }
 
-static enum gw_err finish(struct worker *w, unsigned flight,
-                          struct gw_error *why)
+static enum gw_err finish_request(struct worker *w, unsigned flight,
+                                  struct gw_error *why)
 {
     if (w->flights[flight].handle.id == 0)
         return GW_OK;
@@ -109,7 +109,7 @@ static enum gw_err request(struct worker *w, enum bench_op op,
     unsigned list = (unsigned)(w->requests % w->keys.list_count);
     struct gw_ps_handle *handle = &w->flights[flight].handle;
     const uint64_t *keys = w->keys.lists[list];
-    enum gw_err code = finish(w, flight, why);
+    enum gw_err code = finish_request(w, flight, why);
     if (code)
         return code;
     w->flights[flight].began_ns = gw_now_ns();
@@ -126,7 +126,7 @@ static enum gw_err request(struct worker *w, enum bench_op op,
     if (!code && op != BENCH_PULL)
         atomic_fetch_add(&w->report->pushed[list], 1);
     if (!code && w->bench->depth == 1)
-        code = finish(w, flight, why);
+        code = finish_request(w, flight, why);
     return code;
 }
 
@@ -134,7 +134,7 @@ static enum gw_err finish_all(struct worker *w, struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     for (unsigned d = 0; d < w->bench->depth && !code; d++)
-        code = finish(w, d, why);
+        code = finish_request(w, d, why);
     return code;
 }
 
@@ -172,7 +172,7 @@ static void note_messages(struct worker *w, const struct gw_ps_counts *before)
     w->report->bytes_in_place = now.bytes_in_place - before->bytes_in_place;
 }
 
-static enum gw_err measure(struct worker *w, struct gw_error *why)
+static enum gw_err measure_rounds(struct worker *w, struct gw_error *why)
 {
     const struct bench *bench = w->bench;
     struct gw_ps_counts counts;
@@ -199,7 +199,7 @@ static enum gw_err measure(struct worker *w, struct gw_error *why)
 }
 
 /* Checks the stored values, after all workers have arrived here. */
-static enum gw_err judge(struct worker *w, struct gw_error *why)
+static enum gw_err check_stored(struct worker *w, struct gw_error *why)
 {
     uint64_t pushed[BENCH_LISTS_MAX] = {0};
     enum gw_err code = GW_OK;
@@ -216,11 +216,12 @@ static enum gw_err judge(struct worker *w, struct gw_error *why)
     return code;
 }
 
-static enum gw_err work(struct worker *w, unsigned number, struct gw_error *why)
+static enum gw_err run_worker(struct worker *w, unsigned number,
+                              struct gw_error *why)
 {
     enum gw_err code = bench_keys_init(&w->keys, w->bench, why);
     if (!code)
-        code = allocate(w, why);
+        code = allocate_worker(w, why);
     if (!code)
         code = connect(w, number, why);
     w->stride = 1;
@@ -229,12 +230,12 @@ static enum gw_err work(struct worker *w, unsigned number, struct gw_error *why)
     if (!code)
         code = gw_ps_barrier(w->ps, MEET_WARM, w->bench->workers, why);
     if (!code)
-        code = measure(w, why);
+        code = measure_rounds(w, why);
     if (code)
         return code;
     gw_ps_get_counts(w->ps, &w->report->counts);
     code = gw_ps_barrier(w->ps, MEET_DONE, w->bench->workers, why);
-    return code ? code : judge(w, why);
+    return code ? code : check_stored(w, why);
 }
 
 enum gw_err bench_worker(const struct bench *bench, struct bench_shared *shared,
@@ -244,7 +245,7 @@ enum gw_err bench_worker(const struct bench *bench, struct bench_shared *shared,
     worker.bench = bench;
     worker.shared = shared;
     worker.report = &shared->workers[number];
-    enum gw_err code = work(&worker, number, why);
+    enum gw_err code = run_worker(&worker, number, why);
     gw_ps_close(&worker.ps);
     for (unsigned l = 0; l < BENCH_LISTS_MAX; l++)
         gw_free(worker.values[l]);

@@ -109,7 +109,7 @@ static enum gw_err on_closed(void *context,
 
 /* ---- one mode ---- */
 
-static void put(struct simulation *s, const char *mode)
+static void put_outcome(struct simulation *s, const char *mode)
 {
     struct sim_outcome outcome = {.mode = mode,
                                   .rehearsed = &s->result,
@@ -138,7 +138,7 @@ static enum gw_err run_mode(struct simulation *s,
     code = gw__clock_sim_run(&s->how, &s->result, why);
     progress("%s", "");
     if (!code)
-        put(s, mode);
+        put_outcome(s, mode);
     sim_learn_destroy(&s->learn);
     return code ? gw_wrap(why, code, "%s", mode) : GW_OK;
 }
@@ -185,7 +185,7 @@ static enum gw_err read_modes(struct simulation *s, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err check(struct simulation *s, struct gw_error *why)
+static enum gw_err check_sim(struct simulation *s, struct gw_error *why)
 {
     parts = parts ? parts : workers;
     if (workers < 1 || workers > GW_PS_NODES)
@@ -247,11 +247,11 @@ static enum gw_err load_model(struct simulation *s, int count, char **operands,
     return code ? code : train_task(&job, &s->task, &unused, why);
 }
 
-static enum gw_err prepare(struct simulation *s, int count, char **operands,
-                           struct gw_error *why)
+static enum gw_err prepare_sim(struct simulation *s, int count, char **operands,
+                               struct gw_error *why)
 {
     s->by = by_of(by_name);
-    enum gw_err code = check(s, why);
+    enum gw_err code = check_sim(s, why);
     if (!code)
         code = sim_time_parse(compute, &s->times.compute, why);
     if (!code)
@@ -276,11 +276,11 @@ static enum gw_err prepare(struct simulation *s, int count, char **operands,
     return code;
 }
 
-static int run(int operand_count, char **operands)
+static int run_sim(int operand_count, char **operands)
 {
     static struct simulation s; /* large */
     struct gw_error why = {.code = GW_OK};
-    enum gw_err code = prepare(&s, operand_count, operands, &why);
+    enum gw_err code = prepare_sim(&s, operand_count, operands, &why);
     if (!code)
         code = sim_rows_begin(s.by, s.task != NULL, s.plugin != NULL, &s.output,
                               &why);
@@ -311,5 +311,5 @@ const struct command command_sim = {
     .operands_min = 0,
     .operands_max = 3,
     .computes = true,
-    .run = run,
+    .run = run_sim,
 };

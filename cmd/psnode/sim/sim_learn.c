@@ -38,7 +38,7 @@ struct sim_learn {
     unsigned point_count;
 };
 
-static void forget(struct pushed *pushed)
+static void free_pushed(struct pushed *pushed)
 {
     for (unsigned t = 0; t < GW_TASK_TABLES_MAX; t++) {
         free(pushed->tables[t].keys);
@@ -49,8 +49,8 @@ static void forget(struct pushed *pushed)
 
 /* ---- evaluations ---- */
 
-static enum gw_err look(struct sim_learn *learn, uint64_t now_ns,
-                        struct gw_error *why)
+static enum gw_err evaluate_model(struct sim_learn *learn, uint64_t now_ns,
+                                  struct gw_error *why)
 {
     const struct gw_fetch fetch = gw_local_fetch(learn->local);
     uint64_t epochs = gw_task_config(learn->task)->epochs;
@@ -94,7 +94,7 @@ enum gw_err sim_learn_new(const struct gw_task *task, unsigned parts,
     if (!code)
         code = gw_unit_new(task, &made->unit, why);
     if (!code)
-        code = look(made, 0, why);
+        code = evaluate_model(made, 0, why);
     if (code)
         sim_learn_destroy(learn);
     return code;
@@ -107,7 +107,7 @@ void sim_learn_destroy(struct sim_learn **learn)
         return;
     for (unsigned i = 0; i < GW_PS_NODES; i++)
         for (unsigned j = 0; j < GW_PS_NODES; j++)
-            forget(&l->pushed[i][j]);
+            free_pushed(&l->pushed[i][j]);
     for (unsigned t = 0; t < GW_TASK_TABLES_MAX; t++)
         free(l->rows[t]);
     gw_unit_destroy(&l->unit);
@@ -154,7 +154,7 @@ enum gw_err sim_learn_granted(struct sim_learn *learn, unsigned worker,
     const float *rows[GW_TASK_TABLES_MAX];
     float *gradients[GW_TASK_TABLES_MAX];
     struct gw_unit_sums sums;
-    forget(pushed);
+    free_pushed(pushed);
     enum gw_err code = gw_unit_prepare(learn->unit, &place, why);
     for (unsigned t = 0; t < learn->table_count && !code; t++) {
         code = pull(learn, t, pushed, why);
@@ -174,8 +174,9 @@ enum gw_err sim_learn_granted(struct sim_learn *learn, unsigned worker,
 
 /* ---- a closing ---- */
 
-static enum gw_err push(struct sim_learn *learn, struct pushed *pushed,
-                        float scale, struct gw_error *why)
+static enum gw_err push_gradients(struct sim_learn *learn,
+                                  struct pushed *pushed, float scale,
+                                  struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     for (unsigned t = 0; t < learn->table_count && !code; t++) {
@@ -202,14 +203,15 @@ enum gw_err sim_learn_closed(struct sim_learn *learn,
         struct pushed *pushed =
             &learn->pushed[unit->node][unit->clock % GW_PS_NODES];
         if (i < closing->apply)
-            code = push(learn, pushed, closing->scale, why);
-        forget(pushed);
+            code = push_gradients(learn, pushed, closing->scale, why);
+        free_pushed(pushed);
     }
     if (code || !closing->apply)
         return code;
     gw_local_step(learn->local);
     /* In a round closed with K parts, the others count as past, too. */
     learn->closed += (uint64_t)lroundf((float)closing->apply * closing->scale);
-    return learn->closed / learn->each > before ? look(learn, now_ns, why)
-                                                : GW_OK;
+    return learn->closed / learn->each > before
+               ? evaluate_model(learn, now_ns, why)
+               : GW_OK;
 }

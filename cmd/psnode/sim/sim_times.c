@@ -186,7 +186,7 @@ static double draw_normal(const struct sim_time *time, double u, double v)
 
 /* Two numbers per draw for all distributions, so that modes use the same ones.
  */
-static double draw(const struct sim_time *time, struct gw_rng *rng)
+static double draw_time(const struct sim_time *time, struct gw_rng *rng)
 {
     double u = 1 - gw_rng_unit(rng), v = gw_rng_unit(rng);
     switch (time->law) {
@@ -207,7 +207,7 @@ static double draw(const struct sim_time *time, struct gw_rng *rng)
 uint64_t sim_times_draw(struct sim_times *times, unsigned worker,
                         uint64_t now_ns)
 {
-    double ns = draw(&times->compute, &times->rngs[worker]);
+    double ns = draw_time(&times->compute, &times->rngs[worker]);
     for (unsigned i = 0; i < times->slow_count; i++) {
         const struct sim_slow *slow = &times->slow[i];
         if (worker >= slow->first && worker <= slow->last &&

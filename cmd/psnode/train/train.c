@@ -44,7 +44,7 @@ static bool on_status(void *context, const json_t *status)
     return train_report_status(t->report, status);
 }
 
-static enum gw_err finish(struct training *t, struct gw_error *why)
+static enum gw_err finish_training(struct training *t, struct gw_error *why)
 {
     struct output *output = train_report_result(t->report);
     const struct train_words words = {.job = t->job,
@@ -73,7 +73,7 @@ static enum gw_err train(struct training *t, bool compared,
     if (!code) {
         code = train_run(t->job, &watch, why);
         if (!code)
-            code = finish(t, why);
+            code = finish_training(t, why);
         train_report_end(&t->report, code ? why : NULL);
     }
     train_reference_fini(&reference);
@@ -106,7 +106,7 @@ int train_once(struct train_job *job, const struct train_wishes *wishes)
     return code ? complain(&why) : 0;
 }
 
-static int run(int operand_count, char **operands)
+static int run_train(int operand_count, char **operands)
 {
     struct train_job job;
     struct train_wishes wishes;
@@ -142,5 +142,5 @@ const struct command command_train = {
     .options = train_option_specs,
     .operands_min = 1,
     .operands_max = 3,
-    .run = run,
+    .run = run_train,
 };

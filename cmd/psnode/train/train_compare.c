@@ -139,8 +139,8 @@ static enum gw_err run_lanes(const struct train_compare *compare,
 
 /* ---- the document ---- */
 
-static enum gw_err begin(const struct lane *lanes, struct output **output,
-                         struct gw_error *why)
+static enum gw_err begin_table(const struct lane *lanes, struct output **output,
+                               struct gw_error *why)
 {
     struct field fields[MODES + 1] = {
         {.name = "seconds", .kind = FIELD_REAL, .decimals = 2}};
@@ -213,7 +213,7 @@ int train_compare(const struct train_compare *compare)
         delays->ns[last] = (uint64_t)((double)compute_ns * compare->times);
     delays->given = true;
     name_lanes(lanes, compare->job->run.ranks, compare->times);
-    enum gw_err code = begin(lanes, &output, &why);
+    enum gw_err code = begin_table(lanes, &output, &why);
     if (code)
         return complain(&why);
     output_note_integer(output, "seed", (int64_t)compare->job->run.seed);

@@ -146,7 +146,7 @@ static enum gw_err parse_delays(struct train_delays *delays,
 
 /* ---- the job ---- */
 
-static enum gw_err check(struct gw_error *why)
+static enum gw_err check_numbers(struct gw_error *why)
 {
     struct gw_ps_mode parsed;
     if (servers < 1 || servers > RUN_SERVERS_MAX)
@@ -267,7 +267,7 @@ enum gw_err train_options_parse(int count, char *const *operands,
                                     .times = times,
                                     .target = target};
     struct work_options *work = &job->run.work;
-    if (check(why) || take_operands(count, operands, work, why) ||
+    if (check_numbers(why) || take_operands(count, operands, work, why) ||
         parse_delays(&job->delays, why) || whole(&to, snapshot_room, why) ||
         whole(&from, restore_room, why) || whole(&policy, straggler_room, why))
         return why->code;

@@ -49,9 +49,10 @@ static enum gw_err learn_batch(const struct train_reference *r,
         (unsigned long long)epoch + 1, sums.loss);
 }
 
-static enum gw_err learn(struct train_reference *r, struct gw_local *local,
-                         struct gw_unit *unit, unsigned parts, double until,
-                         struct gw_error *why)
+static enum gw_err train_reference(struct train_reference *r,
+                                   struct gw_local *local, struct gw_unit *unit,
+                                   unsigned parts, double until,
+                                   struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     for (uint64_t e = 0; e < r->epochs && !code; e++) {
@@ -71,8 +72,9 @@ static enum gw_err learn(struct train_reference *r, struct gw_local *local,
     return code;
 }
 
-static enum gw_err judge(struct train_reference *r, struct gw_local *local,
-                         struct gw_error *why)
+static enum gw_err evaluate_reference(struct train_reference *r,
+                                      struct gw_local *local,
+                                      struct gw_error *why)
 {
     const struct gw_fetch fetch = gw_local_fetch(local);
     struct gw_task_score score;
@@ -115,10 +117,10 @@ enum gw_err train_reference_make(const struct train_job *job,
         code = gw_unit_new(r->task, &unit, why);
     uint64_t began_ns = gw_now_ns();
     if (!code)
-        code = learn(r, local, unit, parts, until, why);
+        code = train_reference(r, local, unit, parts, until, why);
     r->seconds = (double)(gw_now_ns() - began_ns) / 1e9;
     if (!code)
-        code = judge(r, local, why);
+        code = evaluate_reference(r, local, why);
     gw_unit_destroy(&unit);
     gw_local_destroy(&local);
     return code;

@@ -192,7 +192,7 @@ static void put_rows(struct train_report *r, const json_t *status, bool all)
     }
 }
 
-static void show(const json_t *status)
+static void show_status(const json_t *status)
 {
     const json_t *clock = json_object_get(status, "clocks");
     progress("run %s: epoch %" PRId64 "/%" PRId64 ", batch %" PRId64 "/%" PRId64
@@ -213,7 +213,7 @@ bool train_report_status(void *report, const json_t *status)
     if (!r->named && integer_of(clock, "batches", 0) > 0)
         say_run(r, status);
     put_rows(r, status, false);
-    show(status);
+    show_status(status);
     return true;
 }
 

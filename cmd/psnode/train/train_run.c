@@ -22,7 +22,7 @@
 #define LOOK_NS     UINT64_C(50000000)
 #define DRAW_NS     UINT64_C(20000000)
 
-struct follow {
+struct follow_run {
     const struct train_job *job;
     const struct train_watch *watch;
     struct attach *attach;
@@ -30,8 +30,8 @@ struct follow {
     pid_t supervisor;
 };
 
-static enum gw_err ask(struct attach *attach, json_t *request,
-                       uint64_t timeout_ns, struct gw_error *why)
+static enum gw_err send_request(struct attach *attach, json_t *request,
+                                uint64_t timeout_ns, struct gw_error *why)
 {
     json_t *answer;
     enum gw_err code = attach_do(attach, request, timeout_ns, &answer, why);
@@ -41,16 +41,17 @@ static enum gw_err ask(struct attach *attach, json_t *request,
 
 /* ---- slowness ---- */
 
-static enum gw_err slow(struct follow *f, unsigned worker, uint64_t ns,
+static enum gw_err slow(struct follow_run *f, unsigned worker, uint64_t ns,
                         struct gw_error *why)
 {
-    return ask(f->attach,
-               json_pack("{s:s, s:s, s:i, s:I}", "verb", "slow", "role",
-                         "worker", "node", (int)worker, "ns", (json_int_t)ns),
-               ASK_NS, why);
+    return send_request(f->attach,
+                        json_pack("{s:s, s:s, s:i, s:I}", "verb", "slow",
+                                  "role", "worker", "node", (int)worker, "ns",
+                                  (json_int_t)ns),
+                        ASK_NS, why);
 }
 
-static enum gw_err slow_all(struct follow *f, struct gw_error *why)
+static enum gw_err slow_all(struct follow_run *f, struct gw_error *why)
 {
     const struct train_delays *delays = &f->job->delays;
     enum gw_err code = GW_OK;
@@ -63,11 +64,11 @@ static enum gw_err slow_all(struct follow *f, struct gw_error *why)
     return code;
 }
 
-static enum gw_err give_work(struct follow *f, struct gw_error *why)
+static enum gw_err give_work(struct follow_run *f, struct gw_error *why)
 {
     json_t *request = work_options_encode(&f->job->run.work);
     json_object_set_new(request, "verb", json_string("train"));
-    return ask(f->attach, request, ASK_NS, why);
+    return send_request(f->attach, request, ASK_NS, why);
 }
 
 /* ---- start ---- */
@@ -84,8 +85,8 @@ enum gw_err train_whole_path(const char *path, char *out, size_t room,
                : gw_fail(why, GW_EINVAL, "the path %.40s... is too long", path);
 }
 
-static enum gw_err start(struct follow *f, struct train_job *job,
-                         struct gw_error *why)
+static enum gw_err start_run(struct follow_run *f, struct train_job *job,
+                             struct gw_error *why)
 {
     struct run_options options = job->run;
     if (job->delays.given)
@@ -112,7 +113,8 @@ static void nap(uint64_t ns)
 }
 
 /* Also when the callback has seen enough. */
-static enum gw_err look(struct follow *f, bool *done, struct gw_error *why)
+static enum gw_err poll_status(struct follow_run *f, bool *done,
+                               struct gw_error *why)
 {
     json_t *status;
     enum gw_err code = attach_status(f->attach, ASK_NS, &status, why);
@@ -155,7 +157,7 @@ static void tell_trouble(const json_t *status, char *out, size_t room)
     }
 }
 
-static enum gw_err tell_timeout(struct follow *f, struct gw_error *why)
+static enum gw_err tell_timeout(struct follow_run *f, struct gw_error *why)
 {
     json_t *status;
     char trouble[200];
@@ -173,7 +175,7 @@ static enum gw_err tell_timeout(struct follow *f, struct gw_error *why)
     return GW_ETIMEOUT;
 }
 
-static enum gw_err follow(struct follow *f, struct gw_error *why)
+static enum gw_err follow_run(struct follow_run *f, struct gw_error *why)
 {
     uint64_t began_ns = gw_now_ns(), looked_ns = 0;
     bool done = false, random = f->job->delays.random;
@@ -188,7 +190,7 @@ static enum gw_err follow(struct follow *f, struct gw_error *why)
             code = slow_all(f, why);
         if (!code && now - looked_ns >= LOOK_NS) {
             looked_ns = now;
-            code = look(f, &done, why);
+            code = poll_status(f, &done, why);
         }
         if (!code && !done)
             nap(random ? DRAW_NS : LOOK_NS);
@@ -199,15 +201,15 @@ static enum gw_err follow(struct follow *f, struct gw_error *why)
 }
 
 /* Also after Ctrl-C, and when the connection has failed. */
-static void take_down(struct follow *f)
+static void take_down(struct follow_run *f)
 {
     struct gw_error why;
     int was_interrupted = interrupted;
     interrupted = 0; /* else the wait for an answer would end at once */
     enum gw_err code =
-        f->attach
-            ? ask(f->attach, json_pack("{ss}", "verb", "down"), ASK_NS, &why)
-            : GW_EINTR; /* during attaching */
+        f->attach ? send_request(f->attach, json_pack("{ss}", "verb", "down"),
+                                 ASK_NS, &why)
+                  : GW_EINTR; /* during attaching */
     if (code && code != GW_EUNREACH && f->supervisor > 0)
         kill(f->supervisor, SIGTERM);
     attach_close(&f->attach);
@@ -217,12 +219,12 @@ static void take_down(struct follow *f)
 enum gw_err train_run(struct train_job *job, const struct train_watch *watch,
                       struct gw_error *why)
 {
-    struct follow f = {.job = job, .watch = watch};
+    struct follow_run f = {.job = job, .watch = watch};
     interrupt_by_terminal();
     gw_rng_seed(&f.rng, job->run.seed);
-    enum gw_err code = start(&f, job, why);
+    enum gw_err code = start_run(&f, job, why);
     if (!code)
-        code = follow(&f, why);
+        code = follow_run(&f, why);
     take_down(&f);
     progress("%s", "");
     return code;
@@ -239,10 +241,11 @@ enum gw_err train_snapshot(const char *run, const char *directory,
     if (code)
         return code;
     uint64_t timeout_ns = common.timeout_ns ? common.timeout_ns : SNAPSHOT_NS;
-    code = ask(attach,
-               json_pack("{s:s, s:s, s:I}", "verb", "snapshot", "directory",
-                         whole, "timeout_ns", (json_int_t)timeout_ns),
-               timeout_ns, why);
+    code = send_request(attach,
+                        json_pack("{s:s, s:s, s:I}", "verb", "snapshot",
+                                  "directory", whole, "timeout_ns",
+                                  (json_int_t)timeout_ns),
+                        timeout_ns, why);
     attach_close(&attach);
     return code;
 }

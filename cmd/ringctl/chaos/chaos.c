@@ -53,7 +53,8 @@ static bool is_candidate(const struct chaos *c, unsigned node,
     return c->nodes[node] == state && (!spare || is_spare(c, node));
 }
 
-static unsigned count(const struct chaos *c, enum chaos_state state, bool spare)
+static unsigned count_nodes(const struct chaos *c, enum chaos_state state,
+                            bool spare)
 {
     unsigned nodes = 0;
     for (unsigned i = 0; i < CHAOS_NODES; i++)
@@ -61,9 +62,9 @@ static unsigned count(const struct chaos *c, enum chaos_state state, bool spare)
     return nodes;
 }
 
-static unsigned draw(struct chaos *c, enum chaos_state state, bool spare)
+static unsigned draw_node(struct chaos *c, enum chaos_state state, bool spare)
 {
-    uint64_t n = gw_rng_below(&c->rng, count(c, state, spare));
+    uint64_t n = gw_rng_below(&c->rng, count_nodes(c, state, spare));
     for (unsigned i = 0; i < CHAOS_NODES; i++)
         if (is_candidate(c, i, state, spare) && n-- == 0)
             return i;
@@ -96,20 +97,20 @@ static bool has_controllers(const struct chaos *c)
 
 static unsigned weight(const struct chaos *c, enum chaos_kind kind)
 {
-    bool spare = count(c, CHAOS_ALIVE, true) > 0;
+    bool spare = count_nodes(c, CHAOS_ALIVE, true) > 0;
     switch (kind) {
     case CHAOS_KILL:
         return spare ? 3 : 0;
     case CHAOS_PAUSE:
         return spare ? 2 : 0;
     case CHAOS_RESUME:
-        return count(c, CHAOS_PAUSED, false) ? 3 : 0;
+        return count_nodes(c, CHAOS_PAUSED, false) ? 3 : 0;
     case CHAOS_RESTART:
-        return count(c, CHAOS_DEAD, false) ? 3 : 0;
+        return count_nodes(c, CHAOS_DEAD, false) ? 3 : 0;
     case CHAOS_ADD:
         return next_number(c) < CHAOS_NODES ? 2 : 0;
     case CHAOS_SLOW_LINK:
-        return !c->link_slow && count(c, CHAOS_ALIVE, false) >= 2 ? 2 : 0;
+        return !c->link_slow && count_nodes(c, CHAOS_ALIVE, false) >= 2 ? 2 : 0;
     case CHAOS_CLEAR_LINK:
         return c->link_slow ? 2 : 0;
     case CHAOS_CUT:
@@ -151,9 +152,9 @@ static enum chaos_kind draw_kind(struct chaos *c)
 
 static void slow_link(struct chaos *c, struct chaos_action *a)
 {
-    a->node = draw(c, CHAOS_ALIVE, false);
+    a->node = draw_node(c, CHAOS_ALIVE, false);
     do
-        a->peer = draw(c, CHAOS_ALIVE, false);
+        a->peer = draw_node(c, CHAOS_ALIVE, false);
     while (a->peer == a->node);
     a->delay_us = 100 * (1 + (unsigned)gw_rng_below(&c->rng, 100));
     a->loss_ppm = 1000 * (unsigned)gw_rng_below(&c->rng, 20);
@@ -166,7 +167,7 @@ static void change(struct chaos *c, struct chaos_action *a,
                    enum chaos_state from, enum chaos_state to)
 {
     bool spare = from == CHAOS_ALIVE;
-    a->node = from == CHAOS_ABSENT ? next_number(c) : draw(c, from, spare);
+    a->node = from == CHAOS_ABSENT ? next_number(c) : draw_node(c, from, spare);
     c->nodes[a->node] = to;
 }
 
@@ -178,11 +179,11 @@ static void clear_link(struct chaos *c, struct chaos_action *a)
 }
 
 /* The member that is cut off is a spare one, the other may be any. */
-static void cut(struct chaos *c, struct chaos_action *a)
+static void cut_node(struct chaos *c, struct chaos_action *a)
 {
-    a->peer = draw(c, CHAOS_ALIVE, true);
+    a->peer = draw_node(c, CHAOS_ALIVE, true);
     do
-        a->node = draw(c, CHAOS_ALIVE, false);
+        a->node = draw_node(c, CHAOS_ALIVE, false);
     while (a->node == a->peer);
     c->nodes[a->peer] = CHAOS_CUT_OFF;
     c->cut = true;
@@ -200,7 +201,7 @@ static void heal(struct chaos *c, struct chaos_action *a)
 
 static void slow(struct chaos *c, struct chaos_action *a)
 {
-    a->node = c->slow_node = draw(c, CHAOS_ALIVE, false);
+    a->node = c->slow_node = draw_node(c, CHAOS_ALIVE, false);
     a->delay_us = 1000 * (1 + (unsigned)gw_rng_below(&c->rng, 20));
     c->slow = true;
 }
@@ -210,7 +211,7 @@ static void slow(struct chaos *c, struct chaos_action *a)
 static void drift(struct chaos *c, struct chaos_action *a)
 {
     static const double rates[] = {0.85, 0.9, 1.1, 1.25};
-    a->node = c->drift_node = draw(c, CHAOS_ALIVE, false);
+    a->node = c->drift_node = draw_node(c, CHAOS_ALIVE, false);
     a->rate = rates[gw_rng_below(&c->rng, sizeof rates / sizeof *rates)];
     c->drifts = true;
 }
@@ -235,7 +236,7 @@ static void around(struct chaos *c, struct chaos_action *a)
 {
     switch (a->kind) {
     case CHAOS_CUT:
-        cut(c, a);
+        cut_node(c, a);
         break;
     case CHAOS_HEAL:
         heal(c, a);
@@ -328,7 +329,7 @@ bool chaos_undo(struct chaos *chaos, struct chaos_action *action)
     }
     if (undo_around(chaos, action))
         return true;
-    if (!count(chaos, CHAOS_PAUSED, false))
+    if (!count_nodes(chaos, CHAOS_PAUSED, false))
         return false;
     action->kind = CHAOS_RESUME;
     change(chaos, action, CHAOS_PAUSED, CHAOS_ALIVE);

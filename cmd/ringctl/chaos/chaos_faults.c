@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *left, const void *right)
+static int compare_edges(const void *left, const void *right)
 {
     const struct fault_edge *a = left, *b = right;
     if (a->at_ns != b->at_ns)
@@ -27,7 +27,7 @@ void fault_edges(const struct gw__faults *faults, struct fault_edges *out)
             out->edges[out->count++] =
                 (struct fault_edge){f->at_ns + f->for_ns, f, true};
     }
-    qsort(out->edges, out->count, sizeof *out->edges, compare);
+    qsort(out->edges, out->count, sizeof *out->edges, compare_edges);
 }
 
 bool fault_is_of_links(const struct gw__fault *fault)
@@ -42,7 +42,7 @@ bool fault_hits(const struct gw__fault *f, unsigned from, unsigned to)
     return from != to && fault_is_of_links(f) && (there || back);
 }
 
-static void add(struct gw_ring_link *link, const struct gw__fault *f)
+static void add_fault(struct gw_ring_link *link, const struct gw__fault *f)
 {
     enum { MILLION = 1000000, US = 1000 };
     uint64_t loss = (uint64_t)link->loss_ppm + f->chance;
@@ -63,7 +63,8 @@ static void add(struct gw_ring_link *link, const struct gw__fault *f)
 }
 
 /* Has the fault ended by then, by itself or by a heal? */
-static bool has_ended(const struct fault_edges *e, size_t begin, size_t done)
+static bool fault_has_ended(const struct fault_edges *e, size_t begin,
+                            size_t done)
 {
     for (size_t i = begin + 1; i < done; i++)
         if (e->edges[i].fault->kind == GW__HEAL ||
@@ -78,7 +79,7 @@ struct gw_ring_link fault_link(const struct fault_edges *e, size_t done,
     struct gw_ring_link link = {0};
     for (size_t i = 0; i < done; i++)
         if (!e->edges[i].ends && fault_hits(e->edges[i].fault, from, to) &&
-            !has_ended(e, i, done))
-            add(&link, e->edges[i].fault);
+            !fault_has_ended(e, i, done))
+            add_fault(&link, e->edges[i].fault);
     return link;
 }

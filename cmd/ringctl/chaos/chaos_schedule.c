@@ -56,7 +56,7 @@ static const char *name_of(const struct schedule *s, unsigned node,
     return out;
 }
 
-static unsigned number_of(const json_t *node)
+static unsigned node_number(const json_t *node)
 {
     unsigned number =
         (unsigned)json_integer_value(json_object_get(node, "node"));
@@ -96,7 +96,7 @@ static enum gw_err find_processes(struct schedule *s, struct gw_error *why)
     s->servers = integer_of(status, "servers", 0) > 0;
     json_array_foreach(json_object_get(status, "nodes"), i, item)
     {
-        unsigned node = number_of(item);
+        unsigned node = node_number(item);
         if (node < GW__NODES_MAX &&
             strcmp(text_of(item, "state", ""), "dead") != 0)
             s->there |= UINT64_C(1) << node;
@@ -248,7 +248,7 @@ static bool sleep_until(uint64_t until_ns)
     return !interrupted;
 }
 
-static enum gw_err play(const struct schedule *s, struct gw_error *why)
+static enum gw_err play_schedule(const struct schedule *s, struct gw_error *why)
 {
     uint64_t begin_ns = gw_now_ns();
     for (size_t i = 0; i < s->edges.count; i++) {
@@ -273,7 +273,7 @@ enum gw_err chaos_schedule_run(const char *word, chaos_blow *blow,
     if (!code)
         code = read_schedule(s, word, why);
     if (!code)
-        code = play(s, why);
+        code = play_schedule(s, why);
     free(s);
     return code;
 }

@@ -125,7 +125,7 @@ static enum script_next take_words(struct script *s, struct script_command *c,
 /* Room for the words of the command. Quotes hide its end, so the size is
  * computed for the rest of the text, where a word has at least a character and
  * a separator. Returns the place for the letters, or NULL. */
-static char *make_room(const struct script *s, struct script_command *c)
+static char *reserve_words(const struct script *s, struct script_command *c)
 {
     size_t length = strlen(s->text + s->at);
     size_t words = length / 2 + 2;
@@ -143,7 +143,7 @@ enum script_next script_next(struct script *script,
     if (!script->text[script->at])
         return SCRIPT_END;
     unsigned line = script->line;
-    char *letters = make_room(script, command);
+    char *letters = reserve_words(script, command);
     if (!letters)
         return SCRIPT_MEMORY;
     enum script_next next = take_words(script, command, letters);

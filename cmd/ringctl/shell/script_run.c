@@ -131,7 +131,7 @@ static char *read_file(FILE *file, const char *path, struct gw_error *why)
     return NULL;
 }
 
-static char *load(const char *path, struct gw_error *why)
+static char *load_script(const char *path, struct gw_error *why)
 {
     FILE *file = gw__file_stream(path, why);
     if (!file)
@@ -154,7 +154,7 @@ int script_run_file(const char *path, bool keep_going)
             GW_EDATA,
             "%s: scripts are nested too deeply; at most %d levels are possible",
             path, DEPTH_MAX);
-    char *text = load(path, &why);
+    char *text = load_script(path, &why);
     if (!text)
         return complain(&why);
     depth++;
@@ -173,7 +173,7 @@ struct pending {
     unsigned line; /* of its beginning */
 };
 
-static bool append(struct pending *p, const char *line, size_t length)
+static bool append_text(struct pending *p, const char *line, size_t length)
 {
     char *text = realloc(p->text, p->length + length + 1);
     if (!text)
@@ -184,7 +184,7 @@ static bool append(struct pending *p, const char *line, size_t length)
     return true;
 }
 
-static void forget(struct pending *p, const struct script *done)
+static void drop_done(struct pending *p, const struct script *done)
 {
     p->length -= done->at;
     memmove(p->text, p->text + done->at, p->length + 1);
@@ -204,11 +204,11 @@ int script_run_input(bool keep_going)
     ssize_t length;
     while (goes_on(first, &options) &&
            (length = getline(&line, &room, stdin)) > 0 &&
-           append(&p, line, (size_t)length)) {
+           append_text(&p, line, (size_t)length)) {
         struct script s = {.text = p.text, .line = p.line};
         int status = run_commands(&s, &options, &next, &at);
         first = first ? first : status;
-        forget(&p, &s);
+        drop_done(&p, &s);
     }
     free(line);
     free(p.text);

@@ -29,7 +29,7 @@ static int run_text(void)
     return script_run_text(text, &how);
 }
 
-static int run(int operand_count, char **operands)
+static int run_shell(int operand_count, char **operands)
 {
     int status;
     if (text && operand_count)
@@ -53,5 +53,5 @@ const struct command command_shell = {
     .help = "run commands from FILE, standard input or the terminal",
     .options = options,
     .operands_max = 1,
-    .run = run,
+    .run = run_shell,
 };

@@ -85,7 +85,7 @@ static enum reading read_line(const char *prompt)
 }
 
 /* Appends the line to *text; both are on the heap. */
-static void join(char **text, char *line)
+static void join_line(char **text, char *line)
 {
     char *joined = NULL;
     if (asprintf(&joined, "%s%s\n", *text ? *text : "", line) < 0)
@@ -146,7 +146,7 @@ static void converse(void)
             make_prompt(prompt);
         enum reading what = read_line(text ? "> " : prompt);
         if (what == READ)
-            join(&text, typed);
+            join_line(&text, typed);
         if (what == READ_END)
             break;
         if (what == READ && text && !is_complete(text))

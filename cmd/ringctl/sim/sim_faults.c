@@ -96,8 +96,8 @@ enum gw_err sim_faults_of(const struct sim_faults *given,
     return GW_OK;
 }
 
-static void print(const struct gw__faults *faults,
-                  const struct world_group *groups, FILE *file)
+static void print_faults(const struct gw__faults *faults,
+                         const struct world_group *groups, FILE *file)
 {
     char line[GW__FAULT_TEXT_MAX];
     for (size_t i = 0; i < faults->count; i++) {
@@ -114,7 +114,7 @@ enum gw_err sim_faults_write(const struct gw__faults *faults,
     FILE *file = out ? stdout : fopen(path, "we");
     if (!file)
         return gw_fail_errno(why, "%.200s", path);
-    print(faults, groups, file);
+    print_faults(faults, groups, file);
     bool failed = ferror(file) != 0;
     failed = (!out && fclose(file) != 0) || failed;
     return failed ? gw_fail_errno(why, "%.200s", path) : GW_OK;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 /* The node that this word means, `*length` letters of it; -1: not a name. */
-static int node_of(const char *word, const struct world_group *groups,
-                   size_t *length)
+static int parse_node(const char *word, const struct world_group *groups,
+                      size_t *length)
 {
     char *end;
     if (!isdigit((unsigned char)word[1]))
@@ -33,7 +33,7 @@ void sim_names_in(char *text, const struct world_group *groups)
     for (size_t i = 0; text[i]; i++) {
         bool begins = i == 0 || !isalnum((unsigned char)text[i - 1]);
         int node = begins && isalpha((unsigned char)text[i])
-                       ? node_of(text + i, groups, &length)
+                       ? parse_node(text + i, groups, &length)
                        : -1;
         if (node < 0 || length >= sizeof number)
             continue;

@@ -26,7 +26,7 @@ static const struct option_spec options[] = {
 
 enum { ADD_MAX = 64 };
 
-static int run(int operand_count, char **operands)
+static int run_add(int operand_count, char **operands)
 {
     char *end = NULL;
     unsigned long count = 1;
@@ -54,5 +54,5 @@ const struct command command_add = {
                 "ringctl add --role server    gets its share of the slots\n",
     .options = options,
     .operands_max = 1,
-    .run = run,
+    .run = run_add,
 };

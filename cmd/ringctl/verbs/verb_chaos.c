@@ -206,7 +206,7 @@ static json_t *request_of(const struct chaos_action *a)
 }
 
 /* "2", "0>1" for a link, "0|1" for a cut, "c1", "leader". */
-static const char *node_of(const struct chaos_action *a, char out[32])
+static const char *action_target(const struct chaos_action *a, char out[32])
 {
     bool link = a->kind == CHAOS_SLOW_LINK || a->kind == CHAOS_CLEAR_LINK;
     bool cut = a->kind == CHAOS_CUT || a->kind == CHAOS_HEAL;
@@ -288,9 +288,9 @@ static enum gw_err strike(const struct chaos_action *a, json_t **answer,
 
 /* A refusal is reported, but is not a failure: the run may differ from the
  * model. */
-static enum gw_err report(struct output *output, double at_s,
-                          enum chaos_kind kind, const char *node,
-                          enum gw_err code, const char *text)
+static enum gw_err report_action(struct output *output, double at_s,
+                                 enum chaos_kind kind, const char *node,
+                                 enum gw_err code, const char *text)
 {
     chaos_sum_count(kind, code);
     const union value row[FIELDS] = {
@@ -310,8 +310,8 @@ static enum gw_err act(struct output *output, const struct chaos_action *a,
     await_replicas(a);
     double at_s = (double)(gw_now_ns() - begin_ns) / 1e9;
     enum gw_err code = strike(a, &answer, why);
-    code = report(output, at_s, a->kind, node_of(a, node), code,
-                  code ? why->text : text_of(answer, "text", ""));
+    code = report_action(output, at_s, a->kind, action_target(a, node), code,
+                         code ? why->text : text_of(answer, "text", ""));
     json_decref(answer);
     return code;
 }
@@ -378,8 +378,8 @@ static enum gw_err blow(void *context, enum chaos_kind kind, const char *node,
                 : gw_fail(why, GW_ENOTSUP,
                           "chaos: dup is not supported, because the transport "
                           "of a run never delivers a message twice");
-    code = report(given->output, at_s, kind, node, code,
-                  code ? why->text : text_of(answer, "text", ""));
+    code = report_action(given->output, at_s, kind, node, code,
+                         code ? why->text : text_of(answer, "text", ""));
     json_decref(answer);
     return code;
 }
@@ -403,7 +403,7 @@ static enum gw_err apply_random(struct output *output, struct gw_error *why)
     return rage(&chaos, output, why);
 }
 
-static int run(int operand_count, char **operands)
+static int run_chaos(int operand_count, char **operands)
 {
     struct gw_error why = {.code = GW_OK};
     struct output *output;
@@ -435,5 +435,5 @@ const struct command command_chaos = {
     .examples = "ringctl chaos --seed 7 --rate 0.2/s --for 10m\n"
                 "ringctl chaos --faults 'at 1s crash 2 for 500ms'\n",
     .options = options,
-    .run = run,
+    .run = run_chaos,
 };

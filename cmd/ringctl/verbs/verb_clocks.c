@@ -73,7 +73,7 @@ static void note_staleness(struct output *output, const json_t *status)
         output_note_text(output, "staleness", text);
 }
 
-static int run(int operand_count, char **operands)
+static int run_clocks(int operand_count, char **operands)
 {
     const struct servers_table table = {
         .title = "ringctl clocks",
@@ -95,5 +95,5 @@ const struct command command_clocks = {
             "of pulls",
     .examples = "ringctl clocks\n"
                 "ringctl clocks -o json\n",
-    .run = run,
+    .run = run_clocks,
 };

@@ -43,7 +43,7 @@ static void print_controller(struct output *output, const json_t *item)
     output_row(output, row);
 }
 
-static int print(const json_t *status)
+static int print_controllers(const json_t *status)
 {
     size_t i;
     const json_t *item;
@@ -63,11 +63,11 @@ static int print(const json_t *status)
     return 0;
 }
 
-static int run(int operand_count, char **operands)
+static int run_controllers(int operand_count, char **operands)
 {
     (void)operand_count;
     (void)operands;
-    return ask_and_print_status(print);
+    return ask_and_print_status(print_controllers);
 }
 
 const struct command command_controllers = {
@@ -76,5 +76,5 @@ const struct command command_controllers = {
         "print the controllers: terms, logs, received hellos, granted leases",
     .examples = "ringctl controllers\n"
                 "ringctl kill leader; ringctl controllers\n",
-    .run = run,
+    .run = run_controllers,
 };

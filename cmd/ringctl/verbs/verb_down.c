@@ -78,7 +78,7 @@ static int take_all_down(void)
     return status;
 }
 
-static int run(int operand_count, char **operands)
+static int run_down(int operand_count, char **operands)
 {
     struct attach *attach;
     struct gw_error why;
@@ -102,5 +102,5 @@ const struct command command_down = {
                 "ringctl down --run tiger\n"
                 "ringctl down --all\n",
     .options = options,
-    .run = run,
+    .run = run_down,
 };

@@ -168,7 +168,7 @@ static enum gw_err print_recorded(struct printer *printer, struct gw_error *why)
 
 /* ---- */
 
-static int run(int operand_count, char **operands)
+static int run_events(int operand_count, char **operands)
 {
     struct printer printer;
     struct gw_error why;
@@ -195,5 +195,5 @@ const struct command command_events = {
                 "ringctl events --trace kill.json\n",
     .options = options,
     .computes = true,
-    .run = run,
+    .run = run_events,
 };

@@ -25,7 +25,7 @@ json_t *target_request(const char *verb, struct target target)
     return request;
 }
 
-static int run(const char *verb, int operand_count, char **operands)
+static int run_on_target(const char *verb, int operand_count, char **operands)
 {
     struct target target;
     struct gw_error why;
@@ -36,32 +36,32 @@ static int run(const char *verb, int operand_count, char **operands)
 
 static int run_kill(int operand_count, char **operands)
 {
-    return run("kill", operand_count, operands);
+    return run_on_target("kill", operand_count, operands);
 }
 
 static int run_stop(int operand_count, char **operands)
 {
-    return run("stop", operand_count, operands);
+    return run_on_target("stop", operand_count, operands);
 }
 
 static int run_pause(int operand_count, char **operands)
 {
-    return run("pause", operand_count, operands);
+    return run_on_target("pause", operand_count, operands);
 }
 
 static int run_resume(int operand_count, char **operands)
 {
-    return run("resume", operand_count, operands);
+    return run_on_target("resume", operand_count, operands);
 }
 
 static int run_restart(int operand_count, char **operands)
 {
-    return run("restart", operand_count, operands);
+    return run_on_target("restart", operand_count, operands);
 }
 
 static int run_drain(int operand_count, char **operands)
 {
-    return run("drain", operand_count, operands);
+    return run_on_target("drain", operand_count, operands);
 }
 
 #define NODE_COMMAND(word, does, tries)                                        \

@@ -68,7 +68,7 @@ static json_t *find_rule(const json_t *status, int from, int to)
     return json_pack("{sisi}", "from", from, "to", to);
 }
 
-static int show(const struct target *ends, char **names)
+static int show_link(const struct target *ends, char **names)
 {
     struct gw_error why;
     json_t *status;
@@ -88,7 +88,7 @@ static int show(const struct target *ends, char **names)
     return result;
 }
 
-static int run(int operand_count, char **operands)
+static int run_link(int operand_count, char **operands)
 {
     struct target ends[2];
     struct gw_error why;
@@ -105,7 +105,7 @@ static int run(int operand_count, char **operands)
                              "link: %s has no link to itself; name two nodes",
                              operands[0]);
     if (operand_count == 2)
-        return show(ends, operands);
+        return show_link(ends, operands);
     if (link_words_parse(operand_count - 2, operands + 2, &request, &why))
         return complain(&why);
     json_object_set_new(request, "verb", json_string("link"));
@@ -129,5 +129,5 @@ const struct command command_link = {
     .options = options,
     .operands_min = 2,
     .operands_max = 12,
-    .run = run,
+    .run = run_link,
 };

@@ -55,7 +55,7 @@ static void print_row(struct output *output, const char *name)
     json_decref(start);
 }
 
-static int run(int operand_count, char **operands)
+static int run_ls(int operand_count, char **operands)
 {
     struct gw_error why;
     struct output *output;
@@ -80,5 +80,5 @@ const struct command command_ls = {
     .name = "ls",
     .help = "list the runs: the running ones and those that have ended",
     .examples = "ringctl ls\n",
-    .run = run,
+    .run = run_ls,
 };

@@ -26,7 +26,7 @@ static json_t *read_list(const char *word)
     return NULL;
 }
 
-static int run(int operand_count, char **operands)
+static int run_order(int operand_count, char **operands)
 {
     json_t *request = json_pack("{ss}", "verb", "order");
     const char *word = operand_count ? operands[0] : NULL;
@@ -55,5 +55,5 @@ const struct command command_order = {
                 "ringctl order racks          of the run's topology\n"
                 "ringctl order 0,2,1,3        then the others by number\n",
     .operands_max = 1,
-    .run = run,
+    .run = run_order,
 };

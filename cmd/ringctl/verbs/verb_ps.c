@@ -40,7 +40,7 @@ static void print_server(struct output *output, const json_t *node)
     output_row(output, row);
 }
 
-static int run(int operand_count, char **operands)
+static int run_ps(int operand_count, char **operands)
 {
     const struct servers_table table = {
         .title = "ringctl ps",
@@ -61,5 +61,5 @@ const struct command command_ps = {
         "print the parameter servers: slots, rows, pushes and pulls of each",
     .examples = "ringctl ps\n"
                 "ringctl ps -v\n",
-    .run = run,
+    .run = run_ps,
 };

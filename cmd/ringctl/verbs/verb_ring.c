@@ -49,7 +49,7 @@ static const json_t *find_link(const json_t *links, int64_t from, int64_t to)
 }
 
 /* "0 > 1 > 3 > 0" */
-static void draw(const json_t *ring, char *out, size_t room)
+static void draw_ring(const json_t *ring, char *out, size_t room)
 {
     size_t count = json_array_size(ring), used = 0;
     snprintf(out, room, "nobody");
@@ -77,7 +77,7 @@ static void print_member(struct output *output, const json_t *status,
     output_row(output, row);
 }
 
-static int print(const json_t *status)
+static int print_ring(const json_t *status)
 {
     struct gw_error why;
     struct output *output;
@@ -87,7 +87,7 @@ static int print(const json_t *status)
                      &why))
         return complain(&why);
     output_collect(output);
-    draw(ring, picture, sizeof picture);
+    draw_ring(ring, picture, sizeof picture);
     output_note_text(output, "ring", picture);
     output_note_integer(output, "epoch", integer_of(status, "epoch", 0));
     if (json_is_integer(json_object_get(status, "crossings")))
@@ -99,16 +99,16 @@ static int print(const json_t *status)
     return 0;
 }
 
-static int run(int operand_count, char **operands)
+static int run_ring(int operand_count, char **operands)
 {
     (void)operand_count;
     (void)operands;
-    return ask_and_print_status(print);
+    return ask_and_print_status(print_ring);
 }
 
 const struct command command_ring = {
     .name = "ring",
     .help = "print the ring: the successor of each node, and the links",
     .examples = "ringctl ring\n",
-    .run = run,
+    .run = run_ring,
 };

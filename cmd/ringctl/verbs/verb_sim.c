@@ -169,8 +169,8 @@ static void add_fields(struct job *job, const struct field *fields,
     job->field_count += count;
 }
 
-static enum gw_err prepare(struct job *job, const char *name,
-                           struct gw_error *why)
+static enum gw_err prepare_job(struct job *job, const char *name,
+                               struct gw_error *why)
 {
     struct world_request asked = request;
     if (find_world(name, &job->kind, why) || read_seeds(&job->seeds, why))
@@ -360,7 +360,7 @@ static enum gw_err end_output(struct job *job, const struct gw_error *error,
                          job->field_count, error, interrupted != 0, why);
 }
 
-static int run(int operand_count, char **operands)
+static int run_sim(int operand_count, char **operands)
 {
     struct job *job = calloc(1, sizeof *job);
     struct gw_error why = {0}, late;
@@ -368,7 +368,7 @@ static int run(int operand_count, char **operands)
     if (!job)
         return complain_with(GW_ENOMEM, "a simulation");
     seeds_keep_memory();
-    enum gw_err err = prepare(job, operands[0], &why);
+    enum gw_err err = prepare_job(job, operands[0], &why);
     if (!err)
         err = run_job(job, &why);
     if (end_output(job, err ? &why : NULL, &late) && !err) {
@@ -399,5 +399,5 @@ const struct command command_sim = {
     .operands_min = 1,
     .operands_max = 1,
     .computes = true,
-    .run = run,
+    .run = run_sim,
 };

@@ -48,7 +48,7 @@ static void print_slot(struct output *output, const json_t *slot)
     output_row(output, row);
 }
 
-static int run(int operand_count, char **operands)
+static int run_slots(int operand_count, char **operands)
 {
     const struct servers_table table = {
         .title = "ringctl slots",
@@ -66,5 +66,5 @@ const struct command command_slots = {
     .name = "slots",
     .help = "print the slots: primary, replicas in sync, learner, term",
     .examples = "ringctl slots\n",
-    .run = run,
+    .run = run_slots,
 };

@@ -19,7 +19,7 @@ static int ask_patiently(json_t *request)
     return ask_and_tell(request);
 }
 
-static int run(int operand_count, char **operands)
+static int run_snapshot(int operand_count, char **operands)
 {
     char path[PATH_MAX];
     (void)operand_count;
@@ -35,7 +35,7 @@ const struct command command_snapshot = {
                 "ringctl up --servers 2 --restore here train lr heart_scale\n",
     .operands_min = 1,
     .operands_max = 1,
-    .run = run,
+    .run = run_snapshot,
 };
 
 static int run_mode(int operand_count, char **operands)

@@ -289,7 +289,7 @@ static enum gw_err find_status(json_t **status, struct gw_error *why)
     return *status ? GW_OK : code;
 }
 
-static int run(int operand_count, char **operands)
+static int run_status(int operand_count, char **operands)
 {
     struct gw_error why;
     json_t *status;
@@ -308,5 +308,5 @@ const struct command command_status = {
     .help = "print the state of the run: ring, nodes, progress, recoveries",
     .examples = "ringctl status\n"
                 "ringctl status -o json\n",
-    .run = run,
+    .run = run_status,
 };

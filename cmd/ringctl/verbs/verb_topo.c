@@ -8,7 +8,7 @@
 #include "task.h"
 #include "tell.h"
 
-static int run(int operand_count, char **operands)
+static int run_topo(int operand_count, char **operands)
 {
     char whole[PATH_MAX];
     (void)operand_count;
@@ -24,5 +24,5 @@ const struct command command_topo = {
                 "ringctl up 8 --topo racks.topo\n",
     .operands_min = 1,
     .operands_max = 1,
-    .run = run,
+    .run = run_topo,
 };

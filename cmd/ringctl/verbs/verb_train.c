@@ -24,7 +24,7 @@ static const char *whole(const char *path, char out[PATH_MAX])
     return path && realpath(path, out) ? out : path;
 }
 
-static int run(int operand_count, char **operands)
+static int run_train(int operand_count, char **operands)
 {
     char network[PATH_MAX], file[PATH_MAX], test[PATH_MAX], snapshot[PATH_MAX];
     struct work_options work;
@@ -50,5 +50,5 @@ const struct command command_train = {
     .options = options,
     .operands_min = 1,
     .operands_max = 3,
-    .run = run,
+    .run = run_train,
 };

@@ -106,8 +106,8 @@ static enum gw_err parse(int count, char **words, struct run_options *run,
 }
 
 /* "run tiger is up: ring 0 1 2 3, epoch 1", or "3 servers, 4 workers" */
-static void describe(const json_t *status, const char *run, char *out,
-                     size_t room)
+static void describe_run(const json_t *status, const char *run, char *out,
+                         size_t room)
 {
     const char *policy = text_of(status, "placement", "count");
     bool by_count = strcmp(policy, "count") == 0;
@@ -143,14 +143,14 @@ static void describe_topology(const json_t *status, char *out, size_t room)
         snprintf(out + used, room - used, ", topology %s", topology);
 }
 
-static int tell(const char *run, uint64_t seed)
+static int print_run(const char *run, uint64_t seed)
 {
     char text[512];
     struct gw_error why;
     json_t *status;
     if (ask_status(&status, &why))
         return complain(&why);
-    describe(status, run, text, sizeof text);
+    describe_run(status, run, text, sizeof text);
     describe_topology(status, text, sizeof text);
     json_t *answer = json_pack("{sssIs{sssI}}", "text", text, "epoch",
                                (json_int_t)integer_of(status, "epoch", 0),
@@ -176,7 +176,7 @@ static enum gw_err find_suspicion(char path[PATH_MAX], struct gw_error *why)
     return err;
 }
 
-static int run(int operand_count, char **operands)
+static int run_up(int operand_count, char **operands)
 {
     struct gw_error why;
     char policy[PATH_MAX];
@@ -216,7 +216,7 @@ static int run(int operand_count, char **operands)
     if (supervisor_start(&run, &why))
         return complain(&why);
     session_started(run.run, run.supervisor, keep);
-    int status = tell(run.run, run.seed);
+    int status = print_run(run.run, run.seed);
     fflush(stdout);
     if (!session_lasts() && !status)
         fprintf(stderr,
@@ -238,5 +238,5 @@ const struct command command_up = {
                 "ringctl up 4 --suspicion ./mine.so ops\n",
     .options = options,
     .operands_max = 5,
-    .run = run,
+    .run = run_up,
 };

@@ -41,7 +41,7 @@ struct lines {
     uint64_t begin_ns, end_ns, next_ns;
 };
 
-static void say(const struct lines *l, const char *text)
+static void print_line(const struct lines *l, const char *text)
 {
     printf("%8.3f  %s\n", (double)(gw_now_ns() - l->begin_ns) / 1e9, text);
     fflush(stdout);
@@ -61,14 +61,14 @@ static enum gw_err say_status(struct lines *l, struct gw_error *why)
              "%s: step %" PRId64 "%s, %" PRId64 " alive, epoch %" PRId64,
              text_of(s, "state", "?"), integer_of(s, "step", 0), loss,
              integer_of(s, "alive", 0), integer_of(s, "epoch", 0));
-    say(l, text);
+    print_line(l, text);
     json_decref(s);
     l->next_ns += every_ns;
     return GW_OK;
 }
 
 /* GW_PENDING: the time of --for is over. */
-static enum gw_err step(struct lines *l, struct gw_error *why)
+static enum gw_err wait_for_event(struct lines *l, struct gw_error *why)
 {
     struct gw_event event;
     char text[256];
@@ -76,7 +76,7 @@ static enum gw_err step(struct lines *l, struct gw_error *why)
     enum gw_err code = attach_event(l->attach, until, &event, why);
     if (code == GW_OK && gw_event_is_change(&event)) {
         gw_event_text(&event, text, sizeof text);
-        say(l, text);
+        print_line(l, text);
     }
     if (code != GW_OK && code != GW_PENDING)
         return code;
@@ -98,17 +98,17 @@ static int watch_lines(void)
     if (!code)
         code = attach_listen(l.attach, false, &why);
     while (!code)
-        code = step(&l, &why);
+        code = wait_for_event(&l, &why);
     bool ended = code == GW_ECLOSED || (code == GW_EUNREACH && l.attach);
     if (ended)
-        say(&l, "the run has ended");
+        print_line(&l, "the run has ended");
     attach_close(&l.attach);
     return ended || code == GW_PENDING ? 0 : complain(&why);
 }
 
 /* ---- */
 
-static int run(int operand_count, char **operands)
+static int run_watch(int operand_count, char **operands)
 {
     struct attach *attach;
     struct gw_error why;
@@ -136,5 +136,5 @@ const struct command command_watch = {
     .examples = "ringctl watch\n"
                 "ringctl watch --for 5s\n",
     .options = options,
-    .run = run,
+    .run = run_watch,
 };

@@ -41,7 +41,7 @@ struct area draw_title(const struct picture *p, const struct area *area,
     return area_part(area, 0, 1, area->width, area->height - 1);
 }
 
-static int least(int a, int b)
+static int least_of(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -50,7 +50,7 @@ static int least(int a, int b)
 
 static void draw_left(const struct picture *p, const struct area *area)
 {
-    int chunks = least(draw_chunks_height(p), area->height);
+    int chunks = least_of(draw_chunks_height(p), area->height);
     int ring = area->height - chunks;
     bool room = ring >= RING_HEIGHT && area->width >= RING_WIDTH;
     struct area top =
@@ -66,7 +66,7 @@ static void draw_beside(const struct picture *p, const struct area *area)
 {
     int wanted = draw_chunks_width(p);
     int left = wanted < area->width / 2 - 1 ? area->width / 2 - 1 : wanted;
-    left = least(left, area->width * 3 / 5);
+    left = least_of(left, area->width * 3 / 5);
     struct area chunks = area_part(area, 0, 0, left, area->height);
     struct area events =
         area_part(area, left + 1, 0, area->width - left - 1, area->height);
@@ -77,7 +77,7 @@ static void draw_beside(const struct picture *p, const struct area *area)
 static void draw_below(const struct picture *p, const struct area *area)
 {
     enum { WORTH_HAVING = 3 };
-    int height = least(draw_chunks_height(p), area->height);
+    int height = least_of(draw_chunks_height(p), area->height);
     if (area->height - height < WORTH_HAVING)
         height = area->height;
     struct area chunks = area_part(area, 0, 0, area->width, height);
@@ -92,9 +92,9 @@ static void draw_overview(const struct picture *p, const struct area *area)
 {
     enum { ROWS_LEFT = 3 };
     int wanted = draw_ranks_height(p), half = area->height / 2;
-    int rows = least(wanted, area->height - ROWS_LEFT);
+    int rows = least_of(wanted, area->height - ROWS_LEFT);
     if (rows > half && area->height > 2 * RING_HEIGHT)
-        rows = least(wanted, half);
+        rows = least_of(wanted, half);
     struct area ranks = area_part(area, 0, 0, area->width, rows);
     struct area rest =
         area_part(area, 0, rows, area->width, area->height - rows);

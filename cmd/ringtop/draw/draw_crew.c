@@ -12,7 +12,7 @@
 
 enum { SIDE_BY_SIDE = 66, CLOCKS_WIDTH = 43, WORTH_HAVING = 4 };
 
-static int least(int a, int b)
+static int least_of(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -35,8 +35,8 @@ static void draw_rest(const struct picture *p, const struct area *area)
 void draw_crew(const struct picture *p, const struct area *area)
 {
     int height = area->height;
-    int servers = least(draw_servers_height(p), height / 2);
-    int slots = least(draw_slots_height(p, area->width), height - servers);
+    int servers = least_of(draw_servers_height(p), height / 2);
+    int slots = least_of(draw_slots_height(p, area->width), height - servers);
     if (height - servers - slots < WORTH_HAVING)
         slots = height - servers;
     struct area top = area_part(area, 0, 0, area->width, servers);

@@ -13,7 +13,7 @@
 
 enum { SIDE_BY_SIDE = 66, TWO_CHARTS = 150, WORTH_HAVING = 5 };
 
-static int least(int a, int b)
+static int least_of(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -48,7 +48,7 @@ static const char *nothing_to_show(const struct picture *p)
 }
 
 /* Takes so many rows from the top of *rest. */
-static struct area cut(struct area *rest, int rows)
+static struct area split_top(struct area *rest, int rows)
 {
     struct area top = area_part(rest, 0, 0, rest->width, rows);
     *rest =
@@ -66,8 +66,9 @@ static bool draw_top(const struct picture *p, struct area *rest, bool *both)
         area_text(&body, 1, 0, STYLE_DIM, nothing);
         return false;
     }
-    struct area charts = cut(rest, least(chart_height(p), rest->height - 1));
-    struct area sums = cut(rest, 1);
+    struct area charts =
+        split_top(rest, least_of(chart_height(p), rest->height - 1));
+    struct area sums = split_top(rest, 1);
     *both = draw_charts(p, &charts);
     draw_pipe_sums(p, &sums);
     return true;
@@ -80,13 +81,13 @@ void draw_pipeline(const struct picture *p, const struct area *area)
     if (!draw_top(p, &rest, &both))
         return;
     const struct pipe_step *last = pipe_last(&p->state->pipe);
-    int stages = least(chart_height(p), rest.height);
-    if (stages < least(chart_height(p), WORTH_HAVING))
+    int stages = least_of(chart_height(p), rest.height);
+    if (stages < least_of(chart_height(p), WORTH_HAVING))
         return;
-    struct area table = cut(&rest, stages);
+    struct area table = split_top(&rest, stages);
     draw_pipe_stages(p, &table);
     if (last && !both && rest.height >= chart_height(p)) {
-        struct area below = cut(&rest, chart_height(p));
+        struct area below = split_top(&rest, chart_height(p));
         draw_gantt(p, &below, last);
     }
 }
@@ -96,7 +97,7 @@ void draw_pipe_overview(const struct picture *p, const struct area *area)
     struct area rest = *area;
     bool both;
     if (!draw_top(p, &rest, &both) ||
-        rest.height < least(chart_height(p), WORTH_HAVING))
+        rest.height < least_of(chart_height(p), WORTH_HAVING))
         return;
     if (rest.width < SIDE_BY_SIDE) {
         draw_pipe_stages(p, &rest);

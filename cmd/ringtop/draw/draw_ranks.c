@@ -58,7 +58,7 @@ static uint64_t weight_of(const struct picture *p, unsigned r)
     }
 }
 
-static int compare(const void *a, const void *b, void *context)
+static int compare_ranks(const void *a, const void *b, void *context)
 {
     const struct picture *p = *(const struct picture **)context;
     unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
@@ -77,7 +77,7 @@ unsigned rank_order(const struct picture *p, unsigned order[RANKS_MAX])
     for (unsigned r = 0; r < p->state->rank_count; r++)
         if (p->state->ranks[r].known)
             order[count++] = r;
-    qsort_r(order, count, sizeof *order, compare, &p);
+    qsort_r(order, count, sizeof *order, compare_ranks, &p);
     return count;
 }
 

@@ -87,7 +87,7 @@ static unsigned sort_requests(const struct crew *crew,
 }
 
 /* Its estimated place: there and back in the usual time. */
-static int place_of(const struct picture *p, const struct crew_request *r)
+static int request_column(const struct picture *p, const struct crew_request *r)
 {
     double age_ns = (double)(p->state->now_ns - r->since_ns);
     double share =
@@ -101,7 +101,7 @@ static void draw_request(const struct picture *p, const struct area *area,
     static const char *const kinds[] = {"pull", "push", "push and pull"};
     enum { FROM = 5 };
     bool pull = r->kind == 0;
-    int at = place_of(p, r);
+    int at = request_column(p, r);
     area_print(area, 1, y, STYLE_PLAIN, "%3s", "");
     area_print(area, 1, y, STYLE_PLAIN, "w%u", r->worker);
     for (int i = 0; i < ARROW; i++)

@@ -31,7 +31,7 @@ static int index_in_ring(const struct scene *s, uint32_t rank)
     return -1;
 }
 
-static int place(const struct scene *s, int i)
+static int position_on_path(const struct scene *s, int i)
 {
     return ring_path_member(&s->path, (unsigned)i, s->count);
 }
@@ -81,8 +81,8 @@ static void draw_line(const struct scene *s)
 static void draw_arrows(const struct scene *s)
 {
     for (unsigned i = 0; i < s->count; i++) {
-        int from = place(s, (int)i);
-        int to = place(s, (int)((i + 1) % s->count));
+        int from = position_on_path(s, (int)i);
+        int to = position_on_path(s, (int)((i + 1) % s->count));
         int x, y, at = ring_path_between(&s->path, from, to, 1, 0.5);
         enum heading heading = ring_path_cell(&s->path, at, &x, &y);
         area_put(s->area, x, y, STYLE_DIM,
@@ -112,7 +112,7 @@ static void draw_member(const struct scene *s, unsigned i)
                            : rank_condition_style(condition);
     char text[24];
     int x, y, last = s->path.x + s->path.width - 1;
-    ring_path_cell(&s->path, place(s, (int)i), &x, &y);
+    ring_path_cell(&s->path, position_on_path(s, (int)i), &x, &y);
     int length = snprintf(text, sizeof text, "(%u)", r);
     area_text(s->area, x - length / 2, y, style, text);
     if (s->path.height < 5)
@@ -173,8 +173,8 @@ static bool draw_on_edge(const struct scene *s, const struct flight *flight)
     char text[16];
     snprintf(text, sizeof text, "c%" PRIu32, flight->chunk);
     double progress = flight_progress(&state->flights, flight, state->now_ns);
-    return draw_on_way(s, place(s, from), place(s, to), next,
-                       (int)(100 * progress), text);
+    return draw_on_way(s, position_on_path(s, from), position_on_path(s, to),
+                       next, (int)(100 * progress), text);
 }
 
 static void draw_chunk(struct scene *s, const struct flight *flight)

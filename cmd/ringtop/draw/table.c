@@ -129,7 +129,7 @@ struct sorting {
     uint64_t (*weight)(const struct picture *picture, unsigned row);
 };
 
-static int compare(const void *a, const void *b, void *context)
+static int compare_rows(const void *a, const void *b, void *context)
 {
     const struct sorting *by = context;
     unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
@@ -143,7 +143,7 @@ void table_sort(const struct picture *p, unsigned *order, unsigned count,
                 uint64_t (*weight)(const struct picture *picture, unsigned row))
 {
     struct sorting by = {p, weight};
-    qsort_r(order, count, sizeof *order, compare, &by);
+    qsort_r(order, count, sizeof *order, compare_rows, &by);
 }
 
 void draw_sparkline(const struct picture *p, const struct rates *rates,

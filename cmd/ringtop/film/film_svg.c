@@ -161,7 +161,8 @@ static char *row_text(const struct svg *svg, const struct grid *grid, int y)
     return NULL;
 }
 
-static struct version *find(const struct svg *svg, int y, const char *text)
+static struct version *find_version(const struct svg *svg, int y,
+                                    const char *text)
 {
     for (size_t i = 0; i < svg->count; i++)
         if (svg->versions[i].y == y && strcmp(svg->versions[i].text, text) == 0)
@@ -170,7 +171,7 @@ static struct version *find(const struct svg *svg, int y, const char *text)
 }
 
 /* Takes `text`; NULL: out of memory. */
-static struct version *add(struct svg *svg, int y, char *text)
+static struct version *add_version(struct svg *svg, int y, char *text)
 {
     struct version *more =
         realloc(svg->versions, (svg->count + 1) * sizeof *more);
@@ -198,13 +199,13 @@ static bool take_row(struct svg *svg, const struct grid *grid, int y,
                      uint64_t time_ns)
 {
     char *text = row_text(svg, grid, y);
-    struct version *version = text ? find(svg, y, text) : NULL;
+    struct version *version = text ? find_version(svg, y, text) : NULL;
     if (!text)
         return false;
     if (version)
         free(text);
     else
-        version = add(svg, y, text);
+        version = add_version(svg, y, text);
     if (!version)
         return false;
     size_t index = (size_t)(version - svg->versions);

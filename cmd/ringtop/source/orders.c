@@ -29,8 +29,8 @@ struct orders {
 static const uint64_t PATIENCE_NS = 3000000000;
 
 /* One request; *code is its result. */
-static void ask(struct orders *o, json_t *request, enum gw_err *code,
-                char *said, size_t size)
+static void send_order(struct orders *o, json_t *request, enum gw_err *code,
+                       char *said, size_t size)
 {
     struct gw_error why;
     json_t *answer;
@@ -52,25 +52,25 @@ static void carry_out(struct orders *o, const struct order *order, char *said,
     enum gw_err code;
     switch (order->kind) {
     case ORDER_KILL:
-        ask(o, request_of("kill", order), &code, said, size);
+        send_order(o, request_of("kill", order), &code, said, size);
         break;
     case ORDER_PAUSE:
-        ask(o, request_of("pause", order), &code, said, size);
+        send_order(o, request_of("pause", order), &code, said, size);
         if (code && strstr(said, "already paused"))
-            ask(o, request_of("resume", order), &code, said, size);
+            send_order(o, request_of("resume", order), &code, said, size);
         break;
     case ORDER_ADD:
-        ask(o,
-            json_pack("{s:s, s:i, s:s}", "verb", "add", "count", 1, "role",
-                      order->server ? "server" : "worker"),
-            &code, said, size);
+        send_order(o,
+                   json_pack("{s:s, s:i, s:s}", "verb", "add", "count", 1,
+                             "role", order->server ? "server" : "worker"),
+                   &code, said, size);
         break;
     case ORDER_NONE:
         *said = 0;
     }
 }
 
-static void *serve(void *argument)
+static void *serve_orders(void *argument)
 {
     struct orders *o = argument;
     char said[sizeof o->said];
@@ -106,7 +106,7 @@ enum gw_err orders_new(const char *run, struct orders **orders,
     }
     pthread_mutex_init(&o->mutex, NULL);
     pthread_cond_init(&o->change, NULL);
-    err = gw__thread_start(&o->thread, serve, o, "orders", why);
+    err = gw__thread_start(&o->thread, serve_orders, o, "orders", why);
     if (err) {
         attach_close(&o->attach);
         free(o);

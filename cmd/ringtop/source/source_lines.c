@@ -76,7 +76,7 @@ static enum gw_err take_rest(struct lines *l, struct gw_event *event,
 }
 
 /* Makes room for at least one byte more, and one to terminate. */
-static enum gw_err make_room(struct lines *l, struct gw_error *why)
+static enum gw_err reserve_line(struct lines *l, struct gw_error *why)
 {
     if (l->begin > 0) {
         memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
@@ -102,8 +102,8 @@ static int wait_ms(uint64_t deadline_ns)
 }
 
 /* Reads once; GW_PENDING when nothing came in time. */
-static enum gw_err fill(struct lines *l, uint64_t deadline_ns,
-                        struct gw_error *why)
+static enum gw_err read_more(struct lines *l, uint64_t deadline_ns,
+                             struct gw_error *why)
 {
     struct pollfd wait = {.fd = l->source.fd, .events = POLLIN};
     int ready = poll(&wait, 1, wait_ms(deadline_ns));
@@ -136,9 +136,9 @@ static enum gw_err lines_next(struct source *source, uint64_t deadline_ns,
             return take_rest(l, event, why);
         if (filled && (interrupted || gw_now_ns() >= deadline_ns))
             return GW_PENDING;
-        enum gw_err err = make_room(l, why);
+        enum gw_err err = reserve_line(l, why);
         if (!err)
-            err = fill(l, deadline_ns, why);
+            err = read_more(l, deadline_ns, why);
         if (err)
             return err;
     }

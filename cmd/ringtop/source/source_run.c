@@ -115,7 +115,7 @@ static void know_ring(struct run_source *r, struct gw_event *event,
     know_rank(r, event, nodes, -1);
 }
 
-static uint32_t number_of(const json_t *object, const char *name)
+static uint32_t json_number(const json_t *object, const char *name)
 {
     return (uint32_t)json_integer_value(json_object_get(object, name));
 }
@@ -132,9 +132,9 @@ static void know_stages(struct run_source *r, const json_t *pipeline)
             .kind = GW_EV_STAGE,
             .rank = (uint32_t)json_integer_value(rank),
             .peer = (uint32_t)stage,
-            .step = number_of(pipeline, "stages"),
-            .op = number_of(pipeline, "micros"),
-            .chunk = number_of(pipeline, "chunks"),
+            .step = json_number(pipeline, "stages"),
+            .op = json_number(pipeline, "micros"),
+            .chunk = json_number(pipeline, "chunks"),
             .value =
                 json_integer_value(json_object_get(pipeline, "predicted_ns")),
         };

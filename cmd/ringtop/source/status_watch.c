@@ -26,7 +26,7 @@ struct status_watch {
 };
 
 /* Steals `status`. */
-static void keep(struct status_watch *w, json_t *status)
+static void keep_status(struct status_watch *w, json_t *status)
 {
     pthread_mutex_lock(&w->mutex);
     json_decref(w->newest);
@@ -34,13 +34,13 @@ static void keep(struct status_watch *w, json_t *status)
     pthread_mutex_unlock(&w->mutex);
 }
 
-static enum gw_err ask(struct status_watch *w)
+static enum gw_err request_status(struct status_watch *w)
 {
     struct gw_error why;
     json_t *status;
     enum gw_err code = attach_status(w->attach, PATIENCE_NS, &status, &why);
     if (!code)
-        keep(w, status);
+        keep_status(w, status);
     return code;
 }
 
@@ -58,12 +58,12 @@ static bool nap(struct status_watch *w)
     return goes_on;
 }
 
-static void *serve(void *argument)
+static void *poll_status(void *argument)
 {
     struct status_watch *w = argument;
     enum gw_err code = GW_OK;
     while (nap(w) && (code == GW_OK || code == GW_ETIMEOUT))
-        code = ask(w);
+        code = request_status(w);
     return NULL;
 }
 
@@ -81,7 +81,7 @@ enum gw_err status_watch_new(const char *run, struct status_watch **watch,
     }
     pthread_mutex_init(&w->mutex, NULL);
     gw__clock_cond_init(&w->change);
-    err = gw__thread_start(&w->thread, serve, w, "the status", why);
+    err = gw__thread_start(&w->thread, poll_status, w, "the status", why);
     if (err) {
         attach_close(&w->attach);
         free(w);
@@ -120,5 +120,5 @@ json_t *status_watch_take(struct status_watch *w)
 
 void status_watch_give(struct status_watch *w, const json_t *status)
 {
-    keep(w, json_deep_copy(status));
+    keep_status(w, json_deep_copy(status));
 }

@@ -17,7 +17,7 @@ void controllers_init(struct controllers *cs)
 }
 
 /* NULL: not the node of a controller. */
-static struct controller *meet(struct controllers *cs, uint32_t node)
+static struct controller *controller_of(struct controllers *cs, uint32_t node)
 {
     unsigned number = CONTROLLERS_FIRST_NODE - node;
     if (node > CONTROLLERS_FIRST_NODE || number >= CONTROLLERS_SHOWN)
@@ -31,7 +31,8 @@ static struct controller *meet(struct controllers *cs, uint32_t node)
     return c;
 }
 
-static int number_of(const struct controllers *cs, const struct controller *c)
+static int controller_number(const struct controllers *cs,
+                             const struct controller *c)
 {
     return c ? (int)(c - cs->list) : -1;
 }
@@ -39,10 +40,10 @@ static int number_of(const struct controllers *cs, const struct controller *c)
 static void on_leader(struct controllers *cs, const struct gw_event *e,
                       struct journal *journal)
 {
-    struct controller *c = meet(cs, e->rank);
+    struct controller *c = controller_of(cs, e->rank);
     if (!c)
         return;
-    cs->leader = number_of(cs, c);
+    cs->leader = controller_number(cs, c);
     cs->term = c->term = (uint64_t)e->value;
     cs->elections++;
     for (unsigned i = 0; i < cs->count; i++)
@@ -55,27 +56,27 @@ static void on_leader(struct controllers *cs, const struct gw_event *e,
 static void on_vote(struct controllers *cs, const struct gw_event *e,
                     struct journal *journal)
 {
-    struct controller *c = meet(cs, e->rank);
-    int whom = number_of(cs, meet(cs, e->peer));
+    struct controller *c = controller_of(cs, e->rank);
+    int whom = controller_number(cs, controller_of(cs, e->peer));
     if (!c || whom < 0)
         return;
     c->voted_for = whom;
     c->voted_in = c->term = (uint64_t)e->value;
     journal_write(journal, e->time_ns, WEIGHT_NOTE,
                   "controller %d votes for controller %d in term %" PRId64,
-                  number_of(cs, c), whom, e->value);
+                  controller_number(cs, c), whom, e->value);
 }
 
 static void on_end(struct controllers *cs, const struct gw_event *e,
                    struct journal *journal)
 {
-    struct controller *c = meet(cs, e->peer);
-    bool led = number_of(cs, c) == cs->leader;
+    struct controller *c = controller_of(cs, e->peer);
+    bool led = controller_number(cs, c) == cs->leader;
     snprintf(c->state, sizeof c->state, "dead");
     if (led)
         cs->leader = -1;
     journal_write(journal, e->time_ns, WEIGHT_BAD, "controller %d has ended%s",
-                  number_of(cs, c), led ? ": it led" : "");
+                  controller_number(cs, c), led ? ": it led" : "");
 }
 
 static void on_lease(const struct gw_event *e, struct journal *journal)
@@ -97,7 +98,7 @@ bool controllers_event(struct controllers *cs, const struct gw_event *e,
         on_vote(cs, e, journal);
         return true;
     case GW_EV_COMMIT:
-        c = meet(cs, e->rank);
+        c = controller_of(cs, e->rank);
         if (c)
             c->applied = (uint64_t)e->value;
         return true;
@@ -108,7 +109,7 @@ bool controllers_event(struct controllers *cs, const struct gw_event *e,
         cs->routes++;
         return true;
     case GW_EV_FAILURE: /* of a process, by its parent */
-        if (e->rank != GW_NONE || !meet(cs, e->peer))
+        if (e->rank != GW_NONE || !controller_of(cs, e->peer))
             return false;
         on_end(cs, e, journal);
         return true;
@@ -133,7 +134,7 @@ void controllers_status(struct controllers *cs, const json_t *status)
     {
         struct controller *c =
             i < CONTROLLERS_SHOWN
-                ? meet(cs, CONTROLLERS_FIRST_NODE - (uint32_t)i)
+                ? controller_of(cs, CONTROLLERS_FIRST_NODE - (uint32_t)i)
                 : NULL;
         const char *state = json_string_value(json_object_get(item, "state"));
         if (!c || !state)

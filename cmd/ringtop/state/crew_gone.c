@@ -91,8 +91,8 @@ static bool is_out(const struct crew *crew, uint64_t gone_ns,
     return crew->epoch > gone_epoch && now_ns > gone_ns + VERDICT_NS;
 }
 
-static void end(struct failovers *failovers, uint32_t who, bool out,
-                uint64_t now_ns, struct journal *journal)
+static void end_member(struct failovers *failovers, uint32_t who, bool out,
+                       uint64_t now_ns, struct journal *journal)
 {
     if (out)
         failovers_convicted(failovers, who, now_ns);
@@ -108,14 +108,15 @@ void crew_end_stories(const struct crew *crew, struct failovers *failovers,
         const struct crew_server *s = &crew->servers[i];
         if (s->gone_ns > 0 && !has_slots(crew, i) &&
             all_served(crew, s->served))
-            end(failovers, CREW_SERVER_NODE + i,
-                is_out(crew, s->gone_ns, s->gone_epoch, now_ns), now_ns,
-                journal);
+            end_member(failovers, CREW_SERVER_NODE + i,
+                       is_out(crew, s->gone_ns, s->gone_epoch, now_ns), now_ns,
+                       journal);
     }
     for (unsigned i = 0; i < crew->worker_count; i++) {
         const struct crew_worker *w = &crew->workers[i];
         if (w->gone_ns > 0 && w->passed)
-            end(failovers, i, is_out(crew, w->gone_ns, w->gone_epoch, now_ns),
-                now_ns, journal);
+            end_member(failovers, i,
+                       is_out(crew, w->gone_ns, w->gone_epoch, now_ns), now_ns,
+                       journal);
     }
 }

@@ -25,7 +25,7 @@ static uint64_t count_of(const json_t *object, const char *name)
 }
 
 /* Of a node or slot; GW_NONE when it has none. */
-static unsigned number_of(const json_t *object, const char *name)
+static unsigned json_node(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
     json_int_t number = json_is_integer(value) ? json_integer_value(value) : -1;
@@ -43,7 +43,7 @@ static bool take_state(char state[CREW_WORD], const json_t *node)
 
 static void take_server(struct crew *crew, const json_t *node, uint64_t now_ns)
 {
-    unsigned number = number_of(node, "node");
+    unsigned number = json_node(node, "node");
     struct crew_server *s = crew_meet_server(crew, number);
     if (!s)
         return;
@@ -67,7 +67,7 @@ static void take_server(struct crew *crew, const json_t *node, uint64_t now_ns)
 
 static void take_worker(struct crew *crew, const json_t *node, uint64_t now_ns)
 {
-    unsigned number = number_of(node, "node");
+    unsigned number = json_node(node, "node");
     struct crew_worker *w = crew_meet_worker(crew, number);
     if (!w)
         return;
@@ -120,7 +120,7 @@ static void take_role(unsigned char roles[CREW_SERVERS], const json_t *server,
 static void take_slot(struct crew *crew, const json_t *slot)
 {
     unsigned char roles[CREW_SERVERS] = {GW_PS_NOT_HERE};
-    unsigned number = number_of(slot, "slot");
+    unsigned number = json_node(slot, "slot");
     size_t i;
     json_t *server;
     bool serves = integer_of(slot, "serves", 1) != 0;

@@ -27,14 +27,14 @@ static bool same(const struct flight *a, const struct flight *b)
            a->chunk == b->chunk && a->src == b->src && a->dst == b->dst;
 }
 
-static void drop(struct flights *f, unsigned at)
+static void drop_chunk(struct flights *f, unsigned at)
 {
     f->count--;
     memmove(&f->list[at], &f->list[at + 1], (f->count - at) * sizeof *f->list);
 }
 
-static void learn(struct flights *f, const struct flight *sent,
-                  const struct flight *landed)
+static void add_transfer_time(struct flights *f, const struct flight *sent,
+                              const struct flight *landed)
 {
     double took = landed->since_ns > sent->since_ns
                       ? (double)(landed->since_ns - sent->since_ns)
@@ -50,8 +50,8 @@ void flights_event(struct flights *f, const struct gw_event *event)
         if (other->landed == flight.landed || !same(other, &flight))
             continue;
         if (flight.landed)
-            learn(f, other, &flight);
-        drop(f, i);
+            add_transfer_time(f, other, &flight);
+        drop_chunk(f, i);
         return;
     }
     if (f->count < FLIGHTS_MAX)
@@ -64,14 +64,14 @@ void flights_forget_op(struct flights *f, uint32_t op)
 {
     for (unsigned i = f->count; i-- > 0;)
         if (f->list[i].op == op)
-            drop(f, i);
+            drop_chunk(f, i);
 }
 
 void flights_forget_before(struct flights *f, uint32_t epoch)
 {
     for (unsigned i = f->count; i-- > 0;)
         if (f->list[i].epoch < epoch)
-            drop(f, i);
+            drop_chunk(f, i);
 }
 
 double flight_progress(const struct flights *f, const struct flight *flight,

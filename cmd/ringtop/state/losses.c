@@ -20,7 +20,7 @@ static void halve(struct losses *l)
     l->stride *= 2;
 }
 
-static void begin(struct losses *l, uint64_t step)
+static void begin_losses(struct losses *l, uint64_t step)
 {
     memset(l, 0, sizeof *l);
     l->first_step = step;
@@ -30,7 +30,7 @@ static void begin(struct losses *l, uint64_t step)
 void losses_add(struct losses *l, uint64_t step, double loss)
 {
     if (l->stride == 0 || step + STEPS_BACK < l->last_step)
-        begin(l, step);
+        begin_losses(l, step);
     uint64_t past = step > l->first_step ? step - l->first_step : 0;
     while (past / l->stride >= LOSS_POINTS)
         halve(l);

@@ -68,7 +68,7 @@ void op_rank_gone(struct op *op, unsigned rank)
     op->ended -= set_bit(op->ended_by, rank, false);
 }
 
-static bool grow(struct op *op)
+static bool grow_op(struct op *op)
 {
     size_t room = op->room ? 2 * op->room : 64;
     if (op->count < op->room)
@@ -82,34 +82,34 @@ static bool grow(struct op *op)
     return true;
 }
 
-static void widen(unsigned *seen, uint32_t index)
+static void widen_extent(unsigned *seen, uint32_t index)
 {
     if (index != GW_NONE && index >= *seen)
         *seen = index + 1;
 }
 
-static void measure(struct op *op, const struct applied *deed)
+static void measure_op(struct op *op, const struct applied *deed)
 {
     if (deed->deed == DEED_KEEP)
         return;
-    widen(&op->ranks, deed->dst);
-    widen(&op->ranks, deed->src);
-    widen(&op->chunks, deed->chunk);
+    widen_extent(&op->ranks, deed->dst);
+    widen_extent(&op->ranks, deed->src);
+    widen_extent(&op->chunks, deed->chunk);
     if (deed->deed != DEED_RESTART)
-        widen(&op->steps, deed->step);
+        widen_extent(&op->steps, deed->step);
 }
 
 void op_deed(struct op *op, const struct applied *deed)
 {
     if (deed->dst >= RANKS_MAX || deed->src >= RANKS_MAX ||
-        deed->chunk >= CHUNKS_MAX || !grow(op)) {
+        deed->chunk >= CHUNKS_MAX || !grow_op(op)) {
         op->cut = true;
         return;
     }
     op->epochs |= op->count > 0 && op->deeds[0].epoch != deed->epoch;
     op->deeds[op->count++] = *deed;
     op->evaluated = false;
-    measure(op, deed);
+    measure_op(op, deed);
 }
 
 bool op_grows(const struct op *op)
@@ -133,7 +133,7 @@ static size_t begin_of(struct op *op)
     }
     op->ranks = op->chunks = op->steps = 0;
     for (size_t i = begin; i < op->count; i++)
-        measure(op, &op->deeds[i]);
+        measure_op(op, &op->deeds[i]);
     return begin;
 }
 

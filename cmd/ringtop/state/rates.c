@@ -13,7 +13,7 @@ static uint64_t bucket_of(const struct rates *r, uint64_t now_ns)
     return now_ns > r->start_ns ? (now_ns - r->start_ns) / r->width_ns : 0;
 }
 
-static void widen(struct rates *r)
+static void widen_interval(struct rates *r)
 {
     for (unsigned rank = 0; rank < RANKS_MAX; rank++) {
         uint64_t *bytes = r->bytes[rank];
@@ -44,7 +44,7 @@ void rates_time(struct rates *r, uint64_t now_ns)
         r->width_ns = FIRST_NS;
     }
     while (bucket_of(r, now_ns) >= RATE_BUCKETS && r->width_ns < WIDEST_NS)
-        widen(r);
+        widen_interval(r);
     uint64_t bucket = bucket_of(r, now_ns);
     if (bucket >= RATE_BUCKETS)
         slide(r, bucket - RATE_BUCKETS + 1);

@@ -51,7 +51,7 @@ void sets_fini(struct sets *s)
     memset(s, 0, sizeof *s);
 }
 
-static bool allocate(struct sets *s, unsigned ranks, unsigned chunks)
+static bool allocate_sets(struct sets *s, unsigned ranks, unsigned chunks)
 {
     size_t copies = (size_t)ranks * chunks;
     s->doubles = 0;
@@ -92,7 +92,7 @@ static bool empty(const struct sets *s, const uint64_t *bits)
     return any == 0;
 }
 
-static void begin(struct sets *s, bool reduces)
+static void begin_sets(struct sets *s, bool reduces)
 {
     for (unsigned rank = 0; rank < s->ranks; rank++)
         for (unsigned chunk = 0; chunk < s->chunks; chunk++) {
@@ -133,7 +133,7 @@ static void note_double(struct sets *s, const struct applied *deed,
         s->first = (struct double_count){.at = *deed, .who = shared - 1};
 }
 
-static void make(struct sets *s, const struct applied *deed)
+static void make_set(struct sets *s, const struct applied *deed)
 {
     if (deed->deed == DEED_KEEP)
         return;
@@ -190,16 +190,16 @@ static void count_all(struct sets *s)
 bool sets_evaluate(struct sets *s, unsigned ranks, unsigned chunks,
                    bool reduces, struct applied *deeds, size_t count)
 {
-    if (!allocate(s, ranks, chunks))
+    if (!allocate_sets(s, ranks, chunks))
         return false;
-    begin(s, reduces);
+    begin_sets(s, reduces);
     if (count > 0)
         qsort(deeds, count, sizeof *deeds, applied_compare);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first; end < count; end++) {
             if (!same_step(&deeds[first], &deeds[end]))
                 break;
-            make(s, &deeds[end]);
+            make_set(s, &deeds[end]);
         }
         commit(s, deeds + first, end - first);
     }

@@ -27,7 +27,7 @@ const struct shape *shapes_find(const struct shapes *shapes,
 }
 
 /* The matching shape, or a free place, or the oldest. */
-static struct shape *place(struct shapes *shapes, const struct op *op)
+static struct shape *find_shape_slot(struct shapes *shapes, const struct op *op)
 {
     struct shape *place = &shapes->list[0];
     for (unsigned i = 0; i < SHAPES_MAX; i++) {
@@ -54,7 +54,7 @@ void shapes_learn(struct shapes *shapes, const struct op *op)
 {
     if (!typical(op))
         return;
-    struct shape *shape = place(shapes, op);
+    struct shape *shape = find_shape_slot(shapes, op);
     struct applied *deeds = realloc(shape->deeds, op->count * sizeof *deeds);
     if (!deeds)
         return;

@@ -21,7 +21,7 @@ static void open_ops_await_one_more(struct state *s)
 
 /* NULL for a number that is not a rank's, or is too large. A rank seen for the
  * first time counts as a member from the beginning. */
-static struct rank *meet(struct state *s, uint32_t number)
+static struct rank *rank_of_event(struct state *s, uint32_t number)
 {
     if (number >= RANKS_MAX) {
         s->beyond += number != GW_NONE;
@@ -144,13 +144,13 @@ static void begin_anew(struct op *op, uint32_t epoch)
 
 static void on_begin(struct state *s, const struct gw_event *e)
 {
-    struct rank *rank = meet(s, e->rank);
+    struct rank *rank = rank_of_event(s, e->rank);
     if (!rank)
         return;
     if (rank->op != GW_NONE && e->op <= rank->op &&
         e->epoch <= rank->op_epoch) {
         start_over(s);
-        (void)meet(s, e->rank);
+        (void)rank_of_event(s, e->rank);
     }
     struct op *op = enter_op(s, e);
     rank->op = e->op;
@@ -188,7 +188,7 @@ static void lift_suspicion(struct state *s, const struct gw_event *e)
 
 static void on_end(struct state *s, const struct gw_event *e)
 {
-    struct rank *rank = meet(s, e->rank);
+    struct rank *rank = rank_of_event(s, e->rank);
     if (!rank)
         return;
     lift_suspicion(s, e);
@@ -212,8 +212,8 @@ static void on_end(struct state *s, const struct gw_event *e)
 }
 
 /* A late event of a rank that is out of the ring starts no transfer. */
-static void follow(struct state *s, const struct op *op,
-                   const struct gw_event *e)
+static void follow_chunk(struct state *s, const struct op *op,
+                         const struct gw_event *e)
 {
     bool late = e->epoch < s->epoch || (op ? op->finished : e->op != GW_NONE);
     if (!late)
@@ -222,10 +222,10 @@ static void follow(struct state *s, const struct op *op,
 
 static void on_send(struct state *s, const struct gw_event *e)
 {
-    struct rank *rank = meet(s, e->rank);
-    (void)meet(s, e->peer);
+    struct rank *rank = rank_of_event(s, e->rank);
+    (void)rank_of_event(s, e->peer);
     const struct op *op = enter_op(s, e);
-    follow(s, op, e);
+    follow_chunk(s, op, e);
     if (!rank)
         return;
     rank->sent_bytes += e->bytes;
@@ -236,10 +236,10 @@ static void on_send(struct state *s, const struct gw_event *e)
 
 static void on_apply(struct state *s, const struct gw_event *e)
 {
-    struct rank *rank = meet(s, e->rank);
-    struct rank *peer = meet(s, e->peer);
+    struct rank *rank = rank_of_event(s, e->rank);
+    struct rank *peer = rank_of_event(s, e->peer);
     struct op *op = enter_op(s, e);
-    follow(s, op, e);
+    follow_chunk(s, op, e);
     if (!rank || !peer || e->value < 0 || e->value > DEED_TOKEN)
         return;
     rank->received_bytes += e->bytes;
@@ -262,7 +262,7 @@ static void on_apply(struct state *s, const struct gw_event *e)
 
 static void on_wait(struct state *s, const struct gw_event *e)
 {
-    struct rank *rank = meet(s, e->rank);
+    struct rank *rank = rank_of_event(s, e->rank);
     if (!rank)
         return;
     rank->waits_on = e->peer;
@@ -271,8 +271,8 @@ static void on_wait(struct state *s, const struct gw_event *e)
 
 static void on_missed(struct state *s, const struct gw_event *e)
 {
-    struct rank *peer = meet(s, e->peer);
-    (void)meet(s, e->rank);
+    struct rank *peer = rank_of_event(s, e->peer);
+    (void)rank_of_event(s, e->rank);
     if (!peer)
         return;
     peer->lost |= e->kind == GW_EV_LOST;
@@ -323,14 +323,14 @@ static void on_recovery(struct state *s, const struct gw_event *e)
 
 static void on_step(struct state *s, const struct gw_event *e)
 {
-    struct rank *rank = meet(s, e->rank);
+    struct rank *rank = rank_of_event(s, e->rank);
     if (rank)
         rank->train_step = e->value;
 }
 
 static void on_loss(struct state *s, const struct gw_event *e)
 {
-    struct rank *rank = meet(s, e->rank);
+    struct rank *rank = rank_of_event(s, e->rank);
     int64_t step = e->step != GW_NONE ? (int64_t)e->step
                    : rank             ? rank->train_step
                                       : -1;
@@ -340,7 +340,7 @@ static void on_loss(struct state *s, const struct gw_event *e)
 
 static void on_stage(struct state *s, const struct gw_event *e)
 {
-    (void)meet(s, e->rank);
+    (void)rank_of_event(s, e->rank);
 }
 
 /* Stages pass messages on in pairs, and each pair counts its calls: these are
@@ -352,7 +352,7 @@ static bool is_of_pairs(const struct state *s, const struct gw_event *e)
 
 static void count_bytes(struct state *s, const struct gw_event *e)
 {
-    struct rank *rank = meet(s, e->rank);
+    struct rank *rank = rank_of_event(s, e->rank);
     if (rank && e->kind == GW_EV_SEND) {
         rank->sent_bytes += e->bytes;
         rates_add(&s->rates, e->rank, e->time_ns, e->bytes);

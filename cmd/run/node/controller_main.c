@@ -98,7 +98,7 @@ static enum gw_err open_outbox(struct keeper *keeper, struct gw_error *why)
     return outbox_new(keeper->wake_fd, &keeper->outbox, why);
 }
 
-static enum gw_err start(struct keeper *keeper, struct gw_error *why)
+static enum gw_err start_controller(struct keeper *keeper, struct gw_error *why)
 {
     const struct birth *birth = &keeper->birth;
     unsigned nodes[RUN_CONTROLLERS_MAX];
@@ -125,7 +125,7 @@ static enum gw_err start(struct keeper *keeper, struct gw_error *why)
     return gw__controller_start(&config, &keeper->controller, why);
 }
 
-static enum gw_err keep(struct keeper *keeper, struct gw_error *why)
+static enum gw_err keep_running(struct keeper *keeper, struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     while (!code && !keeper->end && !terminated) {
@@ -151,11 +151,11 @@ int controller_main(int argc, char **argv)
         code = open_outbox(&keeper, &why);
     if (!code) {
         obey(&keeper, &keeper.birth.orders);
-        code = start(&keeper, &why);
+        code = start_controller(&keeper, &why);
     }
     if (!code) {
         obey(&keeper, &keeper.birth.orders);
-        code = keep(&keeper, &why);
+        code = keep_running(&keeper, &why);
     }
     if (code) {
         fprintf(stderr, "controller %u: %s\n", keeper.birth.number, why.text);

@@ -45,8 +45,8 @@ static void end_ring(struct node *node)
 
 /* The link profiles cannot change during a join. If they may prevent it, the
  * join gives up now and then and is repeated with the newest ones. */
-static enum gw_err join(void *context, const struct orders *orders,
-                        struct gw_error *why)
+static enum gw_err join_ring(void *context, const struct orders *orders,
+                             struct gw_error *why)
 {
     struct node *node = context;
     const struct birth *birth = &node->birth;
@@ -81,7 +81,7 @@ static enum gw_err join(void *context, const struct orders *orders,
     return code;
 }
 
-static enum gw_err prepare(struct node *node, struct gw_error *why)
+static enum gw_err prepare_member(struct node *node, struct gw_error *why)
 {
     enum gw_err code = node_fresh(node, why);
     if (!code)
@@ -91,15 +91,15 @@ static enum gw_err prepare(struct node *node, struct gw_error *why)
 
 static enum gw_err become_member(struct node *node, struct gw_error *why)
 {
-    const struct node_beginning how = {.prepare = prepare,
-                                       .join = join,
+    const struct node_beginning how = {.prepare = prepare_member,
+                                       .join = join_ring,
                                        .context = node,
                                        .waits_for_work = true};
     return node_begin(node, &how, why);
 }
 
 /* GW_OK: it has left. GW_ECLOSED: it was declared dead. */
-static enum gw_err live(struct node *node, struct gw_error *why)
+static enum gw_err run_member(struct node *node, struct gw_error *why)
 {
     enum gw_err code = become_member(node, why);
     if (!code)
@@ -121,7 +121,7 @@ static enum gw_err live(struct node *node, struct gw_error *why)
 static enum gw_err live_again(struct node *node, struct gw_error *why)
 {
     for (;;) {
-        enum gw_err code = live(node, why);
+        enum gw_err code = run_member(node, why);
         node_tell(node, code ? STAGE_JOINING : STAGE_LEFT);
         end_ring(node);
         if (code != GW_ECLOSED)

@@ -91,7 +91,7 @@ static void fini(struct node *node)
     close(node->wake_fd);
 }
 
-static enum gw_err live(struct node *node, struct gw_error *why)
+static enum gw_err run_node(struct node *node, struct gw_error *why)
 {
     if (node->birth.role == GW__SERVER)
         return server_live(node, why);
@@ -109,7 +109,7 @@ int node_main(int argc, char **argv)
         post_send(POST_FD, POST_LAST, &why, sizeof why, true);
         return gw_err_exit(code);
     }
-    code = live(&node, &why);
+    code = run_node(&node, &why);
     if (code == GW_OK)
         why = (struct gw_error){.code = GW_OK};
     else

@@ -19,9 +19,9 @@ static enum gw_err pull(void *context, unsigned table, const uint64_t *keys,
 }
 
 /* GW_ENOTSUP: there is no such set, and so no score. */
-static enum gw_err judge(const struct ps_worker *w, enum gw_task_set set,
-                         const struct gw_fetch *fetch, double *loss,
-                         double *quality, struct gw_error *why)
+static enum gw_err evaluate_set(const struct ps_worker *w, enum gw_task_set set,
+                                const struct gw_fetch *fetch, double *loss,
+                                double *quality, struct gw_error *why)
 {
     struct gw_task_score score;
     enum gw_err code =
@@ -38,11 +38,11 @@ enum gw_err ps_judge(struct ps_worker *w, struct gw_error *why)
     const struct gw_fetch fetch = {.context = w, .rows = pull};
     snprintf(score.quality, sizeof score.quality, "%s",
              gw_task_quality(w->task));
-    enum gw_err code = judge(w, GW_TASK_TRAIN, &fetch, &score.train_loss,
-                             &score.train_accuracy, why);
+    enum gw_err code = evaluate_set(w, GW_TASK_TRAIN, &fetch, &score.train_loss,
+                                    &score.train_accuracy, why);
     if (!code)
-        code = judge(w, GW_TASK_TEST, &fetch, &score.test_loss,
-                     &score.test_accuracy, why);
+        code = evaluate_set(w, GW_TASK_TEST, &fetch, &score.test_loss,
+                            &score.test_accuracy, why);
     if (!code)
         code = ps_digest(w->task, &fetch, &score.digest, why);
     if (code)

@@ -34,8 +34,8 @@ static void set_server(struct node *node, struct gw_ps_server *server)
     pthread_mutex_unlock(&node->lock);
 }
 
-static enum gw_err start(void *context, const struct orders *orders,
-                         struct gw_error *why)
+static enum gw_err start_server(void *context, const struct orders *orders,
+                                struct gw_error *why)
 {
     struct node *node = context;
     const struct birth *birth = &node->birth;
@@ -77,13 +77,13 @@ static enum gw_err start(void *context, const struct orders *orders,
 
 static enum gw_err become_server(struct node *node, struct gw_error *why)
 {
-    const struct node_beginning how = {.join = start, .context = node};
+    const struct node_beginning how = {.join = start_server, .context = node};
     return node_begin(node, &how, why);
 }
 
 /* ---- serving and its end ---- */
 
-static enum gw_err serve(struct node *node, struct gw_error *why)
+static enum gw_err serve_orders(struct node *node, struct gw_error *why)
 {
     for (;;) {
         enum gw_err code = gw_ps_server_error(node->server, why);
@@ -109,14 +109,14 @@ static void end_server(struct node *node)
     gw_ps_server_destroy(&server);
 }
 
-static enum gw_err live(struct node *node, struct gw_error *why)
+static enum gw_err run_server_node(struct node *node, struct gw_error *why)
 {
     for (;;) {
         enum gw_err code = become_server(node, why);
         if (code)
             return node_wants_to_leave(node) ? GW_OK : code;
         node_stage(node, STAGE_MEMBER);
-        code = serve(node, why);
+        code = serve_orders(node, why);
         node_stage(node, code ? STAGE_JOINING : STAGE_LEFT);
         end_server(node);
         if (code != GW_ECLOSED)
@@ -133,7 +133,7 @@ enum gw_err server_live(struct node *node, struct gw_error *why)
     enum gw_err code =
         *path ? gw_plugin_open(path, GW_PLUGIN_STRAGGLER, &policy, why) : GW_OK;
     if (!code)
-        code = live(node, why);
+        code = run_server_node(node, why);
     gw_plugin_close(&policy);
     return code;
 }

@@ -33,7 +33,7 @@ enum gw_err ps_worker_open(struct ps_worker *w, struct gw_error *why)
 
 /* ---- memory ---- */
 
-static void release(struct ps_table *table)
+static void free_rows(struct ps_table *table)
 {
     gw_free(table->rows);
     gw_free(table->gradients);
@@ -44,17 +44,17 @@ static void release(struct ps_table *table)
 void ps_unit_free(struct ps_worker *w)
 {
     for (unsigned t = 0; t < w->table_count; t++)
-        release(&w->tables[t]);
+        free_rows(&w->tables[t]);
 }
 
 /* Makes room for so many floats, and half as many more, so that it seldom
  * grows. */
-static enum gw_err reserve(struct ps_table *table, size_t floats,
-                           struct gw_error *why)
+static enum gw_err reserve_rows(struct ps_table *table, size_t floats,
+                                struct gw_error *why)
 {
     if (floats <= table->room)
         return GW_OK;
-    release(table);
+    free_rows(table);
     size_t room = floats + floats / 2;
     table->rows = gw_alloc(room * sizeof(float), why);
     table->gradients = gw_alloc(room * sizeof(float), why);
@@ -66,8 +66,8 @@ static enum gw_err reserve(struct ps_table *table, size_t floats,
 
 /* ---- the steps ---- */
 
-static enum gw_err prepare(struct ps_worker *w, size_t *keys,
-                           struct gw_error *why)
+static enum gw_err prepare_work_item(struct ps_worker *w, size_t *keys,
+                                     struct gw_error *why)
 {
     const struct gw_unit_place place = {.epoch = w->work.epoch,
                                         .batch = w->work.batch,
@@ -85,7 +85,7 @@ static enum gw_err prepare(struct ps_worker *w, size_t *keys,
         size_t count;
         gw_unit_keys(w->unit, t, &count);
         *keys += count;
-        code = reserve(&w->tables[t], count * w->tables[t].width, why);
+        code = reserve_rows(&w->tables[t], count * w->tables[t].width, why);
     }
     return code;
 }
@@ -118,7 +118,7 @@ static enum gw_err transfer(struct ps_worker *w, bool push,
 }
 
 /* The loss may be infinite or NaN while the gradients are finite. */
-static enum gw_err compute(struct ps_worker *w, struct gw_error *why)
+static enum gw_err compute_work_item(struct ps_worker *w, struct gw_error *why)
 {
     const float *rows[GW_TASK_TABLES_MAX];
     float *gradients[GW_TASK_TABLES_MAX];
@@ -141,7 +141,7 @@ enum gw_err ps_unit_do(struct ps_worker *w, struct gw_error *why)
 {
     struct node *node = w->node;
     size_t keys = 0;
-    enum gw_err code = prepare(w, &keys, why);
+    enum gw_err code = prepare_work_item(w, &keys, why);
     if (code)
         return code;
     pthread_mutex_lock(&node->lock);
@@ -151,7 +151,7 @@ enum gw_err ps_unit_do(struct ps_worker *w, struct gw_error *why)
     if (code)
         return code;
     node_be_slow(node);
-    code = compute(w, why);
+    code = compute_work_item(w, why);
     if (!code)
         code =
             gw_ps_report(w->ps, 0, w->sums.loss, (double)w->sums.samples, why);

@@ -150,7 +150,7 @@ static void add_counts(struct gw_ps_counts *sum,
     sum->routes_ns += more->routes_ns;
 }
 
-static void tell(struct ps_worker *w, bool computing)
+static void report_worker(struct ps_worker *w, bool computing)
 {
     struct node *node = w->node;
     struct gw_ps_counts counts;
@@ -193,7 +193,7 @@ static void emit(struct ps_worker *w, enum gw_event_kind kind, uint64_t step,
 }
 
 /* The clock has confirmed the unit that it held. */
-static void settle(struct ps_worker *w)
+static void finish_work_item(struct ps_worker *w)
 {
     struct node *node = w->node;
     uint64_t step =
@@ -224,21 +224,21 @@ static void settle(struct ps_worker *w)
 
 /* ---- the loop over units ---- */
 
-static enum gw_err turn(struct ps_worker *w, struct gw_error *why)
+static enum gw_err next_work_item(struct ps_worker *w, struct gw_error *why)
 {
     struct gw_ps_work next;
-    tell(w, false);
+    report_worker(w, false);
     enum gw_err code = gw_ps_next(w->ps, 0, &next, why);
     if (code)
         return code;
-    settle(w);
+    finish_work_item(w);
     w->done = next.done;
     if (next.done)
         return GW_OK;
     if (!w->began_ns)
         w->began_ns = gw_now_ns() - next.waited_ns;
     w->work = next;
-    tell(w, true);
+    report_worker(w, true);
     code = ps_unit_do(w, why);
     w->holds = code == GW_OK;
     return code;
@@ -284,13 +284,13 @@ static enum gw_err idle(struct ps_worker *w, struct gw_error *why)
 {
     unsigned table;
     struct gw_ps_table_config config;
-    tell(w, false);
+    report_worker(w, false);
     node_nap(w->node, IDLE_NS);
     enum gw_err code = gw_ps_find(w->ps, "?", &table, &config, why);
     return code == GW_ECLOSED || code == GW_EINTR ? code : GW_OK;
 }
 
-static enum gw_err work(struct ps_worker *w, struct gw_error *why)
+static enum gw_err work_until_end(struct ps_worker *w, struct gw_error *why)
 {
     for (;;) {
         if (node_wants_to_leave(w->node))
@@ -303,7 +303,7 @@ static enum gw_err work(struct ps_worker *w, struct gw_error *why)
         if (!code && is_to_judge(w))
             code = ps_judge(w, why);
         if (!code)
-            code = w->task && !w->done ? turn(w, why) : idle(w, why);
+            code = w->task && !w->done ? next_work_item(w, why) : idle(w, why);
         if (code)
             return code;
     }
@@ -349,7 +349,7 @@ static enum gw_err live_once(struct ps_worker *w, struct gw_error *why)
         code = become_worker(w, why);
     if (code)
         return code;
-    code = work(w, why);
+    code = work_until_end(w, why);
     end_ps(w, code != GW_ECLOSED);
     return code;
 }

@@ -216,8 +216,8 @@ static enum gw_err set_word(const struct setting *s, const char *value,
     return GW_OK;
 }
 
-static enum gw_err set(const struct setting *s, const char *value,
-                       struct settings *settings, struct gw_error *why)
+static enum gw_err set_value(const struct setting *s, const char *value,
+                             struct settings *settings, struct gw_error *why)
 {
     void *at = (char *)settings + s->offset;
     switch (s->kind) {
@@ -241,9 +241,10 @@ static enum gw_err set(const struct setting *s, const char *value,
 
 /* ---- names ---- */
 
-static enum gw_err find(const char *model, const struct settings *settings,
-                        const char *name, const struct setting **found,
-                        struct gw_error *why)
+static enum gw_err find_setting(const char *model,
+                                const struct settings *settings,
+                                const char *name, const struct setting **found,
+                                struct gw_error *why)
 {
     struct suggestion near;
     char hint[96];
@@ -297,8 +298,8 @@ enum gw_err settings_parse(const char *model, const char *text,
         if (length >= sizeof pair || !split(pair, &value))
             return gw_fail(why, GW_EINVAL,
                            "a setting must be name=value, not \"%.40s\"", pair);
-        if (find(model, settings, pair, &setting, why) ||
-            set(setting, value, settings, why))
+        if (find_setting(model, settings, pair, &setting, why) ||
+            set_value(setting, value, settings, why))
             return GW_EINVAL;
         text += length;
     }

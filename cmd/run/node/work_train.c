@@ -64,7 +64,7 @@ static struct gw_model model_seen(const struct work *work, const void *state)
 /* ---- before the first step ---- */
 
 /* One factor for all values, so that the largest is 1. */
-static void scale(struct work *work)
+static void scale_rows(struct work *work)
 {
     float factor = 1 / gw__row_source_largest(&work->train);
     if (!isfinite(factor))
@@ -100,7 +100,7 @@ static enum gw_err load_model(struct work *work, struct gw_error *why)
         code = load_test(work, why);
     if (code)
         return code;
-    scale(work);
+    scale_rows(work);
     code = gw_model_new(kind, work->train.shape, &work->model, why);
     return code ? gw_wrap(why, code, "%s", work->order.file) : GW_OK;
 }

@@ -155,7 +155,7 @@ static enum gw_err look_at_files(struct run *run, struct gw_error *why)
     return code ? code : last;
 }
 
-static enum gw_err begin(struct run *run, struct gw_error *why)
+static enum gw_err begin_run(struct run *run, struct gw_error *why)
 {
     enum gw_err code = hear_starter(run, why);
     if (!code)
@@ -251,7 +251,7 @@ static long patience_ms(const struct run *run)
     return ms < LOOK_MS ? (long)ms : LOOK_MS;
 }
 
-static unsigned fill(struct run *run, zmq_pollitem_t *items)
+static unsigned fill_poll_items(struct run *run, zmq_pollitem_t *items)
 {
     struct child *child;
     unsigned count = 0;
@@ -283,10 +283,10 @@ static void hear_children(struct run *run)
     }
 }
 
-static void turn(struct run *run)
+static void run_turn(struct run *run)
 {
     zmq_pollitem_t items[POLL_FIXED + CHILDREN_MAX];
-    zmq_poll(items, (int)fill(run, items), patience_ms(run));
+    zmq_poll(items, (int)fill_poll_items(run, items), patience_ms(run));
     take_signals(run); /* first the dead: others wait for this news */
     control_take(run);
     hear_children(run);
@@ -307,7 +307,7 @@ static void turn(struct run *run)
 
 /* ---- the end ---- */
 
-static void end(struct run *run)
+static void end_run(struct run *run)
 {
     run->ending = true;
     json_t *status = run->control ? status_json(run) : json_object();
@@ -336,15 +336,15 @@ int supervisor_main(int argc, char **argv)
     (void)argc;
     (void)argv;
     run_init(&run);
-    if (!begin(&run, &run.failed))
+    if (!begin_run(&run, &run.failed))
         run.failed.code = GW_OK;
     while (!run.over && (run.formed || !run.failed.code))
-        turn(&run);
+        run_turn(&run);
     const struct gw_error why = run.failed;
     bool formed = run.formed;
     if (why.code)
         fprintf(stderr, "%s\n", why.text);
-    end(&run);
+    end_run(&run);
     if (!formed)
         answer_starter(
             &run, why.code ? &why

@@ -42,7 +42,7 @@ struct child *child_at(struct run *run, unsigned i)
     return NULL;
 }
 
-static unsigned node_of(enum gw__role role, unsigned number)
+static unsigned node_number(enum gw__role role, unsigned number)
 {
     return role == GW__CONTROLLER ? CONTROLLER_NODE - number
            : role == GW__SERVER   ? SERVER_NODE + number
@@ -53,7 +53,7 @@ void child_init(struct child *child, enum gw__role role, unsigned number)
 {
     *child = (struct child){.role = role,
                             .number = number,
-                            .node = node_of(role, number),
+                            .node = node_number(role, number),
                             .fd = -1};
 }
 

@@ -248,8 +248,8 @@ void control_accuse_one(struct run *run, unsigned node, struct gw__id id)
 
 /* Its process has ended. It may have been admitted after its successor was
  * started. */
-static bool has_ended(const struct child *child,
-                      const struct gw__ring_member *m)
+static bool child_has_ended(const struct child *child,
+                            const struct gw__ring_member *m)
 {
     return child->pid <= 0 || child->process >> GW__LIFE_BITS !=
                                   m->incarnation.high >> GW__LIFE_BITS;
@@ -263,7 +263,8 @@ void control_accuse(struct run *run)
         crew_accuse(run);
     for (unsigned i = 0; i < run->news.view.ring_count; i++) {
         const struct gw__ring_member *m = &run->news.view.ring[i];
-        if (m->node < RUN_RANKS_MAX && has_ended(&run->workers[m->node], m))
+        if (m->node < RUN_RANKS_MAX &&
+            child_has_ended(&run->workers[m->node], m))
             control_accuse_one(run, m->node, m->incarnation);
     }
 }

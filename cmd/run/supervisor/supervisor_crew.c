@@ -214,9 +214,9 @@ static bool may_judge(const struct run *run, const struct child *child)
 }
 
 /* The present one if it still can, else the first that can. */
-static struct child *choose(struct run *run, struct child *present,
-                            bool (*may)(const struct run *,
-                                        const struct child *))
+static struct child *choose_child(struct run *run, struct child *present,
+                                  bool (*may)(const struct run *,
+                                              const struct child *))
 {
     if (present && may(run, present))
         return present;
@@ -262,8 +262,8 @@ void crew_look(struct run *run)
     if (!has_servers(run) || !run->formed || run->ending)
         return;
     placement_look(run);
-    appoint(run, &run->judge, choose(run, run->judge, may_judge));
-    appoint(run, &run->scribe, choose(run, run->scribe, may_write));
+    appoint(run, &run->judge, choose_child(run, run->judge, may_judge));
+    appoint(run, &run->scribe, choose_child(run, run->scribe, may_write));
     if (last && run->judge && run->judge->note.scored &&
         run->errand.order.id == run->errand.ended) {
         run->options.work.snapshot = NULL;

@@ -89,7 +89,7 @@ static void write_down(struct run *run, struct child *child, uint64_t now)
 
 /* ---- joining ---- */
 
-static void look(struct run *run, struct child *child, uint64_t now)
+static void check_child(struct run *run, struct child *child, uint64_t now)
 {
     if (!joins(run, child)) {
         child->joins_ns = 0;
@@ -107,5 +107,5 @@ void known_look(struct run *run)
     struct child *child;
     uint64_t now = gw_now_ns();
     for (unsigned i = 0; (child = child_at(run, i)); i++)
-        look(run, child, now);
+        check_child(run, child, now);
 }

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-static void answer(const struct request *request, json_t *data,
-                   const char *what)
+static void answer_request(const struct request *request, json_t *data,
+                           const char *what)
 {
     serve_answer(request->run, &request->asker, GW_OK, data, "%s: epoch %llu",
                  what, (unsigned long long)request->run->news.view.epoch);
@@ -55,7 +55,7 @@ void verb_link(const struct request *request)
     link_words_print(data, rule, sizeof rule);
     snprintf(text, sizeof text, "link %s%s%s set: %s", child_short(from, a),
              both ? "<>" : ">", child_short(to, b), rule);
-    answer(request, data, text);
+    answer_request(request, data, text);
 }
 
 /* ---- cut and heal ---- */
@@ -97,7 +97,8 @@ static void place_controllers(const struct run *run, uint64_t *left,
     }
 }
 
-static void describe(struct run *run, uint64_t side, char *out, size_t room)
+static void describe_side(struct run *run, uint64_t side, char *out,
+                          size_t room)
 {
     size_t used = 0;
     *out = 0;
@@ -147,10 +148,10 @@ void verb_cut(const struct request *request)
     links_cut(&run->links, left, right);
     mark_trouble(run, left | right);
     children_order(run);
-    describe(run, left, a, sizeof a);
-    describe(run, right, b, sizeof b);
+    describe_side(run, left, a, sizeof a);
+    describe_side(run, right, b, sizeof b);
     snprintf(text, sizeof text, "%s cut off from %s", a, b);
-    answer(request, NULL, text);
+    answer_request(request, NULL, text);
 }
 
 void verb_heal(const struct request *request)
@@ -163,7 +164,7 @@ void verb_heal(const struct request *request)
                  healed == 1 ? " was" : "s were");
     else
         snprintf(text, sizeof text, "no cut to heal");
-    answer(request, NULL, text);
+    answer_request(request, NULL, text);
 }
 
 /* ---- slow motion ---- */
@@ -179,5 +180,5 @@ void verb_pace(const struct request *request)
                  (double)request->run->pace_ns / 1e6);
     else
         snprintf(text, sizeof text, "slow motion ended");
-    answer(request, NULL, text);
+    answer_request(request, NULL, text);
 }

@@ -111,7 +111,7 @@ static json_t *encode_one(const struct member *member, const void *from)
 }
 
 /* Steals `value`. NULL: JSON cannot hold one of the values. */
-static json_t *add(json_t *json, const char *name, json_t *value)
+static json_t *add_member(json_t *json, const char *name, json_t *value)
 {
     if (json_object_set_new(json, name, value) == 0)
         return json;
@@ -123,21 +123,21 @@ static json_t *encode(const struct member *members, const void *from)
 {
     json_t *json = json_object();
     for (const struct member *m = members; m->name && json; m++)
-        json = add(json, m->name, encode_one(m, from));
+        json = add_member(json, m->name, encode_one(m, from));
     return json;
 }
 
 json_t *work_options_encode(const struct work_options *work)
 {
     json_t *json = encode(work_members, work);
-    json = add(json, "kind", json_string(kinds[work->kind]));
-    return add(json, "options", encode(given_members, work));
+    json = add_member(json, "kind", json_string(kinds[work->kind]));
+    return add_member(json, "options", encode(given_members, work));
 }
 
 json_t *options_encode(const struct run_options *options)
 {
-    return add(encode(run_members, options), "work",
-               work_options_encode(&options->work));
+    return add_member(encode(run_members, options), "work",
+                      work_options_encode(&options->work));
 }
 
 /* ---- from JSON ---- */

@@ -103,7 +103,7 @@ struct pairs {
 };
 
 GW_PRINTF(2, 3)
-static void add(struct pairs *pairs, const char *format, ...)
+static void add_pair(struct pairs *pairs, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -114,22 +114,23 @@ static void add(struct pairs *pairs, const char *format, ...)
 }
 
 /* Collects all given settings as pairs; the later ones win. */
-static enum gw_err gather(const struct work_options *work,
-                          char out[RUN_SETTINGS_MAX], struct gw_error *why)
+static enum gw_err gather_settings(const struct work_options *work,
+                                   char out[RUN_SETTINGS_MAX],
+                                   struct gw_error *why)
 {
     struct pairs pairs = {out, RUN_SETTINGS_MAX, 0};
     *out = 0;
     if (work->epochs != WORK_UNSAID)
-        add(&pairs, "epochs=%u ", work->epochs);
+        add_pair(&pairs, "epochs=%u ", work->epochs);
     if (work->batch != WORK_UNSAID)
-        add(&pairs, "batch=%u ", work->batch);
+        add_pair(&pairs, "batch=%u ", work->batch);
     if (!isnan(work->rate))
-        add(&pairs, "rate=%.17g ", work->rate);
+        add_pair(&pairs, "rate=%.17g ", work->rate);
     if (!isnan(work->momentum))
-        add(&pairs, "momentum=%.17g ", work->momentum);
+        add_pair(&pairs, "momentum=%.17g ", work->momentum);
     if (!isnan(work->l2))
-        add(&pairs, "l2=%.17g ", work->l2);
-    add(&pairs, "%s", work->settings ? work->settings : "");
+        add_pair(&pairs, "l2=%.17g ", work->l2);
+    add_pair(&pairs, "%s", work->settings ? work->settings : "");
     return pairs.used < pairs.room
                ? GW_OK
                : gw_fail(why, GW_EINVAL, "the settings are too long: %zu bytes",
@@ -239,7 +240,7 @@ static enum gw_err order_servers(const struct run_options *run,
                        "model");
     if (work->kind == WORK_TRAIN && !model)
         return gw_fail(why, GW_EINVAL, "train: name a model");
-    enum gw_err code = gather(work, order->settings, why);
+    enum gw_err code = gather_settings(work, order->settings, why);
     if (!code)
         code = settings_parse(model, order->settings, &settings, why);
     if (!code)

@@ -35,8 +35,9 @@ static uint64_t present_servers(const struct run *run)
     return servers & ~run->news.routes.drained;
 }
 
-static enum gw_err ask(struct run *run, uint64_t servers,
-                       struct gw__command *command, struct gw_error *why)
+static enum gw_err request_placement(struct run *run, uint64_t servers,
+                                     struct gw__command *command,
+                                     struct gw_error *why)
 {
     struct gw__placement_case given = {.slots = crew_slots(&run->options),
                                        .replicas = crew_replicas(&run->options),
@@ -93,7 +94,7 @@ void placement_look(struct run *run)
     if (!run->policy.plugin || servers == 0 || servers == run->placed_for)
         return;
     run->placed_for = servers;
-    if (!ask(run, servers, &command, &why)) {
+    if (!request_placement(run, servers, &command, &why)) {
         control_command(run, &command);
         return;
     }

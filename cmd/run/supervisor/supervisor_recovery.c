@@ -71,7 +71,7 @@ static void earlier(uint64_t *time_ns, uint64_t than_ns)
 }
 
 /* The ring may know of its end before the supervisor does. */
-static bool has_ended(const struct child *child)
+static bool child_has_ended(const struct child *child)
 {
     siginfo_t end = {.si_pid = 0};
     if (child->pid <= 0 || child->awaits || child->killed)
@@ -88,7 +88,7 @@ static const char *how_lost(const struct run *run, const struct child *child)
     bool noticed = run->failures[child->node].time_ns > 0;
     if (child->left || child->leaving)
         return "left";
-    if (has_ended(child))
+    if (child_has_ended(child))
         return "exit";
     if (noticed && evidence == GW_BY_RESET)
         return "reset";
@@ -117,7 +117,7 @@ static void take_times(struct run *run, struct recovery *recovery,
     earlier(&recovery->began_ns, recovery->detected_ns);
 }
 
-static void begin(struct run *run, uint64_t nodes, uint64_t now)
+static void begin_recovery(struct run *run, uint64_t nodes, uint64_t now)
 {
     struct recovery *recovery = newest(run);
     bool goes_on = recovery && !recovery->decided;
@@ -204,7 +204,7 @@ void recovery_view(struct run *run, const struct gw__membership_update *before)
     uint64_t now = gw_now_ns();
     uint64_t lost = lost_since(before, &run->news);
     if (lost && run->formed)
-        begin(run, lost, now);
+        begin_recovery(run, lost, now);
     struct recovery *recovery = newest(run);
     if (recovery && !recovery->decided && !run->news.flushing)
         decide(run, recovery, now);
@@ -218,7 +218,7 @@ static void largest(uint64_t *most, uint64_t value)
         *most = value;
 }
 
-static void count(struct run *run, const struct node_note *note)
+static void add_tally(struct run *run, const struct node_note *note)
 {
     struct tally *most = &run->most;
     largest(&most->forward, note->ring.ops_forward);
@@ -245,7 +245,7 @@ void recovery_note(struct run *run, struct child *child,
                                 *then = before ? &before->ring : &nothing.ring;
     if (child->role != GW__WORKER || child->crew)
         return;
-    count(run, &child->note);
+    add_tally(run, &child->note);
     if (memcmp(then->chunks, now->chunks, sizeof now->chunks) != 0)
         count_chunks(run, now);
     run->dropped +=

@@ -178,7 +178,7 @@ void verb_order(const struct request *request)
 
 /* ---- add --rank ---- */
 
-static unsigned find(const struct gw__order *order, unsigned node)
+static unsigned find_position(const struct gw__order *order, unsigned node)
 {
     unsigned at = 0;
     while (at < order->count && order->nodes[at] != node)
@@ -198,12 +198,13 @@ void ring_insert(struct run *run, unsigned rank, unsigned node)
     gw__view_reorder(&now, &wanted);
     *list = wanted;
     run->order.by = ORDER_LIST;
-    unsigned from = find(list, node);
+    unsigned from = find_position(list, node);
     memmove(nodes + from, nodes + from + 1, --list->count - from);
-    unsigned at = rank < now.ring_count ? find(list, now.ring[rank].node)
-                  : now.ring_count
-                      ? find(list, now.ring[now.ring_count - 1].node) + 1
-                      : list->count;
+    unsigned at =
+        rank < now.ring_count ? find_position(list, now.ring[rank].node)
+        : now.ring_count
+            ? find_position(list, now.ring[now.ring_count - 1].node) + 1
+            : list->count;
     memmove(nodes + at + 1, nodes + at, list->count++ - at);
     nodes[at] = (uint8_t)node;
 }

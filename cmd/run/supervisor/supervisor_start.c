@@ -114,8 +114,8 @@ static enum gw_err read_answer(const char *text, struct run_options *options,
     return ok ? GW_OK : why->code;
 }
 
-static enum gw_err start(struct run_options *options, int fd, int its_fd,
-                         struct gw_error *why)
+static enum gw_err start_supervisor(struct run_options *options, int fd,
+                                    int its_fd, struct gw_error *why)
 {
     char answer[ANSWER_MAX];
     json_t *json = options_encode(options);
@@ -146,7 +146,7 @@ enum gw_err supervisor_start(struct run_options *options, struct gw_error *why)
         return code;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return gw_fail_errno(why, "a socket pair");
-    code = start(options, ends[0], ends[1], why);
+    code = start_supervisor(options, ends[0], ends[1], why);
     close(ends[0]);
     return code;
 }

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-static void tell(struct run *run, struct gw_event event)
+static void emit_event(struct run *run, struct gw_event event)
 {
     event.time_ns = gw_now_ns();
     if (event.kind != GW_EV_CLOCK) /* CLOCK has the data epoch */
@@ -27,22 +27,22 @@ static void tell(struct run *run, struct gw_event event)
 
 static void tell_member(struct run *run, unsigned node, enum gw_membership is)
 {
-    tell(run, (struct gw_event){.kind = GW_EV_MEMBER,
-                                .value = is,
-                                .rank = node,
-                                .op = GW_NONE,
-                                .step = GW_NONE,
-                                .chunk = GW_NONE});
+    emit_event(run, (struct gw_event){.kind = GW_EV_MEMBER,
+                                      .value = is,
+                                      .rank = node,
+                                      .op = GW_NONE,
+                                      .step = GW_NONE,
+                                      .chunk = GW_NONE});
 }
 
 static void tell_epoch(struct run *run)
 {
-    tell(run, (struct gw_event){.kind = GW_EV_EPOCH,
-                                .value = run->news.crew_count,
-                                .rank = GW_NONE,
-                                .op = GW_NONE,
-                                .step = GW_NONE,
-                                .chunk = GW_NONE});
+    emit_event(run, (struct gw_event){.kind = GW_EV_EPOCH,
+                                      .value = run->news.crew_count,
+                                      .rank = GW_NONE,
+                                      .op = GW_NONE,
+                                      .step = GW_NONE,
+                                      .chunk = GW_NONE});
 }
 
 static bool is_in(const struct gw__membership_update *news,
@@ -91,12 +91,12 @@ static void tell_role(struct run *run, unsigned slot, unsigned server,
                       enum gw_ps_role role)
 {
     run->told.roles[slot][server] = (unsigned char)role;
-    tell(run, (struct gw_event){.kind = GW_EV_SLOT,
-                                .value = role,
-                                .rank = SERVER_NODE + server,
-                                .chunk = slot,
-                                .op = GW_NONE,
-                                .step = GW_NONE});
+    emit_event(run, (struct gw_event){.kind = GW_EV_SLOT,
+                                      .value = role,
+                                      .rank = SERVER_NODE + server,
+                                      .chunk = slot,
+                                      .op = GW_NONE,
+                                      .step = GW_NONE});
 }
 
 /* New roles are reported before lost ones, so that a moving slot always has a
@@ -158,13 +158,14 @@ static void tell_clock(struct run *run, const struct child *child)
          told->batch == now.batch && told->part == now.part))
         return;
     *told = now;
-    tell(run, (struct gw_event){.kind = GW_EV_CLOCK,
-                                .value = hand ? (int64_t)unit->staleness : 0,
-                                .rank = child->node,
-                                .epoch = now.epoch,
-                                .op = now.batch,
-                                .step = (uint32_t)now.clock,
-                                .chunk = now.part});
+    emit_event(run,
+               (struct gw_event){.kind = GW_EV_CLOCK,
+                                 .value = hand ? (int64_t)unit->staleness : 0,
+                                 .rank = child->node,
+                                 .epoch = now.epoch,
+                                 .op = now.batch,
+                                 .step = (uint32_t)now.clock,
+                                 .chunk = now.part});
 }
 
 static void tell_clocks(struct run *run)

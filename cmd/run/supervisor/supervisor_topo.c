@@ -20,7 +20,8 @@ struct laid {
     uint64_t rate_least, rate_most; /* 0: no limit */
 };
 
-static void widen(uint64_t value, bool first, uint64_t *least, uint64_t *most)
+static void widen_range(uint64_t value, bool first, uint64_t *least,
+                        uint64_t *most)
 {
     *least = first || value < *least ? value : *least;
     *most = first || value > *most ? value : *most;
@@ -45,8 +46,9 @@ static void lay_way(struct links *links, const struct gw_topology *topology,
     rule->rate = rate;
     if (from >= laid->nodes || to >= laid->nodes)
         return;
-    widen(rule->delay_us, first, &laid->delay_least_us, &laid->delay_most_us);
-    widen(or_most(rate), first, &laid->rate_least, &laid->rate_most);
+    widen_range(rule->delay_us, first, &laid->delay_least_us,
+                &laid->delay_most_us);
+    widen_range(or_most(rate), first, &laid->rate_least, &laid->rate_most);
 }
 
 /* The nodes of ranks 0, 1, ...; returns how many. */
@@ -95,8 +97,8 @@ static enum gw_err lay(struct run *run, const struct gw_topology *topology,
     return GW_OK;
 }
 
-static enum gw_err load(struct run *run, const char *file, struct laid *laid,
-                        struct gw_error *why)
+static enum gw_err load_topology(struct run *run, const char *file,
+                                 struct laid *laid, struct gw_error *why)
 {
     struct gw_topology *topology;
     enum gw_err code = gw_topology_load(file, &topology, why);
@@ -109,11 +111,12 @@ static enum gw_err load(struct run *run, const char *file, struct laid *laid,
 enum gw_err topo_begin(struct run *run, struct gw_error *why)
 {
     struct laid laid = {0};
-    return run->options.topo ? load(run, run->options.topo, &laid, why) : GW_OK;
+    return run->options.topo ? load_topology(run, run->options.topo, &laid, why)
+                             : GW_OK;
 }
 
 /* "delay 10 to 30 us, rate 1G/s"; "" where there is one node alone. */
-static void describe(const struct laid *laid, char *out, size_t room)
+static void describe_links(const struct laid *laid, char *out, size_t room)
 {
     char least[16], most[16];
     bool limited = laid->rate_least < UINT64_MAX;
@@ -152,12 +155,12 @@ void verb_topo(const struct request *request)
         refuse(request, GW_EINVAL, "topo: missing operand; name a file");
         return;
     }
-    if (load(run, file, &laid, &why)) {
+    if (load_topology(run, file, &laid, &why)) {
         refuse(request, why.code, "%s", why.text);
         return;
     }
     children_order(run);
-    describe(&laid, rules, sizeof rules);
+    describe_links(&laid, rules, sizeof rules);
     serve_answer(run, &request->asker, GW_OK,
                  json_pack("{s:s, s:i}", "topology", run->topology, "nodes",
                            (int)laid.nodes),

@@ -108,8 +108,8 @@ void verb_train(const struct request *request)
 
 /* ---- errands ---- */
 
-static void send(const struct request *request,
-                 const struct errand_order *order)
+static void send_order(const struct request *request,
+                       const struct errand_order *order)
 {
     struct run *run = request->run;
     if (run->errand.order.id != run->errand.ended)
@@ -138,7 +138,7 @@ void verb_snapshot(const struct request *request)
         return;
     }
     snprintf(order.directory, sizeof order.directory, "%s", directory);
-    send(request, &order);
+    send_order(request, &order);
 }
 
 void verb_mode(const struct request *request)
@@ -160,5 +160,5 @@ void verb_mode(const struct request *request)
              work_check_mode(&request->run->work, &order.mode, &why))
         refuse(request, why.code, "%s", why.text);
     else
-        send(request, &order);
+        send_order(request, &order);
 }

@@ -14,14 +14,14 @@
 
 /* ---- remembering ---- */
 
-static void forget(struct later *later)
+static void free_later(struct later *later)
 {
     condition_destroy(&later->condition);
     json_decref(later->request);
     later->request = NULL;
 }
 
-static void add(const struct request *request, struct later *later)
+static void add_later(const struct request *request, struct later *later)
 {
     struct run *run = request->run;
     if (run->later_count < LATER_MAX) {
@@ -29,7 +29,7 @@ static void add(const struct request *request, struct later *later)
         later_look(run);
         return;
     }
-    forget(later);
+    free_later(later);
     refuse(request, GW_ENOMEM,
            "%d requests are already waiting; the maximum is reached",
            LATER_MAX);
@@ -49,7 +49,7 @@ void later_wait(const struct request *request, struct condition *condition,
         .condition = condition,
     };
     snprintf(later.text, sizeof later.text, "%s", text);
-    add(request, &later);
+    add_later(request, &later);
 }
 
 void later_lead(const struct request *request)
@@ -63,7 +63,7 @@ void later_lead(const struct request *request)
     if (timeout_ns > 0 && timeout_ns < LEADER_NS)
         later.deadline_ns = now + timeout_ns;
     snprintf(later.text, sizeof later.text, "%s", request->verb);
-    add(request, &later);
+    add_later(request, &later);
 }
 
 void later_change(const struct request *request, enum later_kind kind,
@@ -78,7 +78,7 @@ void later_change(const struct request *request, enum later_kind kind,
                               now + (hurries ? timeout_ns : CHANGE_NS),
                           .child = child};
     snprintf(later.text, sizeof later.text, "%s", done);
-    add(request, &later);
+    add_later(request, &later);
 }
 
 void later_errand(const struct request *request, uint64_t id)
@@ -90,7 +90,7 @@ void later_errand(const struct request *request, uint64_t id)
                           .deadline_ns =
                               timeout_ns ? now + timeout_ns : UINT64_MAX,
                           .errand = id};
-    add(request, &later);
+    add_later(request, &later);
 }
 
 void later_order(const struct request *request)
@@ -100,7 +100,7 @@ void later_order(const struct request *request)
                           .asker = request->asker,
                           .began_ns = now,
                           .deadline_ns = now + CHANGE_NS};
-    add(request, &later);
+    add_later(request, &later);
 }
 
 /* ---- reasons ---- */
@@ -278,7 +278,7 @@ static bool look_leads(struct run *run, const struct later *later, bool late)
     return true;
 }
 
-static bool look(struct run *run, const struct later *later, bool late)
+static bool check_later(struct run *run, const struct later *later, bool late)
 {
     switch (later->kind) {
     case LATER_WAIT:
@@ -312,7 +312,7 @@ static bool serve_waiting(struct run *run)
     memmove(run->later + i, run->later + i + 1,
             (run->later_count - i) * sizeof *run->later);
     serve_request(run, &later.asker, later.request);
-    forget(&later);
+    free_later(&later);
     return true;
 }
 
@@ -322,8 +322,8 @@ void later_look(struct run *run)
     unsigned kept = 0, count = run->later_count;
     for (unsigned i = 0; i < count; i++) {
         struct later *later = &run->later[i];
-        if (look(run, later, now >= later->deadline_ns))
-            forget(later);
+        if (check_later(run, later, now >= later->deadline_ns))
+            free_later(later);
         else
             run->later[kept++] = *later;
     }
@@ -347,7 +347,7 @@ void later_end(struct run *run)
         struct later *later = &run->later[i];
         serve_answer(run, &later->asker, GW_ECLOSED, NULL, "run %s has ended",
                      run->folder.name);
-        forget(later);
+        free_later(later);
     }
     run->later_count = 0;
 }

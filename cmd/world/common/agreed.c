@@ -17,7 +17,7 @@ enum { SNAPSHOT_BYTES = 1 << 21, TICK_NS = 5000000 };
  * contents are part of the run's hash, and an address differs each time. */
 static struct agreed *running;
 
-static uint64_t draw(struct agreed *a, uint64_t least, uint64_t most)
+static uint64_t draw_chance(struct agreed *a, uint64_t least, uint64_t most)
 {
     return chance_draw(a->chance, least, most);
 }
@@ -87,8 +87,8 @@ static void pump(struct agreed *a, unsigned node)
         gw__service_ask_applied(ask, r->applied + 1, entry->data, entry->bytes);
     bool behind = r->applied + 8 < a->count;
     r->under_way = true;
-    give_order(a, node, behind ? 1 : draw(a, 100 * US, 2 * MS), APPLIED, ask,
-               bytes);
+    give_order(a, node, behind ? 1 : draw_chance(a, 100 * US, 2 * MS), APPLIED,
+               ask, bytes);
 }
 
 static void pump_all(struct agreed *a)
@@ -134,8 +134,9 @@ static void obey(struct controller *c, const struct gw__input *input,
         r->under_way = false;
 }
 
-static void start(struct controller *c, const struct gw__input *input,
-                  const struct gw__actions *actions)
+static void start_controller(struct controller *c,
+                             const struct gw__input *input,
+                             const struct gw__actions *actions)
 {
     struct gw__input inner = *input;
     struct gw__service_config config = {.node = input->from,
@@ -149,12 +150,12 @@ static void start(struct controller *c, const struct gw__input *input,
     gw__service_machine.step(c->service, &inner, actions);
 }
 
-static void step(void *state, const struct gw__input *input,
-                 const struct gw__actions *actions)
+static void step_controller(void *state, const struct gw__input *input,
+                            const struct gw__actions *actions)
 {
     struct controller *c = state;
     if (input->kind == GW__START)
-        start(c, input, actions);
+        start_controller(c, input, actions);
     else if (input->kind == GW__ASKED)
         obey(c, input, actions);
     else
@@ -165,7 +166,8 @@ const struct gw__machine_kind *controller_kind(const struct agreed *a)
 {
     if (a->rafts)
         return raft_controller_kind();
-    static struct gw__machine_kind kind = {.name = "controller", .step = step};
+    static struct gw__machine_kind kind = {.name = "controller",
+                                           .step = step_controller};
     kind.state_bytes =
         sizeof(struct controller) + gw__service_machine.state_bytes;
     return &kind;
@@ -205,7 +207,7 @@ void agreed_begin(struct agreed *a)
         rafts_begin(a->rafts, a);
 }
 
-static void append(struct agreed *a, const void *data, size_t bytes)
+static void append_entry(struct agreed *a, const void *data, size_t bytes)
 {
     uint8_t answer[GW__ANSWER_BYTES_MAX];
     if (a->count == AGREED_ENTRIES || bytes > sizeof a->entries->data) {
@@ -226,7 +228,7 @@ void agreed_committed(struct agreed *a, unsigned node, size_t index,
                       const void *data, size_t bytes)
 {
     if (index == a->count + 1) {
-        append(a, data, bytes);
+        append_entry(a, data, bytes);
         return;
     }
     const struct agreed_entry *entry = &a->entries[index - 1];
@@ -252,11 +254,11 @@ void agreed_propose(struct agreed *a, unsigned node, const void *data,
     }
     bool leads = node == a->leader && has_majority(a, node);
     bool some_leader = a->leader < GW__NODES_MAX && has_majority(a, a->leader);
-    uint64_t luck = draw(a, 0, 99);
+    uint64_t luck = draw_chance(a, 0, 99);
     if (a->chance->calm)
         luck = leads ? LOST : LATE;
     if (leads ? luck >= LOST : some_leader && luck < LATE)
-        append(a, data, bytes);
+        append_entry(a, data, bytes);
 }
 
 /* A controller with another leader, or none, is notified after a while. */
@@ -270,20 +272,20 @@ static void tell_leader(struct agreed *a, unsigned node)
     r->told_leader = leader;
     size_t bytes = gw__service_ask_leader(ask, leader);
     uint64_t now_ns = gw__sim_now(a->sim);
-    uint64_t at_ns = now_ns + draw(a, 100 * US, 20 * MS);
+    uint64_t at_ns = now_ns + draw_chance(a, 100 * US, 20 * MS);
     r->leader_ns = at_ns > r->leader_ns ? at_ns : r->leader_ns + 1;
     give_order(a, node, r->leader_ns - now_ns, LEADER, ask, bytes);
 }
 
 static void elect(struct agreed *a, uint64_t now_ns)
 {
-    unsigned first = (unsigned)draw(a, 0, a->controllers - 1);
+    unsigned first = (unsigned)draw_chance(a, 0, a->controllers - 1);
     for (unsigned i = 0; i < a->controllers; i++) {
         unsigned node = a->first + (first + i) % a->controllers;
         if (!has_majority(a, node))
             continue;
         a->leader = node;
-        a->depose_ns = now_ns + draw(a, 100 * MS, 3000 * MS);
+        a->depose_ns = now_ns + draw_chance(a, 100 * MS, 3000 * MS);
         return;
     }
 }
@@ -297,7 +299,7 @@ void agreed_tick(struct agreed *a, uint64_t now_ns)
         now_ns > a->depose_ns && now_ns < a->restless_ns && a->controllers > 1;
     if (a->leader < GW__NODES_MAX && (moves || !has_majority(a, a->leader))) {
         a->leader = GW__NODES_MAX;
-        a->elect_ns = now_ns + draw(a, 20 * MS, 150 * MS);
+        a->elect_ns = now_ns + draw_chance(a, 20 * MS, 150 * MS);
     }
     if (a->leader >= GW__NODES_MAX && now_ns >= a->elect_ns)
         elect(a, now_ns);
@@ -313,7 +315,7 @@ void agreed_started(struct agreed *a, unsigned node)
     *r = (struct agreed_replica){.incarnation =
                                      gw__sim_incarnation(a->sim, node),
                                  .told_leader = GW__NODES_MAX};
-    if (a->rafts || a->count == 0 || draw(a, 0, 2))
+    if (a->rafts || a->count == 0 || draw_chance(a, 0, 2))
         return;
     r->under_way = true; /* so that no entry comes first */
     give_order(a, node, 1, SNAPSHOT, NULL, 0);

@@ -104,8 +104,9 @@ struct raft_controller {
     _Alignas(16) uint8_t service[];
 };
 
-static void ask(struct raft_controller *c, const struct raft_node *n,
-                const uint8_t *data, size_t bytes)
+static void forward_request(struct raft_controller *c,
+                            const struct raft_node *n, const uint8_t *data,
+                            size_t bytes)
 {
     const struct gw__input input = {.kind = GW__ASKED,
                                     .now_ns = n->now_ns,
@@ -121,7 +122,8 @@ static bool give_entry(struct raft_controller *c, struct raft_node *n)
     if (n->given == n->applied)
         return false;
     const struct agreed_entry *entry = &n->rafts->agreed->entries[n->given++];
-    ask(c, n, out,
+    forward_request(
+        c, n, out,
         gw__service_ask_applied(out, n->given, entry->data, entry->bytes));
     return true;
 }
@@ -144,11 +146,11 @@ static bool tell_leader(struct raft_controller *c, struct raft_node *n)
         if (request && raft_barrier(&n->raft, request, passed))
             raft_free(request);
     }
-    ask(c, n, out, gw__service_ask_leader(out, leader));
+    forward_request(c, n, out, gw__service_ask_leader(out, leader));
     return true;
 }
 
-static void settle(struct raft_controller *c, struct raft_node *n)
+static void run_until_quiet(struct raft_controller *c, struct raft_node *n)
 {
     bool more = true;
     while (more) {
@@ -165,7 +167,7 @@ static void set_timer(const struct raft_node *n)
                       n->now_ns + (uint64_t)RAFTS_HEARTBEAT_MS / 2 * 1000000);
 }
 
-static void hear(struct raft_node *n, const struct gw__input *input)
+static void receive_message(struct raft_node *n, const struct gw__input *input)
 {
     struct raft_message message;
     struct gw_error why;
@@ -211,8 +213,8 @@ static bool is_of_log(const struct gw__input *input)
            *(const uint8_t *)input->data == RAFTS_MESSAGE;
 }
 
-static void step(void *state, const struct gw__input *input,
-                 const struct gw__actions *act)
+static void step_controller(void *state, const struct gw__input *input,
+                            const struct gw__actions *act)
 {
     struct raft_controller *c = state;
     if (input->kind == GW__START)
@@ -227,16 +229,17 @@ static void step(void *state, const struct gw__input *input,
         n->tick(&n->io);
         set_timer(n);
     } else if (is_of_log(input)) {
-        hear(n, input);
+        receive_message(n, input);
     } else {
         gw__service_machine.step(c->service, input, act);
     }
-    settle(c, n);
+    run_until_quiet(c, n);
 }
 
 const struct gw__machine_kind *raft_controller_kind(void)
 {
-    static struct gw__machine_kind kind = {.name = "controller", .step = step};
+    static struct gw__machine_kind kind = {.name = "controller",
+                                           .step = step_controller};
     kind.state_bytes =
         sizeof(struct raft_controller) + gw__service_machine.state_bytes;
     return &kind;
@@ -258,7 +261,7 @@ void rafts_break_disks(struct rafts *rafts)
     rafts->break_disks = true;
 }
 
-static void forget(struct rafts *rafts)
+static void forget_disks(struct rafts *rafts)
 {
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {
         rafts_disk_clear(&rafts->nodes[i].disk);
@@ -272,7 +275,7 @@ void rafts_close(struct rafts **rafts)
 {
     if (!*rafts)
         return;
-    forget(*rafts);
+    forget_disks(*rafts);
     rafts_memory_end();
     free(*rafts);
     *rafts = NULL;
@@ -280,7 +283,7 @@ void rafts_close(struct rafts **rafts)
 
 void rafts_begin(struct rafts *rafts, struct agreed *agreed)
 {
-    forget(rafts);
+    forget_disks(rafts);
     running = rafts;
     rafts->agreed = agreed;
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {

@@ -16,7 +16,7 @@ enum { ELECTION_MS = 150, FRAME_BYTES = 1 << 18 };
 
 /* ---- libraft's back end ---- */
 
-static struct raft_node *node_of(struct raft_io *io)
+static struct raft_node *raft_node_of(struct raft_io *io)
 {
     return io->impl;
 }
@@ -33,29 +33,29 @@ static int start_io(struct raft_io *io, unsigned period_ms,
                     raft_io_tick_cb tick, raft_io_recv_cb receive)
 {
     (void)period_ms;
-    node_of(io)->tick = tick;
-    node_of(io)->receive = receive;
+    raft_node_of(io)->tick = tick;
+    raft_node_of(io)->receive = receive;
     return 0;
 }
 
-static int load(struct raft_io *io, raft_term *term, raft_id *vote,
-                struct raft_snapshot **snapshot, raft_index *start,
-                struct raft_entry **entries, size_t *count)
+static int load_state(struct raft_io *io, raft_term *term, raft_id *vote,
+                      struct raft_snapshot **snapshot, raft_index *start,
+                      struct raft_entry **entries, size_t *count)
 {
     *snapshot = NULL;
     *start = 1;
-    return rafts_disk_load(&node_of(io)->disk, term, vote, entries, count);
+    return rafts_disk_load(&raft_node_of(io)->disk, term, vote, entries, count);
 }
 
 static int bootstrap(struct raft_io *io, const struct raft_configuration *conf)
 {
-    return rafts_disk_bootstrap(&node_of(io)->disk, conf);
+    return rafts_disk_bootstrap(&raft_node_of(io)->disk, conf);
 }
 
 static int set_term(struct raft_io *io, raft_term term)
 {
-    node_of(io)->disk.term = term;
-    node_of(io)->disk.vote = 0;
+    raft_node_of(io)->disk.term = term;
+    raft_node_of(io)->disk.vote = 0;
     return 0;
 }
 
@@ -79,7 +79,7 @@ void rafts_report(const struct raft_node *n, enum gw_event_kind kind,
 
 static int set_vote(struct raft_io *io, raft_id vote)
 {
-    struct raft_node *n = node_of(io);
+    struct raft_node *n = raft_node_of(io);
     n->disk.vote = vote;
     if (vote)
         rafts_report(n, GW_EV_VOTE, (unsigned)vote - 1, n->disk.term);
@@ -98,7 +98,7 @@ static int append_entries(struct raft_io *io, struct raft_io_append *request,
                           const struct raft_entry entries[], unsigned count,
                           raft_io_append_cb done)
 {
-    struct raft_node *n = node_of(io);
+    struct raft_node *n = raft_node_of(io);
     int failed = rafts_disk_append(&n->disk, entries, count);
     return failed ? failed
                   : await(n, &(struct waiting){.append = request,
@@ -107,7 +107,7 @@ static int append_entries(struct raft_io *io, struct raft_io_append *request,
 
 static int truncate_from(struct raft_io *io, raft_index index)
 {
-    rafts_disk_truncate(&node_of(io)->disk, index);
+    rafts_disk_truncate(&raft_node_of(io)->disk, index);
     return 0;
 }
 
@@ -130,7 +130,7 @@ static int send_message(struct raft_io *io, struct raft_io_send *request,
                         const struct raft_message *message,
                         raft_io_send_cb done)
 {
-    struct raft_node *n = node_of(io);
+    struct raft_node *n = raft_node_of(io);
     uint8_t out[1 + sizeof(uint32_t)] = {RAFTS_MESSAGE};
     uint32_t number;
     if (!put_frame(n->rafts, message, &number)) {
@@ -145,20 +145,20 @@ static int send_message(struct raft_io *io, struct raft_io_send *request,
 
 static raft_time time_ms(struct raft_io *io)
 {
-    return node_of(io)->now_ns / 1000000;
+    return raft_node_of(io)->now_ns / 1000000;
 }
 
-static int draw(struct raft_io *io, int min, int max)
+static int draw_timeout(struct raft_io *io, int min, int max)
 {
-    struct raft_node *n = node_of(io);
+    struct raft_node *n = raft_node_of(io);
     return max > min ? min + (int)gw_rng_below(&n->rng, (uint64_t)(max - min))
                      : min;
 }
 
 /* ---- committed ---- */
 
-static int apply(struct raft_fsm *fsm, const struct raft_buffer *buf,
-                 void **result)
+static int apply_entry(struct raft_fsm *fsm, const struct raft_buffer *buf,
+                       void **result)
 {
     struct raft_node *n = fsm->data;
     const uint8_t *data = buf->base;
@@ -218,7 +218,7 @@ int rafts_start(struct raft_node *n, uint64_t seed)
     n->io = (struct raft_io){.version = 1,
                              .impl = n,
                              .init = init_io,
-                             .load = load,
+                             .load = load_state,
                              .start = start_io,
                              .bootstrap = bootstrap,
                              .set_term = set_term,
@@ -227,8 +227,8 @@ int rafts_start(struct raft_node *n, uint64_t seed)
                              .append = append_entries,
                              .truncate = truncate_from,
                              .time = time_ms,
-                             .random = draw};
-    n->fsm = (struct raft_fsm){.version = 1, .data = n, .apply = apply};
+                             .random = draw_timeout};
+    n->fsm = (struct raft_fsm){.version = 1, .data = n, .apply = apply_entry};
     n->leader = GW__NODES_MAX;
     n->applied = n->given = n->waiting_count = 0;
     n->proposed = NULL;

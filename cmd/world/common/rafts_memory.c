@@ -35,7 +35,7 @@ static struct chunk *new_chunk(size_t least)
 }
 
 /* Makes room in the current chunk; false: out of memory. */
-static int make_room(size_t bytes)
+static int reserve_bytes(size_t bytes)
 {
     while (current && current->room - current->used < bytes && current->next)
         current = current->next;
@@ -52,10 +52,10 @@ static int make_room(size_t bytes)
     return 1;
 }
 
-static void *allocate(void *data, size_t bytes)
+static void *arena_alloc(void *data, size_t bytes)
 {
     (void)data;
-    if (!make_room(HEAD + rounded(bytes)))
+    if (!reserve_bytes(HEAD + rounded(bytes)))
         return NULL;
     uint8_t *piece = current->bytes + current->used;
     current->used += HEAD + rounded(bytes);
@@ -63,7 +63,7 @@ static void *allocate(void *data, size_t bytes)
     return piece + HEAD;
 }
 
-static void release(void *data, void *piece)
+static void arena_free(void *data, void *piece)
 {
     (void)data;
     (void)piece;
@@ -71,7 +71,7 @@ static void release(void *data, void *piece)
 
 static void *allocate_zeroed(void *data, size_t count, size_t bytes)
 {
-    void *piece = allocate(data, count * bytes);
+    void *piece = arena_alloc(data, count * bytes);
     if (piece)
         memset(piece, 0, count * bytes);
     return piece;
@@ -80,7 +80,7 @@ static void *allocate_zeroed(void *data, size_t count, size_t bytes)
 static void *reallocate(void *data, void *old, size_t bytes)
 {
     size_t had = 0;
-    void *piece = allocate(data, bytes);
+    void *piece = arena_alloc(data, bytes);
     if (old)
         memcpy(&had, (uint8_t *)old - HEAD, sizeof had);
     if (piece && had)
@@ -97,8 +97,8 @@ void rafts_memory_shrink(void *newest, size_t bytes)
 
 void rafts_memory_begin(void)
 {
-    static struct raft_heap heap = {.malloc = allocate,
-                                    .free = release,
+    static struct raft_heap heap = {.malloc = arena_alloc,
+                                    .free = arena_free,
                                     .calloc = allocate_zeroed,
                                     .realloc = reallocate};
     raft_heap_set(&heap);

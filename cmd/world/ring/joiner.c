@@ -90,7 +90,7 @@ void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
 
 /* ---- receiving the state ---- */
 
-static void forget(struct toy *toy)
+static void forget_state(struct toy *toy)
 {
     struct state *s = &toy->state;
     s->known = false;
@@ -109,7 +109,7 @@ static bool claim(struct toy *toy)
     return s->known;
 }
 
-static void take(struct toy *toy, const struct given *given)
+static void copy_state(struct toy *toy, const struct given *given)
 {
     struct state *s = &toy->state;
     s->next = given->next;
@@ -128,26 +128,27 @@ static bool add_result(struct state *s, const struct known_result *r)
 }
 
 /* Applies the sender's results that follow the joiner's state. */
-static void follow(struct toy *toy, const struct given *given)
+static void apply_later_ops(struct toy *toy, const struct given *given)
 {
     struct state *s = &toy->state;
     for (unsigned round = 0; round < GW__OP_TABLE_OPS; round++)
         for (unsigned i = 0; i < given->count && i < GW__OP_TABLE_OPS; i++)
             if (s->known && given->results[i].op == s->next &&
                 (!add_result(s, &given->results[i]) || !claim(toy)))
-                forget(toy);
+                forget_state(toy);
     if (s->known && given->next > s->next)
-        take(toy, given);
+        copy_state(toy, given);
 }
 
-static void hear(struct toy *toy, unsigned from, const struct given *given)
+static void receive_state(struct toy *toy, unsigned from,
+                          const struct given *given)
 {
     struct state *s = &toy->state;
     if (s->known && given->next > s->next)
-        follow(toy, given);
+        apply_later_ops(toy, given);
     else if (!s->known || !gw__state_validity_heard(&s->claim, from,
                                                     given->next, given->digest))
-        take(toy, given);
+        copy_state(toy, given);
 }
 
 static bool is_member_of(const struct gw__view *view, unsigned node,
@@ -165,7 +166,7 @@ void joiner_state(struct toy *toy, unsigned from, uint64_t incarnation,
         !is_member_of(ring_of(toy), from, incarnation))
         return;
     memcpy(&given, bytes, sizeof given);
-    hear(toy, from, &given);
+    receive_state(toy, from, &given);
     if (toy->state.known)
         (void)gw__state_validity_heard(&toy->state.claim, from, given.next,
                                        given.digest);
@@ -191,7 +192,7 @@ void joiner_news(struct toy *toy)
     if (!toy->sure &&
         !gw__state_validity_decided(&toy->state.claim, news->decisions,
                                     news->decision_count))
-        forget(toy);
+        forget_state(toy);
 }
 
 /* ---- requesting the state ---- */

@@ -45,8 +45,8 @@ static const struct field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static enum gw_err check(const struct world_request *request,
-                         struct gw_error *why)
+static enum gw_err check_request(const struct world_request *request,
+                                 struct gw_error *why)
 {
     const char *rule = request->without;
     if (request->nodes == 1 || request->nodes > MEMBERS_MOST)
@@ -90,7 +90,7 @@ static enum gw_err open_ring(const struct world_request *request, void **world,
                              struct gw_error *why)
 {
     struct world *w;
-    if (check(request, why))
+    if (check_request(request, why))
         return why->code;
     *world = w = malloc(sizeof *w);
     if (!w)
@@ -151,7 +151,7 @@ struct row {
     union value *at;
 };
 
-static void put(struct row *row, uint64_t number)
+static void put_number(struct row *row, uint64_t number)
 {
     (row->at++)->integer = (int64_t)number;
 }
@@ -163,7 +163,7 @@ static void put_ms(struct row *row, double number)
 
 static void put_times(struct row *row, const struct times *times)
 {
-    put(row, times->count);
+    put_number(row, times->count);
     put_ms(row, mean_ms(times));
 }
 
@@ -171,12 +171,13 @@ static void put_wrong(struct row *row, const struct measures *m)
 {
     static char has[SET_TEXT], wants[SET_TEXT];
     const struct wrong *wrong = &m->wrong;
-    put(row, m->found && wrong->counted > (wrong->wants >> wrong->who & 1));
-    put(row, wrong->node);
-    put(row, wrong->op);
-    put(row, wrong->chunk);
-    put(row, wrong->who);
-    put(row, wrong->counted);
+    put_number(row,
+               m->found && wrong->counted > (wrong->wants >> wrong->who & 1));
+    put_number(row, wrong->node);
+    put_number(row, wrong->op);
+    put_number(row, wrong->chunk);
+    put_number(row, wrong->who);
+    put_number(row, wrong->counted);
     (row->at++)->text = m->found ? set_text(wrong->has, has) : NULL;
     (row->at++)->text = m->found ? set_text(wrong->wants, wants) : NULL;
 }
@@ -186,20 +187,20 @@ static void measured(void *world, union value *values)
     struct world *w = world;
     const struct measures *m = &w->measures;
     struct row row = {values};
-    put(&row, m->crashes);
-    put(&row, m->ops);
-    put(&row, m->transfers);
-    put(&row, w->met.admits + w->met.orders + w->met.removals);
-    put(&row, w->met.forwards);
-    put(&row, w->met.excludes);
-    put(&row, m->spread);
-    put(&row, m->kept);
-    put(&row, m->redone);
-    put(&row, m->fresh);
-    put(&row, m->suspicions);
-    put(&row, m->false_suspicions);
-    put(&row, m->shaken);
-    put(&row, m->wronged);
+    put_number(&row, m->crashes);
+    put_number(&row, m->ops);
+    put_number(&row, m->transfers);
+    put_number(&row, w->met.admits + w->met.orders + w->met.removals);
+    put_number(&row, w->met.forwards);
+    put_number(&row, w->met.excludes);
+    put_number(&row, m->spread);
+    put_number(&row, m->kept);
+    put_number(&row, m->redone);
+    put_number(&row, m->fresh);
+    put_number(&row, m->suspicions);
+    put_number(&row, m->false_suspicions);
+    put_number(&row, m->shaken);
+    put_number(&row, m->wronged);
     put_times(&row, &m->detected);
     put_ms(&row, ms(m->detected.least_ns));
     put_ms(&row, ms(m->detected.most_ns));

@@ -96,7 +96,7 @@ static void supervise(struct toy *toy)
 
 /* ---- the machine outside ---- */
 
-static void start(struct toy *toy, const struct gw__input *input)
+static void start_node(struct toy *toy, const struct gw__input *input)
 {
     toy->world = world_running();
     struct world *w = toy->world;
@@ -165,8 +165,8 @@ static void set_timer(struct toy *toy)
     toy->timer_ns = due;
 }
 
-static void step(void *state, const struct gw__input *input,
-                 const struct gw__actions *actions)
+static void step_node(void *state, const struct gw__input *input,
+                      const struct gw__actions *actions)
 {
     struct toy *toy = state;
     if (toy->gone)
@@ -174,7 +174,7 @@ static void step(void *state, const struct gw__input *input,
     toy->act = actions;
     toy->now_ns = input->now_ns;
     if (input->kind == GW__START)
-        start(toy, input);
+        start_node(toy, input);
     else if (input->kind == GW__MESSAGE)
         message(toy, input);
     else if (input->kind == GW__TIMER && input->timer >= TOY_TIMER)
@@ -193,7 +193,7 @@ static void step(void *state, const struct gw__input *input,
 
 const struct gw__machine_kind *member_kind(void)
 {
-    static struct gw__machine_kind kind = {.name = "member", .step = step};
+    static struct gw__machine_kind kind = {.name = "member", .step = step_node};
     kind.state_bytes = sizeof(struct toy) + gw__member_machine.state_bytes;
     return &kind;
 }

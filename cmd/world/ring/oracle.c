@@ -111,8 +111,8 @@ void oracle_refused(const struct toy *toy, uint64_t op, unsigned chunk,
 
 /* ---- results ---- */
 
-static void compare(const struct toy *toy, uint64_t op,
-                    const struct completion *mine)
+static void compare_completions(const struct toy *toy, uint64_t op,
+                                const struct completion *mine)
 {
     const struct world *w = toy->world;
     for (unsigned i = 0; i < w->completion_count[op]; i++) {
@@ -146,7 +146,7 @@ void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
         return;
     }
     w->met.ops++;
-    compare(toy, op, &mine);
+    compare_completions(toy, op, &mine);
     w->completions[op][w->completion_count[op]++] = mine;
 }
 
@@ -178,7 +178,7 @@ void oracle_state(const struct toy *toy)
                  (unsigned long long)toy->book.next_op,
                  (unsigned long long)s->next);
     if (s->next > 0 && s->next <= OPS_MOST) {
-        compare(toy, s->next - 1, &mine);
+        compare_completions(toy, s->next - 1, &mine);
         compare_later(toy, s->next - 1);
     }
 }

@@ -276,8 +276,8 @@ static void tell_applied(const struct toy *toy, const struct run *run,
     tell(toy, &event);
 }
 
-static void apply(struct toy *toy, struct run *run, struct receiving *r,
-                  const struct data *data)
+static void apply_data(struct toy *toy, struct run *run, struct receiving *r,
+                       const struct data *data)
 {
     struct gw__contributor_sets *ledger =
         gw__op_table_ledger(&toy->book, run->op);
@@ -315,7 +315,7 @@ void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
         return;
     if (!r->applied && has_received(run, r->chunk, r->step) &&
         has_sent(run, r->chunk, r->step))
-        apply(toy, run, r, &data);
+        apply_data(toy, run, r, &data);
     const struct ack ack = {.kind = TOY_ACK,
                             .chunk = data.chunk,
                             .turn = data.turn,

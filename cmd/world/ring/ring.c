@@ -137,7 +137,7 @@ void ring_told(struct toy *toy, const struct gw__told *told)
 
 /* ---- reactions ---- */
 
-static void report(struct toy *toy)
+static void report_flush(struct toy *toy)
 {
     struct gw__member_request ask = {.kind = GW__ASK_REPORT,
                                      .flush = {.epoch = toy->flush_epoch}};
@@ -164,7 +164,7 @@ static void adopt(struct toy *toy)
     }
 }
 
-static void meet(struct toy *toy)
+static void send_address(struct toy *toy)
 {
     struct gw__member_request ask = {
         .kind = GW__ASK_ADDRESS,
@@ -227,7 +227,7 @@ static void check_place(const struct toy *toy, uint64_t op)
                  (unsigned long long)op, toy->place);
 }
 
-static void begin(struct toy *toy)
+static void begin_page(struct toy *toy)
 {
     const struct gw__page *page = next_page(toy);
     const struct gw__view *view = &toy->book.view;
@@ -265,15 +265,15 @@ void ring_work(struct toy *toy)
     if (!toy->registered)
         return;
     if (toy->wants_report)
-        report(toy);
+        report_flush(toy);
     if (toy->has_pending)
         adopt(toy);
     joiner_work(toy);
     if (toy->gone || !toy->in_ring || toy->book.view.ring_count == 0)
         return;
     if (!toy->book.frozen && toy->asked_epoch != toy->book.view.ring_epoch)
-        meet(toy);
-    begin(toy);
+        send_address(toy);
+    begin_page(toy);
     start_task(toy);
     path_work(toy);
 }

@@ -278,7 +278,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     return err;
 }
 
-static void check(void *context, struct gw__sim *sim)
+static void check_seed(void *context, struct gw__sim *sim)
 {
     struct world *w = context;
     (void)sim;
@@ -323,5 +323,5 @@ void world_campaign(struct world *w, uint64_t seed,
                                       .runs_most = 300,
                                       .context = w,
                                       .build = build,
-                                      .check = check};
+                                      .check = check_seed};
 }

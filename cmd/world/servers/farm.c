@@ -110,7 +110,7 @@ static bool is_done(const struct farm *f)
 }
 
 /* Ends the run and checks its results. */
-static void finish(struct farm *f)
+static void finish_farm(struct farm *f)
 {
     f->over = true;
     pushes_judge(f);
@@ -147,7 +147,7 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
     if (farm_is_late(f) && now_ns >= f->look_ns) {
         f->look_ns = now_ns + MS;
         if (is_done(f))
-            finish(f);
+            finish_farm(f);
     }
 }
 
@@ -197,7 +197,7 @@ static void shape(struct farm *f, uint64_t seed)
     f->limit_ns = f->fault_end_ns + 20000 * MS;
 }
 
-static void begin(struct farm *f)
+static void begin_farm(struct farm *f)
 {
     free_cores(f);
     f->over = false;
@@ -247,7 +247,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     static const struct gw__machine_kind *kinds[FARM_NODES];
     uint64_t all = gw__first_nodes(farm_nodes(f));
     shape(f, seed);
-    begin(f);
+    begin_farm(f);
     struct gw__sim_options options = options_of(f, seed);
     for (unsigned i = 0; i < farm_nodes(f); i++) {
         kinds[i] = i >= first_controller(f) ? controller_kind(&f->agreed)
@@ -282,14 +282,14 @@ static void not_done(struct farm *f)
     farm_violation(f, "not done in the end: %s", text);
 }
 
-static void check(void *context, struct gw__sim *sim)
+static void check_farm(void *context, struct gw__sim *sim)
 {
     struct farm *f = context;
     (void)sim;
     if (f->over)
         return;
     not_done(f);
-    finish(f);
+    finish_farm(f);
 }
 
 /* At most as many servers are down at a time as the replicas tolerate. */
@@ -328,5 +328,5 @@ void farm_campaign(struct farm *f, uint64_t seed, struct gw_sink *sink,
                                       .runs_most = 200,
                                       .context = f,
                                       .build = build,
-                                      .check = check};
+                                      .check = check_farm};
 }

@@ -33,8 +33,8 @@ bool parcel_is(const struct gw__input *input)
 }
 
 /* Adds the keys and values of a push to a replica. */
-static void count(const struct mailbox *box,
-                  const struct gw__message_out *letter)
+static void count_replica_bytes(const struct mailbox *box,
+                                const struct gw__message_out *letter)
 {
     const struct gw__ps_head *head = letter->parts[0].data;
     const struct gw__append *record = (const void *)(head + 1);
@@ -61,7 +61,7 @@ void parcel_send(const struct mailbox *box,
             memcpy(out + used, part->data, part->bytes);
         used += part->bytes;
     }
-    count(box, letter);
+    count_replica_bytes(box, letter);
     if (letter->lent)
         letter->back(letter->context);
     box->act->send(box->act->driver, letter->node, out, used);

@@ -91,7 +91,7 @@ bool push_slot_is_lost(const struct farm *f, unsigned slot)
 
 /* ---- at the end ---- */
 
-static void judge(struct farm *f, unsigned worker, unsigned push)
+static void check_push(struct farm *f, unsigned worker, unsigned push)
 {
     const struct farm_push *p = &f->pushes[worker][push];
     bool lost = p->acked_ns && p->counted == 0;
@@ -146,6 +146,6 @@ void pushes_judge(struct farm *f)
             }
         if (next == f->workers)
             return;
-        judge(f, next, at[next]++);
+        check_push(f, next, at[next]++);
     }
 }

@@ -28,7 +28,7 @@ void server_count(struct farm *f, unsigned node)
     f->met.fenced += status.fenced;
 }
 
-static void start(struct host *h, const struct gw__input *input)
+static void start_host(struct host *h, const struct gw__input *input)
 {
     struct gw_error why;
     seat_start(&h->s, input, GW__SERVER);
@@ -49,7 +49,7 @@ static void start(struct host *h, const struct gw__input *input)
     h->core = *core;
 }
 
-static void hear(struct host *h, const struct gw__input *input)
+static void receive_input(struct host *h, const struct gw__input *input)
 {
     seat_step(&h->s, input);
     if (h->s.has_lease)
@@ -63,17 +63,17 @@ static void hear(struct host *h, const struct gw__input *input)
         gw__server_message_in(h->core, h->s.now_ns, parcel);
 }
 
-static void step(void *state, const struct gw__input *input,
-                 const struct gw__actions *actions)
+static void step_host(void *state, const struct gw__input *input,
+                      const struct gw__actions *actions)
 {
     struct host *h = state;
     if (h->s.gone)
         return;
     seat_wake(&h->s, input, actions);
     if (input->kind == GW__START)
-        start(h, input);
+        start_host(h, input);
     else
-        hear(h, input);
+        receive_input(h, input);
     if (h->s.gone)
         return;
     if (gw__server_due(h->core) <= h->s.now_ns)
@@ -88,7 +88,9 @@ static void step(void *state, const struct gw__input *input,
 
 const struct gw__machine_kind *server_kind(void)
 {
-    static const struct gw__machine_kind kind = {
-        .name = "server", .state_bytes = sizeof(struct host), .step = step};
+    static const struct gw__machine_kind kind = {.name = "server",
+                                                 .state_bytes =
+                                                     sizeof(struct host),
+                                                 .step = step_host};
     return &kind;
 }

@@ -7,14 +7,14 @@
 
 enum { SERVER_NODE = 32, CONTROLLER_NODE = 63 }; /* as in run/post.h */
 
-static uint32_t number_of(const struct farm *f, unsigned node)
+static uint32_t event_node(const struct farm *f, unsigned node)
 {
     if (node >= first_controller(f))
         return CONTROLLER_NODE - (node - first_controller(f));
     return is_server(f, node) ? SERVER_NODE + node - f->workers : node;
 }
 
-static void tell(const struct farm *f, struct gw_event event)
+static void emit_event(const struct farm *f, struct gw_event event)
 {
     event.time_ns = gw__sim_now(f->sim);
     event.epoch = (uint32_t)f->agreed.truth->view.epoch;
@@ -40,17 +40,17 @@ static void tell_member(struct farm *f, unsigned node)
         gw__id_equal(m->incarnation, f->told[node]))
         return;
     if (f->told_here[node]) /* perhaps another life */
-        tell(f, (struct gw_event){.kind = GW_EV_MEMBER,
-                                  .value = GW_MEMBER_DEAD,
-                                  .rank = number_of(f, node),
-                                  .peer = GW_NONE,
-                                  .chunk = GW_NONE});
+        emit_event(f, (struct gw_event){.kind = GW_EV_MEMBER,
+                                        .value = GW_MEMBER_DEAD,
+                                        .rank = event_node(f, node),
+                                        .peer = GW_NONE,
+                                        .chunk = GW_NONE});
     if (here)
-        tell(f, (struct gw_event){.kind = GW_EV_MEMBER,
-                                  .value = GW_MEMBER_ALIVE,
-                                  .rank = number_of(f, node),
-                                  .peer = GW_NONE,
-                                  .chunk = GW_NONE});
+        emit_event(f, (struct gw_event){.kind = GW_EV_MEMBER,
+                                        .value = GW_MEMBER_ALIVE,
+                                        .rank = event_node(f, node),
+                                        .peer = GW_NONE,
+                                        .chunk = GW_NONE});
     f->told_here[node] = here;
     f->told[node] = m->incarnation;
 }
@@ -66,11 +66,11 @@ void farm_tell_news(struct farm *f)
     if (view->epoch == f->told_epoch)
         return;
     f->told_epoch = view->epoch;
-    tell(f, (struct gw_event){.kind = GW_EV_EPOCH,
-                              .value = count,
-                              .rank = GW_NONE,
-                              .peer = GW_NONE,
-                              .chunk = GW_NONE});
+    emit_event(f, (struct gw_event){.kind = GW_EV_EPOCH,
+                                    .value = count,
+                                    .rank = GW_NONE,
+                                    .peer = GW_NONE,
+                                    .chunk = GW_NONE});
 }
 
 /* ---- slots ---- */
@@ -99,11 +99,11 @@ static void tell_slot(struct farm *f, unsigned slot, bool gone)
         if (f->told_roles[slot][i] == role || (role == GW_PS_NOT_HERE) != gone)
             continue;
         f->told_roles[slot][i] = (uint8_t)role;
-        tell(f, (struct gw_event){.kind = GW_EV_SLOT,
-                                  .value = role,
-                                  .rank = number_of(f, f->workers + i),
-                                  .peer = GW_NONE,
-                                  .chunk = slot});
+        emit_event(f, (struct gw_event){.kind = GW_EV_SLOT,
+                                        .value = role,
+                                        .rank = event_node(f, f->workers + i),
+                                        .peer = GW_NONE,
+                                        .chunk = slot});
     }
 }
 
@@ -118,9 +118,9 @@ void farm_tell_roles(struct farm *f)
 /* The end of a process, noticed by its parent. */
 void farm_tell_failure(struct farm *f, unsigned node)
 {
-    tell(f, (struct gw_event){.kind = GW_EV_FAILURE,
-                              .value = GW_BY_EXIT,
-                              .rank = GW_NONE,
-                              .peer = number_of(f, node),
-                              .chunk = GW_NONE});
+    emit_event(f, (struct gw_event){.kind = GW_EV_FAILURE,
+                                    .value = GW_BY_EXIT,
+                                    .rank = GW_NONE,
+                                    .peer = event_node(f, node),
+                                    .chunk = GW_NONE});
 }

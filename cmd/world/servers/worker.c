@@ -50,7 +50,7 @@ struct hand {
     struct reading readings[FARM_SLOTS + 1];
 };
 
-static void start(struct hand *h, const struct gw__input *input)
+static void start_hand(struct hand *h, const struct gw__input *input)
 {
     struct gw_error why;
     seat_start(&h->s, input, GW__WORKER);
@@ -225,7 +225,7 @@ static void end_read(struct hand *h)
     h->read = r->pushes[r->count - 1] + 1;
 }
 
-static void read_all(struct hand *h)
+static void read_all_rows(struct hand *h)
 {
     struct farm *f = h->s.farm;
     bool patient = gw__sim_now(f->sim) < f->fault_end_ns + PATIENCE_NS;
@@ -239,7 +239,7 @@ static void read_all(struct hand *h)
 
 /* ---- the machine ---- */
 
-static void hear(struct hand *h, const struct gw__input *input)
+static void receive_input(struct hand *h, const struct gw__input *input)
 {
     seat_step(&h->s, input);
     if (h->s.has_news)
@@ -252,17 +252,17 @@ static void hear(struct hand *h, const struct gw__input *input)
         gw__worker_message_in(h->core, h->s.now_ns, parcel);
 }
 
-static void step(void *state, const struct gw__input *input,
-                 const struct gw__actions *actions)
+static void step_hand(void *state, const struct gw__input *input,
+                      const struct gw__actions *actions)
 {
     struct hand *h = state;
     if (h->s.gone)
         return;
     seat_wake(&h->s, input, actions);
     if (input->kind == GW__START)
-        start(h, input);
+        start_hand(h, input);
     else
-        hear(h, input);
+        receive_input(h, input);
     if (h->s.gone)
         return;
     if (h->s.registered)
@@ -271,7 +271,7 @@ static void step(void *state, const struct gw__input *input,
         if (h->index == 0 && h->s.farm->asked.by_load)
             balance_look(&h->s, TABLE_TAG); /* its answer has already come */
         do_ops(h);
-        read_all(h);
+        read_all_rows(h);
     }
     if (gw__worker_due(h->core) <= h->s.now_ns)
         gw__worker_tick(h->core, h->s.now_ns);
@@ -285,7 +285,9 @@ static void step(void *state, const struct gw__input *input,
 
 const struct gw__machine_kind *worker_kind(void)
 {
-    static const struct gw__machine_kind kind = {
-        .name = "worker", .state_bytes = sizeof(struct hand), .step = step};
+    static const struct gw__machine_kind kind = {.name = "worker",
+                                                 .state_bytes =
+                                                     sizeof(struct hand),
+                                                 .step = step_hand};
     return &kind;
 }

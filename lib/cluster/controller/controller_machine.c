@@ -32,7 +32,8 @@ struct gw__controller_news {
 
 /* Queues an entry. True: wake the driver. After an entry was lost, later ones
  * are dropped, so that the driver keeps a consistent state. */
-static bool add(struct gw__controller *c, struct gw__controller_news *news)
+static bool queue_update(struct gw__controller *c,
+                         struct gw__controller_news *news)
 {
     pthread_mutex_lock(&c->lock);
     bool lost = c->error.code, wake = !c->first && c->driver && !lost;
@@ -60,7 +61,7 @@ static void queue(struct gw__controller *c, enum news_kind kind,
         .kind = kind, .number = number, .bytes = bytes};
     if (bytes > 0)
         memcpy(news->data, data, bytes);
-    if (add(c, news)) /* otherwise its timer wakes it */
+    if (queue_update(c, news)) /* otherwise its timer wakes it */
         (void)gw__driver_ask(c->driver, "", 1);
 }
 
@@ -93,8 +94,9 @@ struct state {
     struct gw__service service;
 };
 
-static void ask(struct state *s, const struct gw__input *now,
-                const struct gw__actions *act, const void *data, size_t bytes)
+static void forward_request(struct state *s, const struct gw__input *now,
+                            const struct gw__actions *act, const void *data,
+                            size_t bytes)
 {
     const struct gw__input input = {
         .kind = GW__ASKED, .now_ns = now->now_ns, .data = data, .bytes = bytes};
@@ -121,14 +123,14 @@ static void lead(struct state *s, const struct gw__input *now,
     uint8_t out[GW__SERVICE_ASK_MAX];
     unsigned node = index < c->config.count ? c->nodes[index] : GW__NODES_MAX;
     gw__controller_event_lead(c, node);
-    ask(s, now, act, out, gw__service_ask_leader(out, node));
+    forward_request(s, now, act, out, gw__service_ask_leader(out, node));
     if (c->config.on_leader)
         c->config.on_leader(c->config.context, node);
 }
 
-static void take(struct state *s, const struct gw__input *now,
-                 const struct gw__actions *act,
-                 const struct gw__controller_news *news)
+static void apply_update(struct state *s, const struct gw__input *now,
+                         const struct gw__actions *act,
+                         const struct gw__controller_news *news)
 {
     struct gw__controller *c = s->controller;
     struct gw__registry *registry = &s->service.registry;
@@ -150,7 +152,8 @@ static void take(struct state *s, const struct gw__input *now,
             gw__service_ask_applied(out, news->number, news->data, news->bytes);
     else if (gw__registry_restore(registry, news->data, news->bytes, &why))
         gw__controller_fail(c, &why);
-    ask(s, now, act, out, bytes); /* without bytes it only looks for changes */
+    forward_request(s, now, act, out,
+                    bytes); /* without bytes it only looks for changes */
     look_at_members(c, registry);
     if (c->config.on_applied)
         c->config.on_applied(c->config.context, registry);
@@ -167,14 +170,14 @@ static void take_news(struct state *s, const struct gw__input *now,
     pthread_mutex_unlock(&c->lock);
     while (news) {
         struct gw__controller_news *next = news->next;
-        take(s, now, act, news);
+        apply_update(s, now, act, news);
         free(news);
         news = next;
     }
 }
 
-static void step(void *state, const struct gw__input *input,
-                 const struct gw__actions *act)
+static void step_controller(void *state, const struct gw__input *input,
+                            const struct gw__actions *act)
 {
     struct state *s = state;
     struct gw__input start = *input;
@@ -193,7 +196,7 @@ static void step(void *state, const struct gw__input *input,
 const struct gw__machine_kind gw__controller_machine = {
     .name = "controller",
     .state_bytes = sizeof(struct state),
-    .step = step,
+    .step = step_controller,
 };
 
 void gw__controller_describe(const void *state, uint64_t now_ns,

@@ -75,7 +75,7 @@ static void asked(struct gw__service *s, const struct gw__input *input)
 /* ---- the machine ---- */
 
 /* The machine only has the low half of its incarnation. */
-static void start(struct gw__service *s, const struct gw__input *input)
+static void start_service(struct gw__service *s, const struct gw__input *input)
 {
     if (input->bytes == sizeof s->self)
         memcpy(&s->self, input->data, sizeof s->self);
@@ -104,11 +104,11 @@ static void message(struct gw__service *s, const struct gw__input *input)
         gw__service_hello(s, input);
 }
 
-static void take(struct gw__service *s, const struct gw__input *input)
+static void apply_input(struct gw__service *s, const struct gw__input *input)
 {
     switch (input->kind) {
     case GW__START:
-        start(s, input);
+        start_service(s, input);
         break;
     case GW__TIMER:
         tick(s);
@@ -132,8 +132,8 @@ static void take(struct gw__service *s, const struct gw__input *input)
 }
 
 /* The driver may have restored a snapshot since the last input. */
-static void step(void *state, const struct gw__input *input,
-                 const struct gw__actions *actions)
+static void step_service(void *state, const struct gw__input *input,
+                         const struct gw__actions *actions)
 {
     struct gw__service *s = state;
     s->now_ns = input->now_ns;
@@ -141,7 +141,7 @@ static void step(void *state, const struct gw__input *input,
     gw__lease_wake(s);
     if (input->kind != GW__START)
         gw__service_look(s);
-    take(s, input);
+    apply_input(s, input);
     gw__service_look(s);
     if (input->kind != GW__START && input->kind != GW__TIMER)
         return;
@@ -152,5 +152,5 @@ static void step(void *state, const struct gw__input *input,
 const struct gw__machine_kind gw__service_machine = {
     .name = "controller",
     .state_bytes = sizeof(struct gw__service),
-    .step = step,
+    .step = step_service,
 };

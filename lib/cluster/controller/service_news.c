@@ -109,7 +109,7 @@ static bool wants_news(const struct gw__service *s, unsigned node)
             s->now_ns - heard->heard_ns < FORGET_NS);
 }
 
-static void push(struct gw__service *s, bool decided)
+static void push_update(struct gw__service *s, bool decided)
 {
     struct gw__membership_update news;
     gw__membership_update_make(&s->registry, s->self.node, gw__service_leads(s),
@@ -147,5 +147,5 @@ void gw__service_look(struct gw__service *s)
     s->mark = mark;
     s->changed_index = s->registry.index;
     gw__watch_members(s);
-    push(s, look_at_flush(s));
+    push_update(s, look_at_flush(s));
 }

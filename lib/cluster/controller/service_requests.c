@@ -104,8 +104,8 @@ static struct gw__asker *place_for(struct gw__service *s, struct gw__id client)
     return place;
 }
 
-static void take(struct gw__service *s, unsigned from,
-                 struct gw__command *command)
+static void accept_command(struct gw__service *s, unsigned from,
+                           struct gw__command *command)
 {
     struct gw__asker *asker = place_for(s, command->client);
     if (!gw__id_equal(asker->client, command->client) ||
@@ -198,7 +198,7 @@ void gw__service_request(struct gw__service *s, const struct gw__input *input)
     } else if (gw__service_leads(s) && gw__lease_protects(s, &command)) {
         hold_back(s, input->from, &command);
     } else if (gw__service_leads(s)) {
-        take(s, input->from, &command);
+        accept_command(s, input->from, &command);
     } else {
         back.talk = GW__PROTOCOL_REDIRECT;
         back.leader = s->leader;

@@ -15,7 +15,7 @@ static const struct gw__phi_rule rule = {
     .expected_ns = 100000000, .deviation_ns = 50000000, .pause_ns = 150000000};
 static const double threshold = 8;
 
-static void watch(struct gw__service *s, unsigned node)
+static void watch_member(struct gw__service *s, unsigned node)
 {
     const struct gw__member *m = &s->registry.members[node];
     struct gw__member_watch *w = &s->watched[node];
@@ -33,7 +33,7 @@ void gw__watch_members(struct gw__service *s)
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
         const struct gw__member *m = &s->registry.members[node];
         if (m->state == GW__ACTIVE && gw__service_is_waited_for(m))
-            watch(s, node);
+            watch_member(s, node);
         else
             s->watched[node].incarnation = (struct gw__id){0};
     }
@@ -72,7 +72,7 @@ static bool is_silent(const struct gw__service *s,
                                gw__health_factor(&s->health), s->now_ns);
 }
 
-static bool has_ended(const struct gw__service *s, unsigned node)
+static bool member_has_ended(const struct gw__service *s, unsigned node)
 {
     const struct gw__member *m = &s->registry.members[node];
     return s->ended[node] && m->state == GW__ACTIVE &&
@@ -173,7 +173,7 @@ static bool has_office(const struct gw__service *s)
            gw__id_equal(self->incarnation, s->self.incarnation);
 }
 
-static void judge(struct gw__service *s, unsigned node)
+static void confirm_if_silent(struct gw__service *s, unsigned node)
 {
     if (is_silent(s, &s->watched[node]))
         accuse(s, node, false, is_parted(s, node));
@@ -186,13 +186,13 @@ void gw__watch_accuse(struct gw__service *s)
         const struct gw__member_watch *w = &s->watched[node];
         bool is_watched = !gw__id_is_none(w->incarnation);
         if (node != s->self.node &&
-            (has_ended(s, node) || is_deserted(s, node)))
+            (member_has_ended(s, node) || is_deserted(s, node)))
             accuse(s, node, true, false);
         else if (is_watched && s->act->look &&
                  gw__silence_wants_look(&w->silence, s->now_ns))
             s->act->look(s->act->driver, node, w->incarnation.low);
         else
-            judge(s, node);
+            confirm_if_silent(s, node);
     }
 }
 
@@ -208,5 +208,5 @@ void gw__watched_seen(struct gw__service *s, const struct gw__input *input)
     memcpy(&sight, input->data, sizeof sight);
     gw__silence_seen(&w->silence, &sight, s->late_ns, s->now_ns);
     if (has_office(s))
-        judge(s, input->from);
+        confirm_if_silent(s, input->from);
 }

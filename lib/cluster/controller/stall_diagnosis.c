@@ -43,8 +43,8 @@ static bool waits(const struct gw__standing *s)
 
 /* Why the path ends at `to`, for which `from` waits; GW__LAG_NONE if it
  * continues, because `to` waits itself. */
-static enum gw__lag judge(const struct gw__standing *from,
-                          const struct gw__standing *to, bool dead)
+static enum gw__lag classify_wait(const struct gw__standing *from,
+                                  const struct gw__standing *to, bool dead)
 {
     if (dead)
         return GW__LAG_DEAD;
@@ -82,7 +82,7 @@ gw__stall_diagnosis_find(const struct gw__standing *standings, uint64_t dead,
         found.op = from->op;
         found.phase = from->phase;
         found.node = next;
-        found.lag = judge(from, &standings[next], dead >> next & 1);
+        found.lag = classify_wait(from, &standings[next], dead >> next & 1);
         if (found.lag == GW__LAG_BEHIND && standings[next].op > from->op)
             found.node = node; /* `next` has already completed this op */
         if (found.lag == GW__LAG_NONE && seen >> next & 1) {

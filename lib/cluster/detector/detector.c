@@ -49,7 +49,7 @@ static uint64_t nodes_of(const struct gw__view *view, uint64_t ranks)
 
 /* Keeps this member's own progress report; all others must be received
  * again. */
-static void forget(struct gw__detector *d, uint64_t now_ns)
+static void reset_reports(struct gw__detector *d, uint64_t now_ns)
 {
     struct gw__known self = d->known[d->self];
     memset(d->known, 0, sizeof d->known);
@@ -59,7 +59,7 @@ static void forget(struct gw__detector *d, uint64_t now_ns)
     d->receivers = 0;
 }
 
-static void watch(struct gw__detector *d, uint64_t now_ns)
+static void choose_watched(struct gw__detector *d, uint64_t now_ns)
 {
     struct gw__watched before[GW__WATCHED_MAX];
     unsigned count = d->watched_count;
@@ -89,11 +89,11 @@ void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
     d->view = *view;
     if (same_ring)
         return;
-    forget(d, now_ns);
+    reset_reports(d, now_ns);
     d->rank = gw__detector_member(d, d->self, d->incarnation)
                   ? gw__view_rank(&d->view, d->self)
                   : -1;
-    watch(d, now_ns);
+    choose_watched(d, now_ns);
     gw__suspect_certain(d);
 }
 

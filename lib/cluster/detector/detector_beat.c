@@ -38,8 +38,8 @@ void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
 }
 
 /* No other node knows more about this member's own progress. */
-static void learn(struct gw__detector *d, unsigned node,
-                  const struct gw__standing *standing, uint64_t now_ns)
+static void apply_report(struct gw__detector *d, unsigned node,
+                         const struct gw__standing *standing, uint64_t now_ns)
 {
     struct gw__known *known = &d->known[node];
     if (node == d->self || standing->stamp <= known->standing.stamp)
@@ -65,6 +65,6 @@ bool gw__beat_receive(struct gw__detector *d, const struct gw__input *input)
     if (!gw__reader_done(&r))
         return false;
     for (unsigned i = 0; i < count && ring_epoch == d->view.ring_epoch; i++)
-        learn(d, news[i].node, &news[i].standing, input->now_ns);
+        apply_report(d, news[i].node, &news[i].standing, input->now_ns);
     return true;
 }

@@ -23,9 +23,9 @@ struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node)
     return NULL;
 }
 
-static const struct gw__watched *find(const struct gw__watched *before,
-                                      unsigned count,
-                                      const struct gw__watched *w)
+static const struct gw__watched *find_watched(const struct gw__watched *before,
+                                              unsigned count,
+                                              const struct gw__watched *w)
 {
     for (unsigned i = 0; i < count; i++)
         if (before[i].node == w->node &&
@@ -47,7 +47,7 @@ void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
                                       .pause_ns = d->config.pause_ns};
     for (unsigned i = 0; i < d->watched_count; i++) {
         struct gw__watched *w = &d->watched[i];
-        const struct gw__watched *same = find(before, count, w);
+        const struct gw__watched *same = find_watched(before, count, w);
         if (same)
             w->silence = same->silence;
         else
@@ -125,8 +125,8 @@ static bool is_silent(const struct gw__detector *d, const struct gw__watched *w,
     return policy->suspects(&silence);
 }
 
-static void judge(const struct gw__detector *d, struct gw__watched *w,
-                  uint64_t now_ns)
+static void suspect_if_silent(const struct gw__detector *d,
+                              struct gw__watched *w, uint64_t now_ns)
 {
     if (now_ns < w->connected_ns || !is_silent(d, w, now_ns) ||
         (w->suspected && now_ns - w->accused_ns < d->config.repeat_ns))
@@ -146,7 +146,7 @@ void gw__suspect_check(struct gw__detector *d, uint64_t now_ns,
         if (act->look && gw__silence_wants_look(&w->silence, now_ns))
             act->look(act->driver, w->node, w->incarnation.low);
         else
-            judge(d, w, now_ns);
+            suspect_if_silent(d, w, now_ns);
     }
 }
 
@@ -161,11 +161,11 @@ void gw__detector_seen(struct gw__detector *d, const struct gw__input *input)
     gw__silence_seen(&w->silence, &sight, d->late_ns, input->now_ns);
     if (sight.state != GW__SIGHT_NONE)
         w->connected_ns = 0;
-    judge(d, w, input->now_ns);
+    suspect_if_silent(d, w, input->now_ns);
 }
 
-static bool has_ended(const struct gw__detector *d,
-                      const struct gw__ring_member *m)
+static bool process_has_ended(const struct gw__detector *d,
+                              const struct gw__ring_member *m)
 {
     return m->node != d->self && d->ended[m->node] != 0 &&
            d->ended[m->node] == m->incarnation.low;
@@ -174,7 +174,7 @@ static bool has_ended(const struct gw__detector *d,
 void gw__suspect_certain(const struct gw__detector *d)
 {
     for (unsigned i = 0; d->rank >= 0 && i < d->view.ring_count; i++)
-        if (has_ended(d, &d->view.ring[i]))
+        if (process_has_ended(d, &d->view.ring[i]))
             accuse(d, &d->view.ring[i], NULL, 0);
 }
 
@@ -182,7 +182,7 @@ uint64_t gw__suspect_dead(const struct gw__detector *d)
 {
     uint64_t dead = 0;
     for (unsigned i = 0; i < d->view.ring_count; i++)
-        if (has_ended(d, &d->view.ring[i]))
+        if (process_has_ended(d, &d->view.ring[i]))
             dead |= (uint64_t)1 << d->view.ring[i].node;
     for (unsigned i = 0; i < d->watched_count; i++)
         if (d->watched[i].suspected)

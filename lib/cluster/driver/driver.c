@@ -100,8 +100,8 @@ static bool fire_timers(struct gw__driver *driver)
     return true;
 }
 
-static void take(struct gw__driver *driver,
-                 const struct gw__control_channel_message *message)
+static void deliver_message(struct gw__driver *driver,
+                            const struct gw__control_channel_message *message)
 {
     const struct gw__driver_config *config = &driver->config;
     const unsigned char *first = message->data;
@@ -125,7 +125,7 @@ static bool take_messages(struct gw__driver *driver)
     for (unsigned i = 0; i < A_TURN && !driver->failed; i++) {
         if (gw__control_channel_receive(driver->mesh, &message) != GW_OK)
             return false;
-        take(driver, &message);
+        deliver_message(driver, &message);
     }
     return true;
 }
@@ -144,7 +144,7 @@ static void sleep_until_news(struct gw__driver *driver)
 }
 
 /* False: it was the last one. */
-static bool turn(struct gw__driver *driver)
+static bool run_turn(struct gw__driver *driver)
 {
     bool over = false;
     bool more = fulfil_wishes(driver, &over);
@@ -162,7 +162,7 @@ static bool turn(struct gw__driver *driver)
     return true;
 }
 
-static void *live(void *context)
+static void *run_driver(void *context)
 {
     struct gw__driver *driver = context;
     prctl(PR_SET_NAME, GW__CONTROL_THREAD); /* for tools that list threads */
@@ -174,16 +174,16 @@ static void *live(void *context)
                               .data = driver->start,
                               .bytes = driver->config.start_bytes};
     gw__driver_step(driver, &start);
-    while (turn(driver))
+    while (run_turn(driver))
         ;
     gw__driver_queue_close(&driver->queue);
     return NULL;
 }
 
-static enum gw_err begin(struct gw__driver *driver, struct gw_error *why)
+static enum gw_err start_thread(struct gw__driver *driver, struct gw_error *why)
 {
-    return gw__thread_start(&driver->thread, live, driver, "the member machine",
-                            why);
+    return gw__thread_start(&driver->thread, run_driver, driver,
+                            "the member machine", why);
 }
 
 /* ---- starting and stopping ---- */
@@ -201,7 +201,8 @@ static void destroy(struct gw__driver *driver)
     free(driver);
 }
 
-static enum gw_err prepare(struct gw__driver *driver, struct gw_error *why)
+static enum gw_err prepare_driver(struct gw__driver *driver,
+                                  struct gw_error *why)
 {
     const struct gw__driver_config *config = &driver->config;
     driver->state = calloc(1, driver->kind->state_bytes + 1);
@@ -218,7 +219,7 @@ static enum gw_err prepare(struct gw__driver *driver, struct gw_error *why)
     for (unsigned i = 0; !err && i < config->peer_count; i++)
         err = gw__control_channel_know(driver->mesh, config->peers[i].node,
                                        config->peers[i].endpoint, why);
-    return err ? err : begin(driver, why);
+    return err ? err : start_thread(driver, why);
 }
 
 enum gw_err gw__driver_start(const struct gw__driver_config *config,
@@ -232,7 +233,7 @@ enum gw_err gw__driver_start(const struct gw__driver_config *config,
     driver->kind = config->kind;
     pthread_mutex_init(&driver->lock, NULL);
     gw__clock_cond_init(&driver->told);
-    enum gw_err err = prepare(driver, why);
+    enum gw_err err = prepare_driver(driver, why);
     if (err) {
         destroy(driver);
         return gw_wrap(why, err, "%s", config->kind->name);

@@ -7,9 +7,9 @@
  */
 #include "driver_parts.h"
 
-static void answer(struct gw__driver *driver, unsigned node,
-                   const struct gw__process_watch_seen *own,
-                   const struct gw__process_watch_seen *seen)
+static void answer_look(struct gw__driver *driver, unsigned node,
+                        const struct gw__process_watch_seen *own,
+                        const struct gw__process_watch_seen *seen)
 {
     uint64_t waited_ns =
         seen->waited_ns > own->waited_ns ? seen->waited_ns : own->waited_ns;
@@ -49,7 +49,7 @@ bool gw__driver_look(struct gw__driver *driver)
         if (id && id->host == self.host)
             gw__process_watch_look(&looks->of[node].look, id, gw_now_ns(),
                                    &seen);
-        answer(driver, node, &own, &seen);
+        answer_look(driver, node, &own, &seen);
     }
     return true;
 }

@@ -38,7 +38,7 @@ void gw__driver_queue_fini(struct gw__driver_queue *queue)
     pthread_mutex_destroy(&queue->lock);
 }
 
-static size_t place(const struct gw__wish *wish)
+static size_t wish_bytes(const struct gw__wish *wish)
 {
     return sizeof *wish + ((size_t)wish->bytes + 7) / 8 * 8;
 }
@@ -58,19 +58,19 @@ static void silence(struct gw__driver_queue *queue)
     queue->rung = false;
 }
 
-static enum gw_err append(struct gw__driver_queue *queue,
-                          const struct gw__wish *wish, const void *data)
+static enum gw_err append_wish(struct gw__driver_queue *queue,
+                               const struct gw__wish *wish, const void *data)
 {
     struct gw__wishes *filling = &queue->filling;
     unsigned char *at = filling->bytes + filling->used;
     if (queue->closed)
         return GW_ECLOSED;
-    if (place(wish) > GW__DRIVER_QUEUE_BYTES - filling->used)
+    if (wish_bytes(wish) > GW__DRIVER_QUEUE_BYTES - filling->used)
         return GW_ENOMEM;
     memcpy(at, wish, sizeof *wish);
     if (wish->bytes > 0)
         memcpy(at + sizeof *wish, data, wish->bytes);
-    filling->used += place(wish);
+    filling->used += wish_bytes(wish);
     ring(queue);
     return GW_OK;
 }
@@ -79,7 +79,7 @@ enum gw_err gw__driver_queue_add(struct gw__driver_queue *queue,
                                  const struct gw__wish *wish, const void *data)
 {
     pthread_mutex_lock(&queue->lock);
-    enum gw_err err = append(queue, wish, data);
+    enum gw_err err = append_wish(queue, wish, data);
     pthread_mutex_unlock(&queue->lock);
     return err;
 }
@@ -118,6 +118,6 @@ const struct gw__wish *gw__driver_queue_next(struct gw__driver_queue *queue,
         return NULL;
     const void *at = working->bytes + working->done;
     const struct gw__wish *wish = at;
-    working->done += place(wish);
+    working->done += wish_bytes(wish);
     return wish;
 }

@@ -39,8 +39,8 @@ uint64_t gw__client_due(const struct gw__client_state *client)
 
 /* ---- requests ---- */
 
-static void send(struct gw__client_state *client, uint64_t now_ns,
-                 const struct gw__actions *act)
+static void send_request(struct gw__client_state *client, uint64_t now_ns,
+                         const struct gw__actions *act)
 {
     uint8_t out[1 + GW__COMMAND_BYTES_MAX] = {GW__PROTOCOL_REQUEST};
     size_t bytes =
@@ -52,8 +52,8 @@ static void send(struct gw__client_state *client, uint64_t now_ns,
 }
 
 /* Numbers the first request of the queue and sends it. */
-static void begin(struct gw__client_state *client, uint64_t now_ns,
-                  const struct gw__actions *act)
+static void begin_request(struct gw__client_state *client, uint64_t now_ns,
+                          const struct gw__actions *act)
 {
     if (client->count == 0)
         return;
@@ -61,7 +61,7 @@ static void begin(struct gw__client_state *client, uint64_t now_ns,
     client->queue[0].sequence = ++client->sequence;
     client->asked_ns = now_ns;
     client->redirected = false;
-    send(client, now_ns, act);
+    send_request(client, now_ns, act);
 }
 
 enum gw_err gw__client_submit(struct gw__client_state *client,
@@ -78,7 +78,7 @@ enum gw_err gw__client_submit(struct gw__client_state *client,
     client->tags[client->count] = tag;
     client->queue[client->count++] = *command;
     if (client->count == 1)
-        begin(client, now_ns, act);
+        begin_request(client, now_ns, act);
     return GW_OK;
 }
 
@@ -100,13 +100,14 @@ void gw__client_tick(struct gw__client_state *client, uint64_t now_ns,
     next_turn(client);
     client->at = client->turn;
     client->redirected = false;
-    send(client, now_ns, act);
+    send_request(client, now_ns, act);
 }
 
 /* ---- answers ---- */
 
 /* The index of a node among the controllers, or their count. */
-static unsigned place_of(const struct gw__client_state *client, unsigned node)
+static unsigned controller_index(const struct gw__client_state *client,
+                                 unsigned node)
 {
     unsigned i = 0;
     while (i < client->config.controller_count &&
@@ -120,17 +121,17 @@ static void redirect(struct gw__client_state *client, unsigned from,
                      unsigned leader, uint64_t now_ns,
                      const struct gw__actions *act)
 {
-    unsigned at = place_of(client, leader);
+    unsigned at = controller_index(client, leader);
     if (from != client->at || at == from || client->redirected ||
         at == client->config.controller_count)
         return;
     client->at = at;
     client->redirected = true;
-    send(client, now_ns, act);
+    send_request(client, now_ns, act);
 }
 
-static void end(struct gw__client_state *client, unsigned from, uint64_t now_ns,
-                const struct gw__actions *act)
+static void end_request(struct gw__client_state *client, unsigned from,
+                        uint64_t now_ns, const struct gw__actions *act)
 {
     client->at = from;
     client->count--;
@@ -138,7 +139,7 @@ static void end(struct gw__client_state *client, unsigned from, uint64_t now_ns,
             client->count * sizeof *client->queue);
     memmove(client->tags, client->tags + 1,
             client->count * sizeof *client->tags);
-    begin(client, now_ns, act);
+    begin_request(client, now_ns, act);
 }
 
 bool gw__client_message(struct gw__client_state *client, unsigned from,
@@ -148,7 +149,7 @@ bool gw__client_message(struct gw__client_state *client, unsigned from,
 {
     struct gw__reply reply;
     struct gw_error why;
-    unsigned place = place_of(client, from);
+    unsigned place = controller_index(client, from);
     if (client->count == 0 || place == client->config.controller_count ||
         gw__reply_decode(data, bytes, &reply, &why) ||
         !gw__id_equal(reply.client, client->config.id) ||
@@ -161,6 +162,6 @@ bool gw__client_message(struct gw__client_state *client, unsigned from,
     if (gw__answer_decode(reply.answer, reply.answer_bytes, answer, &why))
         return false;
     *tag = client->tags[0];
-    end(client, place, now_ns, act);
+    end_request(client, place, now_ns, act);
     return true;
 }

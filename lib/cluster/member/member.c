@@ -198,7 +198,8 @@ static void message(struct gw__member_core *m, const struct gw__input *input)
 
 /* ---- the machine ---- */
 
-static void start(struct gw__member_core *m, const struct gw__input *input)
+static void start_member(struct gw__member_core *m,
+                         const struct gw__input *input)
 {
     if (input->bytes == sizeof m->config)
         memcpy(&m->config, input->data, sizeof m->config);
@@ -233,7 +234,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 }
 
 /* After each input: sends the next request and sets the timer. */
-static void finish(struct gw__member_core *m)
+static void finish_input(struct gw__member_core *m)
 {
     if (m->stage == GW__STAGE_GONE) {
         m->act->set_timer(m->act->driver, GW__OWN_TIMER, 0);
@@ -253,8 +254,8 @@ static void finish(struct gw__member_core *m)
     m->timer_ns = due;
 }
 
-static void step(void *state, const struct gw__input *input,
-                 const struct gw__actions *actions)
+static void step_member(void *state, const struct gw__input *input,
+                        const struct gw__actions *actions)
 {
     struct gw__member_core *m = state;
     if (m->stage == GW__STAGE_GONE)
@@ -263,7 +264,7 @@ static void step(void *state, const struct gw__input *input,
     m->act = actions;
     switch (input->kind) {
     case GW__START:
-        start(m, input);
+        start_member(m, input);
         break;
     case GW__TIMER:
         if (input->timer == GW__BEAT_TIMER) {
@@ -288,14 +289,14 @@ static void step(void *state, const struct gw__input *input,
         gw__member_asked(m, input);
         break;
     }
-    finish(m);
+    finish_input(m);
     m->act = NULL;
 }
 
 const struct gw__machine_kind gw__member_machine = {
     .name = "member",
     .state_bytes = sizeof(struct gw__member_core),
-    .step = step,
+    .step = step_member,
 };
 
 /* ---- accessors ---- */

@@ -35,8 +35,8 @@ static bool knows(const struct gw__member_core *m,
            gw__id_equal(met->incarnation, peer->incarnation);
 }
 
-static void say(const struct gw__member_core *m,
-                const struct gw__ring_member *peer)
+static void send_address(const struct gw__member_core *m,
+                         const struct gw__ring_member *peer)
 {
     uint8_t out[HEAD_BYTES + GW__BLOB_MAX];
     struct gw__writer w = gw__writer_on(out, sizeof out);
@@ -50,7 +50,7 @@ static void say(const struct gw__member_core *m,
 
 /* Sends our address to all members that need it, and notifies the application
  * when all addresses are known. */
-static void look(struct gw__member_core *m, bool speak)
+static void check_all_met(struct gw__member_core *m, bool speak)
 {
     bool all = true, again = false;
     for (unsigned i = 0; i < m->view.ring_count; i++) {
@@ -60,7 +60,7 @@ static void look(struct gw__member_core *m, bool speak)
         bool known = knows(m, peer);
         bool done = known && m->met[peer->node].knows_ours;
         if (!done && speak)
-            say(m, peer);
+            send_address(m, peer);
         all = all && known;
         again = again || !done;
     }
@@ -84,7 +84,7 @@ void gw__meet_begin(struct gw__member_core *m, uint64_t ring_epoch,
     m->met_all = false;
     if (bytes)
         memcpy(m->address, blob, bytes);
-    look(m, true);
+    check_all_met(m, true);
 }
 
 void gw__meet_tick(struct gw__member_core *m)
@@ -92,11 +92,11 @@ void gw__meet_tick(struct gw__member_core *m)
     if (!meets(m))
         m->meet_ns = 0;
     else if (m->meet_ns && m->now_ns >= m->meet_ns)
-        look(m, true);
+        check_all_met(m, true);
 }
 
-static void keep(struct gw__member_core *m, unsigned node,
-                 const struct gw__met *head, struct gw__reader *r)
+static void keep_address(struct gw__member_core *m, unsigned node,
+                         const struct gw__met *head, struct gw__reader *r)
 {
     struct gw__met *met = &m->met[node];
     bool known = met->ring_epoch == head->ring_epoch &&
@@ -119,13 +119,13 @@ void gw__meet_message(struct gw__member_core *m, const struct gw__input *input)
     if (r.bad || r.left > GW__BLOB_MAX || input->from >= GW__NODES_MAX ||
         head.ring_epoch < m->met[input->from].ring_epoch)
         return;
-    keep(m, input->from, &head, &r);
+    keep_address(m, input->from, &head, &r);
     int rank = gw__view_rank(&m->view, input->from);
     if (rank < 0 || !meets(m) || head.ring_epoch != m->address_epoch)
         return;
-    look(m, false);
+    check_all_met(m, false);
     if (!head.knows_ours)
-        say(m, &m->view.ring[rank]);
+        send_address(m, &m->view.ring[rank]);
 }
 
 const void *gw__member_address(const void *state, uint64_t ring_epoch,

@@ -133,8 +133,8 @@ static bool is_other(const struct gw__member_core *m,
     return news->view.ring_epoch != m->news.view.ring_epoch;
 }
 
-static void apply(struct gw__member_core *m,
-                  const struct gw__membership_update *news)
+static void apply_update(struct gw__member_core *m,
+                         const struct gw__membership_update *news)
 {
     static const struct gw__told changed = {.kind = GW__TOLD_NEWS};
     uint64_t had_flush = m->flush_epoch;
@@ -165,7 +165,7 @@ void gw__member_apply_update(struct gw__member_core *m,
     if (news.leader)
         gw__member_led(m);
     if (news.index > m->news.index)
-        apply(m, &news);
+        apply_update(m, &news);
     if (!m->asks_news || !news.leader)
         return;
     m->asks_news = false;

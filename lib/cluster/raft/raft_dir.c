@@ -241,7 +241,8 @@ static enum gw_err check_empty(struct gw__raft_dir *dir, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err look(struct gw__raft_dir *dir, struct gw_error *why)
+static enum gw_err scan_directory(struct gw__raft_dir *dir,
+                                  struct gw_error *why)
 {
     enum gw_err err = gw__raft_dir_list(dir, why);
     if (!err)
@@ -294,12 +295,12 @@ static enum gw_err tidy(struct gw__raft_dir *dir, struct gw_error *why)
     return err;
 }
 
-static enum gw_err check(struct gw__raft_dir *dir, bool accept_loss,
-                         struct gw_error *why)
+static enum gw_err check_directory(struct gw__raft_dir *dir, bool accept_loss,
+                                   struct gw_error *why)
 {
     struct gw_error found;
     enum gw_err err;
-    while ((err = look(dir, &found)) == GW_EDATA && accept_loss) {
+    while ((err = scan_directory(dir, &found)) == GW_EDATA && accept_loss) {
         gw__notice("%s; this loss is accepted", found.text);
         err = gw__raft_dir_lose(dir, why);
         if (err)
@@ -323,7 +324,7 @@ enum gw_err gw__raft_dir_check(const char *directory, bool accept_loss,
         return gw_fail_errno(why, "%s", directory);
     enum gw_err err = gw__raft_ack_open(directory, &dir.ack, why);
     if (!err)
-        err = check(&dir, accept_loss, why);
+        err = check_directory(&dir, accept_loss, why);
     free(dir.files);
     close(dir.folder);
     if (err)

@@ -64,7 +64,7 @@ static bool is_whole(const struct gw__raft_dir *dir,
            status.st_size > 0;
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -72,10 +72,10 @@ static int compare(uint64_t a, uint64_t b)
 static bool is_newer(const struct gw__raft_dir_snapshot *a,
                      const struct gw__raft_dir_snapshot *b)
 {
-    int order = compare(a->term, b->term);
+    int order = compare_numbers(a->term, b->term);
     if (!order)
-        order = compare(a->index, b->index);
-    return (order ? order : compare(a->time, b->time)) > 0;
+        order = compare_numbers(a->index, b->index);
+    return (order ? order : compare_numbers(a->time, b->time)) > 0;
 }
 
 static int in_order(const void *a, const void *b)
@@ -83,13 +83,13 @@ static int in_order(const void *a, const void *b)
     const struct gw__raft_dir_file *one = a, *other = b;
     if (one->open != other->open)
         return one->open ? 1 : -1;
-    return compare(one->first, other->first);
+    return compare_numbers(one->first, other->first);
 }
 
 /* ---- the list ---- */
 
-static enum gw_err add(struct gw__raft_dir *dir, const char *name,
-                       struct gw_error *why)
+static enum gw_err add_file(struct gw__raft_dir *dir, const char *name,
+                            struct gw_error *why)
 {
     struct gw__raft_dir_file file;
     struct gw__raft_dir_snapshot snapshot;
@@ -116,7 +116,7 @@ enum gw_err gw__raft_dir_list(struct gw__raft_dir *dir, struct gw_error *why)
     dir->count = 0;
     dir->snapshot = (struct gw__raft_dir_snapshot){0};
     while (!err && (one = readdir(all)))
-        err = add(dir, one->d_name, why);
+        err = add_file(dir, one->d_name, why);
     closedir(all);
     if (dir->count)
         qsort(dir->files, dir->count, sizeof *dir->files, in_order);
@@ -125,9 +125,9 @@ enum gw_err gw__raft_dir_list(struct gw__raft_dir *dir, struct gw_error *why)
 
 /* ---- bytes ---- */
 
-static enum gw_err read_all(const struct gw__raft_dir *dir, const char *name,
-                            int fd, uint8_t **bytes, size_t *size,
-                            struct gw_error *why)
+static enum gw_err read_whole_file(const struct gw__raft_dir *dir,
+                                   const char *name, int fd, uint8_t **bytes,
+                                   size_t *size, struct gw_error *why)
 {
     struct stat status;
     if (fstat(fd, &status))
@@ -160,7 +160,7 @@ enum gw_err gw__raft_dir_read(const struct gw__raft_dir *dir, const char *name,
     if (fd < 0)
         return errno == ENOENT ? GW_OK
                                : gw_fail_errno(why, "%s/%s", dir->path, name);
-    enum gw_err err = read_all(dir, name, fd, bytes, size, why);
+    enum gw_err err = read_whole_file(dir, name, fd, bytes, size, why);
     close(fd);
     if (err) {
         free(*bytes);

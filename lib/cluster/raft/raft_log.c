@@ -67,7 +67,8 @@ static void applied(struct raft_apply *request, int status, void *result)
 }
 
 /* Lost if this controller does not lead; the proposer repeats it. */
-static void append(struct gw__raft_log *log, const void *command, size_t bytes)
+static void append_command(struct gw__raft_log *log, const void *command,
+                           size_t bytes)
 {
     struct raft_buffer buffer;
     struct raft_apply *request = raft_malloc(sizeof *request);
@@ -97,7 +98,7 @@ static bool take_wishes(struct gw__raft_log *log)
         at += sizeof length;
         if (!log->ending && !log->broken &&
             raft_state(&log->raft) == RAFT_LEADER)
-            append(log, full.bytes + at, length);
+            append_command(log, full.bytes + at, length);
     }
     return stop;
 }
@@ -157,7 +158,7 @@ void gw__raft_log_figures(struct gw__raft_log *log,
     pthread_mutex_unlock(&log->lock);
 }
 
-static void turn(uv_prepare_t *prepare)
+static void on_prepare(uv_prepare_t *prepare)
 {
     struct gw__raft_log *log = prepare->data;
     if (!log->ending)
@@ -202,7 +203,7 @@ static void wait_for_quiet(uv_timer_t *patience)
     raft_close(&log->raft, closed);
 }
 
-static void end(struct gw__raft_log *log)
+static void end_loop(struct gw__raft_log *log)
 {
     log->ending = true;
     uv_timer_start(&log->patience, wait_for_quiet, 0, PATIENCE_MS);
@@ -212,7 +213,7 @@ static void hear_bell(uv_async_t *bell)
 {
     struct gw__raft_log *log = bell->data;
     if (take_wishes(log) && !log->ending)
-        end(log);
+        end_loop(log);
 }
 
 int gw__raft_log_init_handles(struct gw__raft_log *log)
@@ -225,12 +226,12 @@ int gw__raft_log_init_handles(struct gw__raft_log *log)
         return failed;
     uv_prepare_init(&log->loop, &log->prepare);
     uv_timer_init(&log->loop, &log->patience);
-    uv_prepare_start(&log->prepare, turn);
+    uv_prepare_start(&log->prepare, on_prepare);
     log->bell.data = log->prepare.data = log->patience.data = log;
     return 0;
 }
 
-static void *live(void *context)
+static void *run_loop(void *context)
 {
     struct gw__raft_log *log = context;
     uv_run(&log->loop, UV_RUN_DEFAULT);
@@ -239,8 +240,8 @@ static void *live(void *context)
 
 enum gw_err gw__raft_log_run(struct gw__raft_log *log, struct gw_error *why)
 {
-    enum gw_err err =
-        gw__thread_start(&log->thread, live, log, "the controllers' log", why);
+    enum gw_err err = gw__thread_start(&log->thread, run_loop, log,
+                                       "the controllers' log", why);
     log->has_thread = !err;
     return err;
 }
@@ -249,7 +250,7 @@ enum gw_err gw__raft_log_run(struct gw__raft_log *log, struct gw_error *why)
 static void end_unstarted(struct gw__raft_log *log)
 {
     if (log->has_raft)
-        end(log);
+        end_loop(log);
     else
         close_handles(log);
     uv_run(&log->loop, UV_RUN_DEFAULT);

@@ -148,8 +148,8 @@ int gw__raft_channel_send(struct raft_io *io, struct raft_io_send *request,
     return gw__raft_io_tell_later(log, request, done, status);
 }
 
-static void take(struct gw__raft_log *log,
-                 const struct gw__control_channel_message *from)
+static void receive_message(struct gw__raft_log *log,
+                            const struct gw__control_channel_message *from)
 {
     struct raft_message message;
     if (from->from >= log->config.count ||
@@ -166,7 +166,7 @@ void gw__raft_channel_turn(struct gw__raft_log *log)
     for (unsigned i = 0; i < MESSAGES_A_TURN; i++) {
         if (gw__control_channel_receive(log->mesh, &message))
             break;
-        take(log, &message);
+        receive_message(log, &message);
     }
     if (gw__control_channel_has_some(log->mesh))
         uv_async_send(&log->bell);

@@ -29,8 +29,8 @@ const void *gw__raft_unpack(const struct raft_buffer *in, size_t *bytes)
     return r.at;
 }
 
-static int apply(struct raft_fsm *fsm, const struct raft_buffer *buffer,
-                 void **result)
+static int apply_entry(struct raft_fsm *fsm, const struct raft_buffer *buffer,
+                       void **result)
 {
     struct gw__raft_log *log = fsm->data;
     uint8_t answer[GW__ANSWER_BYTES_MAX];
@@ -82,7 +82,7 @@ void gw__raft_fsm_init(struct gw__raft_log *log)
 {
     log->fsm = (struct raft_fsm){.version = 1,
                                  .data = log,
-                                 .apply = apply,
+                                 .apply = apply_entry,
                                  .snapshot = snapshot,
                                  .restore = restore};
 }

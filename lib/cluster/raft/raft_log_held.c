@@ -32,7 +32,7 @@ struct gw__raft_held {
     struct gw__raft_held *next;
 };
 
-static size_t bytes_of(const struct raft_message *message)
+static size_t encoded_bytes(const struct raft_message *message)
 {
     size_t bytes = HEAD_BYTES;
     if (message->type == RAFT_IO_APPEND_ENTRIES)
@@ -110,7 +110,8 @@ static void wake(uv_timer_t *alarm)
     set_alarm(log, now_ns);
 }
 
-static void keep(struct gw__raft_log *log, const struct gw__raft_held *what)
+static void hold_message(struct gw__raft_log *log,
+                         const struct gw__raft_held *what)
 {
     struct gw__raft_held *one = NULL;
     if (log->held.count < HELD_MESSAGES &&
@@ -139,7 +140,7 @@ bool gw__raft_held_take(struct gw__raft_log *log, struct raft_message *message)
     heed_changes(log);
     let_go(log, now_ns);
     struct gw__due before = log->held.links[from];
-    size_t bytes = bytes_of(message);
+    size_t bytes = encoded_bytes(message);
     struct gw__raft_held one = {.come_ns = now_ns,
                                 .due_ns = ask_rules(log, from, now_ns, bytes),
                                 .bytes = bytes,
@@ -147,7 +148,7 @@ bool gw__raft_held_take(struct gw__raft_log *log, struct raft_message *message)
     if (one.due_ns <= now_ns)
         return false;
     unsigned count = log->held.count;
-    keep(log, &one);
+    hold_message(log, &one);
     if (log->held.count == count)
         log->held.links[from] = before; /* it used no time of the link */
     set_alarm(log, now_ns);

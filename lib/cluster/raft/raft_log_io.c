@@ -154,7 +154,7 @@ static void end_append(struct gw__raft_append *a)
     a->log->under_way--;
 }
 
-static void tell(struct gw__raft_append *a, int status)
+static void report_append(struct gw__raft_append *a, int status)
 {
     a->log->ends = true;
     a->log->ended_term = a->term;
@@ -181,7 +181,7 @@ static void tell_cancelled(struct gw__raft_log *log)
     while (log->cancelled) {
         struct gw__raft_append *a = log->cancelled;
         log->cancelled = a->next;
-        tell(a, RAFT_CANCELED);
+        report_append(a, RAFT_CANCELED);
     }
 }
 
@@ -197,12 +197,12 @@ static void appended(struct raft_io_append *request, int status)
     else if (cancelled)
         keep_cancelled(a);
     else
-        tell(a, status);
+        report_append(a, status);
 }
 
-static int append(struct raft_io *io, struct raft_io_append *request,
-                  const struct raft_entry entries[], unsigned count,
-                  raft_io_append_cb done)
+static int append_entries(struct raft_io *io, struct raft_io_append *request,
+                          const struct raft_entry entries[], unsigned count,
+                          raft_io_append_cb done)
 {
     struct gw__raft_log *log = gw__raft_log_of(io);
     gw__failpoint(GW__AT_RAFT_APPEND);
@@ -230,7 +230,7 @@ static int append(struct raft_io *io, struct raft_io_append *request,
     return failed;
 }
 
-struct put {
+struct finish_snapshot_put {
     struct raft_io_snapshot_put request;
     struct gw__raft_log *log;
     struct gw__raft_ack_slot about;
@@ -239,9 +239,10 @@ struct put {
     raft_io_snapshot_put_cb done;
 };
 
-static void put(struct raft_io_snapshot_put *request, int status)
+static void finish_snapshot_put(struct raft_io_snapshot_put *request,
+                                int status)
 {
-    struct put *p = request->data;
+    struct finish_snapshot_put *p = request->data;
     p->log->under_way--;
     p->log->installs -= p->installs;
     if (is_broken(p->log, status) ||
@@ -261,10 +262,10 @@ static int snapshot_put(struct raft_io *io, unsigned trailing,
                         raft_io_snapshot_put_cb done)
 {
     struct gw__raft_log *log = gw__raft_log_of(io);
-    struct put *p = raft_malloc(sizeof *p);
+    struct finish_snapshot_put *p = raft_malloc(sizeof *p);
     if (!p)
         return RAFT_NOMEM;
-    *p = (struct put){
+    *p = (struct finish_snapshot_put){
         .log = log, .installs = trailing == 0, .outer = request, .done = done};
     p->about = (struct gw__raft_ack_slot){
         .index = snapshot->index,
@@ -273,8 +274,8 @@ static int snapshot_put(struct raft_io *io, unsigned trailing,
     p->request.data = p;
     int failed = RAFT_IOERR;
     if (!p->installs || gw__raft_note_replaced(log))
-        failed =
-            log->back.snapshot_put(io, trailing, &p->request, snapshot, put);
+        failed = log->back.snapshot_put(io, trailing, &p->request, snapshot,
+                                        finish_snapshot_put);
     if (failed)
         raft_free(p);
     log->under_way += !failed;
@@ -313,8 +314,8 @@ void gw__raft_io_receive(struct raft_io *io, struct raft_message *message)
         gw__raft_io_hand_over(log, message);
 }
 
-static int start(struct raft_io *io, unsigned period_ms,
-                 raft_io_tick_cb on_tick, raft_io_recv_cb on_receive)
+static int start_io(struct raft_io *io, unsigned period_ms,
+                    raft_io_tick_cb on_tick, raft_io_recv_cb on_receive)
 {
     struct gw__raft_log *log = gw__raft_log_of(io);
     log->tick = on_tick;
@@ -341,7 +342,7 @@ static void close_once(struct raft_io *io, raft_io_close_cb closed)
     log->back.close(io, on_closed);
 }
 
-static int draw(struct raft_io *io, int min, int max)
+static int draw_timeout(struct raft_io *io, int min, int max)
 {
     struct gw__raft_log *log = gw__raft_log_of(io);
     return max > min ? min + (int)gw_rng_below(&log->rng, (uint64_t)(max - min))
@@ -358,10 +359,10 @@ void gw__raft_io_init(struct gw__raft_log *log)
     if (log->mesh)
         log->back.send = gw__raft_channel_send;
     gw__raft_note_init(log);
-    log->io.start = start;
+    log->io.start = start_io;
     log->io.send = send_or_keep;
-    log->io.append = append;
+    log->io.append = append_entries;
     log->io.snapshot_put = snapshot_put;
-    log->io.random = draw;
+    log->io.random = draw_timeout;
     log->io.close = close_once;
 }

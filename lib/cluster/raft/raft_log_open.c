@@ -63,8 +63,8 @@ static enum gw_err make_loop(struct gw__raft_log *log, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err refuse(const struct gw__raft_log *log, int failed,
-                          const char *what, struct gw_error *why)
+static enum gw_err fail_open(const struct gw__raft_log *log, int failed,
+                             const char *what, struct gw_error *why)
 {
     const char *more = log->io.errmsg[0] ? log->io.errmsg : "";
     return gw_fail(why, failed == RAFT_NOMEM ? GW_ENOMEM : GW_ESYS,
@@ -79,7 +79,7 @@ static enum gw_err make_transport(struct gw__raft_log *log,
         return gw__raft_channel_open(log, why);
     int failed = raft_uv_tcp_init(&log->transport, &log->loop);
     log->has_tcp = !failed;
-    return failed ? refuse(log, failed, "a transport", why) : GW_OK;
+    return failed ? fail_open(log, failed, "a transport", why) : GW_OK;
 }
 
 static enum gw_err make_raft(struct gw__raft_log *log, struct gw_error *why)
@@ -88,7 +88,7 @@ static enum gw_err make_raft(struct gw__raft_log *log, struct gw_error *why)
     int failed =
         raft_uv_init(&log->io, &log->loop, c->directory, &log->transport);
     if (failed)
-        return refuse(log, failed, c->directory, why);
+        return fail_open(log, failed, c->directory, why);
     log->has_uv = true;
     gw__raft_io_init(log);
     raft_uv_set_segment_size(&log->io, GW__RAFT_SEGMENT_BYTES);
@@ -98,7 +98,7 @@ static enum gw_err make_raft(struct gw__raft_log *log, struct gw_error *why)
     failed = raft_init(&log->raft, &log->io, &log->fsm, c->index + 1,
                        c->addresses[c->index]);
     if (failed)
-        return refuse(log, failed, c->directory, why);
+        return fail_open(log, failed, c->directory, why);
     log->has_raft = true;
     log->raft.data = log;
     raft_set_election_timeout(&log->raft, c->election_ms);
@@ -112,7 +112,7 @@ static enum gw_err make_raft(struct gw__raft_log *log, struct gw_error *why)
 
 /* All of them vote from the first start on; later starts read that from
  * disk. */
-static enum gw_err begin(struct gw__raft_log *log, struct gw_error *why)
+static enum gw_err start_raft(struct gw__raft_log *log, struct gw_error *why)
 {
     const struct gw__raft_log_config *c = &log->config;
     struct raft_configuration all;
@@ -125,12 +125,12 @@ static enum gw_err begin(struct gw__raft_log *log, struct gw_error *why)
         failed = raft_bootstrap(&log->raft, &all);
     raft_configuration_close(&all);
     if (failed && failed != RAFT_CANTBOOTSTRAP)
-        return refuse(log, failed, c->directory, why);
+        return fail_open(log, failed, c->directory, why);
     failed = raft_start(&log->raft);
-    return failed ? refuse(log, failed, c->addresses[c->index], why) : GW_OK;
+    return failed ? fail_open(log, failed, c->addresses[c->index], why) : GW_OK;
 }
 
-static enum gw_err prepare(struct gw__raft_log *log, struct gw_error *why)
+static enum gw_err prepare_log(struct gw__raft_log *log, struct gw_error *why)
 {
     log->replica = calloc(1, sizeof *log->replica);
     log->filling.bytes = malloc(GW__RAFT_WISHES_BYTES);
@@ -155,7 +155,7 @@ static enum gw_err prepare(struct gw__raft_log *log, struct gw_error *why)
         err = make_transport(log, why);
     if (!err)
         err = make_raft(log, why);
-    return err ? err : begin(log, why);
+    return err ? err : start_raft(log, why);
 }
 
 enum gw_err gw__raft_log_open(const struct gw__raft_log_config *config,
@@ -170,7 +170,7 @@ enum gw_err gw__raft_log_open(const struct gw__raft_log_config *config,
     log->leader = config->count;
     pthread_mutex_init(&log->lock, NULL);
     gw__raft_fsm_init(log);
-    enum gw_err err = prepare(log, why);
+    enum gw_err err = prepare_log(log, why);
     if (err) {
         gw__raft_log_close(&log);
         return gw_wrap(why, err, "controller %u", config->index);

@@ -39,7 +39,7 @@ static void hand_over(struct gw__raft_log *log, uint64_t now_ns)
         raft_transfer(&log->raft, &log->handover, 0, handed_over) == 0;
 }
 
-static void tell(struct gw__raft_log *log, uint64_t now_ns)
+static void notice_slow_disk(struct gw__raft_log *log, uint64_t now_ns)
 {
     if (log->slow_since_ns == 0 && log->writing) {
         log->slow_since_ns = log->writing->since_ns;
@@ -60,7 +60,7 @@ bool gw__raft_slow_turn(struct gw__raft_log *log)
     uint64_t now_ns = gw_now_ns();
     bool slow = log->writing && now_ns - log->writing->since_ns > SLOW_NS;
     if (slow || !log->writing)
-        tell(log, now_ns);
+        notice_slow_disk(log, now_ns);
     if (slow)
         hand_over(log, now_ns);
     return slow;

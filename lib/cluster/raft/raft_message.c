@@ -127,7 +127,7 @@ size_t gw__raft_message_encode(const struct raft_message *message, void *out,
 /* ---- reading ---- */
 
 /* Memory that libraft may free; NULL: invalid or out of memory. */
-static void *copy(struct gw__reader *r, size_t bytes, bool *nomem)
+static void *copy_payload(struct gw__reader *r, size_t bytes, bool *nomem)
 {
     gw__reader_demand(r, bytes > 0 && bytes <= r->left);
     void *data = r->bad ? NULL : raft_malloc(bytes);
@@ -172,7 +172,7 @@ static void get_entries(struct gw__reader *r, struct raft_append_entries *a,
         return;
     }
     size_t bytes = get_entry_heads(r, a);
-    uint8_t *at = copy(r, bytes, nomem);
+    uint8_t *at = copy_payload(r, bytes, nomem);
     a->entries[0].batch = at;
     for (unsigned i = 0; at && i < a->n_entries; i++) {
         a->entries[i].batch = a->entries[0].batch;
@@ -208,7 +208,7 @@ static void get_snapshot(struct gw__reader *r, struct raft_install_snapshot *s,
     s->conf_index = gw__get_u64(r);
     get_configuration(r, &s->conf);
     s->data.len = gw__get_u32(r);
-    s->data.base = copy(r, s->data.len, nomem);
+    s->data.base = copy_payload(r, s->data.len, nomem);
 }
 
 static void get_vote(struct gw__reader *r, struct raft_request_vote *v)

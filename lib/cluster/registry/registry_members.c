@@ -168,8 +168,8 @@ static bool may_admit(struct gw__registry *r, struct gw__process who,
     return !answer->code;
 }
 
-static void admit(struct gw__registry *r, struct gw__process who,
-                  uint64_t from_op)
+static void admit_member(struct gw__registry *r, struct gw__process who,
+                         uint64_t from_op)
 {
     struct gw__member *m = &r->members[who.node];
     m->state = GW__ACTIVE;
@@ -220,7 +220,7 @@ enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
     }
     r->view.epoch++;
     for (unsigned i = 0; i < c->admit.count; i++)
-        admit(r, c->admit.joiners[i], c->admit.from_op);
+        admit_member(r, c->admit.joiners[i], c->admit.from_op);
     gw__view_reorder(&r->view, &c->admit.order);
     r->view.from_op = c->admit.from_op;
     r->view.ring_epoch = r->view.epoch;

@@ -5,8 +5,8 @@
  */
 #include "registry_parts.h"
 
-static enum gw_err refuse(struct gw__answer *answer, const struct gw_error *why,
-                          enum gw_err code)
+static enum gw_err refuse_change(struct gw__answer *answer,
+                                 const struct gw_error *why, enum gw_err code)
 {
     return gw__refuse(answer, code, "%s", why->text);
 }
@@ -55,7 +55,7 @@ enum gw_err gw__apply_routes(struct gw__registry *r,
         gw__routes_open(&r->routes, c->routes.slots, c->routes.replicas,
                         c->routes.servers, &why);
     if (err)
-        return refuse(answer, &why, err);
+        return refuse_change(answer, &why, err);
     gw__registry_route(r);
     return gw__say(answer, "%u slots of %u replicas, begun with %u servers",
                    c->routes.slots, c->routes.replicas, c->routes.servers);
@@ -68,7 +68,7 @@ enum gw_err gw__apply_table(struct gw__registry *r, const struct gw__command *c,
     enum gw_err err =
         gw__routes_table(&r->routes, &c->table, &answer->table, &why);
     if (err)
-        return refuse(answer, &why, err);
+        return refuse_change(answer, &why, err);
     return gw__say(answer, "table %s is number %u", c->table.name,
                    answer->table);
 }
@@ -116,7 +116,7 @@ enum gw_err gw__apply_promote(struct gw__registry *r,
     enum gw_err err = gw__routes_promote(&r->routes, c->slot.slot, c->slot.term,
                                          c->slot.node, servers_of(r), &why);
     if (err)
-        return refuse(answer, &why, err);
+        return refuse_change(answer, &why, err);
     return gw__say(answer, "slot %u: node %u is in sync", c->slot.slot,
                    c->slot.node);
 }
@@ -132,7 +132,7 @@ enum gw_err gw__apply_handover(struct gw__registry *r,
         gw__routes_handover(&r->routes, c->slot.slot, c->slot.term,
                             c->slot.node, servers_of(r), &why);
     if (err)
-        return refuse(answer, &why, err);
+        return refuse_change(answer, &why, err);
     return gw__say(answer, "slot %u: node %u is primary", c->slot.slot,
                    c->slot.node);
 }

@@ -20,8 +20,9 @@ struct round {
     unsigned shared[GW__NODES_MAX][GW__NODES_MAX];     /* slots of both */
 };
 
-static void start(struct round *round, const struct gw__placement_case *given,
-                  struct gw__advice *advice)
+static void start_round(struct round *round,
+                        const struct gw__placement_case *given,
+                        struct gw__advice *advice)
 {
     *round = (struct round){.given = given, .advice = advice};
     for (unsigned i = 0; i < given->slots; i++)
@@ -130,7 +131,7 @@ enum gw_err gw__placement_ask(const struct gw_placement *policy,
     unsigned slot, count = (unsigned)__builtin_popcountll(given->servers);
     unsigned replicas = given->replicas < count ? given->replicas : count;
     enum gw_err err = GW_OK;
-    start(&round, given, advice);
+    start_round(&round, given, advice);
     if (count == 0)
         return gw_fail(why, GW_EINVAL, "there is no server to place slots on");
     while (!err && (slot = heaviest(&round)) < given->slots)

@@ -170,8 +170,8 @@ static void plan(struct gw__routes *routes, uint64_t servers)
 
 /* Plans the next steps and gives a new term to each slot that differs from
  * `before`. */
-static bool finish(struct gw__routes *routes, const struct gw__routes *before,
-                   uint64_t servers)
+static bool plan_and_count(struct gw__routes *routes,
+                           const struct gw__routes *before, uint64_t servers)
 {
     bool changed = routes->drained != before->drained;
     plan(routes, servers);
@@ -238,7 +238,7 @@ bool gw__routes_drain(struct gw__routes *routes, uint64_t servers,
 {
     const struct gw__routes before = *routes;
     routes->drained = routes->slot_count > 0 ? drained & servers : 0;
-    return finish(routes, &before, servers);
+    return plan_and_count(routes, &before, servers);
 }
 
 /* The slot, if this is its term; else NULL and the reason. */
@@ -271,7 +271,7 @@ enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned number,
         gw__route_lead(slot, learner);
     gw__route_drop(slot, slot->leaver);
     slot->learner = slot->leaver = GW__NO_NODE;
-    finish(routes, &before, servers);
+    plan_and_count(routes, &before, servers);
     return GW_OK;
 }
 
@@ -282,7 +282,7 @@ void gw__routes_advise(struct gw__routes *routes,
     routes->advice = *advice;
     if (routes->slot_count == 0)
         return;
-    if (!finish(routes, &before, servers))
+    if (!plan_and_count(routes, &before, servers))
         routes->version++;
 }
 
@@ -299,7 +299,7 @@ enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,
                        heir, number);
     gw__route_lead(slot, heir);
     slot->heir = GW__NO_NODE;
-    finish(routes, &before, servers);
+    plan_and_count(routes, &before, servers);
     return GW_OK;
 }
 

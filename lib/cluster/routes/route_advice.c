@@ -95,8 +95,8 @@ static unsigned superfluous(const struct gw__slot_route *slot,
     return NOBODY;
 }
 
-static void follow(struct gw__routes *routes, unsigned number,
-                   struct gw__plan_loads *loads)
+static void follow_advice(struct gw__routes *routes, unsigned number,
+                          struct gw__plan_loads *loads)
 {
     struct gw__slot_route *slot = &routes->slots[number];
     uint8_t nodes[GW_PS_REPLICAS_MAX];
@@ -121,5 +121,5 @@ static void follow(struct gw__routes *routes, unsigned number,
 void gw__advice_follow(struct gw__routes *routes, struct gw__plan_loads *loads)
 {
     for (unsigned i = 0; i < routes->slot_count; i++)
-        follow(routes, i, loads);
+        follow_advice(routes, i, loads);
 }

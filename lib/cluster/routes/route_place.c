@@ -77,8 +77,8 @@ static unsigned first_primary(const struct gw__routes *routes,
     return primary;
 }
 
-static void place(struct gw__routes *routes, unsigned number,
-                  struct gw__plan_loads *loads, struct spread *spread)
+static void place_slot(struct gw__routes *routes, unsigned number,
+                       struct gw__plan_loads *loads, struct spread *spread)
 {
     struct gw__slot_route *slot = &routes->slots[number];
     for (unsigned k = 0; k < loads->wanted; k++) {
@@ -98,7 +98,7 @@ void gw__place_first(struct gw__routes *routes, struct gw__plan_loads *loads)
 {
     struct spread spread = {0};
     for (unsigned i = 0; i < routes->slot_count; i++)
-        place(routes, i, loads, &spread);
+        place_slot(routes, i, loads, &spread);
     if (routes->advice.slots > 0)
         return;
     gw__balance_primaries(routes, loads);
@@ -239,8 +239,8 @@ static unsigned next_pair(const struct gw__routes *routes,
     return best;
 }
 
-static void learn(struct gw__slot_route *slot, unsigned node,
-                  struct gw__plan_loads *loads)
+static void add_learner(struct gw__slot_route *slot, unsigned node,
+                        struct gw__plan_loads *loads)
 {
     loads->replicas[node]++;
     if (loads->learning[node] >= GW__ROUTE_LEARNERS)
@@ -268,7 +268,7 @@ bool gw__place_missing(struct gw__routes *routes, struct gw__plan_loads *loads)
     }
     while ((node = next_pair(routes, loads, &spread, open, &number)) !=
            NOBODY) {
-        learn(&routes->slots[number], node, loads);
+        add_learner(&routes->slots[number], node, loads);
         open &= ~((uint64_t)1 << number);
     }
     return !missing;

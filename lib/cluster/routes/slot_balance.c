@@ -39,7 +39,7 @@ static bool has(const struct balance *b, unsigned slot, unsigned node)
 }
 
 /* Starts with the replicas that may stay, the primary first. */
-static void start(struct balance *b)
+static void start_balance(struct balance *b)
 {
     double sum = 0;
     memset(b->advice, 0, sizeof *b->advice);
@@ -71,7 +71,7 @@ static unsigned fullest(const struct balance *b)
     return best;
 }
 
-static double larger(double a, double b)
+static double larger_load(double a, double b)
 {
     return a > b ? a : b;
 }
@@ -108,7 +108,7 @@ static bool improve(struct balance *b)
              left &= left - 1) {
             unsigned to = (unsigned)__builtin_ctzll(left);
             double after =
-                larger(b->of[from] - b->load[i], b->of[to] + b->load[i]);
+                larger_load(b->of[from] - b->load[i], b->of[to] + b->load[i]);
             if (!has(b, i, to))
                 after += copy_costs * b->mean;
             if (to == from || after >= best)
@@ -159,7 +159,7 @@ double gw__slot_balance(const struct gw__routes *routes,
 {
     struct balance b = {
         .routes = routes, .load = load, .advice = advice, .servers = servers};
-    start(&b);
+    start_balance(&b);
     double before = b.of[fullest(&b)];
     unsigned most = 1 + routes->slot_count / 4;
     while (most > 0 && improve(&b))

@@ -24,8 +24,8 @@ static bool is_somewhere(const char *endpoint)
     return endpoint && strlen(endpoint) < GW__ENDPOINT_MAX;
 }
 
-static enum gw_err check(const struct gw__session_config *config,
-                         struct gw_error *why)
+static enum gw_err check_session_config(const struct gw__session_config *config,
+                                        struct gw_error *why)
 {
     if (config->node >= GW__NODES_MAX && config->node != GW__NODE_ANY)
         return gw_fail(why, GW_EINVAL, "node %u: there are %d", config->node,
@@ -81,7 +81,7 @@ enum gw_err gw__session_init(struct gw__session *session,
 {
     uint64_t seed;
     memset(session, 0, sizeof *session);
-    enum gw_err err = check(config, why);
+    enum gw_err err = check_session_config(config, why);
     if (err)
         return err;
     pthread_mutex_init(&session->lock, NULL);
@@ -170,7 +170,8 @@ static void take_news(struct gw__session *session)
         gw__session_know(session, news->crew[i].node, news->crew[i].endpoint);
 }
 
-static void take(struct gw__session *session, const struct gw__told *told)
+static void apply_notice(struct gw__session *session,
+                         const struct gw__told *told)
 {
     switch (told->kind) {
     case GW__TOLD_REGISTERED:
@@ -204,7 +205,7 @@ static void on_tell(void *context, const void *data, size_t bytes)
     const struct gw__told *told = data;
     assert(bytes == sizeof *told);
     gw__session_lock(session);
-    take(session, told);
+    apply_notice(session, told);
     if (session->config.on_told)
         session->config.on_told(session->config.context, told);
     gw__session_wake(session);
@@ -228,8 +229,8 @@ static void on_message(void *context, unsigned from, struct gw__id incarnation,
 
 /* ---- the control thread ---- */
 
-static void prepare(const struct gw__session *session,
-                    struct gw__member_config *member)
+static void fill_member_config(const struct gw__session *session,
+                               struct gw__member_config *member)
 {
     const struct gw__session_config *config = &session->config;
     member->role = config->role;
@@ -254,7 +255,7 @@ enum gw_err gw__session_launch(struct gw__session *session, unsigned node,
         err = gw__draw(&seed, sizeof seed, why);
     if (err)
         return err;
-    prepare(session, &member);
+    fill_member_config(session, &member);
     const struct gw__driver_config driver = {
         .kind = &gw__member_machine,
         .mesh = {.node = as,

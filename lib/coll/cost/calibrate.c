@@ -137,8 +137,8 @@ static enum gw_err measure_meeting(struct gw_comm *comm, double *us)
     return GW_OK;
 }
 
-static enum gw_err measure(struct gw_comm *comm, unsigned char *buffer,
-                           struct gw_wire_costs *costs)
+static enum gw_err measure_costs(struct gw_comm *comm, unsigned char *buffer,
+                                 struct gw_wire_costs *costs)
 {
     double large = 0, alpha = 0;
     enum gw_err err = gw_barrier(comm);
@@ -169,7 +169,7 @@ static enum gw_err measure_figures(struct gw_comm *comm,
     if (!buffer)
         return gw__comm_fail(comm, &why);
     memset(buffer, 0, 3 * (size_t)BIG_BYTES);
-    enum gw_err err = measure(comm, buffer, costs);
+    enum gw_err err = measure_costs(comm, buffer, costs);
     gw_free(buffer);
     return err;
 }

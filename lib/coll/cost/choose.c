@@ -200,11 +200,11 @@ static int cheaper(const void *a, const void *b)
 
 /* All valid algorithms, cheapest first. None when memory is short: a rank with
  * a partial list could choose differently from the others. */
-static size_t compare(const struct gw_wire_costs *costs,
-                      const struct gw__setting *setting,
-                      enum gw_collective collective, unsigned ranks,
-                      size_t count, size_t elem_bytes, struct gw_candidate *out,
-                      size_t capacity)
+static size_t list_candidates(const struct gw_wire_costs *costs,
+                              const struct gw__setting *setting,
+                              enum gw_collective collective, unsigned ranks,
+                              size_t count, size_t elem_bytes,
+                              struct gw_candidate *out, size_t capacity)
 {
     struct gw_candidate found[ALGOS_MAX];
     size_t algos, n = 0;
@@ -234,8 +234,8 @@ size_t gw__choose(const struct gw_comm *comm, enum gw_collective collective,
         .shared = strcmp(comm->wire_name, "shm") == 0,
         .cores = comm->costs.cores,
     };
-    return compare(&comm->costs, &setting, collective, comm->size, count,
-                   elem_bytes, out, capacity);
+    return list_candidates(&comm->costs, &setting, collective, comm->size,
+                           count, elem_bytes, out, capacity);
 }
 
 /* Moves `algo` to the front; the others keep their order. */
@@ -283,8 +283,8 @@ size_t gw_choose(const char *wire, enum gw_collective collective,
     gw__tuning_table_of(file, wire, ranks, &winners);
     json_decref(file);
     struct gw__setting setting = setting_of(wire, &costs);
-    size_t n = compare(&costs, &setting, collective, ranks, count, elem_bytes,
-                       found, ALGOS_MAX);
+    size_t n = list_candidates(&costs, &setting, collective, ranks, count,
+                               elem_bytes, found, ALGOS_MAX);
     promote(
         found, n,
         gw__tuning_table_algo(&winners, collective, ranks, count, elem_bytes));

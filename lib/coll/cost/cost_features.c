@@ -42,7 +42,7 @@ struct counting {
     unsigned *seen;          /* per value of a rank: a step, from 1 */
 };
 
-static double bytes_of(const struct counting *c, unsigned chunk)
+static double chunk_bytes(const struct counting *c, unsigned chunk)
 {
     size_t offset, length;
     if (c->plan->collective == GW_BARRIER)
@@ -56,7 +56,7 @@ static size_t cell(const struct counting *c, unsigned rank, unsigned chunk)
     return (size_t)rank * c->plan->chunks + chunk;
 }
 
-static double larger(double a, double b)
+static double larger_of(double a, double b)
 {
     return a > b ? a : b;
 }
@@ -70,15 +70,15 @@ static void walk_step(struct counting *c, unsigned step, bool bytes)
     for (size_t i = begin; i < end; i++) {
         const struct gw_transfer *t = &plan->transfers[i];
         c->arrival[i] = c->ready[cell(c, t->src, t->chunk)] +
-                        (bytes ? bytes_of(c, t->chunk) : 1);
+                        (bytes ? chunk_bytes(c, t->chunk) : 1);
     }
     for (size_t i = begin; i < end; i++) {
         const struct gw_transfer *t = &plan->transfers[i];
         double *ready = &c->ready[cell(c, t->dst, t->chunk)];
-        *ready = larger(*ready, c->arrival[i]);
-        c->done[t->dst] = larger(c->done[t->dst], c->arrival[i]);
+        *ready = larger_of(*ready, c->arrival[i]);
+        c->done[t->dst] = larger_of(c->done[t->dst], c->arrival[i]);
         if (c->lent && !bytes)
-            c->done[t->src] = larger(c->done[t->src], c->arrival[i]);
+            c->done[t->src] = larger_of(c->done[t->src], c->arrival[i]);
     }
 }
 
@@ -99,7 +99,7 @@ static double walk(struct counting *c, bool bytes)
             walk_step(c, step, bytes);
         for (unsigned r = 0; r < plan->ranks; r++) {
             c->start[r] = c->done[r];
-            ends[call] = larger(ends[call], c->done[r]);
+            ends[call] = larger_of(ends[call], c->done[r]);
         }
     }
     int calls = CALLS - CALLS / 2;
@@ -159,7 +159,7 @@ static void count_transfer(struct counting *c, unsigned step, bool push,
                            const struct gw_transfer *t)
 {
     bool reduces = gw_collective_reduces(c->plan->collective);
-    double bytes = bytes_of(c, t->chunk);
+    double bytes = chunk_bytes(c, t->chunk);
     if (t->action == GW_ADD) {
         bool first = first_in_step(c, t->dst, t->chunk, step);
         move(c, t->dst, first ? 2 * bytes : bytes, first ? bytes : 0);
@@ -197,9 +197,10 @@ static void sum_memory(const struct counting *c, struct gw__cost_features *work)
     double all = c->before;
     for (unsigned r = 0; r < c->plan->ranks; r++) {
         all += c->moved[r];
-        work->moved_bytes = larger(work->moved_bytes, c->before + c->moved[r]);
+        work->moved_bytes =
+            larger_of(work->moved_bytes, c->before + c->moved[r]);
     }
-    work->moved_bytes = larger(work->moved_bytes, all / work->cores);
+    work->moved_bytes = larger_of(work->moved_bytes, all / work->cores);
 }
 
 /* ---- the rest ---- */
@@ -244,8 +245,8 @@ static void count_transfers(struct counting *c, struct gw__cost_features *work)
         for (size_t i = plan->step_begin[step]; i < plan->step_begin[step + 1];
              i++) {
             const struct gw_transfer *t = &plan->transfers[i];
-            double bytes = bytes_of(c, t->chunk);
-            largest = larger(largest, bytes);
+            double bytes = chunk_bytes(c, t->chunk);
+            largest = larger_of(largest, bytes);
             work->added_bytes += t->action == GW_ADD ? bytes : 0;
             if (bytes > c->slice_bytes)
                 work->slices += floor((bytes - 1) / c->slice_bytes);
@@ -255,7 +256,7 @@ static void count_transfers(struct counting *c, struct gw__cost_features *work)
         }
     }
     for (unsigned r = 0; r < plan->ranks; r++)
-        work->messages_busiest = larger(work->messages_busiest, c->done[r]);
+        work->messages_busiest = larger_of(work->messages_busiest, c->done[r]);
     work->lent = largest > INLINE_BYTES;
 }
 
@@ -280,7 +281,7 @@ static enum gw_err count_all(struct counting *c,
     work->waits = walk(c, false) > 0;
     c->lent = setting->shared && (work->passes ? !work->eager : work->lent);
     work->turns = walk(c, false);
-    work->path_bytes = larger(walk(c, true), (double)price.rank_bytes_max);
+    work->path_bytes = larger_of(walk(c, true), (double)price.rank_bytes_max);
     return GW_OK;
 }
 

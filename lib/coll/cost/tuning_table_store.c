@@ -32,8 +32,8 @@ static json_t *rule_entry(const struct gw_rule *rule, const char *date)
 }
 
 /* Ends entry `at` before `fresh` begins; a copy begins after `fresh`. */
-static void cut(json_t *list, size_t at, const struct gw_rule *old,
-                const struct gw_rule *fresh)
+static void split_entry(json_t *list, size_t at, const struct gw_rule *old,
+                        const struct gw_rule *fresh)
 {
     json_t *entry = json_array_get(list, at);
     if (old->to_bytes > fresh->to_bytes) {
@@ -56,7 +56,7 @@ static void clear_range(json_t *list, const struct gw_rule *fresh)
                             &old) &&
             old.ranks == fresh->ranks && old.from_bytes <= fresh->to_bytes &&
             old.to_bytes >= fresh->from_bytes)
-            cut(list, at, &old, fresh);
+            split_entry(list, at, &old, fresh);
     }
 }
 
@@ -74,7 +74,8 @@ static void insert(json_t *list, const struct gw_rule *fresh, const char *date)
     json_array_insert_new(list, at, rule_entry(fresh, date));
 }
 
-static void put(json_t *wire, const struct gw_rule *fresh, const char *date)
+static void put_rule(json_t *wire, const struct gw_rule *fresh,
+                     const char *date)
 {
     const char *name = gw_collective_name(fresh->collective);
     if (!json_is_array(json_object_get(wire, name)))
@@ -136,7 +137,7 @@ enum gw_err gw_rules_store(const char *wire, const struct gw_tuning *tuning,
     json_t *lists =
         gw__calibration_member(gw__calibration_member(file, "rules"), wire);
     for (size_t i = 0; i < count; i++)
-        put(lists, &rules[i], tuning->date);
+        put_rule(lists, &rules[i], tuning->date);
     keep_tunings(file, wire, tuning);
     return gw__calibration_save(file, why);
 }

@@ -73,7 +73,7 @@ const char *gw__place_look(const char *const *environment, const char *names,
     return NULL;
 }
 
-static unsigned *number_of(struct gw_place *place, enum gw_place_field field)
+static unsigned *number_field(struct gw_place *place, enum gw_place_field field)
 {
     switch (field) {
     case GW_PLACE_RANK:
@@ -137,8 +137,8 @@ enum gw_err gw__place_set(struct gw_place *place, enum gw_place_field field,
                           const char *text, struct gw_error *why)
 {
     enum gw_err err;
-    if (number_of(place, field))
-        err = set_number(number_of(place, field), how, text, why);
+    if (number_field(place, field))
+        err = set_number(number_field(place, field), how, text, why);
     else if (field == GW_PLACE_INCARNATION)
         err = set_incarnation(place, how, text, why);
     else if (field == GW_PLACE_RENDEZVOUS)
@@ -159,7 +159,7 @@ void gw_place_value(const struct gw_place *place, enum gw_place_field field,
                     char text[GW_PLACE_TEXT_BYTES])
 {
     struct gw_place copy = *place;
-    const unsigned *number = number_of(&copy, field);
+    const unsigned *number = number_field(&copy, field);
     if (!gw__place_knows(place, field))
         snprintf(text, GW_PLACE_TEXT_BYTES, "-");
     else if (number)
@@ -177,9 +177,9 @@ void gw_place_value(const struct gw_place *place, enum gw_place_field field,
 /* ---- one engine ---- */
 
 /* Reads the fields of one engine; the result must be empty before. */
-static enum gw_err hear(const struct gw__engine *engine,
-                        const char *const *environment, struct gw_place *said,
-                        struct gw_error *why)
+static enum gw_err read_engine(const struct gw__engine *engine,
+                               const char *const *environment,
+                               struct gw_place *said, struct gw_error *why)
 {
     for (enum gw_place_field f = 0; f < GW_PLACE_FIELD_COUNT; f++) {
         char name[64];
@@ -233,7 +233,7 @@ static enum gw_err ask_engine(const struct gw__engine *engine,
     struct gw_place said = {.rank = 0};
     if (engine->counts && !engine->counts(environment))
         return GW_OK;
-    enum gw_err err = hear(engine, environment, &said, why);
+    enum gw_err err = read_engine(engine, environment, &said, why);
     if (err)
         return gw_wrap(why, err, "%s", gw_place_source_name(engine->source));
     if (!speaks(engine, &said))
@@ -285,7 +285,8 @@ static enum gw_err check_bounds(const struct gw_place *place,
     return GW_OK;
 }
 
-static enum gw_err check(const struct gw_place *place, struct gw_error *why)
+static enum gw_err check_placement(const struct gw_place *place,
+                                   struct gw_error *why)
 {
     bool rank = gw__place_knows(place, GW_PLACE_RANK);
     bool size = gw__place_knows(place, GW_PLACE_SIZE);
@@ -316,7 +317,7 @@ enum gw_err gw_place_read(const char *const *environment,
         return check_bounds(place, why);
     }
     place->source = place->from[GW_PLACE_RANK].source;
-    if (check(place, why))
+    if (check_placement(place, why))
         return why->code;
     gw__place_meet(environment, place);
     return GW_OK;

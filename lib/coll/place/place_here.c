@@ -24,8 +24,8 @@ struct answer {
     char host[GW_PLACE_TEXT_BYTES]; /* of rank 0, if there are several */
 };
 
-static enum gw_err ask(const struct gw_place *place, int fd,
-                       struct answer *answer, struct gw_error *why)
+static enum gw_err find_address(const struct gw_place *place, int fd,
+                                struct answer *answer, struct gw_error *why)
 {
     char own[GW_PLACE_TEXT_BYTES] = "";
     const char *said = getenv("GW_INTERFACE");
@@ -48,7 +48,7 @@ static enum gw_err ask_once(const struct gw_place *place, int fd,
     enum gw_err err = GW_OK;
     pthread_mutex_lock(&lock);
     if (!known.name[0])
-        err = ask(place, fd, &known, why);
+        err = find_address(place, fd, &known, why);
     if (err)
         known.name[0] = 0;
     *answer = known;

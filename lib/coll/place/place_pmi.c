@@ -58,8 +58,9 @@ static bool read_line(int fd, char line[LINE_BYTES])
 }
 
 /* Sends `command` and reads a line that begins with `expected`. */
-static enum gw_err ask(int fd, const char *command, const char *expected,
-                       char line[LINE_BYTES], struct gw_error *why)
+static enum gw_err exchange_line(int fd, const char *command,
+                                 const char *expected, char line[LINE_BYTES],
+                                 struct gw_error *why)
 {
     char said[LINE_BYTES];
     int length = snprintf(said, sizeof said, "%s\n", command);
@@ -93,15 +94,16 @@ static enum gw_err learn_name(int fd, char name[GW_PLACE_TEXT_BYTES],
                               struct gw_error *why)
 {
     char line[LINE_BYTES];
-    enum gw_err err = ask(fd, "cmd=init pmi_version=1 pmi_subversion=1",
-                          "cmd=response_to_init", line, why);
+    enum gw_err err =
+        exchange_line(fd, "cmd=init pmi_version=1 pmi_subversion=1",
+                      "cmd=response_to_init", line, why);
     if (err)
         return err;
     if (!strstr(line, "rc=0"))
         return gw_fail(why, GW_ESYS,
                        "PMI_FD %d: the process manager speaks no PMI-1: %.60s",
                        fd, line);
-    err = ask(fd, "cmd=get_my_kvsname", "cmd=my_kvsname", line, why);
+    err = exchange_line(fd, "cmd=get_my_kvsname", "cmd=my_kvsname", line, why);
     return err ? err : take_value(fd, line, "kvsname=", name, why);
 }
 
@@ -116,13 +118,13 @@ static enum gw_err pass_host(int fd, const char *name, const char *offer,
     snprintf(command, sizeof command,
              "cmd=put kvsname=%.255s key=gradwire value=%.255s", name, offer);
     if (offer[0])
-        err = ask(fd, command, "cmd=put_result rc=0", line, why);
+        err = exchange_line(fd, command, "cmd=put_result rc=0", line, why);
     if (!err)
-        err = ask(fd, "cmd=barrier_in", "cmd=barrier_out", line, why);
+        err = exchange_line(fd, "cmd=barrier_in", "cmd=barrier_out", line, why);
     snprintf(command, sizeof command, "cmd=get kvsname=%.255s key=gradwire",
              name);
     if (!err)
-        err = ask(fd, command, "cmd=get_result rc=0", line, why);
+        err = exchange_line(fd, command, "cmd=get_result rc=0", line, why);
     return err ? err : take_value(fd, line, "value=", host, why);
 }
 
@@ -136,5 +138,7 @@ enum gw_err gw__place_ask_pmi(int fd, const char *offer,
     enum gw_err err = learn_name(fd, name, why);
     if (!err && offer)
         err = pass_host(fd, name, offer, host, why);
-    return err ? err : ask(fd, "cmd=finalize", "cmd=finalize_ack", line, why);
+    return err ? err
+               : exchange_line(fd, "cmd=finalize", "cmd=finalize_ack", line,
+                               why);
 }

@@ -60,7 +60,7 @@ static gw__reduce_kernel *kernel_of(const struct gw_reduce_local *fold)
 
 /* Ordinary copies use memcpy. Several destinations: block by block, so that the
  * source is read from memory once. */
-static void copy(const struct gw_reduce_local *fold, size_t bytes)
+static void copy_blocks(const struct gw_reduce_local *fold, size_t bytes)
 {
     enum { BLOCK_BYTES = 16 << 10 };
     size_t block = fold->dest_count == 1 ? bytes : BLOCK_BYTES;
@@ -109,7 +109,7 @@ void gw_reduce_local(const struct gw_reduce_local *fold)
     gw__reduce_kernel *kernel = kernel_of(fold);
     size_t bytes = fold->count * gw_dtype_size(fold->type);
     if (copies(fold) && !fold->stream) {
-        copy(fold, bytes);
+        copy_blocks(fold, bytes);
         return;
     }
     struct gw__reduce_job job = {

@@ -17,7 +17,7 @@ static bool has_f16c(void)
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
 }
 
-static bool available(void)
+static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && has_f16c();
 }
@@ -78,7 +78,7 @@ INLINE vec f16_from_f32(const struct pair *x)
 
 const struct gw__reduce_isa gw__reduce_avx2 = {
     .name = "avx2",
-    .available = available,
+    .available = has_avx2,
     .copy = fold_copy,
     .kernels = KERNELS,
 };

@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-static bool available(void)
+static bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") &&
            __builtin_cpu_supports("avx512bw") &&
@@ -91,7 +91,7 @@ INLINE vec f16_from_f32(const struct pair *x)
 
 const struct gw__reduce_isa gw__reduce_avx512 = {
     .name = "avx512",
-    .available = available,
+    .available = has_avx512,
     .copy = fold_copy,
     .kernels = KERNELS,
 };

@@ -18,7 +18,7 @@ static const struct gw__reduce_isa *const levels[] = {
 
 static _Atomic(const struct gw__reduce_isa *) current;
 
-static const struct gw__reduce_isa *find(const char *name)
+static const struct gw__reduce_isa *find_level(const char *name)
 {
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (levels[i]->available() && (!name || !strcmp(levels[i]->name, name)))
@@ -26,11 +26,11 @@ static const struct gw__reduce_isa *find(const char *name)
     return NULL;
 }
 
-static const struct gw__reduce_isa *choose(void)
+static const struct gw__reduce_isa *choose_level(void)
 {
     const char *forced = getenv("GRADWIRE_CPU");
-    const struct gw__reduce_isa *level = forced ? find(forced) : NULL;
-    return level ? level : find(NULL);
+    const struct gw__reduce_isa *level = forced ? find_level(forced) : NULL;
+    return level ? level : find_level(NULL);
 }
 
 const struct gw__reduce_isa *gw__reduce_current(void)
@@ -40,14 +40,14 @@ const struct gw__reduce_isa *gw__reduce_current(void)
     if (level)
         return level;
     /* Concurrent threads choose the same. */
-    level = choose();
+    level = choose_level();
     atomic_store_explicit(&current, level, memory_order_release);
     return level;
 }
 
 bool gw__reduce_use(const char *isa)
 {
-    const struct gw__reduce_isa *level = isa ? find(isa) : choose();
+    const struct gw__reduce_isa *level = isa ? find_level(isa) : choose_level();
     if (level)
         atomic_store_explicit(&current, level, memory_order_release);
     return level != NULL;

@@ -13,7 +13,7 @@
 #define VECTOR_BYTES 16
 #include "reduce_part.h"
 
-static bool available(void)
+static bool has_neon(void)
 {
     return true;
 }
@@ -54,7 +54,7 @@ INLINE vec f16_from_f32(const struct pair *x)
 
 const struct gw__reduce_isa gw__reduce_neon = {
     .name = "neon",
-    .available = available,
+    .available = has_neon,
     .copy = fold_copy,
     .kernels = KERNELS,
 };

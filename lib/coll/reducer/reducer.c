@@ -14,8 +14,8 @@
 
 #include <stdlib.h>
 
-static enum gw_err check(const struct gw_reducer_config *config,
-                         struct gw_error *why)
+static enum gw_err check_reducer_config(const struct gw_reducer_config *config,
+                                        struct gw_error *why)
 {
     if (!config->tensors || config->tensor_count == 0)
         return gw_fail(why, GW_EINVAL, "reducer: no tensors");
@@ -74,9 +74,9 @@ static bool set_offsets(struct gw_reducer *reducer,
     return adjacent;
 }
 
-static enum gw_err lay_out(struct gw_reducer *reducer,
-                           const struct gw_reducer_config *config,
-                           struct gw_error *why)
+static enum gw_err lay_out_buckets(struct gw_reducer *reducer,
+                                   const struct gw_reducer_config *config,
+                                   struct gw_error *why)
 {
     for (unsigned b = 0; b < reducer->bucket_count; b++) {
         struct gw__reducer_bucket *bucket = &reducer->buckets[b];
@@ -130,7 +130,7 @@ enum gw_err gw__reducer_new(struct gw_comm *comm,
     bytes = bytes ? bytes : GW_REDUCER_BUCKET_BYTES;
     first = first ? first : GW_REDUCER_FIRST_BUCKET_BYTES;
     assign_buckets(made, first < bytes ? first : bytes, bytes);
-    enum gw_err err = lay_out(made, config, why);
+    enum gw_err err = lay_out_buckets(made, config, why);
     if (err) {
         gw_reducer_free(&made);
         return err;
@@ -145,7 +145,7 @@ enum gw_err gw_reducer_new(struct gw_comm *comm,
                            struct gw_reducer **reducer, struct gw_error *why)
 {
     *reducer = NULL;
-    enum gw_err err = check(config, why);
+    enum gw_err err = check_reducer_config(config, why);
     return err ? err : gw__reducer_new(comm, config, NULL, reducer, why);
 }
 

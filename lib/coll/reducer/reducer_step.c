@@ -77,8 +77,9 @@ static enum gw_err sum_end(struct gw_reducer *reducer, unsigned bucket,
 }
 
 /* Between a tensor and its place in a bucket that is not reduced in place. */
-static void copy(const struct gw_reducer *reducer,
-                 const struct gw__reducer_bucket *bucket, unsigned i, bool back)
+static void copy_tensor(const struct gw_reducer *reducer,
+                        const struct gw__reducer_bucket *bucket, unsigned i,
+                        bool back)
 {
     const struct gw__reducer_tensor *tensor = &reducer->tensors[i];
     void *data = tensor->given.data;
@@ -89,8 +90,8 @@ static void copy(const struct gw_reducer *reducer,
            tensor->given.count * reducer->elem_bytes);
 }
 
-static enum gw_err begin(struct gw_reducer *reducer, unsigned bucket,
-                         struct gw_error *why)
+static enum gw_err begin_bucket(struct gw_reducer *reducer, unsigned bucket,
+                                struct gw_error *why)
 {
     const struct gw__reducer_hook *hook = &reducer->hook;
     if (reducer->begin_ns == 0)
@@ -99,15 +100,15 @@ static enum gw_err begin(struct gw_reducer *reducer, unsigned bucket,
                        : sum_begin(reducer, bucket, why);
 }
 
-static enum gw_err end(struct gw_reducer *reducer, unsigned bucket, bool wait,
-                       struct gw_error *why)
+static enum gw_err end_bucket(struct gw_reducer *reducer, unsigned bucket,
+                              bool wait, struct gw_error *why)
 {
     const struct gw__reducer_hook *hook = &reducer->hook;
     const struct gw__reducer_bucket *b = &reducer->buckets[bucket];
     enum gw_err err = hook->end ? hook->end(hook->context, bucket, wait, why)
                                 : sum_end(reducer, bucket, wait, why);
     for (unsigned i = b->begin; !err && i < b->end; i++)
-        copy(reducer, b, i, true);
+        copy_tensor(reducer, b, i, true);
     if (!err)
         reducer->end_ns = gw_now_ns();
     return err;
@@ -119,7 +120,7 @@ static enum gw_err begin_complete(struct gw_reducer *reducer,
     enum gw_err err = GW_OK;
     while (!err && reducer->begun < reducer->bucket_count &&
            reducer->buckets[reducer->begun].missing == 0)
-        err = begin(reducer, reducer->begun++, why);
+        err = begin_bucket(reducer, reducer->begun++, why);
     return err;
 }
 
@@ -131,7 +132,7 @@ enum gw_err gw__reducer_arrive(struct gw_reducer *reducer, unsigned until,
     if (err)
         return err;
     while (!err && reducer->arrived < until) {
-        err = end(reducer, reducer->arrived, wait, &own);
+        err = end_bucket(reducer, reducer->arrived, wait, &own);
         reducer->arrived += !err;
     }
     return err && err != GW_PENDING ? keep_error(reducer, err, &own, why) : err;
@@ -164,7 +165,7 @@ enum gw_err gw_reducer_ready(struct gw_reducer *reducer, unsigned tensor,
         &reducer->buckets[reducer->tensors[tensor].bucket];
     reducer->tensors[tensor].ready = true;
     bucket->missing--;
-    copy(reducer, bucket, tensor, false);
+    copy_tensor(reducer, bucket, tensor, false);
     err = begin_complete(reducer, &own);
     return err ? keep_error(reducer, err, &own, why)
                : gw_reducer_poll(reducer, why);

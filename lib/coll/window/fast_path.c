@@ -150,7 +150,7 @@ static bool leave(const struct gw__window_call *w)
     return true;
 }
 
-static enum gw_err run(const struct gw__window_call *w)
+static enum gw_err run_fast_path(const struct gw__window_call *w)
 {
     struct gw_comm *comm = w->comm;
     if (!are_there(w) || !run_steps(w))
@@ -187,6 +187,6 @@ bool gw__fast_path_run(struct gw_comm *comm, const struct gw_call *call,
         return true;
     if (!gw__side_is_free(comm, comm->turns) || !post(&w))
         return false;
-    *err = run(&w);
+    *err = run_fast_path(&w);
     return true;
 }

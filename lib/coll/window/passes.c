@@ -248,7 +248,7 @@ static void find_touched(struct maker *m)
         }
 }
 
-static void make(struct maker *m)
+static void make_passes(struct maker *m)
 {
     const struct gw__program *p = m->program;
     for (uint32_t w = 0; w < p->write_count; w++)
@@ -301,7 +301,7 @@ static enum gw_err make_kind(struct gw__program *program, bool push,
     if (!m.failed) {
         for (unsigned s = 0; push && s < plan->steps; s++)
             m.pushes[s] = senders_store(plan, s, seen);
-        make(&m);
+        make_passes(&m);
         if (push) {
             program->eager = only_first_values(&m);
             program->overwrites = m.overwrites;

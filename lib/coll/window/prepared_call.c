@@ -310,8 +310,8 @@ static size_t posted_from(const struct preparation *m)
 }
 
 /* Everything except the arrays. */
-static void describe(const struct preparation *m,
-                     const struct gw__signature *signature)
+static void describe_call(const struct preparation *m,
+                          const struct gw__signature *signature)
 {
     struct gw__prepared_call *p = m->made;
     const struct gw_call *call = m->call;
@@ -332,7 +332,7 @@ static void describe(const struct preparation *m,
         gw__stage_cut(m->comm, call, p);
 }
 
-static bool allocate(const struct preparation *m)
+static bool allocate_steps(const struct preparation *m)
 {
     struct gw__prepared_call *p = m->made;
     const struct gw__passes *passes = gw__prepared_passes(p);
@@ -342,10 +342,9 @@ static bool allocate(const struct preparation *m)
     return p->steps && p->operands && p->moved;
 }
 
-static struct gw__prepared_call *prepare(struct gw_comm *comm,
-                                         const struct gw_call *call,
-                                         struct gw__program *program,
-                                         const struct gw__signature *signature)
+static struct gw__prepared_call *
+prepare_call(struct gw_comm *comm, const struct gw_call *call,
+             struct gw__program *program, const struct gw__signature *signature)
 {
     struct preparation m = {.comm = comm,
                             .call = call,
@@ -356,8 +355,8 @@ static struct gw__prepared_call *prepare(struct gw_comm *comm,
     m.made->program = program;
     m.made->users = 1;
     program->users++;
-    describe(&m, signature);
-    bool done = allocate(&m);
+    describe_call(&m, signature);
+    bool done = allocate_steps(&m);
     const struct gw__passes *passes = gw__prepared_passes(m.made);
     for (unsigned i = 0; done && i < passes->count; i++)
         add_step(&m, &passes->list[i]);
@@ -368,7 +367,7 @@ static struct gw__prepared_call *prepare(struct gw_comm *comm,
 }
 
 /* Replaces the call that was not used for the longest time. */
-static void keep(struct gw_comm *comm, struct gw__prepared_call *p)
+static void keep_prepared(struct gw_comm *comm, struct gw__prepared_call *p)
 {
     struct gw__prepared_call **oldest = &comm->kept[0];
     for (unsigned i = 0; i < GW__PREPARED && *oldest; i++)
@@ -392,8 +391,8 @@ struct gw__prepared_call *gw__prepare(struct gw_comm *comm,
         p->users++;
         return p;
     }
-    p = prepare(comm, call, program, signature);
+    p = prepare_call(comm, call, program, signature);
     if (p && can_be_kept(call))
-        keep(comm, p);
+        keep_prepared(comm, p);
     return p;
 }

@@ -91,9 +91,9 @@ static bool must_defer(const struct gw_request *r)
 
 /* Makes room for two pieces; `buffer_bytes` are those of the staged call's
  * buffer. */
-static enum gw_err make(struct gw_request *r, size_t buffer_bytes,
-                        struct gw__staging *stage, struct gw__place *place,
-                        struct gw_error *why)
+static enum gw_err make_staging(struct gw_request *r, size_t buffer_bytes,
+                                struct gw__staging *stage,
+                                struct gw__place *place, struct gw_error *why)
 {
     struct gw_comm *comm = r->comm;
     stage->memory = gw__scratch_take(comm, 2 * buffer_bytes, why);
@@ -106,17 +106,18 @@ static enum gw_err make(struct gw_request *r, size_t buffer_bytes,
 
 /* Publishes the place of `memory`, or of a new staging buffer if it cannot be
  * mapped. Does nothing if no peer touches it. */
-static enum gw_err show(struct gw_request *r, const void *memory, size_t bytes,
-                        size_t stage_bytes, bool touched,
-                        struct gw__staging *stage, struct gw__place *place,
-                        struct gw_error *why)
+static enum gw_err show_memory(struct gw_request *r, const void *memory,
+                               size_t bytes, size_t stage_bytes, bool touched,
+                               struct gw__staging *stage,
+                               struct gw__place *place, struct gw_error *why)
 {
     *place = (struct gw__place){.fd = -1};
     if (bytes == 0 || !touched)
         return GW_OK;
     if (memory)
         *place = r->comm->windows->show(r->comm->wire, memory, bytes);
-    return place->fd >= 0 ? GW_OK : make(r, stage_bytes, stage, place, why);
+    return place->fd >= 0 ? GW_OK
+                          : make_staging(r, stage_bytes, stage, place, why);
 }
 
 static enum gw_err open_both(struct gw_request *r, struct gw__place *in,
@@ -128,13 +129,13 @@ static enum gw_err open_both(struct gw_request *r, struct gw__place *in,
     size_t in_bytes = in_place(r) ? p->bytes_out : p->bytes_in;
     r->aside = p->set_aside;
     r->deferred = must_defer(r);
-    enum gw_err err = show(r, r->aside ? NULL : input, in_bytes,
-                           gw__bytes_in(r->comm, &p->staged),
-                           p->lends || r->aside, &r->stage_in, in, why);
+    enum gw_err err = show_memory(r, r->aside ? NULL : input, in_bytes,
+                                  gw__bytes_in(r->comm, &p->staged),
+                                  p->lends || r->aside, &r->stage_in, in, why);
     if (!err)
-        err = show(r, r->deferred ? NULL : call->out, p->bytes_out,
-                   gw__bytes_out(r->comm, &p->staged), p->takes || r->deferred,
-                   &r->stage_out, out, why);
+        err = show_memory(r, r->deferred ? NULL : call->out, p->bytes_out,
+                          gw__bytes_out(r->comm, &p->staged),
+                          p->takes || r->deferred, &r->stage_out, out, why);
     return err;
 }
 
@@ -184,7 +185,7 @@ static size_t piece_of(const struct gw_request *r, unsigned chunk,
     return begin < end ? (end - begin) * r->elem_bytes : 0;
 }
 
-static void fill(struct gw_request *r)
+static void fill_cells(struct gw_request *r)
 {
     const struct gw__program *p = r->program;
     const unsigned char *input = in_place(r) ? r->call.out : r->call.in;
@@ -266,7 +267,7 @@ bool gw__stage_move(struct gw_request *r)
                               memory_order_release);
     }
     if (fills) {
-        fill(r);
+        fill_cells(r);
         atomic_store_explicit(&side->filled, ++r->filled, memory_order_release);
     }
     if (fills || drains)

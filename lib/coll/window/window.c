@@ -95,7 +95,7 @@ static bool all_left(struct gw_request *r)
     return true;
 }
 
-static void finish(struct gw_request *r)
+static void finish_request(struct gw_request *r)
 {
     r->comm->windows->moved(r->comm->wire);
     r->comm->turns_done++;
@@ -121,7 +121,7 @@ enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
         *moved |= gw__stage_move(r);
     if (!err && r->state == GW__LEAVING && all_left(r) &&
         (r->prepared->eager || gw__stage_is_empty(r))) {
-        finish(r);
+        finish_request(r);
         *moved = true;
     }
     return err == GW_PENDING ? GW_OK : err;

@@ -100,7 +100,7 @@ static void life_fini(struct life *life)
 
 /* Plays with the received parameters. It takes the configured time, or as long
  * as the machine needs. */
-static void play(struct life *life)
+static void play_steps(struct life *life)
 {
     const struct gw_actors_config *config = life->given->config;
     uint64_t begin_ns = gw_now_ns();
@@ -113,7 +113,7 @@ static void play(struct life *life)
                                        life->played.trajectory.count));
 }
 
-static enum gw_err live(struct life *life, struct gw_comm *comm)
+static enum gw_err run_actor(struct life *life, struct gw_comm *comm)
 {
     const struct gw_actor_life *given = life->given;
     size_t count = gw__played_count(life->agent.config.unroll);
@@ -126,7 +126,7 @@ static enum gw_err live(struct life *life, struct gw_comm *comm)
             return code;
         if (given->begins)
             given->begins(given->context, version);
-        play(life);
+        play_steps(life);
         code = gw_send(comm, life->message, count, GW_F64, GW__LEARNER);
         if (code)
             return code;
@@ -139,7 +139,7 @@ enum gw_err gw_actor_run(const struct gw_actor_life *given,
     struct life life = {.given = given};
     enum gw_err code = life_init(&life, why);
     if (!code) {
-        code = live(&life, comm);
+        code = run_actor(&life, comm);
         if (code)
             gw_fail(why, code, "%s", gw_comm_error(comm)->text);
     }

@@ -173,7 +173,7 @@ enum gw_err gw__actors_apply(struct gw_actors *a, struct gw_error *why)
 /* ---- reports ---- */
 
 /* Converts sums to means. */
-static void finish(struct gw_actors_report *r)
+static void average_report(struct gw_actors_report *r)
 {
     double steps = r->steps ? (double)r->steps : 1;
     r->mean_return =
@@ -203,7 +203,7 @@ enum gw_err gw_actors_run(struct gw_actors *a, uint64_t updates,
     report->time_ns = a->world->now_ns(a) - begin_ns;
     report->busy =
         report->time_ns ? (double)a->busy_ns / (double)report->time_ns : 1;
-    finish(report);
+    average_report(report);
     return code;
 }
 
@@ -242,8 +242,8 @@ void gw_actors_defaults(struct gw_actors_config *config)
     (void)code;
 }
 
-static enum gw_err check(const struct gw_actors_config *config,
-                         struct gw_error *why)
+static enum gw_err check_actors_config(const struct gw_actors_config *config,
+                                       struct gw_error *why)
 {
     if (config->task.kind != GW_TASK_CARTPOLE)
         return gw_fail(why, GW_EINVAL, "actors play; %s is no play",
@@ -263,7 +263,7 @@ static enum gw_err check(const struct gw_actors_config *config,
     return GW_OK;
 }
 
-static enum gw_err make_room(struct gw_actors *a, struct gw_error *why)
+static enum gw_err allocate_actors(struct gw_actors *a, struct gw_error *why)
 {
     const struct gw_actors_config *config = &a->config;
     unsigned count = config->actors + config->queue + config->batch;
@@ -308,7 +308,7 @@ enum gw_err gw__actors_make(const struct gw_actors_config *config,
                             struct gw_actors **actors, struct gw_error *why)
 {
     *actors = NULL;
-    enum gw_err code = check(config, why);
+    enum gw_err code = check_actors_config(config, why);
     if (code)
         return code;
     struct gw_actors *a = calloc(1, sizeof *a);
@@ -320,7 +320,7 @@ enum gw_err gw__actors_make(const struct gw_actors_config *config,
     pthread_mutex_init(&a->lock, NULL);
     code = open_tables(a, why);
     if (!code)
-        code = make_room(a, why);
+        code = allocate_actors(a, why);
     if (code) {
         gw_actors_destroy(&a);
         return code;

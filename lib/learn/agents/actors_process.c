@@ -81,7 +81,7 @@ static bool receive_played(struct seat *seat)
     return true;
 }
 
-static void *serve(void *context)
+static void *serve_actor(void *context)
 {
     struct seat *seat = context;
     struct gw_actors *a = seat->actors;
@@ -96,7 +96,7 @@ static void *serve(void *context)
     return NULL;
 }
 
-static void begin(struct gw_actors *a, unsigned actor)
+static void begin_actor(struct gw_actors *a, unsigned actor)
 {
     struct process_world *world = a->inside;
     struct seat *seat = &world->seats[actor];
@@ -105,7 +105,7 @@ static void begin(struct gw_actors *a, unsigned actor)
     pthread_cond_signal(&seat->begun);
 }
 
-static enum gw_err turn(struct gw_actors *a, struct gw_error *why)
+static enum gw_err await_batch(struct gw_actors *a, struct gw_error *why)
 {
     struct process_world *world = a->inside;
     while (!a->computes && a->alive > 0)
@@ -171,8 +171,8 @@ static void destroy(struct gw_actors *a)
     free(world);
 }
 
-static const struct gw__actors_world process_world = {.begin = begin,
-                                                      .turn = turn,
+static const struct gw__actors_world process_world = {.begin = begin_actor,
+                                                      .turn = await_batch,
                                                       .now_ns = now_ns,
                                                       .stop = stop,
                                                       .destroy = destroy};
@@ -190,8 +190,8 @@ static bool seat_init(struct seat *seat, struct gw_actors *a, unsigned number,
     return seat->policy && seat->message;
 }
 
-static enum gw_err start(struct gw_actors *a, struct gw_comm **comms,
-                         struct gw_error *why)
+static enum gw_err start_threads(struct gw_actors *a, struct gw_comm **comms,
+                                 struct gw_error *why)
 {
     unsigned count = a->config.actors;
     struct process_world *world = a->inside;
@@ -206,8 +206,8 @@ static enum gw_err start(struct gw_actors *a, struct gw_comm **comms,
         return gw_fail(why, GW_ENOMEM, "%u actors", count);
     pthread_mutex_lock(&a->lock);
     for (unsigned i = 0; i < count && !code; i++) {
-        begin(a, i);
-        code = gw__thread_start(&world->seats[i].thread, serve,
+        begin_actor(a, i);
+        code = gw__thread_start(&world->seats[i].thread, serve_actor,
                                 &world->seats[i], "actors", why);
         world->started += !code;
     }
@@ -224,7 +224,7 @@ enum gw_err gw_actors_serve(const struct gw_actors_config *config,
         return code;
     (*actors)->inside = calloc(1, sizeof(struct process_world) +
                                       config->actors * sizeof(struct seat));
-    code = start(*actors, comms, why);
+    code = start_threads(*actors, comms, why);
     if (code)
         gw_actors_destroy(actors);
     return code;

@@ -27,7 +27,7 @@ struct virtual_world {
     struct player players[];
 };
 
-static void begin(struct gw_actors *a, unsigned actor)
+static void begin_actor(struct gw_actors *a, unsigned actor)
 {
     struct virtual_world *world = a->inside;
     struct player *p = &world->players[actor];
@@ -53,7 +53,7 @@ static int next_actor(const struct gw_actors *a)
     return next;
 }
 
-static void settle(struct gw_actors *a)
+static void settle_update(struct gw_actors *a)
 {
     struct virtual_world *world = a->inside;
     bool computed = a->computes;
@@ -63,7 +63,7 @@ static void settle(struct gw_actors *a)
 }
 
 /* Processes one event; a completed update increments the version. */
-static enum gw_err turn(struct gw_actors *a, struct gw_error *why)
+static enum gw_err next_event(struct gw_actors *a, struct gw_error *why)
 {
     struct virtual_world *world = a->inside;
     enum gw_err code = GW_OK;
@@ -82,7 +82,7 @@ static enum gw_err turn(struct gw_actors *a, struct gw_error *why)
         player->holds = true;
         gw__actors_hold(a, (unsigned)next, player->number);
     }
-    settle(a);
+    settle_update(a);
     return code;
 }
 
@@ -97,8 +97,10 @@ static void destroy(struct gw_actors *a)
     free(a->inside);
 }
 
-static const struct gw__actors_world virtual_world = {
-    .begin = begin, .turn = turn, .now_ns = now_ns, .destroy = destroy};
+static const struct gw__actors_world virtual_world = {.begin = begin_actor,
+                                                      .turn = next_event,
+                                                      .now_ns = now_ns,
+                                                      .destroy = destroy};
 
 enum gw_err gw_actors_new(const struct gw_actors_config *config,
                           struct gw_actors **actors, struct gw_error *why)
@@ -115,7 +117,7 @@ enum gw_err gw_actors_new(const struct gw_actors_config *config,
     }
     for (unsigned i = 0; i < config->actors; i++) {
         gw__actor_init(&world->players[i].actor, config, i);
-        begin(*actors, i);
+        begin_actor(*actors, i);
     }
     return GW_OK;
 }

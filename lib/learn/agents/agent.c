@@ -113,9 +113,10 @@ void gw__agent_judge(struct gw__agent *agent, const float *rows,
 
 /* Adds the gradient to each hidden unit's row, from the slopes at both
  * heads. */
-static void spread(const struct gw__agent *agent, const float *rows,
-                   const struct gw__step *step, const double *activity,
-                   double by_logit, double by_value, double *gradient)
+static void add_row_gradient(const struct gw__agent *agent, const float *rows,
+                             const struct gw__step *step,
+                             const double *activity, double by_logit,
+                             double by_value, double *gradient)
 {
     size_t hidden = agent->config.hidden;
     for (size_t j = 0; j < hidden; j++) {
@@ -162,8 +163,9 @@ void gw__agent_learn(struct gw__agent *agent, const float *rows,
         double by_logit =
             agent->advantages[t] * (right - (step->right ? 1 : 0)) +
             config->entropy_weight * logit * right * (1 - right);
-        spread(agent, rows, step, agent->activity + t * config->hidden,
-               by_logit, config->value_weight * error, gradient);
+        add_row_gradient(agent, rows, step,
+                         agent->activity + t * config->hidden, by_logit,
+                         config->value_weight * error, gradient);
     }
     losses->total = losses->policy + config->value_weight * losses->value -
                     config->entropy_weight * losses->entropy;

@@ -15,8 +15,8 @@
  */
 #include <gradwire/actors.h>
 
-static void judge(const struct gw_unrolled *v, double *targets,
-                  double *advantages)
+static void compute_targets(const struct gw_unrolled *v, double *targets,
+                            double *advantages)
 {
     double target = v->values[v->count]; /* of the step after t */
     for (size_t t = v->count; t-- > 0;) {
@@ -29,4 +29,4 @@ static void judge(const struct gw_unrolled *v, double *targets,
     }
 }
 
-const struct gw_targets gw_vtrace = {.judge = judge};
+const struct gw_targets gw_vtrace = {.judge = compute_targets};

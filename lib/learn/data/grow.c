@@ -36,7 +36,7 @@ void gw__growing_fini(struct gw__growing *g)
 }
 
 /* Makes *array hold at least `need` items. */
-static bool grow(void **array, size_t capacity, size_t item)
+static bool resize_array(void **array, size_t capacity, size_t item)
 {
     void *moved = realloc(*array, capacity * item);
     if (moved)
@@ -57,9 +57,10 @@ static bool grow_rows(struct gw__growing *g)
     size_t capacity = doubled(g->row_capacity, 0);
     void *begin = g->data->row_begin, *label = g->data->label;
     void *target = g->data->target;
-    bool grown = grow(&begin, capacity + 1, sizeof *g->data->row_begin) &&
-                 (g->targets ? grow(&target, capacity, sizeof *g->data->target)
-                             : grow(&label, capacity, sizeof *g->data->label));
+    bool grown =
+        resize_array(&begin, capacity + 1, sizeof *g->data->row_begin) &&
+        (g->targets ? resize_array(&target, capacity, sizeof *g->data->target)
+                    : resize_array(&label, capacity, sizeof *g->data->label));
     g->data->row_begin = begin;
     g->data->label = label;
     g->data->target = target;
@@ -74,8 +75,8 @@ static bool grow_entries(struct gw__growing *g, size_t need)
         return true;
     size_t capacity = doubled(g->nonzero_capacity, need);
     void *index = g->data->index, *value = g->data->value;
-    bool grown = grow(&index, capacity, sizeof *g->data->index) &&
-                 grow(&value, capacity, sizeof *g->data->value);
+    bool grown = resize_array(&index, capacity, sizeof *g->data->index) &&
+                 resize_array(&value, capacity, sizeof *g->data->value);
     g->data->index = index;
     g->data->value = value;
     if (grown)
@@ -125,7 +126,7 @@ static bool insert_label(struct gw__growing *g, unsigned at, double value)
     if (count == g->label_capacity) {
         size_t capacity = count ? 2 * (size_t)count : 16;
         void *labels = g->labels;
-        if (!grow(&labels, capacity, sizeof *g->labels))
+        if (!resize_array(&labels, capacity, sizeof *g->labels))
             return false;
         g->labels = labels;
         g->label_capacity = capacity;
@@ -179,7 +180,7 @@ enum gw_err gw__growing_repeated(struct gw__growing *g, size_t nonzeros,
     if (nonzeros > g->scratch_capacity) {
         size_t capacity = doubled(g->scratch_capacity, nonzeros);
         void *scratch = g->scratch;
-        if (!grow(&scratch, capacity, sizeof *g->scratch))
+        if (!resize_array(&scratch, capacity, sizeof *g->scratch))
             return gw_fail(why, GW_ENOMEM, "%s: line %zu", g->name, g->line);
         g->scratch = scratch;
         g->scratch_capacity = capacity;

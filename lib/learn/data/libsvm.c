@@ -66,8 +66,8 @@ static enum gw_err read_some(struct source *source, char *into, size_t room,
     return GW_OK;
 }
 
-static enum gw_err make_room(struct gw__growing *g, struct block *block,
-                             struct gw_error *why)
+static enum gw_err reserve_block(struct gw__growing *g, struct block *block,
+                                 struct gw_error *why)
 {
     enum { BLOCK_BYTES = 1 << 18 };
     /* One byte stays free for a missing final newline. */
@@ -121,7 +121,7 @@ static enum gw_err take_block(struct gw__growing *g, struct source *source,
                               struct gw_error *why)
 {
     size_t got = 0;
-    enum gw_err code = make_room(g, block, why);
+    enum gw_err code = reserve_block(g, block, why);
     if (!code)
         code =
             read_some(source, block->bytes + block->filled,
@@ -148,9 +148,9 @@ static enum gw_err take_all(struct gw__growing *g, struct source *source,
     return code;
 }
 
-static enum gw_err read_all(struct source *source, const char *name,
-                            enum gw_index_base base, bool targets,
-                            struct gw_dataset **data, struct gw_error *why)
+static enum gw_err read_source(struct source *source, const char *name,
+                               enum gw_index_base base, bool targets,
+                               struct gw_dataset **data, struct gw_error *why)
 {
     struct gw__growing growing;
     enum gw_err code = gw__growing_init(&growing, name, targets, why);
@@ -172,15 +172,16 @@ enum gw_err gw__libsvm_visit(struct gw__growing *g, int fd,
     return take_all(g, &source, base, visitor, why);
 }
 
-static enum gw_err load(const char *path, enum gw_index_base base, bool targets,
-                        struct gw_dataset **data, struct gw_error *why)
+static enum gw_err load_file(const char *path, enum gw_index_base base,
+                             bool targets, struct gw_dataset **data,
+                             struct gw_error *why)
 {
     *data = NULL;
     struct source source = {.bytes_left = (size_t)gw__file_bytes_max()};
     enum gw_err code = gw__file_open(path, &source.fd, why);
     if (code)
         return code;
-    code = read_all(&source, path, base, targets, data, why);
+    code = read_source(&source, path, base, targets, data, why);
     close(source.fd);
     return code;
 }
@@ -188,14 +189,14 @@ static enum gw_err load(const char *path, enum gw_index_base base, bool targets,
 enum gw_err gw_libsvm_load(const char *path, enum gw_index_base base,
                            struct gw_dataset **data, struct gw_error *why)
 {
-    return load(path, base, false, data, why);
+    return load_file(path, base, false, data, why);
 }
 
 enum gw_err gw_libsvm_load_targets(const char *path, enum gw_index_base base,
                                    struct gw_dataset **data,
                                    struct gw_error *why)
 {
-    return load(path, base, true, data, why);
+    return load_file(path, base, true, data, why);
 }
 
 enum gw_err gw_libsvm_parse(const void *text, size_t bytes, const char *name,
@@ -204,5 +205,5 @@ enum gw_err gw_libsvm_parse(const void *text, size_t bytes, const char *name,
 {
     *data = NULL;
     struct source source = {.fd = -1, .text = text, .bytes_left = bytes};
-    return read_all(&source, name, base, false, data, why);
+    return read_source(&source, name, base, false, data, why);
 }

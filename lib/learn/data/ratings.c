@@ -63,7 +63,7 @@ static bool has_digit(const char *text)
     return text[strcspn(text, "0123456789")] != 0;
 }
 
-static bool append(struct lines *lines, const struct line *line)
+static bool append_line(struct lines *lines, const struct line *line)
 {
     if (lines->count == lines->capacity) {
         size_t capacity = lines->capacity ? 2 * lines->capacity : 1024;
@@ -77,8 +77,8 @@ static bool append(struct lines *lines, const struct line *line)
     return true;
 }
 
-static enum gw_err take(struct lines *lines, const char *path, size_t number,
-                        char *text, struct gw_error *why)
+static enum gw_err parse_line(struct lines *lines, const char *path,
+                              size_t number, char *text, struct gw_error *why)
 {
     struct line line;
     text[strcspn(text, "#")] = 0;
@@ -92,7 +92,8 @@ static enum gw_err take(struct lines *lines, const char *path, size_t number,
     if (lines->count == COUNT_MAX)
         return gw_fail(why, GW_EDATA, "%s: more than %d ratings", path,
                        COUNT_MAX);
-    return append(lines, &line) ? GW_OK : gw_fail(why, GW_ENOMEM, "%s", path);
+    return append_line(lines, &line) ? GW_OK
+                                     : gw_fail(why, GW_ENOMEM, "%s", path);
 }
 
 static enum gw_err read_file(struct lines *lines, const char *path,
@@ -103,7 +104,7 @@ static enum gw_err read_file(struct lines *lines, const char *path,
     char *text = NULL;
     enum gw_err code = file ? GW_OK : why ? why->code : GW_EDATA;
     while (!code && getline(&text, &room, file) >= 0)
-        code = take(lines, path, ++number, text, why);
+        code = parse_line(lines, path, ++number, text, why);
     if (!code && ferror(file))
         code = gw_fail_errno(why, "%s", path);
     if (!code && lines->count == before)
@@ -116,7 +117,7 @@ static enum gw_err read_file(struct lines *lines, const char *path,
 
 /* ---- numbering ---- */
 
-static int compare(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -136,13 +137,14 @@ static bool number_all(const struct lines *lines, bool users,
     for (size_t i = 0; ids && i < lines->count; i++)
         ids[i] = id_of(&lines->line[i], users);
     if (ids)
-        qsort(ids, lines->count, sizeof *ids, compare);
+        qsort(ids, lines->count, sizeof *ids, compare_numbers);
     for (size_t i = 0; ids && i < lines->count; i++)
         if (count == 0 || ids[i] != ids[count - 1])
             ids[count++] = ids[i];
     for (size_t i = 0; ids && i < lines->count; i++) {
         uint64_t id = id_of(&lines->line[i], users);
-        const uint64_t *at = bsearch(&id, ids, count, sizeof *ids, compare);
+        const uint64_t *at =
+            bsearch(&id, ids, count, sizeof *ids, compare_numbers);
         struct gw__rating *rating = &ratings->rating[i];
         *(users ? &rating->user : &rating->item) = (uint32_t)(at - ids);
     }

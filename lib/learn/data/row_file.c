@@ -54,8 +54,9 @@ static enum gw_err changed(const struct gw__row_file *file,
 }
 
 /* Translates labels to the classes of the whole file. */
-static enum gw_err begin(const struct gw__row_file *file,
-                         struct gw__row_reader *reader, struct gw_error *why)
+static enum gw_err begin_reader(const struct gw__row_file *file,
+                                struct gw__row_reader *reader,
+                                struct gw_error *why)
 {
     const struct gw_dataset *shape = &file->index.shape;
     uint32_t id;
@@ -67,7 +68,7 @@ static enum gw_err begin(const struct gw__row_file *file,
     return code;
 }
 
-static bool reserve(struct gw__row_reader *reader, size_t bytes)
+static bool reserve_text(struct gw__row_reader *reader, size_t bytes)
 {
     if (bytes <= reader->capacity)
         return true;
@@ -109,7 +110,7 @@ enum gw_err gw__row_reader_take(struct gw__row_reader *reader, int fd,
     struct gw__growing *g = &reader->rows;
     size_t bytes = (size_t)(offsets[count] - offsets[0]);
     size_t wanted = g->data->rows + count;
-    if (!reserve(reader, bytes + 1))
+    if (!reserve_text(reader, bytes + 1))
         return gw_fail(why, GW_ENOMEM, "%s: %zu rows", g->name, count);
     if (!read_text(fd, reader->text, bytes, offsets[0]))
         return gw_fail(why, GW_EDATA, "%s: cut short", g->name);
@@ -159,7 +160,7 @@ enum gw_err gw__row_file_read(struct gw__row_file *file,
                               const uint32_t *listed, size_t first,
                               size_t count, struct gw_error *why)
 {
-    enum gw_err code = begin(file, reader, why);
+    enum gw_err code = begin_reader(file, reader, why);
     if (code)
         return code;
     struct gw_dataset *data = reader->rows.data;

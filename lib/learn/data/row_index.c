@@ -38,7 +38,7 @@ static uint64_t hash_of(const struct row_header *header, size_t bytes)
     return gw_hash((const char *)header + skipped, bytes - skipped, 0);
 }
 
-static void describe(struct row_header *header, const struct stat *data)
+static void describe_data(struct row_header *header, const struct stat *data)
 {
     memcpy(header->magic, magic, sizeof magic);
     header->size = (uint64_t)data->st_size;
@@ -47,7 +47,7 @@ static void describe(struct row_header *header, const struct stat *data)
     header->number = data->st_ino;
 }
 
-static size_t bytes_of(const struct row_header *header)
+static size_t index_bytes(const struct row_header *header)
 {
     return sizeof *header + header->class_count * sizeof(double) +
            (header->rows + 1) * sizeof(uint64_t);
@@ -89,7 +89,8 @@ static bool is_of(const struct row_header *header, size_t bytes,
            header->size == wanted->size &&
            header->changed_ns == wanted->changed_ns &&
            header->number == wanted->number && header->rows < UINT32_MAX &&
-           header->class_count <= GW_CLASSES_MAX && bytes == bytes_of(header) &&
+           header->class_count <= GW_CLASSES_MAX &&
+           bytes == index_bytes(header) &&
            header->hash == hash_of(header, bytes);
 }
 
@@ -117,7 +118,7 @@ static bool map_kept(struct gw__row_index *index, const char *kept,
 
 /* An error is harmless: each process then makes its own index, which only costs
  * time. */
-static void keep(const struct gw__row_index *index, const char *kept)
+static void store_index(const struct gw__row_index *index, const char *kept)
 {
     char fresh[GW__PATH_BYTES + 16];
     snprintf(fresh, sizeof fresh, "%s.%d", kept, (int)getpid());
@@ -178,7 +179,7 @@ static enum gw_err assemble(struct gw__row_index *index,
     header.index_base = !g->zero_seen;
     if (m->nonzeros)
         header.features = g->index_max + (uint64_t)1 - header.index_base;
-    size_t bytes = bytes_of(&header);
+    size_t bytes = index_bytes(&header);
     struct row_header *all = malloc(bytes);
     if (!all)
         return gw_fail(why, GW_ENOMEM, "%s: the index of its rows", g->name);
@@ -194,9 +195,10 @@ static enum gw_err assemble(struct gw__row_index *index,
     return GW_OK;
 }
 
-static enum gw_err make(struct gw__row_index *index, const char *path, int fd,
-                        bool targets, const struct row_header *about,
-                        struct gw_error *why)
+static enum gw_err make_index(struct gw__row_index *index, const char *path,
+                              int fd, bool targets,
+                              const struct row_header *about,
+                              struct gw_error *why)
 {
     struct making making = {0};
     const struct gw__line_visitor visitor = {add_row, &making};
@@ -227,13 +229,13 @@ enum gw_err gw__row_index_open(struct gw__row_index *index, const char *path,
         return gw_fail(
             why, GW_EDATA,
             "%s: rows can be read on demand from a regular file only", path);
-    describe(&wanted, &data);
+    describe_data(&wanted, &data);
     bool place = cache_path(path, targets, kept);
     enum gw_err code = GW_OK;
     if (!place || !map_kept(index, kept, &wanted)) {
-        code = make(index, path, fd, targets, &wanted, why);
+        code = make_index(index, path, fd, targets, &wanted, why);
         if (!code && place)
-            keep(index, kept);
+            store_index(index, kept);
     }
     if (!code)
         view(index);

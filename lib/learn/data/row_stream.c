@@ -126,7 +126,7 @@ void gw__row_stream_close(struct gw__row_stream **stream)
 }
 
 /* The number of rows available, and whether the stream has ended. */
-static uint64_t look(const struct gw__row_stream *stream, bool *over)
+static uint64_t count_arrived(const struct gw__row_stream *stream, bool *over)
 {
     struct stat about;
     uint64_t last = 0, size = sizeof last;
@@ -142,7 +142,7 @@ static uint64_t look(const struct gw__row_stream *stream, bool *over)
 uint64_t gw__row_stream_count(const struct gw__row_stream *stream)
 {
     bool over;
-    return look(stream, &over);
+    return count_arrived(stream, &over);
 }
 
 /* The offset of row `first`, and the ends of it and the next rows. */
@@ -160,8 +160,8 @@ static enum gw_err read_offsets(const struct gw__row_stream *stream,
 }
 
 /* Checks that indices are from 1 to the configured number of features. */
-static enum gw_err check(const struct gw__row_stream *stream,
-                         struct gw_dataset *data, struct gw_error *why)
+static enum gw_err check_rows(const struct gw__row_stream *stream,
+                              struct gw_dataset *data, struct gw_error *why)
 {
     for (size_t i = 0; i < data->nonzeros; i++) {
         if (data->index[i] < 1 || data->index[i] > stream->features)
@@ -179,7 +179,7 @@ enum gw_err gw__row_stream_read(struct gw__row_stream *stream,
                                 size_t count, size_t *got, struct gw_error *why)
 {
     bool over;
-    uint64_t come = look(stream, &over);
+    uint64_t come = count_arrived(stream, &over);
     *got = 0;
     if (!over && come < first + count)
         return gw_fail(why, GW_PENDING, "row %llu of the stream has not come",
@@ -198,5 +198,5 @@ enum gw_err gw__row_stream_read(struct gw__row_stream *stream,
     if (!code)
         atomic_fetch_add(&stream->bytes_read, offsets[*got] - offsets[0]);
     free(offsets);
-    return code ? code : check(stream, reader->rows.data, why);
+    return code ? code : check_rows(stream, reader->rows.data, why);
 }

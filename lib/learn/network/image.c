@@ -60,8 +60,8 @@ static struct run run_of(const struct gw__image_shape *shape, size_t input,
     return run;
 }
 
-static void spread(const struct gw__image_shape *shape, const float *x,
-                   float *matrix)
+static void image_to_columns(const struct gw__image_shape *shape,
+                             const float *x, float *matrix)
 {
     size_t plane = plane_of(&shape->in), inputs = inputs_of(shape);
     memset(matrix, 0, inputs * plane * sizeof *matrix);
@@ -74,8 +74,8 @@ static void spread(const struct gw__image_shape *shape, const float *x,
         }
 }
 
-static void gather(const struct gw__image_shape *shape, const float *matrix,
-                   float *dx)
+static void columns_to_image(const struct gw__image_shape *shape,
+                             const float *matrix, float *dx)
 {
     size_t plane = plane_of(&shape->in), inputs = inputs_of(shape);
     memset(dx, 0, size_of(&shape->in) * sizeof *dx);
@@ -94,7 +94,7 @@ void gw__conv_forward(const struct gw__image_shape *shape, const float *x,
 {
     size_t plane = plane_of(&shape->out), filters = shape->out.channels;
     for (size_t r = 0; r < shape->rows; r++) {
-        spread(shape, x + r * size_of(&shape->in), scratch);
+        image_to_columns(shape, x + r * size_of(&shape->in), scratch);
         float *out = y + r * size_of(&shape->out);
         for (size_t k = 0; bias && k < filters * plane; k++)
             out[k] = bias[k / plane];
@@ -120,7 +120,7 @@ void gw__conv_input(const struct gw__image_shape *shape, const float *dy,
                                   .rows = inputs_of(shape),
                                   .inner = shape->out.channels,
                                   .columns = plane_of(&shape->out)});
-        gather(shape, scratch, dx + r * size_of(&shape->in));
+        columns_to_image(shape, scratch, dx + r * size_of(&shape->in));
     }
 }
 
@@ -131,7 +131,7 @@ void gw__conv_weight(const struct gw__image_shape *shape, const float *x,
     size_t plane = plane_of(&shape->out), filters = shape->out.channels;
     for (size_t r = 0; r < shape->rows; r++) {
         const float *slope = dy + r * size_of(&shape->out);
-        spread(shape, x + r * size_of(&shape->in), scratch);
+        image_to_columns(shape, x + r * size_of(&shape->in), scratch);
         gw__product(&(struct gw__product){.left = scratch,
                                           .right = slope,
                                           .out = dweights,

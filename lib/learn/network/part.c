@@ -35,14 +35,14 @@ static size_t elements_of(const struct gw__part *part, size_t features,
 }
 
 /* Rounds up to cache lines, for alignment. */
-static size_t reserve(struct gw__part *part, size_t elements)
+static size_t reserve_tape(struct gw__part *part, size_t elements)
 {
     size_t at = part->tape_elements;
     part->tape_elements += (elements + 15) / 16 * 16;
     return at;
 }
 
-static void lay_out(struct gw__part *part)
+static void lay_out_part(struct gw__part *part)
 {
     for (unsigned i = 0; i < part->count; i++) {
         const struct gw_operator *op = &part->operators[i];
@@ -50,17 +50,17 @@ static void lay_out(struct gw__part *part)
         size_t in = elements_of(part, op->in, placed->in);
         bool read = part->first && i == 0 && op->kind != GW_OP_EMBEDDING;
         if (read || (i > 0 && placed->forward.needed))
-            part->in_at[i] = reserve(part, in);
+            part->in_at[i] = reserve_tape(part, in);
         if (op->kind == GW_OP_SOFTMAX) {
-            part->out_at[i] = reserve(part, in);
+            part->out_at[i] = reserve_tape(part, in);
             continue;
         }
         part->out_at[i] =
-            reserve(part, elements_of(part, op->out, placed->out));
+            reserve_tape(part, elements_of(part, op->out, placed->out));
         size_t slope = elements_of(part, op->out, placed->grad_out);
-        part->slope_at[i] = reserve(part, slope);
+        part->slope_at[i] = reserve_tape(part, slope);
         if (gw__is_added(part->config.layout->network, placed->index))
-            part->branch_at[i] = reserve(part, slope);
+            part->branch_at[i] = reserve_tape(part, slope);
     }
 }
 
@@ -77,7 +77,7 @@ static size_t widest(const struct gw__part *part)
     return features;
 }
 
-static enum gw_err make_room(struct gw__part *part, struct gw_error *why)
+static enum gw_err allocate_part(struct gw__part *part, struct gw_error *why)
 {
     size_t rows = part->config.layout->rows, features = widest(part);
     size_t *places = calloc(4 * part->count, sizeof *places), spread = 0;
@@ -87,7 +87,7 @@ static enum gw_err make_room(struct gw__part *part, struct gw_error *why)
     part->out_at = places + part->count;
     part->slope_at = places + 2 * part->count;
     part->branch_at = places + 3 * part->count;
-    lay_out(part);
+    lay_out_part(part);
     part->values = calloc(1, sizeof *part->values);
     if (!part->values)
         return gw_fail(why, GW_ENOMEM, "a piece of %u operators", part->count);
@@ -126,7 +126,7 @@ enum gw_err gw__part_new(const struct gw__part_config *config,
     made->count = layout->piece_begin[config->piece + 1] - begin;
     made->first = config->piece == 0;
     made->last = config->piece + 1 == layout->pieces;
-    enum gw_err err = make_room(made, why);
+    enum gw_err err = allocate_part(made, why);
     if (err)
         gw__part_destroy(&made);
     *part = made;

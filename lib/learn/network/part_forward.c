@@ -135,8 +135,8 @@ static void conv(const struct gw__part *part, unsigned i, const float *x,
                      part->spread, y);
 }
 
-static void add(const struct gw__part *part, const struct gw__tape *tape,
-                unsigned i, const float *x, float *y)
+static void add_branch(const struct gw__part *part, const struct gw__tape *tape,
+                       unsigned i, const float *x, float *y)
 {
     const float *branch = tape->values + part->out_at[gw__part_source(part, i)];
     size_t elements = gw__part_elements(part, i);
@@ -145,9 +145,10 @@ static void add(const struct gw__part *part, const struct gw__tape *tape,
 }
 
 /* If all ranks have all scores, only the first one evaluates them. */
-static void judge(const struct gw__part *part, const struct gw__rows *rows,
-                  unsigned i, const float *scores, float *slopes,
-                  struct gw__judged *judged)
+static void compute_loss(const struct gw__part *part,
+                         const struct gw__rows *rows, unsigned i,
+                         const float *scores, float *slopes,
+                         struct gw__judged *judged)
 {
     struct gw__judged unheard = {0};
     bool mine = part->placed[i].in == GW_BY_ROW || part->config.place == 0;
@@ -155,9 +156,9 @@ static void judge(const struct gw__part *part, const struct gw__rows *rows,
                 mine ? judged : &unheard);
 }
 
-static void compute(const struct gw__part *part, struct gw__tape *tape,
-                    const struct gw__part_pass *pass, unsigned i,
-                    const float *weights)
+static void run_operator(const struct gw__part *part, struct gw__tape *tape,
+                         const struct gw__part_pass *pass, unsigned i,
+                         const float *weights)
 {
     struct gw__rows rows = gw__part_rows(part, pass->rows, part->placed[i].in);
     float *y = tape->values + part->out_at[i];
@@ -187,7 +188,7 @@ static void compute(const struct gw__part *part, struct gw__tape *tape,
         memcpy(y, x, gw__part_elements(part, i) * sizeof *y);
         break;
     case GW_OP_ADD:
-        add(part, tape, i, x, y);
+        add_branch(part, tape, i, x, y);
         break;
     case GW_OP_RELU:
         gw__relu(x, y, gw__part_elements(part, i));
@@ -196,7 +197,7 @@ static void compute(const struct gw__part *part, struct gw__tape *tape,
         gw__tanh(x, y, gw__part_elements(part, i));
         break;
     case GW_OP_SOFTMAX:
-        judge(part, &rows, i, x, y, pass->judged);
+        compute_loss(part, &rows, i, x, y, pass->judged);
         break;
     }
 }
@@ -231,7 +232,7 @@ static enum gw_err forward(struct gw__part *part, struct gw__tape *tape,
         err = gw__part_use(part, i, &weights, why);
     if (err)
         return err;
-    compute(part, tape, pass, i, weights);
+    run_operator(part, tape, pass, i, weights);
     if (learns)
         gw__part_drop(part, i);
     if (part->operators[i].kind != GW_OP_SOFTMAX)

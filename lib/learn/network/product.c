@@ -20,7 +20,7 @@ const struct gw__product_kind *const *gw__product_kinds(void)
     return kinds;
 }
 
-static const struct gw__product_kind *find(const char *name)
+static const struct gw__product_kind *find_kind(const char *name)
 {
     for (size_t i = 0; kinds[i]; i++)
         if (kinds[i]->available() && (!name || !strcmp(kinds[i]->name, name)))
@@ -28,11 +28,11 @@ static const struct gw__product_kind *find(const char *name)
     return NULL;
 }
 
-static const struct gw__product_kind *choose(void)
+static const struct gw__product_kind *choose_kind(void)
 {
     const char *forced = getenv("GRADWIRE_PRODUCT");
-    const struct gw__product_kind *kind = forced ? find(forced) : NULL;
-    return kind ? kind : find(NULL);
+    const struct gw__product_kind *kind = forced ? find_kind(forced) : NULL;
+    return kind ? kind : find_kind(NULL);
 }
 
 static const struct gw__product_kind *now(void)
@@ -42,14 +42,15 @@ static const struct gw__product_kind *now(void)
     if (kind)
         return kind;
     /* A race is harmless: all threads choose the same. */
-    kind = choose();
+    kind = choose_kind();
     atomic_store_explicit(&current, kind, memory_order_release);
     return kind;
 }
 
 bool gw__product_use(const char *name)
 {
-    const struct gw__product_kind *kind = name ? find(name) : choose();
+    const struct gw__product_kind *kind =
+        name ? find_kind(name) : choose_kind();
     if (kind)
         atomic_store_explicit(&current, kind, memory_order_release);
     return kind != NULL;

@@ -8,7 +8,7 @@
 
 #ifdef __x86_64__
 
-static bool available(void)
+static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
@@ -44,4 +44,4 @@ static void multiply(const struct gw__product *product)
 
 #endif
 
-const struct gw__product_kind gw__product_avx2 = {"avx2", available, multiply};
+const struct gw__product_kind gw__product_avx2 = {"avx2", has_avx2, multiply};

@@ -16,19 +16,19 @@
 static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
 static bool locks;
 
-static void begin(void)
+static void set_up_blas(void)
 {
     openblas_set_num_threads(1);
     locks = openblas_get_parallel() == OPENBLAS_SEQUENTIAL;
 }
 
-static bool available(void)
+static bool blas_is_usable(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    return pthread_once(&once, begin) == 0;
+    return pthread_once(&once, set_up_blas) == 0;
 }
 
-static void run(const struct gw__product *p)
+static void multiply(const struct gw__product *p)
 {
     blasint rows = (blasint)p->rows, columns = (blasint)p->columns;
     blasint inner = (blasint)p->inner;
@@ -62,4 +62,5 @@ static void run(const struct gw__product *product)
 
 #endif
 
-const struct gw__product_kind gw__product_blas = {"blas", available, run};
+const struct gw__product_kind gw__product_blas = {"blas", blas_is_usable,
+                                                  multiply};

@@ -90,8 +90,8 @@ static unsigned largest_of(const float *z, unsigned classes)
 /* One row: log(sum_k e^z_k) - z_label. Exponents are never positive, so small
  * losses keep their digits. A row with a NaN has no correct answer; its loss
  * and slopes are NaN. */
-static void judge(const float *z, unsigned classes, uint32_t label,
-                  double scale, float *slopes, struct gw__judged *judged)
+static void softmax_loss(const float *z, unsigned classes, uint32_t label,
+                         double scale, float *slopes, struct gw__judged *judged)
 {
     unsigned best = largest_of(z, classes);
     double largest = (double)z[best], rest = 0;
@@ -115,8 +115,8 @@ void gw__softmax(const struct gw__rows *rows, const float *scores,
     for (size_t i = 0; i < rows->count; i++) {
         float *slope = slopes ? slopes + i * classes : NULL;
         if (rows->row[i] != GW__NO_ROW)
-            judge(scores + i * classes, classes,
-                  rows->data->label[rows->row[i]], scale, slope, judged);
+            softmax_loss(scores + i * classes, classes,
+                         rows->data->label[rows->row[i]], scale, slope, judged);
         else if (slope)
             memset(slope, 0, classes * sizeof *slope);
     }

@@ -20,8 +20,8 @@ static size_t entries(const struct gw__rows *rows, size_t i, size_t *begin)
 
 /* The index of entry k in the range of `count` features from `first` on. False:
  * outside the range. */
-static inline bool place_of(const struct gw__rows *rows, size_t k, size_t first,
-                            size_t count, size_t *place)
+static inline bool feature_offset(const struct gw__rows *rows, size_t k,
+                                  size_t first, size_t count, size_t *place)
 {
     size_t feature = rows->data->index[k];
     *place = feature - first;
@@ -36,7 +36,7 @@ void gw__rows_dense(const struct gw__rows *rows, size_t first, size_t width,
         size_t begin = 0, count = entries(rows, i, &begin);
         for (size_t k = begin; k < begin + count; k++) {
             size_t feature;
-            if (place_of(rows, k, first, width, &feature))
+            if (feature_offset(rows, k, first, width, &feature))
                 out[feature] = rows->data->value[k];
         }
     }
@@ -52,7 +52,8 @@ void gw__embedding_forward(const struct gw__vocabulary *vocabulary,
         size_t begin = 0, count = entries(rows, i, &begin);
         for (size_t k = begin; k < begin + count; k++) {
             size_t word;
-            if (!place_of(rows, k, vocabulary->first, vocabulary->count, &word))
+            if (!feature_offset(rows, k, vocabulary->first, vocabulary->count,
+                                &word))
                 continue;
             float value = rows->data->value[k];
             for (size_t j = 0; j < width; j++)
@@ -70,7 +71,8 @@ void gw__embedding_weight(const struct gw__vocabulary *vocabulary,
         size_t begin = 0, count = entries(rows, i, &begin);
         for (size_t k = begin; k < begin + count; k++) {
             size_t word;
-            if (!place_of(rows, k, vocabulary->first, vocabulary->count, &word))
+            if (!feature_offset(rows, k, vocabulary->first, vocabulary->count,
+                                &word))
                 continue;
             float value = rows->data->value[k];
             for (size_t j = 0; j < width; j++)

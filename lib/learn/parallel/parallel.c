@@ -58,8 +58,9 @@ static enum gw_err check_schedule(const struct gw_parallel_config *config,
                    options->chunks);
 }
 
-static enum gw_err check(const struct gw_parallel_config *config,
-                         struct gw_error *why)
+static enum gw_err
+check_parallel_config(const struct gw_parallel_config *config,
+                      struct gw_error *why)
 {
     enum gw_err err = check_layout(config, why);
     if (!err)
@@ -201,7 +202,8 @@ static enum gw_err make_pipe(struct gw_parallel *parallel, struct gw_error *why)
 
 /* ---- the trainer ---- */
 
-static struct gw_parallel *allocate(const struct gw_parallel_config *config)
+static struct gw_parallel *
+allocate_parallel(const struct gw_parallel_config *config)
 {
     const struct gw_layout *layout = config->layout;
     struct gw_parallel *made = calloc(1, sizeof *made);
@@ -230,10 +232,10 @@ enum gw_err gw_parallel_new(const struct gw_parallel_config *config,
 {
     unsigned first[GW_STAGE_CHUNKS_MAX];
     *parallel = NULL;
-    enum gw_err err = check(config, why);
+    enum gw_err err = check_parallel_config(config, why);
     if (err)
         return err;
-    struct gw_parallel *made = allocate(config);
+    struct gw_parallel *made = allocate_parallel(config);
     if (!made) {
         gw_comm_abort(config->comm, GW_ENOMEM, "a trainer");
         return gw_fail(why, GW_ENOMEM, "a trainer");

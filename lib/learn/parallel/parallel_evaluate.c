@@ -21,7 +21,7 @@ struct walk {
     struct gw__judged *judged;
 };
 
-static void fill(struct walk *walk, size_t block)
+static void fill_block(struct walk *walk, size_t block)
 {
     size_t count = walk->rows.count, all = walk->rows.data->rows;
     for (size_t i = 0; i < count; i++) {
@@ -52,7 +52,8 @@ static enum gw_err receive(struct walk *walk, unsigned piece,
     return err;
 }
 
-static enum gw_err send(struct walk *walk, unsigned piece, struct gw_error *why)
+static enum gw_err send_activations(struct walk *walk, unsigned piece,
+                                    struct gw_error *why)
 {
     struct gw_comm *pipe = walk->parallel->axes.pipe;
     const struct gw_layout *layout = walk->parallel->layout;
@@ -65,8 +66,8 @@ static enum gw_err send(struct walk *walk, unsigned piece, struct gw_error *why)
     return err;
 }
 
-static enum gw_err compute(struct walk *walk, unsigned chunk,
-                           struct gw_error *why)
+static enum gw_err compute_chunk(struct walk *walk, unsigned chunk,
+                                 struct gw_error *why)
 {
     struct gw__part *part = walk->parallel->parts[chunk];
     struct gw__tape *tape = NULL;
@@ -91,14 +92,14 @@ static enum gw_err go_through(struct walk *walk, struct gw_error *why)
     size_t rounds = (walk->rows.data->rows + per_round - 1) / per_round;
     enum gw_err err = GW_OK;
     for (size_t r = 0; !err && r < rounds; r++) {
-        fill(walk, r * data + walk->parallel->axes.d);
+        fill_block(walk, r * data + walk->parallel->axes.d);
         for (unsigned c = 0; !err && c < walk->parallel->chunks; c++) {
             unsigned piece = c * stages + walk->parallel->axes.p;
             err = receive(walk, piece, why);
             if (!err)
-                err = compute(walk, c, why);
+                err = compute_chunk(walk, c, why);
             if (!err)
-                err = send(walk, piece, why);
+                err = send_activations(walk, piece, why);
         }
     }
     return err;

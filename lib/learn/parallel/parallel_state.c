@@ -90,8 +90,9 @@ void gw_parallel_save(const struct gw_parallel *parallel, void *state)
     memcpy(state, &header, sizeof header);
 }
 
-static enum gw_err check(const struct header *got, const struct header *want,
-                         const void *state, size_t bytes, struct gw_error *why)
+static enum gw_err check_header(const struct header *got,
+                                const struct header *want, const void *state,
+                                size_t bytes, struct gw_error *why)
 {
     if (memcmp(got->magic, want->magic, sizeof got->magic) != 0)
         return gw_fail(why, GW_EDATA, "this is no state of a trainer");
@@ -127,7 +128,7 @@ enum gw_err gw_parallel_restore(struct gw_parallel *parallel, const void *state,
         return gw_fail(why, GW_EDATA, "the state has %zu bytes: that is none",
                        bytes);
     memcpy(&got, state, sizeof got);
-    enum gw_err err = check(&got, &want, state, bytes, why);
+    enum gw_err err = check_header(&got, &want, state, bytes, why);
     if (err)
         return err;
     gw__shards_restore(parallel->shards, (const char *)state + sizeof got);

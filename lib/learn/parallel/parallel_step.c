@@ -119,8 +119,8 @@ static uint64_t collectives_of(const struct gw_parallel *parallel)
     return sum;
 }
 
-static void begin(struct gw_parallel *parallel, const struct gw_dataset *data,
-                  const uint32_t *rows)
+static void begin_step(struct gw_parallel *parallel,
+                       const struct gw_dataset *data, const uint32_t *rows)
 {
     size_t mine = (size_t)parallel->layout->rows * parallel->micros;
     parallel->data = data;
@@ -132,7 +132,8 @@ static void begin(struct gw_parallel *parallel, const struct gw_dataset *data,
     gw__axes_reset(&parallel->axes);
 }
 
-static void end(struct gw_parallel *parallel, struct gw_parallel_report *report)
+static void end_step(struct gw_parallel *parallel,
+                     struct gw_parallel_report *report)
 {
     struct gw_parallel_counts *counts = &parallel->counts;
     gw__axes_count(&parallel->axes, counts);
@@ -144,8 +145,8 @@ static void end(struct gw_parallel *parallel, struct gw_parallel_report *report)
 }
 
 /* Each rank reports the end of the step, the first one also its result. */
-static void tell(const struct gw_parallel *parallel,
-                 const struct gw_parallel_report *report)
+static void emit_step(const struct gw_parallel *parallel,
+                      const struct gw_parallel_report *report)
 {
     struct gw_sink *sink = parallel->config.events;
     unsigned rank = gw_comm_rank(parallel->config.comm);
@@ -195,19 +196,19 @@ enum gw_err gw_parallel_step(struct gw_parallel *parallel,
         err = check_rows(parallel, data, rows, why);
     if (err)
         return err;
-    begin(parallel, data, rows);
+    begin_step(parallel, data, rows);
     err = run_passes(parallel, &own);
     if (!err)
         err = gw__shards_step(parallel->shards, &own);
     if (err) {
         err = gw__parallel_fail(parallel, err, &own);
     } else {
-        end(parallel, report);
+        end_step(parallel, report);
         err = gw__parallel_judge(parallel, parallel->layout->options.batch,
                                  report, &own);
     }
     if (!err)
-        tell(parallel, report);
+        emit_step(parallel, report);
     report->step_us = (double)(gw_now_ns() - begin_ns) / 1000;
     if (err && why)
         *why = own;

@@ -95,8 +95,8 @@ static enum gw_err slice(const struct gw__reshard *r, unsigned ranks)
     return GW_OK;
 }
 
-static enum gw_err gather(const struct gw__reshard *r, unsigned ranks,
-                          struct gw_error *why)
+static enum gw_err gather_shares(const struct gw__reshard *r, unsigned ranks,
+                                 struct gw_error *why)
 {
     size_t share = r->rows * r->features / ranks;
     bool by_row = r->from == GW_BY_ROW;
@@ -107,8 +107,8 @@ static enum gw_err gather(const struct gw__reshard *r, unsigned ranks,
     return err;
 }
 
-static enum gw_err turn(const struct gw__reshard *r, unsigned ranks,
-                        struct gw_error *why)
+static enum gw_err exchange_blocks(const struct gw__reshard *r, unsigned ranks,
+                                   struct gw_error *why)
 {
     size_t rows = r->rows / ranks, block = rows * (r->features / ranks);
     if (r->from == GW_BY_ROW) {
@@ -171,8 +171,8 @@ enum gw_err gw__reshard(const struct gw__reshard *r, struct gw_error *why)
         return slice(r, ranks);
     case GW_BY_ROW:
     case GW_BY_FEATURE:
-        return r->to == GW_REPLICATED ? gather(r, ranks, why)
-                                      : turn(r, ranks, why);
+        return r->to == GW_REPLICATED ? gather_shares(r, ranks, why)
+                                      : exchange_blocks(r, ranks, why);
     case GW_PARTIAL:
         break;
     }

@@ -28,8 +28,8 @@ static unsigned size_of(const struct gw_comm *comm)
     return comm ? gw_comm_size(comm) : 1;
 }
 
-static enum gw_err check(const struct gw__shards_config *config,
-                         struct gw_error *why)
+static enum gw_err check_shards_config(const struct gw__shards_config *config,
+                                       struct gw_error *why)
 {
     const struct gw_layout_options *options = &config->layout->options;
     unsigned data = options->mesh.data, group = options->shard_group;
@@ -78,7 +78,8 @@ static void list_held(struct gw__shards *shards,
 }
 
 /* Allocates the arrays, in the order of `held`. */
-static enum gw_err allocate(struct gw__shards *shards, struct gw_error *why)
+static enum gw_err allocate_shards(struct gw__shards *shards,
+                                   struct gw_error *why)
 {
     unsigned words = gw_optimiser_words(shards->optimiser.kind);
     for (unsigned i = 0; i < shards->held_count; i++) {
@@ -103,7 +104,7 @@ static enum gw_err allocate(struct gw__shards *shards, struct gw_error *why)
                                      why);
 }
 
-static void lay_out(struct gw__shards *shards)
+static void lay_out_shards(struct gw__shards *shards)
 {
     unsigned words = gw_optimiser_words(shards->optimiser.kind);
     float *values = shards->values, *gradients = shards->gradients;
@@ -178,7 +179,7 @@ enum gw_err gw__shards_new(const struct gw__shards_config *config,
                            struct gw__shards **shards, struct gw_error *why)
 {
     *shards = NULL;
-    enum gw_err err = check(config, why);
+    enum gw_err err = check_shards_config(config, why);
     if (err)
         return err;
     struct gw__shards *made = new_shards(config);
@@ -187,9 +188,9 @@ enum gw_err gw__shards_new(const struct gw__shards_config *config,
                        config->operator_count);
     choose_partners(made);
     list_held(made, config);
-    err = allocate(made, why);
+    err = allocate_shards(made, why);
     if (!err) {
-        lay_out(made);
+        lay_out_shards(made);
         plan_calls(made);
         err = gw__shard_buckets_init(made, why);
     }

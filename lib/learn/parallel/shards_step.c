@@ -33,8 +33,8 @@ static enum gw_err start_gather(struct gw__shards *shards,
 
 /* Updates this rank's block and resets the gradient. A parameter that is not
  * finite must not stop the step here, since the other ranks would wait. */
-static enum gw_err settle(struct gw__shards *shards, struct gw__held *held,
-                          struct gw_error *why)
+static enum gw_err update_own_block(struct gw__shards *shards,
+                                    struct gw__held *held, struct gw_error *why)
 {
     size_t own = shards->gathers ? 0 : held->own;
     size_t gradients = shards->gathers ? held->block : held->whole;
@@ -55,7 +55,7 @@ static enum gw_err settle_bucket(struct gw__shards *shards, unsigned b,
     enum gw_err err = gw__reducer_arrive(shards->reducer, b + 1, true, why);
     count_waiting(shards, since_ns);
     for (unsigned i = bucket->begin; !err && i < bucket->end; i++)
-        err = settle(shards, &shards->held[i], why);
+        err = update_own_block(shards, &shards->held[i], why);
     return err;
 }
 

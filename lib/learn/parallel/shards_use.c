@@ -19,8 +19,9 @@ static struct gw__held *held_of(struct gw__shards *shards, unsigned i)
     return at == GW_NONE ? NULL : &shards->held[at];
 }
 
-static enum gw_err gather(struct gw__shards *shards, struct gw__held *held,
-                          struct gw_error *why)
+static enum gw_err gather_parameters(struct gw__shards *shards,
+                                     struct gw__held *held,
+                                     struct gw_error *why)
 {
     held->gathered = gw__shard_pool_lend(&shards->gathered,
                                          held->whole * sizeof(float), why);
@@ -48,7 +49,7 @@ enum gw_err gw__shards_use(struct gw__shards *shards, unsigned i,
     if (!held)
         return GW_OK;
     if (shards->gathers && held->users == 0) {
-        enum gw_err err = gather(shards, held, why);
+        enum gw_err err = gather_parameters(shards, held, why);
         if (err)
             return err;
     }

@@ -46,7 +46,7 @@ void gw__keyset_begin(struct gw__keyset *set)
     }
 }
 
-static bool make_room(struct gw__keyset *set, size_t count)
+static bool reserve_keys(struct gw__keyset *set, size_t count)
 {
     if (count <= set->capacity)
         return true;
@@ -60,7 +60,8 @@ static bool make_room(struct gw__keyset *set, size_t count)
 }
 
 /* The cell with the key, or the free one for it. */
-static struct gw__keyset_cell *find(const struct gw__keyset *set, uint64_t key)
+static struct gw__keyset_cell *find_cell(const struct gw__keyset *set,
+                                         uint64_t key)
 {
     size_t mask = set->cell_count - 1;
     size_t i = (size_t)gw__mix(key) & mask;
@@ -80,7 +81,7 @@ static bool grow_cells(struct gw__keyset *set)
     set->cells = cells;
     set->cell_count = count;
     for (size_t i = 0; i < set->count; i++)
-        *find(set, set->keys[i]) =
+        *find_cell(set, set->keys[i]) =
             (struct gw__keyset_cell){.key = set->keys[i], .round = set->round};
     return true;
 }
@@ -89,10 +90,10 @@ bool gw__keyset_add_hashed(struct gw__keyset *set, uint64_t key)
 {
     if (2 * set->count >= set->cell_count && !grow_cells(set))
         return false;
-    struct gw__keyset_cell *cell = find(set, key);
+    struct gw__keyset_cell *cell = find_cell(set, key);
     if (cell->round == set->round)
         return true;
-    if (!make_room(set, set->count + 1))
+    if (!reserve_keys(set, set->count + 1))
         return false;
     *cell = (struct gw__keyset_cell){.key = key, .round = set->round};
     set->keys[set->count++] = key;
@@ -101,10 +102,10 @@ bool gw__keyset_add_hashed(struct gw__keyset *set, uint64_t key)
 
 uint32_t gw__keyset_place_hashed(const struct gw__keyset *set, uint64_t key)
 {
-    return find(set, key)->place;
+    return find_cell(set, key)->place;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -114,9 +115,9 @@ static void sort_hashed(struct gw__keyset *set)
 {
     if (set->count == 0)
         return;
-    qsort(set->keys, set->count, sizeof *set->keys, compare);
+    qsort(set->keys, set->count, sizeof *set->keys, compare_keys);
     for (size_t i = 0; i < set->count; i++)
-        find(set, set->keys[i])->place = (uint32_t)i;
+        find_cell(set, set->keys[i])->place = (uint32_t)i;
 }
 
 static bool list_marked(struct gw__keyset *set)
@@ -124,7 +125,7 @@ static bool list_marked(struct gw__keyset *set)
     size_t words = (size_t)set->bound / 64 + 1, count = 0;
     for (size_t i = 0; i < words; i++)
         count += (size_t)__builtin_popcountll(set->marks[i]);
-    if (!make_room(set, count))
+    if (!reserve_keys(set, count))
         return false;
     set->count = 0;
     for (size_t i = 0; i < words; i++)

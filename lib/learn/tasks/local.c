@@ -100,7 +100,7 @@ void gw_local_destroy(struct gw_local **local)
 }
 
 /* The cell with the key, or the free one for it. */
-static uint32_t *find(const struct table *table, uint64_t key)
+static uint32_t *find_cell(const struct table *table, uint64_t key)
 {
     size_t mask = table->cell_count - 1;
     size_t i = (size_t)gw__mix(key) & mask;
@@ -116,7 +116,7 @@ void gw_local_pull(const struct gw_local *local, unsigned number,
     const struct table *table = &local->tables[number];
     size_t width = table->width;
     for (size_t i = 0; i < count; i++) {
-        uint32_t row = table->cell_count ? *find(table, keys[i]) : NO_ROW;
+        uint32_t row = table->cell_count ? *find_cell(table, keys[i]) : NO_ROW;
         if (row == NO_ROW)
             gw__updater_begin(&table->bare, keys[i], rows + i * width);
         else
@@ -169,12 +169,12 @@ static bool grow_cells(struct table *table, size_t need)
     for (size_t i = 0; i < count; i++)
         cells[i] = NO_ROW;
     for (size_t i = 0; i < table->count; i++)
-        *find(table, table->keys[i]) = (uint32_t)i;
+        *find_cell(table, table->keys[i]) = (uint32_t)i;
     return true;
 }
 
 /* Makes room for `count` more rows. */
-static bool grow(struct table *table, size_t count, struct gw_error *why)
+static bool grow_table(struct table *table, size_t count, struct gw_error *why)
 {
     size_t need = table->count + count;
     if (need < NO_ROW && grow_rows(table, need) && grow_cells(table, need))
@@ -185,9 +185,9 @@ static bool grow(struct table *table, size_t count, struct gw_error *why)
 }
 
 /* There must be room for a new row. */
-static uint32_t row_of(struct table *table, uint64_t key)
+static uint32_t find_or_add_row(struct table *table, uint64_t key)
 {
-    uint32_t *cell = find(table, key);
+    uint32_t *cell = find_cell(table, key);
     if (*cell == NO_ROW) {
         *cell = (uint32_t)table->count++;
         table->keys[*cell] = key;
@@ -205,10 +205,10 @@ enum gw_err gw_local_push(struct gw_local *local, unsigned number,
     assert(number < local->table_count);
     struct table *table = &local->tables[number];
     size_t width = table->width;
-    if (!grow(table, count, why))
+    if (!grow_table(table, count, why))
         return GW_ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        uint32_t row = row_of(table, keys[i]);
+        uint32_t row = find_or_add_row(table, keys[i]);
         float *sum = table->sums + row * width;
         const float *value = values + i * width;
         if (table->pushed[row]) {
@@ -230,10 +230,10 @@ enum gw_err gw_local_assign(struct gw_local *local, unsigned number,
     assert(number < local->table_count);
     struct table *table = &local->tables[number];
     size_t width = table->width;
-    if (!grow(table, count, why))
+    if (!grow_table(table, count, why))
         return GW_ENOMEM;
     for (size_t i = 0; i < count; i++)
-        memcpy(table->rows + row_of(table, keys[i]) * table->stride,
+        memcpy(table->rows + find_or_add_row(table, keys[i]) * table->stride,
                values + i * width, width * sizeof *values);
     return GW_OK;
 }
@@ -288,7 +288,8 @@ uint64_t gw_local_digest(const struct gw_local *local)
 
 /* ---- batches ---- */
 
-static bool reserve(struct gw_local *local, unsigned table, size_t floats)
+static bool reserve_values(struct gw_local *local, unsigned table,
+                           size_t floats)
 {
     if (floats <= local->value_capacity[table])
         return true;
@@ -310,7 +311,7 @@ static enum gw_err run_part(struct gw_local *local, struct gw_unit *unit,
     size_t count;
     for (unsigned i = 0; !code && i < local->table_count; i++) {
         const uint64_t *keys = gw_unit_keys(unit, i, &count);
-        if (!reserve(local, i, count * local->tables[i].width))
+        if (!reserve_values(local, i, count * local->tables[i].width))
             code = gw_fail(why, GW_ENOMEM, "the rows of %zu keys", count);
         else
             gw_local_pull(local, i, keys, count, local->values[0][i]);

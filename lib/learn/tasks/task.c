@@ -93,8 +93,8 @@ enum gw_err gw_task_choose_updater(struct gw_task_config *config,
     return GW_OK;
 }
 
-static enum gw_err check(const struct gw_task_config *config,
-                         struct gw_error *why)
+static enum gw_err check_task_config(const struct gw_task_config *config,
+                                     struct gw_error *why)
 {
     enum gw_err code = check_updater(config, config->updater, why);
     if (code)
@@ -140,7 +140,7 @@ enum gw_err gw_task_new(const struct gw_task_config *config,
                         struct gw_task **task, struct gw_error *why)
 {
     *task = NULL;
-    enum gw_err code = check(config, why);
+    enum gw_err code = check_task_config(config, why);
     if (code)
         return code;
     struct gw_task *made = calloc(1, sizeof *made);

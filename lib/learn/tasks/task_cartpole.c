@@ -34,7 +34,7 @@ struct cartpole_scratch {
     bool ready;
 };
 
-static void defaults(struct gw_task_config *config)
+static void set_defaults(struct gw_task_config *config)
 {
     config->epochs = 5;
     config->batch = 16;
@@ -48,13 +48,13 @@ static void defaults(struct gw_task_config *config)
     config->cartpole.entropy_weight = 0.001;
 }
 
-static void close_data(void *data)
+static void close_nothing(void *data)
 {
     (void)data; /* unused */
 }
 
-static enum gw_err check(const struct gw_task_config *config,
-                         struct gw_error *why)
+static enum gw_err check_cartpole(const struct gw_task_config *config,
+                                  struct gw_error *why)
 {
     size_t episodes = config->cartpole.episodes;
     double discount = config->cartpole.discount;
@@ -98,10 +98,10 @@ void gw__cartpole_agent(const struct gw_task_config *config,
     };
 }
 
-static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+static enum gw_err open_cartpole(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
-    enum gw_err code = check(config, why);
+    enum gw_err code = check_cartpole(config, why);
     if (code)
         return code;
     uint32_t rows = config->cartpole.hidden + 1;
@@ -131,7 +131,7 @@ static bool init_scratch(struct cartpole_scratch *s,
     return s->ready;
 }
 
-static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_episodes(struct gw_unit *unit, struct gw_error *why)
 {
     const struct gw_task_config *config = &unit->task->config;
     struct cartpole_scratch *scratch = unit->scratch;
@@ -147,8 +147,8 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
 
 /* Plays an episode section by section, adds its gradient to scratch->gradient
  * and counts its steps. */
-static size_t play(struct gw_unit *unit, const float *rows, size_t row,
-                   double *gradient, struct gw__agent_losses *sums)
+static size_t play_episode(struct gw_unit *unit, const float *rows, size_t row,
+                           double *gradient, struct gw__agent_losses *sums)
 {
     struct cartpole_scratch *s = unit->scratch;
     const struct gw_task_config *config = &unit->task->config;
@@ -174,8 +174,8 @@ static size_t play(struct gw_unit *unit, const float *rows, size_t row,
     return steps;
 }
 
-static void compute(struct gw_unit *unit, const float *const *rows,
-                    float *const *gradients, struct gw_unit_sums *sums)
+static void compute_gradient(struct gw_unit *unit, const float *const *rows,
+                             float *const *gradients, struct gw_unit_sums *sums)
 {
     struct cartpole_scratch *s = unit->scratch;
     size_t floats = gw__unit_floats(unit, 0);
@@ -186,8 +186,8 @@ static void compute(struct gw_unit *unit, const float *const *rows,
     for (size_t i = 0; i < unit->count; i++) {
         struct gw__agent_losses losses = {0};
         memset(s->gradient, 0, floats * sizeof *s->gradient);
-        size_t steps = play(unit, rows[0], gw__unit_row(unit, i),
-                            gradients ? s->gradient : NULL, &losses);
+        size_t steps = play_episode(unit, rows[0], gw__unit_row(unit, i),
+                                    gradients ? s->gradient : NULL, &losses);
         for (size_t k = 0; gradients && k < floats; k++)
             gradients[0][k] += gw__exact_share(s->gradient[k] / limit, share);
         sums->loss += losses.total / (double)steps;
@@ -218,10 +218,10 @@ const struct gw__task_model gw__task_cartpole = {
               [GW_PS_ADAGRAD] = 0.05f,
               [GW_PS_ADAM] = 0.01f,
               [GW_PS_CALLBACK] = 10},
-    .defaults = defaults,
-    .open = open_data,
-    .close = close_data,
-    .prepare = prepare,
-    .compute = compute,
+    .defaults = set_defaults,
+    .open = open_cartpole,
+    .close = close_nothing,
+    .prepare = prepare_episodes,
+    .compute = compute_gradient,
     .scratch_fini = scratch_fini,
 };

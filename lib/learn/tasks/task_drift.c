@@ -32,7 +32,7 @@ struct drift_scratch {
     double *phases; /* of the truth */
 };
 
-static void defaults(struct gw_task_config *config)
+static void set_defaults(struct gw_task_config *config)
 {
     config->epochs = 10;
     config->batch = 100;
@@ -42,12 +42,12 @@ static void defaults(struct gw_task_config *config)
     config->drift.period = 100000;
 }
 
-static void close_data(void *data)
+static void free_drift(void *data)
 {
     free(data);
 }
 
-static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+static enum gw_err open_drift(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
     if (config->train || config->test)
@@ -85,7 +85,7 @@ static bool init_scratch(struct drift_scratch *scratch,
     return true;
 }
 
-static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_rows(struct gw_unit *unit, struct gw_error *why)
 {
     const struct gw_task_config *config = &unit->task->config;
     struct drift_scratch *scratch = unit->scratch;
@@ -114,8 +114,8 @@ static double make_row(const struct gw_task_config *config,
     return y;
 }
 
-static void compute(struct gw_unit *unit, const float *const *rows,
-                    float *const *gradients, struct gw_unit_sums *sums)
+static void compute_gradient(struct gw_unit *unit, const float *const *rows,
+                             float *const *gradients, struct gw_unit_sums *sums)
 {
     const struct gw_task_config *config = &unit->task->config;
     const struct drift_scratch *scratch = unit->scratch;
@@ -155,10 +155,10 @@ const struct gw__task_model gw__task_drift = {
               [GW_PS_ADAM] = 0.02f,
               [GW_PS_FTRL] = 1,
               [GW_PS_CALLBACK] = 0.5f},
-    .defaults = defaults,
-    .open = open_data,
-    .close = close_data,
-    .prepare = prepare,
-    .compute = compute,
+    .defaults = set_defaults,
+    .open = open_drift,
+    .close = free_drift,
+    .prepare = prepare_rows,
+    .compute = compute_gradient,
     .scratch_fini = scratch_fini,
 };

@@ -33,7 +33,7 @@ struct lr_scratch {
     struct gw__row_reader reader; /* the unit's rows, if on demand */
 };
 
-static void defaults(struct gw_task_config *config)
+static void lr_defaults(struct gw_task_config *config)
 {
     config->epochs = 10;
     config->batch = 100;
@@ -53,7 +53,7 @@ static bool is_regression(const struct gw_task *task)
     return task->config.kind == GW_TASK_LINEAR;
 }
 
-static void close_data(void *data)
+static void close_lr(void *data)
 {
     struct lr_data *lr = data;
     if (!lr)
@@ -81,9 +81,9 @@ static uint64_t bytes_read(const void *data)
                         : lr->bytes_read;
 }
 
-static enum gw_err load(const struct gw_task *task, const char *path,
-                        enum gw_index_base base, struct gw_dataset **data,
-                        struct gw_error *why)
+static enum gw_err load_dataset(const struct gw_task *task, const char *path,
+                                enum gw_index_base base,
+                                struct gw_dataset **data, struct gw_error *why)
 {
     return is_regression(task) ? gw_libsvm_load_targets(path, base, data, why)
                                : gw_libsvm_load(path, base, data, why);
@@ -95,8 +95,8 @@ static enum gw_err load_test(const struct gw_task *task, const char *path,
     struct lr_data *lr = task->data;
     const struct gw_dataset *shape = shape_of(lr);
     size_t ignored;
-    enum gw_err code =
-        load(task, path, (enum gw_index_base)shape->index_base, &lr->test, why);
+    enum gw_err code = load_dataset(
+        task, path, (enum gw_index_base)shape->index_base, &lr->test, why);
     if (code)
         return code;
     code = gw_dataset_match(lr->test, shape, &ignored, why);
@@ -137,10 +137,10 @@ static enum gw_err open_train(struct gw_task *task, struct lr_data *lr,
     if (task->config.on_demand || bytes > gw__file_bytes_max())
         return gw__row_file_open(path, is_regression(task), &lr->file, why);
     lr->bytes_read = bytes;
-    return load(task, path, GW_BASE_AUTO, &lr->train, why);
+    return load_dataset(task, path, GW_BASE_AUTO, &lr->train, why);
 }
 
-static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+static enum gw_err open_lr(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
     if (!config->train)
@@ -176,7 +176,7 @@ static const struct gw_dataset *data_of(const struct gw_unit *unit)
 }
 
 /* Rows read on demand are the unit's rows only. */
-static size_t row_of(const struct gw_unit *unit, size_t i)
+static size_t dataset_row(const struct gw_unit *unit, size_t i)
 {
     const struct lr_data *lr = unit->task->data;
     return lr->train || unit->set == GW_TASK_TEST ? gw__unit_row(unit, i) : i;
@@ -210,7 +210,7 @@ static enum gw_err fetch(struct gw_unit *unit, struct gw_error *why)
                : GW_OK;
 }
 
-static bool reserve(struct lr_scratch *scratch, size_t count)
+static bool reserve_sums(struct lr_scratch *scratch, size_t count)
 {
     if (count <= scratch->capacity)
         return true;
@@ -222,7 +222,7 @@ static bool reserve(struct lr_scratch *scratch, size_t count)
     return true;
 }
 
-static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_lr_rows(struct gw_unit *unit, struct gw_error *why)
 {
     enum gw_err code = fetch(unit, why);
     if (code)
@@ -232,13 +232,14 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
     size_t entries = 1;
     bool added = unit->count == 0 || gw__keyset_add(keys, 0);
     for (size_t i = 0; added && i < unit->count; i++) {
-        size_t row = row_of(unit, i);
+        size_t row = dataset_row(unit, i);
         entries += data->row_begin[row + 1] - data->row_begin[row];
         for (size_t k = data->row_begin[row]; k < data->row_begin[row + 1]; k++)
             added &= gw__keyset_add(keys, (uint64_t)data->index[k] + 1);
     }
     size_t bound = shape_of(unit->task->data)->features + 1;
-    if (!added || !reserve(unit->scratch, entries < bound ? entries : bound))
+    if (!added ||
+        !reserve_sums(unit->scratch, entries < bound ? entries : bound))
         return gw_fail(why, GW_ENOMEM, "%s: the keys of %zu rows",
                        unit->task->model->name, unit->count);
     return GW_OK;
@@ -255,7 +256,8 @@ static double score(const struct gw_dataset *data, size_t row,
     return z;
 }
 
-static void add(double *sums, uint32_t *counts, size_t place, double value)
+static void add_unlocked(double *sums, uint32_t *counts, size_t place,
+                         double value)
 {
     uint32_t count = gw__row_write_begin(counts, place);
     gw__unlocked_add_double(&sums[place], value);
@@ -263,22 +265,22 @@ static void add(double *sums, uint32_t *counts, size_t place, double value)
 }
 
 /* Returns the number of rows written. */
-static size_t spread(const struct gw_dataset *data, size_t row,
-                     const struct gw__keyset *keys, double slope, double *sums,
-                     uint32_t *counts)
+static size_t add_slope(const struct gw_dataset *data, size_t row,
+                        const struct gw__keyset *keys, double slope,
+                        double *sums, uint32_t *counts)
 {
     size_t first = data->row_begin[row], end = data->row_begin[row + 1];
-    add(sums, counts, 0, slope);
+    add_unlocked(sums, counts, 0, slope);
     for (size_t k = first; k < end; k++) {
         uint32_t place = gw__keyset_place(keys, (uint64_t)data->index[k] + 1);
-        add(sums, counts, place, slope * (double)data->value[k]);
+        add_unlocked(sums, counts, place, slope * (double)data->value[k]);
     }
     return 1 + end - first;
 }
 
 /* Adds the loss of a row with score z to sums; returns dloss/dz. */
-static double judge(const struct gw_dataset *data, size_t row, double z,
-                    struct gw_unit_sums *sums)
+static double row_loss(const struct gw_dataset *data, size_t row, double z,
+                       struct gw_unit_sums *sums)
 {
     if (data->target) {
         double error = z - data->target[row];
@@ -292,8 +294,8 @@ static double judge(const struct gw_dataset *data, size_t row, double z,
 }
 
 /* The sums of this part are f64, so rounding occurs only before sending. */
-static void begin(struct gw_unit *unit, const float *const *rows,
-                  float *const *gradients)
+static void clear_sums(struct gw_unit *unit, const float *const *rows,
+                       float *const *gradients)
 {
     double *into = ((struct lr_scratch *)unit->scratch)->sums;
     (void)rows;
@@ -312,18 +314,19 @@ static void share_rows(struct gw_unit *unit, const float *const *rows,
     size_t first = gw__share_begin(share, unit->count);
     size_t end = gw__share_end(share, unit->count);
     for (size_t i = first; i < end; i++) {
-        size_t row = row_of(unit, i);
-        double slope = judge(data, row, score(data, row, keys, rows[0]), &sums);
+        size_t row = dataset_row(unit, i);
+        double slope =
+            row_loss(data, row, score(data, row, keys, rows[0]), &sums);
         if (gradients)
             sums.row_writes +=
-                spread(data, row, keys, slope, into, share->row_writes[0]);
+                add_slope(data, row, keys, slope, into, share->row_writes[0]);
     }
     sums.samples = end - first;
     *share->sums = sums;
 }
 
-static void finish(struct gw_unit *unit, const float *const *rows,
-                   float *const *gradients)
+static void write_means(struct gw_unit *unit, const float *const *rows,
+                        float *const *gradients)
 {
     const double *into = ((struct lr_scratch *)unit->scratch)->sums;
     double mean = 1 / (double)unit->batch_rows;
@@ -353,14 +356,14 @@ const struct gw__task_model gw__task_lr = {
               [GW_PS_ADAM] = 0.02f,
               [GW_PS_FTRL] = 0.12f,
               [GW_PS_CALLBACK] = 0.2f},
-    .defaults = defaults,
-    .open = open_data,
-    .close = close_data,
+    .defaults = lr_defaults,
+    .open = open_lr,
+    .close = close_lr,
     .bytes_read = bytes_read,
-    .prepare = prepare,
-    .begin = begin,
+    .prepare = prepare_lr_rows,
+    .begin = clear_sums,
     .share = share_rows,
-    .finish = finish,
+    .finish = write_means,
     .scratch_fini = scratch_fini,
 };
 
@@ -380,12 +383,12 @@ const struct gw__task_model gw__task_linear = {
               [GW_PS_FTRL] = 0.2f,
               [GW_PS_CALLBACK] = 0.1f},
     .defaults = linear_defaults,
-    .open = open_data,
-    .close = close_data,
+    .open = open_lr,
+    .close = close_lr,
     .bytes_read = bytes_read,
-    .prepare = prepare,
-    .begin = begin,
+    .prepare = prepare_lr_rows,
+    .begin = clear_sums,
     .share = share_rows,
-    .finish = finish,
+    .finish = write_means,
     .scratch_fini = scratch_fini,
 };

@@ -35,7 +35,7 @@ struct mf_data {
     double base; /* prediction without factors */
 };
 
-static void defaults(struct gw_task_config *config)
+static void mf_defaults(struct gw_task_config *config)
 {
     config->epochs = 15;
     config->batch = 2000;
@@ -47,7 +47,7 @@ static void defaults(struct gw_task_config *config)
     config->mf.noise = 0.3;
 }
 
-static void close_data(void *data)
+static void close_mf(void *data)
 {
     struct mf_data *mf = data;
     if (!mf)
@@ -62,8 +62,8 @@ static bool is_clicks(const struct gw_task *task)
 }
 
 /* Checks the configuration of generated ratings. */
-static enum gw_err check(const struct gw_task_config *config,
-                         struct gw_error *why)
+static enum gw_err check_generated(const struct gw_task_config *config,
+                                   struct gw_error *why)
 {
     if (config->test)
         return gw_fail(why, GW_EINVAL, "mf: a test set without ratings");
@@ -123,7 +123,7 @@ static void rate_all(struct gw__ratings *ratings, const float *users,
 static enum gw_err make_up(const struct gw_task_config *config,
                            struct gw__ratings *ratings, struct gw_error *why)
 {
-    enum gw_err code = check(config, why);
+    enum gw_err code = check_generated(config, why);
     if (code)
         return code;
     unsigned rank = config->mf.rank;
@@ -165,7 +165,7 @@ static enum gw_err set_base(const struct gw_task *task, struct mf_data *mf,
     return GW_OK;
 }
 
-static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+static enum gw_err open_mf(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
     unsigned rank = config->mf.rank;
@@ -204,7 +204,7 @@ static const struct gw__rating *rating_of(const struct gw_unit *unit, size_t i)
     return &mf->ratings.rating[begin + gw__unit_row(unit, i)];
 }
 
-static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_ratings(struct gw_unit *unit, struct gw_error *why)
 {
     bool added = true;
     for (size_t i = 0; added && i < unit->count; i++) {
@@ -219,9 +219,10 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
 }
 
 /* The gradient of error^2 / 2 + l2 / 2 (|p|^2 + |q|^2). */
-static void spread(const float *restrict p, const float *restrict q,
-                   float *restrict into_p, float *restrict into_q,
-                   unsigned rank, float error, float l2)
+static void add_rating_gradient(const float *restrict p,
+                                const float *restrict q, float *restrict into_p,
+                                float *restrict into_q, unsigned rank,
+                                float error, float l2)
 {
     for (unsigned k = 0; k < rank; k++) {
         into_p[k] += error * q[k] + l2 * p[k];
@@ -249,8 +250,8 @@ static void clear(float *values, size_t count)
         values[i] = 0;
 }
 
-static void begin(struct gw_unit *unit, const float *const *rows,
-                  float *const *gradients)
+static void clear_gradients(struct gw_unit *unit, const float *const *rows,
+                            float *const *gradients)
 {
     (void)rows;
     for (unsigned table = 0; gradients && table < 2; table++)
@@ -268,7 +269,7 @@ static void add_gradient(const struct gw_unit *unit, size_t user, size_t item,
     float *into_p = gradients[0] + user * (rank + 1);
     float *into_q = gradients[1] + item * (rank + 1);
     if (share->parts == 1) {
-        spread(p, q, into_p, into_q, rank, error, l2);
+        add_rating_gradient(p, q, into_p, into_q, rank, error, l2);
         return;
     }
     uint32_t of_user = gw__row_write_begin(share->row_writes[0], user);
@@ -279,8 +280,8 @@ static void add_gradient(const struct gw_unit *unit, size_t user, size_t item,
 }
 
 /* Adds the loss of a rating or a click; returns the slope of the loss. */
-static double judge(const struct gw_task *task, double told, double value,
-                    struct gw_unit_sums *sums)
+static double rating_loss(const struct gw_task *task, double told, double value,
+                          struct gw_unit_sums *sums)
 {
     if (is_clicks(task)) {
         struct gw__logistic said = gw__logistic(told, value > 0);
@@ -311,7 +312,7 @@ static void share_ratings(struct gw_unit *unit, const float *const *rows,
         const float *q = rows[1] + item * (rank + 1);
         double told =
             mf->base + (double)p[rank] + (double)q[rank] + dot(p, q, rank);
-        double error = judge(unit->task, told, (double)r->value, &sums);
+        double error = rating_loss(unit->task, told, (double)r->value, &sums);
         if (gradients)
             add_gradient(unit, user, item, rows, gradients, (float)error,
                          share);
@@ -334,11 +335,11 @@ const struct gw__task_model gw__task_mf = {
               [GW_PS_ADAGRAD] = 0.3f,
               [GW_PS_ADAM] = 0.005f,
               [GW_PS_CALLBACK] = 0.02f},
-    .defaults = defaults,
-    .open = open_data,
-    .close = close_data,
-    .prepare = prepare,
-    .begin = begin,
+    .defaults = mf_defaults,
+    .open = open_mf,
+    .close = close_mf,
+    .prepare = prepare_ratings,
+    .begin = clear_gradients,
     .share = share_ratings,
 };
 
@@ -355,10 +356,10 @@ const struct gw__task_model gw__task_ctr = {
               [GW_PS_ADAGRAD] = 0.3f,
               [GW_PS_ADAM] = 0.01f,
               [GW_PS_CALLBACK] = 0.1f},
-    .defaults = defaults,
-    .open = open_data,
-    .close = close_data,
-    .prepare = prepare,
-    .begin = begin,
+    .defaults = mf_defaults,
+    .open = open_mf,
+    .close = close_mf,
+    .prepare = prepare_ratings,
+    .begin = clear_gradients,
     .share = share_ratings,
 };

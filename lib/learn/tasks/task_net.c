@@ -57,7 +57,7 @@ struct net_scratch {
     float *gradient_of[GW_OPERATORS_MAX];
 };
 
-static void defaults(struct gw_task_config *config)
+static void net_defaults(struct gw_task_config *config)
 {
     config->epochs = 10;
     config->batch = 64;
@@ -67,7 +67,7 @@ static void defaults(struct gw_task_config *config)
 
 /* ---- data ---- */
 
-static void close_data(void *data)
+static void close_net(void *data)
 {
     struct net_data *net = data;
     if (!net)
@@ -140,7 +140,7 @@ static enum gw_err load_rows(struct net_data *net,
 }
 
 /* One common factor for all values, so that zeros stay zero. */
-static void scale(struct net_data *net)
+static void scale_data(struct net_data *net)
 {
     float factor = 1 / gw_dataset_largest(net->train);
     if (!isfinite(factor))
@@ -150,7 +150,7 @@ static void scale(struct net_data *net)
         gw_dataset_scale(net->test, factor);
 }
 
-static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+static enum gw_err open_net(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
     if (!config->network || !config->train)
@@ -171,7 +171,7 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
         return gw_fail(why, GW_EINVAL, "net: batches of at most %d rows",
                        GW__EXACT_ROWS_MAX);
     if (config->net.scale)
-        scale(net);
+        scale_data(net);
     task->rows = net->train->rows;
     task->test_rows = net->test ? net->test->rows : 0;
     uint32_t rows = (uint32_t)(net->floats / ROW_FLOATS + 1);
@@ -224,7 +224,7 @@ static enum gw_err init_scratch(struct net_scratch *s,
 }
 
 /* Makes room for the features of any row of the unit. */
-static bool reserve(struct net_scratch *s, size_t features, unsigned width)
+static bool reserve_row(struct net_scratch *s, size_t features, unsigned width)
 {
     if (features <= s->row_capacity)
         return true;
@@ -257,10 +257,10 @@ static bool add_features(struct gw_unit *unit, unsigned width)
         for (size_t k = begin; added && k < end; k++)
             added = gw__keyset_add(&unit->keys[EMBEDDING], data->index[k]);
     }
-    return added && reserve(unit->scratch, most, width);
+    return added && reserve_row(unit->scratch, most, width);
 }
 
-static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_net(struct gw_unit *unit, struct gw_error *why)
 {
     const struct net_data *net = unit->task->data;
     enum gw_err code = init_scratch(unit->scratch, net, why);
@@ -279,8 +279,8 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
 
 /* Computes the current weights, and the gradient of l2/2 |w|^2 without
  * biases. */
-static void begin(struct net_scratch *s, const struct gw_unit *unit,
-                  const float *learnt)
+static void begin_weights(struct net_scratch *s, const struct gw_unit *unit,
+                          const float *learnt)
 {
     const struct net_data *net = unit->task->data;
     float l2 = unit->task->config.l2;
@@ -305,7 +305,7 @@ static void add_exactly(float *restrict into, const float *restrict gradient,
 }
 
 /* The offset in the pulled embedding of the row's k-th feature. */
-static size_t place_of(const struct gw_unit *unit, size_t row, size_t k)
+static size_t embedding_offset(const struct gw_unit *unit, size_t row, size_t k)
 {
     const struct gw_dataset *data = data_of(unit);
     uint32_t feature = data->index[data->row_begin[row] + k];
@@ -313,7 +313,8 @@ static size_t place_of(const struct gw_unit *unit, size_t row, size_t k)
            unit->task->tables[EMBEDDING].width;
 }
 
-static void gather(struct gw_unit *unit, size_t row, const float *table)
+static void gather_embedding(struct gw_unit *unit, size_t row,
+                             const float *table)
 {
     const struct gw_dataset *data = data_of(unit);
     struct net_scratch *s = unit->scratch;
@@ -322,7 +323,8 @@ static void gather(struct gw_unit *unit, size_t row, const float *table)
     s->row.value = data->value + data->row_begin[row];
     s->label = data->label[row];
     for (size_t k = 0; k < s->row_begin[1]; k++)
-        memcpy(s->row_values + k * width, table + place_of(unit, row, k),
+        memcpy(s->row_values + k * width,
+               table + embedding_offset(unit, row, k),
                width * sizeof *s->row_values);
     memset(s->row_gradient, 0, s->row_begin[1] * width * sizeof(float));
     s->value_of[0] = s->row_values;
@@ -335,13 +337,14 @@ static void scatter(struct gw_unit *unit, size_t row, float *gradient,
     const struct net_scratch *s = unit->scratch;
     size_t width = unit->task->tables[EMBEDDING].width;
     for (size_t k = 0; k < s->row_begin[1]; k++)
-        add_exactly(gradient + place_of(unit, row, k),
+        add_exactly(gradient + embedding_offset(unit, row, k),
                     s->row_gradient + k * width, width, share);
 }
 
 /* Adds the row's loss and, unless `gradients` is NULL, its gradient. */
-static void learn(struct gw_unit *unit, size_t row, const float *const *tables,
-                  float *const *gradients, struct gw__judged *judged)
+static void add_row_gradient(struct gw_unit *unit, size_t row,
+                             const float *const *tables,
+                             float *const *gradients, struct gw__judged *judged)
 {
     const struct net_data *net = unit->task->data;
     struct net_scratch *s = unit->scratch;
@@ -351,7 +354,7 @@ static void learn(struct gw_unit *unit, size_t row, const float *const *tables,
                             1};
     struct gw__part_pass pass = {.rows = &rows, .judged = judged};
     if (net->embedding)
-        gather(unit, row, tables[EMBEDDING]);
+        gather_embedding(unit, row, tables[EMBEDDING]);
     /* A part on a single rank cannot fail. */
     enum gw_err code = gw__part_forward(s->part, s->tape, &pass, NULL);
     assert(!code);
@@ -367,8 +370,8 @@ static void learn(struct gw_unit *unit, size_t row, const float *const *tables,
         scatter(unit, row, gradients[EMBEDDING], share);
 }
 
-static void compute(struct gw_unit *unit, const float *const *rows,
-                    float *const *gradients, struct gw_unit_sums *sums)
+static void compute_net(struct gw_unit *unit, const float *const *rows,
+                        float *const *gradients, struct gw_unit_sums *sums)
 {
     struct gw__judged judged = {0};
     /* A unit without rows has no gradient for a sparse table. */
@@ -376,9 +379,9 @@ static void compute(struct gw_unit *unit, const float *const *rows,
         if (gradients[t])
             memset(gradients[t], 0, gw__unit_floats(unit, t) * sizeof(float));
     if (unit->count)
-        begin(unit->scratch, unit, rows[NET]);
+        begin_weights(unit->scratch, unit, rows[NET]);
     for (size_t i = 0; i < unit->count; i++)
-        learn(unit, gw__unit_row(unit, i), rows, gradients, &judged);
+        add_row_gradient(unit, gw__unit_row(unit, i), rows, gradients, &judged);
     sums->loss = judged.loss;
     sums->right = judged.right;
     sums->samples = unit->count;
@@ -408,10 +411,10 @@ const struct gw__task_model gw__task_net = {
               [GW_PS_ADAGRAD] = 0.05f,
               [GW_PS_ADAM] = 0.01f,
               [GW_PS_CALLBACK] = 0.5f},
-    .defaults = defaults,
-    .open = open_data,
-    .close = close_data,
-    .prepare = prepare,
-    .compute = compute,
+    .defaults = net_defaults,
+    .open = open_net,
+    .close = close_net,
+    .prepare = prepare_net,
+    .compute = compute_net,
     .scratch_fini = scratch_fini,
 };

@@ -42,7 +42,7 @@ struct words_scratch {
     uint32_t *visits[2];
 };
 
-static void defaults(struct gw_task_config *config)
+static void words_defaults(struct gw_task_config *config)
 {
     config->epochs = 10;
     config->batch = 4000;
@@ -57,7 +57,7 @@ static void defaults(struct gw_task_config *config)
 
 static void defaults_of_walks(struct gw_task_config *config)
 {
-    defaults(config);
+    words_defaults(config);
     config->epochs = 5;
     config->words.dimension = 64;
     config->words.min_count = 1;
@@ -66,7 +66,7 @@ static void defaults_of_walks(struct gw_task_config *config)
     config->words.length = 40;
 }
 
-static void close_data(void *data)
+static void close_words(void *data)
 {
     struct gw__word2vec *w = data;
     if (!w)
@@ -90,8 +90,8 @@ static enum gw_err check_walks(const struct gw_task_config *config,
     return GW_OK;
 }
 
-static enum gw_err check(const struct gw_task_config *config, const char *name,
-                         struct gw_error *why)
+static enum gw_err check_words(const struct gw_task_config *config,
+                               const char *name, struct gw_error *why)
 {
     if (!config->train)
         return gw_fail(why, GW_EINVAL, "%s: there is no text or edge list",
@@ -137,8 +137,8 @@ static bool init_keep(struct gw__word2vec *data, double subsample)
     return data->keep != NULL;
 }
 
-static enum gw_err load(struct gw__word_table *words,
-                        const struct gw_task *task, struct gw_error *why)
+static enum gw_err load_words(struct gw__word_table *words,
+                              const struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
     const struct gw__words_form text = {.min_count = config->words.min_count};
@@ -150,10 +150,10 @@ static enum gw_err load(struct gw__word_table *words,
                : gw__words_load(words, config->train, &text, why);
 }
 
-static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
+static enum gw_err open_words(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
-    enum gw_err code = check(config, task->model->name, why);
+    enum gw_err code = check_words(config, task->model->name, why);
     if (!code && config->kind == GW_TASK_DEEPWALK)
         code = check_walks(config, why);
     if (code)
@@ -161,7 +161,7 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
     struct gw__word2vec *data = task->data = calloc(1, sizeof *data);
     if (!data)
         return gw_fail(why, GW_ENOMEM, "word2vec");
-    code = load(&data->words, task, why);
+    code = load_words(&data->words, task, why);
     if (code)
         return code;
     if (!init_keep(data, config->words.subsample) || !gw__alias_init(data))
@@ -177,8 +177,8 @@ static enum gw_err open_data(struct gw_task *task, struct gw_error *why)
 
 /* ---- units ---- */
 
-static bool reserve(float **vectors, size_t *capacity, size_t count,
-                    size_t stride)
+static bool reserve_vectors(float **vectors, size_t *capacity, size_t count,
+                            size_t stride)
 {
     size_t floats = count * stride;
     if (floats <= *capacity)
@@ -195,7 +195,7 @@ static size_t at_most(size_t names, size_t words)
     return names < words ? names : words;
 }
 
-static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
+static enum gw_err prepare_pairs(struct gw_unit *unit, struct gw_error *why)
 {
     struct words_scratch *scratch = unit->scratch;
     struct gw__pairs *pairs = &scratch->pairs;
@@ -224,10 +224,10 @@ static enum gw_err prepare(struct gw_unit *unit, struct gw_error *why)
             scratch->visits[i] = malloc(words * sizeof *scratch->visits[i]);
     if (!added || !scratch->error || !scratch->visits[0] ||
         !scratch->visits[1] ||
-        !reserve(&scratch->copy.in, &scratch->in_capacity,
-                 at_most(pairs->count, words), stride) ||
-        !reserve(&scratch->copy.out, &scratch->out_capacity,
-                 at_most(pairs->target_count, words), stride))
+        !reserve_vectors(&scratch->copy.in, &scratch->in_capacity,
+                         at_most(pairs->count, words), stride) ||
+        !reserve_vectors(&scratch->copy.out, &scratch->out_capacity,
+                         at_most(pairs->target_count, words), stride))
         return gw_fail(why, GW_ENOMEM, "word2vec: %zu pairs of words",
                        pairs->count);
     return GW_OK;
@@ -293,8 +293,8 @@ static void take_moves(const struct gw_unit *unit, unsigned table,
     }
 }
 
-static void begin(struct gw_unit *unit, const float *const *rows,
-                  float *const *gradients)
+static void copy_rows(struct gw_unit *unit, const float *const *rows,
+                      float *const *gradients)
 {
     struct words_scratch *scratch = unit->scratch;
     const struct gw__vectors *copy = &scratch->copy;
@@ -325,8 +325,8 @@ static void share_pairs(struct gw_unit *unit, const float *const *rows,
         share->sums->row_writes += 1 + (uint64_t)pairs.pair[i].count;
 }
 
-static void finish(struct gw_unit *unit, const float *const *rows,
-                   float *const *gradients)
+static void write_moves(struct gw_unit *unit, const float *const *rows,
+                        float *const *gradients)
 {
     const struct gw__vectors *copy =
         &((const struct words_scratch *)unit->scratch)->copy;
@@ -353,13 +353,13 @@ const struct gw__task_model gw__task_word2vec = {
     .chunk = 1 << 15,
     .scratch_bytes = sizeof(struct words_scratch),
     .rates = {[GW_PS_ADD] = 0.025f},
-    .defaults = defaults,
-    .open = open_data,
-    .close = close_data,
-    .prepare = prepare,
-    .begin = begin,
+    .defaults = words_defaults,
+    .open = open_words,
+    .close = close_words,
+    .prepare = prepare_pairs,
+    .begin = copy_rows,
     .share = share_pairs,
-    .finish = finish,
+    .finish = write_moves,
     .scratch_fini = scratch_fini,
 };
 
@@ -372,11 +372,11 @@ const struct gw__task_model gw__task_deepwalk = {
     .scratch_bytes = sizeof(struct words_scratch),
     .rates = {[GW_PS_ADD] = 0.025f},
     .defaults = defaults_of_walks,
-    .open = open_data,
-    .close = close_data,
-    .prepare = prepare,
-    .begin = begin,
+    .open = open_words,
+    .close = close_words,
+    .prepare = prepare_pairs,
+    .begin = copy_rows,
     .share = share_pairs,
-    .finish = finish,
+    .finish = write_moves,
     .scratch_fini = scratch_fini,
 };

@@ -30,7 +30,7 @@ static bool answer_is_right(const struct gw_embedding *words,
 }
 
 /* Splits the line into words; returns their number. */
-static size_t cut(char *line, char *word[WORDS])
+static size_t split_words(char *line, char *word[WORDS])
 {
     size_t count = 0;
     char *rest = NULL;
@@ -52,13 +52,14 @@ struct quiz {
     float *wanted;
 };
 
-static enum gw_err ask(struct quiz *quiz, char *line, struct gw_error *why)
+static enum gw_err ask_analogy(struct quiz *quiz, char *line,
+                               struct gw_error *why)
 {
     char *word[WORDS];
     size_t number[WORDS];
     if (line[0] == ':')
         return GW_OK;
-    size_t count = cut(line, word);
+    size_t count = split_words(line, word);
     if (count == 0)
         return GW_OK;
     if (count != WORDS)
@@ -84,7 +85,7 @@ static enum gw_err ask_all(struct quiz *quiz, FILE *file, struct gw_error *why)
                            "words",
                            quiz->path, quiz->line, LINE_BYTES_MAX);
         else
-            code = ask(quiz, line, why);
+            code = ask_analogy(quiz, line, why);
     }
     if (!code && ferror(file))
         code = gw_fail(why, GW_EDATA, "%s: cannot be read: %s", quiz->path,

@@ -41,8 +41,8 @@ static bool next(const struct classes *c, size_t *at, struct labelled *one)
     return false;
 }
 
-static void add(const struct classes *c, const struct labelled *one,
-                double sign)
+static void add_to_class(const struct classes *c, const struct labelled *one,
+                         double sign)
 {
     size_t width = c->words->width;
     const float *vector = c->words->vectors + one->number * width;
@@ -68,12 +68,12 @@ static double nearness(const struct classes *c, size_t number, size_t class)
 static bool is_right(const struct classes *c, const struct labelled *one)
 {
     double best = -2;
-    add(c, one, -1);
+    add_to_class(c, one, -1);
     double wanted = nearness(c, one->number, one->class);
     for (size_t class = 0; class < c->labels->word_count; class ++)
         if (class != one->class)
             best = fmax(best, nearness(c, one->number, class));
-    add(c, one, 1);
+    add_to_class(c, one, 1);
     return wanted > best;
 }
 
@@ -93,7 +93,7 @@ enum gw_err gw_embedding_classes(const struct gw_embedding *words,
     if (!c.sums)
         code = gw_fail(why, GW_ENOMEM, "%s: %zu words", path, labels.length);
     for (size_t at = 0; !code && next(&c, &at, &one); (*asked)++)
-        add(&c, &one, 1);
+        add_to_class(&c, &one, 1);
     for (size_t at = 0; !code && next(&c, &at, &one);)
         *right += is_right(&c, &one);
     free(c.sums);

@@ -36,7 +36,7 @@ static const struct gw__word2vec *data_of(const struct gw_hogwild *hogwild)
 }
 
 /* The same initial values as in the tables. */
-static enum gw_err begin(struct gw_hogwild *hogwild, struct gw_error *why)
+static enum gw_err init_tables(struct gw_hogwild *hogwild, struct gw_error *why)
 {
     struct gw__updater updater;
     enum gw_err code = gw__updater_init(&updater, &hogwild->task->tables[0],
@@ -65,7 +65,7 @@ enum gw_err gw_hogwild_new(const struct gw_task *task,
     made->vectors.out = gw__vectors_alloc(words, made->vectors.stride);
     enum gw_err code =
         made->vectors.in && made->vectors.out
-            ? begin(made, why)
+            ? init_tables(made, why)
             : gw_fail(why, GW_ENOMEM, "the vectors of %zu words", words);
     if (code)
         gw_hogwild_destroy(&made);
@@ -83,7 +83,7 @@ void gw_hogwild_destroy(struct gw_hogwild **hogwild)
     *hogwild = NULL;
 }
 
-static void *run(void *argument)
+static void *run_share(void *argument)
 {
     struct share *share = argument;
     const struct gw_hogwild *hogwild = share->hogwild;
@@ -112,13 +112,13 @@ static enum gw_err run_all(struct share *shares, unsigned count,
     unsigned started = 1;
     enum gw_err code = GW_OK;
     for (; started < count; started++) {
-        code = gw__thread_start(&shares[started].thread, run, &shares[started],
-                                "hogwild", why);
+        code = gw__thread_start(&shares[started].thread, run_share,
+                                &shares[started], "hogwild", why);
         if (code)
             break;
     }
     if (!code)
-        run(&shares[0]);
+        run_share(&shares[0]);
     for (unsigned i = 1; i < started; i++)
         pthread_join(shares[i].thread, NULL);
     for (unsigned i = 0; !code && i < count; i++)

@@ -65,7 +65,7 @@ bool gw__alias_init(struct gw__word2vec *data)
     return made;
 }
 
-static uint32_t draw(const struct gw__word2vec *data, struct gw_rng *rng)
+static uint32_t draw_word(const struct gw__word2vec *data, struct gw_rng *rng)
 {
     uint64_t bits = gw_rng_next(rng);
     uint64_t column = ((bits >> 32) * data->words.word_count) >> 32;
@@ -77,8 +77,8 @@ static uint32_t draw(const struct gw__word2vec *data, struct gw_rng *rng)
 
 /* Makes room for `need` items. Out of memory: returns the old memory and sets
  * *failed. */
-static void *reserve(void *old, size_t *capacity, size_t need, size_t item,
-                     bool *failed)
+static void *reserve_items(void *old, size_t *capacity, size_t need,
+                           size_t item, bool *failed)
 {
     if (need <= *capacity)
         return old;
@@ -169,14 +169,14 @@ static bool fill_pool(struct maker *m, size_t at)
     bool failed = false;
     if (m->pool_size == 0 || pairs->pool_block == block)
         return true;
-    pairs->pool = reserve(pairs->pool, &pairs->pool_capacity, m->pool_size,
-                          sizeof *pairs->pool, &failed);
+    pairs->pool = reserve_items(pairs->pool, &pairs->pool_capacity,
+                                m->pool_size, sizeof *pairs->pool, &failed);
     if (failed)
         return false;
     struct gw_rng rng;
     gw_rng_seed(&rng, gw__mix_in(m->pool_seed, block));
     for (uint32_t i = 0; i < m->pool_size; i++)
-        pairs->pool[i] = draw(m->data, &rng);
+        pairs->pool[i] = draw_word(m->data, &rng);
     pairs->pool_block = block;
     return true;
 }
@@ -184,7 +184,7 @@ static bool fill_pool(struct maker *m, size_t at)
 static uint32_t draw_negative(const struct maker *m, struct gw_rng *rng)
 {
     if (m->pool_size == 0)
-        return draw(m->data, rng);
+        return draw_word(m->data, rng);
     return m->pairs->pool[((gw_rng_next(rng) >> 32) * m->pool_size) >> 32];
 }
 
@@ -224,11 +224,11 @@ static bool add_window(struct maker *m, size_t i)
     size_t targets = 1 + (size_t)m->task->config.words.negatives;
     bool failed = false;
     pairs->pair =
-        reserve(pairs->pair, &pairs->capacity, pairs->count + 2 * window,
-                sizeof *pairs->pair, &failed);
-    pairs->targets = reserve(pairs->targets, &pairs->target_capacity,
-                             pairs->target_count + 2 * window * targets,
-                             sizeof *pairs->targets, &failed);
+        reserve_items(pairs->pair, &pairs->capacity, pairs->count + 2 * window,
+                      sizeof *pairs->pair, &failed);
+    pairs->targets = reserve_items(pairs->targets, &pairs->target_capacity,
+                                   pairs->target_count + 2 * window * targets,
+                                   sizeof *pairs->targets, &failed);
     if (failed || !fill_pool(m, pairs->kept_at[i]))
         return false;
     struct gw_rng rng;
@@ -250,11 +250,11 @@ static bool reserve_kept(struct maker *m, size_t begin)
     size_t need = m->end - begin + m->task->config.words.window + 1;
     size_t capacity = pairs->kept_capacity;
     bool failed = false;
-    pairs->kept =
-        reserve(pairs->kept, &capacity, need, sizeof *pairs->kept, &failed);
+    pairs->kept = reserve_items(pairs->kept, &capacity, need,
+                                sizeof *pairs->kept, &failed);
     if (!failed)
-        pairs->kept_at = reserve(pairs->kept_at, &pairs->kept_capacity, need,
-                                 sizeof *pairs->kept_at, &failed);
+        pairs->kept_at = reserve_items(pairs->kept_at, &pairs->kept_capacity,
+                                       need, sizeof *pairs->kept_at, &failed);
     return !failed;
 }
 

@@ -23,8 +23,8 @@ struct growing {
 
 /* ---- the file ---- */
 
-static enum gw_err read_all(int fd, const char *path, char **text,
-                            size_t *bytes, struct gw_error *why)
+static enum gw_err read_text(int fd, const char *path, char **text,
+                             size_t *bytes, struct gw_error *why)
 {
     enum { BLOCK_BYTES = 1 << 20 };
     size_t filled = 0, capacity = 0;
@@ -55,8 +55,8 @@ static enum gw_err read_all(int fd, const char *path, char **text,
 
 /* ---- the hash ---- */
 
-static uint32_t *find(const struct gw__word_table *words, const char *text,
-                      size_t bytes)
+static uint32_t *find_word(const struct gw__word_table *words, const char *text,
+                           size_t bytes)
 {
     size_t mask = words->cell_count - 1;
     size_t i = (size_t)gw_hash(text, bytes, 0) & mask;
@@ -80,14 +80,15 @@ static bool hash_again(struct gw__word_table *words, size_t cell_count)
     for (size_t i = 0; i < cell_count; i++)
         cells[i] = NO_WORD;
     for (size_t i = 0; i < words->word_count; i++)
-        *find(words, words->word[i].text, words->word[i].bytes) = (uint32_t)i;
+        *find_word(words, words->word[i].text, words->word[i].bytes) =
+            (uint32_t)i;
     return true;
 }
 
 size_t gw__words_number(const struct gw__word_table *words, const char *text,
                         size_t bytes)
 {
-    uint32_t number = *find(words, text, bytes);
+    uint32_t number = *find_word(words, text, bytes);
     return number == NO_WORD ? words->word_count : number;
 }
 
@@ -126,7 +127,7 @@ static bool take_word(struct growing *g, const char *text, size_t bytes)
     struct gw__word_table *words = g->words;
     if (words->length >= NO_WORD - 1 || !grow_words(g) || !grow_stream(g))
         return false;
-    uint32_t *cell = find(words, text, bytes);
+    uint32_t *cell = find_word(words, text, bytes);
     if (*cell == NO_WORD) {
         *cell = (uint32_t)words->word_count;
         words->word[words->word_count++] =
@@ -176,7 +177,7 @@ static enum gw_err take_lines(struct growing *g, const char *text, size_t bytes,
 
 /* ---- numbers by frequency ---- */
 
-static int compare(const void *a, const void *b)
+static int compare_words(const void *a, const void *b)
 {
     const struct gw__word *x = *(const struct gw__word *const *)a;
     const struct gw__word *y = *(const struct gw__word *const *)b;
@@ -196,7 +197,7 @@ static void renumber(struct gw__word_table *words, uint64_t min_count,
     size_t all = words->word_count, kept_count = 0, length = 0;
     for (size_t i = 0; i < all; i++)
         sorted[i] = &words->word[i];
-    qsort(sorted, all, sizeof *sorted, compare);
+    qsort(sorted, all, sizeof *sorted, compare_words);
     for (size_t i = 0; i < all; i++) {
         bool keep = sorted[i]->count >= min_count;
         number[sorted[i] - words->word] = keep ? (uint32_t)i : NO_WORD;
@@ -239,12 +240,14 @@ static enum gw_err order(struct gw__word_table *words, const char *path,
 
 /* ---- loading ---- */
 
-static enum gw_err load(struct gw__word_table *words, int fd, const char *path,
-                        const struct gw__words_form *form, struct gw_error *why)
+static enum gw_err load_text(struct gw__word_table *words, int fd,
+                             const char *path,
+                             const struct gw__words_form *form,
+                             struct gw_error *why)
 {
     struct growing g = {.words = words};
     size_t bytes = 0;
-    enum gw_err code = read_all(fd, path, &words->text, &bytes, why);
+    enum gw_err code = read_text(fd, path, &words->text, &bytes, why);
     if (code)
         return code;
     size_t line_words = form->line_words;
@@ -269,7 +272,7 @@ enum gw_err gw__words_load(struct gw__word_table *words, const char *path,
     enum gw_err code = gw__file_open(path, &fd, why);
     if (code)
         return code;
-    code = load(words, fd, path, form, why);
+    code = load_text(words, fd, path, form, why);
     close(fd);
     if (code)
         gw__words_fini(words);

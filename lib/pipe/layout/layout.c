@@ -17,8 +17,8 @@
 #include <stdlib.h>
 
 /* Prepends the position of operator i: "digits: line 4: dense". */
-static enum gw_err refuse(const struct gw_network *network, unsigned i,
-                          struct gw_error *why)
+static enum gw_err refuse_operator(const struct gw_network *network, unsigned i,
+                                   struct gw_error *why)
 {
     const struct gw_operator *op = &network->operators[i];
     return gw_wrap(why, GW_EINVAL, "%s: line %u: operator %u, %s",
@@ -58,8 +58,8 @@ static enum gw_err check_group(const struct gw_layout_options *options,
     return GW_OK;
 }
 
-static enum gw_err check_options(const struct gw_layout_options *options,
-                                 struct gw_error *why)
+static enum gw_err check_layout_options(const struct gw_layout_options *options,
+                                        struct gw_error *why)
 {
     uint64_t shares =
         (uint64_t)options->mesh.data * (options->micros ? options->micros : 1);
@@ -155,12 +155,12 @@ static enum gw_err check_chain(const struct gw_network *network,
         if (op->in != comes_in) {
             gw_fail(why, GW_EINVAL, "it takes %u features, but %u come in",
                     op->in, comes_in);
-            return refuse(network, i, why);
+            return refuse_operator(network, i, why);
         }
         if (op->kind == GW_OP_ADD &&
             (op->source >= i || network->operators[op->source].out != op->in)) {
             gw_fail(why, GW_EINVAL, "there is nothing before it to add");
-            return refuse(network, i, why);
+            return refuse_operator(network, i, why);
         }
         comes_in = op->out;
     }
@@ -182,7 +182,7 @@ static enum gw_err check_branch(const struct gw_layout *layout, unsigned i,
                 ? "%s lies partial: name what the operator after it yields"
                 : "%s lies %s, and an add is split as what it adds",
             name, gw_sharding_name(lies));
-    return refuse(layout->network, i, why);
+    return refuse_operator(layout->network, i, why);
 }
 
 /* The sharding of the input, which determines AUTO. */
@@ -194,8 +194,8 @@ static enum gw_sharding incoming(const struct gw_layout *layout, unsigned i)
     return layout->placed[op->kind == GW_OP_ADD ? op->source : i - 1].out;
 }
 
-static enum gw_err place(struct gw_layout *layout, unsigned i,
-                         struct gw_error *why)
+static enum gw_err place_operator(struct gw_layout *layout, unsigned i,
+                                  struct gw_error *why)
 {
     const struct gw_operator *op = &layout->network->operators[i];
     struct gw_placed *placed = &layout->placed[i];
@@ -204,7 +204,7 @@ static enum gw_err place(struct gw_layout *layout, unsigned i,
     if (!gw__split_fits(op->kind, split)) {
         gw_fail(why, GW_EINVAL, "it cannot be split by %s",
                 gw_split_name(split));
-        return refuse(layout->network, i, why);
+        return refuse_operator(layout->network, i, why);
     }
     if (tensor == 1)
         split = GW_SPLIT_NONE;
@@ -213,7 +213,7 @@ static enum gw_err place(struct gw_layout *layout, unsigned i,
     placed->index = i;
     gw__place(op, split, tensor, placed);
     if (check_shares(layout, op, placed, why))
-        return refuse(layout->network, i, why);
+        return refuse_operator(layout->network, i, why);
     return op->kind == GW_OP_ADD ? check_branch(layout, i, why) : GW_OK;
 }
 
@@ -232,14 +232,15 @@ static void convert(struct gw_layout *layout, unsigned i)
                                    layout->rows, features, tensor);
 }
 
-static enum gw_err lay_out(struct gw_layout *layout, struct gw_error *why)
+static enum gw_err lay_out_network(struct gw_layout *layout,
+                                   struct gw_error *why)
 {
     enum gw_err err = check_chain(layout->network, why);
     if (!err)
         err =
             gw__cut(layout->network, layout->pieces, layout->piece_begin, why);
     for (unsigned i = 0; !err && i < layout->operator_count; i++) {
-        err = place(layout, i, why);
+        err = place_operator(layout, i, why);
         if (!err)
             convert(layout, i);
     }
@@ -255,7 +256,7 @@ enum gw_err gw_layout_new(const struct gw_network *network,
                           struct gw_layout **layout, struct gw_error *why)
 {
     *layout = NULL;
-    enum gw_err err = check_options(options, why);
+    enum gw_err err = check_layout_options(options, why);
     if (err)
         return err;
     struct gw_layout *made = calloc(1, sizeof *made);
@@ -270,7 +271,7 @@ enum gw_err gw_layout_new(const struct gw_network *network,
     made->placed = calloc(made->operator_count, sizeof *made->placed);
     made->piece_begin = calloc(made->pieces + 1, sizeof *made->piece_begin);
     if (made->placed && made->piece_begin)
-        err = lay_out(made, why);
+        err = lay_out_network(made, why);
     else
         err = gw_fail(why, GW_ENOMEM, "%s: out of memory", network->name);
     if (err)

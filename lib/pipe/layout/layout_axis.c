@@ -112,8 +112,8 @@ static unsigned group_count(const struct gw__axis_call *call)
 }
 
 /* The rank of a group's member. */
-static unsigned place_of(const struct gw__axis_call *call, unsigned stage,
-                         unsigned group, unsigned member)
+static unsigned member_rank(const struct gw__axis_call *call, unsigned stage,
+                            unsigned group, unsigned member)
 {
     const struct gw_mesh *mesh = &call->mesh;
     unsigned d = 0, t = group % mesh->tensor, rest = group / mesh->tensor;
@@ -158,8 +158,8 @@ static void add_step(const struct all_groups *all, unsigned step)
             const struct gw_transfer *x = &one->transfers[i];
             unsigned stage = call->stage + g / count;
             gw_builder_add(
-                all->builder, place_of(call, stage, g % count, x->src),
-                place_of(call, stage, g % count, x->dst),
+                all->builder, member_rank(call, stage, g % count, x->src),
+                member_rank(call, stage, g % count, x->dst),
                 g * one->chunks + x->chunk, (enum gw_action)x->action);
         }
 }
@@ -269,8 +269,8 @@ static enum gw_err try_message(const struct gw_layout_timer *timer,
     return try_plan(timer, entry, &one, "", why);
 }
 
-static enum gw_err fill(const struct gw_layout_timer *timer,
-                        struct entry *entry, struct gw_error *why)
+static enum gw_err measure_call(const struct gw_layout_timer *timer,
+                                struct entry *entry, struct gw_error *why)
 {
     if (entry->call.axis == GW__AXIS_PIPE)
         return try_message(timer, entry, why);
@@ -333,7 +333,7 @@ enum gw_err gw__axis_time(struct gw_layout_timer *timer,
     entry = new_entry(call);
     if (!entry)
         return gw_fail(why, GW_ENOMEM, "a collective of a layout");
-    enum gw_err err = fill(timer, entry, why);
+    enum gw_err err = measure_call(timer, entry, why);
     if (err) {
         free_entry(entry);
         return err;

@@ -66,8 +66,8 @@ static struct way extend(const struct gw_network *network,
 }
 
 /* ways[k * (count + 1) + n]: k + 1 virtual stages of the first n operators. */
-static void fill(const struct gw_network *network, unsigned pieces,
-                 struct way *ways)
+static void fill_ways(const struct gw_network *network, unsigned pieces,
+                      struct way *ways)
 {
     unsigned count = network->operator_count;
     uint64_t work = 0;
@@ -88,7 +88,7 @@ static enum gw_err cut_evenly(const struct gw_network *network, unsigned pieces,
     struct way *ways = calloc(pieces * ((size_t)count + 1), sizeof *ways);
     if (!ways)
         return gw_fail(why, GW_ENOMEM, "%s: out of memory", network->name);
-    fill(network, pieces, ways);
+    fill_ways(network, pieces, ways);
     bool possible = ways[(pieces - 1) * (count + 1) + count].possible;
     for (unsigned k = pieces, end = count; possible && k > 0; k--) {
         begin[k - 1] = ways[(k - 1) * (count + 1) + end].last;

@@ -190,7 +190,7 @@ static void find_held(struct gw__timing *t)
 }
 
 /* Simulates the passes, then the end of the step. */
-static enum gw_err run(struct gw__timing *t, struct gw_error *why)
+static enum gw_err run_timing(struct gw__timing *t, struct gw_error *why)
 {
     const struct gw_layout_options *options = &t->layout->options;
     struct gw_layout_time *time = t->time;
@@ -225,7 +225,7 @@ static enum gw_err run(struct gw__timing *t, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err make_room(struct gw__timing *t, struct gw_error *why)
+static enum gw_err allocate_timing(struct gw__timing *t, struct gw_error *why)
 {
     size_t pieces = t->layout->pieces;
     double **parts[] = {&t->piece.forward,  &t->piece.input,
@@ -248,7 +248,8 @@ static enum gw_err make_room(struct gw__timing *t, struct gw_error *why)
                : gw_fail(why, GW_ENOMEM, "timing a layout");
 }
 
-static enum gw_err check(const struct gw__timing *t, struct gw_error *why)
+static enum gw_err check_timing(const struct gw__timing *t,
+                                struct gw_error *why)
 {
     const struct gw_layout_options *options = &t->layout->options;
     const struct gw_schedule *schedule = t->schedule;
@@ -277,14 +278,14 @@ enum gw_err gw_layout_simulate(struct gw_layout_timer *timer,
 {
     struct gw__timing t = {
         .timer = timer, .layout = layout, .schedule = schedule, .order = order};
-    enum gw_err err = check(&t, why);
+    enum gw_err err = check_timing(&t, why);
     *time = NULL;
     if (!err)
-        err = make_room(&t, why);
+        err = allocate_timing(&t, why);
     if (!err)
         err = add_operators(&t, why);
     if (!err)
-        err = run(&t, why);
+        err = run_timing(&t, why);
     if (err)
         gw_layout_time_destroy(&t.time);
     else

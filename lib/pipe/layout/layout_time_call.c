@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-static enum gw_err keep(struct gw__timing *t, const struct gw_layout_call *call,
-                        struct gw_error *why)
+static enum gw_err add_call(struct gw__timing *t,
+                            const struct gw_layout_call *call,
+                            struct gw_error *why)
 {
     struct gw_layout_time *time = t->time;
     if (time->call_count == t->call_room) {
@@ -42,5 +43,5 @@ enum gw_err gw__timing_call(struct gw__timing *t, struct gw__axis_call axis,
     call.time_us = *us = known->time_us;
     for (unsigned i = 0; i < t->time->links; i++)
         t->time->link_bytes[i] += call.calls * known->link_bytes[i];
-    return keep(t, &call, why);
+    return add_call(t, &call, why);
 }

@@ -316,7 +316,7 @@ static bool line_ends(struct reader *reader)
            gw__net_expected(words, words->word, "the end of the line");
 }
 
-static bool read_all(struct reader *reader)
+static bool read_lines(struct reader *reader)
 {
     struct gw__words *words = &reader->words;
     if (!gw__next_word(words) ||
@@ -354,7 +354,7 @@ enum gw_err gw_network_parse(const char *text, size_t bytes, const char *name,
             calloc(GW_OPERATORS_MAX, sizeof *reader.network->operators);
     if (!reader.network || !reader.network->operators)
         gw__source_exhausted(&reader.words.source);
-    else if (read_all(&reader)) {
+    else if (read_lines(&reader)) {
         *network = reader.network;
         return GW_OK;
     }

@@ -75,7 +75,7 @@ static void spin_for(struct gw_synthetic *work, double us)
         spin_block(work->spin_rounds);
 }
 
-static void take(struct gw_synthetic *work, double us)
+static void spend(struct gw_synthetic *work, double us)
 {
     if (us <= 0)
         return;
@@ -102,7 +102,7 @@ static enum gw_err forward(void *context, unsigned chunk, unsigned micro,
     (void)in;
     (void)out;
     (void)why;
-    take(work, work->forward_us);
+    spend(work, work->forward_us);
     return GW_OK;
 }
 
@@ -121,7 +121,7 @@ static enum gw_err backward(void *context, unsigned chunk, unsigned micro,
         us += work->input_us;
     if (kind != GW_BACKWARD_INPUT)
         us += work->weight_us;
-    take(work, us);
+    spend(work, us);
     return GW_OK;
 }
 

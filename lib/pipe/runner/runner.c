@@ -55,7 +55,7 @@ static size_t largest_message(const struct gw_pipe *pipe)
     return largest;
 }
 
-static enum gw_err allocate(struct gw_pipe *pipe, struct gw_error *why)
+static enum gw_err allocate_pipe(struct gw_pipe *pipe, struct gw_error *why)
 {
     size_t pieces = (size_t)pipe->schedule->chunks * pipe->micros;
     pipe->ranks = calloc(pipe->stages, sizeof *pipe->ranks);
@@ -91,7 +91,7 @@ enum gw_err gw_pipe_new(const struct gw_pipe_config *config,
     pipe->passes = schedule->passes + schedule->begin[config->stage];
     pipe->pass_count =
         schedule->begin[config->stage + 1] - schedule->begin[config->stage];
-    enum gw_err err = allocate(pipe, why);
+    enum gw_err err = allocate_pipe(pipe, why);
     pipe->config.ranks = NULL; /* owned by the caller; copied */
     if (!err)
         err = check_ranks(pipe, why);
@@ -170,7 +170,7 @@ static void hold(struct gw_pipe *pipe, struct gw__pipe_piece *piece)
         pipe->peak = pipe->held;
 }
 
-static void drop(struct gw_pipe *pipe, struct gw__pipe_piece *piece)
+static void drop_piece(struct gw_pipe *pipe, struct gw__pipe_piece *piece)
 {
     pipe->held -= piece->held;
     piece->held = false;
@@ -181,9 +181,10 @@ static void drop(struct gw_pipe *pipe, struct gw__pipe_piece *piece)
 
 /* Runs the work; stores and sends its result. `result` is NULL if it is not
  * needed. */
-static enum gw_err compute(struct gw_pipe *pipe, const struct gw_pass *pass,
-                           struct gw_pass_time *time, float *result,
-                           struct gw_error *why)
+static enum gw_err compute_pass(struct gw_pipe *pipe,
+                                const struct gw_pass *pass,
+                                struct gw_pass_time *time, float *result,
+                                struct gw_error *why)
 {
     struct gw__pipe_piece *piece = gw__piece_of(pipe, pass->chunk, pass->micro);
     bool is_forward = pass->kind == GW_FORWARD;
@@ -199,7 +200,7 @@ static enum gw_err compute(struct gw_pipe *pipe, const struct gw_pass *pass,
     if (is_forward)
         hold(pipe, piece);
     else if (pass->kind != GW_BACKWARD_INPUT)
-        drop(pipe, piece);
+        drop_piece(pipe, piece);
     return GW_OK;
 }
 
@@ -213,7 +214,7 @@ static enum gw_err run_pass(struct gw_pipe *pipe, const struct gw_pass *pass,
     if (!err && wanted)
         err = gw__message_buffer_take(&pipe->buffers, &result, why);
     if (!err)
-        err = compute(pipe, pass, time, result, why);
+        err = compute_pass(pipe, pass, time, result, why);
     if (err)
         return err;
     if (wanted)
@@ -226,7 +227,7 @@ static enum gw_err run_pass(struct gw_pipe *pipe, const struct gw_pass *pass,
 
 /* ---- steps ---- */
 
-static void begin(struct gw_pipe *pipe, unsigned step)
+static void begin_step(struct gw_pipe *pipe, unsigned step)
 {
     gw__tell_stage(pipe);
     gw__flows_begin(pipe);
@@ -261,7 +262,7 @@ enum gw_err gw_pipe_step(struct gw_pipe *pipe, unsigned step,
         pipe->step = step;
         return gw__tell_lost(pipe, pipe->passes, why);
     }
-    begin(pipe, step);
+    begin_step(pipe, step);
     for (size_t i = 0; i < pipe->pass_count; i++) {
         const struct gw_pass *pass = &pipe->passes[i];
         enum gw_err err = run_pass(pipe, pass, &pipe->times[i], &own);

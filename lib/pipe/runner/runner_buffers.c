@@ -12,7 +12,7 @@
 
 enum { SLAB_BYTES = 1 << 20, SLAB_BUFFERS_MAX = 32, ALIGN_BYTES = 64 };
 
-static size_t bytes_of(const struct gw__message_buffers *b)
+static size_t buffer_bytes(const struct gw__message_buffers *b)
 {
     size_t bytes = b->elements * sizeof(float);
     size_t whole = (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
@@ -27,9 +27,10 @@ static size_t slab_buffers(size_t buffer_bytes)
     return count < SLAB_BUFFERS_MAX ? count : SLAB_BUFFERS_MAX;
 }
 
-static enum gw_err grow(struct gw__message_buffers *b, struct gw_error *why)
+static enum gw_err grow_slabs(struct gw__message_buffers *b,
+                              struct gw_error *why)
 {
-    size_t bytes = bytes_of(b), count = slab_buffers(bytes);
+    size_t bytes = buffer_bytes(b), count = slab_buffers(bytes);
     void **slabs = realloc(b->slabs, (b->slab_count + 1) * sizeof *slabs);
     if (slabs)
         b->slabs = slabs;
@@ -51,7 +52,7 @@ static enum gw_err grow(struct gw__message_buffers *b, struct gw_error *why)
 enum gw_err gw__message_buffer_take(struct gw__message_buffers *b,
                                     float **buffer, struct gw_error *why)
 {
-    enum gw_err err = b->idle_count == 0 ? grow(b, why) : GW_OK;
+    enum gw_err err = b->idle_count == 0 ? grow_slabs(b, why) : GW_OK;
     *buffer = err ? NULL : b->idle[--b->idle_count];
     return err;
 }

@@ -48,7 +48,7 @@ static void emit(const struct gw__pipe_shape *shape, unsigned stage,
         gw__pass_put(pen, GW_BACKWARD_WEIGHT, micro, 0);
 }
 
-static double least(const struct gw__pass_us *us)
+static double least_us(const struct gw__pass_us *us)
 {
     double least = us->forward < us->input ? us->forward : us->input;
     return us->weight < least ? us->weight : least;
@@ -59,7 +59,7 @@ static double bubble_us(const struct gw__pipe_shape *shape,
 {
     unsigned held = smaller(shape->micros, shape->stages);
     return (shape->stages - 1) * (us->forward + us->input) -
-           (held - 1) * least(us);
+           (held - 1) * least_us(us);
 }
 
 static unsigned peak(const struct gw__pipe_shape *shape, unsigned stage)

@@ -231,8 +231,8 @@ static enum gw_err await_servers(struct gw_ps *ps, uint64_t deadline_ns,
     }
 }
 
-static enum gw_err check(const struct gw_ps_config *config,
-                         struct gw_error *why)
+static enum gw_err check_client_config(const struct gw_ps_config *config,
+                                       struct gw_error *why)
 {
     if (!(config->top_share >= 0 && config->top_share < 1))
         return gw_fail(why, GW_EINVAL, "top share %g: 0 to below 1 can be",
@@ -292,7 +292,7 @@ enum gw_err gw_ps_connect(const struct gw_ps_config *config,
                           struct gw_ps **made, struct gw_error *why)
 {
     *made = NULL;
-    enum gw_err err = check(config, why);
+    enum gw_err err = check_client_config(config, why);
     if (err)
         return gw_wrap(why, err, "ps: connect");
     struct gw_ps *ps = calloc(1, sizeof *ps);

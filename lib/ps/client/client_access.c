@@ -93,8 +93,9 @@ static enum gw_err ask_routes(struct gw_ps *ps, struct gw_error *why)
 }
 
 /* Begins the access; a push passes through the filters. */
-static enum gw_err begin(struct gw_ps *ps, struct gw__access *access,
-                         bool blocks, uint64_t *request, struct gw_error *why)
+static enum gw_err begin_access(struct gw_ps *ps, struct gw__access *access,
+                                bool blocks, uint64_t *request,
+                                struct gw_error *why)
 {
     const struct gw__ps_group *group = NULL;
     enum gw_err err = gw__ps_alive(ps, why);
@@ -114,14 +115,16 @@ static enum gw_err begin(struct gw_ps *ps, struct gw__access *access,
     return gw__ps_begin(ps, access, request, why);
 }
 
-static enum gw_err end(struct gw_ps *ps, uint64_t request, struct gw_error *why)
+static enum gw_err end_access(struct gw_ps *ps, uint64_t request,
+                              struct gw_error *why)
 {
     enum gw_err err = request ? gw__ps_finish(ps, request, why) : GW_OK;
     gw__ps_passed(ps, request);
     return err;
 }
 
-static enum gw_err check(const struct gw__access *access, struct gw_error *why)
+static enum gw_err check_access(const struct gw__access *access,
+                                struct gw_error *why)
 {
     if (access->count > 0 &&
         (!access->keys || (!access->values && !access->out)))
@@ -137,13 +140,13 @@ static enum gw_err access(struct gw_ps *ps, struct gw__access access,
     uint64_t request = 0;
     if (handle)
         handle->id = 0;
-    enum gw_err err = check(&access, why);
+    enum gw_err err = check_access(&access, why);
     if (!err)
-        err = begin(ps, &access, !handle, &request, why);
+        err = begin_access(ps, &access, !handle, &request, why);
     if (!err && handle)
         handle->id = request;
     else if (!err)
-        err = end(ps, request, why);
+        err = end_access(ps, request, why);
     return err ? gw_wrap(why, err, "ps: %s", what) : GW_OK;
 }
 

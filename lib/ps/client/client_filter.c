@@ -90,10 +90,10 @@ static enum gw_err pass_on(struct gw_ps *ps, struct gw__passed *passed,
 
 /* Refused values must not enter the filter. Values that are not finite go to
  * the worker, which refuses and counts them. */
-static enum gw_err check(struct gw_ps *ps,
-                         const struct gw_ps_table_config *config,
-                         const struct gw__access *access, uint64_t *request,
-                         struct gw_error *why)
+static enum gw_err check_values(struct gw_ps *ps,
+                                const struct gw_ps_table_config *config,
+                                const struct gw__access *access,
+                                uint64_t *request, struct gw_error *why)
 {
     size_t count = access->count * config->width;
     if (gw__first_bad(access->values, count) < count)
@@ -124,7 +124,7 @@ enum gw_err gw__ps_push(struct gw_ps *ps, const struct gw__access *access,
     *request = 0;
     if (access->count == 0)
         return gw__ps_flush(ps, access->table, why);
-    enum gw_err err = check(ps, config, access, request, why);
+    enum gw_err err = check_values(ps, config, access, request, why);
     if (!err)
         err = filter_of(ps, access->table, &filter, why);
     if (err)

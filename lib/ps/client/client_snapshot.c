@@ -43,8 +43,8 @@ static enum gw_err still(struct snapshot *s, struct gw_error *why)
 }
 
 /* Asks one server. The answer is GW_PENDING if that server leaves meanwhile. */
-static enum gw_err ask(struct snapshot *s, unsigned server, enum gw_err *said,
-                       struct gw_error *why)
+static enum gw_err request_snapshot(struct snapshot *s, unsigned server,
+                                    enum gw_err *said, struct gw_error *why)
 {
     struct gw_ps *ps = s->ps;
     uint64_t request;
@@ -77,7 +77,7 @@ static enum gw_err ask_all(struct snapshot *s, enum gw_err wanted,
     for (;;) {
         for (uint64_t rest = s->open; rest; rest &= rest - 1) {
             unsigned server = (unsigned)__builtin_ctzll(rest);
-            enum gw_err said, err = ask(s, server, &said, why);
+            enum gw_err said, err = request_snapshot(s, server, &said, why);
             if (err)
                 return err;
             if (said == wanted || said == GW_OK)
@@ -105,7 +105,7 @@ static unsigned marked_group(const struct gw_ps *ps)
     return 0;
 }
 
-static enum gw_err take(struct snapshot *s, struct gw_error *why)
+static enum gw_err take_snapshot(struct snapshot *s, struct gw_error *why)
 {
     struct gw__clock_command mark = {.kind = GW__CLOCK_MARK};
     while (s->mark == 0)
@@ -126,6 +126,6 @@ enum gw_err gw_ps_snapshot(struct gw_ps *ps, const char *directory,
     if (s.deadline_ns == UINT64_MAX)
         s.deadline_ns = gw_now_ns() + longest_ns;
     gw__ps_turn(ps);
-    enum gw_err err = take(&s, why);
+    enum gw_err err = take_snapshot(&s, why);
     return err ? gw_wrap(why, err, "ps: snapshot into %s", directory) : GW_OK;
 }

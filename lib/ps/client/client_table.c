@@ -11,7 +11,7 @@
 
 enum { TAG_TABLE = 1 };
 
-static int find(const struct gw_ps *ps, const char *name)
+static int find_table(const struct gw_ps *ps, const char *name)
 {
     const struct gw__routes *routes = gw__worker_get_routes(ps->worker);
     for (unsigned i = 0; i < routes->table_count; i++)
@@ -58,9 +58,9 @@ static enum gw_err await_routes(struct gw_ps *ps, unsigned table,
     return GW_OK;
 }
 
-static enum gw_err make(struct gw_ps *ps,
-                        const struct gw_ps_table_config *config,
-                        unsigned *table, struct gw_error *why)
+static enum gw_err make_table(struct gw_ps *ps,
+                              const struct gw_ps_table_config *config,
+                              unsigned *table, struct gw_error *why)
 {
     struct gw__command command = {.kind = GW__CMD_TABLE, .table = *config};
     struct gw__answer answer;
@@ -88,7 +88,7 @@ enum gw_err gw_ps_table(struct gw_ps *ps,
 {
     if (memchr(config->name, 0, sizeof config->name) == NULL)
         return gw_fail(why, GW_EINVAL, "ps: table: a name without an end");
-    enum gw_err err = make(ps, config, table, why);
+    enum gw_err err = make_table(ps, config, table, why);
     return err ? gw_wrap(why, err, "ps: table %s", config->name) : GW_OK;
 }
 
@@ -99,7 +99,7 @@ enum gw_err gw_ps_find(struct gw_ps *ps, const char *name, unsigned *table,
     enum gw_err err = gw__ps_alive(ps, why);
     if (err)
         return gw_wrap(why, err, "ps: table %.40s", name);
-    int found = find(ps, name);
+    int found = find_table(ps, name);
     if (found < 0)
         return gw_fail(why, GW_EINVAL, "ps: there is no table %.40s", name);
     *table = (unsigned)found;

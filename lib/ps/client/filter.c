@@ -57,7 +57,7 @@ static float *row_at(const struct gw__filter *filter, size_t row)
 
 /* ---- finding rows ---- */
 
-static size_t place_of(const struct gw__filter *filter, uint64_t key)
+static size_t row_bucket(const struct gw__filter *filter, uint64_t key)
 {
     size_t mask = 2 * filter->room - 1;
     uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
@@ -71,11 +71,11 @@ static void index_all(struct gw__filter *filter)
 {
     memset(filter->table, 0xff, 2 * filter->room * sizeof *filter->table);
     for (size_t row = 0; row < filter->count; row++)
-        filter->table[place_of(filter, filter->keys[row])] = (uint32_t)row;
+        filter->table[row_bucket(filter, filter->keys[row])] = (uint32_t)row;
 }
 
 /* Makes room for `more` rows. */
-static bool reserve(struct gw__filter *filter, size_t more)
+static bool reserve_rows(struct gw__filter *filter, size_t more)
 {
     size_t room = filter->room ? filter->room : LEAST;
     while (room < filter->count + more)
@@ -102,7 +102,7 @@ static bool reserve(struct gw__filter *filter, size_t more)
 
 static uint32_t find_or_make(struct gw__filter *filter, uint64_t key)
 {
-    size_t at = place_of(filter, key);
+    size_t at = row_bucket(filter, key);
     if (filter->table[at] == FREE) {
         uint32_t row = (uint32_t)filter->count++;
         filter->table[at] = row;
@@ -176,8 +176,8 @@ static float largest(const float *row, uint32_t width)
 
 /* Adds the push to the remainders and finds the rows to send. Returns their
  * number. */
-static size_t add(struct gw__filter *filter, const uint64_t *keys, size_t count,
-                  const float *values)
+static size_t add_push(struct gw__filter *filter, const uint64_t *keys,
+                       size_t count, const float *values)
 {
     size_t worth = 0;
     for (size_t i = 0; i < count; i++) {
@@ -209,7 +209,7 @@ static bool split(float *row, float *out, uint32_t width, uint32_t least,
     return any;
 }
 
-static bool prepare(struct gw__filter *filter, size_t count)
+static bool prepare_filter(struct gw__filter *filter, size_t count)
 {
     if (count > filter->found_room) {
         uint32_t *found = realloc(filter->found, count * sizeof *found);
@@ -218,7 +218,7 @@ static bool prepare(struct gw__filter *filter, size_t count)
         filter->found = found;
         filter->found_room = count;
     }
-    return reserve(filter, count);
+    return reserve_rows(filter, count);
 }
 
 enum gw_err gw__filter_pass(struct gw__filter *filter, const uint64_t *keys,
@@ -227,9 +227,9 @@ enum gw_err gw__filter_pass(struct gw__filter *filter, const uint64_t *keys,
                             size_t *out_count, struct gw_error *why)
 {
     *out_count = 0;
-    if (!prepare(filter, count))
+    if (!prepare_filter(filter, count))
         return gw_fail(why, GW_ENOMEM, "a filter of %zu keys", count);
-    size_t all = add(filter, keys, count, values) * filter->width;
+    size_t all = add_push(filter, keys, count, values) * filter->width;
     size_t ties = all;
     uint32_t least = 0;
     if (filter->top_share > 0 && all > 0) {

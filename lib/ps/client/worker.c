@@ -105,7 +105,7 @@ static bool is_acknowledged(const struct gw__job *request)
     return request->errands == 0 && !has_pieces(request);
 }
 
-static bool has_ended(const struct gw__job *request)
+static bool request_has_ended(const struct gw__job *request)
 {
     return is_acknowledged(request) && request->lent == 0;
 }
@@ -122,7 +122,7 @@ static void enqueue(struct gw__worker *worker, struct gw__job *request)
 
 void gw__job_settle(struct gw__job *request)
 {
-    if (request->detached && has_ended(request))
+    if (request->detached && request_has_ended(request))
         gw__job_free(request);
 }
 
@@ -275,8 +275,9 @@ static enum gw_err check_values(struct gw__worker *worker,
                    (double)access->values[bad]);
 }
 
-static enum gw_err check(struct gw__worker *worker,
-                         const struct gw__access *access, struct gw_error *why)
+static enum gw_err check_access(struct gw__worker *worker,
+                                const struct gw__access *access,
+                                struct gw_error *why)
 {
     const struct gw__routes *routes = &worker->routes;
     if (routes->slot_count == 0)
@@ -306,7 +307,7 @@ enum gw_err gw__worker_access(struct gw__worker *worker, uint64_t now_ns,
                               const struct gw__access *access,
                               uint64_t *request_id, struct gw_error *why)
 {
-    enum gw_err err = check(worker, access, why);
+    enum gw_err err = check_access(worker, access, why);
     if (err)
         return err;
     struct gw__job *request = gw__job_new(worker, now_ns);
@@ -334,7 +335,7 @@ enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
     struct gw__job *request = find_request(worker, request_id);
     if (!request || request->detached)
         return gw_fail(why, GW_EINVAL, "there is no such request");
-    if (!has_ended(request))
+    if (!request_has_ended(request))
         return GW_PENDING;
     enum gw_err err = request->failed.code;
     if (err)

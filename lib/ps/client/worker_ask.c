@@ -9,8 +9,9 @@
 #include <string.h>
 
 /* GW_PENDING: too many requests are under way. */
-static enum gw_err begin(struct gw__worker *worker, uint64_t now_ns,
-                         enum gw__ps_kind kind, struct gw__partition **errand)
+static enum gw_err begin_request(struct gw__worker *worker, uint64_t now_ns,
+                                 enum gw__ps_kind kind,
+                                 struct gw__partition **errand)
 {
     *errand = NULL;
     if (worker->pulls >= GW__PARTITION_MAX - GW__PUSHES_MAX)
@@ -27,9 +28,9 @@ static enum gw_err begin(struct gw__worker *worker, uint64_t now_ns,
     return GW_OK;
 }
 
-static enum gw_err send(struct gw__worker *worker, uint64_t now_ns,
-                        struct gw__partition *errand, uint64_t *request_id,
-                        struct gw_error *why)
+static enum gw_err send_request(struct gw__worker *worker, uint64_t now_ns,
+                                struct gw__partition *errand,
+                                uint64_t *request_id, struct gw_error *why)
 {
     struct gw__job *request = errand->request;
     if (gw__attempt_begin(worker, errand, now_ns)) {
@@ -59,7 +60,7 @@ enum gw_err gw__worker_clock(struct gw__worker *worker, uint64_t now_ns,
                        GW_PS_GROUPS_MAX);
     if (used == 0)
         return gw_fail(why, GW_EINVAL, "no command of a clock");
-    enum gw_err err = begin(worker, now_ns, GW__PS_CLOCK, &errand);
+    enum gw_err err = begin_request(worker, now_ns, GW__PS_CLOCK, &errand);
     if (err)
         return err;
     errand->request->group = group;
@@ -67,7 +68,7 @@ enum gw_err gw__worker_clock(struct gw__worker *worker, uint64_t now_ns,
     errand->request->command_bytes = used;
     memcpy(errand->request->command, bytes, used);
     errand->todo = (uint64_t)1 << gw__clock_slot(group, slot_count);
-    return send(worker, now_ns, errand, request_id, why);
+    return send_request(worker, now_ns, errand, request_id, why);
 }
 
 enum gw_err gw__worker_save(struct gw__worker *worker, uint64_t now_ns,
@@ -80,7 +81,7 @@ enum gw_err gw__worker_save(struct gw__worker *worker, uint64_t now_ns,
     if (bytes == 0 || bytes > sizeof errand->request->command)
         return gw_fail(why, GW_EINVAL, "a directory's name of %zu bytes",
                        bytes);
-    enum gw_err err = begin(worker, now_ns, GW__PS_SAVE, &errand);
+    enum gw_err err = begin_request(worker, now_ns, GW__PS_SAVE, &errand);
     if (err)
         return err;
     errand->request->server = server;
@@ -89,5 +90,5 @@ enum gw_err gw__worker_save(struct gw__worker *worker, uint64_t now_ns,
     errand->request->command_bytes = bytes;
     memcpy(errand->request->command, directory, bytes);
     errand->todo = 1; /* SAVE goes to a server, whatever its slots */
-    return send(worker, now_ns, errand, request_id, why);
+    return send_request(worker, now_ns, errand, request_id, why);
 }

@@ -109,8 +109,8 @@ static unsigned receiver(const struct gw__worker *worker,
 }
 
 /* Sends to one node. */
-static void send(struct gw__worker *worker, struct gw__attempt *flight,
-                 uint64_t now_ns)
+static void send_attempt(struct gw__worker *worker, struct gw__attempt *flight,
+                         uint64_t now_ns)
 {
     unsigned node = receiver(worker, flight);
     if (node != flight->node || flight->id == 0) {
@@ -137,9 +137,9 @@ void gw__attempt_send(struct gw__worker *worker, struct gw__attempt *flight,
         }
         flight->slots &= ~same;
         flight->id = 0;
-        send(worker, other, now_ns);
+        send_attempt(worker, other, now_ns);
     }
-    send(worker, flight, now_ns);
+    send_attempt(worker, flight, now_ns);
 }
 
 void gw__attempt_refused(struct gw__worker *worker, struct gw__attempt *flight,

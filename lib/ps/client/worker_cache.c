@@ -42,7 +42,7 @@ uint64_t gw__keys_signature(const uint64_t *keys, size_t count, uint64_t seed)
 
 /* ---- the cache ---- */
 
-static void forget(struct gw__worker *worker, unsigned i)
+static void evict_partitioning(struct gw__worker *worker, unsigned i)
 {
     struct gw__cut *cut = worker->cuts[i];
     worker->cut_bytes -= cut->bytes;
@@ -59,8 +59,9 @@ static unsigned oldest(const struct gw__worker *worker)
     return found;
 }
 
-static struct gw__cut *find(struct gw__worker *worker,
-                            const struct gw__access *access, uint64_t signature)
+static struct gw__cut *find_partitioning(struct gw__worker *worker,
+                                         const struct gw__access *access,
+                                         uint64_t signature)
 {
     for (unsigned i = 0; i < worker->cut_count; i++) {
         struct gw__cut *cut = worker->cuts[i];
@@ -69,19 +70,19 @@ static struct gw__cut *find(struct gw__worker *worker,
             continue;
         if (cut->placement == worker->placement)
             return cut;
-        forget(worker, i);
+        evict_partitioning(worker, i);
         return NULL;
     }
     return NULL;
 }
 
-static void keep(struct gw__worker *worker, struct gw__cut *cut)
+static void keep_partitioning(struct gw__worker *worker, struct gw__cut *cut)
 {
     if (cut->bytes > bytes_max)
         return;
     while (worker->cut_count == GW__CUTS_MAX ||
            worker->cut_bytes + cut->bytes > bytes_max)
-        forget(worker, oldest(worker));
+        evict_partitioning(worker, oldest(worker));
     cut->refs++;
     worker->cut_bytes += cut->bytes;
     worker->cuts[worker->cut_count++] = cut;
@@ -95,7 +96,7 @@ enum gw_err gw__cut_get(struct gw__worker *worker,
         return gw__cut_make(worker, access, cut, why);
     uint64_t signature =
         gw__keys_signature(access->keys, access->count, access->table);
-    struct gw__cut *found = find(worker, access, signature);
+    struct gw__cut *found = find_partitioning(worker, access, signature);
     enum gw_err err = GW_OK;
     if (found)
         found->refs++;
@@ -106,7 +107,7 @@ enum gw_err gw__cut_get(struct gw__worker *worker,
     found->used = ++worker->used;
     found->signature = signature;
     if (found->refs == 1)
-        keep(worker, found);
+        keep_partitioning(worker, found);
     *cut = found;
     return GW_OK;
 }
@@ -114,5 +115,5 @@ enum gw_err gw__cut_get(struct gw__worker *worker,
 void gw__cuts_forget(struct gw__worker *worker)
 {
     while (worker->cut_count > 0)
-        forget(worker, 0);
+        evict_partitioning(worker, 0);
 }

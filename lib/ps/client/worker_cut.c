@@ -91,8 +91,8 @@ static void close_piece(struct cutter *c)
     c->piece.count = 0;
 }
 
-static void add(struct cutter *c, unsigned node, unsigned slot, uint32_t first,
-                uint32_t count)
+static void add_keys(struct cutter *c, unsigned node, unsigned slot,
+                     uint32_t first, uint32_t count)
 {
     if (c->piece.count == 0)
         c->piece = (struct gw__piece){
@@ -148,7 +148,7 @@ static void cut_slots(struct cutter *c, const struct sorter *s,
                 close_piece(c);
                 continue;
             }
-            add(c, node, slot, first, count);
+            add_keys(c, node, slot, first, count);
             first += count;
             left -= count;
         }
@@ -193,9 +193,9 @@ static enum gw_err make_pieces(struct gw__worker *worker,
 
 /* ---- the whole list ---- */
 
-static enum gw_err fill(struct gw__worker *worker,
-                        const struct gw__access *access, struct gw__cut *cut,
-                        struct gw_error *why)
+static enum gw_err fill_partitioning(struct gw__worker *worker,
+                                     const struct gw__access *access,
+                                     struct gw__cut *cut, struct gw_error *why)
 {
     const struct gw_ps_table_config *table =
         &worker->routes.tables[access->table];
@@ -228,7 +228,7 @@ enum gw_err gw__cut_make(struct gw__worker *worker,
     cut->count = access->count;
     cut->placement = worker->placement;
     cut->refs = 1;
-    enum gw_err err = fill(worker, access, cut, why);
+    enum gw_err err = fill_partitioning(worker, access, cut, why);
     if (err)
         gw__cut_release(cut);
     else

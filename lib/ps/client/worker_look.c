@@ -14,7 +14,7 @@ struct text {
     size_t room, used;
 };
 
-static void GW_PRINTF(2, 3) say(struct text *t, const char *format, ...)
+static void GW_PRINTF(2, 3) append_text(struct text *t, const char *format, ...)
 {
     va_list list;
     if (t->used >= t->room)
@@ -36,9 +36,9 @@ static void say_slots(struct text *t, uint64_t slots)
         while (last + 1 < GW_PS_SLOTS_MAX && slots >> (last + 1) & 1)
             last++;
         if (last > slot)
-            say(t, "%s%u-%u", between, slot, last);
+            append_text(t, "%s%u-%u", between, slot, last);
         else
-            say(t, "%s%u", between, slot);
+            append_text(t, "%s%u", between, slot);
         between = ", ";
         slot = last;
     }
@@ -79,7 +79,7 @@ void gw__worker_waits_for(const struct gw__worker *worker, uint64_t now_ns,
     if (room > 0)
         out[0] = 0;
     if (!request) {
-        say(&t, "nobody");
+        append_text(&t, "nobody");
         return;
     }
     by_node(worker, request, slots);
@@ -87,14 +87,14 @@ void gw__worker_waits_for(const struct gw__worker *worker, uint64_t now_ns,
         if (!slots[node])
             continue;
         if (node == GW__NO_NODE)
-            say(&t, "%sa primary (slots ", between);
+            append_text(&t, "%sa primary (slots ", between);
         else
-            say(&t, "%sserver %u (slots ", between, node);
+            append_text(&t, "%sserver %u (slots ", between, node);
         say_slots(&t, slots[node]);
-        say(&t, ")");
+        append_text(&t, ")");
         between = ", ";
     }
-    say(&t, " for %.1f s", (double)(now_ns - request->began_ns) / 1e9);
+    append_text(&t, " for %.1f s", (double)(now_ns - request->began_ns) / 1e9);
 }
 
 void gw__worker_counts(const struct gw__worker *worker,

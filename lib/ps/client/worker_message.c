@@ -116,7 +116,7 @@ static enum gw_err put_keys(struct parcel_plan *p)
 /* ---- values ---- */
 
 /* Copies all rows of the attempt's slots, in order, to `out`. */
-static void gather(const struct parcel_plan *p, float *out)
+static void gather_rows(const struct parcel_plan *p, float *out)
 {
     const struct gw__job *request = p->flight->errand->request;
     const struct gw__cut *cut = request->cut;
@@ -140,19 +140,19 @@ static void gather(const struct parcel_plan *p, float *out)
 }
 
 /* Copies the values in the format of the message. */
-static enum gw_err fill(struct parcel_plan *p, void *out, size_t values)
+static enum gw_err fill_values(struct parcel_plan *p, void *out, size_t values)
 {
     struct gw__worker *worker = p->worker;
     worker->counts.bytes_gathered += values * sizeof(float);
     if (!worker->config.half) {
-        gather(p, out);
+        gather_rows(p, out);
         return GW_OK;
     }
     if (!gw__grow(&worker->scratch, &worker->scratch_bytes,
                   values * sizeof(float)))
         return GW_ENOMEM;
     float *whole = (float *)(void *)worker->scratch;
-    gather(p, whole);
+    gather_rows(p, whole);
     gw__to_half(out, whole, values);
     return GW_OK;
 }
@@ -165,7 +165,7 @@ static enum gw_err put_unit(struct parcel_plan *p, size_t values)
         errand->unit = gw__pool_take(&p->worker->pool);
         if (!errand->unit)
             return GW_ENOMEM;
-        err = fill(p, errand->unit->memory, values);
+        err = fill_values(p, errand->unit->memory, values);
         if (err) {
             gw__unit_release(errand->unit);
             errand->unit = NULL;
@@ -204,7 +204,7 @@ static enum gw_err put_copy(struct parcel_plan *p, size_t values)
                   values * sizeof(float)))
         return GW_ENOMEM;
     p->letter.parts[2].data = worker->copied;
-    return fill(p, worker->copied, values);
+    return fill_values(p, worker->copied, values);
 }
 
 static enum gw_err put_values(struct parcel_plan *p)
@@ -272,7 +272,8 @@ static enum gw_err put_parts(struct parcel_plan *p)
 }
 
 /* Each slot after the first would otherwise have been a message of its own. */
-static void count(struct gw_ps_counts *counts, const struct parcel_plan *p)
+static void count_message(struct gw_ps_counts *counts,
+                          const struct parcel_plan *p)
 {
     for (unsigned i = 0; i < p->letter.part_count; i++)
         counts->bytes_sent += p->letter.parts[i].bytes;
@@ -296,7 +297,7 @@ enum gw_err gw__message_out_send(struct gw__worker *worker,
     p.letter.part_count = p.letter.parts[2].bytes   ? 3
                           : p.letter.parts[1].bytes ? 2
                                                     : 1;
-    count(&worker->counts, &p);
+    count_message(&worker->counts, &p);
     worker->config.send(worker->config.context, &p.letter);
     return GW_OK;
 }

@@ -149,7 +149,7 @@ static void refuse_for_good(const struct answer *a)
 }
 
 /* The attempt may already have been sent elsewhere when this returns. */
-static void refuse(const struct answer *a)
+static void apply_refusal(const struct answer *a)
 {
     struct gw__routes routes;
     const struct gw__messenger_part *newer = part(a->parcel, 1);
@@ -191,7 +191,7 @@ static void want_keys(const struct answer *a)
     gw__attempt_send(a->worker, a->flight, a->now_ns);
 }
 
-static void take(struct answer *a)
+static void apply_reply(struct answer *a)
 {
     struct gw__partition *errand = a->flight->errand;
     bool whole = gw__attempt_is_whole(a->flight);
@@ -212,7 +212,7 @@ static void take(struct answer *a)
     else if (is_final(a->head->code) || errand->request->said)
         refuse_for_good(a);
     else
-        refuse(a);
+        apply_refusal(a);
     if (errand->request && errand->todo == 0)
         gw__partition_end(a->worker, errand);
 }
@@ -237,7 +237,7 @@ void gw__worker_message_in(struct gw__worker *worker, uint64_t now_ns,
     for (unsigned i = 0; i < parcel->part_count; i++)
         worker->counts.bytes_received += parcel->parts[i].bytes;
     if (understand(&answer)) {
-        take(&answer);
+        apply_reply(&answer);
         gw__worker_pump(worker, now_ns);
     }
     gw__message_in_release(parcel);

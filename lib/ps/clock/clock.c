@@ -253,9 +253,9 @@ enum gw_err gw__clock_barrier(const struct gw__clock *clock, uint64_t number)
 
 /* ---- commands ---- */
 
-static enum gw_err apply(struct gw__clock *clock,
-                         const struct gw__clock_command *command,
-                         struct gw_error *why)
+static enum gw_err apply_command(struct gw__clock *clock,
+                                 const struct gw__clock_command *command,
+                                 struct gw_error *why)
 {
     switch (command->kind) {
     case GW__CLOCK_NEXT:
@@ -292,7 +292,7 @@ enum gw_err gw__clock_apply(struct gw__clock *clock,
                             struct gw_error *why)
 {
     struct gw_error own;
-    enum gw_err err = apply(clock, command, why ? why : &own);
+    enum gw_err err = apply_command(clock, command, why ? why : &own);
     if (err)
         return err;
     while (gw__clock_close_round(clock) || gw__clock_deal(clock))

@@ -8,7 +8,7 @@
 
 /* The ring always has room: grants and markers stop long before it is full.
  * Without them, at most one unit per worker and one per part can close. */
-static struct gw__round_commit *begin(struct gw__clock *clock)
+static struct gw__round_commit *begin_commit(struct gw__clock *clock)
 {
     assert(clock->closed - clock->pruned < CLOSINGS_KEPT);
     uint64_t number = ++clock->closed;
@@ -19,7 +19,7 @@ static struct gw__round_commit *begin(struct gw__clock *clock)
 
 void gw__clock_mark(struct gw__clock *clock, uint64_t mark)
 {
-    begin(clock)->mark = mark;
+    begin_commit(clock)->mark = mark;
 }
 
 static void add_reported(struct gw__clock *clock, struct reported reported)
@@ -32,7 +32,7 @@ static void close_one(struct gw__clock *clock, struct gw__unit unit,
                       struct reported reported)
 {
     add_reported(clock, reported);
-    struct gw__round_commit *closing = begin(clock);
+    struct gw__round_commit *closing = begin_commit(clock);
     closing->apply = 1;
     closing->units[0] = unit;
     clock->units++;
@@ -40,7 +40,7 @@ static void close_one(struct gw__clock *clock, struct gw__unit unit,
 
 static void drop_one(struct gw__clock *clock, struct gw__unit unit)
 {
-    struct gw__round_commit *closing = begin(clock);
+    struct gw__round_commit *closing = begin_commit(clock);
     closing->drop = 1;
     closing->units[0] = unit;
 }
@@ -76,7 +76,8 @@ void gw__clock_finish(struct gw__clock *clock, struct worker *worker,
 
 /* ---- rounds ---- */
 
-static unsigned count(const struct gw__clock *clock, enum part_state state)
+static unsigned count_parts(const struct gw__clock *clock,
+                            enum part_state state)
 {
     unsigned found = 0;
     for (uint32_t j = 0; j < clock->part_count; j++)
@@ -87,8 +88,9 @@ static unsigned count(const struct gw__clock *clock, enum part_state state)
 /* kofn also closes with fewer than K parts if no more can come. */
 static bool is_complete(const struct gw__clock *clock)
 {
-    unsigned done = count(clock, PART_DONE);
-    unsigned open = count(clock, PART_FREE) + count(clock, PART_LEASED);
+    unsigned done = count_parts(clock, PART_DONE);
+    unsigned open =
+        count_parts(clock, PART_FREE) + count_parts(clock, PART_LEASED);
     if (clock->mode.kind == GW_PS_KOFN && done >= clock->mode.bound)
         return true;
     return open == 0;
@@ -128,10 +130,10 @@ bool gw__clock_close_round(struct gw__clock *clock)
 {
     if (!clock->open || !is_complete(clock))
         return false;
-    unsigned done = count(clock, PART_DONE);
+    unsigned done = count_parts(clock, PART_DONE);
     if (done) {
-        struct gw__round_commit *closing = begin(clock);
-        unsigned parts = clock->part_count - count(clock, PART_GONE);
+        struct gw__round_commit *closing = begin_commit(clock);
+        unsigned parts = clock->part_count - count_parts(clock, PART_GONE);
         closing->scale = (float)parts / (float)done;
         for (uint32_t j = 0; j < clock->part_count; j++) {
             const struct part *part = &clock->parts[j];
@@ -142,7 +144,8 @@ bool gw__clock_close_round(struct gw__clock *clock)
         }
         clock->units += done;
     }
-    clock->skipped += count(clock, PART_FREE) + count(clock, PART_LEASED);
+    clock->skipped +=
+        count_parts(clock, PART_FREE) + count_parts(clock, PART_LEASED);
     raise_idle(clock);
     make_late(clock);
     gw__clock_next_batch(clock);
@@ -155,10 +158,10 @@ void gw__clock_break_round(struct gw__clock *clock)
 {
     if (!clock->open)
         return;
-    if (count(clock, PART_DONE) + count(clock, PART_LEASED) +
-            count(clock, PART_DROPPED) ==
+    if (count_parts(clock, PART_DONE) + count_parts(clock, PART_LEASED) +
+            count_parts(clock, PART_DROPPED) ==
         0) {
-        clock->next.part = count(clock, PART_GONE);
+        clock->next.part = count_parts(clock, PART_GONE);
         clock->open = false;
         return;
     }

@@ -22,8 +22,8 @@ gw__clock_round_commit(const struct gw__clock *clock, uint64_t number)
     return &clock->closings[number % CLOSINGS_KEPT];
 }
 
-static const struct worker *find(const struct gw__clock *clock,
-                                 struct gw__alive who)
+static const struct worker *find_worker(const struct gw__clock *clock,
+                                        struct gw__alive who)
 {
     for (unsigned i = 0; i < clock->worker_count; i++)
         if (clock->workers[i].who.node == who.node &&
@@ -36,7 +36,7 @@ enum gw_err gw__clock_granted(const struct gw__clock *clock,
                               struct gw__alive who, uint64_t number,
                               struct gw_ps_work *work)
 {
-    const struct worker *worker = find(clock, who);
+    const struct worker *worker = find_worker(clock, who);
     memset(work, 0, sizeof *work);
     if (!worker || worker->finished != number)
         return GW_EINVAL;
@@ -59,7 +59,8 @@ enum gw_err gw__clock_granted(const struct gw__clock *clock,
 /* ---- reasons of a wait ---- */
 
 GW_PRINTF(4, 5)
-static size_t add(char *out, size_t room, size_t used, const char *format, ...)
+static size_t append_text(char *out, size_t room, size_t used,
+                          const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -80,8 +81,9 @@ static size_t name_owners(const struct gw__clock *clock, char *out, size_t room,
             continue;
         if (part->state == PART_FREE && clock->plan.batches)
             node = clock->workers[j % clock->worker_count].who.node;
-        used = add(out, room, used, "%s worker %u (part %u%s)", comma, node, j,
-                   part->state == PART_FREE ? ", not begun" : "");
+        used =
+            append_text(out, room, used, "%s worker %u (part %u%s)", comma,
+                        node, j, part->state == PART_FREE ? ", not begun" : "");
         comma = ",";
     }
     return used;
@@ -96,8 +98,8 @@ static size_t name_slowest(const struct gw__clock *clock, char *out,
         const struct worker *worker = &clock->workers[i];
         if (gw__clock_of(worker) != slowest)
             continue;
-        used = add(out, room, used, "%s worker %u (clock %llu)", comma,
-                   worker->who.node, (unsigned long long)slowest);
+        used = append_text(out, room, used, "%s worker %u (clock %llu)", comma,
+                           worker->who.node, (unsigned long long)slowest);
         comma = ",";
     }
     return used;
@@ -106,20 +108,21 @@ static size_t name_slowest(const struct gw__clock *clock, char *out,
 void gw__clock_waits_for(const struct gw__clock *clock, char *out, size_t room)
 {
     if (!clock->started)
-        add(out, room, 0, "%u of the %u workers that it begins with",
-            clock->plan.workers > clock->worker_count
-                ? clock->plan.workers - clock->worker_count
-                : 0,
-            clock->plan.workers);
+        append_text(out, room, 0, "%u of the %u workers that it begins with",
+                    clock->plan.workers > clock->worker_count
+                        ? clock->plan.workers - clock->worker_count
+                        : 0,
+                    clock->plan.workers);
     else if (!gw__clock_has_room(clock))
-        add(out, room, 0, "servers that are behind with closings");
+        append_text(out, room, 0, "servers that are behind with closings");
     else if (clock->open)
         name_owners(clock, out, room,
-                    add(out, room, 0, "batch %llu of epoch %llu:",
-                        (unsigned long long)clock->next.batch,
-                        (unsigned long long)clock->next.epoch));
+                    append_text(out, room, 0, "batch %llu of epoch %llu:",
+                                (unsigned long long)clock->next.batch,
+                                (unsigned long long)clock->next.epoch));
     else
-        name_slowest(clock, out, room, add(out, room, 0, "the slowest:"));
+        name_slowest(clock, out, room,
+                     append_text(out, room, 0, "the slowest:"));
 }
 
 bool gw__clock_knows(const struct gw__clock *clock,

@@ -120,7 +120,8 @@ static enum gw_err say_next(struct stage *s, unsigned i, struct gw_error *why)
     return command(s, why);
 }
 
-static enum gw_err finish(struct stage *s, unsigned i, struct gw_error *why)
+static enum gw_err finish_work_item(struct stage *s, unsigned i,
+                                    struct gw_error *why)
 {
     s->players[i].finished++;
     s->result->workers[i].units++;
@@ -195,7 +196,7 @@ static void note_gap(struct stage *s)
 
 /* ---- the run ---- */
 
-static enum gw_err settle(struct stage *s, struct gw_error *why)
+static enum gw_err settle_clock(struct stage *s, struct gw_error *why)
 {
     unsigned late;
     for (;;) {
@@ -208,7 +209,7 @@ static enum gw_err settle(struct stage *s, struct gw_error *why)
             continue; /* the new mode has closed a round */
         if (!s->how->give_up || !find_late(s, &late))
             break;
-        err = finish(s, late, why);
+        err = finish_work_item(s, late, why);
         if (err)
             return err;
     }
@@ -216,7 +217,7 @@ static enum gw_err settle(struct stage *s, struct gw_error *why)
     return begin_granted(s, why);
 }
 
-static enum gw_err begin(struct stage *s, struct gw_error *why)
+static enum gw_err begin_sim(struct stage *s, struct gw_error *why)
 {
     const struct gw__clock_sim *how = s->how;
     s->command = (struct gw__clock_command){.kind = GW__CLOCK_PLAN,
@@ -234,7 +235,7 @@ static enum gw_err begin(struct stage *s, struct gw_error *why)
         err = command(s, why);
     for (unsigned i = 0; i < how->workers && !err; i++)
         err = say_next(s, i, why);
-    return err ? err : settle(s, why);
+    return err ? err : settle_clock(s, why);
 }
 
 static unsigned first_to_end(const struct stage *s)
@@ -246,21 +247,22 @@ static unsigned first_to_end(const struct stage *s)
     return first;
 }
 
-static enum gw_err play(struct stage *s, struct gw_error *why)
+static enum gw_err run_sim(struct stage *s, struct gw_error *why)
 {
-    enum gw_err err = begin(s, why);
+    enum gw_err err = begin_sim(s, why);
     while (!err && !gw__clock_is_done(s->clock)) {
         unsigned i = first_to_end(s);
         assert(s->players[i].ends_ns != NEVER);
         s->now_ns = s->players[i].ends_ns;
-        err = finish(s, i, why);
+        err = finish_work_item(s, i, why);
         if (!err)
-            err = settle(s, why);
+            err = settle_clock(s, why);
     }
     return err;
 }
 
-static enum gw_err check(const struct gw__clock_sim *how, struct gw_error *why)
+static enum gw_err check_sim(const struct gw__clock_sim *how,
+                             struct gw_error *why)
 {
     if (how->workers < 1 || how->workers > GW_PS_NODES)
         return gw_fail(why, GW_EINVAL, "1 to %d workers, not %u", GW_PS_NODES,
@@ -276,12 +278,12 @@ enum gw_err gw__clock_sim_run(const struct gw__clock_sim *how,
 {
     struct stage s = {.how = how, .result = result};
     memset(result, 0, sizeof *result);
-    enum gw_err err = check(how, why);
+    enum gw_err err = check_sim(how, why);
     if (!err)
         err = gw__clock_new(&s.clock, why);
     if (err)
         return err;
-    err = play(&s, why);
+    err = run_sim(&s, why);
     result->ended_ns = s.now_ns;
     result->units = s.clock->units;
     result->dropped = s.clock->dropped;

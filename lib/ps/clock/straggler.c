@@ -43,8 +43,8 @@ static void begin_round(struct gw__straggler_watch *watch,
         watch->arrivals[j] = (double)INFINITY;
 }
 
-static bool has_ended(const struct gw__straggler_watch *watch,
-                      const struct gw__clock *clock)
+static bool round_has_ended(const struct gw__straggler_watch *watch,
+                            const struct gw__clock *clock)
 {
     if (!gw__clock_by_rounds(clock))
         return watch->done >= watch->parts;
@@ -107,8 +107,8 @@ static void note_granted(struct gw__straggler_watch *watch,
     watch->granted++;
 }
 
-static struct gw__watched *find(struct gw__straggler_watch *watch,
-                                const struct worker *worker)
+static struct gw__watched *find_watched(struct gw__straggler_watch *watch,
+                                        const struct worker *worker)
 {
     struct gw__watched *w = &watch->workers[worker->who.node];
     if (!w->here || w->incarnation != worker->who.incarnation)
@@ -123,7 +123,7 @@ static void look_for_done(struct gw__straggler_watch *watch,
 {
     for (unsigned i = 0; i < clock->worker_count; i++) {
         const struct worker *worker = &clock->workers[i];
-        struct gw__watched *w = find(watch, worker);
+        struct gw__watched *w = find_watched(watch, worker);
         if (w->finished == worker->finished)
             continue;
         if (w->holds)
@@ -138,7 +138,7 @@ static void look_for_granted(struct gw__straggler_watch *watch,
 {
     for (unsigned i = 0; i < clock->worker_count; i++) {
         const struct worker *worker = &clock->workers[i];
-        struct gw__watched *w = find(watch, worker);
+        struct gw__watched *w = find_watched(watch, worker);
         bool holds = worker->hold != HOLDS_NONE;
         if (holds && !w->holds)
             note_granted(watch, worker, w, now_ns);
@@ -150,7 +150,7 @@ bool gw__straggler_look(struct gw__straggler_watch *watch,
                         const struct gw__clock *clock, uint64_t now_ns)
 {
     look_for_done(watch, clock, now_ns);
-    bool ended = watch->looking && has_ended(watch, clock);
+    bool ended = watch->looking && round_has_ended(watch, clock);
     if (ended)
         tell_round(watch, clock, now_ns);
     if (ended || !watch->looking)

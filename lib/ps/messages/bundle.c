@@ -105,8 +105,8 @@ void gw__bundles_flush_node(struct gw__bundles *bundles, unsigned node)
 
 /* Makes room for a message of this size, in a bundle of the same kind. False:
  * out of memory. */
-static bool make_room(struct gw__bundles *bundles, unsigned node, size_t bytes,
-                      bool envelope)
+static bool reserve_bundle(struct gw__bundles *bundles, unsigned node,
+                           size_t bytes, bool envelope)
 {
     struct gw__bundle_to *to = &bundles->to[node];
     if (to->used + bytes > GW__BUNDLE_ROOM || to->envelope != envelope)
@@ -136,7 +136,7 @@ void gw__bundles_send(struct gw__bundles *bundles,
     bool first = !(bundles->begun & bit);
     bundles->begun |= bit;
     if (first || bytes == 0 ||
-        !make_room(bundles, letter->node, bytes, false)) {
+        !reserve_bundle(bundles, letter->node, bytes, false)) {
         gw__bundles_flush_node(bundles, letter->node);
         bundles->send(bundles->context, letter);
         return;
@@ -155,7 +155,7 @@ bool gw__bundles_forward(struct gw__bundles *bundles,
 {
     size_t bytes =
         letter->node < GW__MESSENGER_NODES ? packed_bytes(letter) : 0;
-    if (bytes == 0 || !make_room(bundles, letter->node, bytes, true))
+    if (bytes == 0 || !reserve_bundle(bundles, letter->node, bytes, true))
         return false;
     pack(&bundles->to[letter->node], letter, end);
     if (letter->lent)

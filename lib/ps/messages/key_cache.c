@@ -27,7 +27,7 @@ static void make_newest(struct gw__key_cache *cache, struct gw__key_list *list)
     cache->newest = list;
 }
 
-static void forget(struct gw__key_cache *cache, struct gw__key_list *list)
+static void evict_list(struct gw__key_cache *cache, struct gw__key_list *list)
 {
     struct gw__key_list **at = bucket_of(cache, list->signature);
     while (*at != list)
@@ -43,7 +43,7 @@ static void forget(struct gw__key_cache *cache, struct gw__key_list *list)
 void gw__key_cache_fini(struct gw__key_cache *cache)
 {
     while (cache->newest)
-        forget(cache, cache->newest);
+        evict_list(cache, cache->newest);
 }
 
 struct gw__key_list *gw__key_cache_find(struct gw__key_cache *cache,
@@ -66,7 +66,7 @@ struct gw__key_list *gw__key_cache_add(struct gw__key_cache *cache,
 {
     struct gw__key_list *list = gw__key_cache_find(cache, signature);
     if (list)
-        forget(cache, list);
+        evict_list(cache, list);
     list = malloc(sizeof *list + count * sizeof(struct gw__keys *));
     if (!list)
         return NULL;
@@ -83,6 +83,6 @@ struct gw__key_list *gw__key_cache_add(struct gw__key_cache *cache,
     make_newest(cache, list);
     cache->bytes += list->bytes;
     while (cache->bytes > GW__KEYS_BYTES && cache->oldest != list)
-        forget(cache, cache->oldest);
+        evict_list(cache, cache->oldest);
     return list;
 }

@@ -62,7 +62,7 @@ static bool is_sorted(const uint64_t *keys, size_t count)
     return true;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
     uint64_t x, y;
     memcpy(&x, a, sizeof x);
@@ -80,7 +80,7 @@ static enum gw_err check_distinct(const uint64_t *keys, size_t count,
     if (!sorted)
         return gw_fail(why, GW_ENOMEM, "no memory for %zu keys", count);
     memcpy(sorted, keys, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare);
+    qsort(sorted, count, sizeof *sorted, compare_keys);
     enum gw_err err = GW_OK;
     for (size_t i = 1; i < count && !err; i++)
         if (sorted[i] == sorted[i - 1])

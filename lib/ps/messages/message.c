@@ -92,7 +92,7 @@ enum gw_err gw__ps_check(const struct gw__message_in *parcel,
     return GW_OK;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+static uint64_t mix_hash(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 29;
@@ -103,17 +103,18 @@ uint64_t gw__ps_key_list(const struct gw__ps_segment *segments,
                          unsigned segment_count, const uint64_t *keys,
                          size_t key_count, unsigned table)
 {
-    uint64_t chain[4] = {mix(1, table), mix(2, key_count),
-                         mix(3, segment_count), 4};
+    uint64_t chain[4] = {mix_hash(1, table), mix_hash(2, key_count),
+                         mix_hash(3, segment_count), 4};
     for (unsigned i = 0; i < segment_count; i++)
-        chain[3] =
-            mix(chain[3], (uint64_t)segments[i].slot << 32 | segments[i].keys);
+        chain[3] = mix_hash(chain[3], (uint64_t)segments[i].slot << 32 |
+                                          segments[i].keys);
     size_t i = 0;
     for (; i + 4 <= key_count; i += 4)
         for (unsigned j = 0; j < 4; j++)
-            chain[j] = mix(chain[j], keys[i + j]);
+            chain[j] = mix_hash(chain[j], keys[i + j]);
     for (; i < key_count; i++)
-        chain[0] = mix(chain[0], keys[i]);
-    uint64_t hash = mix(mix(chain[0], chain[1]), mix(chain[2], chain[3]));
+        chain[0] = mix_hash(chain[0], keys[i]);
+    uint64_t hash =
+        mix_hash(mix_hash(chain[0], chain[1]), mix_hash(chain[2], chain[3]));
     return hash ? hash : 1;
 }

@@ -116,7 +116,7 @@ static enum gw_err open_post(struct gw__node *node, struct gw_error *why)
     return GW_OK;
 }
 
-static enum gw_err join(struct gw__node *node, struct gw_error *why)
+static enum gw_err join_group(struct gw__node *node, struct gw_error *why)
 {
     uint64_t join_ns = node->config.join_ms * UINT64_C(1000000);
     uint64_t deadline_ns = gw_now_ns() + (join_ns ? join_ns : join_default_ns);
@@ -142,7 +142,7 @@ enum gw_err gw__node_open(const struct gw__node_config *config,
     if (!err)
         err = copy_config(node, config, why);
     if (!err)
-        err = join(node, why);
+        err = join_group(node, why);
     if (err)
         gw__node_close(&node);
     *opened = node;

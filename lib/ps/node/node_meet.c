@@ -17,7 +17,7 @@ enum { WHERE = GW__FOREIGN + 32, HERE };
 
 static const uint64_t again_ns = 20000000;
 
-static void say(struct gw__node *node, unsigned to, unsigned what)
+static void send_address(struct gw__node *node, unsigned to, unsigned what)
 {
     uint8_t out[1 + GW__ADDRESS_MAX];
     const struct gw__address *address = &node->box.address;
@@ -37,7 +37,7 @@ void gw__node_meet(struct gw__node *node, uint64_t now_ns)
         if (gw__node_deals_with(node, member) &&
             !gw__id_equal(node->box.known[member->node].incarnation,
                           member->incarnation))
-            say(node, member->node, WHERE);
+            send_address(node, member->node, WHERE);
     }
 }
 
@@ -60,5 +60,5 @@ void gw__node_met(struct gw__node *node, unsigned from,
         gw__node_tell(node, GW__NODE_REACH);
     }
     if (message[0] == WHERE && node->box.has_address)
-        say(node, from, HERE);
+        send_address(node, from, HERE);
 }

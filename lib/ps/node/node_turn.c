@@ -9,7 +9,7 @@
 
 /* ---- the mailbox ---- */
 
-static void copy(struct gw__node *node, unsigned changes)
+static void copy_changes(struct gw__node *node, unsigned changes)
 {
     const struct gw__session *session = &node->session;
     if (changes & GW__NODE_NEWS)
@@ -56,7 +56,7 @@ static void reach(struct gw__node *node, unsigned peer, struct gw__id who)
     node->reached |= (uint64_t)1 << peer;
 }
 
-static void meet(struct gw__node *node)
+static void connect_peers(struct gw__node *node)
 {
     const struct gw__membership_update *news = &node->news;
     struct gw__id wanted[GW__MESSENGER_NODES] = {{0}};
@@ -75,13 +75,13 @@ unsigned gw__node_turn(struct gw__node *node)
         return 0;
     gw__session_lock(&node->session);
     unsigned changes = atomic_exchange(&node->fresh, 0);
-    copy(node, changes);
+    copy_changes(node, changes);
     gw__session_unlock(&node->session);
     node->reached = 0;
     if (changes & GW__NODE_NEWS)
         gw__node_learn_hosts(node);
     if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
-        meet(node);
+        connect_peers(node);
     changes &= ~(unsigned)GW__NODE_REACH;
     if (node->starved.code)
         changes |= GW__NODE_GONE;

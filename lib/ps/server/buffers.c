@@ -38,7 +38,7 @@ static size_t round_up(size_t bytes)
     return size;
 }
 
-static struct gw__buffer *make(size_t bytes)
+static struct gw__buffer *make_buffer(size_t bytes)
 {
     struct gw__buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
@@ -68,7 +68,7 @@ struct gw__buffer *gw__buffer_take(struct gw__server *server, size_t bytes)
         unlink_buffer(&server->buffers_free, buffer);
         server->buffers_bytes -= size;
     } else {
-        buffer = make(size);
+        buffer = make_buffer(size);
     }
     if (!buffer)
         return NULL;

@@ -28,7 +28,7 @@ struct gw__hogwild_job {
 
 /* ---- pool threads ---- */
 
-static void work(struct gw__pool_job *of)
+static void apply_job(struct gw__pool_job *of)
 {
     struct gw__hogwild_job *job = (struct gw__hogwild_job *)(void *)of;
     const float *values = job->data;
@@ -43,8 +43,8 @@ static void work(struct gw__pool_job *of)
 
 /* Copies the places: those of a key list change when the list is used
  * elsewhere. */
-static struct gw__hogwild_job *make(const struct gw__entry *entry,
-                                    const uint32_t *places, size_t floats)
+static struct gw__hogwild_job *make_job(const struct gw__entry *entry,
+                                        const uint32_t *places, size_t floats)
 {
     size_t values = entry->half ? floats * sizeof(float) : 0;
     size_t count = entry->key_count;
@@ -55,7 +55,7 @@ static struct gw__hogwild_job *make(const struct gw__entry *entry,
     char *behind = (char *)(job + 1);
     memcpy(behind + values, places, count * sizeof *places);
     *job = (struct gw__hogwild_job){
-        .job.work = work,
+        .job.work = apply_job,
         .node = entry->node,
         .incarnation = entry->incarnation,
         .sequence = entry->sequence,
@@ -99,7 +99,7 @@ bool gw__hogwild_apply(struct gw__slot *slot, const struct gw__entry *entry,
         return values != NULL;
     }
     struct gw__hogwild_job *job = server->hog_count < JOBS_MAX && entry->parcel
-                                      ? make(entry, places, floats)
+                                      ? make_job(entry, places, floats)
                                       : NULL;
     if (job)
         post(slot, store, job);

@@ -166,7 +166,7 @@ static bool leave(struct gw_ps_server *server, uint64_t now_ns)
 
 /* Applies changes from the control thread. False: this process has ended as a
  * server. */
-static bool hear(struct gw_ps_server *server, uint64_t now_ns)
+static bool apply_node_changes(struct gw_ps_server *server, uint64_t now_ns)
 {
     struct gw_error why;
     unsigned changes = gw__node_turn(server->node);
@@ -187,13 +187,13 @@ static bool hear(struct gw_ps_server *server, uint64_t now_ns)
     return true;
 }
 
-static bool turn(struct gw_ps_server *server)
+static bool run_turn(struct gw_ps_server *server)
 {
     struct gw__messenger *post = gw__node_post(server->node);
     struct gw__message_in *parcel;
     uint64_t now_ns = gw_now_ns();
     unsigned taken = 0;
-    if (!hear(server, now_ns))
+    if (!apply_node_changes(server, now_ns))
         return false;
     if (leave(server, now_ns))
         return false;
@@ -220,11 +220,11 @@ static bool turn(struct gw_ps_server *server)
     return true;
 }
 
-static void *serve(void *context)
+static void *run_server(void *context)
 {
     struct gw_ps_server *server = context;
     while (!atomic_load_explicit(&server->stop, memory_order_relaxed))
-        if (!turn(server))
+        if (!run_turn(server))
             break;
     return NULL;
 }
@@ -323,7 +323,8 @@ static enum gw_err check_restore(const struct gw_ps_server_config *config,
     return err;
 }
 
-static enum gw_err start(struct gw_ps_server *server, struct gw_error *why)
+static enum gw_err start_server(struct gw_ps_server *server,
+                                struct gw_error *why)
 {
     enum gw_err err = gw__failpoints_begin(why);
     if (!err)
@@ -337,12 +338,12 @@ static enum gw_err start(struct gw_ps_server *server, struct gw_error *why)
     if (!err)
         err = open_core(server, why);
     if (!err)
-        err =
-            gw__thread_start(&server->thread, serve, server, "the server", why);
+        err = gw__thread_start(&server->thread, run_server, server,
+                               "the server", why);
     return err;
 }
 
-static void end(struct gw_ps_server *server)
+static void end_server(struct gw_ps_server *server)
 {
     if (server->pool)
         gw__thread_pool_drain(server->pool); /* its jobs wake the node */
@@ -374,9 +375,9 @@ enum gw_err gw_ps_server_start(const struct gw_ps_server_config *config,
         .send = gw__process_send_now, .context = new, .off = config->no_bundle};
     pthread_mutex_init(&new->lock, NULL);
     gw__clock_cond_init(&new->changed);
-    enum gw_err err = start(new, why);
+    enum gw_err err = start_server(new, why);
     if (err)
-        end(new);
+        end_server(new);
     else
         *server = new;
     return err;
@@ -389,6 +390,6 @@ void gw_ps_server_destroy(struct gw_ps_server **server)
     atomic_store(&(*server)->stop, true);
     gw__node_wake((*server)->node);
     pthread_join((*server)->thread, NULL);
-    end(*server);
+    end_server(*server);
     *server = NULL;
 }

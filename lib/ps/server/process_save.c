@@ -40,7 +40,7 @@ struct gw__saver {
     unsigned next;
 };
 
-static struct mark *find(struct gw__saver *saver, uint64_t mark)
+static struct mark *find_mark(struct gw__saver *saver, uint64_t mark)
 {
     for (unsigned i = 0; i < MARKS_KEPT; i++)
         if (mark && saver->marks[i].mark == mark)
@@ -55,7 +55,7 @@ static void write_job(struct gw__saver *saver, const struct job *job)
     struct gw_error why = {.code = GW_OK};
     struct mark to = {0};
     pthread_mutex_lock(&saver->lock);
-    const struct mark *known = find(saver, job->mark);
+    const struct mark *known = find_mark(saver, job->mark);
     if (known)
         to = *known;
     pthread_mutex_unlock(&saver->lock);
@@ -65,13 +65,13 @@ static void write_job(struct gw__saver *saver, const struct job *job)
         gw__snapshot_write(to.directory, job->mark, job->slot, to.slot_count,
                            job->data, job->bytes, &why);
     pthread_mutex_lock(&saver->lock);
-    struct mark *mark = find(saver, job->mark);
+    struct mark *mark = find_mark(saver, job->mark);
     if (mark && err)
         mark->error = why;
     pthread_mutex_unlock(&saver->lock);
 }
 
-static void *work(void *context)
+static void *run_saver(void *context)
 {
     struct gw__saver *saver = context;
     pthread_mutex_lock(&saver->lock);
@@ -105,8 +105,8 @@ enum gw_err gw__saver_new(struct gw__saver **saver, struct gw_error *why)
     (*saver)->last = &(*saver)->first;
     pthread_mutex_init(&(*saver)->lock, NULL);
     pthread_cond_init(&(*saver)->more, NULL);
-    enum gw_err err =
-        gw__thread_start(&(*saver)->thread, work, *saver, "snapshots", why);
+    enum gw_err err = gw__thread_start(&(*saver)->thread, run_saver, *saver,
+                                       "snapshots", why);
     if (!err)
         return GW_OK;
     pthread_cond_destroy(&(*saver)->more);
@@ -139,7 +139,7 @@ enum gw_err gw__saver_expect(struct gw__saver *saver, uint64_t mark,
     if (mark == 0 || slot_count == 0)
         return gw_fail(why, GW_EINVAL, "there is nothing to save");
     pthread_mutex_lock(&saver->lock);
-    struct mark *known = find(saver, mark);
+    struct mark *known = find_mark(saver, mark);
     if (!known) {
         known = &saver->marks[saver->next++ % MARKS_KEPT];
         *known = (struct mark){.mark = mark, .slot_count = slot_count};
@@ -158,7 +158,7 @@ void gw__saver_slot(struct gw__saver *saver, uint64_t mark, unsigned slot,
 {
     struct job *job = malloc(sizeof *job + bytes);
     pthread_mutex_lock(&saver->lock);
-    struct mark *known = find(saver, mark);
+    struct mark *known = find_mark(saver, mark);
     if (known && job) {
         *job = (struct job){.mark = mark, .slot = slot, .bytes = bytes};
         memcpy(job->data, data, bytes);
@@ -178,7 +178,7 @@ enum gw_err gw__saver_state(struct gw__saver *saver, uint64_t mark,
 {
     struct mark of = {0};
     pthread_mutex_lock(&saver->lock);
-    struct mark *known = find(saver, mark);
+    struct mark *known = find_mark(saver, mark);
     if (known)
         of = *known;
     pthread_mutex_unlock(&saver->lock);
@@ -194,7 +194,7 @@ enum gw_err gw__saver_state(struct gw__saver *saver, uint64_t mark,
     enum gw_err err =
         gw__snapshot_finish(of.directory, mark, of.slot_count, why);
     pthread_mutex_lock(&saver->lock);
-    known = find(saver, mark);
+    known = find_mark(saver, mark);
     if (known && err == GW_OK)
         known->whole = true;
     pthread_mutex_unlock(&saver->lock);

@@ -40,8 +40,8 @@ static void done(struct gw__request *request, const struct gw_ps_work *work)
 
 /* Looks up the result of a NEXT or BARRIER. GW_PENDING: it must wait.
  * GW_EINVAL: the clock has not applied it yet. */
-static enum gw_err ask(const struct gw__request *request,
-                       struct gw_ps_work *work)
+static enum gw_err query_work(const struct gw__request *request,
+                              struct gw_ps_work *work)
 {
     const struct gw__clock_command *command = request->command;
     const struct gw__clock *clock =
@@ -55,7 +55,7 @@ static enum gw_err ask(const struct gw__request *request,
 static enum gw_err try_answer(struct gw__request *request)
 {
     struct gw_ps_work work = {.done = false};
-    enum gw_err err = ask(request, &work);
+    enum gw_err err = query_work(request, &work);
     if (!err)
         done(request, request->command->kind == GW__CLOCK_NEXT ? &work : NULL);
     return err;
@@ -79,7 +79,7 @@ static bool is_same(const struct gw__request *a, const struct gw__request *b)
             a->command->number == b->command->number);
 }
 
-static void keep(struct gw__request *request)
+static void hold_request(struct gw__request *request)
 {
     struct gw__server *server = request->server;
     struct gw__request *next;
@@ -106,7 +106,7 @@ void gw__clocks_look(struct gw__server *server, uint64_t now_ns, unsigned group)
             continue;
         struct gw_ps_work work = {.done = false};
         enum gw_err err =
-            gw__slot_serves(slot, now_ns) ? ask(r, &work) : GW_ECLOSED;
+            gw__slot_serves(slot, now_ns) ? query_work(r, &work) : GW_ECLOSED;
         if (err == GW_PENDING)
             continue;
         gw__waiting_take(&server->clocks, r);
@@ -137,15 +137,15 @@ void gw__clock_logged(struct gw__request *request)
     }
     enum gw_err err = try_answer(request);
     if (err == GW_PENDING)
-        keep(request);
+        hold_request(request);
     else if (err)
         refuse_pending(request, "the clock does not know of it");
 }
 
-static enum gw_err append(struct gw__slot *slot, uint64_t now_ns,
-                          unsigned group,
-                          const struct gw__clock_command *command,
-                          struct gw__wait *wait)
+static enum gw_err append_command(struct gw__slot *slot, uint64_t now_ns,
+                                  unsigned group,
+                                  const struct gw__clock_command *command,
+                                  struct gw__wait *wait)
 {
     uint8_t data[GW__CLOCK_COMMAND_MAX];
     size_t bytes = gw__clock_encode(command, data, sizeof data);
@@ -207,7 +207,7 @@ static void look_then_log(struct gw__request *request, uint64_t now_ns,
     if (waits(request->command)) {
         enum gw_err err = try_answer(request);
         if (err == GW_PENDING && request->command->kind == GW__CLOCK_NEXT)
-            keep(request);
+            hold_request(request);
         if (!err ||
             (err == GW_PENDING && request->command->kind == GW__CLOCK_NEXT))
             return;
@@ -215,8 +215,8 @@ static void look_then_log(struct gw__request *request, uint64_t now_ns,
     request->waits[0] =
         (struct gw__wait){.request = request, .slot = slot->number};
     request->pending = 1;
-    if (append(slot, now_ns, request->head->group, request->command,
-               &request->waits[0]))
+    if (append_command(slot, now_ns, request->head->group, request->command,
+                       &request->waits[0]))
         gw__request_settle(request, now_ns, slot->number, false);
 }
 
@@ -268,7 +268,7 @@ static void say_workers(struct gw__slot *slot, uint64_t now_ns, unsigned group)
                                         .count = server->worker_count};
     for (unsigned i = 0; i < server->worker_count; i++)
         command.alive[i] = server->workers[i];
-    if (!append(slot, now_ns, group, &command, NULL))
+    if (!append_command(slot, now_ns, group, &command, NULL))
         slot->workers_appended[group] = slot->last;
 }
 
@@ -279,7 +279,7 @@ static void prune(struct gw__slot *slot, uint64_t now_ns, unsigned group)
         return;
     struct gw__clock_command command = {.kind = GW__CLOCK_PRUNE,
                                         .number = behind};
-    if (!append(slot, now_ns, group, &command, NULL))
+    if (!append_command(slot, now_ns, group, &command, NULL))
         slot->prune_appended[group] = behind;
 }
 
@@ -313,7 +313,7 @@ void gw__clocks_ask_policy(struct gw__server *server, uint64_t now_ns,
                           &command.mode, &why);
     if (err == GW_EINVAL)
         gw__server_trouble(server, "%s", why.text);
-    else if (!err && append(slot, now_ns, group, &command, NULL))
+    else if (!err && append_command(slot, now_ns, group, &command, NULL))
         gw__server_trouble(server, "no room in the log for another mode");
 }
 

@@ -61,7 +61,8 @@ static bool read_segment(struct gw__request *request, unsigned segment,
     return true;
 }
 
-static size_t gather(struct gw__request *request, uint64_t now_ns, float *out)
+static size_t gather_values(struct gw__request *request, uint64_t now_ns,
+                            float *out)
 {
     struct gw__server *server = request->server;
     size_t width = server->routes.tables[request->head->table].width;
@@ -86,8 +87,8 @@ static size_t gather(struct gw__request *request, uint64_t now_ns, float *out)
     return gathered * width * sizeof *out;
 }
 
-static void finish(struct gw__request *request, const void *values,
-                   size_t bytes, struct gw__buffer *buffer)
+static void finish_pull(struct gw__request *request, const void *values,
+                        size_t bytes, struct gw__buffer *buffer)
 {
     struct gw__server *server = request->server;
     const struct gw__ps_head *head = request->head;
@@ -104,7 +105,7 @@ static void finish(struct gw__request *request, const void *values,
     gw__request_free(request);
 }
 
-static void answer(struct gw__request *request, uint64_t now_ns)
+static void answer_pull(struct gw__request *request, uint64_t now_ns)
 {
     struct gw__server *server = request->server;
     size_t width = server->routes.tables[request->head->table].width;
@@ -118,14 +119,14 @@ static void answer(struct gw__request *request, uint64_t now_ns)
     size_t bytes = 0;
     server->counts.pulls++;
     if (out) {
-        bytes = gather(request, now_ns, out);
+        bytes = gather_values(request, now_ns, out);
     } else {
         gw__server_trouble(server, "no memory for a pull of %zu bytes",
                            floats * sizeof(float));
         request->refused |= request->done | 1;
         request->done = 0;
     }
-    finish(request, out, bytes, buffer);
+    finish_pull(request, out, bytes, buffer);
 }
 
 /* ---- waiting ---- */
@@ -174,7 +175,7 @@ void gw__pull_answer(struct gw__request *request, uint64_t now_ns)
         }
     }
     refuse_waiting(request, now_ns);
-    answer(request, now_ns);
+    answer_pull(request, now_ns);
 }
 
 void gw__pulls_look(struct gw__server *server, uint64_t now_ns)
@@ -187,7 +188,7 @@ void gw__pulls_look(struct gw__server *server, uint64_t now_ns)
             continue;
         gw__waiting_take(&server->pulls, r);
         refuse_waiting(r, now_ns);
-        answer(r, now_ns);
+        answer_pull(r, now_ns);
     }
 }
 
@@ -202,7 +203,7 @@ void gw__request_logged(struct gw__request *request, uint64_t now_ns)
     else if (is_pull(request) && request->done)
         gw__pull_answer(request, now_ns);
     else
-        finish(request, NULL, 0, NULL);
+        finish_pull(request, NULL, 0, NULL);
 }
 
 void gw__serve_pull(struct gw__server *server, uint64_t now_ns,

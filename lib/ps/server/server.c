@@ -140,7 +140,7 @@ const float *gw__server_values(struct gw__server *server, const void *data,
 
 /* ---- deferred work ---- */
 
-static void settle(struct gw__server *server, uint64_t now_ns)
+static void settle_clocks(struct gw__server *server, uint64_t now_ns)
 {
     unsigned slots = server->routes.slot_count;
     while (slots > 0 && (server->clocks_changed || server->closings_changed)) {
@@ -246,7 +246,7 @@ void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
         break;
     }
     gw__message_in_release(parcel);
-    settle(server, now_ns);
+    settle_clocks(server, now_ns);
 }
 
 /* ---- time ---- */
@@ -279,7 +279,7 @@ void gw__server_tick(struct gw__server *server, uint64_t now_ns)
     server->look_at_pulls |= server->pulls.count > 0;
     if (server->clocks.count > 0)
         server->clocks_changed = (1U << GW_PS_GROUPS_MAX) - 1;
-    settle(server, now_ns);
+    settle_clocks(server, now_ns);
     gw__flush_notes(server, now_ns);
     gw__server_flush(server, now_ns);
 }
@@ -288,7 +288,7 @@ void gw__server_flush(struct gw__server *server, uint64_t now_ns)
 {
     server->now_ns = now_ns;
     gw__hogwild_collect(server, now_ns);
-    settle(server, now_ns);
+    settle_clocks(server, now_ns);
     gw__flush_acks(server);
     gw__flush_copied(server);
     gw__round_commits_flush(server, now_ns);

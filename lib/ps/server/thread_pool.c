@@ -35,7 +35,7 @@ struct gw__thread_pool {
     pthread_t ids[GW__THREAD_POOL_MAX];
 };
 
-static void add(struct list *list, struct gw__pool_job *job)
+static void add_job(struct list *list, struct gw__pool_job *job)
 {
     job->next = NULL;
     *(list->first ? &list->last->next : &list->first) = job;
@@ -70,7 +70,7 @@ static void do_job(struct gw__thread_pool *pool)
     pthread_mutex_unlock(&pool->lock);
     job->work(job);
     pthread_mutex_lock(&pool->lock);
-    add(&pool->done, job);
+    add_job(&pool->done, job);
     atomic_store_explicit(&pool->asked, true, memory_order_release);
     /* Called before the owner can learn that this was the last job. */
     if (pool->told)
@@ -97,8 +97,8 @@ static void *help(void *context)
 
 /* ---- life ---- */
 
-static enum gw_err start(struct gw__thread_pool *pool, unsigned threads,
-                         struct gw_error *why)
+static enum gw_err start_threads(struct gw__thread_pool *pool, unsigned threads,
+                                 struct gw_error *why)
 {
     char what[32];
     snprintf(what, sizeof what, "thread %u of %u", pool->threads + 1, threads);
@@ -126,7 +126,7 @@ enum gw_err gw__thread_pool_new(unsigned threads, void (*told)(void *context),
     pthread_cond_init(&made->rest, NULL);
     enum gw_err err = GW_OK;
     while (!err && made->threads < threads)
-        err = start(made, threads, why);
+        err = start_threads(made, threads, why);
     if (err)
         gw__thread_pool_destroy(&made);
     *pool = made;
@@ -180,7 +180,7 @@ void gw__thread_pool_post(struct gw__thread_pool *pool,
                           struct gw__pool_job *job)
 {
     pthread_mutex_lock(&pool->lock);
-    add(&pool->jobs, job);
+    add_job(&pool->jobs, job);
     pool->open_jobs++;
     pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);

@@ -28,7 +28,7 @@ struct gw__copy {
 
 /* ---- primary ---- */
 
-static void release(struct gw__copy *copy)
+static void release_copy(struct gw__copy *copy)
 {
     if (copy && --copy->holds == 0)
         free(copy);
@@ -36,16 +36,17 @@ static void release(struct gw__copy *copy)
 
 static void back(void *copy)
 {
-    release(copy);
+    release_copy(copy);
 }
 
 void gw__copy_free(struct gw__slot *slot)
 {
-    release(slot->copy);
+    release_copy(slot->copy);
     slot->copy = NULL;
 }
 
-static bool begin(struct gw__slot *slot, uint64_t now_ns, struct gw__peer *peer)
+static bool begin_copy(struct gw__slot *slot, uint64_t now_ns,
+                       struct gw__peer *peer)
 {
     size_t bytes = gw__slot_save(slot, NULL, 0);
     struct gw__copy *copy = malloc(sizeof *copy + bytes);
@@ -120,7 +121,7 @@ void gw__copy_tick(struct gw__slot *slot, uint64_t now_ns)
         return;
     if (slot->copy && slot->copy->node != peer->node)
         gw__copy_free(slot);
-    if (!slot->copy && !begin(slot, now_ns, peer))
+    if (!slot->copy && !begin_copy(slot, now_ns, peer))
         return;
     struct gw__copy *copy = slot->copy;
     uint64_t resend_ns = slot->server->config.resend_ns;
@@ -202,7 +203,7 @@ static bool begin_to_learn(struct gw__slot *slot,
     return true;
 }
 
-static void load(struct gw__slot *slot)
+static void load_copy(struct gw__slot *slot)
 {
     struct gw_error why = {.code = GW_OK};
     gw__slot_clear_state(slot);
@@ -246,7 +247,7 @@ void gw__on_copy(struct gw__server *server, uint64_t now_ns,
         slot->copy_have += parcel->parts[2].bytes;
         gw__failpoint(GW__AT_PS_LEARN);
         if (slot->copy_have == slot->copy_total)
-            load(slot);
+            load_copy(slot);
     }
     slot->leader = parcel->from;
     slot->copied_due = true;

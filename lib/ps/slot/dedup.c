@@ -34,7 +34,7 @@ struct gw__dedup_worker *gw__dedup_find(struct gw__dedup *seen, unsigned node,
     return NULL;
 }
 
-static bool grow(struct gw__dedup *seen)
+static bool grow_workers(struct gw__dedup *seen)
 {
     unsigned room = seen->room ? 2 * seen->room : 16;
     struct gw__dedup_worker *more =
@@ -62,7 +62,7 @@ struct gw__dedup_worker *gw__dedup_make(struct gw__dedup *seen, unsigned node,
     if (!worker) {
         if (seen->count == GW__DEDUP_MAX)
             worker = oldest(seen);
-        else if (seen->count == seen->room && !grow(seen))
+        else if (seen->count == seen->room && !grow_workers(seen))
             return NULL;
         else
             worker = &seen->workers[seen->count++];
@@ -125,7 +125,7 @@ void gw__get_dedup(struct gw__reader *reader, struct gw__dedup *seen)
     unsigned count = gw__get_u32(reader);
     gw__reader_demand(reader, count <= GW__DEDUP_MAX);
     for (unsigned i = 0; i < count && !reader->bad; i++) {
-        if (seen->count == seen->room && !grow(seen)) {
+        if (seen->count == seen->room && !grow_workers(seen)) {
             gw__reader_demand(reader, false);
             return;
         }

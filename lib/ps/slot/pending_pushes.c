@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t bytes_of(const struct gw__staged_push *push)
+static size_t push_bytes(const struct gw__staged_push *push)
 {
     return sizeof *push +
            push->keys->count * (size_t)push->width * sizeof(float);
@@ -28,16 +28,16 @@ unsigned gw__staged_free(struct gw__staged *staged)
     return count;
 }
 
-static struct gw__staged *take(struct gw__stage *stage,
-                               struct gw__staged *before,
-                               struct gw__staged *staged)
+static struct gw__staged *unlink_push(struct gw__stage *stage,
+                                      struct gw__staged *before,
+                                      struct gw__staged *staged)
 {
     *(before ? &before->next : &stage->first) = staged->next;
     if (stage->last == staged)
         stage->last = before;
     stage->units--;
     for (struct gw__staged_push *p = staged->first; p; p = p->next)
-        stage->bytes -= bytes_of(p);
+        stage->bytes -= push_bytes(p);
     staged->next = NULL;
     return staged;
 }
@@ -45,7 +45,7 @@ static struct gw__staged *take(struct gw__stage *stage,
 void gw__stage_fini(struct gw__stage *stage)
 {
     while (stage->first)
-        gw__staged_free(take(stage, NULL, stage->first));
+        gw__staged_free(unlink_push(stage, NULL, stage->first));
 }
 
 static bool is(const struct gw__staged *staged, unsigned group,
@@ -99,7 +99,7 @@ struct gw__staged_push *gw__stage_add(struct gw__stage *stage, unsigned group,
     gw__keys_hold(keys);
     *(staged->last ? &staged->last->next : &staged->first) = push;
     staged->last = push;
-    stage->bytes += bytes_of(push);
+    stage->bytes += push_bytes(push);
     return push;
 }
 
@@ -109,7 +109,7 @@ struct gw__staged *gw__stage_take(struct gw__stage *stage, unsigned group,
     struct gw__staged *before = NULL;
     for (struct gw__staged *s = stage->first; s; before = s, s = s->next)
         if (is(s, group, unit))
-            return take(stage, before, s);
+            return unlink_push(stage, before, s);
     return NULL;
 }
 

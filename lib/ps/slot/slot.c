@@ -129,7 +129,7 @@ static void make_clocks(struct gw__slot *slot)
                                slot->number);
 }
 
-static void begin(struct gw__slot *slot)
+static void begin_slot(struct gw__slot *slot)
 {
     struct gw__server *server = slot->server;
     struct gw_error why = {.code = GW_OK};
@@ -262,7 +262,7 @@ static void step_down(struct gw__slot *slot, uint64_t now_ns)
     }
 }
 
-static void follow(struct gw__slot *slot, uint64_t now_ns)
+static void become_secondary(struct gw__slot *slot, uint64_t now_ns)
 {
     if (slot->role == GW_PS_PRIMARY) {
         step_down(slot, now_ns);
@@ -304,7 +304,7 @@ void gw__slot_route(struct gw__slot *slot, uint64_t now_ns,
     }
     slot->silent = false;
     if (in_sync && !has)
-        begin(slot);
+        begin_slot(slot);
     else if (!in_sync && slot->role != role)
         gw__slot_drop(slot);
     if (slot->term < route->term && role != GW_PS_PRIMARY)
@@ -313,7 +313,7 @@ void gw__slot_route(struct gw__slot *slot, uint64_t now_ns,
     if (role == GW_PS_PRIMARY)
         lead(slot, now_ns, route);
     else if (role == GW_PS_SECONDARY)
-        follow(slot, now_ns);
+        become_secondary(slot, now_ns);
     else if (role == GW_PS_LEARNER)
         slot->had = true;
     slot->role = role;

@@ -32,7 +32,7 @@ static bool prepare_staged(struct gw__slot *slot, struct gw__staged *staged,
     return true;
 }
 
-static bool grow(void **memory, size_t *room, size_t bytes)
+static bool grow_memory(void **memory, size_t *room, size_t bytes)
 {
     if (bytes <= *room)
         return true;
@@ -46,8 +46,8 @@ static bool grow(void **memory, size_t *room, size_t bytes)
 }
 
 /* Does all that may fail before the first change. */
-static bool prepare(struct gw__slot *slot, unsigned group,
-                    const struct gw__round_commit *closing)
+static bool prepare_commit(struct gw__slot *slot, unsigned group,
+                           const struct gw__round_commit *closing)
 {
     struct gw__server *server = slot->server;
     uint64_t floats[GW_PS_TABLES_MAX] = {0}, most = 0, rows = 0;
@@ -63,9 +63,10 @@ static bool prepare(struct gw__slot *slot, unsigned group,
             rows = gw__store_rows(slot->stores[t]);
     }
     void *sums = server->sums, *marks = server->marks;
-    bool fits = grow(&sums, &server->sums_room, most * sizeof(float)) &&
-                gw__server_places(server, (size_t)rows) &&
-                grow(&marks, &server->marks_room, rows * sizeof(uint32_t));
+    bool fits =
+        grow_memory(&sums, &server->sums_room, most * sizeof(float)) &&
+        gw__server_places(server, (size_t)rows) &&
+        grow_memory(&marks, &server->marks_room, rows * sizeof(uint32_t));
     server->sums = sums;
     server->marks = marks;
     return fits;
@@ -177,7 +178,7 @@ static bool apply_closing(struct gw__slot *slot, unsigned group,
 {
     if (closing->number != slot->closed[group] + 1)
         return true;
-    if (!prepare(slot, group, closing) ||
+    if (!prepare_commit(slot, group, closing) ||
         !remember(slot, group, closing, index))
         return false;
     gw__hogwild_rest(slot->server);

@@ -21,7 +21,7 @@ struct gw__entry *gw__slot_entry(const struct gw__slot *slot, uint64_t index)
     return slot->ring[index & (slot->room - 1)];
 }
 
-static bool make_room(struct gw__slot *slot)
+static bool reserve_entry(struct gw__slot *slot)
 {
     uint64_t kept = slot->last + 1 - slot->first;
     if (kept < slot->room)
@@ -38,7 +38,7 @@ static bool make_room(struct gw__slot *slot)
     return true;
 }
 
-static void forget(struct gw__slot *slot, uint64_t index)
+static void drop_entry(struct gw__slot *slot, uint64_t index)
 {
     struct gw__entry **at = &slot->ring[index & (slot->room - 1)];
     struct gw__entry *entry = *at;
@@ -52,7 +52,7 @@ static void forget(struct gw__slot *slot, uint64_t index)
 void gw__slot_log_fini(struct gw__slot *slot)
 {
     for (uint64_t i = slot->first; i <= slot->last && slot->ring; i++)
-        forget(slot, i);
+        drop_entry(slot, i);
     free(slot->ring);
     slot->ring = NULL;
     slot->room = 0;
@@ -64,8 +64,8 @@ bool gw__slot_put(struct gw__slot *slot, struct gw__entry *entry)
 {
     uint64_t index = entry->index;
     if (index <= slot->last)
-        forget(slot, index);
-    else if (make_room(slot))
+        drop_entry(slot, index);
+    else if (reserve_entry(slot))
         slot->last = index;
     else
         return false;
@@ -78,7 +78,7 @@ void gw__slot_cut(struct gw__slot *slot, uint64_t last)
 {
     while (slot->last > last && slot->last > slot->applied) {
         uint64_t index = slot->last;
-        forget(slot, index);
+        drop_entry(slot, index);
         slot->last--;
     }
 }
@@ -206,7 +206,7 @@ void gw__slot_trim(struct gw__slot *slot)
         if (slot->peers[i].keeps && slot->peers[i].acked < through)
             through = slot->peers[i].acked;
     while (slot->first <= through) {
-        forget(slot, slot->first);
+        drop_entry(slot, slot->first);
         slot->first++;
     }
 }

@@ -157,8 +157,8 @@ static void remove_former(int folder, uint64_t mark)
     }
 }
 
-static enum gw_err finish(int folder, uint64_t mark, unsigned slot_count,
-                          struct gw_error *why)
+static enum gw_err write_manifest(int folder, uint64_t mark,
+                                  unsigned slot_count, struct gw_error *why)
 {
     char text[MANIFEST_MAX];
     struct manifest manifest = {.mark = mark, .slot_count = slot_count};
@@ -184,7 +184,7 @@ enum gw_err gw__snapshot_finish(const char *directory, uint64_t mark,
     enum gw_err err = gw__snapshot_directory(directory, false, &folder, why);
     if (err)
         return err;
-    err = finish(folder, mark, slot_count, why);
+    err = write_manifest(folder, mark, slot_count, why);
     close(folder);
     return err;
 }

@@ -40,7 +40,7 @@ static uint16_t narrow(float value)
     return (uint16_t)(sign | half);
 }
 
-static float widen(uint16_t half)
+static float widen_half(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;
     uint32_t exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
@@ -69,5 +69,5 @@ void gw__from_half(float *out, const uint16_t *in, size_t count)
     const struct gw__update_isa *isa = gw__update_current();
     size_t i = isa->from_half ? isa->from_half(out, in, count) : 0;
     for (; i < count; i++)
-        out[i] = widen(in[i]);
+        out[i] = widen_half(in[i]);
 }

@@ -140,8 +140,9 @@ void gw__store_forget(struct gw__store *store)
 /* ---- finding ---- */
 
 /* Counts the keys that match the places from `from` on, in order. */
-static size_t follow(const struct gw__store *store, const uint64_t *keys,
-                     size_t count, uint32_t from, uint32_t *places)
+static size_t count_in_order(const struct gw__store *store,
+                             const uint64_t *keys, size_t count, uint32_t from,
+                             uint32_t *places)
 {
     size_t n = 0;
     for (uint32_t place = from;
@@ -180,7 +181,7 @@ static size_t find_present(const struct gw__store *store, const uint64_t *keys,
     size_t missing = 0;
     for (size_t i = 0, n; i < count; i += n) {
         uint32_t last = i > 0 ? places[i - 1] : GW__NO_PLACE;
-        i += follow(store, keys + i, count - i, last + 1, places + i);
+        i += count_in_order(store, keys + i, count - i, last + 1, places + i);
         n = count - i < BATCH ? count - i : BATCH;
         find_batch(store, keys + i, n, places + i);
         for (size_t k = 0; k < n; k++)

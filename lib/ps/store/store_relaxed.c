@@ -27,7 +27,7 @@ static float get(const float *at)
     return value;
 }
 
-static void put(float *at, float value)
+static void store_float(float *at, float value)
 {
     __atomic_store(at, &value, __ATOMIC_RELAXED);
 }
@@ -35,11 +35,11 @@ static void put(float *at, float value)
 typedef void row_update(const struct gw_ps_table_config *config, float *row,
                         const float *gradient, float scale);
 
-static void add(const struct gw_ps_table_config *config, float *row,
-                const float *gradient, float scale)
+static void add_gradient(const struct gw_ps_table_config *config, float *row,
+                         const float *gradient, float scale)
 {
     for (size_t j = 0; j < config->width; j++)
-        put(row + j, get(row + j) + gradient[j] * scale);
+        store_float(row + j, get(row + j) + gradient[j] * scale);
 }
 
 static void sgd(const struct gw_ps_table_config *config, float *row,
@@ -47,7 +47,7 @@ static void sgd(const struct gw_ps_table_config *config, float *row,
 {
     for (size_t j = 0; j < config->width; j++) {
         float w = get(row + j), g = gradient[j] * scale;
-        put(row + j, w - config->rate * (g + config->l2 * w));
+        store_float(row + j, w - config->rate * (g + config->l2 * w));
     }
 }
 
@@ -57,14 +57,14 @@ static void adagrad(const struct gw_ps_table_config *config, float *row,
     float *sums = row + config->width;
     for (size_t j = 0; j < config->width; j++) {
         float g = gradient[j] * scale, n = get(sums + j) + g * g;
-        put(sums + j, n);
-        put(row + j,
-            get(row + j) - config->rate * g / (sqrtf(n) + config->epsilon));
+        store_float(sums + j, n);
+        store_float(row + j, get(row + j) - config->rate * g /
+                                                (sqrtf(n) + config->epsilon));
     }
 }
 
 static row_update *const updates[GW_PS_UPDATERS] = {
-    [GW_PS_ADD] = add, [GW_PS_SGD] = sgd, [GW_PS_ADAGRAD] = adagrad};
+    [GW_PS_ADD] = add_gradient, [GW_PS_SGD] = sgd, [GW_PS_ADAGRAD] = adagrad};
 
 bool gw__store_has_relaxed(const struct gw__store *store)
 {

@@ -13,7 +13,7 @@ static const char MAGIC[4] = {'g', 'w', 'p', '1'};
 
 /* ---- checksums ---- */
 
-static uint64_t mix(uint64_t h, uint64_t word)
+static uint64_t mix_hash(uint64_t h, uint64_t word)
 {
     h = (h ^ word) * 0x9fb21c651e98df25U;
     return h ^ h >> 32;
@@ -27,11 +27,11 @@ static uint64_t sum_bytes(uint64_t h, const void *data, size_t bytes)
     uint64_t word;
     for (; bytes >= sizeof word; at += sizeof word, bytes -= sizeof word) {
         memcpy(&word, at, sizeof word);
-        h = mix(h, word);
+        h = mix_hash(h, word);
     }
     word = 0;
     memcpy(&word, at, bytes);
-    return bytes ? mix(mix(h, word), bytes) : h;
+    return bytes ? mix_hash(mix_hash(h, word), bytes) : h;
 }
 
 static uint64_t key_at(const struct gw__store *store, uint32_t place)
@@ -44,12 +44,12 @@ uint64_t gw__store_digest(const struct gw__store *store)
 {
     uint64_t digest = 0;
     for (uint32_t place = 0; place < store->rows; place++) {
-        uint64_t h = mix(mix(1, store->stride), key_at(store, place));
+        uint64_t h = mix_hash(mix_hash(1, store->stride), key_at(store, place));
         h = sum_bytes(h, gw__store_at(store, place),
                       store->stride * sizeof(float));
-        digest += mix(h, 0);
+        digest += mix_hash(h, 0);
     }
-    return mix(digest, store->rows);
+    return mix_hash(digest, store->rows);
 }
 
 /* ---- saving ---- */
@@ -133,9 +133,9 @@ size_t gw__store_save(const struct gw__store *store, void *out, size_t room)
 
 /* ---- loading ---- */
 
-static enum gw_err check(const struct gw__store *store, const void *data,
-                         size_t bytes, struct gw__store_head *head,
-                         struct gw_error *why)
+static enum gw_err check_saved(const struct gw__store *store, const void *data,
+                               size_t bytes, struct gw__store_head *head,
+                               struct gw_error *why)
 {
     const char *name = store->updater.config.name;
     if (bytes < sizeof *head)
@@ -199,7 +199,7 @@ enum gw_err gw__store_load(struct gw__store *store, const void *data,
         return gw_fail(why, GW_EINVAL,
                        "table \"%s\" has rows; saved ones go into a new one",
                        store->updater.config.name);
-    enum gw_err err = check(store, data, bytes, &head, why);
+    enum gw_err err = check_saved(store, data, bytes, &head, why);
     if (err != GW_OK)
         return err;
     const unsigned char *body = (const unsigned char *)data + sizeof head;

@@ -146,7 +146,7 @@ gw__updater_init(struct gw__updater *updater,
 /* ---- new rows ---- */
 
 /* The finisher of splitmix64. */
-static uint64_t mix(uint64_t z)
+static uint64_t finish_hash(uint64_t z)
 {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
@@ -164,10 +164,10 @@ void gw__updater_initial(const struct gw__updater *updater, uint64_t key,
         memset(values, 0, config->width * sizeof *values);
         return;
     }
-    uint64_t state = mix(mix(config->init_seed + 1) ^ key);
+    uint64_t state = finish_hash(finish_hash(config->init_seed + 1) ^ key);
     for (uint32_t j = 0; j < config->width; j++) {
         state += 0x9e3779b97f4a7c15U;
-        float unit = (float)(mix(state) >> 40) * 0x1p-23F - 1;
+        float unit = (float)(finish_hash(state) >> 40) * 0x1p-23F - 1;
         values[j] = config->init_range * unit;
     }
 }

@@ -40,7 +40,8 @@ struct line {
 };
 
 /* Large enough for sixty-four numbers on both sides. */
-GW_PRINTF(2, 3) static void put(struct line *line, const char *format, ...)
+GW_PRINTF(2, 3)
+static void append_text(struct line *line, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -68,18 +69,18 @@ static void put_ns(struct line *line, const char *before, uint64_t ns)
 {
     char text[32];
     gw__format_ns(ns, text);
-    put(line, "%s%s", before, text);
+    append_text(line, "%s%s", before, text);
 }
 
 static void put_nodes(struct line *line, uint64_t nodes)
 {
     const char *comma = "";
     if (nodes == GW__ALL_NODES)
-        put(line, "*");
+        append_text(line, "*");
     else
         for (unsigned node = 0; node < GW__NODES_MAX; node++)
             if (nodes >> node & 1) {
-                put(line, "%s%u", comma, node);
+                append_text(line, "%s%u", comma, node);
                 comma = ",";
             }
 }
@@ -87,7 +88,7 @@ static void put_nodes(struct line *line, uint64_t nodes)
 /* Writes millionths as a decimal number without trailing zeros. */
 static void put_chance(struct line *line, uint32_t millionths)
 {
-    put(line, " %u.%06u", millionths / 1000000, millionths % 1000000);
+    append_text(line, " %u.%06u", millionths / 1000000, millionths % 1000000);
     while (line->text[line->length - 1] == '0')
         line->length--;
     if (line->text[line->length - 1] == '.')
@@ -100,10 +101,10 @@ static void put_operand(struct line *line, const struct gw__fault *fault)
     enum gw__fault_operand operand = gw__fault_verbs[fault->kind].operand;
     if (operand == GW__OF_NONE)
         return;
-    put(line, " ");
+    append_text(line, " ");
     put_nodes(line, fault->nodes);
     if (operand == GW__OF_LINK) {
-        put(line, fault->both_ways ? "|" : ">");
+        append_text(line, fault->both_ways ? "|" : ">");
         put_nodes(line, fault->to);
     }
 }
@@ -113,7 +114,7 @@ static void put_amount(struct line *line, const struct gw__fault *fault)
     switch (fault->kind) {
     case GW__CRASH:
         if (fault->after != GW__AT_ONCE)
-            put(line, " after %u", fault->after);
+            append_text(line, " after %u", fault->after);
         break;
     case GW__DROP:
     case GW__DUP:
@@ -125,7 +126,7 @@ static void put_amount(struct line *line, const struct gw__fault *fault)
             put_ns(line, "..", fault->most_ns);
         break;
     case GW__CLOCK:
-        put(line, " %+dppm", fault->ppm);
+        append_text(line, " %+dppm", fault->ppm);
         break;
     default:
         break;
@@ -139,9 +140,9 @@ void gw__fault_format(const struct gw__fault *fault,
     text[0] = 0;
     if (fault->at_ns) {
         put_ns(&line, "at ", fault->at_ns);
-        put(&line, " ");
+        append_text(&line, " ");
     }
-    put(&line, "%s", gw__fault_verbs[fault->kind].name);
+    append_text(&line, "%s", gw__fault_verbs[fault->kind].name);
     put_operand(&line, fault);
     put_amount(&line, fault);
     if (fault->for_ns)

@@ -178,7 +178,7 @@ static void draw_fault(struct draw *draw, enum gw__fault_kind kind)
 }
 
 /* By time, kind and duration, since qsort is not stable. */
-static int compare(const void *a, const void *b)
+static int compare_faults(const void *a, const void *b)
 {
     const struct gw__fault *x = a, *y = b;
     if (x->at_ns != y->at_ns)
@@ -205,5 +205,5 @@ void gw__faults_random(uint64_t seed, const struct gw__fault_profile *profile,
         for (uint64_t i = 0; i < count; i++)
             draw_fault(&draw, kinds[k]);
     }
-    qsort(faults->items, faults->count, sizeof *faults->items, compare);
+    qsort(faults->items, faults->count, sizeof *faults->items, compare_faults);
 }

@@ -118,8 +118,8 @@ static void search_from(struct search *s, uint32_t host)
 }
 
 /* Checks that the host reaches all others. */
-static enum gw_err check(const struct gw_topology *t, uint32_t host,
-                         struct gw_error *why)
+static enum gw_err check_reachable(const struct gw_topology *t, uint32_t host,
+                                   struct gw_error *why)
 {
     const struct gw__graph *g = &t->graph;
     for (uint32_t to = 0; to < t->host_count; to++)
@@ -160,7 +160,7 @@ static enum gw_err find_routes(struct gw_topology *t, struct gw_error *why)
     list_links(g, &s);
     for (uint32_t host = 0; host < t->host_count && !err; host++) {
         search_from(&s, host);
-        err = check(t, host, why);
+        err = check_reachable(t, host, why);
     }
     free(s.first);
     return err;

@@ -225,7 +225,8 @@ static bool take_from(void *context, const char *name, size_t at)
 }
 
 /* The node with that name, or with that name in `server`. */
-static uint32_t node_of(const struct ends *e, const char *name, unsigned server)
+static uint32_t find_end(const struct ends *e, const char *name,
+                         unsigned server)
 {
     char full[MANY];
     uint32_t node = gw__node_find(e->t, name, strlen(name));
@@ -236,7 +237,7 @@ static uint32_t node_of(const struct ends *e, const char *name, unsigned server)
     return gw__node_find(e->t, full, (size_t)length);
 }
 
-static bool join(struct ends *e, uint32_t from, uint32_t to, size_t at)
+static bool add_edge(struct ends *e, uint32_t from, uint32_t to, size_t at)
 {
     struct gw__source *source = &e->words->source;
     struct gw__edge edge = {.a = from, .b = to, .kind = e->kind};
@@ -252,13 +253,13 @@ static bool take_to(void *context, const char *name, size_t at)
 {
     struct ends *e = context;
     const uint32_t none = UINT32_MAX;
-    uint32_t from = node_of(e, e->from, none), to = node_of(e, name, none);
+    uint32_t from = find_end(e, e->from, none), to = find_end(e, name, none);
     unsigned before = e->t->graph.edge_count;
     if (from != none && to != none)
-        return join(e, from, to, at);
+        return add_edge(e, from, to, at);
     for (unsigned s = 0; s < e->t->rack_count; s++) {
-        uint32_t a = node_of(e, e->from, s), b = node_of(e, name, s);
-        if (a != none && b != none && !join(e, a, b, at))
+        uint32_t a = find_end(e, e->from, s), b = find_end(e, name, s);
+        if (a != none && b != none && !add_edge(e, a, b, at))
             return false;
     }
     return e->t->graph.edge_count > before ||

@@ -28,8 +28,9 @@ static const char *node_name(const struct gw_topology *t, uint32_t i)
 }
 
 /* The position of the name in the table, or the empty position for it. */
-static size_t look(const struct gw_topology *t, const struct gw__names *names,
-                   name_of *of, const char *name, size_t length)
+static size_t find_bucket(const struct gw_topology *t,
+                          const struct gw__names *names, name_of *of,
+                          const char *name, size_t length)
 {
     size_t at = (size_t)gw_hash(name, length, 0) & (names->room - 1);
     for (; names->place[at]; at = (at + 1) & (names->room - 1)) {
@@ -40,17 +41,18 @@ static size_t look(const struct gw_topology *t, const struct gw__names *names,
     return at;
 }
 
-static uint32_t find(const struct gw_topology *t, const struct gw__names *names,
-                     name_of *of, const char *name, size_t length)
+static uint32_t find_name(const struct gw_topology *t,
+                          const struct gw__names *names, name_of *of,
+                          const char *name, size_t length)
 {
     if (names->room == 0)
         return UINT32_MAX;
-    return names->place[look(t, names, of, name, length)] - 1;
+    return names->place[find_bucket(t, names, of, name, length)] - 1;
 }
 
 /* Doubles the table and inserts all names again. */
-static bool widen(const struct gw_topology *t, struct gw__names *names,
-                  name_of *of)
+static bool widen_table(const struct gw_topology *t, struct gw__names *names,
+                        name_of *of)
 {
     struct gw__names wider = {.room = names->room ? 2 * names->room : 64,
                               .count = names->count};
@@ -59,7 +61,8 @@ static bool widen(const struct gw_topology *t, struct gw__names *names,
         return false;
     for (size_t i = 0; i < names->count; i++) {
         const char *name = of(t, (uint32_t)i);
-        wider.place[look(t, &wider, of, name, strlen(name))] = (uint32_t)i + 1;
+        wider.place[find_bucket(t, &wider, of, name, strlen(name))] =
+            (uint32_t)i + 1;
     }
     free(names->place);
     *names = wider;
@@ -67,18 +70,18 @@ static bool widen(const struct gw_topology *t, struct gw__names *names,
 }
 
 /* The name of entry `count` must already be set. */
-static bool add(const struct gw_topology *t, struct gw__names *names,
-                name_of *of)
+static bool add_name(const struct gw_topology *t, struct gw__names *names,
+                     name_of *of)
 {
-    if (2 * names->count >= names->room && !widen(t, names, of))
+    if (2 * names->count >= names->room && !widen_table(t, names, of))
         return false;
     const char *name = of(t, (uint32_t)names->count);
-    names->place[look(t, names, of, name, strlen(name))] =
+    names->place[find_bucket(t, names, of, name, strlen(name))] =
         (uint32_t)++names->count;
     return true;
 }
 
-static bool grow(void **array, size_t *room, size_t count, size_t item)
+static bool grow_array(void **array, size_t *room, size_t count, size_t item)
 {
     if (count < *room)
         return true;
@@ -94,25 +97,25 @@ static bool grow(void **array, size_t *room, size_t count, size_t item)
 uint32_t gw__host_find(const struct gw_topology *t, const char *name,
                        size_t length)
 {
-    return find(t, &t->host_names, host_name, name, length);
+    return find_name(t, &t->host_names, host_name, name, length);
 }
 
 uint32_t gw__rack_find(const struct gw_topology *t, const char *name,
                        size_t length)
 {
-    return find(t, &t->rack_names, rack_name, name, length);
+    return find_name(t, &t->rack_names, rack_name, name, length);
 }
 
 bool gw__host_add(struct gw_topology *t, const char *name)
 {
     void *hosts = t->hosts;
-    if (!grow(&hosts, &t->host_room, t->host_count, sizeof *t->hosts))
+    if (!grow_array(&hosts, &t->host_room, t->host_count, sizeof *t->hosts))
         return false;
     t->hosts = hosts;
     struct gw__host *host = &t->hosts[t->host_count];
     *host = (struct gw__host){.rack = t->rack_count - 1, .ranks = 1};
     memcpy(host->name, name, strlen(name) + 1);
-    if (!add(t, &t->host_names, host_name))
+    if (!add_name(t, &t->host_names, host_name))
         return false;
     t->host_count++;
     t->capacity++;
@@ -123,13 +126,13 @@ bool gw__host_add(struct gw_topology *t, const char *name)
 bool gw__rack_add(struct gw_topology *t, const char *name)
 {
     void *racks = t->racks;
-    if (!grow(&racks, &t->rack_room, t->rack_count, sizeof *t->racks))
+    if (!grow_array(&racks, &t->rack_room, t->rack_count, sizeof *t->racks))
         return false;
     t->racks = racks;
     struct gw__rack *rack = &t->racks[t->rack_count];
     *rack = (struct gw__rack){.first = t->host_count};
     memcpy(rack->name, name, strlen(name) + 1);
-    if (!add(t, &t->rack_names, rack_name))
+    if (!add_name(t, &t->rack_names, rack_name))
         return false;
     t->rack_count++;
     return true;
@@ -138,7 +141,7 @@ bool gw__rack_add(struct gw_topology *t, const char *name)
 uint32_t gw__node_find(const struct gw_topology *t, const char *name,
                        size_t length)
 {
-    return find(t, &t->node_names, node_name, name, length);
+    return find_name(t, &t->node_names, node_name, name, length);
 }
 
 /* Makes the node a host for ranks. */
@@ -148,7 +151,7 @@ static bool hold_ranks(struct gw_topology *t,
     struct gw__graph *g = &t->graph;
     void *nodes = g->node_of_host;
     unsigned host = t->host_count;
-    if (!grow(&nodes, &g->host_room, host, sizeof *g->node_of_host))
+    if (!grow_array(&nodes, &g->host_room, host, sizeof *g->node_of_host))
         return false;
     g->node_of_host = nodes;
     if (!gw__host_add(t, node->name))
@@ -166,14 +169,15 @@ bool gw__node_add(struct gw_topology *t, const char *name,
 {
     struct gw__graph *g = &t->graph;
     void *nodes = g->nodes;
-    if (!grow(&nodes, &g->node_room, g->node_count, sizeof *g->nodes))
+    if (!grow_array(&nodes, &g->node_room, g->node_count, sizeof *g->nodes))
         return false;
     g->nodes = nodes;
     struct gw__topology_node *node = &g->nodes[g->node_count];
     *node = (struct gw__topology_node){.kind = kind, .server = server};
     memcpy(node->name, name, strlen(name) + 1);
     bool holds = kind == GW__NODE_ACCELERATOR || kind == GW__NODE_MEMORY;
-    if ((holds && !hold_ranks(t, node)) || !add(t, &t->node_names, node_name))
+    if ((holds && !hold_ranks(t, node)) ||
+        !add_name(t, &t->node_names, node_name))
         return false;
     g->node_count++;
     return true;
@@ -183,7 +187,7 @@ bool gw__edge_add(struct gw_topology *t, const struct gw__edge *edge)
 {
     struct gw__graph *g = &t->graph;
     void *edges = g->edges;
-    if (!grow(&edges, &g->edge_room, g->edge_count, sizeof *g->edges))
+    if (!grow_array(&edges, &g->edge_room, g->edge_count, sizeof *g->edges))
         return false;
     g->edges = edges;
     g->edges[g->edge_count++] = *edge;
@@ -193,7 +197,8 @@ bool gw__edge_add(struct gw_topology *t, const struct gw__edge *edge)
 bool gw__host_list(struct gw_topology *t, uint32_t host)
 {
     void *listed = t->listed;
-    if (!grow(&listed, &t->listed_room, t->listed_count, sizeof *t->listed))
+    if (!grow_array(&listed, &t->listed_room, t->listed_count,
+                    sizeof *t->listed))
         return false;
     t->listed = listed;
     t->listed[t->listed_count++] = host;

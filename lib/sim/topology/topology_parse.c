@@ -388,7 +388,7 @@ static bool read_statement(struct reader *r)
                             : "`topology NAME`");
 }
 
-static bool read_all(struct reader *r)
+static bool read_lines(struct reader *r)
 {
     struct gw__words *words = &r->words;
     bool right = gw__next_word(words);
@@ -425,7 +425,7 @@ enum gw_err gw_topology_parse(const char *text, size_t bytes, const char *name,
     enum gw_err err = GW_OK;
     if (!r.t)
         err = gw_fail(why, GW_ENOMEM, "a topology");
-    else if (!read_all(&r))
+    else if (!read_lines(&r))
         err = gw_fail(why, r.words.source.error.code, "%s",
                       r.words.source.error.text);
     else

@@ -71,7 +71,7 @@ static void nearest_neighbours(struct tour *tour, unsigned first)
 /* Reverses i + 1 .. j if that makes the tour cheaper. The cost of a pair is the
  * same in both directions as far as the route is. So the section's own cost can
  * change only if routes are asymmetric, which no topology here has. */
-static bool turn(struct tour *tour, unsigned i, unsigned j)
+static bool reverse_if_cheaper(struct tour *tour, unsigned i, unsigned j)
 {
     if (between(tour, i, j) + between(tour, i + 1, j + 1) >=
         between(tour, i, i + 1) + between(tour, j, j + 1))
@@ -90,7 +90,7 @@ static void improve(struct tour *tour)
         better = false;
         for (unsigned i = 0; i + 2 < tour->ranks; i++)
             for (unsigned j = i + 2; j < tour->ranks; j++)
-                better = turn(tour, i, j) || better;
+                better = reverse_if_cheaper(tour, i, j) || better;
     }
 }
 

@@ -105,7 +105,7 @@ static void value_got(struct gw__traffic *f, uint32_t code, uint32_t cause)
     take_in(f, code, extra->rank, extra->adds);
 }
 
-static void tell(struct gw__traffic *f, uint32_t list, uint32_t cause)
+static void wake_waiters(struct gw__traffic *f, uint32_t list, uint32_t cause)
 {
     while (list != GW__NOTHING) {
         uint32_t code = list;
@@ -141,7 +141,7 @@ static void is_in(struct gw__traffic *f, uint32_t code)
     }
     f->last_ps = f->now_ps;
     f->result->rank_us[rank] = (double)f->now_ps / 1e6;
-    tell(f, waiters, f->last);
+    wake_waiters(f, waiters, f->last);
 }
 
 /* ---- a message from begin to arrival ---- */
@@ -168,7 +168,7 @@ static void left(struct gw__traffic *f, uint32_t number, uint64_t latency_ps)
        gw__traffic_code(GW__TRAFFIC_ARRIVAL, number));
     if (f->kept.count > number &&
         gw__traffic_kind(kept[number]) == GW__TRAFFIC_EDGE)
-        tell(f, kept[number], number);
+        wake_waiters(f, kept[number], number);
     if (f->of_plan.plan)
         gw__result_done(f, m->src);
     if (next != GW__NOTHING)
@@ -176,7 +176,7 @@ static void left(struct gw__traffic *f, uint32_t number, uint64_t latency_ps)
 }
 
 /* The sender is done; the bytes enter the links. */
-static void start(struct gw__traffic *f, uint32_t number)
+static void start_message(struct gw__traffic *f, uint32_t number)
 {
     const struct gw__traffic_message *m = gw__message_at(f, number);
     unsigned way[GW_WAY_MAX], limited = 0;
@@ -224,7 +224,7 @@ static void happen(struct gw__traffic *f, uint32_t code)
     uint32_t number = gw__traffic_number(code);
     switch (gw__traffic_kind(code)) {
     case GW__TRAFFIC_MESSAGE:
-        start(f, number);
+        start_message(f, number);
         break;
     case GW__TRAFFIC_LEFT:
         finish_sending(f, number);
@@ -299,7 +299,7 @@ static void happen_all(struct gw__traffic *f)
         happen(f, gw__turn_pop(f));
 }
 
-static void play(struct gw__traffic *f)
+static void run_events(struct gw__traffic *f)
 {
     if (f->of_plan.plan)
         gw__result_begin(f);
@@ -318,7 +318,8 @@ static void play(struct gw__traffic *f)
     } while (!f->too_long && !f->exhausted && next_moment(f));
 }
 
-static struct gw__class_message look(const void *context, uint32_t number)
+static struct gw__class_message class_message(const void *context,
+                                              uint32_t number)
 {
     const struct gw__traffic_message *m = gw__message_at(context, number);
     return (struct gw__class_message){m->src, m->dst, m->bytes};
@@ -339,8 +340,8 @@ static void fini(struct gw__traffic *f)
     free(f->reducer_ps);
 }
 
-static enum gw_err run(struct gw__traffic *f, unsigned ranks,
-                       struct gw_error *why)
+static enum gw_err run_traffic(struct gw__traffic *f, unsigned ranks,
+                               struct gw_error *why)
 {
     enum gw_err err = f->sender_ps && f->reducer_ps
                           ? gw__classes_init(&f->classes, why)
@@ -353,7 +354,7 @@ static enum gw_err run(struct gw__traffic *f, unsigned ranks,
                              why);
     if (err)
         return err;
-    play(f);
+    run_events(f);
     if (f->exhausted)
         return gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", ranks);
     if (f->too_long)
@@ -363,9 +364,9 @@ static enum gw_err run(struct gw__traffic *f, unsigned ranks,
     return GW_OK;
 }
 
-static enum gw_err check(const struct gw_topology *topology,
-                         const struct gw_topology_job *job,
-                         struct gw_error *why)
+static enum gw_err check_job(const struct gw_topology *topology,
+                             const struct gw_topology_job *job,
+                             struct gw_error *why)
 {
     enum { ELEM_BYTES_MAX = 64 };
     uint64_t bytes;
@@ -392,7 +393,7 @@ enum gw_err gw_topology_simulate(const struct gw_topology *topology,
                                  struct gw_error *why)
 {
     *result = NULL;
-    enum gw_err err = check(topology, job, why);
+    enum gw_err err = check_job(topology, job, why);
     if (err)
         return err;
     unsigned ranks = job->plan ? job->plan->ranks : job->args->ranks;
@@ -403,10 +404,10 @@ enum gw_err gw_topology_simulate(const struct gw_topology *topology,
         .last = GW__NOTHING,
         .sender_ps = calloc(ranks, sizeof *f.sender_ps),
         .reducer_ps = calloc(ranks, sizeof *f.reducer_ps),
-        .classes = {.topology = topology, .look = look},
+        .classes = {.topology = topology, .look = class_message},
     };
     f.classes.context = &f;
-    err = run(&f, ranks, why);
+    err = run_traffic(&f, ranks, why);
     fini(&f);
     if (err)
         gw_topology_result_destroy(&f.result);

@@ -83,7 +83,7 @@ bool gw__traffic_wait(struct gw__traffic *f, uint32_t value, uint32_t code)
 
 /* ---- pairs ---- */
 
-static struct pair *look(const struct pairs *pairs, uint64_t pair)
+static struct pair *find_bucket(const struct pairs *pairs, uint64_t pair)
 {
     uint64_t hash = pair * UINT64_C(0x9e3779b97f4a7c15);
     size_t at = (size_t)(hash >> 30) & (pairs->room - 1);
@@ -92,7 +92,7 @@ static struct pair *look(const struct pairs *pairs, uint64_t pair)
     return &pairs->table[at];
 }
 
-static bool widen(struct pairs *pairs)
+static bool widen_pairs(struct pairs *pairs)
 {
     struct pairs wider = {.room = pairs->room ? 2 * pairs->room : 1024,
                           .count = pairs->count};
@@ -101,7 +101,7 @@ static bool widen(struct pairs *pairs)
         return false;
     for (size_t i = 0; i < pairs->room; i++)
         if (pairs->table[i].pair)
-            *look(&wider, pairs->table[i].pair) = pairs->table[i];
+            *find_bucket(&wider, pairs->table[i].pair) = pairs->table[i];
     free(pairs->table);
     *pairs = wider;
     return true;
@@ -114,10 +114,10 @@ static uint32_t *last_of(struct builder *b, unsigned src, unsigned dst)
     struct pairs *pairs = &b->pairs;
     if (pairs->dense)
         return &pairs->dense[(size_t)src * b->ranks + dst];
-    if (2 * pairs->count >= pairs->room && !widen(pairs))
+    if (2 * pairs->count >= pairs->room && !widen_pairs(pairs))
         return NULL;
     uint64_t pair = ((uint64_t)src << 32 | dst) + 1;
-    struct pair *there = look(pairs, pair);
+    struct pair *there = find_bucket(pairs, pair);
     if (!there->pair) {
         there->pair = pair;
         pairs->count++;
@@ -227,7 +227,7 @@ static bool begin_step(struct builder *b, unsigned step)
     return true;
 }
 
-static bool take(void *context, const struct gw__run *run)
+static bool add_run(void *context, const struct gw__run *run)
 {
     struct builder *b = context;
     uint32_t message;
@@ -281,8 +281,8 @@ static bool make_parts(struct builder *b, unsigned chunks)
     return f->part_begin != NULL;
 }
 
-static enum gw_err prepare(struct builder *b, unsigned chunks,
-                           struct gw_error *why)
+static enum gw_err prepare_builder(struct builder *b, unsigned chunks,
+                                   struct gw_error *why)
 {
     bool dense = b->ranks <= DENSE_RANKS_MAX;
     if (dense)
@@ -297,7 +297,7 @@ static enum gw_err prepare(struct builder *b, unsigned chunks,
 static enum gw_err emit(struct builder *b, struct gw_error *why)
 {
     struct gw__traffic *f = b->f;
-    const struct gw__run_sink sink = {.context = b, .take = take};
+    const struct gw__run_sink sink = {.context = b, .take = add_run};
     enum gw_err err =
         gw__algo_stream(f->job->algo, f->job->args, &sink, &f->steps, why);
     if (!err && f->step_begin.count > 0 &&
@@ -320,7 +320,7 @@ enum gw_err gw__traffic_of_algo(struct gw__traffic *f, struct gw_error *why)
                        gw_collective_name(f->job->algo->collective),
                        args->ranks, blocks, GW_CHUNKS_MAX);
     uint64_t messages;
-    enum gw_err err = prepare(&b, chunks, why);
+    enum gw_err err = prepare_builder(&b, chunks, why);
     if (!err)
         err = gw__traffic_check(f->job->algo, args,
                                 gw__traffic_seen_room(b.seen), &messages, why);

@@ -26,7 +26,7 @@
 enum { ROUNDS_MAX = 32, FEW = 2 };
 
 /* The mixing of splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t mix(uint64_t x)
+static uint64_t mix_hash(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -66,7 +66,7 @@ static bool clear_table(struct gw__classes *c)
     return !c->exhausted;
 }
 
-static struct colour *find(const struct gw__classes *c, uint64_t colour)
+static struct colour *find_colour(const struct gw__classes *c, uint64_t colour)
 {
     struct colour *table = c->colours.items;
     size_t at = (size_t)colour & (c->colours.count - 1);
@@ -87,7 +87,7 @@ static size_t count_colours(struct gw__classes *c)
         if (colour == last)
             continue;
         last = colour;
-        struct colour *there = find(c, colour);
+        struct colour *there = find_colour(c, colour);
         if (there->colour)
             continue;
         *there = (struct colour){colour, GW__NOTHING};
@@ -100,7 +100,7 @@ static size_t count_colours(struct gw__classes *c)
 
 /* Collects the links of the batch, each with the colour of its class or its
  * rate. */
-static void meet(struct gw__classes *c)
+static void colour_links(struct gw__classes *c)
 {
     const struct gw__new_message *batch = c->batch.items;
     unsigned way[GW_WAY_MAX];
@@ -121,9 +121,10 @@ static void meet(struct gw__classes *c)
             *met = way[k];
             link->mark = c->round;
             link->sum = 0;
-            link->colour = mix(link->class == GW__NOTHING ? bits(link->rate)
-                                                          : link->class) |
-                           1;
+            link->colour =
+                mix_hash(link->class == GW__NOTHING ? bits(link->rate)
+                                                    : link->class) |
+                1;
         }
     }
 }
@@ -138,14 +139,14 @@ static void refine(struct gw__classes *c)
         unsigned count = gw__classes_way(c, batch[i].message, way, &latency_ps);
         uint64_t sum = bits(batch[i].left);
         for (unsigned k = 0; k < count; k++)
-            sum += mix(c->links[way[k]].colour);
-        sum = mix(sum);
+            sum += mix_hash(c->links[way[k]].colour);
+        sum = mix_hash(sum);
         for (unsigned k = 0; k < count; k++)
             c->links[way[k]].sum += sum;
     }
     for (size_t i = 0; i < c->met.count; i++) {
         struct gw__class_link *link = &c->links[met[i]];
-        link->colour = mix(link->colour + 3 * mix(link->sum)) | 1;
+        link->colour = mix_hash(link->colour + 3 * mix_hash(link->sum)) | 1;
         link->sum = 0;
     }
 }
@@ -180,7 +181,8 @@ static void tell_apart(struct gw__classes *c)
     for (size_t i = 0; i < c->met.count; i++) {
         struct gw__class_link *link = &c->links[met[i]];
         if (link->class == GW__NOTHING)
-            link->colour = mix(link->colour + 5 * mix(root_of(c, met[i]))) | 1;
+            link->colour =
+                mix_hash(link->colour + 5 * mix_hash(root_of(c, met[i]))) | 1;
     }
     for (size_t i = 0; i < c->met.count; i++)
         c->links[met[i]].sum = 0;
@@ -191,12 +193,12 @@ static void tell_all_apart(struct gw__classes *c)
 {
     const uint32_t *met = c->met.items;
     for (size_t i = 0; i < c->met.count; i++)
-        c->links[met[i]].colour = mix(met[i]) | 1;
+        c->links[met[i]].colour = mix_hash(met[i]) | 1;
 }
 
 static void colour(struct gw__classes *c, bool broken)
 {
-    meet(c);
+    colour_links(c);
     if (broken && !c->exhausted)
         tell_apart(c);
     size_t before, count = count_colours(c);
@@ -292,7 +294,7 @@ static void make_classes(struct gw__classes *c)
             gw__class_touch(c, link->class);
             continue;
         }
-        struct colour *there = find(c, link->colour);
+        struct colour *there = find_colour(c, link->colour);
         if (there->class == GW__NOTHING)
             there->class = gw__class_new(c, link->rate);
         if (!c->exhausted && gw__class_add_link(c, there->class, met[i]))

@@ -22,7 +22,7 @@ struct count {
     uint64_t runs_max;
 };
 
-static bool take(void *context, const struct gw__run *run)
+static bool count_run(void *context, const struct gw__run *run)
 {
     struct count *c = context;
     struct last *last = &c->last[run->src];
@@ -38,7 +38,7 @@ enum gw_err gw__traffic_check(const struct gw_algo *algo,
                               struct gw_error *why)
 {
     struct count count = {.runs_max = runs_max};
-    const struct gw__run_sink sink = {.context = &count, .take = take};
+    const struct gw__run_sink sink = {.context = &count, .take = count_run};
     const char *name = gw_collective_name(algo->collective);
     unsigned steps;
     count.last = calloc(args->ranks, sizeof *count.last);

@@ -132,8 +132,8 @@ static void set_rate(struct gw__classes *c, uint32_t number, double rate)
 
 /* ---- filling up ---- */
 
-static void settle(struct gw__classes *c, uint32_t number, uint32_t bottleneck,
-                   double share)
+static void fix_rate(struct gw__classes *c, uint32_t number,
+                     uint32_t bottleneck, double share)
 {
     struct gw__bundle *bundle = gw__bundle_at(c, number);
     if (!is_open_bundle(c, bundle) || bundle->settled)
@@ -195,7 +195,7 @@ static void fill_up(struct gw__classes *c)
             class->share = least;
             for (uint32_t u = class->first_use; u != GW__NOTHING;
                  u = gw__use_at(c, u)->after)
-                settle(c, gw__use_at(c, u)->bundle, number, least);
+                fix_rate(c, gw__use_at(c, u)->bundle, number, least);
         }
 }
 

@@ -18,23 +18,24 @@ static struct gw__traffic_moment *at(const struct gw__traffic_queue *q,
     return (struct gw__traffic_moment *)q->moments.items + i;
 }
 
-static uint32_t *place_of(const struct gw__traffic_queue *q, uint64_t time_ps)
+static uint32_t *hash_bucket(const struct gw__traffic_queue *q,
+                             uint64_t time_ps)
 {
     uint64_t hash = time_ps * UINT64_C(0x9e3779b97f4a7c15);
     return &q->hashed[(size_t)(hash >> 32) & (q->hashed_room - 1)];
 }
 
-static uint32_t find(const struct gw__traffic_queue *q, uint64_t time_ps)
+static uint32_t find_time(const struct gw__traffic_queue *q, uint64_t time_ps)
 {
     if (q->hashed_room == 0)
         return GW__NOTHING;
-    uint32_t i = *place_of(q, time_ps);
+    uint32_t i = *hash_bucket(q, time_ps);
     while (i != GW__NOTHING && at(q, i)->time_ps != time_ps)
         i = at(q, i)->next;
     return i;
 }
 
-static bool widen(struct gw__traffic_queue *q)
+static bool widen_hash(struct gw__traffic_queue *q)
 {
     size_t room = q->hashed_room ? 2 * q->hashed_room : 1024;
     uint32_t *wider = malloc(room * sizeof *wider);
@@ -46,7 +47,7 @@ static bool widen(struct gw__traffic_queue *q)
     q->hashed_room = room;
     const struct gw__traffic_due *heap = q->heap.items;
     for (size_t i = 0; i < q->heap.count; i++) {
-        uint32_t *place = place_of(q, heap[i].time_ps);
+        uint32_t *place = hash_bucket(q, heap[i].time_ps);
         at(q, heap[i].number)->next = *place;
         *place = heap[i].number;
     }
@@ -73,7 +74,7 @@ static uint32_t pop_heap(struct gw__traffic_queue *q)
 
 static uint32_t new_moment(struct gw__traffic_queue *q, uint64_t time_ps)
 {
-    if (q->heap.count >= q->hashed_room && !widen(q))
+    if (q->heap.count >= q->hashed_room && !widen_hash(q))
         return GW__NOTHING;
     uint32_t number = (uint32_t)q->moments.count;
     if (q->moments.count > q->heap.count) {
@@ -86,7 +87,7 @@ static uint32_t new_moment(struct gw__traffic_queue *q, uint64_t time_ps)
             return GW__NOTHING;
         *made = (struct gw__traffic_moment){0};
     }
-    uint32_t *place = place_of(q, time_ps);
+    uint32_t *place = hash_bucket(q, time_ps);
     at(q, number)->time_ps = time_ps;
     at(q, number)->next = *place;
     *place = number;
@@ -98,7 +99,7 @@ bool gw__traffic_queue_put(struct gw__traffic_queue *q, uint64_t time_ps,
 {
     uint32_t number = q->last;
     if (q->heap.count == 0 || at(q, number)->time_ps != time_ps) {
-        number = find(q, time_ps);
+        number = find_time(q, time_ps);
         if (number == GW__NOTHING)
             number = new_moment(q, time_ps);
         if (number == GW__NOTHING)
@@ -122,7 +123,7 @@ void gw__traffic_queue_pop(struct gw__traffic_queue *q,
 {
     uint32_t number = pop_heap(q);
     struct gw__traffic_moment *moment = at(q, number);
-    uint32_t *place = place_of(q, moment->time_ps);
+    uint32_t *place = hash_bucket(q, moment->time_ps);
     while (*place != number)
         place = &at(q, *place)->next;
     *place = moment->next;

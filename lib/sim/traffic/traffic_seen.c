@@ -256,8 +256,8 @@ static bool go_into(struct gw__traffic_seen *s, uint32_t extra,
 
 /* Several messages of this step contribute to one value; `value` is its state
  * before `write`. Returns the extra value, or 0: out of memory. */
-static uint32_t join(struct gw__traffic_seen *s, uint32_t value,
-                     const struct write *write, uint64_t bytes)
+static uint32_t join_value(struct gw__traffic_seen *s, uint32_t value,
+                           const struct write *write, uint64_t bytes)
 {
     struct gw__traffic *f = s->f;
     uint64_t adds = write->adds && f->adds.count > 0 ? bytes : 0;
@@ -291,7 +291,7 @@ static bool write_cells(struct gw__traffic_seen *s, const struct write *write,
             .chunk = write->chunk + i * write->stride, .stride = 1, .count = 1};
         uint32_t *cell = &row[one.chunk], value = *cell & ~WAS_READ;
         if (value != 0 && value != own && is_of_step(s, value, first)) {
-            *cell = join(s, value, write, gw__traffic_bytes(f, &one));
+            *cell = join_value(s, value, write, gw__traffic_bytes(f, &one));
             if (*cell == 0)
                 return false;
             continue;
@@ -322,7 +322,7 @@ static bool write_over(struct gw__traffic_seen *s, struct piece *piece,
         return gw__traffic_wait(f, there, *value);
     struct gw__run run = {
         .chunk = write->chunk, .stride = write->stride, .count = write->count};
-    *value = join(s, there, write, gw__traffic_bytes(f, &run));
+    *value = join_value(s, there, write, gw__traffic_bytes(f, &run));
     piece->value = *value;
     return *value != 0;
 }
@@ -357,7 +357,7 @@ static bool write_piece(struct gw__traffic_seen *s, const struct write *write,
 }
 
 /* One chunk: the rank's new value waits for all readers of the previous one. */
-static bool keep(struct gw__traffic_seen *s, unsigned rank)
+static bool keep_value(struct gw__traffic_seen *s, unsigned rank)
 {
     struct gw__traffic *f = s->f;
     uint32_t *kept = f->kept.items, value = s->cells[rank], next;
@@ -378,7 +378,7 @@ bool gw__traffic_seen_step(struct gw__traffic_seen *s, uint32_t first)
         if (!(s->cells ? write_cells : write_piece)(s, &writes[i], first))
             return false;
     for (size_t i = 0; i < s->writes.count && s->readers; i++)
-        if (!keep(s, gw__message_at(s->f, writes[i].message)->dst))
+        if (!keep_value(s, gw__message_at(s->f, writes[i].message)->dst))
             return false;
     s->writes.count = 0;
     s->first_extra = (uint32_t)s->f->extras.count;

@@ -25,7 +25,7 @@ enum {
 
 /* ---- sockets ---- */
 
-static bool set(void *socket, int option, int value)
+static bool set_option(void *socket, int option, int value)
 {
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
@@ -34,14 +34,14 @@ static bool set_common(void *socket, const char *endpoint, bool bulk)
 {
     int64_t most =
         bulk ? GW__CONTROL_CHANNEL_FRAME_BULK : GW__CONTROL_CHANNEL_FRAME_MAX;
-    bool ok = set(socket, ZMQ_SNDHWM, GW__CONTROL_CHANNEL_MARK) &&
-              set(socket, ZMQ_RCVHWM, GW__CONTROL_CHANNEL_MARK) &&
-              set(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
-              set(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL) &&
+    bool ok = set_option(socket, ZMQ_SNDHWM, GW__CONTROL_CHANNEL_MARK) &&
+              set_option(socket, ZMQ_RCVHWM, GW__CONTROL_CHANNEL_MARK) &&
+              set_option(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
+              set_option(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL) &&
               zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
     if (gw__control_channel_is_remote(endpoint))
-        ok = ok && set(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
-             set(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
+        ok = ok && set_option(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
+             set_option(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
     return ok;
 }
 
@@ -49,17 +49,17 @@ static bool set_common(void *socket, const char *endpoint, bool bulk)
  * DEALER only sends: no message ever comes back on it. */
 static bool set_dealer(void *socket, bool bulk)
 {
-    return set(socket, ZMQ_LINGER, GW__CONTROL_CHANNEL_LINGER_MS) &&
-           set(socket, ZMQ_IMMEDIATE, bulk) &&
-           set(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
-           set(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
-           set(socket, ZMQ_RCVHWM, 1);
+    return set_option(socket, ZMQ_LINGER, GW__CONTROL_CHANNEL_LINGER_MS) &&
+           set_option(socket, ZMQ_IMMEDIATE, bulk) &&
+           set_option(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
+           set_option(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
+           set_option(socket, ZMQ_RCVHWM, 1);
 }
 
 static bool set_router(void *socket, const char *endpoint)
 {
     return gw__zmq_own_user_only(socket, endpoint) &&
-           set(socket, ZMQ_LINGER, 0);
+           set_option(socket, ZMQ_LINGER, 0);
 }
 
 enum gw_err gw__control_channel_make_socket(struct gw__control_channel *mesh,

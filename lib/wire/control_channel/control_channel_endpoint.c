@@ -79,8 +79,8 @@ static enum gw_err check_tcp(const char *endpoint, bool listen,
     return GW_OK;
 }
 
-static enum gw_err check(const char *endpoint, bool listen,
-                         struct gw_error *why)
+static enum gw_err check_endpoint(const char *endpoint, bool listen,
+                                  struct gw_error *why)
 {
     if (strnlen(endpoint, GW__CONTROL_CHANNEL_ENDPOINT_MAX) ==
         GW__CONTROL_CHANNEL_ENDPOINT_MAX)
@@ -98,13 +98,13 @@ static enum gw_err check(const char *endpoint, bool listen,
 enum gw_err gw__control_channel_check_endpoint(const char *endpoint,
                                                struct gw_error *why)
 {
-    return check(endpoint, false, why);
+    return check_endpoint(endpoint, false, why);
 }
 
 enum gw_err gw__control_channel_check_listen(const char *endpoint, bool allowed,
                                              struct gw_error *why)
 {
-    enum gw_err err = check(endpoint, true, why);
+    enum gw_err err = check_endpoint(endpoint, true, why);
     if (!err && !allowed && gw__control_channel_is_remote(endpoint))
         err = gw_fail(why, GW_EINVAL,
                       "%s is open to the network: give a key file, or allow it "

@@ -42,8 +42,8 @@ static bool is_same(struct gw__control_channel_process a,
     return a.high == b.high && a.low == b.low;
 }
 
-static void hear(struct gw__control_channel *mesh,
-                 const struct gw__control_channel_head *head)
+static void note_incarnation(struct gw__control_channel *mesh,
+                             const struct gw__control_channel_head *head)
 {
     struct gw__control_channel_peer *peer = &mesh->peers[head->from];
     struct gw__control_channel_process process = {
@@ -153,7 +153,7 @@ static enum arrival take_from_socket(struct gw__control_channel *mesh)
         mesh->counts.refused++;
     if (arrival != DUE)
         return arrival;
-    hear(mesh, &head);
+    note_incarnation(mesh, &head);
     if (!mesh->rules || gw__rules_quiet(mesh->rules))
         return DUE;
     return keep_back(mesh, &head);
@@ -168,8 +168,8 @@ static enum arrival take_from_queue(struct gw__control_channel *mesh)
     return DUE;
 }
 
-static void show(struct gw__control_channel *mesh,
-                 struct gw__control_channel_message *message)
+static void show_message(struct gw__control_channel *mesh,
+                         struct gw__control_channel_message *message)
 {
     struct gw__control_channel_head head;
     const char *frame = zmq_msg_data(&mesh->received);
@@ -195,7 +195,7 @@ gw__control_channel_receive(struct gw__control_channel *mesh,
         enum arrival arrival =
             queue ? take_from_queue(mesh) : take_from_socket(mesh);
         if (arrival == DUE) {
-            show(mesh, message);
+            show_message(mesh, message);
             return GW_OK;
         }
         queue ^= arrival == NOTHING;

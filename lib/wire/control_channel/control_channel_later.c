@@ -39,7 +39,7 @@ void gw__later_fini(struct gw__later *later)
 }
 
 /* entry.message is that of the first entry after the heap. */
-static void add(struct gw__later *later, struct gw__later_entry entry)
+static void add_entry(struct gw__later *later, struct gw__later_entry entry)
 {
     later->count++;
     heap_fill(later->entries, later->count, later->count - 1, entry, NULL);
@@ -56,7 +56,7 @@ bool gw__later_put(struct gw__later *later, uint64_t due_ns, zmq_msg_t *message)
     zmq_msg_init(entry.message);
     zmq_msg_move(entry.message, message);
     later->bytes += bytes;
-    add(later, entry);
+    add_entry(later, entry);
     return true;
 }
 
@@ -80,7 +80,7 @@ unsigned gw__later_revise(struct gw__later *later,
         entry.due_ns = due(context, entry.message);
         if (entry.due_ns != UINT64_MAX) {
             entries[i] = entries[later->count];
-            add(later, entry);
+            add_entry(later, entry);
         } else {
             later->bytes -= zmq_msg_size(entry.message);
             zmq_msg_close(entry.message);

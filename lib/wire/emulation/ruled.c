@@ -111,8 +111,8 @@ static uint64_t when_sent(const struct gw__header *header)
 
 /* Computes the due time of the head, once and after each change of the
  * profiles. */
-static void ask(struct ruled *ruled, struct ruled_link *link,
-                const struct gw__header *header)
+static void set_arrival(struct ruled *ruled, struct ruled_link *link,
+                        const struct gw__header *header)
 {
     uint64_t changes = gw__rules_changes(ruled->rules);
     if (link->head == NONE)
@@ -130,7 +130,7 @@ static void ask(struct ruled *ruled, struct ruled_link *link,
 static bool is_through(struct ruled *ruled, struct ruled_link *link,
                        const struct gw__header *header)
 {
-    ask(ruled, link, header);
+    set_arrival(ruled, link, header);
     uint64_t now = gw_now_ns();
     if (gw__rules_down(ruled->rules, link->node)) {
         link->before.last_ns = now;

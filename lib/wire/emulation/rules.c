@@ -117,7 +117,7 @@ struct fate {
     uint64_t pace_ns;
 };
 
-static struct fate ask(struct gw__rules *rules, unsigned from)
+static struct fate draw_fate(struct gw__rules *rules, unsigned from)
 {
     static const struct gw__rule none;
     pthread_mutex_lock(&rules->lock);
@@ -150,7 +150,7 @@ uint64_t gw__rules_due(struct gw__rules *rules, unsigned from,
                        struct gw__due *due, uint64_t sent_ns, size_t bytes,
                        bool may_lose, bool chunk)
 {
-    struct fate fate = ask(rules, from);
+    struct fate fate = draw_fate(rules, from);
     if (fate.lost && may_lose)
         return UINT64_MAX;
     uint64_t at_ns = sent_ns ? sent_ns : gw_now_ns();

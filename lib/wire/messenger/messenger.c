@@ -184,7 +184,8 @@ enum gw_err gw__messenger_send(struct gw__messenger *post,
 /* ---- receiving ---- */
 
 /* Takes no more messages than can be held. */
-static struct gw__messenger_message *take(struct gw__messenger *post, bool held)
+static struct gw__messenger_message *next_message(struct gw__messenger *post,
+                                                  bool held)
 {
     if (held)
         return gw__messenger_held_take(post);
@@ -202,7 +203,7 @@ enum gw_err gw__messenger_receive(struct gw__messenger *post,
     post->ops->tend(post);
     gw__messenger_held_heed(post);
     for (unsigned nothing = 0, i = 0; nothing < 2 && i < TRIES; i++) {
-        struct gw__messenger_message *taken = take(post, held);
+        struct gw__messenger_message *taken = next_message(post, held);
         if (taken && (held || gw__messenger_held_admit(post, taken))) {
             post->counts.received++;
             post->counts.bytes_received += taken->bytes;

@@ -18,8 +18,8 @@ static const uint64_t oldest_stamp_ns = 1000000000U;
 
 /* ---- queues ---- */
 
-static void append(struct gw__messenger *post,
-                   struct gw__messenger_message *parcel)
+static void append_held(struct gw__messenger *post,
+                        struct gw__messenger_message *parcel)
 {
     unsigned node = parcel->parcel.from;
     struct gw__reorder_queue *line = &post->held.lines[node];
@@ -49,8 +49,8 @@ static struct gw__messenger_message *shift(struct gw__messenger *post,
     return parcel;
 }
 
-static void drop(struct gw__messenger *post,
-                 struct gw__messenger_message *parcel)
+static void drop_message(struct gw__messenger *post,
+                         struct gw__messenger_message *parcel)
 {
     post->counts.dropped++;
     gw__message_in_release(&parcel->parcel);
@@ -86,15 +86,15 @@ uint64_t gw__messenger_held_due(const struct gw__messenger *post)
 void gw__messenger_held_forget(struct gw__messenger *post, unsigned node)
 {
     while (post->held.nodes >> node & 1)
-        drop(post, shift(post, node));
+        drop_message(post, shift(post, node));
     post->held.lines[node].due = (struct gw__due){0};
 }
 
 /* ---- link profiles ---- */
 
 /* UINT64_MAX: lost. */
-static uint64_t ask(struct gw__messenger *post,
-                    const struct gw__messenger_message *parcel)
+static uint64_t due_time(struct gw__messenger *post,
+                         const struct gw__messenger_message *parcel)
 {
     unsigned from = parcel->parcel.from;
     uint64_t now_ns = gw_now_ns(), sent_ns = parcel->sent_ns;
@@ -115,14 +115,14 @@ bool gw__messenger_held_admit(struct gw__messenger *post,
     bool first = !(post->held.nodes >> from & 1);
     if (!post->rules || (first && gw__rules_quiet(post->rules)))
         return true;
-    parcel->due_ns = ask(post, parcel);
+    parcel->due_ns = due_time(post, parcel);
     if (parcel->due_ns == UINT64_MAX) {
-        drop(post, parcel);
+        drop_message(post, parcel);
         return false;
     }
     if (first && parcel->due_ns <= gw_now_ns())
         return true;
-    append(post, parcel);
+    append_held(post, parcel);
     return false;
 }
 
@@ -133,11 +133,11 @@ static void revise(struct gw__messenger *post, unsigned node)
     line->due = (struct gw__due){0};
     do {
         parcel = shift(post, node);
-        parcel->due_ns = ask(post, parcel);
+        parcel->due_ns = due_time(post, parcel);
         if (parcel->due_ns == UINT64_MAX)
-            drop(post, parcel);
+            drop_message(post, parcel);
         else
-            append(post, parcel);
+            append_held(post, parcel);
     } while (parcel != last);
 }
 
@@ -161,8 +161,8 @@ static void free_own(struct gw__message_in *parcel)
     free(parcel);
 }
 
-static struct gw__messenger_message *copy(struct gw__messenger *post,
-                                          const struct gw__message_out *letter)
+static struct gw__messenger_message *
+copy_message(struct gw__messenger *post, const struct gw__message_out *letter)
 {
     size_t room = sizeof(struct gw__messenger_message);
     for (unsigned i = 0; i < letter->part_count; i++)
@@ -199,12 +199,12 @@ enum gw_err gw__messenger_held_own(struct gw__messenger *post,
     if (held->own_count >= GW__MESSENGER_WAITING_MAX ||
         held->own_bytes + bytes > gw__messenger_copies_max)
         return GW_ENOMEM;
-    struct gw__messenger_message *copied = copy(post, letter);
+    struct gw__messenger_message *copied = copy_message(post, letter);
     if (!copied)
         return GW_ENOMEM;
     held->own_count++;
     held->own_bytes += bytes;
-    append(post, copied);
+    append_held(post, copied);
     if (letter->lent && letter->back)
         letter->back(letter->context);
     return GW_OK;

@@ -122,8 +122,8 @@ static void begin_link(struct gw__messenger_shm *shm, unsigned node)
     gw__messenger_ring(peer->source->segment);
 }
 
-static enum gw_err watch(struct gw__messenger_shm_peer *peer,
-                         const struct card *card, struct gw_error *why)
+static enum gw_err watch_peer(struct gw__messenger_shm_peer *peer,
+                              const struct card *card, struct gw_error *why)
 {
     gw__process_watch_fini(&peer->watch);
     peer->ended = false;
@@ -149,7 +149,7 @@ static enum gw_err shm_know(struct gw__messenger *post, unsigned node,
         return err;
     if (!peer->source || peer->nonce != card.nonce) {
         detach(shm, node);
-        err = watch(peer, &card, why);
+        err = watch_peer(peer, &card, why);
         if (!err)
             err = gw__messenger_loans_init(peer, why);
         if (err)

@@ -163,9 +163,9 @@ static bool map_part(struct gw__messenger_shm_peer *peer,
 }
 
 /* Finds all parts. False: the descriptor is invalid, or its memory is gone. */
-static bool lay_out(struct gw__messenger_shm_peer *peer,
-                    struct shm_parcel *parcel,
-                    const struct gw__messenger_entry *entry)
+static bool lay_out_parts(struct gw__messenger_shm_peer *peer,
+                          struct shm_parcel *parcel,
+                          const struct gw__messenger_entry *entry)
 {
     struct gw__message_in *shown = &parcel->base.parcel;
     size_t at = 0;
@@ -238,7 +238,8 @@ static struct gw__messenger_message *take_from(struct gw__messenger_shm *shm,
         return NULL;
     }
     wanted = wanted && is_current(shm, node, &entry) &&
-             lay_out(peer, parcel, &entry) && is_current(shm, node, &entry);
+             lay_out_parts(peer, parcel, &entry) &&
+             is_current(shm, node, &entry);
     advance(shm, node);
     if (wanted)
         return &parcel->base;

@@ -66,8 +66,8 @@ void gw__messenger_loan_end(struct gw__messenger_shm *shm,
     give_to_user(loan);
 }
 
-static void end(struct gw__messenger_shm *shm,
-                struct gw__messenger_shm_peer *peer, uint16_t number)
+static void end_loan(struct gw__messenger_shm *shm,
+                     struct gw__messenger_shm_peer *peer, uint16_t number)
 {
     if (number >= GW__MESSENGER_LOANS || peer->loans[number].state == LOAN_FREE)
         return;
@@ -94,8 +94,8 @@ bool gw__messenger_loans_collect(struct gw__messenger_shm *shm, unsigned node)
         atomic_load_explicit(&theirs->returned, memory_order_acquire);
     while (peer->returned_seen != returned &&
            peer->returned_seen - begin < GW__MESSENGER_LOANS)
-        end(shm, peer,
-            theirs->returns[peer->returned_seen++ % GW__MESSENGER_LOANS]);
+        end_loan(shm, peer,
+                 theirs->returns[peer->returned_seen++ % GW__MESSENGER_LOANS]);
     return peer->returned_seen != begin;
 }
 
@@ -123,6 +123,6 @@ void gw__messenger_loans_forfeit(struct gw__messenger_shm *shm, unsigned node)
             gw__messenger_stage_abandon(&shm->stage, loan->block);
         if (read)
             loan->block = NULL;
-        end(shm, peer, (uint16_t)i);
+        end_loan(shm, peer, (uint16_t)i);
     }
 }

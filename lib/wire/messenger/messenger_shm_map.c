@@ -31,7 +31,7 @@ static bool is_idle(const struct gw__messenger_mapped *slot)
 
 /* A slot for a new mapping; NULL: messages need all of them. */
 static struct gw__messenger_mapped *
-make_room(struct gw__messenger_shm_peer *peer)
+free_mapping_slot(struct gw__messenger_shm_peer *peer)
 {
     struct gw__messenger_mapped *oldest = NULL;
     for (unsigned i = 0; i < GW__MESSENGER_MAPPINGS; i++) {
@@ -46,8 +46,8 @@ make_room(struct gw__messenger_shm_peer *peer)
     return oldest;
 }
 
-static struct gw__messenger_mapping *make(struct gw__messenger_shm_peer *peer,
-                                          const struct gw__place *place)
+static struct gw__messenger_mapping *
+make_mapping(struct gw__messenger_shm_peer *peer, const struct gw__place *place)
 {
     struct gw__messenger_mapping *mapping = calloc(1, sizeof *mapping);
     if (!mapping || gw__region_map(peer->pid, place->fd, place->region_bytes,
@@ -78,8 +78,9 @@ gw__messenger_map(struct gw__messenger_shm_peer *peer,
         atomic_fetch_add(&slot->mapping->refs, 1);
         return slot->mapping;
     }
-    struct gw__messenger_mapping *mapping = make(peer, place);
-    struct gw__messenger_mapped *slot = mapping ? make_room(peer) : NULL;
+    struct gw__messenger_mapping *mapping = make_mapping(peer, place);
+    struct gw__messenger_mapped *slot =
+        mapping ? free_mapping_slot(peer) : NULL;
     if (slot) {
         *slot = (struct gw__messenger_mapped){place->region,
                                               ++peer->mapped_clock, mapping};

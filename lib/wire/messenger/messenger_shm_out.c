@@ -183,8 +183,8 @@ static bool has_room(struct gw__messenger_shm *shm, unsigned node)
     return peer->pushed - peer->taken_seen < GW__MESSENGER_SLOTS;
 }
 
-static bool push(struct gw__messenger_shm *shm, unsigned node,
-                 struct gw__messenger_image *image)
+static bool push_image(struct gw__messenger_shm *shm, unsigned node,
+                       struct gw__messenger_image *image)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     struct gw__messenger_entry *entry =
@@ -241,7 +241,7 @@ static bool push_waiting(struct gw__messenger_shm *shm, unsigned node)
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     bool moved = false;
-    while (peer->first && push(shm, node, peer->first)) {
+    while (peer->first && push_image(shm, node, peer->first)) {
         free(shift(peer));
         moved = true;
     }
@@ -312,7 +312,7 @@ enum gw_err gw__messenger_shm_send(struct gw__messenger *post,
         !make_image(shm, letter, &image))
         return GW_ENOMEM;
     peer->copied_bytes += image.loan.copied_bytes;
-    if ((peer->first || !push(shm, letter->node, &image)) &&
+    if ((peer->first || !push_image(shm, letter->node, &image)) &&
         !wait_for_room(shm, letter->node, &image)) {
         image.loan.back = NULL;
         gw__messenger_loan_end(shm, peer, &image.loan);

@@ -44,7 +44,7 @@ _Static_assert(sizeof(struct card) <= GW__ADDRESS_MAX, "fits the blob");
 
 /* ---- sockets ---- */
 
-static bool set(void *socket, int option, int value)
+static bool set_option(void *socket, int option, int value)
 {
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
@@ -53,13 +53,14 @@ static bool set(void *socket, int option, int value)
 static bool set_options(void *socket, const char *endpoint, bool listens)
 {
     int64_t most = UINT32_MAX;
-    bool ok = set(socket, ZMQ_SNDHWM, 0) &&
-              set(socket, ZMQ_RCVHWM, listens ? RECEIVE_MARK : 1) &&
-              set(socket, ZMQ_LINGER, listens ? 0 : GW__MESSENGER_CLOSING_MS) &&
-              set(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
-              set(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
-              set(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
-              set(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL) &&
+    bool ok = set_option(socket, ZMQ_SNDHWM, 0) &&
+              set_option(socket, ZMQ_RCVHWM, listens ? RECEIVE_MARK : 1) &&
+              set_option(socket, ZMQ_LINGER,
+                         listens ? 0 : GW__MESSENGER_CLOSING_MS) &&
+              set_option(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
+              set_option(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
+              set_option(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
+              set_option(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL) &&
               zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
     return ok && (!listens || gw__zmq_own_user_only(socket, endpoint));
 }
@@ -108,7 +109,7 @@ static enum gw_err read_card(const struct gw__messenger_zmq *zmq, unsigned node,
 }
 
 /* Known only for processes of this host. */
-static bool has_ended(const struct card *card)
+static bool peer_has_ended(const struct card *card)
 {
     struct gw__process_watch watch;
     bool ended =
@@ -129,7 +130,7 @@ static enum gw_err zmq_know(struct gw__messenger *post, unsigned node,
     enum gw_err err = read_card(zmq, node, address, &card, why);
     if (err)
         return err;
-    if (has_ended(&card))
+    if (peer_has_ended(&card))
         return gw_fail(why, GW_ELOST, "its process (%u) has ended",
                        card.watch.pid);
     err = make_socket(zmq, false, card.endpoint, &peer->dealer, why);
@@ -159,7 +160,7 @@ static void zmq_forget(struct gw__messenger *post, unsigned node)
     peer->was_known = true;
     peer->former_high = post->peers[node].incarnation_high;
     peer->former_low = post->peers[node].incarnation_low;
-    set(peer->dealer, ZMQ_LINGER, 0);
+    set_option(peer->dealer, ZMQ_LINGER, 0);
     zmq_close(peer->dealer);
     peer->dealer = NULL;
     struct pollfd bell = {.fd = zmq->bell, .events = POLLIN};

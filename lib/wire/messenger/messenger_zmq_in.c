@@ -232,8 +232,8 @@ void gw__messenger_zmq_drop_early(struct gw__messenger_zmq *zmq)
 
 /* ---- taking ---- */
 
-static void admit(struct gw__messenger_zmq *zmq,
-                  struct gw__messenger_zmq_message *parcel)
+static void admit_message(struct gw__messenger_zmq *zmq,
+                          struct gw__messenger_zmq_message *parcel)
 {
     const struct gw__message_in *shown = &parcel->base.parcel;
     struct gw__messenger_zmq_peer *peer = &zmq->peers[shown->from];
@@ -253,7 +253,7 @@ static bool read_near(struct gw__messenger_zmq *zmq)
     struct gw__messenger_zmq_message *parcel;
     enum gw__arrival arrival = gw__messenger_near_read(zmq, &parcel);
     if (arrival == GW__ARRIVAL_CAME)
-        admit(zmq, parcel);
+        admit_message(zmq, parcel);
     return arrival != GW__ARRIVAL_NONE;
 }
 
@@ -263,7 +263,7 @@ static bool read_far(struct gw__messenger_zmq *zmq)
     enum gw__arrival arrival = read_message(zmq, &parcel);
     if (arrival == GW__ARRIVAL_CAME) {
         zmq->near_looked = zmq->near_fd < 0;
-        admit(zmq, parcel);
+        admit_message(zmq, parcel);
     }
     return arrival != GW__ARRIVAL_NONE;
 }

@@ -134,8 +134,8 @@ static bool is_followed(const struct gw__messenger_zmq_peer *peer,
            peer->seen_low == shown->incarnation_low;
 }
 
-static void follow(struct gw__messenger_zmq *zmq,
-                   const struct gw__message_in *shown)
+static void follow_incarnation(struct gw__messenger_zmq *zmq,
+                               const struct gw__message_in *shown)
 {
     struct gw__messenger_zmq_peer *peer = &zmq->peers[shown->from];
     if (is_followed(peer, shown))
@@ -152,7 +152,7 @@ void gw__reorder_queue_add(struct gw__messenger_zmq *zmq,
 {
     unsigned node = parcel->base.parcel.from;
     struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
-    follow(zmq, &parcel->base.parcel);
+    follow_incarnation(zmq, &parcel->base.parcel);
     if (parcel->session < peer->session_seen) {
         gw__messenger_zmq_drop(zmq, &parcel->base);
         return;
@@ -170,7 +170,7 @@ void gw__reorder_queue_skip(struct gw__messenger_zmq *zmq,
 {
     const struct gw__message_in *shown = &parcel->base.parcel;
     if (!zmq->post.peers[shown->from].known)
-        follow(zmq, shown);
+        follow_incarnation(zmq, shown);
     if (is_followed(&zmq->peers[shown->from], shown))
         skip(zmq, parcel);
     else

@@ -17,7 +17,7 @@ static const size_t largest_part = UINT32_MAX;
 /* ---- returned contexts ---- */
 
 /* Drops one reference: by libzmq's thread, or by ours. */
-static void release(struct gw__send_context *carriage)
+static void release_context(struct gw__send_context *carriage)
 {
     struct gw__messenger_zmq *zmq = carriage->zmq;
     if (atomic_fetch_sub_explicit(&carriage->refs, 1, memory_order_acq_rel) !=
@@ -37,11 +37,11 @@ static void release(struct gw__send_context *carriage)
 static void give_back_frame(void *data, void *carriage)
 {
     (void)data;
-    release(carriage);
+    release_context(carriage);
 }
 
-static void settle(struct gw__messenger_zmq *zmq,
-                   struct gw__send_context *carriage)
+static void settle_sent(struct gw__messenger_zmq *zmq,
+                        struct gw__send_context *carriage)
 {
     struct gw__messenger_zmq_peer *peer = &zmq->peers[carriage->node];
     peer->waiting--;
@@ -78,7 +78,7 @@ bool gw__messenger_zmq_tend(struct gw__messenger *post)
     zmq->full = false;
     while (carriage) {
         struct gw__send_context *next = carriage->next;
-        settle(zmq, carriage);
+        settle_sent(zmq, carriage);
         carriage = next;
     }
     return urgent;
@@ -95,8 +95,8 @@ static bool goes_from_where_it_lies(const struct gw__message_out *letter,
 
 /* The bytes to be copied and the room that they take. False: a part is too
  * large. */
-static bool measure(const struct gw__message_out *letter, size_t *copied,
-                    size_t *room, size_t *lent)
+static bool measure_message(const struct gw__message_out *letter,
+                            size_t *copied, size_t *room, size_t *lent)
 {
     *copied = *room = *lent = 0;
     for (unsigned i = 0; i < letter->part_count; i++) {
@@ -187,7 +187,7 @@ static bool send_frames(void *dealer, zmq_msg_t *frames, unsigned count)
     return sent;
 }
 
-static enum gw_err refuse(struct gw__messenger_zmq *zmq)
+static enum gw_err refuse_full(struct gw__messenger_zmq *zmq)
 {
     zmq->full = true;
     return GW_ENOMEM;
@@ -207,13 +207,13 @@ static enum gw_err send_far(struct gw__messenger_zmq *zmq,
     struct gw__messenger_zmq_peer *peer = &zmq->peers[letter->node];
     zmq_msg_t frames[FRAMES];
     size_t copied, room, lent;
-    if (!measure(letter, &copied, &room, &lent) ||
+    if (!measure_message(letter, &copied, &room, &lent) ||
         peer->waiting >= GW__MESSENGER_WAITING_MAX ||
         peer->copied_bytes + copied > gw__messenger_copies_max)
-        return refuse(zmq);
+        return refuse_full(zmq);
     struct gw__send_context *carriage = malloc(sizeof *carriage + room);
     if (!carriage)
-        return refuse(zmq);
+        return refuse_full(zmq);
     *carriage = (struct gw__send_context){.zmq = zmq,
                                           .node = letter->node,
                                           .copied_bytes = copied,
@@ -233,9 +233,9 @@ static enum gw_err send_far(struct gw__messenger_zmq *zmq,
         carriage->context = letter->context;
         peer->lent += letter->back != NULL;
     }
-    release(carriage);
+    release_context(carriage);
     if (!sent)
-        return refuse(zmq);
+        return refuse_full(zmq);
     *lent_bytes = lent;
     return GW_OK;
 }

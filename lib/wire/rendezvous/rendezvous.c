@@ -51,7 +51,8 @@ bool gw__meet_await(const struct gw__meeting *meeting, uint64_t until_ns)
     return zmq_poll(&item, 1, ms) > 0;
 }
 
-static void join(const struct gw__meeting *meeting, const uint64_t nonce[2])
+static void send_join(const struct gw__meeting *meeting,
+                      const uint64_t nonce[2])
 {
     struct gw__meet head = {.kind = GW__MEET_JOIN,
                             .rank = meeting->rank,
@@ -118,7 +119,7 @@ static enum gw_err meet_as_guest(struct gw__meeting *meeting,
             return gw__meet_timed_out(
                 meeting, waits[0] ? waits : "rank 0 did not answer", why);
         if (now >= next_join) {
-            join(meeting, nonce);
+            send_join(meeting, nonce);
             next_join = now + again_ns;
         }
         uint64_t until =
@@ -155,7 +156,8 @@ enum gw_err gw__meet_timed_out(const struct gw__meeting *meeting,
                    meeting->key ? " (have all the same key file?)" : "");
 }
 
-static enum gw_err meet(struct gw__meeting *meeting, struct gw_error *why)
+static enum gw_err run_rendezvous(struct gw__meeting *meeting,
+                                  struct gw_error *why)
 {
     enum gw_err err = gw__zmq_context_new(1, 0, 0, &meeting->context, why);
     if (err)
@@ -199,7 +201,7 @@ enum gw_err gw__rendezvous_with_key(const char *endpoint, const char *key_file,
         meeting.key = &key;
     }
     if (!err)
-        err = meet(&meeting, why);
+        err = run_rendezvous(&meeting, why);
     return err ? gw_wrap(why, err, "rendezvous %s", endpoint) : GW_OK;
 }
 

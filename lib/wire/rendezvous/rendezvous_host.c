@@ -39,9 +39,10 @@ struct claim {
 };
 
 /* GW_ENOMEM. A message that cannot be delivered is not an error. */
-static enum gw_err tell(const struct host *host, const struct guest *guest,
-                        struct gw__meet *head, const void *payload,
-                        size_t bytes)
+static enum gw_err send_to_guest(const struct host *host,
+                                 const struct guest *guest,
+                                 struct gw__meet *head, const void *payload,
+                                 size_t bytes)
 {
     void *message, *socket = host->meeting->socket;
     head->size = host->meeting->size;
@@ -60,7 +61,8 @@ static enum gw_err tell_all(const struct host *host, struct gw__meet *head,
 {
     enum gw_err err = GW_OK;
     for (unsigned r = 1; r < host->meeting->size; r++)
-        if (host->here[r] && tell(host, &host->guests[r], head, payload, bytes))
+        if (host->here[r] &&
+            send_to_guest(host, &host->guests[r], head, payload, bytes))
             err = GW_ENOMEM;
     return err;
 }
@@ -97,8 +99,8 @@ static bool take_claim(struct host *host, struct claim *claim)
     return good;
 }
 
-static enum gw_err judge(const struct host *host, const struct claim *claim,
-                         struct gw_error *why)
+static enum gw_err check_join(const struct host *host,
+                              const struct claim *claim, struct gw_error *why)
 {
     unsigned rank = claim->head.rank;
     if (claim->head.size != host->meeting->size)
@@ -113,7 +115,7 @@ static enum gw_err judge(const struct host *host, const struct claim *claim,
     return GW_OK;
 }
 
-static void admit(struct host *host, const struct claim *claim)
+static void admit_guest(struct host *host, const struct claim *claim)
 {
     unsigned rank = claim->head.rank;
     host->missing -= !host->here[rank];
@@ -129,7 +131,7 @@ static void ask_patience(const struct host *host, const struct guest *guest)
     struct gw__meet head = {.kind = GW__MEET_WAIT};
     gw__rank_list(host->here, host->meeting->size, text);
     int length = snprintf(sentence, sizeof sentence, "%s did not come", text);
-    tell(host, guest, &head, sentence, (size_t)length);
+    send_to_guest(host, guest, &head, sentence, (size_t)length);
 }
 
 static enum gw_err collect(struct host *host, struct claim *claim,
@@ -146,14 +148,15 @@ static enum gw_err collect(struct host *host, struct claim *claim,
         }
         if (!take_claim(host, claim))
             continue;
-        enum gw_err err = judge(host, claim, why);
+        enum gw_err err = check_join(host, claim, why);
         if (err) {
             struct gw__meet head = {.kind = GW__MEET_REFUSE,
                                     .code = (int32_t)err};
-            tell(host, &claim->guest, &head, why->text, strlen(why->text));
+            send_to_guest(host, &claim->guest, &head, why->text,
+                          strlen(why->text));
             return err;
         }
-        admit(host, claim);
+        admit_guest(host, claim);
         if (host->missing > 0)
             ask_patience(host, &claim->guest);
     }
@@ -161,8 +164,8 @@ static enum gw_err collect(struct host *host, struct claim *claim,
 }
 
 /* Sends TABLE to all, or the reason why there is none. */
-static enum gw_err answer(const struct host *host, enum gw_err err,
-                          struct gw_error *why)
+static enum gw_err answer_guests(const struct host *host, enum gw_err err,
+                                 struct gw_error *why)
 {
     int linger = FAREWELL_MS;
     struct gw__meet head = {.kind = GW__MEET_REFUSE, .code = (int32_t)err};
@@ -249,7 +252,7 @@ enum gw_err gw__meet_as_host(struct gw__meeting *meeting, struct gw_error *why)
     else {
         host.here[0] = true;
         err = collect(&host, claim, &reason);
-        err = answer(&host, err, &reason);
+        err = answer_guests(&host, err, &reason);
         if (err)
             gw_fail(why, err, "%s", reason.text);
     }

@@ -39,7 +39,7 @@ struct gw__place gw__shm_show(struct gw__wire *wire, const void *memory,
 }
 
 /* A free mapping, if need be by evicting the least recently used one. */
-static struct gw__shm_mapping *make_room(struct gw__shm_peer *peer)
+static struct gw__shm_mapping *evict_mapping(struct gw__shm_peer *peer)
 {
     struct gw__shm_mapping *mapping = &peer->mappings[0];
     for (unsigned i = 1; i < MAPPINGS_MAX; i++)
@@ -85,7 +85,7 @@ void *gw__shm_reach(struct gw__wire *wire, unsigned rank,
     for (unsigned i = 0; i < MAPPINGS_MAX; i++)
         if (peer->mappings[i].region == place->region)
             return use(peer, &peer->mappings[i], place);
-    struct gw__shm_mapping *mapping = make_room(peer);
+    struct gw__shm_mapping *mapping = evict_mapping(peer);
     enum gw_err err = gw__region_map(peer->pid, place->fd, place->region_bytes,
                                      &mapping->base, &why);
     mapping->region = err ? 0 : place->region;

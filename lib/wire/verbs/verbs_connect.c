@@ -50,8 +50,8 @@ static bool address_of(const struct gw__verbs_endpoint_address *card,
     return inet_pton(AF_INET6, card->host, &v6->sin6_addr) == 1;
 }
 
-static enum gw_err begin(struct gw__verbs *verbs, unsigned peer,
-                         struct gw_error *why)
+static enum gw_err begin_connect(struct gw__verbs *verbs, unsigned peer,
+                                 struct gw_error *why)
 {
     enum { RESOLVE_MS = 2000 };
     struct gw__verbs_link *link = &verbs->links[peer];
@@ -82,7 +82,7 @@ static enum gw_err join_peer(struct gw__verbs *verbs, unsigned peer,
     err = gw__process_watch_add(&verbs->watch, peer, &link->card.process, &far);
     if (err && err != GW_ENOTSUP)
         return gw_fail(why, err, "%s", far.text);
-    return peer < verbs->wire.rank ? begin(verbs, peer, why) : GW_OK;
+    return peer < verbs->wire.rank ? begin_connect(verbs, peer, why) : GW_OK;
 }
 
 /* A rank that has ended without meeting this one, or -1. Messages that it has

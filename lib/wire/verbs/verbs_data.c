@@ -129,7 +129,7 @@ uint64_t gw__verbs_sends_done(struct gw__wire *wire, unsigned peer)
 /* ---- receiving ---- */
 
 /* Uses a copy of the header, since the peer may write the zone at any time. */
-static enum gw_err show(struct gw__verbs *verbs, unsigned peer)
+static enum gw_err show_message(struct gw__verbs *verbs, unsigned peer)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
     uint64_t zone = verbs->zone_bytes, head = sizeof link->header;
@@ -172,7 +172,7 @@ enum gw_err gw__verbs_peek(struct gw__wire *wire, unsigned peer,
             return GW_ECLOSED;
         if (link->arrived == link->received)
             return nothing(verbs, peer);
-        enum gw_err err = show(verbs, peer);
+        enum gw_err err = show_message(verbs, peer);
         if (err)
             return err;
     }

@@ -130,7 +130,7 @@ static bool any_device(void)
 }
 
 /* IPv4 before IPv6. */
-static bool find(struct search *search, const struct ifaddrs *all)
+static bool find_interface(struct search *search, const struct ifaddrs *all)
 {
     static const int families[] = {AF_INET, AF_INET6};
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
@@ -157,7 +157,7 @@ enum gw_err gw__verbs_bind(struct gw__verbs *verbs, const char *interface,
                        strerror(errno));
     if (getifaddrs(&all) != 0)
         return gw_fail_errno(why, "getifaddrs");
-    bool found = find(&search, all);
+    bool found = find_interface(&search, all);
     freeifaddrs(all);
     return found ? GW_OK : not_found(&search, why);
 }

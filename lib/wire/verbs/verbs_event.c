@@ -102,7 +102,7 @@ static void resolve_route(struct gw__verbs *verbs, unsigned peer)
         fail(verbs, peer, "its route", errno);
 }
 
-static void ask(struct gw__verbs *verbs, unsigned peer)
+static void request_connection(struct gw__verbs *verbs, unsigned peer)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
     struct gw__verbs_greeting greeting = greeting_for(verbs, peer);
@@ -190,7 +190,7 @@ void gw__verbs_hear_hello(struct gw__verbs *verbs, unsigned peer)
 
 /* Slices that came before the end are in the completion queue: take them first.
  */
-static void end(struct gw__verbs *verbs, unsigned peer)
+static void end_link(struct gw__verbs *verbs, unsigned peer)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
     gw__verbs_progress(verbs);
@@ -229,7 +229,7 @@ static void act(struct gw__verbs *verbs, const struct rdma_cm_event *event)
         resolve_route(verbs, peer);
         break;
     case RDMA_CM_EVENT_ROUTE_RESOLVED:
-        ask(verbs, peer);
+        request_connection(verbs, peer);
         break;
     case RDMA_CM_EVENT_ESTABLISHED:
         greet(verbs, peer, event);
@@ -244,7 +244,7 @@ static void act(struct gw__verbs *verbs, const struct rdma_cm_event *event)
         break;
     case RDMA_CM_EVENT_DISCONNECTED:
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
-        end(verbs, peer);
+        end_link(verbs, peer);
         break;
     default:
         break;

@@ -24,7 +24,7 @@ enum { PAGE_BYTES = 4096 };
 
 /* ---- the user's memory ---- */
 
-static void drop(struct gw__verbs *verbs, unsigned index)
+static void drop_region(struct gw__verbs *verbs, unsigned index)
 {
     struct gw__verbs_region *entry = &verbs->regions[index];
     if (entry->mr)
@@ -53,13 +53,13 @@ void gw__verbs_drop_freed(struct gw__verbs *verbs)
         struct gw__region region;
         if (!gw__region_find(entry->base, entry->bytes, &region) ||
             region.id != entry->id)
-            drop(verbs, i);
+            drop_region(verbs, i);
     }
 }
 
 /* Makes room by dropping the least recently used entry, unless it may be in
  * use. */
-static bool make_room(struct gw__verbs *verbs)
+static bool evict_region(struct gw__verbs *verbs)
 {
     unsigned oldest = 0;
     if (verbs->region_count < GW__VERBS_REGIONS_MAX)
@@ -69,12 +69,12 @@ static bool make_room(struct gw__verbs *verbs)
     for (unsigned i = 1; i < verbs->region_count; i++)
         if (verbs->regions[i].used < verbs->regions[oldest].used)
             oldest = i;
-    drop(verbs, oldest);
+    drop_region(verbs, oldest);
     return true;
 }
 
-static struct gw__verbs_region *find(struct gw__verbs *verbs, uintptr_t at,
-                                     size_t bytes)
+static struct gw__verbs_region *find_region(struct gw__verbs *verbs,
+                                            uintptr_t at, size_t bytes)
 {
     for (unsigned i = 0; i < verbs->region_count; i++) {
         struct gw__verbs_region *entry = &verbs->regions[i];
@@ -86,11 +86,11 @@ static struct gw__verbs_region *find(struct gw__verbs *verbs, uintptr_t at,
     return NULL;
 }
 
-static struct gw__verbs_region *add(struct gw__verbs *verbs, const void *data,
-                                    size_t bytes)
+static struct gw__verbs_region *add_region(struct gw__verbs *verbs,
+                                           const void *data, size_t bytes)
 {
     struct gw__region region;
-    if (!gw__region_find(data, bytes, &region) || !make_room(verbs))
+    if (!gw__region_find(data, bytes, &region) || !evict_region(verbs))
         return NULL;
     struct gw__verbs_region *entry = &verbs->regions[verbs->region_count++];
     *entry = (struct gw__verbs_region){
@@ -105,9 +105,9 @@ bool gw__verbs_key(struct gw__verbs *verbs, const void *data, size_t bytes,
                    uint32_t *key)
 {
     gw__verbs_drop_freed(verbs);
-    struct gw__verbs_region *entry = find(verbs, (uintptr_t)data, bytes);
+    struct gw__verbs_region *entry = find_region(verbs, (uintptr_t)data, bytes);
     if (!entry)
-        entry = add(verbs, data, bytes);
+        entry = add_region(verbs, data, bytes);
     if (!entry || !entry->mr)
         return false;
     entry->used = ++verbs->region_uses;
@@ -118,7 +118,7 @@ bool gw__verbs_key(struct gw__verbs *verbs, const void *data, size_t bytes,
 void gw__verbs_forget(struct gw__verbs *verbs)
 {
     while (verbs->region_count > 0)
-        drop(verbs, verbs->region_count - 1);
+        drop_region(verbs, verbs->region_count - 1);
 }
 
 /* ---- the wire's own ---- */
@@ -156,8 +156,8 @@ static enum gw_err own(struct gw__verbs *verbs, void *at, size_t bytes,
                          bytes);
 }
 
-static void lay_out(struct gw__verbs *verbs, struct gw__verbs_link *link,
-                    unsigned char *zone, unsigned char *local)
+static void lay_out_zones(struct gw__verbs *verbs, struct gw__verbs_link *link,
+                          unsigned char *zone, unsigned char *local)
 {
     link->zone = zone;
     link->stage = local;
@@ -187,7 +187,8 @@ enum gw_err gw__verbs_make_memory(struct gw__verbs *verbs, struct gw_error *why)
         struct gw__verbs_link *link = &verbs->links[r];
         if (r == verbs->wire.rank)
             continue;
-        lay_out(verbs, link, verbs->memory + i * zone, locals + i * local);
+        lay_out_zones(verbs, link, verbs->memory + i * zone,
+                      locals + i * local);
         err = own(verbs, link->zone, zone, IBV_ACCESS_REMOTE_WRITE,
                   &link->zone_mr, why);
         i++;

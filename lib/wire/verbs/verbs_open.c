@@ -52,7 +52,7 @@ static void expect_forks(void)
     (void)pthread_atfork(NULL, NULL, begin_as_child);
 }
 
-static bool hear(struct gw__verbs *verbs, int fd)
+static bool poll_descriptor(struct gw__verbs *verbs, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
     return epoll_ctl(verbs->ears, EPOLL_CTL_ADD, fd, &event) == 0;
@@ -90,8 +90,9 @@ static enum gw_err make_queue(struct gw__verbs *verbs, struct gw_error *why)
                              name);
     verbs->ears = epoll_create1(EPOLL_CLOEXEC);
     if (verbs->ears < 0 || !never_blocks(verbs->bell->fd) ||
-        !never_blocks(verbs->events->fd) || !hear(verbs, verbs->bell->fd) ||
-        !hear(verbs, verbs->events->fd))
+        !never_blocks(verbs->events->fd) ||
+        !poll_descriptor(verbs, verbs->bell->fd) ||
+        !poll_descriptor(verbs, verbs->events->fd))
         return gw_fail_errno(why, "epoll");
     return GW_OK;
 }

@@ -206,7 +206,7 @@ static void note_is_free(struct gw__verbs *verbs, unsigned peer, unsigned place)
 
 /* Requests that the queue pair has flushed on an error are not read any more
  * either. */
-static void take(struct gw__verbs *verbs, const struct ibv_wc *done)
+static void apply_completion(struct gw__verbs *verbs, const struct ibv_wc *done)
 {
     enum kind kind = (enum kind)(done->wr_id >> 56);
     unsigned peer = (unsigned)(done->wr_id >> 32) & 0xffffff;
@@ -250,7 +250,7 @@ bool gw__verbs_progress(struct gw__verbs *verbs)
     for (int i = 0; i < POLLS && count == A_POLL; i++) {
         count = ibv_poll_cq(verbs->queue, A_POLL, done);
         for (int k = 0; k < count; k++)
-            take(verbs, &done[k]);
+            apply_completion(verbs, &done[k]);
         any |= count > 0;
     }
     if (count < 0 && !verbs->error.code) {

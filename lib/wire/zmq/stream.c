@@ -18,7 +18,7 @@
 
 enum { PIECE_BYTES = 64 << 10, ALIGNED = 64 };
 
-static void end(struct gw__stream *s)
+static void end_stream(struct gw__stream *s)
 {
     if (!s->ended_ns)
         s->ended_ns = gw_now_ns();
@@ -70,7 +70,7 @@ static bool write_piece(struct gw__stream *s)
         send(s->fd, s->piece + s->piece_at, s->piece_end - s->piece_at,
              MSG_DONTWAIT | MSG_NOSIGNAL);
     if (wrote < 0 && !is_later(errno))
-        end(s);
+        end_stream(s);
     if (wrote > 0)
         s->piece_at += (size_t)wrote;
     return s->piece_at == s->piece_end;
@@ -95,7 +95,7 @@ bool gw__stream_push(struct gw__stream *s)
 void gw__stream_drop(struct gw__stream *s)
 {
     s->sent = s->queued;
-    end(s);
+    end_stream(s);
 }
 
 /* ---- in ---- */
@@ -126,7 +126,7 @@ static size_t read_piece(struct gw__stream *s, size_t left)
     ssize_t came = recv(s->fd, s->body + s->got,
                         left < PIECE_BYTES ? left : PIECE_BYTES, MSG_DONTWAIT);
     if (came == 0 || (came < 0 && !is_later(errno)))
-        end(s);
+        end_stream(s);
     return came > 0 ? (size_t)came : 0;
 }
 

@@ -94,7 +94,7 @@ static bool listen_to(int fd, unsigned char *greeting, unsigned *heard)
     return true;
 }
 
-static bool say(struct gw__stream *s)
+static bool send_greeting(struct gw__stream *s)
 {
     unsigned char own[GW__STREAM_GREETING_BYTES];
     if (s->greeted == sizeof own)
@@ -106,7 +106,7 @@ static bool say(struct gw__stream *s)
     return s->greeted == sizeof own;
 }
 
-static enum gw_err hear(struct gw__stream *s, struct gw_error *why)
+static enum gw_err receive_greeting(struct gw__stream *s, struct gw_error *why)
 {
     uint32_t rank;
     (void)listen_to(s->fd, s->greeting, &s->heard);
@@ -122,8 +122,8 @@ static enum gw_err hear(struct gw__stream *s, struct gw_error *why)
  */
 enum gw_err gw__stream_greet(struct gw__stream *s, struct gw_error *why)
 {
-    bool said = say(s);
-    enum gw_err heard = s->has_called ? GW_OK : hear(s, why);
+    bool said = send_greeting(s);
+    enum gw_err heard = s->has_called ? GW_OK : receive_greeting(s, why);
     return heard || said ? heard : GW_PENDING;
 }
 
@@ -184,7 +184,7 @@ void gw__door_close(struct gw__door *door)
 
 /* Room for one more guest. False: all places have guests that may still greet.
  */
-static bool make_room(struct gw__door *door)
+static bool free_guest_slot(struct gw__door *door)
 {
     enum { MOST = sizeof door->guests / sizeof *door->guests };
     static const uint64_t patience_ns = 1000000000U;
@@ -197,7 +197,7 @@ static bool make_room(struct gw__door *door)
 
 static void take_guests(struct gw__door *door)
 {
-    while (make_room(door)) {
+    while (free_guest_slot(door)) {
         int fd = accept4(door->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return;

@@ -83,7 +83,7 @@ enum gw_err gw__zmq_beside_join(struct gw__zmq *zmq, unsigned peer,
 }
 
 /* Assigns new connections to the links of their ranks. */
-static enum gw_err admit(struct gw__zmq *zmq, struct gw_error *why)
+static enum gw_err admit_streams(struct gw__zmq *zmq, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
     uint32_t rank;
@@ -111,7 +111,7 @@ enum gw_err gw__zmq_beside_meet(struct gw__zmq *zmq, unsigned peer,
     struct gw__stream *stream = zmq->links[peer].stream;
     if (!stream)
         return GW_OK;
-    enum gw_err err = stream->fd < 0 ? admit(zmq, why) : GW_OK;
+    enum gw_err err = stream->fd < 0 ? admit_streams(zmq, why) : GW_OK;
     if (err)
         return err;
     return stream->fd < 0 ? GW_PENDING : gw__stream_greet(stream, why);

@@ -66,7 +66,7 @@ static void greet(struct gw__zmq *zmq, unsigned peer, unsigned l)
  * messages of 64 KiB: 44 % of a raw socket without this, 82 to 87 with 400 KB,
  * the same with 4 MB. Under the executor it gains less: collectives of 128 KiB
  * take the same time either way. TCP sizes its buffers itself.) */
-static void widen(int fd)
+static void enlarge_send_buffer(int fd)
 {
     int room = 512 << 10;
     if (fd >= 0)
@@ -86,7 +86,7 @@ static enum gw_err welcome(struct gw__zmq *zmq, unsigned peer, unsigned l,
         gw__note_read(zmq_msg_data(&message), zmq_msg_size(&message), peer,
                       zmq->wire.rank, &hello, why);
     if (!err && zmq->card.transport == GW__ZMQ_IPC)
-        widen(zmq_msg_get(&message, ZMQ_SRCFD));
+        enlarge_send_buffer(zmq_msg_get(&message, ZMQ_SRCFD));
     if (!err && lane == zmq->links[peer].notes)
         zmq->links[peer].notes_fd = zmq_msg_get(&message, ZMQ_SRCFD);
     zmq_msg_close(&message);

@@ -29,7 +29,7 @@ static unsigned open_files(void)
 
 /* Room for `count` descriptors. False: raising the limit to *limit is not
  * enough. */
-static bool make_room(unsigned count, rlim_t *limit)
+static bool raise_file_limit(unsigned count, rlim_t *limit)
 {
     enum { FOR_OTHERS = 256 };
     struct rlimit files;
@@ -50,7 +50,7 @@ enum gw_err gw__files_reserve(unsigned count, struct gw_error *why)
     if (reserved == 0)
         others = open_files();
     taken = reserved + others;
-    bool room = make_room(taken + count, &limit);
+    bool room = raise_file_limit(taken + count, &limit);
     reserved += room ? count : 0;
     pthread_mutex_unlock(&lock);
     if (room)

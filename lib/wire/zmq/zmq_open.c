@@ -80,9 +80,9 @@ static enum gw_err make_context(struct gw__zmq *zmq, struct gw_error *why)
 }
 
 /* Everything but the sockets. */
-static enum gw_err prepare(struct gw__zmq *zmq,
-                           const struct gw_comm_config *config,
-                           struct gw_error *why)
+static enum gw_err prepare_state(struct gw__zmq *zmq,
+                                 const struct gw_comm_config *config,
+                                 struct gw_error *why)
 {
     unsigned size = config->size;
     struct gw__zmq_endpoint_address *card = &zmq->card;
@@ -159,7 +159,7 @@ static enum gw_err open_all(struct gw__zmq *zmq,
     if (zmq->card.transport == GW__ZMQ_TCP)
         err = choose_interface(config, interface, why);
     if (!err)
-        err = prepare(zmq, config, why);
+        err = prepare_state(zmq, config, why);
     if (!err)
         err = gw__zmq_beside_open(zmq, interface, why);
     for (unsigned peer = 0; peer < size && !err; peer++)

@@ -24,7 +24,7 @@ bool gw__zmq_is_loopback(const char *interface)
            strcmp(interface, "lo") == 0;
 }
 
-static bool set(void *socket, int option, int value)
+static bool set_option(void *socket, int option, int value)
 {
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
@@ -36,18 +36,19 @@ static bool set(void *socket, int option, int value)
 static bool set_options(const struct gw__zmq *zmq, void *socket,
                         const char *interface, bool notes)
 {
-    bool ok = set(socket, ZMQ_LINGER, 0) && set(socket, ZMQ_SNDHWM, 0) &&
-              set(socket, ZMQ_RCVHWM, 4 * GW__ZMQ_WINDOW_SLICES) &&
-              set(socket, ZMQ_RECONNECT_IVL, NEVER_MS) &&
-              set(socket, ZMQ_IPV6, strchr(interface, ':') != NULL);
+    bool ok = set_option(socket, ZMQ_LINGER, 0) &&
+              set_option(socket, ZMQ_SNDHWM, 0) &&
+              set_option(socket, ZMQ_RCVHWM, 4 * GW__ZMQ_WINDOW_SLICES) &&
+              set_option(socket, ZMQ_RECONNECT_IVL, NEVER_MS) &&
+              set_option(socket, ZMQ_IPV6, strchr(interface, ':') != NULL);
     int64_t most = notes ? GW__NOTE_BYTES_MAX : UINT32_MAX;
     ok = ok && zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
     /* Hosts fail silently only across a network. Not on the lanes, where a
      * heartbeat would wait in the queue of data. */
     if (notes && zmq->card.transport == GW__ZMQ_TCP &&
         !gw__zmq_is_loopback(interface))
-        ok = ok && set(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
-             set(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
+        ok = ok && set_option(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
+             set_option(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
     return ok;
 }
 
@@ -64,7 +65,7 @@ static enum gw_err watch_connection(struct gw__zmq *zmq, unsigned peer,
     if (!link->monitor ||
         zmq_socket_monitor(link->notes->socket, name, ZMQ_EVENT_DISCONNECTED) !=
             0 ||
-        !set(link->monitor, ZMQ_LINGER, 0) ||
+        !set_option(link->monitor, ZMQ_LINGER, 0) ||
         zmq_connect(link->monitor, name) != 0 ||
         zmq_getsockopt(link->monitor, ZMQ_FD, &fd, &size) != 0 ||
         !gw__zmq_listen(zmq, fd, false, &link->notes->touched))

@@ -21,7 +21,8 @@
 
 /* A round in which the places x, x + gap, x + 2 gap, ... of every tree receive,
  * each from the place without its lowest bit, which is that of x. */
-static void hear(struct gw_builder *b, unsigned p, unsigned x, unsigned gap)
+static void receive_round(struct gw_builder *b, unsigned p, unsigned x,
+                          unsigned gap)
 {
     if (x >= p)
         return;
@@ -50,10 +51,10 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
     unsigned gap = places / aggregated;
     gw_builder_ports(b, 1);
     for (unsigned x = places / 2; x >= gap && x > 0; x /= 2)
-        hear(b, p, x, 2 * x);
+        receive_round(b, p, x, 2 * x);
     for (unsigned half = gap / 2; half > 0; half /= 2)
         for (unsigned x = half; x < 2 * half; x++)
-            hear(b, p, x, gap);
+            receive_round(b, p, x, gap);
 }
 
 const struct gw_algo gw__algo_allgather_pat = {

@@ -37,7 +37,7 @@ static unsigned peer(unsigned p, unsigned rank, unsigned s)
 
 /* heard[r]: the all-gather's step, counted downwards, in which rank r receives
  * block 0. */
-static void spread(unsigned p, unsigned steps, uint8_t *heard)
+static void spread_block(unsigned p, unsigned steps, uint8_t *heard)
 {
     memset(heard, UNHEARD, p);
     heard[0] = OWNER;
@@ -165,7 +165,7 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
     uint8_t heard[GW__STREAM_RANKS_MAX];
     while (1U << steps < p)
         steps++;
-    spread(p, steps, heard);
+    spread_block(p, steps, heard);
     gw_builder_ports(b, 1);
     for (unsigned s = 0; s < steps; s++)
         exchange(b, p, s, heard, GW_ADD);
