@@ -14,7 +14,7 @@
  *   the newest value of each key that was persisted before a crash, and no
  *   value that was not yet persisted when the driver stopped. PERSIST is done
  *   before any action after it in the same step is sent. Each `look` is
- *   answered by GW__DEDUP or DIED, soon, while the driver lives.
+ *   answered by GW__OBSERVED or DIED, soon, while the driver lives.
  */
 #ifndef GW__MACHINE_H
 #define GW__MACHINE_H
@@ -35,7 +35,7 @@ enum gw__input_kind {
     GW__ASKED, /* the application's request: `data`, `bytes` */
     /* The result of a look at the process of node `from`: `data` is a struct
      * gw__sight. */
-    GW__DEDUP
+    GW__OBSERVED
 };
 
 enum gw__sight_state {

@@ -59,17 +59,17 @@ static void end_rehearsal(struct rehearsal *r, pthread_t *ids, unsigned started)
         pthread_join(ids[--started], NULL);
 }
 
-enum gw_err gw__threads_rehearse(unsigned threads, size_t bytes,
-                                 const char *what, struct gw_error *why)
+enum gw_err gw__threads_try(unsigned threads, size_t bytes, const char *what,
+                            struct gw_error *why)
 {
-    pthread_t ids[GW__CLOCK_SIM_MAX];
+    pthread_t ids[GW__THREADS_TRIED];
     struct rehearsal r = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER,
                           false};
     enum gw_err err = GW_OK;
     unsigned started = 0;
     void *spare = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    while (!err && started < threads && started < GW__CLOCK_SIM_MAX) {
+    while (!err && started < threads && started < GW__THREADS_TRIED) {
         err = gw__thread_start(&ids[started], wait_until_over, &r, what, why);
         started += !err;
     }

@@ -20,9 +20,9 @@ GW_MUST_CHECK enum gw_err gw__thread_start(pthread_t *thread,
 /* Some libraries end the process if they cannot start their threads (libzmq,
  * libuv). Call this first: it tries to start as many threads at once, together
  * with an allocation of `bytes`, and releases all of them. */
-enum { GW__CLOCK_SIM_MAX = 16 };
-GW_MUST_CHECK enum gw_err gw__threads_rehearse(unsigned threads, size_t bytes,
-                                               const char *what,
-                                               struct gw_error *why);
+enum { GW__THREADS_TRIED = 16 };
+GW_MUST_CHECK enum gw_err gw__threads_try(unsigned threads, size_t bytes,
+                                          const char *what,
+                                          struct gw_error *why);
 
 #endif

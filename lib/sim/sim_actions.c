@@ -131,7 +131,7 @@ static void act_look(void *driver, uint32_t node, uint64_t incarnation)
                           &sight);
         memcpy(event->data, &sight, sizeof sight);
     }
-    event->kind = ended ? GW__DIED : GW__DEDUP;
+    event->kind = ended ? GW__DIED : GW__OBSERVED;
     event->node = (uint8_t)sim->stepping;
     event->from = (uint8_t)node;
     event->incarnation = incarnation;

@@ -63,7 +63,7 @@ static bool is_missed(const struct gw__sim *sim, const struct gw__event *event)
     const struct gw__sim_node *node = &sim->nodes[event->node];
     bool mail = event->kind == GW__MESSAGE && sim->options.mail_survives;
     bool bound = event->kind == GW__MESSAGE || event->kind == GW__DIED ||
-                 event->kind == GW__DEDUP;
+                 event->kind == GW__OBSERVED;
     return !node->up || (bound && !mail && event->life != node->life);
 }
 

@@ -63,7 +63,7 @@ static void step(void *state, const struct gw__input *input,
     case GW__ASKED:
         asked(m, input);
         return;
-    case GW__DEDUP:
+    case GW__OBSERVED:
         gw__detector_seen(&m->detector, input);
         return;
     }

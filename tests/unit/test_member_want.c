@@ -179,7 +179,7 @@ static void see_awake(unsigned node)
 {
     const struct gw__sight awake = {.state = GW__SIGHT_AWAKE};
     ck_assert_uint_eq(hand.looked, 1U << node);
-    hand_input(GW__DEDUP, node, &awake, sizeof awake);
+    hand_input(GW__OBSERVED, node, &awake, sizeof awake);
 }
 
 /* It is alive, and went on to the next ring before the update arrived here. */

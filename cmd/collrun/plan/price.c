@@ -134,6 +134,11 @@ static enum gw_err collect(struct offers *offers, const char *operand,
     enum gw_err err = is_file || source.algo
                           ? add_offer(offers, operand, &source, why)
                           : add_all(offers, operand, collective, why);
+    if (!err && offers->count == 0)
+        err = interrupted ? gw_fail(why, GW_EINTR, "interrupted")
+                          : gw_fail(why, GW_EINVAL,
+                                    "no algorithm of %s serves %u ranks",
+                                    operand, source.ranks);
     if (!err && !is_file && !source.segments && !source.group)
         predict(offers);
     return err;

@@ -125,7 +125,7 @@ static void apply_input(struct gw__service *s, const struct gw__input *input)
     case GW__ASKED:
         asked(s, input);
         break;
-    case GW__DEDUP:
+    case GW__OBSERVED:
         gw__watched_seen(s, input);
         break;
     }

@@ -19,7 +19,8 @@ static void answer_look(struct gw__driver *driver, unsigned node,
                                                           : GW__SIGHT_NONE,
         .waited_ns = waited_ns};
     struct gw__input input = {
-        .kind = seen->state == GW__PROCESS_WATCH_ENDED ? GW__DIED : GW__DEDUP,
+        .kind =
+            seen->state == GW__PROCESS_WATCH_ENDED ? GW__DIED : GW__OBSERVED,
         .from = node,
         .incarnation = driver->looks->of[node].incarnation,
         .data = &sight,

@@ -281,7 +281,7 @@ static void step_member(void *state, const struct gw__input *input,
         gw__detector_died(&m->detector, input->from, input->incarnation);
         gw__member_suspicion_ended(m, input->from, input->incarnation);
         break;
-    case GW__DEDUP:
+    case GW__OBSERVED:
         gw__detector_seen(&m->detector, input);
         gw__member_suspicion_seen(m, input);
         break;

@@ -46,8 +46,8 @@ static enum gw_err broken(int failed, const char *what, struct gw_error *why)
 static enum gw_err make_loop(struct gw__raft_log *log, struct gw_error *why)
 {
     enum { LIBUV_THREADS = 4, LIBUV_BYTES = 4 << 20 };
-    enum gw_err err = gw__threads_rehearse(LIBUV_THREADS, LIBUV_BYTES,
-                                           "the controllers' log", why);
+    enum gw_err err = gw__threads_try(LIBUV_THREADS, LIBUV_BYTES,
+                                      "the controllers' log", why);
     if (err)
         return err;
     int failed = uv_loop_init(&log->loop);

@@ -18,7 +18,7 @@
 
 #include <gradwire/plan.h>
 
-struct gw__reduce {
+struct gw__rank_fold {
     unsigned keepers; /* 2^k */
     unsigned extra;   /* the first so many have a partner; < keepers */
 };
@@ -26,28 +26,28 @@ struct gw__reduce {
 /* `.valid` of an algorithm that does not fold. */
 bool gw__power_of_two(unsigned ranks);
 
-struct gw__reduce gw__reduce_of(unsigned ranks);
+struct gw__rank_fold gw__rank_fold_of(unsigned ranks);
 /* The rank of keeper v, and the first block of it and its partner; p for
  * v = keepers. */
-unsigned gw__reduce_place(const struct gw__reduce *fold, unsigned v);
+unsigned gw__rank_fold_place(const struct gw__rank_fold *fold, unsigned v);
 
 /* A step in which partners add all `chunks` into their keepers' values, and
  * one in which keepers hand them the results. Nothing for a power of two. */
-void gw__reduce_in(struct gw_builder *builder, const struct gw__reduce *fold,
-                   unsigned chunks);
-void gw__reduce_out(struct gw_builder *builder, const struct gw__reduce *fold,
-                    unsigned chunks);
+void gw__rank_fold_in(struct gw_builder *builder,
+                      const struct gw__rank_fold *fold, unsigned chunks);
+void gw__rank_fold_out(struct gw_builder *builder,
+                       const struct gw__rank_fold *fold, unsigned chunks);
 
 /* Keepers exchange halves of the blocks that they still hold, then halves of
  * those, far to near. Keeper v ends with the sum of its blocks: from
  * place(blocks, v) to before place(blocks, v + 1). */
 void gw__butterfly_reduce_scatter(struct gw_builder *builder,
-                                  const struct gw__reduce *fold,
-                                  const struct gw__reduce *blocks);
+                                  const struct gw__rank_fold *fold,
+                                  const struct gw__rank_fold *blocks);
 /* The reverse: keepers begin with their own blocks and end with all, near to
  * far. */
 void gw__butterfly_allgather(struct gw_builder *builder,
-                             const struct gw__reduce *fold,
-                             const struct gw__reduce *blocks);
+                             const struct gw__rank_fold *fold,
+                             const struct gw__rank_fold *blocks);
 
 #endif

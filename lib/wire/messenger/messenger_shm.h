@@ -45,14 +45,14 @@ enum {
     GW__MESSENGER_NO_LOAN = 0xffff,
     GW__MESSENGER_BODY = 192,
     GW__MESSENGER_MAPPINGS = 32, /* per peer: regions mapped here */
-    GW__REORDER_QUEUE = 64,
+    GW__MESSENGER_LINE = 64,
 };
 
 /* One message. The body begins with a gw__place for each part passed by place,
  * in order; then come the other parts, each padded to 8 bytes. `sequence` is
  * the number of the message on the link plus one, and publishes the rest. */
 struct gw__messenger_entry {
-    _Alignas(GW__REORDER_QUEUE) _Atomic uint64_t sequence;
+    _Alignas(GW__MESSENGER_LINE) _Atomic uint64_t sequence;
     uint64_t session;
     uint64_t sent_ns;
     uint16_t loan;
@@ -67,12 +67,12 @@ _Static_assert(sizeof(struct gw__messenger_entry) == 256, "four cache lines");
 
 struct gw__messenger_link {
     /* As sender. */
-    _Alignas(GW__REORDER_QUEUE) _Atomic uint64_t to;
+    _Alignas(GW__MESSENGER_LINE) _Atomic uint64_t to;
     _Atomic uint64_t session;
     _Atomic uint32_t wants_room;
     struct gw__messenger_entry ring[GW__MESSENGER_SLOTS];
     /* As receiver. */
-    _Alignas(GW__REORDER_QUEUE) _Atomic uint64_t from;
+    _Alignas(GW__MESSENGER_LINE) _Atomic uint64_t from;
     _Atomic uint64_t taken;    /* descriptors */
     _Atomic uint64_t returned; /* loans */
     uint16_t returns[GW__MESSENGER_LOANS];
@@ -80,7 +80,7 @@ struct gw__messenger_link {
 
 struct gw__messenger_segment {
     uint64_t nonce;
-    _Alignas(GW__REORDER_QUEUE) _Atomic uint32_t doorbell; /* futex */
+    _Alignas(GW__MESSENGER_LINE) _Atomic uint32_t doorbell; /* futex */
     _Atomic uint32_t sleeping;
     struct gw__messenger_link links[GW__MESSENGER_NODES];
 };

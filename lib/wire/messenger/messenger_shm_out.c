@@ -214,7 +214,7 @@ static bool wait_for_room(struct gw__messenger_shm *shm, unsigned node,
 {
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     struct gw__messenger_image *kept =
-        aligned_alloc(GW__REORDER_QUEUE, sizeof *kept);
+        aligned_alloc(GW__MESSENGER_LINE, sizeof *kept);
     if (!kept)
         return false;
     memcpy(kept, image, sizeof *kept);

@@ -19,7 +19,7 @@ enum gw_err gw__zmq_context_new(unsigned io_threads, int sockets, int names,
     unsigned reaper = 1;
     *context = NULL;
     enum gw_err err =
-        gw__threads_rehearse(io_threads + reaper, SPARE_BYTES, "libzmq", why);
+        gw__threads_try(io_threads + reaper, SPARE_BYTES, "libzmq", why);
     if (err)
         return err;
     void *made = zmq_ctx_new();

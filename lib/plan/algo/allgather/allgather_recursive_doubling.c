@@ -13,7 +13,7 @@
 
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
-    struct gw__reduce all = gw__reduce_of(args->ranks);
+    struct gw__rank_fold all = gw__rank_fold_of(args->ranks);
     gw_builder_ports(b, 1);
     gw__butterfly_allgather(b, &all, &all);
 }

@@ -18,18 +18,18 @@
 
 static unsigned chunks(const struct gw_algo_args *args)
 {
-    return gw__reduce_of(args->ranks).keepers;
+    return gw__rank_fold_of(args->ranks).keepers;
 }
 
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
-    struct gw__reduce fold = gw__reduce_of(args->ranks);
-    struct gw__reduce one_each = gw__reduce_of(fold.keepers);
+    struct gw__rank_fold fold = gw__rank_fold_of(args->ranks);
+    struct gw__rank_fold one_each = gw__rank_fold_of(fold.keepers);
     gw_builder_ports(b, 1);
-    gw__reduce_in(b, &fold, fold.keepers);
+    gw__rank_fold_in(b, &fold, fold.keepers);
     gw__butterfly_reduce_scatter(b, &fold, &one_each);
     gw__butterfly_allgather(b, &fold, &one_each);
-    gw__reduce_out(b, &fold, fold.keepers);
+    gw__rank_fold_out(b, &fold, fold.keepers);
 }
 
 const struct gw_algo gw__algo_allreduce_rabenseifner = {

@@ -16,16 +16,16 @@
 
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
-    struct gw__reduce fold = gw__reduce_of(args->ranks);
+    struct gw__rank_fold fold = gw__rank_fold_of(args->ranks);
     gw_builder_ports(b, 1);
-    gw__reduce_in(b, &fold, 1);
+    gw__rank_fold_in(b, &fold, 1);
     for (unsigned bit = 1; bit < fold.keepers; bit *= 2) {
         gw_builder_step(b);
         for (unsigned v = 0; v < fold.keepers; v++)
-            gw_builder_add(b, gw__reduce_place(&fold, v),
-                           gw__reduce_place(&fold, v ^ bit), 0, GW_ADD);
+            gw_builder_add(b, gw__rank_fold_place(&fold, v),
+                           gw__rank_fold_place(&fold, v ^ bit), 0, GW_ADD);
     }
-    gw__reduce_out(b, &fold, 1);
+    gw__rank_fold_out(b, &fold, 1);
 }
 
 const struct gw_algo gw__algo_allreduce_recursive_doubling = {

@@ -15,20 +15,20 @@
 #include "plan/algo/shape.h"
 
 /* Partners receive the blocks that their keepers summed for them. */
-static void hand_back(struct gw_builder *b, const struct gw__reduce *fold)
+static void hand_back(struct gw_builder *b, const struct gw__rank_fold *fold)
 {
     gw_builder_step(b);
     for (unsigned v = 0; v < fold->extra; v++) {
-        unsigned keeper = gw__reduce_place(fold, v);
+        unsigned keeper = gw__rank_fold_place(fold, v);
         gw_builder_add(b, keeper, keeper + 1, keeper + 1, GW_REPLACE);
     }
 }
 
 static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 {
-    struct gw__reduce fold = gw__reduce_of(args->ranks);
+    struct gw__rank_fold fold = gw__rank_fold_of(args->ranks);
     gw_builder_ports(b, 1);
-    gw__reduce_in(b, &fold, args->ranks);
+    gw__rank_fold_in(b, &fold, args->ranks);
     gw__butterfly_reduce_scatter(b, &fold, &fold);
     hand_back(b, &fold);
 }
