@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * See script.h.
+ */
+#include "script.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A text of gnuplot: in single quotes, each quote doubled. */
+static void print_text(FILE *file, const char *text)
+{
+    putc('\'', file);
+    for (; *text; text++) {
+        if (*text == '\'')
+            putc('\'', file);
+        putc(*text == '\n' ? ' ' : *text, file);
+    }
+    putc('\'', file);
+}
+
+/* ---- data ---- */
+
+/* The number of points from `from` on that have its x. */
+static size_t repeats(const struct series *series, size_t from)
+{
+    size_t end = from;
+    while (end < series->count &&
+           series->points[end].x == series->points[from].x)
+        end++;
+    return end - from;
+}
+
+static double median_of(const struct point *points, size_t count)
+{
+    return count % 2 ? points[count / 2].y
+                     : (points[count / 2 - 1].y + points[count / 2].y) / 2;
+}
+
+/* "x y least largest predicted bound"; gnuplot skips NaN. */
+static void print_series(FILE *file, const struct series *series)
+{
+    for (size_t i = 0; i < series->count;) {
+        const struct point *p = &series->points[i];
+        size_t count = repeats(series, i);
+        fprintf(file, "%.12g %.12g %.12g %.12g %.12g %.12g\n", p->x,
+                median_of(p, count), p->y, p[count - 1].y, p->predicted,
+                p->bound);
+        i += count;
+    }
+}
+
+/* ---- decisions ---- */
+
+static bool any(const struct figure *figure, bool (*is)(const struct point *))
+{
+    for (size_t i = 0; i < figure->count; i++)
+        for (size_t k = 0; k < figure->series[i].count; k++)
+            if (is(&figure->series[i].points[k]))
+                return true;
+    return false;
+}
+
+static bool is_negative_x(const struct point *point)
+{
+    return point->x <= 0;
+}
+
+static bool is_negative_y(const struct point *point)
+{
+    return point->y <= 0;
+}
+
+static bool has_prediction(const struct series *series)
+{
+    return !isnan(series->points[0].predicted);
+}
+
+static bool is_repeated(const struct series *series)
+{
+    for (size_t i = 0; i < series->count; i++)
+        if (repeats(series, i) > 1)
+            return true;
+    return false;
+}
+
+/* A bound depends on the collective and the sizes, so series share it where it
+ * is the same: it is drawn once for each first that differs. */
+static bool has_own_bound(const struct figure *figure, size_t number)
+{
+    const struct point *own = figure->series[number].points;
+    if (isnan(own->bound))
+        return false;
+    for (size_t i = 0; i < number; i++)
+        if (figure->series[i].points->x == own->x &&
+            figure->series[i].points->bound == own->bound)
+            return false;
+    return true;
+}
+
+/* ---- the script ---- */
+
+/* With the unit, as one reads it. */
+static const char *axis_name(const char *field)
+{
+    static const char *const names[][2] = {
+        {"bytes", "size"},
+        {"time_us", "time (us)"},
+        {"us", "time (us)"},
+        {"predicted_us", "predicted time (us)"},
+        {"algbw_GBps", "algorithm bandwidth (GB/s)"},
+        {"busbw_GBps", "bus bandwidth (GB/s)"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(field, names[i][0]) == 0)
+            return names[i][1];
+    return field;
+}
+
+static void print_axes(FILE *file, const struct figure *figure,
+                       const struct script *script)
+{
+    bool bytes = strcmp(figure->x_name, "bytes") == 0;
+    if (!script->linear && !any(figure, is_negative_x))
+        fputs("set logscale x 2\n", file);
+    if (!script->linear && !any(figure, is_negative_y))
+        fputs("set logscale y 10\n", file);
+    if (bytes)
+        fputs("set format x '%.0b %BB'\nset xtics rotate by -45\n", file);
+    fputs("set xlabel ", file);
+    print_text(file, axis_name(figure->x_name));
+    fputs("\nset ylabel ", file);
+    print_text(file, axis_name(figure->y_name));
+    fputs("\nset grid\nset key outside right top\n", file);
+}
+
+static void print_line(FILE *file, const struct figure *figure, size_t number)
+{
+    const struct series *series = &figure->series[number];
+    unsigned line = (unsigned)number + 1;
+    const char *sep = number ? ", \\\n     " : "";
+    fprintf(file, "%s$s%u using 1:2 with linespoints lt %u pt %u lw 2 title ",
+            sep, line, line, line);
+    print_text(file,
+               *series->label ? series->label : axis_name(figure->y_name));
+    if (is_repeated(series))
+        fprintf(file,
+                ", \\\n     $s%u using 1:2:3:4 with yerrorbars lt %u "
+                "pt 0 notitle",
+                line, line);
+    if (has_prediction(series))
+        fprintf(file,
+                ", \\\n     $s%u using 1:5 with lines lt %u dt 2 "
+                "notitle",
+                line, line);
+}
+
+static void print_bound(FILE *file, const struct figure *figure, size_t number)
+{
+    if (has_own_bound(figure, number))
+        fprintf(file,
+                ", \\\n     $s%zu using 1:6 with lines lc 'gray40' dt 3 "
+                "title 'bound'",
+                number + 1);
+}
+
+void script_print(FILE *file, const struct figure *figure,
+                  const struct script *script)
+{
+    for (size_t i = 0; i < figure->count; i++) {
+        fprintf(file, "$s%zu << END\n", i + 1);
+        print_series(file, &figure->series[i]);
+        fputs("END\n", file);
+    }
+    fprintf(file, "set terminal %s noenhanced\nset output ", script->terminal);
+    print_text(file, script->path);
+    putc('\n', file);
+    fputs("set title ", file);
+    print_text(file, script->title ? script->title : figure->title);
+    putc('\n', file);
+    print_axes(file, figure, script);
+    fputs("plot ", file);
+    for (size_t i = 0; i < figure->count; i++)
+        print_line(file, figure, i);
+    for (size_t i = 0; i < figure->count; i++)
+        print_bound(file, figure, i);
+    fputs("\nset output\n", file);
+}
