@@ -242,6 +242,16 @@ void output_cut(void)
     output_flush(file);
 }
 
+/* The watcher may be about to call output_cut: it must find this document. */
+static void end_with_failure(void)
+{
+    FILE *file = target ? target : stdout;
+    hold(file);
+    write_failure();
+    documents++;
+    funlockfile(file);
+}
+
 /* The watcher may be about to call output_cut. */
 static void forget_documents(void)
 {
@@ -258,7 +268,7 @@ int output_finish(int status)
     if (open_document)
         output_end(&open_document, error, interrupted != 0);
     else if (!documents && error)
-        write_failure();
+        end_with_failure();
     forget_documents();
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
