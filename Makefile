@@ -347,7 +347,7 @@ lint:
 format:
 	find cmd lib labs tests -name '*.[ch]' -o -name '*.cc' | xargs clang-format -i
 #: demo              show a ring that breaks and goes on, in a minute
-demo: $(B)/ringctl $(B)/ringtop
+demo: all
 	@RINGCTL=$(B)/ringctl RINGTOP=$(B)/ringtop labs/demo.sh
 #: picture           record man/ringtop.svg again
 picture: $(B)/ringctl $(B)/ringtop

@@ -36,7 +36,7 @@ static void indented(FILE *file, const char *text)
 static int room_of(FILE *file)
 {
     int fd = fileno(file);
-    return isatty(fd) ? terminal_columns(fd) : INT_MAX;
+    return is_terminal(fd) ? terminal_columns(fd) : INT_MAX;
 }
 
 /* Prints the words of `text` in lines of `room` columns. The first word starts

@@ -99,6 +99,9 @@ bool computing_now(void);
 void computing_wake(void);
 void computing_yield(void);
 void complaint_clear(void); /* complain.c */
+/* True: a person's terminal, and not a launcher's, which prints the text
+ * elsewhere. (terminal.c) */
+bool is_terminal(int fd);
 /* The width of the terminal at `fd`; 80 if unknown. (terminal.c) */
 int terminal_columns(int fd);
 

@@ -17,10 +17,22 @@ static bool is_set(const char *name)
     return value && *value;
 }
 
+/* Open MPI gives rank 0 a terminal of its own, and prints its text elsewhere. */
+static bool is_relayed(void)
+{
+    return is_set("OMPI_COMM_WORLD_RANK") || is_set("PMIX_RANK") ||
+           is_set("PMI_RANK");
+}
+
+bool is_terminal(int fd)
+{
+    return isatty(fd) == 1 && !is_relayed();
+}
+
 static bool capable_terminal(int fd)
 {
     const char *kind = getenv("TERM");
-    return isatty(fd) && kind && strcmp(kind, "dumb") != 0;
+    return is_terminal(fd) && kind && strcmp(kind, "dumb") != 0;
 }
 
 /* --color, then NO_COLOR (no-color.org), then CLICOLOR_FORCE, then the

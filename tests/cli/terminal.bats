@@ -41,6 +41,13 @@ fits() {
     fits 80 "collrun bench allreduce -n 2 -b 1K -e 1K"
 }
 
+@test "under mpirun a table has all its columns and no colours" {
+    script -qec "stty cols 40; OMPI_COMM_WORLD_RANK=0 collrun price allreduce -n 8" \
+        /dev/null </dev/null >"$BATS_TEST_TMPDIR/shown"
+    grep -q 'bytes/rank.*% of bound' "$BATS_TEST_TMPDIR/shown"
+    run ! grep -q $'\e' "$BATS_TEST_TMPDIR/shown"
+}
+
 @test "a bench fits 40 columns, and keeps size, time and wrong values" {
     fits 40 "collrun bench allreduce -n 2 -b 1K -e 1K"
     grep -qE '^ *size +time us +(algbw|busbw) GB/s +#wrong$' \

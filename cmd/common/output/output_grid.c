@@ -159,7 +159,7 @@ static void print_table(struct libscols_table *table,
                         const struct output *output)
 {
     const struct grid *grid = output->grid;
-    bool person = output->file == stdout && isatty(STDOUT_FILENO);
+    bool person = output->file == stdout && is_terminal(STDOUT_FILENO);
     scols_table_set_stream(table, output->file);
     scols_table_set_column_separator(table, "  ");
     scols_table_enable_colors(table, color_on(STDOUT_FILENO));

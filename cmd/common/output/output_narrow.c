@@ -17,7 +17,7 @@
 int output_room(const struct output *output)
 {
     int fd = fileno(output->file);
-    return isatty(fd) ? terminal_columns(fd) : INT_MAX;
+    return is_terminal(fd) ? terminal_columns(fd) : INT_MAX;
 }
 
 /* The last text may wrap. */
