@@ -204,7 +204,7 @@ describes() {
 
 # ---- sweep and fit ----
 
-@test "sweep: a U, whose bottom is where the formula says" {
+@test "sweep: a U with its minimum at the value of the formula" {
     pipebench sweep --sim --batch 1024 --micro 1,2,4,8,16,32,64 -o json >u.json
     [ "$(json best_micro <u.json)" = 16 ]
     about "$(json rows 0 predicted_us <u.json)" "$(json rows 0 time_us <u.json)"

@@ -101,7 +101,7 @@ log2() {
     run -0 collrun verify it.plan
 }
 
-@test "sim takes the racks as groups, and the uplinks carry what it says" {
+@test "sim uses the racks as groups, and the uplinks carry the predicted bytes" {
     collrun sim allreduce --algo "$SO" -b 16M -o jsonl \
         --topo "$ROOT/labs/topologies/racks.topo" >row
     # 2(l-1)/l of the buffer leave each of the racks.
@@ -145,7 +145,7 @@ log2() {
     run -0 collrun verify allreduce --algo star.so --all
 }
 
-@test "a wrong one is shown where it is wrong, and nobody runs it" {
+@test "a wrong plug-in is shown with the place of the error, and no rank runs it" {
     mine 'for (unsigned i = 1; i < a->ranks; i++)
               gw_builder_add(b, 0, i, 0, GW_ADD);'
     run -1 collrun verify allreduce --algo mine.so -n 4
@@ -186,7 +186,7 @@ log2() {
     [[ $output = *'a-z, 0-9 and _, not "my algo"'* ]]
 }
 
-@test "what is no plug-in, or of another collective" {
+@test "files that are not plug-ins, or of another collective, are refused" {
     mine "$STAR"
     run -64 collrun verify allgather --algo mine.so
     [[ $output = *"mine.so: the plug-in is for allreduce, not for allgather"* ]]

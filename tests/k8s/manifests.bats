@@ -58,7 +58,7 @@ schema() {
         place.csv
 }
 
-@test "servers and workers are told where the controllers are" {
+@test "servers and workers get the addresses of the controllers" {
     schema "$MANIFESTS/servers.yaml" --env StatefulSet >environment
     cat environment
     grep -Eqx 'GW_CONTROLLERS=(tcp://gradwire-controller-[012]\.gradwire-controllers:7100,?){3}' \

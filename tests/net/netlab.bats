@@ -20,7 +20,7 @@ reaches() {
         grep -q refused
 }
 
-@test "netlab: what is no verb, host, rack or rate is an error; down is final" {
+@test "netlab: an unknown verb, host, rack or rate is an error; down is final" {
     lab_up 1 2
     for wrong in "up 1 1" "up 0 1" "cut h2" "cut r1" "cut x" "rate h0 fast" \
         "exec h7 true" "exec h0" "boot h0" "walk"; do
@@ -94,7 +94,7 @@ server() {
     [[ $output = *"$there"* ]]
 }
 
-@test "the interface is the one that leads there, or the one that is said" {
+@test "the interface is the one of the route, or the given one" {
     lab_up 1 2
     # A second NIC, on a network without a route to the others.
     netlab exec h0 ip link add eth1 type veth peer name other

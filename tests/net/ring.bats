@@ -79,7 +79,7 @@ ended_well() {
     [ "$(wc -l <contributions.txt)" -eq 1 ]
 }
 
-@test "two hosts are lost at once, and the last one goes on with who joins" {
+@test "two hosts are lost at once, and the last one continues with new members" {
     member h1
     member h2
     member h3 && third=$pid

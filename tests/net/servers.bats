@@ -120,7 +120,7 @@ goes_on() {
 # As a launcher does it: by SIGTERM, to a process that knows its cluster from
 # the environment. A worker wants to be restarted; a server has handed over its
 # slots.
-@test "who is told to end by an engine says whether it should be started again" {
+@test "the exit status of a process that an engine ends requests a restart, or not" {
     lab_up 1 3
     controllers=tcp://h0:7100
     node c h0 controller --index 0 --peers $controllers --dir "$PWD/c0" \

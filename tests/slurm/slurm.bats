@@ -114,7 +114,7 @@ nodes_are() {
     done
 }
 
-@test "what --explain-env says comes from the step" {
+@test "the output of --explain-env comes from the step" {
     here srun -N 3 -n 3 "$BUILD/collrun" exec --explain-env -o csv >place.csv
     cat place.csv
     grep -q '^size,3,Slurm,SLURM_STEP_NUM_TASKS' place.csv
