@@ -114,6 +114,7 @@ run() {
     if [ "$steps" != 0 ]; then
         fail 2 "the run ended early, with status $steps"
     fi
-    printf '\nNext: See, Explain and Break it in %s\n' "$(near "$(page)")"
+    printf '\nNext: See in %s, then %s explain %s, then Break it\n' \
+        "$(near "$(page)")" "$me" "$number"
     exit "$code"
 }

@@ -158,9 +158,9 @@ json() {
 @test "completion scripts parse" {
     collrun completion bash > c.bash
     bash -n c.bash
-    # The shell's completions for "collrun pl".
+    # The shell's completions for "collrun pla".
     # shellcheck disable=SC2016
-    run -0 bash -c 'source ./c.bash; COMP_WORDS=(collrun pl); COMP_CWORD=1
+    run -0 bash -c 'source ./c.bash; COMP_WORDS=(collrun pla); COMP_CWORD=1
         _collrun; echo "${COMPREPLY[@]}"'
     [ "$output" = plan ]
     # shellcheck disable=SC2016

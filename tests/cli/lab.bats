@@ -358,6 +358,18 @@ waits_again() {
     [ "$code" -eq 130 ]
 }
 
+@test "explain shows the answer after the run, or with --now" {
+    labs/lab start 01
+    run -64 labs/lab explain 01
+    [[ $output = *"lab 01 has not run yet"*"labs/lab run 01"* ]]
+    run -0 labs/lab explain 01 --now
+    [ "$output" = "$(cat labs/01-collectives/explain.md)" ]
+    run -0 env LANG=zh_CN.UTF-8 labs/lab explain 01 --now
+    [ "$output" = "$(cat labs/01-collectives/explain.zh.md)" ]
+    run -64 labs/lab explain 01 --later
+    [[ $output = *"unknown option --later"* ]]
+}
+
 @test "score names the first lab, and later explains its columns" {
     run lab score
     [[ $output = *"0 of "*"No lab is started yet. Begin with: labs/lab start 00" ]]

@@ -68,7 +68,7 @@ conf() {
 }
 
 has_form() {
-    for file in README.md lab.conf run.sh check.sh predict.txt facts hints.txt \
+    for file in README.md explain.md explain.zh.md lab.conf run.sh check.sh predict.txt facts hints.txt \
         exercise solution; do
         [ -e "$home/$file" ] || wrong "$file is missing"
     done
@@ -77,7 +77,7 @@ has_form() {
     done
     [ "$(conf title | wc -c)" -le 39 ] || wrong "its title is over 38 letters"
     [ "$(sed -n 's/^## //p' "$home/README.md" | tr '\n' ,)" = \
-        "Question,You need,Predict,Run,See,Explain,Break it,Build,Check,Limits,Further," ] ||
+        "Question,You need,Predict,Run,See,Break it,Build,Check,Limits,Further," ] ||
         wrong "README.md has other headings"
     sed -n '1{/^# .*?$/p;q;}' "$home/README.md" | grep -q . ||
         wrong "the first line of README.md is not a question"
@@ -112,9 +112,12 @@ works() {
     tries 0 labs/lab start "$lab"
     tries 64 labs/lab run "$lab"
     says predict
+    tries 64 labs/lab explain "$lab"
     answers labs/lab predict "$lab" >/dev/null || wrong "predict refuses numbers"
     tries 0 labs/lab run "$lab"
     says predicted
+    tries 0 labs/lab explain "$lab"
+    cmp -s said "$home/explain.md" || wrong "explain shows another text"
     awk '{ exit $3 == "" }' "lab-work/$lab/record/scores" ||
         wrong "something was not measured"
     tries 1 labs/lab check "$lab"
@@ -163,7 +166,8 @@ adds_up() {
 readme_runs() {
     rm -rf lab-work examples
     mkdir examples
-    awk -v dir=examples -f "$root/tests/cli/examples.awk" "$home/README.md"
+    awk -v dir=examples -f "$root/tests/cli/examples.awk" "$home/README.md" \
+        "$home/explain.md"
     sed "s|^labs/lab check|labs/lab solution $lab --take >said; &|" \
         examples/commands >script
     for verb in start predict run check; do

@@ -12,7 +12,7 @@ setup_file() {
 
 setup() {
     cd "$LABS" || return 1
-    headings="问题,你需要,预测,运行,观察,解释,破坏,构建,检查,局限,延伸,"
+    headings="问题,你需要,预测,运行,观察,破坏,构建,检查,局限,延伸,"
 }
 
 # shell_blocks PAGE: prints its ```sh blocks with their fences.
@@ -25,6 +25,10 @@ shell_blocks() {
 same_blocks() {
     shell_blocks "$1/README.md" >"$BATS_TEST_TMPDIR/english"
     shell_blocks "$1/README.zh.md" >"$BATS_TEST_TMPDIR/chinese"
+    if [ -e "$1/explain.md" ]; then
+        shell_blocks "$1/explain.md" >>"$BATS_TEST_TMPDIR/english"
+        shell_blocks "$1/explain.zh.md" >>"$BATS_TEST_TMPDIR/chinese"
+    fi
     [ -s "$BATS_TEST_TMPDIR/english" ]
     diff "$BATS_TEST_TMPDIR/english" "$BATS_TEST_TMPDIR/chinese" || {
         echo "$1/README.zh.md has other commands than README.md"
