@@ -114,7 +114,7 @@ run() {
     if [ "$steps" != 0 ]; then
         fail 2 "the run ended early, with status $steps"
     fi
-    printf '\nNext: See in %s, then %s explain %s, then Break it\n' \
+    printf '\nNext: See and Break it in %s\n      %s explain %s\n' \
         "$(near "$(page)")" "$me" "$number"
     exit "$code"
 }
