@@ -17,104 +17,123 @@
 #include <unistd.h>
 
 static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
-    [GW__AT_RING_BEGUN] = {"ring.begun", "an op is begun in the book, and "
-                                         "nothing of it has moved"},
+    [GW__AT_RING_BEGUN] =
+        {"ring.begun",
+         "an op is in the op table, but none of its data has moved"},
     [GW__AT_RING_MOVE] = {"ring.move", "the data of an op is about to move"},
-    [GW__AT_RING_CHUNK] = {"ring.chunk", "a chunk of an op is made, others are "
-                                         "not"},
-    [GW__AT_RING_MOVED] = {"ring.moved", "all of an op has moved here, which "
-                                         "the book does not know yet"},
-    [GW__AT_RING_COMPLETE] = {"ring.complete", "an op is complete in the book, "
-                                               "and not applied"},
-    [GW__AT_RING_APPLIED] = {"ring.applied", "a result is applied to the "
-                                             "state, and not handed out"},
-    [GW__AT_RING_FREEZE] = {"ring.freeze", "a member has heard of a death, and "
-                                           "not stopped yet"},
-    [GW__AT_RING_REPORT] = {"ring.report", "a report is made, and not sent"},
-    [GW__AT_RING_REPORTED] = {"ring.reported", "a report is sent, and not "
-                                               "known to be in the log"},
-    [GW__AT_RING_RECORDED] = {"ring.recorded", "a report is in the log, and "
-                                               "its sender knows"},
-    [GW__AT_RING_DECISION] = {"ring.decision", "the decision is heard, and not "
-                                               "in the book"},
-    [GW__AT_RING_DECIDED] = {"ring.decided", "the decision is in the book, and "
-                                             "nothing of it is done"},
-    [GW__AT_RING_MEET] = {"ring.meet", "a member is about to meet the others "
-                                       "of a new view"},
-    [GW__AT_RING_ADDRESS] = {"ring.address", "a member has said where it is, "
-                                             "and not heard the others"},
-    [GW__AT_RING_ADDRESSES] = {"ring.addresses", "all addresses are there, and "
-                                                 "nobody is connected"},
-    [GW__AT_RING_MET] = {"ring.met", "a member is connected with all others of "
-                                     "its view"},
-    [GW__AT_RECOVER_PLAN] = {"recover.plan", "the plan of a recovery is made, "
-                                             "and nothing has moved by it"},
-    [GW__AT_RECOVER_CHUNK] = {"recover.chunk", "a chunk is recovered, others "
-                                               "are not"},
-    [GW__AT_RECOVER_MOVED] = {"recover.moved", "all of a recovery has moved "
-                                               "here, which the book does not "
-                                               "know yet"},
-    [GW__AT_RECOVER_DONE] = {"recover.done", "a recovery is in the book"},
-    [GW__AT_ADMIT_DUE] = {"admit.due", "the first member is about to ask that "
-                                       "joiners be admitted"},
-    [GW__AT_ADMIT_PROPOSED] = {"admit.proposed", "the admission is sent, and "
-                                                 "not known to be in the log"},
+    [GW__AT_RING_CHUNK] = {"ring.chunk",
+                           "one chunk of an op is complete, others are not"},
+    [GW__AT_RING_MOVED] = {"ring.moved", "all data of an op has arrived, but "
+                                         "the op table does not know it yet"},
+    [GW__AT_RING_COMPLETE] =
+        {"ring.complete", "an op is complete in the op table, but not applied"},
+    [GW__AT_RING_APPLIED] =
+        {"ring.applied",
+         "a result is applied to the state, but not returned to the caller"},
+    [GW__AT_RING_FREEZE] =
+        {"ring.freeze",
+         "a member has learnt of a death, but has not stopped yet"},
+    [GW__AT_RING_REPORT] = {"ring.report", "a report is ready, but not sent"},
+    [GW__AT_RING_REPORTED] =
+        {"ring.reported", "a report is sent, but not known to be in the log"},
+    [GW__AT_RING_RECORDED] =
+        {"ring.recorded", "a report is in the log, and its sender knows it"},
+    [GW__AT_RING_DECISION] =
+        {"ring.decision", "the decision is received, but not in the op table"},
+    [GW__AT_RING_DECIDED] =
+        {"ring.decided",
+         "the decision is in the op table, but not carried out"},
+    [GW__AT_RING_MEET] =
+        {"ring.meet",
+         "a member is about to connect to the other members of a new view"},
+    [GW__AT_RING_ADDRESS] = {"ring.address",
+                             "a member has sent its address, but not received "
+                             "the others' addresses"},
+    [GW__AT_RING_ADDRESSES] =
+        {"ring.addresses",
+         "all addresses are known, but no connection is open"},
+    [GW__AT_RING_MET] = {"ring.met",
+                         "a member is connected to all others of its view"},
+    [GW__AT_RECOVER_PLAN] = {"recover.plan",
+                             "a recovery is planned, but no data has moved"},
+    [GW__AT_RECOVER_CHUNK] = {"recover.chunk",
+                              "one chunk is recovered, others are not"},
+    [GW__AT_RECOVER_MOVED] = {"recover.moved",
+                              "all data of a recovery has arrived, but the op "
+                              "table does not know it yet"},
+    [GW__AT_RECOVER_DONE] = {"recover.done",
+                             "a recovery is complete in the op table"},
+    [GW__AT_ADMIT_DUE] =
+        {"admit.due",
+         "the first member is about to request the admission of joiners"},
+    [GW__AT_ADMIT_PROPOSED] =
+        {"admit.proposed",
+         "the admission is sent, but not known to be in the log"},
     [GW__AT_RING_ADOPT] = {"ring.adopt", "a member is about to adopt a view "
                                          "with joiners"},
-    [GW__AT_COPY_GIVE] = {"copy.give", "a member is about to give a piece of "
-                                       "the state to a joiner"},
-    [GW__AT_COPY_PIECE] = {"copy.piece", "a joiner has got a piece of the "
-                                         "state"},
-    [GW__AT_COPY_READY] = {"copy.ready", "a joiner has the state, and is about "
-                                         "to say so"},
-    [GW__AT_COPY_ADMITTED] = {"copy.admitted", "a joiner has heard that it is "
-                                               "a member"},
-    [GW__AT_COPY_DONE] = {"copy.done", "a joiner stands where the others do, "
-                                       "before its first op"},
-    [GW__AT_RING_LEAVE] = {"ring.leave", "a member that leaves is about to ask "
-                                         "for it"},
+    [GW__AT_COPY_GIVE] =
+        {"copy.give",
+         "a member is about to send a part of the state to a joiner"},
+    [GW__AT_COPY_PIECE] = {"copy.piece",
+                           "a joiner has received a part of the state"},
+    [GW__AT_COPY_READY] =
+        {"copy.ready", "a joiner has the state, and is about to confirm it"},
+    [GW__AT_COPY_ADMITTED] = {"copy.admitted",
+                              "a joiner has learnt that it is a member"},
+    [GW__AT_COPY_DONE] =
+        {"copy.done",
+         "a joiner has caught up with the others, before its first op"},
+    [GW__AT_RING_LEAVE] = {"ring.leave",
+                           "a member is about to request to leave"},
     [GW__AT_RAFT_APPEND] =
         {"raft.append", "a controller is about to write entries to its log"},
-    [GW__AT_RAFT_APPENDED] = {"raft.appended", "a controller has written "
-                                               "entries, and told nobody"},
-    [GW__AT_PS_PUSH] = {"ps.push", "a push has come, and is not looked at"},
+    [GW__AT_RAFT_APPENDED] =
+        {"raft.appended",
+         "a controller has written entries, but not announced them"},
+    [GW__AT_PS_PUSH] = {"ps.push", "a push has arrived, but is not processed"},
     [GW__AT_PS_LOG] = {"ps.log", "a push is about to go into the log of a "
-                                 "slot; the error is that of no memory"},
-    [GW__AT_PS_LOGGED] = {"ps.logged", "a push is in the log of a slot, and "
-                                       "sent to no replica"},
-    [GW__AT_PS_ENTRY] = {"ps.entry", "an entry has come to a replica, and is "
-                                     "not in its log"},
-    [GW__AT_PS_FOLLOWED] = {"ps.followed", "a replica has entries in its log, "
-                                           "and has not said so"},
-    [GW__AT_PS_COMMITTED] = {"ps.committed", "all replicas have an entry, and "
-                                             "the primary has not applied it"},
-    [GW__AT_PS_APPLIED] = {"ps.applied", "an entry is applied, and nobody is "
-                                         "told"},
+                                 "slot; the error is \"out of memory\""},
+    [GW__AT_PS_LOGGED] =
+        {"ps.logged",
+         "a push is in the log of a slot, but not sent to any replica"},
+    [GW__AT_PS_ENTRY] =
+        {"ps.entry",
+         "an entry has arrived at a replica, but is not in its log"},
+    [GW__AT_PS_FOLLOWED] =
+        {"ps.followed",
+         "a replica has entries in its log, but has not acknowledged them"},
+    [GW__AT_PS_COMMITTED] =
+        {"ps.committed",
+         "all replicas have an entry, but the primary has not applied it"},
+    [GW__AT_PS_APPLIED] = {"ps.applied",
+                           "an entry is applied, but not announced"},
     [GW__AT_PS_REPLY] = {"ps.reply", "a push is about to be acknowledged"},
-    [GW__AT_PS_SENT] = {"ps.sent", "what a turn of a server has to say is on "
-                                   "its way: entries, their receipts, replies"},
-    [GW__AT_PS_LEASE] = {"ps.lease", "a server has heard that its lease is "
-                                     "renewed, and does not count on it yet"},
-    [GW__AT_PS_LEAD] = {"ps.lead", "a server has become the primary of a slot "
-                                   "that was another's, and serves nothing of "
-                                   "it yet"},
-    [GW__AT_PS_FREEZE] = {"ps.freeze", "a primary has stopped serving a slot "
-                                       "that is to move"},
-    [GW__AT_PS_HANDOVER] = {"ps.handover", "a primary is about to ask that an "
-                                           "heir take a slot"},
-    [GW__AT_PS_PROMOTE] = {"ps.promote", "a primary is about to ask that a "
-                                         "learner be in sync"},
-    [GW__AT_PS_YIELD] = {"ps.yield", "a primary has heard that it is none any "
-                                     "more"},
-    [GW__AT_PS_COPY] = {"ps.copy", "a primary is about to send a piece of a "
-                                   "slot to a learner"},
-    [GW__AT_PS_LEARN] = {"ps.learn", "a learner has got a piece of a slot"},
-    [GW__AT_PS_LOADED] = {"ps.loaded", "a learner has loaded a slot, and not "
-                                       "said so"},
-    [GW__AT_PS_CLOSING] = {"ps.closing", "the clock has closed units, and the "
-                                         "slots have not heard of it"},
-    [GW__AT_PS_CLOSED] = {"ps.closed", "a slot is about to apply the units of "
-                                       "a closing"},
+    [GW__AT_PS_SENT] = {"ps.sent", "a server has sent the messages of one "
+                                   "turn: entries, acknowledgements, replies"},
+    [GW__AT_PS_LEASE] = {"ps.lease", "a server has learnt that its lease is "
+                                     "renewed, but does not use it yet"},
+    [GW__AT_PS_LEAD] = {"ps.lead", "a server has become the primary of another "
+                                   "server's slot, but does not serve it yet"},
+    [GW__AT_PS_FREEZE] =
+        {"ps.freeze", "a primary has stopped serving a slot that will move"},
+    [GW__AT_PS_HANDOVER] =
+        {"ps.handover",
+         "a primary is about to request that its successor take over a slot"},
+    [GW__AT_PS_PROMOTE] =
+        {"ps.promote",
+         "a primary is about to request that a learner count as in sync"},
+    [GW__AT_PS_YIELD] =
+        {"ps.yield", "a primary has learnt that it is no longer the primary"},
+    [GW__AT_PS_COPY] =
+        {"ps.copy", "a primary is about to send a part of a slot to a learner"},
+    [GW__AT_PS_LEARN] = {"ps.learn", "a learner has received a part of a slot"},
+    [GW__AT_PS_LOADED] =
+        {"ps.loaded", "a learner has loaded a slot, but has not reported it"},
+    [GW__AT_PS_CLOSING] =
+        {"ps.closing",
+         "the clock has closed units, but the slots do not know it"},
+    [GW__AT_PS_CLOSED] =
+        {"ps.closed", "a slot is about to apply the units of a closed round"},
 };
 
 /* The failpoints that accept `error`. */
@@ -268,19 +287,19 @@ static enum gw_err read_order(const char *text, size_t length,
         order->point = find_point(text, (size_t)(is - text));
     if (order->point == GW__FAILPOINTS)
         return gw_fail(why, GW_EINVAL,
-                       "GW_FAIL: \"%.*s\" begins with no failpoint's name and "
-                       "\"=\"",
+                       "GW_FAIL: \"%.*s\": expected FAILPOINT=ACTION, such as "
+                       "ring.report=kill",
                        (int)length, text);
     if (!read_deed(is + 1, text + length, order))
         return gw_fail(why, GW_EINVAL,
-                       "GW_FAIL: \"%.*s\": what happens is kill, pause:MS or "
-                       "error, and @N or @N+ says when",
+                       "GW_FAIL: \"%.*s\": the action must be kill, pause:MS "
+                       "or error, and may end with @N or @N+",
                        (int)length, text);
     if (order->deed == FAIL && !fails[order->point])
-        return gw_fail(why, GW_EINVAL,
-                       "GW_FAIL: nothing can fail at %s but the process: kill "
-                       "or pause:MS",
-                       infos[order->point].name);
+        return gw_fail(
+            why, GW_EINVAL,
+            "GW_FAIL: %s: it cannot return an error; use kill or pause:MS",
+            infos[order->point].name);
     return GW_OK;
 }
 

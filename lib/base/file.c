@@ -23,8 +23,8 @@ static enum gw_err check_kind(const char *path, struct gw_error *why)
         return gw_fail(why, GW_EDATA, "%.200s: %s", path, strerror(EISDIR));
     if (!S_ISREG(about.st_mode) && !S_ISFIFO(about.st_mode))
         return gw_fail(why, GW_EDATA,
-                       "%.200s: is a %s; a regular file or a pipe can be read",
-                       path, S_ISSOCK(about.st_mode) ? "socket" : "device");
+                       "%.200s: is a %s; use a regular file or a pipe", path,
+                       S_ISSOCK(about.st_mode) ? "socket" : "device");
     return GW_OK;
 }
 
@@ -78,7 +78,8 @@ enum gw_err gw__file_too_long(const char *path, struct gw_error *why)
 {
     uint64_t mega = gw__file_bytes_max() >> 20;
     return gw_fail(why, GW_EDATA,
-                   "%.200s: more than %" PRIu64 " MB; at most a quarter of the "
-                   "memory that this process may have can be read",
+                   "%.200s: more than %" PRIu64
+                   " MB, which is a quarter of the memory of this process; use "
+                   "a smaller file or raise the limit",
                    path, mega);
 }

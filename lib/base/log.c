@@ -84,8 +84,8 @@ enum gw_err gw__log_check(struct gw_error *why)
         return GW_OK;
     if (parse(text, &file) == GW__LOG_UNREAD)
         return gw_fail(why, GW_EINVAL,
-                       "GRADWIRE_LOG is \"%s\": use off, info or debug, or "
-                       "info:FILE or debug:FILE",
+                       "GRADWIRE_LOG=%s: use off, info or debug, or info:FILE "
+                       "or debug:FILE",
                        text);
     int fd = file ? open_file(file) : -1;
     if (file && fd < 0)

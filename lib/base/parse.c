@@ -57,7 +57,7 @@ enum gw_err gw_parse_bytes(const char *text, uint64_t *bytes,
     if (parse_quantity(text, byte_units, bytes))
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "\"%.40s\" is no size; write 64, 4K, 16M or 1G", text);
+                   "\"%.40s\" is not a size; write 64, 4K, 16M or 1G", text);
 }
 
 enum gw_err gw_parse_duration(const char *text, uint64_t *ns,
@@ -66,7 +66,7 @@ enum gw_err gw_parse_duration(const char *text, uint64_t *ns,
     if (parse_quantity(text, time_units, ns))
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "\"%.40s\" is no duration; write 50us, 20ms, 1.5s or 2m",
+                   "\"%.40s\" is not a duration; write 50us, 20ms, 1.5s or 2m",
                    text);
 }
 

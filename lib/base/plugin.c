@@ -71,7 +71,7 @@ static void *open_library(const char *path, struct gw_error *why)
     if (!path_of(path, where) || access(where, F_OK) != 0)
         gw_fail(why, GW_EDATA, "%.200s: no such file", path);
     else if (!is_regular(where))
-        gw_fail(why, GW_EDATA, "%.200s: is no regular file", path);
+        gw_fail(why, GW_EDATA, "%.200s: not a regular file", path);
     else if (is_source(path))
         gw_fail(why, GW_EDATA,
                 "%.200s is source; compile it first: cc -shared -fPIC "
@@ -88,18 +88,17 @@ static enum gw_err check_version(const char *path,
 {
     if (plugin->version != GW_PLUGIN_VERSION)
         return gw_fail(why, GW_EDATA,
-                       "%.200s is a plug-in of version %u, and this is "
-                       "version %d: compile it again",
+                       "%.200s is a plug-in of version %u; this is version %d: "
+                       "compile it again",
                        path, plugin->version, GW_PLUGIN_VERSION);
     if ((unsigned)plugin->kind >= GW_PLUGIN_KINDS)
-        return gw_fail(why, GW_EDATA, "%.200s: there is no kind %u of plug-ins",
+        return gw_fail(why, GW_EDATA, "%.200s: plug-ins of kind %u are unknown",
                        path, (unsigned)plugin->kind);
     if (plugin->kind != kind)
-        return gw_fail(why, GW_EDATA,
-                       "%.200s is a plug-in of kind %s, and what is wanted "
-                       "is a %s",
-                       path, gw_plugin_kind_name(plugin->kind),
-                       gw_plugin_kind_name(kind));
+        return gw_fail(
+            why, GW_EDATA,
+            "%.200s is a plug-in of kind %s; a plug-in of kind %s is needed",
+            path, gw_plugin_kind_name(plugin->kind), gw_plugin_kind_name(kind));
     if (!plugin->name || !plugin->name[0] || !plugin->summary)
         return gw_fail(why, GW_EDATA, "%.200s: gw_plugin has no %s", path,
                        plugin->summary ? "name" : "summary");
@@ -115,9 +114,9 @@ static enum gw_err keep_plugin(const char *path, void *handle,
 {
     const struct gw_plugin *theirs = dlsym(handle, "gw_plugin");
     if (!theirs)
-        return gw_fail(why, GW_EDATA,
-                       "%.200s exports no gw_plugin (gradwire-plugin(7))",
-                       path);
+        return gw_fail(
+            why, GW_EDATA,
+            "%.200s does not export gw_plugin (see gradwire-plugin(7))", path);
     if (check_version(path, theirs, kind, why))
         return GW_EDATA;
     struct opened *opened = malloc(sizeof *opened);

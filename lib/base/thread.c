@@ -21,11 +21,11 @@ enum gw_err gw__thread_start(pthread_t *thread, void *(*life)(void *),
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed == EAGAIN || failed == ENOMEM)
         return gw_fail(why, GW_ENOMEM,
-                       "%s: a thread could not start: out of memory or of "
-                       "threads (ulimit -v, ulimit -u)",
+                       "%s: cannot start a thread: out of memory or threads "
+                       "(see ulimit -v, ulimit -u)",
                        what);
-    return failed ? gw_fail(why, GW_ESYS, "%s: a thread could not start: %s",
-                            what, strerror(failed))
+    return failed ? gw_fail(why, GW_ESYS, "%s: cannot start a thread: %s", what,
+                            strerror(failed))
                   : GW_OK;
 }
 

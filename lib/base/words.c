@@ -24,8 +24,8 @@ bool gw__next_word(struct gw__words *words)
     char c = gw__source_byte(source, at);
     bool ends = at >= source->bytes || c == '\n' || c == '#';
     return ends || gw__is_blank(c) ||
-           gw__source_fail(source, at, "a %s has no byte 0x%02x", words->kind,
-                           (unsigned)(unsigned char)c);
+           gw__source_fail(source, at, "a %s cannot contain byte 0x%02x",
+                           words->kind, (unsigned)(unsigned char)c);
 }
 
 bool gw__next_line(struct gw__words *words)

@@ -84,8 +84,10 @@ static enum gw_err pick(struct gw_comm *comm, const struct gw_call *call,
     const struct gw_algo *found = gw_algo_find(call->collective, name);
     if (found && call->collective == GW_ALLTOALL && call->counts &&
         strcmp(name, "linear") != 0 && strcmp(name, "pairwise") != 0)
-        return gw_fail(why, GW_EINVAL,
-                       "alltoallv goes linear or pairwise, not %s", name);
+        return gw_fail(
+            why, GW_EINVAL,
+            "alltoallv supports the algorithms linear and pairwise, not %s",
+            name);
     if (found)
         *algo = (int)gw__algo_number(found);
     return GW_OK; /* gw_plan_make refuses unknown names */
@@ -131,15 +133,18 @@ static enum gw_err take_users_plan(const struct gw_comm *comm,
 {
     const struct gw_plan *theirs = call->plan;
     if (theirs->collective != call->collective || theirs->ranks != comm->size)
-        return gw_fail(why, GW_EINVAL,
-                       "the plan is %s of %u ranks, the call %s of %u",
-                       gw_collective_name(theirs->collective), theirs->ranks,
-                       gw_collective_name(call->collective), comm->size);
+        return gw_fail(
+            why, GW_EINVAL,
+            "the plan is for %s on %u ranks, but the call is %s on %u ranks",
+            gw_collective_name(theirs->collective), theirs->ranks,
+            gw_collective_name(call->collective), comm->size);
     if (gw_collective_rooted(call->collective) && theirs->root != call->root)
-        return gw_fail(why, GW_EINVAL, "the plan's root is %u, the call's %u",
+        return gw_fail(why, GW_EINVAL,
+                       "the plan has root %u, but the call has root %u",
                        theirs->root, call->root);
     if (call->counts && call->collective == GW_ALLTOALL)
-        return gw_fail(why, GW_ENOTSUP, "alltoallv with a plan of one's own");
+        return gw_fail(why, GW_ENOTSUP,
+                       "alltoallv cannot use a plan of the caller");
     enum gw_err err = prove(theirs, why);
     return err ? err : copy_plan(theirs, plan, why);
 }
@@ -214,7 +219,8 @@ enum gw_err gw__program_for(struct gw_comm *comm, const struct gw_call *call,
     struct gw__cached *room = oldest_unused(comm);
     struct gw_plan *plan = NULL;
     if (!room)
-        return gw_fail(why, GW_ENOMEM, "%d different calls at once", GW__CACHE);
+        return gw_fail(why, GW_ENOMEM, "more than %d different calls at once",
+                       GW__CACHE);
     err = make_plan(comm, call, *algo, &plan, why);
     if (err)
         return err;

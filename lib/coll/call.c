@@ -194,31 +194,35 @@ static enum gw_err check_kind(const struct gw_comm *comm,
                               const struct gw_call *call, struct gw_error *why)
 {
     if ((unsigned)call->collective >= GW_COLLECTIVES)
-        return gw_fail(why, GW_EINVAL, "no collective has number %d",
+        return gw_fail(why, GW_EINVAL, "unknown collective %d",
                        call->collective);
     if ((unsigned)call->type >= GW_DTYPE_COUNT)
-        return gw_fail(why, GW_EINVAL, "no type has number %d", call->type);
+        return gw_fail(why, GW_EINVAL, "unknown element type %d", call->type);
     if (gw_collective_rooted(call->collective) && call->root >= comm->size)
-        return gw_fail(why, GW_EINVAL, "root %u is not among %u ranks",
-                       call->root, comm->size);
+        return gw_fail(
+            why, GW_EINVAL,
+            "the root is %u, but there are only %u ranks, numbered from 0",
+            call->root, comm->size);
     if (gw_collective_reduces(call->collective) &&
         ((unsigned)call->op >= GW_REDOP_COUNT ||
          !gw_redop_allowed(call->op, call->type)))
-        return gw_fail(why, GW_EINVAL, "%s cannot reduce %s",
+        return gw_fail(why, GW_EINVAL,
+                       "the reduction %s does not support the type %s",
                        gw_redop_name(call->op), gw_dtype_name(call->type));
     bool v = call->collective == GW_GATHER || call->collective == GW_SCATTER ||
              call->collective == GW_ALLGATHER ||
              call->collective == GW_ALLTOALL;
     if (call->counts && !v)
-        return gw_fail(why, GW_EINVAL, "%s has no v-variant",
+        return gw_fail(why, GW_EINVAL, "%s has no variant with counts",
                        gw_collective_name(call->collective));
     if (call->collective == GW_ALLTOALL &&
         (!call->counts != !call->recv_counts))
         return gw_fail(why, GW_EINVAL,
-                       "alltoallv needs counts of both directions");
+                       "alltoallv needs the counts of both directions");
     if (call->collective == GW_ALLTOALL && call->counts &&
         call->in == GW_IN_PLACE)
-        return gw_fail(why, GW_EINVAL, "alltoallv does not work in place");
+        return gw_fail(why, GW_EINVAL,
+                       "alltoallv does not work in place; use two buffers");
     return GW_OK;
 }
 
@@ -247,7 +251,8 @@ static enum gw_err check_counts(const struct gw_comm *comm,
         all_below(call->recv_counts, comm->size, most) &&
         all_below(call->recv_displs, comm->size, most))
         return GW_OK;
-    return gw_fail(why, GW_EINVAL, "more than %zu elements in a block", most);
+    return gw_fail(why, GW_EINVAL, "a block can have at most %zu elements",
+                   most);
 }
 
 /* In place by address: the cases in which `in` may be inside `out` (or the
@@ -285,16 +290,17 @@ enum gw_err gw__call_check(const struct gw_comm *comm,
     size_t bytes_in = gw__bytes_in(comm, call);
     size_t bytes_out = gw__bytes_out(comm, call);
     if (bytes_in && !call->in)
-        return gw_fail(why, GW_EINVAL, "no input buffer");
+        return gw_fail(why, GW_EINVAL, "the input buffer is NULL");
     if (bytes_out && !call->out)
-        return gw_fail(why, GW_EINVAL, "no output buffer");
+        return gw_fail(why, GW_EINVAL, "the output buffer is NULL");
     if (!bytes_in || !bytes_out || call->in == GW_IN_PLACE)
         return GW_OK;
     const unsigned char *in = call->in, *out = call->out;
     bool overlap = (uintptr_t)in < (uintptr_t)out + bytes_out &&
                    (uintptr_t)out < (uintptr_t)in + bytes_in;
     if (overlap && !overlap_is_in_place(comm, call, in, out))
-        return gw_fail(why, GW_EINVAL,
-                       "input and output overlap, and not as in place");
+        return gw_fail(
+            why, GW_EINVAL,
+            "input and output overlap; use separate buffers, or GW_IN_PLACE");
     return GW_OK;
 }

@@ -21,14 +21,16 @@ enum gw_err gw__comm_check_shape(const struct gw_comm_config *config,
                                  struct gw_error *why)
 {
     if (config->size == 0 || config->size > GW__WIRE_PEERS_MAX)
-        return gw_fail(why, GW_EINVAL, "a communicator has 1 to %d ranks",
+        return gw_fail(why, GW_EINVAL, "a communicator must have 1 to %d ranks",
                        GW__WIRE_PEERS_MAX);
     if (config->rank >= config->size)
-        return gw_fail(why, GW_EINVAL, "rank %u is not among %u ranks",
+        return gw_fail(why, GW_EINVAL,
+                       "rank %u: there are only %u ranks, numbered from 0",
                        config->rank, config->size);
     if (config->slice_bytes % 64 || config->slice_bytes > SLICE_MAX)
-        return gw_fail(why, GW_EINVAL,
-                       "slices are multiples of 64 bytes, up to 1 GiB");
+        return gw_fail(
+            why, GW_EINVAL,
+            "the slice size must be a multiple of 64 bytes and at most 1 GiB");
     return GW_OK;
 }
 
@@ -40,11 +42,11 @@ static enum gw_err check_config(const struct gw_comm_config *config,
         return err;
     const char *meeting = config->rendezvous;
     if (!meeting && config->size > 1)
-        return gw_fail(why, GW_EINVAL, "no rendezvous endpoint");
+        return gw_fail(why, GW_EINVAL, "the rendezvous endpoint is missing");
     bool guarded = config->key_file || config->insecure;
     if (!guarded && meeting && gw__rendezvous_is_open(meeting))
         return gw_fail(why, GW_EINVAL,
-                       "the rendezvous %.80s is open to the network: give a "
+                       "the rendezvous %.80s is open to the network; give a "
                        "key file, or allow it with --insecure",
                        meeting);
     return GW_OK;
@@ -120,7 +122,7 @@ static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
                            .algo = "binomial"};
     enum gw_err err = gw_run(comm, &call);
     if (err)
-        gw_fail(why, err, "agreeing on costs: %s", comm->error.text);
+        gw_fail(why, err, "exchanging the cost models: %s", comm->error.text);
     comm->costs = known.costs;
     gw__tuning_table_take(&comm->winners, &known.winners);
     gw_comm_counters_reset(comm);
@@ -315,7 +317,7 @@ static void abandon_calls(struct gw_comm *comm)
     if (!r || comm->error.code)
         return;
     gw_fail(&error, GW_ECLOSED,
-            "rank %u closed its communicator before op %u had ended",
+            "rank %u closed its communicator before op %u was complete",
             comm->rank, r->op);
     gw__comm_fail(comm, &error);
 }

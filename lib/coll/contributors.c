@@ -77,8 +77,8 @@ enum gw_err gw__contributors_hear(struct gw_request *r, uint32_t write,
     if (set != 0 && set == r->came_sets[index])
         return GW_OK;
     snprintf(sentence, sizeof sentence,
-             set == 0 ? "node %u sent nobody's data"
-                      : "node %u changed whose data it sends within a chunk",
+             set == 0 ? "node %u sent data without contributors"
+                      : "node %u changed the contributors within a chunk",
              node);
     return wrong(r, write, sentence, why);
 }
@@ -97,10 +97,10 @@ enum gw_err gw__contributors_open(struct gw_request *r, uint32_t write,
         all |= came;
     }
     if (twice)
-        return wrong_nodes(r, write, twice, "would count twice", why);
+        return wrong_nodes(r, write, twice, "would be counted twice", why);
     if (all & ~r->shares->target)
-        return wrong_nodes(r, write, all & ~r->shares->target, "must not count",
-                           why);
+        return wrong_nodes(r, write, all & ~r->shares->target,
+                           "must not be counted", why);
     r->made_sets[write] = all;
     r->open_writes[w->cell]++;
     *set_in_hand(r, write) = r->shares->own;
@@ -136,16 +136,20 @@ static enum gw_err check_call(const struct gw_comm *comm,
                               const struct gw_call *call, struct gw_error *why)
 {
     if (!comm->nodes)
-        return gw_fail(why, GW_EINVAL, "not an elastic communicator");
+        return gw_fail(why, GW_EINVAL, "the communicator is not elastic");
     if (call->collective != GW_ALLREDUCE)
-        return gw_fail(why, GW_EINVAL, "only an all-reduce counts its sets");
+        return gw_fail(why, GW_EINVAL, "contributor sets need an all-reduce");
     enum gw_err err = gw__call_check(comm, call, why);
     if (err)
         return err;
     if (call->op == GW_AVG)
-        return gw_fail(why, GW_EINVAL, "avg: scale the sum at the end");
+        return gw_fail(why, GW_EINVAL,
+                       "contributor sets do not support avg; use sum and "
+                       "divide at the end");
     if (call->count && (call->in == GW_IN_PLACE || call->in == call->out))
-        return gw_fail(why, GW_EINVAL, "the input must stay as it is");
+        return gw_fail(
+            why, GW_EINVAL,
+            "the operation needs an input buffer separate from the output");
     return GW_OK;
 }
 
@@ -157,18 +161,21 @@ static enum gw_err check_shares(const struct gw_comm *comm,
     const struct gw_plan *plan = program->plan;
     if (plan->collective != GW_ALLREDUCE || plan->ranks != comm->size ||
         program->rank != comm->rank)
-        return gw_fail(
-            why, GW_EINVAL, "the plan is %s of %u ranks as rank %u sees it",
-            gw_collective_name(plan->collective), plan->ranks, program->rank);
+        return gw_fail(why, GW_EINVAL,
+                       "the plan is for %s on %u ranks, seen from rank %u; it "
+                       "does not fit the communicator",
+                       gw_collective_name(plan->collective), plan->ranks,
+                       program->rank);
     if (shares->own != (uint64_t)1 << comm->nodes[comm->rank])
-        return gw_fail(why, GW_EINVAL, "own set %#llx is not node %u",
-                       (unsigned long long)shares->own,
-                       comm->nodes[comm->rank]);
+        return gw_fail(
+            why, GW_EINVAL, "the own set %#llx must contain node %u alone",
+            (unsigned long long)shares->own, comm->nodes[comm->rank]);
     for (unsigned c = 0; c < plan->chunks; c++)
         if (shares->sets[c] == 0 || shares->sets[c] & ~shares->target)
             return gw_fail(why, GW_EINVAL,
-                           "chunk %u begins with %#llx, the target is %#llx", c,
-                           (unsigned long long)shares->sets[c],
+                           "chunk %u: the initial set %#llx must not be empty "
+                           "and must be part of the target %#llx",
+                           c, (unsigned long long)shares->sets[c],
                            (unsigned long long)shares->target);
     return GW_OK;
 }

@@ -20,8 +20,10 @@ static enum gw_err check_nodes(const struct gw__seat *seat,
     for (unsigned r = 0; r < seat->config.size; r++) {
         unsigned node = seat->nodes[r];
         if (node >= NODES_MAX || seen >> node & 1)
-            return gw_fail(why, GW_EINVAL, "rank %u cannot be node %u", r,
-                           node);
+            return gw_fail(
+                why, GW_EINVAL,
+                "rank %u: node number %u is out of range or used twice", r,
+                node);
         seen |= (uint64_t)1 << node;
     }
     return GW_OK;

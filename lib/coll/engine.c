@@ -426,16 +426,15 @@ void gw__engine_describe(const struct gw_request *r, char *text, size_t room,
         if (r->out_at[q] < p->out_begin[q + 1]) {
             uint32_t index = p->out[r->out_at[q]];
             const struct gw__send *s = &p->sends[index];
-            snprintf(
-                text, room,
-                "rank %u waits for rank %u to take step %u, chunk %u, slice "
-                "%u",
-                r->comm->rank, q, s->step + 1, p->cells[s->cell].chunk,
-                r->pushed[index]);
+            snprintf(text, room,
+                     "rank %u waits for rank %u to receive step %u, chunk %u, "
+                     "slice %u",
+                     r->comm->rank, q, s->step + 1, p->cells[s->cell].chunk,
+                     r->pushed[index]);
             *peer = (int)q;
             return;
         }
-    snprintf(text, room, "rank %u waits for its peers to take what it sent",
+    snprintf(text, room, "rank %u waits for its peers to receive its data",
              r->comm->rank);
     *peer = -1;
 }

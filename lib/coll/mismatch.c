@@ -29,7 +29,7 @@ enum gw_err gw__mismatch(const struct gw_comm *comm, uint32_t op,
     gw__call_describe(ours, mine, sizeof mine);
     gw__call_describe(theirs, other, sizeof other);
     return gw_fail(why, GW_EMISMATCH,
-                   "op %u: rank %u called %s, rank %u called %s", op,
+                   "op %u: rank %u called %s, but rank %u called %s", op,
                    comm->rank, mine, peer, other);
 }
 
@@ -39,19 +39,20 @@ enum gw_err gw__mismatch_slice(const struct gw_request *r, unsigned peer,
 {
     const struct gw_comm *comm = r->comm;
     if (header->epoch != comm->epoch)
-        return gw_fail(why, GW_EMISMATCH,
-                       "op %u: rank %u is in epoch %u, rank %u in epoch %u",
-                       r->op, comm->rank, comm->epoch, peer, header->epoch);
+        return gw_fail(
+            why, GW_EMISMATCH,
+            "op %u: rank %u is in epoch %u, but rank %u is in epoch %u", r->op,
+            comm->rank, comm->epoch, peer, header->epoch);
     if (header->op != r->op ||
         memcmp(&header->call, &r->signature, sizeof r->signature) != 0)
         return gw__mismatch(comm, r->op, &r->signature, peer, &header->call,
                             why);
-    return gw_fail(
-        why, GW_EMISMATCH,
-        "op %u: rank %u sent step %u chunk %u slice %u of %u bytes, which "
-        "rank %u does not expect (do slice sizes or counts differ?)",
-        r->op, peer, header->step, header->chunk, header->slice, header->bytes,
-        comm->rank);
+    return gw_fail(why, GW_EMISMATCH,
+                   "op %u: rank %u sent step %u, chunk %u, slice %u of %u "
+                   "bytes, which rank %u does not expect; use the same slice "
+                   "size and counts on all ranks",
+                   r->op, peer, header->step, header->chunk, header->slice,
+                   header->bytes, comm->rank);
 }
 
 /* This rank's call with that number, current or recent; NULL: unknown. Shared

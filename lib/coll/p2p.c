@@ -37,16 +37,16 @@ static enum gw_err check_call(const struct gw_comm *comm,
 {
     const char *name = sends ? "send" : "recv";
     if (peer >= comm->size || peer == comm->rank)
-        return gw_fail(why, GW_EINVAL, "%s: rank %u has no peer %u", name,
+        return gw_fail(why, GW_EINVAL, "%s: rank %u: unknown peer %u", name,
                        comm->rank, peer);
     if ((unsigned)call->type >= GW_DTYPE_COUNT)
-        return gw_fail(why, GW_EINVAL, "%s: rank %u: no type has number %d",
+        return gw_fail(why, GW_EINVAL, "%s: rank %u: unknown element type %d",
                        name, comm->rank, call->type);
     if (call->count > gw__elems_max(comm, call->type))
-        return gw_fail(why, GW_EINVAL, "%s: rank %u: %zu elements", name,
-                       comm->rank, call->count);
+        return gw_fail(why, GW_EINVAL, "%s: rank %u: %zu elements are too many",
+                       name, comm->rank, call->count);
     if (call->count > 0 && !(sends ? call->in : call->out))
-        return gw_fail(why, GW_EINVAL, "%s: rank %u: no buffer", name,
+        return gw_fail(why, GW_EINVAL, "%s: rank %u: the buffer is NULL", name,
                        comm->rank);
     return GW_OK;
 }

@@ -185,7 +185,7 @@ enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now)
     if (comm->config.events)
         gw__tell_wait(r, now);
     if (!r->shares && now - comm->last_progress_ns > comm->timeout_ns) {
-        gw_fail(&why, GW_ETIMEOUT, "nothing in %llu ms",
+        gw_fail(&why, GW_ETIMEOUT, "no progress for %llu ms",
                 (unsigned long long)(comm->timeout_ns / 1000000));
         return fail_request(r, &why);
     }

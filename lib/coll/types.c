@@ -45,7 +45,7 @@ enum gw_err gw_dtype_parse(const char *name, enum gw_dtype *type,
             return GW_OK;
         }
     return gw_fail(why, GW_EINVAL,
-                   "\"%s\" is no element type; there are"
+                   "\"%s\" is not an element type; use one of"
 #define X(type, text, size) " " text
                    GW_DTYPES(X),
 #undef X
@@ -61,7 +61,7 @@ enum gw_err gw_redop_parse(const char *name, enum gw_redop *op,
             return GW_OK;
         }
     return gw_fail(why, GW_EINVAL,
-                   "\"%s\" is no reduction; there are"
+                   "\"%s\" is not a reduction; use one of"
 #define X(op, text) " " text
                    GW_REDOPS(X),
 #undef X

@@ -14,13 +14,13 @@ static enum gw_err parse_kind(const json_t *line, struct gw_event *event,
 {
     const char *name = json_string_value(json_object_get(line, "kind"));
     if (!name)
-        return gw_fail(why, GW_EDATA, "\"kind\" is missing or no text");
+        return gw_fail(why, GW_EDATA, "\"kind\" is missing or not a string");
     for (unsigned kind = 0; kind < GW_EVENT_KINDS; kind++)
         if (strcmp(name, gw_event_name(kind)) == 0) {
             event->kind = kind;
             return GW_OK;
         }
-    return gw_fail(why, GW_EDATA, "\"%.40s\" is no kind of event", name);
+    return gw_fail(why, GW_EDATA, "\"%.40s\" is not a kind of event", name);
 }
 
 /* An integer in [least, most]; an absent one is `absent`. */
@@ -34,7 +34,7 @@ static enum gw_err parse_integer(const json_t *line, const char *name,
         return GW_OK;
     if (json_is_integer(member) && *value >= least && *value <= most)
         return GW_OK;
-    return gw_fail(why, GW_EDATA, "\"%s\" is no integer from %lld to %lld",
+    return gw_fail(why, GW_EDATA, "\"%s\" must be an integer from %lld to %lld",
                    name, (long long)least, (long long)most);
 }
 
@@ -89,7 +89,7 @@ enum gw_err gw_event_parse(const char *line, struct gw_event *event,
     struct gw_event read = {0};
     enum gw_err code = GW_OK;
     if (!json_is_object(object))
-        code = gw_fail(why, GW_EDATA, "an event is a JSON object");
+        code = gw_fail(why, GW_EDATA, "an event must be a JSON object");
     if (!code)
         code = parse_kind(object, &read, why);
     if (!code)

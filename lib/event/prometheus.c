@@ -128,7 +128,7 @@ static void put_counts(const struct prometheus *s)
         fprintf(file, "%" PRIu64 "\n", s->counts[i].events);
     }
     put_family(file, "gradwire_event_bytes_total", "counter",
-               "Bytes named by those events.");
+               "Bytes of those events.");
     for (size_t i = 0; i < s->used; i++) {
         if (s->counts[i].bytes == 0)
             continue;
@@ -156,7 +156,7 @@ static void prometheus_close(struct gw_sink *sink)
     put_counts(s);
     put_loss(s);
     put_family(s->file, "gradwire_events_uncounted_total", "counter",
-               "Events that found no memory for a count of their own.");
+               "Events not counted individually for lack of memory.");
     fprintf(s->file, "gradwire_events_uncounted_total %" PRIu64 "\n",
             s->uncounted);
     fflush(s->file);

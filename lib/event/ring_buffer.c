@@ -35,7 +35,8 @@ enum gw_err gw_sink_ring(size_t capacity, struct gw_sink **sink,
 {
     *sink = NULL;
     if (capacity == 0)
-        return gw_fail(why, GW_EINVAL, "a ring sink keeps at least one event");
+        return gw_fail(why, GW_EINVAL,
+                       "a ring sink must have room for at least one event");
     size_t head = sizeof(struct ring), item = sizeof(struct gw_event);
     if (capacity > (SIZE_MAX - head) / item)
         return gw_fail(why, GW_ENOMEM, "ring sink of %zu events", capacity);

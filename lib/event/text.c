@@ -17,7 +17,7 @@ static const char *evidence(int64_t value)
 {
     static const char *const words[] = {"its process has ended",
                                         "its connection was reset",
-                                        "it is silent", "it does not advance"};
+                                        "it is silent", "it makes no progress"};
     return WORD(words, value);
 }
 
@@ -56,7 +56,7 @@ static void of_recovery(const struct gw_event *e, char *out, size_t room)
 {
     if (e->kind == GW_EV_DECISION)
         snprintf(out, room, "op %" PRIu32 ": %s", e->op,
-                 e->value == 0 ? "forward (the lost contribution counts)"
+                 e->value == 0 ? "forward (the lost contribution is included)"
                                : "exclude (completed without the lost member)");
     else
         snprintf(out, room,
@@ -146,7 +146,7 @@ static void of_controllers(const struct gw_event *e, char *out, size_t room)
     else if (e->kind == GW_EV_LEASE && e->value)
         snprintf(out, room, "node %" PRIu32 " has a lease", e->peer);
     else if (e->kind == GW_EV_LEASE)
-        snprintf(out, room, "node %" PRIu32 " has no lease any more", e->peer);
+        snprintf(out, room, "node %" PRIu32 " no longer has a lease", e->peer);
     else if (e->peer == GW_NONE)
         snprintf(out, room, "slot %" PRIu32 " has no primary", e->chunk);
     else

@@ -37,10 +37,10 @@ static enum gw_err check_choice(const char *variable, const char *wanted,
 {
     if (choice->found)
         return GW_OK;
-    return gw_fail(why, GW_EINVAL,
-                   "%s is \"%s\", which is not a level of this machine; it "
-                   "has %s",
-                   variable, wanted, choice->names);
+    return gw_fail(
+        why, GW_EINVAL,
+        "%s: \"%s\" is not a vector level of this machine; use one of %s",
+        variable, wanted, choice->names);
 }
 
 static enum gw_err check_fold(struct gw_error *why)

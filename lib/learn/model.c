@@ -30,8 +30,8 @@ enum gw_err gw_model_parse(const char *name, enum gw_model_kind *kind,
             *kind = (enum gw_model_kind)i;
             return GW_OK;
         }
-    return gw_fail(why, GW_EINVAL,
-                   "\"%s\" is no model; there are lr and softmax", name);
+    return gw_fail(why, GW_EINVAL, "\"%s\" is not a model; use lr or softmax",
+                   name);
 }
 
 static enum gw_err check_labels(enum gw_model_kind kind,
@@ -39,15 +39,16 @@ static enum gw_err check_labels(enum gw_model_kind kind,
                                 struct gw_error *why)
 {
     if (data->class_count < 2)
-        return gw_fail(why, GW_EDATA,
-                       "every row has the label %g: there is nothing to learn",
-                       data->classes[0]);
+        return gw_fail(
+            why, GW_EDATA,
+            "every row has the label %g; training needs at least two labels",
+            data->classes[0]);
     if (kind == GW_MODEL_LR && data->class_count != 2)
-        return gw_fail(why, GW_EDATA,
-                       "lr takes two labels and there are %u (%g, %g, %g%s); "
-                       "softmax takes any number",
-                       data->class_count, data->classes[0], data->classes[1],
-                       data->classes[2], data->class_count > 3 ? ", ..." : "");
+        return gw_fail(
+            why, GW_EDATA,
+            "lr needs two labels, but there are %u (%g, %g, %g%s); use softmax",
+            data->class_count, data->classes[0], data->classes[1],
+            data->classes[2], data->class_count > 3 ? ", ..." : "");
     return GW_OK;
 }
 
@@ -62,8 +63,8 @@ enum gw_err gw_model_new(enum gw_model_kind kind, const struct gw_dataset *data,
     size_t count = (data->features + 1) * outputs;
     if (count > GW_PARAMETERS_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "%zu features and %u outputs make %zu parameters; "
-                       "a model has at most %d",
+                       "%zu features and %u outputs need %zu parameters; a "
+                       "model can have at most %d",
                        data->features, outputs, count, GW_PARAMETERS_MAX);
     struct gw_model *made = calloc(1, sizeof *made);
     if (!made)

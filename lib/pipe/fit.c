@@ -31,14 +31,15 @@ static enum gw_err check_fit(unsigned stages, unsigned batch,
                              struct gw_error *why)
 {
     if (stages == 0)
-        return gw_fail(why, GW_EINVAL, "a pipeline has at least one stage");
+        return gw_fail(why, GW_EINVAL,
+                       "a pipeline must have at least one stage");
     if (batch == 0)
-        return gw_fail(why, GW_EINVAL, "a batch has at least one sample");
+        return gw_fail(why, GW_EINVAL, "a batch must have at least one sample");
     for (int i = 0; i < 2; i++) {
         if (sizes[i] == 0 || batch % sizes[i])
             return gw_fail(why, GW_EINVAL,
-                           "micro-batches of %u samples do not divide a batch"
-                           " of %u",
+                           "micro-batches of %u samples do not divide a batch "
+                           "of %u samples",
                            sizes[i], batch);
         if (!(times_us[i] > 0) || !isfinite(times_us[i]))
             return gw_fail(why, GW_EINVAL,
@@ -47,7 +48,7 @@ static enum gw_err check_fit(unsigned stages, unsigned batch,
     }
     if (sizes[0] == sizes[1])
         return gw_fail(why, GW_EINVAL,
-                       "it takes two different micro-batch sizes, not %u twice",
+                       "the two micro-batch sizes must differ; both are %u",
                        sizes[0]);
     return GW_OK;
 }

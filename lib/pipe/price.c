@@ -20,8 +20,8 @@ static enum gw_err alike(const struct gw__pipe_shape *shape, const char *what,
     for (unsigned i = 1; each_us && i < pieces; i++)
         if (each_us[i] < *us || each_us[i] > *us)
             return gw_fail(why, GW_EINVAL,
-                           "there is no formula for stages that differ: a %s"
-                           " takes %g us in stage 0 and %g us in stage %u",
+                           "the formula needs equal stages: a %s takes %g us "
+                           "in stage 0, but %g us in stage %u",
                            what, *us, each_us[i], i % shape->stages);
     return GW_OK;
 }

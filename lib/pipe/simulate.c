@@ -96,7 +96,8 @@ static enum gw_err run_schedule(struct simulation *sim, struct gw_error *why)
     if (over)
         return GW_OK;
     err = gw_schedule_check(schedule, why); /* its error text is more precise */
-    return err ? err : gw_fail(why, GW_EINTERNAL, "the simulation stood still");
+    return err ? err
+               : gw_fail(why, GW_EINTERNAL, "the simulation did not complete");
 }
 
 static enum gw_err simulate(struct simulation *sim, struct gw_error *why)

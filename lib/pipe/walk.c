@@ -21,7 +21,7 @@ enum gw_err gw__walk_new(struct gw__walk *walk, struct gw_error *why)
         walk->sent[1])
         return GW_OK;
     gw__walk_fini(walk);
-    return gw_fail(why, GW_ENOMEM, "walking through %zu passes",
+    return gw_fail(why, GW_ENOMEM, "traversing %zu passes",
                    schedule->pass_count);
 }
 

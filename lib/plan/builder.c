@@ -26,14 +26,17 @@ enum gw_err gw_builder_new(enum gw_collective collective, unsigned ranks,
 {
     *builder = NULL;
     if (ranks == 0 || ranks > GW_RANKS_MAX)
-        return gw_fail(why, GW_EINVAL, "a plan has 1 to %d ranks, not %u",
+        return gw_fail(why, GW_EINVAL, "a plan must have 1 to %d ranks, not %u",
                        GW_RANKS_MAX, ranks);
     if (chunks == 0 || chunks > GW_CHUNKS_MAX)
-        return gw_fail(why, GW_EINVAL, "a plan has 1 to %d chunks, not %u",
-                       GW_CHUNKS_MAX, chunks);
+        return gw_fail(why, GW_EINVAL,
+                       "a plan must have 1 to %d chunks, not %u", GW_CHUNKS_MAX,
+                       chunks);
     if (root >= ranks)
-        return gw_fail(why, GW_EINVAL, "root %u is not among %u ranks", root,
-                       ranks);
+        return gw_fail(
+            why, GW_EINVAL,
+            "the root is %u, but there are only %u ranks, numbered from 0",
+            root, ranks);
     struct gw_builder *b = calloc(1, sizeof *b);
     if (!b)
         return gw_fail(why, GW_ENOMEM, "plan of %u ranks", ranks);
@@ -90,16 +93,18 @@ static bool transfer_is_sane(struct gw_builder *b, unsigned src, unsigned dst,
 {
     const struct gw_plan *plan = &b->plan;
     if (src >= plan->ranks || dst >= plan->ranks)
-        gw_fail(&b->error, GW_EPLAN, "step %u: %u>%u is not among %u ranks",
+        gw_fail(&b->error, GW_EPLAN,
+                "step %u: %u>%u: there are only %u ranks, numbered from 0",
                 plan->steps, src, dst, plan->ranks);
     else if (src == dst)
         gw_fail(&b->error, GW_EPLAN, "step %u: rank %u sends to itself",
                 plan->steps, src);
     else if (chunk >= plan->chunks)
-        gw_fail(&b->error, GW_EPLAN, "step %u: c%u is not among %u chunks",
+        gw_fail(&b->error, GW_EPLAN,
+                "step %u: c%u: there are only %u chunks, numbered from 0",
                 plan->steps, chunk, plan->chunks);
     else if (plan->transfer_count >= GW_TRANSFERS_MAX)
-        gw_fail(&b->error, GW_EPLAN, "more than %d transfers",
+        gw_fail(&b->error, GW_EPLAN, "a plan can have at most %d transfers",
                 GW_TRANSFERS_MAX);
     return !b->error.code;
 }
@@ -125,7 +130,7 @@ void gw_builder_add(struct gw_builder *b, unsigned src, unsigned dst,
 {
     struct gw_plan *plan = &b->plan;
     if (!b->error.code && (unsigned)action > GW_TOKEN)
-        gw_fail(&b->error, GW_EPLAN, "step %u: %u is no action", plan->steps,
+        gw_fail(&b->error, GW_EPLAN, "step %u: unknown action %u", plan->steps,
                 (unsigned)action);
     if (!b->error.code && b->sink)
         hand_on(b, &(struct gw__run){.src = src,
@@ -258,8 +263,10 @@ enum gw_err gw__algo_stream(const struct gw_algo *algo,
                        gw_collective_name(algo->collective), algo->name,
                        args->ranks);
     if (args->root >= args->ranks)
-        return gw_fail(why, GW_EINVAL, "root %u is not among %u ranks",
-                       args->root, args->ranks);
+        return gw_fail(
+            why, GW_EINVAL,
+            "the root is %u, but there are only %u ranks, numbered from 0",
+            args->root, args->ranks);
     struct gw_builder b = {.sink = sink};
     b.plan.collective = algo->collective;
     b.plan.ranks = args->ranks;

@@ -190,6 +190,7 @@ enum gw_err gw__waits_play(const struct gw__index *index,
     free(w.todo);
     free(w.queued);
     return err == GW_ENOMEM
-               ? gw_fail(why, err, "game of %u transfers", index->transfers)
+               ? gw_fail(why, err, "deadlock check of %u transfers",
+                         index->transfers)
                : err;
 }

@@ -72,13 +72,13 @@ static bool writer_waits(const struct gw__waits *w, uint32_t t,
     if (head == UINT32_MAX) {
         wait->thing = link;
         snprintf(wait->text, sizeof wait->text,
-                 "rank %u step %u: c%u waits for %u>%u c%u to be sent", x->dst,
+                 "rank %u step %u: c%u waits until %u>%u c%u is sent", x->dst,
                  step, x->chunk, x->src, x->dst, x->chunk);
     } else {
         *wait = wait_for_version(w, w->versions->write[head]);
         snprintf(wait->text, sizeof wait->text,
-                 "rank %u step %u: %u>%u c%u waits behind c%u", x->dst, step,
-                 x->src, x->dst, x->chunk,
+                 "rank %u step %u: %u>%u c%u waits after c%u on the same link",
+                 x->dst, step, x->src, x->dst, x->chunk,
                  w->index->plan->transfers[head].chunk);
     }
     return true;
@@ -189,12 +189,11 @@ void gw__cycle_tell(const struct gw__waits *w, struct gw_verdict *verdict)
         .chunk = x->chunk,
     };
     bool whole = w->slices == 1;
-    snprintf(
-        verdict->sentence, sizeof verdict->sentence,
-        "step %u: %u>%u c%u waits for ever: a cycle of %u waits when a link has"
-        " room for %u %s%s",
-        verdict->step, x->src, x->dst, x->chunk, length, w->room,
-        whole ? "chunk" : "slice", w->room == 1 ? "" : "s");
+    snprintf(verdict->sentence, sizeof verdict->sentence,
+             "step %u: %u>%u c%u waits forever: a cycle of %u waits, with room "
+             "for %u %s%s per link",
+             verdict->step, x->src, x->dst, x->chunk, length, w->room,
+             whole ? "chunk" : "slice", w->room == 1 ? "" : "s");
     uint32_t thing = first;
     do {
         struct wait wait = waits(w, thing);

@@ -217,7 +217,7 @@ static void say_incomplete(struct story *s)
     else
         snprintf(v->sentence, sizeof v->sentence,
                  s->plan->collective == GW_BARRIER
-                     ? "after step %u: rank %u c%u has not heard of %s %s"
+                     ? "after step %u: rank %u c%u has no token of %s %s"
                  : lacks ? "after step %u: rank %u c%u lacks %s %s"
                          : "after step %u: rank %u c%u still has %s %s",
                  v->step, v->dst, v->chunk, plural(s, s->wrong), ranks);

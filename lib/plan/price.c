@@ -135,11 +135,13 @@ static enum gw_err check_size(const struct gw_plan *plan, size_t count,
     enum { ELEM_BYTES_MAX = 64 };
     uint64_t bytes;
     if (elem_bytes == 0 || elem_bytes > ELEM_BYTES_MAX)
-        return gw_fail(why, GW_EINVAL, "an element has 1 to %d bytes, not %zu",
+        return gw_fail(why, GW_EINVAL,
+                       "an element must have 1 to %d bytes, not %zu",
                        ELEM_BYTES_MAX, elem_bytes);
     if (__builtin_mul_overflow(count, elem_bytes, &bytes) ||
         __builtin_mul_overflow(bytes, plan->transfer_count + 1, &bytes))
-        return gw_fail(why, GW_EINVAL, "%zu elements are too many", count);
+        return gw_fail(why, GW_EINVAL,
+                       "%zu elements are more than a vector can have", count);
     return GW_OK;
 }
 

@@ -35,7 +35,11 @@ enum gw_err gw_collective_parse(const char *name,
             *collective = (enum gw_collective)i;
             return GW_OK;
         }
-    return gw_fail(why, GW_EINVAL, "\"%s\" is no collective", name);
+    return gw_fail(
+        why, GW_EINVAL,
+        "\"%s\" is not a collective; use allreduce, allgather, alltoall, "
+        "reduce_scatter, broadcast, reduce, gather, scatter or barrier",
+        name);
 }
 
 bool gw_collective_reduces(enum gw_collective c)

@@ -69,13 +69,13 @@ static bool parse_variable(struct gw__script *script)
     int length = name.length < SHOWN_MAX ? (int)name.length : SHOWN_MAX;
     if (slot == GW__SLOTS)
         return gw__source_fail(source, name.offset,
-                               "`%.*s` is no variable here", length,
+                               "`%.*s` is not a variable here", length,
                                source->text + name.offset);
     if (!script->known[slot])
         return gw__source_fail(
             source, name.offset,
-            "`%.*s` is not known yet; its header entry comes later", length,
-            source->text + name.offset);
+            "`%.*s` is not known yet; put its header entry before this one",
+            length, source->text + name.offset);
     gw__lex_next(&script->lexer);
     return emit(script, GW__OP_VARIABLE, name.offset, slot);
 }
@@ -132,9 +132,9 @@ static bool parse_unary(struct gw__script *script)
     uint32_t offset = script->lexer.token.offset;
     bool parsed;
     if (script->depth == GW__DEPTH_MAX)
-        return gw__source_fail(script->lexer.source, offset,
-                               "the expression nests more than %d deep",
-                               GW__DEPTH_MAX);
+        return gw__source_fail(
+            script->lexer.source, offset,
+            "the expression is nested more than %d levels deep", GW__DEPTH_MAX);
     script->depth++;
     if (gw__lex_take(&script->lexer, '-'))
         parsed = parse_unary(script) && emit(script, GW__OP_NEGATE, offset, 0);

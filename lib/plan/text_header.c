@@ -51,7 +51,7 @@ static bool parse_ranks(struct gw__script *script, unsigned ranks)
         if (ranks == 0)
             return gw__source_fail(
                 lexer->source, offset,
-                "the plan serves any number of ranks; say how many");
+                "the plan is for any number of ranks; give the number");
         if (ranks > GW_RANKS_MAX)
             return gw__source_fail(lexer->source, offset,
                                    "ranks must be in 1..%d, not %u",
@@ -84,7 +84,7 @@ static bool need_ranks(struct gw__script *script, const char *key)
 {
     return script->known[GW__SLOT_P] ||
            gw__source_fail(script->lexer.source, script->lexer.token.offset,
-                           "%s= comes after ranks=", key);
+                           "%s= must come after ranks=", key);
 }
 
 static bool parse_root(struct gw__script *script, unsigned ranks)
@@ -94,7 +94,8 @@ static bool parse_root(struct gw__script *script, unsigned ranks)
     if (!need_ranks(script, "root"))
         return false;
     if (!gw_collective_rooted(script->collective))
-        return gw__source_fail(script->lexer.source, offset, "%s has no root",
+        return gw__source_fail(script->lexer.source, offset,
+                               "%s does not use a root",
                                gw_collective_name(script->collective));
     gw__lex_next(&script->lexer);
     if (!parse_number(script, "root", 0, script->ranks - 1, &script->root))
@@ -121,7 +122,7 @@ static bool parse_name(struct gw__script *script, unsigned ranks)
         return gw__source_fail(source, name.offset, "name= needs a word");
     if (name.length >= sizeof((struct gw_plan *)NULL)->algo)
         return gw__source_fail(source, name.offset,
-                               "the name has more than %zu characters",
+                               "the name must have at most %zu characters",
                                sizeof((struct gw_plan *)NULL)->algo - 1);
     memcpy(script->algo, source->text + name.offset, name.length);
     return true;
@@ -146,7 +147,7 @@ static bool parse_entry(struct gw__script *script, unsigned ranks,
         return gw__lex_unexpected(lexer,
                                   "ranks=, chunks=, root=, ports= or name=");
     if (*seen & 1U << i)
-        return gw__source_fail(lexer->source, offset, "%s= is there twice",
+        return gw__source_fail(lexer->source, offset, "%s= occurs twice",
                                entries[i].key);
     *seen |= 1U << i;
     gw__lex_next(lexer);
@@ -195,7 +196,7 @@ bool gw__header_parse(struct gw__script *script, unsigned ranks)
     if (!gw__chunks_fit(&shape))
         return gw__source_fail(
             lexer->source, script->chunks_offset,
-            "%u chunks do not fit %s of %u ranks", script->chunks,
+            "%u chunks do not suit %s of %u ranks", script->chunks,
             gw_collective_name(script->collective), script->ranks);
     return true;
 }

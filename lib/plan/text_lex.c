@@ -59,8 +59,8 @@ static int lex_sign(struct gw__lexer *lexer)
     if (c == '\n' || (c != 0 && strchr("+-*/%^()=|>:,", c)))
         return c;
     gw__source_fail(lexer->source, lexer->at - 1,
-                    c > 32 && c < 127 ? "a plan has no `%c`"
-                                      : "a plan has no byte 0x%02x",
+                    c > 32 && c < 127 ? "a plan cannot contain `%c`"
+                                      : "a plan cannot contain byte 0x%02x",
                     (unsigned)c);
     return GW__BAD;
 }

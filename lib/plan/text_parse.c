@@ -53,7 +53,7 @@ static uint32_t parse_step(struct gw__script *script, uint32_t parent)
     struct gw__lexer *lexer = &script->lexer;
     if (script->nodes[parent].in_step) {
         gw__source_fail(lexer->source, lexer->token.offset,
-                        "a step cannot hold another");
+                        "a step cannot contain another step");
         return 0;
     }
     uint32_t step = add_node(script, parent, GW__STEP);
@@ -75,12 +75,14 @@ static bool check_variable(struct gw__script *script)
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         taken = taken || gw__lex_is_word(lexer, reserved[i]);
     if (taken || name.length > NAME_MAX_LENGTH)
-        return gw__source_fail(lexer->source, name.offset,
-                               taken ? "the name is in use already"
-                                     : "the name has more than 31 characters");
+        return gw__source_fail(
+            lexer->source, name.offset,
+            taken ? "the name is already in use"
+                  : "the name must have at most 31 characters");
     if (script->scope == GW__SLOTS)
         return gw__source_fail(lexer->source, name.offset,
-                               "loops nest more than %d deep", GW__NEST_MAX);
+                               "loops are nested more than %d levels deep",
+                               GW__NEST_MAX);
     return true;
 }
 
@@ -139,8 +141,8 @@ static bool parse_action(struct gw__script *script, uint8_t *action)
     if (barrier != (kind == '|'))
         return gw__source_fail(
             lexer->source, lexer->token.offset,
-            barrier ? "a barrier passes tokens: `|`"
-                    : "`|` passes a barrier's token; this is no barrier");
+            barrier ? "a barrier allows only tokens (`|`)"
+                    : "`|` passes a token; only a barrier allows it");
     *action = kind == '+' ? GW_ADD : kind == '=' ? GW_REPLACE : GW_TOKEN;
     gw__lex_next(lexer);
     return true;
@@ -162,7 +164,7 @@ static bool parse_transfer(struct gw__script *script, uint32_t parent)
     if (!script->nodes[parent].in_step)
         return gw__source_fail(
             lexer->source, offset,
-            "a transfer belongs in a step: write `step` before it");
+            "a transfer must be inside a step; write `step` before it");
     uint32_t made = add_node(script, parent, GW__TRANSFER);
     if (!made)
         return false;
@@ -211,22 +213,20 @@ static bool parse_line(struct gw__script *script, uint32_t parent)
         if (!owner)
             return gw__source_fail(
                 lexer->source, lexer->token.offset,
-                "the line is indented deeper than the one above,"
-                " which has no place for it");
+                "the line must not be indented deeper than the one above");
         script->scope = script->nodes[owner].scope;
         if (!parse_block(script, owner))
             return false;
         if (lexer->indent > indent)
             return gw__source_fail(
                 lexer->source, lexer->token.offset,
-                "the line's indent is that of no line above");
+                "the indentation must equal that of a line above");
     }
     script->scope = script->nodes[parent].scope;
     if (opened && !script->nodes[opened].child)
-        return gw__source_fail(lexer->source, script->nodes[opened].offset,
-                               "nothing is inside this %s",
-                               script->nodes[opened].kind == GW__STEP ? "step"
-                                                                      : "loop");
+        return gw__source_fail(
+            lexer->source, script->nodes[opened].offset, "this %s is empty",
+            script->nodes[opened].kind == GW__STEP ? "step" : "loop");
     return true;
 }
 
@@ -248,6 +248,6 @@ bool gw__statements_parse(struct gw__script *script)
     if (lexer->indent > 0)
         return gw__source_fail(
             lexer->source, lexer->token.offset,
-            "the first step or loop begins at the left margin");
+            "the first step or loop must begin at the left margin");
     return parse_block(script, 0);
 }

@@ -46,7 +46,7 @@ static void fail_at(const struct run *run, struct gw__expr expr,
     write_variables(run, variables, sizeof variables);
     gw__source_fail(run->script->lexer.source,
                     gw__expr_offset(run->script, expr),
-                    "%s%lld is not among 0..%u%s", what, (long long)value,
+                    "%s%lld must be in 0..%u%s", what, (long long)value,
                     limit - 1, variables);
 }
 
@@ -81,7 +81,7 @@ static bool run_transfer(struct run *run, const struct gw__text_node *node)
     }
     if (run->transfers++ == script->limits->transfers)
         return gw__source_fail(source, node->offset,
-                               "the plan has more than %zu transfers",
+                               "a plan can have at most %zu transfers",
                                script->limits->transfers);
     gw_builder_add(run->builder, src, dst, chunk, node->action);
     return true;
@@ -128,10 +128,9 @@ static bool run_children(struct run *run, uint32_t parent)
     bool right = true;
     for (uint32_t i = nodes[parent].child; right && i; i = nodes[i].next) {
         if (run->work++ >= script->limits->work)
-            return gw__source_fail(
-                script->lexer.source, nodes[i].offset,
-                "the loops run through more than %zu statements",
-                script->limits->work);
+            return gw__source_fail(script->lexer.source, nodes[i].offset,
+                                   "the loops execute more than %zu statements",
+                                   script->limits->work);
         right = run_node(run, i);
     }
     return right;

@@ -33,14 +33,13 @@ enum gw_err gw_plan_trace_new(const struct gw_plan *plan,
     size_t rows = (size_t)plan->ranks * plan->chunks;
     *trace = NULL;
     if (!gw__chunks_fit(plan))
-        return gw_fail(why, GW_EINVAL, "%u chunks do not fit %s of %u ranks",
+        return gw_fail(why, GW_EINVAL, "%u chunks do not suit %s of %u ranks",
                        plan->chunks, gw_collective_name(plan->collective),
                        plan->ranks);
     if (gw__sets_bytes(plan, rows) > BYTES_MAX)
-        return gw_fail(
-            why, GW_ENOMEM,
-            "the sets of %u ranks and %u chunks are too many to watch",
-            plan->ranks, plan->chunks);
+        return gw_fail(why, GW_ENOMEM,
+                       "a trace of %u ranks and %u chunks is too large",
+                       plan->ranks, plan->chunks);
     struct gw_plan_trace *made = calloc(1, sizeof *made);
     if (!made)
         return gw_fail(why, GW_ENOMEM, "trace of a plan");

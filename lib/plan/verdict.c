@@ -58,14 +58,16 @@ static void tell_shape(const struct gw__index *index,
     const char *name = gw_collective_name(plan->collective);
     if (finding->transfer != UINT32_MAX) {
         const struct gw_transfer *x = &plan->transfers[finding->transfer];
-        set_sentence(
-            verdict, "step %u: %u>%u c%u %c does not fit: %s %s", verdict->step,
-            x->src, x->dst, x->chunk, gw__action_sign(x->action), name,
-            plan->collective == GW_BARRIER ? "passes tokens (`|`) only"
-                                           : "adds (`+`) or replaces (`=`)");
+        set_sentence(verdict, "step %u: %u>%u c%u %c is not allowed: %s %s",
+                     verdict->step, x->src, x->dst, x->chunk,
+                     gw__action_sign(x->action), name,
+                     plan->collective == GW_BARRIER
+                         ? "allows only tokens (`|`)"
+                         : "allows only `+` (add) and `=` (replace)");
         gw__history_add_transfer(index, finding->transfer, verdict);
     } else if (plan->collective == GW_BARRIER)
-        set_sentence(verdict, "a barrier has one chunk, not %u", plan->chunks);
+        set_sentence(verdict, "a barrier must have one chunk, not %u",
+                     plan->chunks);
     else
         set_sentence(
             verdict, "%s of %u ranks needs a multiple of %u chunks, not %u",
@@ -83,7 +85,7 @@ static void tell_ports(const struct gw__index *index,
     set_sentence(verdict,
                  "step %u: %u>%u c%u: rank %u %s more than ports=%u %s",
                  verdict->step, verdict->src, verdict->dst, verdict->chunk,
-                 finding->rank, finding->hears ? "hears from" : "sends to",
+                 finding->rank, finding->hears ? "receives from" : "sends to",
                  plan->ports, plan->ports == 1 ? "peer" : "peers");
     size_t end = plan->step_begin[finding->step + 1];
     for (size_t t = plan->step_begin[finding->step]; t < end; t++) {
@@ -101,7 +103,7 @@ static void tell_conflict(const struct gw__index *index,
     const struct gw_transfer *y = &index->plan->transfers[finding->other];
     char sign = gw__action_sign(x->action), other = gw__action_sign(y->action);
     if (x->action == GW_TOKEN)
-        set_sentence(verdict, "step %u: %u>%u c%u | is there twice",
+        set_sentence(verdict, "step %u: %u>%u c%u | occurs twice",
                      verdict->step, x->src, x->dst, x->chunk);
     else
         set_sentence(verdict,

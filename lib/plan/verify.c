@@ -106,7 +106,7 @@ enum gw_err gw__plan_verify_from(const struct gw_plan *plan,
         plan->collective != GW_ALLREDUCE) {
         *verdict = (struct gw_verdict){.fault = GW_FAULT_SHAPE};
         return gw_fail(why, GW_EINVAL,
-                       "a plan with a start of its own is an allreduce of at "
+                       "a plan with its own start must be an allreduce of at "
                        "most %d ranks",
                        GW__CONTRIBUTORS_MAX);
     }

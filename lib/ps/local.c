@@ -163,7 +163,7 @@ enum gw_err gw_ps_local_add(struct gw_ps_local *local, unsigned *number,
     char own[ENDPOINT_ROOM];
     struct gw_ps_server_config config = local->server;
     if (local->server_count == SERVERS_MAX)
-        return gw_fail(why, GW_ENOMEM, "there are %d servers already",
+        return gw_fail(why, GW_ENOMEM, "there can be at most %d servers",
                        SERVERS_MAX);
     *number = local->server_count;
     config.node = FIRST_SERVER + *number;

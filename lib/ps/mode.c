@@ -55,11 +55,11 @@ static enum gw_err refuse_bound(const char *text, unsigned kind,
                                 struct gw_error *why)
 {
     if (modes[kind].most == 0)
-        return gw_fail(why, GW_EINVAL, "\"%.40s\": %s has no number", text,
-                       modes[kind].name);
+        return gw_fail(why, GW_EINVAL, "\"%.40s\": %s does not take a number",
+                       text, modes[kind].name);
     return gw_fail(why, GW_EINVAL,
-                   "\"%.40s\" is no mode; write %s:N, N from %u to %u", text,
-                   modes[kind].name, modes[kind].least, modes[kind].most);
+                   "\"%.40s\" is not a mode; write %s:N, with N from %u to %u",
+                   text, modes[kind].name, modes[kind].least, modes[kind].most);
 }
 
 enum gw_err gw_ps_mode_parse(const char *text, struct gw_ps_mode *mode,
@@ -80,16 +80,14 @@ enum gw_err gw_ps_mode_parse(const char *text, struct gw_ps_mode *mode,
             return refuse_bound(text, kind, why);
         if (!parse_drop(rest, &drop))
             return gw_fail(why, GW_EINVAL,
-                           "\"%.40s\": after the mode comes +drop or nothing",
-                           text);
+                           "\"%.40s\": only +drop may follow the mode", text);
         *mode = (struct gw_ps_mode){(enum gw_ps_mode_kind)kind, bound, drop};
         return GW_OK;
     }
-    return gw_fail(
-        why, GW_EINVAL,
-        "\"%.40s\" is no mode; there are bsp, ssp:S, asp and kofn:K, "
-        "and each with +drop",
-        text);
+    return gw_fail(why, GW_EINVAL,
+                   "\"%.40s\" is not a mode; use bsp, ssp:S, asp or kofn:K, "
+                   "each with or without +drop",
+                   text);
 }
 
 char *gw_ps_mode_print(const struct gw_ps_mode *mode, char *out, size_t room)

@@ -49,8 +49,8 @@ static enum gw_err check_incoming(const struct gw__contributor_sets *l,
         return gw_fail(why, GW_ECLOSED, "op %llu waits for a decision",
                        (unsigned long long)l->op);
     if (incoming & ~l->target)
-        return refuse_chunk(l, chunk, incoming & ~l->target, "is not to count",
-                            why);
+        return refuse_chunk(l, chunk, incoming & ~l->target,
+                            "must not be counted", why);
     return GW_OK;
 }
 
@@ -63,7 +63,7 @@ enum gw_err gw__contributor_sets_add(struct gw__contributor_sets *l,
         return err;
     if (incoming & l->sets[chunk])
         return refuse_chunk(l, chunk, incoming & l->sets[chunk],
-                            "would count twice", why);
+                            "would be counted twice", why);
     l->sets[chunk] |= incoming;
     return GW_OK;
 }

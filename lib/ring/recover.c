@@ -190,14 +190,16 @@ static enum gw_err check_shape(const struct gw__recovery_case *c,
 {
     if (c->ranks == 0 || c->ranks > GW__NODES_MAX || c->origin_count == 0 ||
         c->origin_count > GW__NODES_MAX)
-        return gw_fail(why, GW_EINVAL, "a recovery of %u of %u members",
-                       c->ranks, c->origin_count);
+        return gw_fail(why, GW_EINVAL,
+                       "a recovery of %u of %u members is impossible", c->ranks,
+                       c->origin_count);
     if (c->chunks == 0 || c->chunks > GW__REPORT_CHUNKS_MAX)
-        return gw_fail(why, GW_EINVAL, "a recovery of %u chunks", c->chunks);
+        return gw_fail(why, GW_EINVAL, "a recovery of %u chunks is impossible",
+                       c->chunks);
     for (unsigned i = 0; c->held && i < c->ranks; i++)
         if (c->held[i] && c->held[i]->chunks != c->chunks)
             return gw_fail(why, GW_EMISMATCH,
-                           "node %u has %u chunks where others have %u",
+                           "node %u has %u chunks, but others have %u",
                            c->nodes[i], c->held[i]->chunks, c->chunks);
     return GW_OK;
 }
@@ -211,7 +213,8 @@ static enum gw_err check_target(const struct gw__recovery_case *c,
     for (unsigned i = 0; i < c->ranks; i++)
         alive |= bit(c->nodes[i]);
     if (alive & ~c->target)
-        return gw_fail(why, GW_EINVAL, "node %d is alive but not to count",
+        return gw_fail(why, GW_EINVAL,
+                       "node %d is alive, but its data is excluded",
                        __builtin_ctzll(alive & ~c->target));
     for (unsigned chunk = 0; c->target & ~alive && chunk < c->chunks; chunk++) {
         bool complete = false;
@@ -219,8 +222,8 @@ static enum gw_err check_target(const struct gw__recovery_case *c,
             complete = complete || held(c, i, chunk) == c->target;
         if (!complete)
             return gw_fail(why, GW_EINVAL,
-                           "node %d is to count, but no final copy of chunk "
-                           "%u survives",
+                           "the data of node %d is included, but no final copy "
+                           "of chunk %u survives",
                            __builtin_ctzll(c->target & ~alive), chunk);
     }
     return GW_OK;

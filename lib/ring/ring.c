@@ -43,7 +43,8 @@ static enum gw_err check_ring_config(const struct gw_ring_config *config,
                                      struct gw_error *why)
 {
     if (config->state_bytes && !config->state)
-        return gw_fail(why, GW_EINVAL, "a state of %zu bytes is nowhere",
+        return gw_fail(why, GW_EINVAL,
+                       "the pointer to a state of %zu bytes is NULL",
                        config->state_bytes);
     return GW_OK;
 }

@@ -49,11 +49,11 @@ enum gw_err gw__bounds_check(struct gw_ring *ring, struct gw_error *why)
         ring->few_ns = gw_now_ns();
     if (gw__ring_has_begun(ring) || !is_over(ring, ring->few_ns))
         return GW_OK;
-    return gw_fail(why, GW_ETIMEOUT,
-                   "the ring has %u of at least %u members, and has waited "
-                   "%.3g s for more",
-                   ring->book.view.ring_count, config->min_size,
-                   config->patience_ms / 1000.0);
+    return gw_fail(
+        why, GW_ETIMEOUT,
+        "the ring has %u of at least %u members, after %.3g s; start more",
+        ring->book.view.ring_count, config->min_size,
+        config->patience_ms / 1000.0);
 }
 
 /* ---- above the maximum ---- */
@@ -66,7 +66,7 @@ bool gw__bounds_room(const struct gw_ring *ring)
 
 static enum gw_err fail_full(const struct gw_ring *ring, struct gw_error *why)
 {
-    return gw_fail(why, GW_EINVAL, "the ring has its %u members already",
+    return gw_fail(why, GW_EINVAL, "the ring already has its %u members",
                    ring->config.max_size);
 }
 

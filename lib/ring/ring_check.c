@@ -55,10 +55,10 @@ static enum gw_err compare_calls(const struct table *t, uint64_t nodes,
     }
     if (used == 0)
         return GW_OK;
-    return gw_fail(why, GW_EWRONG,
-                   "before op %llu the state of node %s differs from that of "
-                   "most",
-                   (unsigned long long)op, others);
+    return gw_fail(
+        why, GW_EWRONG,
+        "before op %llu, the state of node %s differs from the majority",
+        (unsigned long long)op, others);
 }
 
 enum gw_err gw_ring_check(struct gw_ring *ring, struct gw_error *why)

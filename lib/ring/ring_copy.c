@@ -127,7 +127,7 @@ static enum gw_err check_alive(struct gw_ring *ring, uint64_t deadline_ns,
         why, GW_ETIMEOUT, "node %u %s", ring->session.node,
         !ring->session.registered ? "has no answer from the controllers"
         : !ring->pull.active      ? "waits to be admitted"
-        : !is_ready(&ring->pull)  ? "has yet to copy the state"
+        : !is_ready(&ring->pull)  ? "must still copy the state"
                                   : "has the state and waits to be admitted");
 }
 

@@ -25,10 +25,12 @@ static enum gw_err add_controller(struct gw__controllers *out,
     char given[GW__ENDPOINT_MAX];
     unsigned i = out->count;
     if (i == GW__CONTROLLERS_MAX)
-        return gw_fail(why, GW_EINVAL, "there are at most %d controllers",
+        return gw_fail(why, GW_EINVAL, "there can be at most %d controllers",
                        GW__CONTROLLERS_MAX);
     if (length == 0 || length >= sizeof given)
-        return gw_fail(why, GW_EINVAL, "\"%.40s\" is no endpoint", endpoint);
+        return gw_fail(why, GW_EINVAL,
+                       "\"%.40s\" is not an endpoint; write tcp://HOST:PORT",
+                       endpoint);
     snprintf(given, sizeof given, "%.*s", (int)length, endpoint);
     if (gw__address_number(given, out->endpoints[i], GW__ENDPOINT_MAX, why))
         return gw_wrap(why, GW_EUNREACH, "controller %u", i);
@@ -48,11 +50,11 @@ enum gw_err gw__controllers_read(const char *list, struct gw__controllers *out,
             return err;
         list += length + (list[length] == ',');
     }
-    return out->count % 2
-               ? GW_OK
-               : gw_fail(why, GW_EINVAL,
-                         "1, 3 or 5 controllers, not %u: name them all",
-                         out->count);
+    return out->count % 2 ? GW_OK
+                          : gw_fail(why, GW_EINVAL,
+                                    "there must be 1, 3 or 5 controllers, not "
+                                    "%u; list them all",
+                                    out->count);
 }
 
 /* ---- this process ---- */
@@ -130,7 +132,7 @@ enum gw_err gw_ring_from_env(const struct gw_ring_config *given,
     *ring = NULL;
     if (!list)
         return gw_fail(why, GW_EINVAL,
-                       "nobody says where the controllers are: set "
+                       "the addresses of the controllers are unknown: set "
                        "GW_CONTROLLERS=tcp://HOST:PORT,...");
     enum gw_err err = gw_place_here(&place, why);
     if (!err)

@@ -13,11 +13,14 @@ static enum gw_err check_call(const struct gw_ring_call *call,
     if ((unsigned)call->type >= GW_DTYPE_COUNT ||
         (unsigned)call->op >= GW_REDOP_COUNT ||
         !gw_redop_allowed(call->op, call->type))
-        return gw_fail(why, GW_EINVAL, "no such reduction of such values");
+        return gw_fail(why, GW_EINVAL,
+                       "the reduction does not support this type");
     if (call->count && !call->in)
-        return gw_fail(why, GW_EINVAL, "%zu values, but no input", call->count);
+        return gw_fail(why, GW_EINVAL, "%zu values, but the input is NULL",
+                       call->count);
     if (call->count > (SIZE_MAX >> 8) / gw_dtype_size(call->type))
-        return gw_fail(why, GW_EINVAL, "%zu values are too many", call->count);
+        return gw_fail(why, GW_EINVAL,
+                       "%zu values are more than a call can have", call->count);
     return GW_OK;
 }
 
@@ -64,7 +67,8 @@ enum gw_err gw_ring_allreduce(struct gw_ring *ring,
     struct gw_ring_result unwanted;
     enum gw_err err = check_call(call, why);
     if (!err && call->tag == GW__RING_OWN_TAG)
-        err = gw_fail(why, GW_EINVAL, "tag %u is the ring's own", call->tag);
+        err = gw_fail(why, GW_EINVAL, "tag %u is reserved for the ring",
+                      call->tag);
     return err ? err
                : gw__ring_op(ring, call, result ? result : &unwanted, why);
 }

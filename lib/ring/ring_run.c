@@ -35,11 +35,11 @@ enum { EPOCH, NOT_EPOCH, POSSIBLE, WORDS };
 static enum gw_err check_call(const struct gw_call *call, struct gw_error *why)
 {
     if ((unsigned)call->collective >= GW_COLLECTIVES)
-        return gw_fail(why, GW_EINVAL, "no such collective");
+        return gw_fail(why, GW_EINVAL, "unknown collective");
     if (call->in == GW_IN_PLACE)
         return gw_fail(why, GW_EINVAL,
-                       "%s: it may have to be done again, so its input must "
-                       "not lie in the result",
+                       "%s: the call may be repeated, so the input must not be "
+                       "part of the result",
                        gw_collective_name(call->collective));
     return GW_OK;
 }
@@ -230,9 +230,9 @@ static enum gw_err run_attempts(struct gw_ring *ring,
         if (!agreed[POSSIBLE])
             return gw_fail(why, GW_ELOST,
                            gw_collective_rooted(call->collective)
-                               ? "%s: the root is gone"
-                               : "%s: members have come or gone, the blocks "
-                                 "are not theirs",
+                               ? "%s: the root has left or is dead"
+                               : "%s: the members have changed, so the blocks "
+                                 "no longer fit",
                            gw_collective_name(call->collective));
         if (agreed[EPOCH] && agreed[EPOCH] == ~agreed[NOT_EPOCH]) {
             memcpy(result->origin, a.done, sizeof a.done);

@@ -152,8 +152,8 @@ static void take_offer(struct gw_ring *ring,
     size_t ours = gw__state_bytes(ring);
     if (item->kind == GW__ITEM_SNAPSHOT && item->bytes != ours) {
         gw_fail(&ring->failed, GW_EMISMATCH,
-                "node %u has a state of %llu bytes, ours has %zu", pull->donor,
-                (unsigned long long)item->bytes, ours);
+                "node %u has a state of %llu bytes, but this node has %zu",
+                pull->donor, (unsigned long long)item->bytes, ours);
         return;
     }
     size_t value = gw_dtype_size(piece->result.type);

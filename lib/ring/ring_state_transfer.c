@@ -135,7 +135,7 @@ enum gw_err gw__foreign_decode(const void *data, size_t bytes,
                               first < GW__FOREIGN + GW__FOREIGN_KINDS);
     foreign->kind = (enum gw__foreign_kind)(first - GW__FOREIGN);
     if (r.bad)
-        return gw_fail(why, GW_EDATA, "no message of a member");
+        return gw_fail(why, GW_EDATA, "the message is not from a member");
     if (foreign->kind == GW__FOREIGN_ASK)
         get_ask(&r, &foreign->ask);
     else if (foreign->kind == GW__FOREIGN_PIECE)

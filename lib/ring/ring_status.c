@@ -100,7 +100,7 @@ enum gw_err gw_ring_order(struct gw_ring *ring, const unsigned *nodes,
         uint64_t bit = nodes[i] < GW_RING_NODES ? UINT64_C(1) << nodes[i] : 0;
         if (!bit || seen & bit)
             return gw_fail(why, GW_EINVAL,
-                           "order: node %u is named twice, or is not below %d",
+                           "order: node %u occurs twice or is not below %d",
                            nodes[i], GW_RING_NODES);
         seen |= bit;
         order.nodes[order.count++] = (uint8_t)nodes[i];

@@ -51,15 +51,15 @@ void gw__ring_lower_stop(struct gw_ring *ring)
 enum gw_err gw__ring_alive(const struct gw_ring *ring, struct gw_error *why)
 {
     if (ring->session.gone)
-        return gw_fail(why, GW_ECLOSED, "node %u is no member: %s",
+        return gw_fail(why, GW_ECLOSED, "node %u is not a member: %s",
                        ring->session.node, ring->session.gone_text);
     if (ring->failed.code)
         return gw_fail(why, ring->failed.code, "%s", ring->failed.text);
     if (gw__bounds_abandoned(ring))
-        return gw_fail(why, GW_EUNREACH,
-                       "a majority of the controllers is out of reach for "
-                       "%.3g s: %s",
-                       ring->config.patience_ms / 1000.0, ring->status.text);
+        return gw_fail(
+            why, GW_EUNREACH,
+            "a majority of the controllers has been unreachable for %.3g s: %s",
+            ring->config.patience_ms / 1000.0, ring->status.text);
     if (atomic_load(&ring->interrupted))
         return gw_fail(why, GW_EINTR, "interrupted");
     return GW_OK;

@@ -44,7 +44,7 @@ static void report_seed(const struct gw__campaign *campaign,
 static enum gw_err report_fewest(const struct gw__campaign_result *result,
                                  FILE *report, struct gw_error *why)
 {
-    fprintf(report, "%zu of its %zu faults are enough (%u runs):\n",
+    fprintf(report, "%zu of its %zu faults suffice (%u runs):\n",
             result->fewest.count, result->faults.count, result->shrink_runs);
     enum gw_err err = gw__faults_print(&result->fewest, report, why);
     fprintf(report, "with these it fails: %s\n", result->fewest_failure.text);

@@ -74,7 +74,8 @@ enum gw_err gw__sim_new(const struct gw__machine_kind *const *kinds,
 {
     *sim = NULL;
     if (nodes == 0 || nodes > GW__NODES_MAX)
-        return gw_fail(why, GW_EINVAL, "a network has 1 to %d nodes, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "a network must have 1 to %d nodes, not %u",
                        GW__NODES_MAX, nodes);
     struct gw__sim *made = calloc(1, sizeof *made);
     if (!made)
@@ -116,7 +117,7 @@ struct gw__event *gw__sim_take(struct gw__sim *sim, size_t bytes)
     struct gw__event *event = gw__queue_take(&sim->queue, bytes);
     sim->counts.arenas = sim->queue.arena_count;
     if (!event && sim->queue.taken == sim->queue.most)
-        gw__sim_fail(sim, "more than %zu events are under way",
+        gw__sim_fail(sim, "more than %zu events are in flight",
                      sim->queue.most);
     else if (!event && !sim->error.code)
         gw_fail(&sim->error, GW_ENOMEM, "the simulation's events");
@@ -189,7 +190,7 @@ enum gw_err gw__sim_run_until(struct gw__sim *sim,
         return GW_OK;
     char when[32];
     gw__format_ns(limit_ns, when);
-    return gw_fail(why, GW_ETIMEOUT, "not reached by %s", when);
+    return gw_fail(why, GW_ETIMEOUT, "the goal was not reached by %s", when);
 }
 
 void gw__sim_ask(struct gw__sim *sim, uint64_t at_ns, uint32_t node,

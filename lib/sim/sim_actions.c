@@ -30,11 +30,11 @@ static void act_send(void *driver, uint32_t to, const void *data, size_t bytes)
 {
     struct gw__sim *sim = driver;
     if (to >= sim->node_count || bytes > GW__MESSAGE_MAX)
-        gw__sim_fail(
-            sim,
-            "node %u sends %zu bytes to node %u; a message has at most "
-            "%d, and there are %u nodes",
-            sim->stepping, bytes, to, GW__MESSAGE_MAX, sim->node_count);
+        gw__sim_fail(sim,
+                     "node %u sends %zu bytes to node %u; a message has at "
+                     "most %d bytes, and there are %u nodes",
+                     sim->stepping, bytes, to, GW__MESSAGE_MAX,
+                     sim->node_count);
     else if (is_spared(sim))
         gw__link_send(sim, sim->stepping, to, data, bytes);
 }
@@ -66,8 +66,8 @@ static void act_set_timer(void *driver, uint32_t timer, uint64_t at_ns)
 {
     struct gw__sim *sim = driver;
     if (timer >= GW__TIMERS_MAX) {
-        gw__sim_fail(sim, "node %u sets timer %u; there are %d", sim->stepping,
-                     timer, GW__TIMERS_MAX);
+        gw__sim_fail(sim, "node %u sets timer %u; timers are numbered below %d",
+                     sim->stepping, timer, GW__TIMERS_MAX);
         return;
     }
     if (!is_spared(sim))
@@ -88,19 +88,22 @@ static void act_persist(void *driver, uint32_t key, const void *data,
 {
     struct gw__sim *sim = driver;
     if (bytes > GW__PERSIST_MAX)
-        gw__sim_fail(sim, "node %u persists %zu bytes; a value has at most %d",
+        gw__sim_fail(sim,
+                     "node %u persists %zu bytes; a value can have at most %d",
                      sim->stepping, bytes, GW__PERSIST_MAX);
     else if (is_spared(sim) &&
              !gw__disk_write(&stepping(sim)->disk, key, data, bytes) &&
              !sim->error.code)
-        gw_fail(&sim->error, GW_ENOMEM, "what node %u persists", sim->stepping);
+        gw_fail(&sim->error, GW_ENOMEM, "the persistent data of node %u",
+                sim->stepping);
 }
 
 static const void *act_load(void *driver, uint32_t key, size_t *bytes)
 {
     struct gw__sim *sim = driver;
     if (!sim->starting) {
-        gw__sim_fail(sim, "node %u loads outside of START", sim->stepping);
+        gw__sim_fail(sim, "node %u loads its state outside of START",
+                     sim->stepping);
         return NULL;
     }
     return gw__disk_read(&stepping(sim)->disk, key, bytes);

@@ -268,7 +268,7 @@ enum gw_err gw__sim_add_faults(struct gw__sim *sim,
                                struct gw_error *why)
 {
     if (count > UINT16_MAX - sim->fault_count)
-        return gw_fail(why, GW_EINVAL, "more than %d faults in a run",
+        return gw_fail(why, GW_EINVAL, "a run can have at most %d faults",
                        UINT16_MAX);
     if (!grow_faults(sim, sim->fault_count + count))
         return gw_fail(why, GW_ENOMEM, "%zu faults", count);

@@ -44,7 +44,7 @@ static void deliver(struct gw__sim *sim, uint32_t i, struct gw__input *input)
     struct gw__sim_node *node = &sim->nodes[i];
     assert(node->up && !node->paused);
     if (sim->counts.inputs++ >= sim->options.inputs_most)
-        gw__sim_fail(sim, "more than %llu inputs",
+        gw__sim_fail(sim, "the run needs more than %llu inputs",
                      (unsigned long long)sim->options.inputs_most);
     input->now_ns = gw__clock_at(&node->clock, sim->now_ns);
     hash_input(sim, i, input);

@@ -137,8 +137,8 @@ static void watch_keys(struct gw__accept_filter *gate,
 {
     bool refused = is_refusal(&gate->newcomers, event);
     if (!gate->told && refused)
-        gw__notice("%s: somebody without the key of this cluster was "
-                   "refused; others will be too, without a word",
+        gw__notice("%s: a process without the key of this cluster was refused; "
+                   "further ones will be refused silently",
                    gate->endpoint);
     gate->told |= refused;
 }
@@ -156,7 +156,7 @@ static void watch_users(struct gw__accept_filter *gate,
         return;
     if (!gate->told)
         gw__notice("%s: a process of another user (%u) was refused, since "
-                   "there is no key; others will be too, without a word",
+                   "there is no key; further ones will be refused silently",
                    event->address, (unsigned)user);
     gate->told = true;
 }

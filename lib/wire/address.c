@@ -99,11 +99,11 @@ enum gw_err gw__address_only(const char *name, int family,
         return GW_OK;
     if (count == 0)
         return gw_fail(why, GW_EUNREACH,
-                       "%.80s is this host, which has no address but loopback",
+                       "%.80s is this host, which has only a loopback address",
                        name);
     return gw_fail(why, GW_EUNREACH,
-                   "%.80s is this host; by which address do the others reach "
-                   "it? Say with --interface or GW_INTERFACE: %.200s",
+                   "%.80s is this host, which has several addresses; choose "
+                   "one with --interface or GW_INTERFACE: %.200s",
                    name, all);
 }
 
@@ -140,9 +140,10 @@ static enum gw_err route_to(const char *host, const struct addrinfo *to,
     if (!known) {
         char any[GW__HOST_MAX], all[GW__HOST_MAX];
         list_own(to->ai_family, any, all);
-        return gw_fail(why, GW_EUNREACH,
-                       "no interface leads to %.80s; there are: %.200s", host,
-                       all);
+        return gw_fail(
+            why, GW_EUNREACH,
+            "no interface leads to %.80s; the interfaces are: %.200s", host,
+            all);
     }
     if (is_loopback((const struct sockaddr *)&own))
         return gw__address_only(host, to->ai_family, number, why);
@@ -156,9 +157,10 @@ enum gw_err gw__address_towards(const char *endpoint, char number[GW__HOST_MAX],
     char host[GW__HOST_MAX], port[16];
     struct addrinfo *list = NULL;
     if (!split(endpoint, host, port))
-        return gw_fail(why, GW_EINVAL,
-                       "between hosts one meets at tcp://HOST:PORT, not %.80s",
-                       endpoint);
+        return gw_fail(
+            why, GW_EINVAL,
+            "the rendezvous between hosts must be tcp://HOST:PORT, not %.80s",
+            endpoint);
     enum gw_err err = look_up(host, &list, why);
     if (err)
         return err;
@@ -313,10 +315,10 @@ enum gw_err gw__address_own(const char *wanted, const char *towards,
         return GW_OK;
     snprintf(number, GW__HOST_MAX, "%s", host);
     list_own(AF_UNSPEC, any, all);
-    return gw_fail(why, GW_EUNREACH,
-                   "%.80s is no interface and no address of this host; there "
-                   "are: %.200s",
-                   wanted, all);
+    return gw_fail(
+        why, GW_EUNREACH,
+        "%.80s is not an interface or address of this host; use one of %.200s",
+        wanted, all);
 }
 
 enum gw_err gw__address_listen(const char *endpoint, const char *towards,

@@ -24,7 +24,7 @@ static enum gw_err free_port(const char *host, unsigned *port,
     char text[NI_MAXSERV];
     *port = 0;
     if (getaddrinfo(host, "0", &hints, &found) != 0)
-        return gw_fail(why, GW_EINVAL, "%s is no numeric host", host);
+        return gw_fail(why, GW_EINVAL, "%s is not a numeric host", host);
     int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0 &&
         getsockname(fd, (struct sockaddr *)&bound, &size) == 0 &&

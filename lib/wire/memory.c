@@ -184,7 +184,7 @@ static enum gw_err map_whole(int fd, size_t bytes, void **base,
         return gw_fail(why, GW_EUNREACH, "it belongs to another user (%u)",
                        (unsigned)file.st_uid);
     if (!S_ISREG(file.st_mode) || (uint64_t)file.st_size < bytes)
-        return gw_fail(why, GW_EUNREACH, "it is not there any more");
+        return gw_fail(why, GW_EUNREACH, "it no longer exists");
     void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_POPULATE, fd, 0);
     if (mapped == MAP_FAILED)

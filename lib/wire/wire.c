@@ -29,7 +29,7 @@ enum gw_err gw__wire_open(const struct gw_comm_config *config,
         named.rank >= named.size)
         return gw_fail(
             why, GW_EINVAL,
-            "rank %u of %u: a wire joins 1 to %d ranks, numbered from 0",
+            "rank %u of %u: a wire must join 1 to %d ranks, numbered from 0",
             named.rank, named.size, GW__WIRE_PEERS_MAX);
     if (strcmp(named.wire, "shm") == 0)
         return gw__shm_open(&named, wire, why);
@@ -37,10 +37,9 @@ enum gw_err gw__wire_open(const struct gw_comm_config *config,
         return gw__zmq_open(&named, wire, why);
     if (strcmp(named.wire, "verbs") == 0)
         return gw__verbs_open(&named, wire, why);
-    return gw_fail(
-        why, GW_EINVAL,
-        "no wire is called \"%.40s\"; there are shm, ipc, tcp and verbs",
-        named.wire);
+    return gw_fail(why, GW_EINVAL,
+                   "unknown wire \"%.40s\"; use shm, ipc, tcp or verbs",
+                   named.wire);
 }
 
 bool gw__wire_interrupted(const struct gw__wire *wire)

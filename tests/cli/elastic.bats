@@ -67,10 +67,10 @@ wants_restart() {
     until_true 60 has_joined a
     until_true 60 has_joined b
     start c "$ELASTIC" 100000
-    wants_restart "$pid" c 'the ring has its 2 members already'
+    wants_restart "$pid" c 'the ring already has its 2 members'
     kill -KILL "$a"
     wants_restart "$b" b \
-        'the ring has 1 of at least 2 members, and has waited 3 s for more'
+        'the ring has 1 of at least 2 members, after 3 s; start more'
 }
 
 @test "too few members wait until another one joins" {
@@ -100,7 +100,7 @@ wants_restart() {
 
 @test "bounds that make no sense are refused" {
     GW_MIN_SIZE=3 GW_MAX_SIZE=2 start a "$ELASTIC" 1
-    wants_restart "$pid" a 'GW_MIN_SIZE 3 is above GW_MAX_SIZE 2'
+    wants_restart "$pid" a 'GW_MIN_SIZE is 3; it must not exceed GW_MAX_SIZE, which is 2'
     GW_PATIENCE=soon start a "$ELASTIC" 1
     wants_restart "$pid" a 'GW_PATIENCE: '
 }

@@ -57,7 +57,7 @@ refused() {
 
 @test "key: a file that others may use, or that is another's" {
     chmod 644 right.key
-    refused_everywhere right.key "others may use it (mode 0644); chmod 600 it"
+    refused_everywhere right.key "other users may use it (mode 0644); run chmod 600 on it"
     chmod 600 right.key
     [ "$(id -u)" = 0 ] || skip "only root can give files away"
     chown 65534 right.key

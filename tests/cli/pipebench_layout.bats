@@ -183,7 +183,7 @@ refused() {
 
 @test "an invalid network is refused with the place of the mistake" {
     refused 65 "$NETS/wrong-shapes.net"
-    [[ $stderr == *"wrong-shapes.net:9:7: it takes 100 features, but 128 come in"* ]]
+    [[ $stderr == *"wrong-shapes.net:9:7: it expects 100 features, but gets 128"* ]]
     refused 64 "$NETS/wrong-mesh.net" --mesh 1x4x1
     [[ $stderr == *"wrong-mesh.net: "*"line 10: operator 3, dense: its 10 output"* ]]
     layout "$NETS/wrong-mesh.net" --mesh 1x2x1
@@ -193,13 +193,13 @@ refused() {
 
 @test "a mesh that does not fit is refused" {
     refused 64 small.net --mesh 2x2x2x2
-    [[ $stderr == *'"2x2x2x2" is no mesh; write'* ]]
+    [[ $stderr == *'"2x2x2x2" is not a mesh; write'* ]]
     refused 64 small.net --mesh 3
-    [[ $stderr == *"a batch of 64 rows does not divide by 3 data ranks"* ]]
+    [[ $stderr == *"a batch of 64 rows must be divisible by 3 data ranks"* ]]
     refused 64 small.net --mesh 4 --mode sharded --group 3
     [[ $stderr == *"a shard group of 3 does not divide the 4 ranks"* ]]
     refused 64 small.net --mesh 1x1x6 --micro 1
-    [[ $stderr == *"cannot be cut into 6 pieces"* ]]
+    [[ $stderr == *"cannot be cut into 6 parts"* ]]
     refused 64 small.net --mesh 1x1x2 --schedule 1f2b
     [[ $stderr == *'did you mean "1f1b"?'* ]]
 }
@@ -277,7 +277,7 @@ refused() {
     [ "$status" -eq 64 ]
     layout small.net --topo "$topo" --mesh 16
     [ "$status" -eq 64 ]
-    [[ $stderr =~ "the mesh has 16 ranks, the topology 8" ]]
+    [[ $stderr =~ "the mesh has 16 ranks, but the topology has 8" ]]
     layout small.net --topo nowhere.topo
     [ "$status" -eq 65 ]
 }

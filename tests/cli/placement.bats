@@ -205,10 +205,10 @@ refused() {
 @test "mistakes are reported" {
     refused 65 "none.so: no such file" --placement none.so
     compile "$ROOT/labs/plugins/two_level.c" plan.so
-    refused 65 "is a plug-in of kind plan, and what is wanted is a placement" \
+    refused 65 "is a plug-in of kind plan; a plug-in of kind placement is needed" \
         --placement plan.so
     mine 'return q->server_count;'
-    refused 64 "slot 0, replica 0: the placement chooses 2 of 2 servers" \
+    refused 64 "slot 0, replica 0: the placement chose server 2; the 2 servers" \
         --placement mine.so
     mine 'return 0;'
     printf '1\n1\n' >weights

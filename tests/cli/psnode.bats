@@ -418,7 +418,7 @@ make_rows() {
         -o json >process.json
     [ "$(json digest <one.json)" = "$(json digest <process.json)" ]
     run -1 psnode actors cartpole --processes -n 1 --fail 0@5:kill
-    [[ $output = *"no actor is left of 1"* ]]
+    [[ $output = *"all 1 actors have ended"* ]]
     run -64 psnode actors cartpole --fail 0@5:kill
     [[ $output = *"need --processes"* ]]
     run -64 psnode actors cartpole --processes -n 2 --fail 2@5:kill
@@ -678,7 +678,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
 @test "bad snapshots: truncated, of a different table, missing" {
     psnode train drift -n 2 -E 1 --set rows=200 --snapshot saved >/dev/null
     run -65 psnode restore nowhere drift
-    [[ $output = *"no such directory"* ]]
+    [[ $output = *"the directory does not exist"* ]]
     run ! psnode restore saved mf -E 1
     echo "$output"
     [[ $output = *psnode:* ]]

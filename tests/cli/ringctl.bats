@@ -466,7 +466,7 @@ cut_short() {
     [[ $output = *"key file nowhere.key: No such file"* ]]
     chmod 640 lab.key
     run ! ringctl up 2 --wire tcp --key lab.key
-    [[ $output = *"others may use it (mode 0640); chmod 600 it"* ]]
+    [[ $output = *"other users may use it (mode 0640); run chmod 600 on it"* ]]
 }
 
 @test "the files of a run belong to its user alone" {

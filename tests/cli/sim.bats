@@ -243,7 +243,7 @@ field() {
         collrun sim "$@"
     ); }
     run -64 limited allreduce -a ring -n 16384
-    [[ $output = *"ring of 16384 ranks moves too many pieces"* ]]
+    [[ $output = *"ring of 16384 ranks sends too many chunks to simulate"* ]]
     run -64 limited allgather -a ring -n 8192
     [[ $output = *"ring of 8192 ranks sends more than 41943040 messages"* ]]
 }
@@ -296,14 +296,14 @@ times() {
 @test "a mistake in a topology is reported with its place" {
     printf 'topology bad\nrack a: x y\norder x z\n' >bad.topo
     run -65 collrun sim allreduce --topo bad.topo
-    [ "$output" = "collrun: bad.topo:3:9: no rack above has a host \`z\`" ]
+    [ "$output" = "collrun: bad.topo:3:9: host \`z\` is not in a rack above" ]
     printf 'topology bad\nuplink oversubscription=4\nrack a: x\n' >bad.topo
     run -65 collrun sim allreduce --topo bad.topo
     [[ $output = *"bad.topo:2:26: expected \`:\`, as in 4:1"* ]]
     run -65 collrun sim allreduce --topo none.topo
     [[ $output = *"none.topo: No such file"* ]]
     run -64 collrun sim allreduce --topo tiny.topo -n 3 -a ring
-    [[ $output = *"the plan is for 3 ranks, and topology tiny has 2"* ]]
+    [[ $output = *"the plan is for 3 ranks, but topology tiny has 2"* ]]
     run -64 collrun sim allreduce --order backwards
 }
 
@@ -345,6 +345,6 @@ times() {
     [[ $output = *"tiny.topo has 2 ranks, but the run has 3 nodes" ]]
     printf 'topology bad\nrack a: x y\nnic z rate=1\n' >bad.topo
     run -65 ringctl up 2 --topo bad.topo
-    [[ $output = *"bad.topo:3:5: no rack above has a host \`z\`" ]]
+    [[ $output = *"bad.topo:3:5: host \`z\` is not in a rack above" ]]
     [ "$(ringctl ls -o csv | wc -l)" -eq 1 ]
 }

@@ -184,7 +184,7 @@ compile() {
     for verb in 'up 3' 'sim ring'; do
         # shellcheck disable=SC2086
         run -65 "$R" $verb --suspicion "$BATS_TEST_TMPDIR/plan.so"
-        [[ $output == *'is a plug-in of kind plan, and what is wanted is a suspicion'* ]]
+        [[ $output == *'is a plug-in of kind plan; a plug-in of kind suspicion is needed'* ]]
     done
     compile labs/plugins/fixed_timeout.c "$BATS_TEST_TMPDIR/fixed.so"
     run -64 "$R" up 2 --servers 2 --suspicion "$BATS_TEST_TMPDIR/fixed.so"

@@ -233,13 +233,13 @@ refused() {
 
 @test "files without usable rows: status 65" {
     : >"$work/empty"
-    refused 65 "there is no row in it" lr "$work/empty"
+    refused 65 "the file has no row" lr "$work/empty"
     refused 65 "No such file" lr "$work/nowhere"
     refused 65 "No such file" lr "$work/rows" --test "$work/nowhere"
     printf '1 1:1\n1 1:2\n' >"$work/same"
-    refused 65 "nothing to learn" lr "$work/same"
+    refused 65 "training needs at least two labels" lr "$work/same"
     printf '1 1:1\n2 1:2\n3 1:3\n' >"$work/three"
-    refused 65 "lr takes two labels and there are 3" lr "$work/three"
+    refused 65 "lr needs two labels, but there are 3" lr "$work/three"
     refused 65 "the label 2 does not occur in the training data" \
         lr "$work/rows" --test "$work/three"
     printf '+1 0:1\n' >"$work/zero"

@@ -107,7 +107,7 @@ sweep() {
         TMPDIR=$shared/tmp run -70 setpriv --reuid=54321 --regid=54321 --clear-groups \
             prlimit --nproc=$limit \
             ./psnode bench push -k 100 --rounds 2 --warmup 1 3>&-
-        [[ $output = *"could not start: out of memory or of threads"* ||
+        [[ $output = *"cannot start a thread: out of memory or threads"* ||
             $output = *"Resource temporarily unavailable"* ]]
         [ -z "$(ls "$shared/tmp")" ]
     done

@@ -20,7 +20,7 @@ setup_file() {
 @test "a failing seed prints the command to repeat it, and the few faults that matter" {
     run -1 "$SIM/ring" --without epoch-check --seeds 1..2000
     seed=$(sed -n 's/^repeat with: .* --seed //p' <<<"$output")
-    faults=$(sed -n 's/^\([0-9]*\) of its .* faults are enough.*/\1/p' \
+    faults=$(sed -n 's/^\([0-9]*\) of its .* faults suffice.*/\1/p' \
         <<<"$output")
     [ "$faults" -le 8 ]
     run -1 "$SIM/ring" --without epoch-check --seed "$seed"

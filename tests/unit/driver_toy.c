@@ -266,7 +266,7 @@ void toy_await(struct toy_node *toy, const char *due)
 {
     char line[TOY_LINE];
     do
-        ck_assert_msg(next_line(toy, line), "\"%s\" did not come", due);
+        ck_assert_msg(next_line(toy, line), "\"%s\" did not connect", due);
     while (strcmp(line, due) != 0);
 }
 

@@ -43,7 +43,7 @@ static const char *form_fault(const struct route_world *w,
 {
     uint64_t after = in_sync(is);
     if (count_nodes(after) != is->count || is->primary != is->replica[0])
-        return "a replica is there twice, or the primary is not the first";
+        return "a replica occurs twice, or the primary is not the first";
     for (unsigned i = is->count; i < GW_PS_REPLICAS_MAX + 1; i++)
         if (is->replica[i] != GW__NO_NODE)
             return "there is something behind the replicas";

@@ -190,7 +190,8 @@ START_TEST(test_bytes_refused)
                       "\"%s\" was taken for %llu", texts[i],
                       (unsigned long long)bytes);
     ck_assert_uint_eq(bytes, 42);
-    ck_assert_str_eq(why.text, "\"4Kx\" is no size; write 64, 4K, 16M or 1G");
+    ck_assert_str_eq(why.text,
+                     "\"4Kx\" is not a size; write 64, 4K, 16M or 1G");
 }
 END_TEST
 
@@ -220,7 +221,8 @@ START_TEST(test_durations)
     uint64_t ns = 42;
     ck_assert_int_eq(gw_parse_duration("5 minutes", &ns, &why), GW_EINVAL);
     ck_assert_str_eq(
-        why.text, "\"5 minutes\" is no duration; write 50us, 20ms, 1.5s or 2m");
+        why.text,
+        "\"5 minutes\" is not a duration; write 50us, 20ms, 1.5s or 2m");
     ck_assert_uint_eq(ns, 42);
 }
 END_TEST

@@ -151,7 +151,7 @@ START_TEST(the_report_repeats_the_failure)
     snprintf(line, sizeof line, "repeat with: toy --seed %llu\n",
              (unsigned long long)result.seed);
     ck_assert_ptr_nonnull(strstr(report, line));
-    snprintf(line, sizeof line, "2 of its %zu faults are enough (%u runs):\n",
+    snprintf(line, sizeof line, "2 of its %zu faults suffice (%u runs):\n",
              result.faults.count, result.shrink_runs);
     char *faults = strstr(report, line);
     ck_assert_ptr_nonnull(faults);

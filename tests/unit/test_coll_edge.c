@@ -85,7 +85,7 @@ START_TEST(another_file_is_not_mapped)
         gw__region_map((int)getpid(), region.fd, 8192, &mapped, &why),
         GW_EUNREACH);
     ck_assert_ptr_null(mapped);
-    ck_assert_ptr_nonnull(strstr(why.text, "it is not there any more"));
+    ck_assert_ptr_nonnull(strstr(why.text, "it no longer exists"));
     gw_free(memory);
 }
 END_TEST

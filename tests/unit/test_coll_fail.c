@@ -308,7 +308,8 @@ START_TEST(an_open_rendezvous_needs_a_key)
     ck_assert_ptr_nonnull(strstr(why.text, "is open to the network"));
     config.rendezvous = NULL;
     ck_assert_int_eq(gw_comm_create(&config, &comm, &why), GW_EINVAL);
-    ck_assert_ptr_nonnull(strstr(why.text, "no rendezvous endpoint"));
+    ck_assert_ptr_nonnull(
+        strstr(why.text, "the rendezvous endpoint is missing"));
 }
 END_TEST
 

@@ -53,7 +53,7 @@ START_TEST(one_controller_serves_a_ring)
     council_workers(&council, 4);
     struct gw__command c = accusation(COUNCIL_ASKER, 2);
     struct gw__answer answer = council_do(&council, &c, GW_OK);
-    ck_assert_str_eq(answer.text, "node 2 is convicted: epoch 2");
+    ck_assert_str_eq(answer.text, "node 2 is declared dead: epoch 2");
     council_agree(&council);
     ck_assert_uint_eq(council_sight(&council, 0).view.ring_count, 3);
     council_end(&council);
@@ -313,7 +313,8 @@ START_TEST(what_makes_no_sense_is_refused)
     struct gw__controller_config config = {.count = 0};
     ck_assert_int_eq(gw__controller_start(&config, &controller, &why),
                      GW_EINVAL);
-    ck_assert_str_eq(why.text, "controller 0 of 0: there are 1 to 7");
+    ck_assert_str_eq(why.text,
+                     "controller 0 of 0: there can be 1 to 7 controllers");
     config.count = config.index = 3;
     ck_assert_int_eq(gw__controller_start(&config, &controller, &why),
                      GW_EINVAL);

@@ -310,16 +310,17 @@ START_TEST(a_broken_contract_is_a_failure)
         const char *order, *sentence;
     } cases[] = {
         {"long 1 65537",
-         "toy on node 0: it sends 65537 bytes to node 1; a "
-         "message has at most 65536, and there are 64 nodes: internal error"},
+         "toy on node 0: it sends 65537 bytes to node 1; a message has at most "
+         "65536 bytes, and nodes are numbered below 64: internal error"},
         {"send 64 x",
-         "toy on node 0: it sends 1 bytes to node 64; a message "
-         "has at most 65536, and there are 64 nodes: internal error"},
-        {"set 64 1",
-         "toy on node 0: it sets timer 64; there are 64: internal error"},
-        {"load 1", "toy on node 0: it loads outside of START: internal error"},
-        {"foreign", "toy on node 0: it sends a message that begins with 128; "
-                    "from 128 on they are not a machine's: internal error"},
+         "toy on node 0: it sends 1 bytes to node 64; a message has at most "
+         "65536 bytes, and nodes are numbered below 64: internal error"},
+        {"set 64 1", "toy on node 0: it sets timer 64; timers are numbered "
+                     "below 64: internal error"},
+        {"load 1",
+         "toy on node 0: it loads its state outside of START: internal error"},
+        {"foreign", "toy on node 0: it sends a message that begins with byte "
+                    "128; it must be below 128: internal error"},
     };
     static struct toy_node toy;
     struct gw_error why;
@@ -374,8 +375,9 @@ START_TEST(a_place_that_is_none_starts_nothing)
     struct gw__driver_config config = toy_config(&toy, 0);
     config.mesh.endpoint = "nowhere";
     ck_assert_int_eq(gw__driver_start(&config, &driver, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "toy: mesh: \"nowhere\" is neither ipc://@name "
-                               "nor tcp://host:port");
+    ck_assert_str_eq(why.text,
+                     "toy: control channel: \"nowhere\" is neither ipc://@name "
+                     "nor tcp://host:port");
     ck_assert_ptr_null(driver);
     gw__driver_stop(&driver);
     const struct gw__driver_peer peer = {1, "nobody"};

@@ -33,8 +33,9 @@ START_TEST(nobody_counts_twice)
     hand_open(&ring, shares, 1000);
     hand_plan(&ring, shares, twice, 2, ring_everybody(&ring), sets);
     ring_each(&ring, run_or_stop, shares);
-    hand_expect(&ring, shares, 1, GW_EWRONG,
-                "op 0, step 2, chunk 0 at node 16: node 5 would count twice");
+    hand_expect(
+        &ring, shares, 1, GW_EWRONG,
+        "op 0, step 2, chunk 0 at node 16: node 5 would be counted twice");
     /* The old contents are unchanged, and no other member got an error. */
     ck_assert_uint_eq(shares[1].sets[0], ring_everybody(&ring));
     share_check(&shares[1], &ring, 1, ring.wire);
@@ -55,9 +56,9 @@ START_TEST(several_sources_share_nobody)
         uint64_t sets[3];
         const char *text;
     } cases[] = {
-        {{a | b, b, 0}, "node 16 would count twice"},
-        {{a | b, a | b, 0}, "nodes 5, 16 would count twice"},
-        {{0, 0, all}, "nodes 5, 16 would count twice"},
+        {{a | b, b, 0}, "node 16 would be counted twice"},
+        {{a | b, a | b, 0}, "nodes 5, 16 would be counted twice"},
+        {{0, 0, all}, "nodes 5, 16 would be counted twice"},
         {{0, 0, 0}, NULL},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -85,7 +86,7 @@ START_TEST(nobody_counts_who_must_not)
     hand_plan(&ring, shares, hops, 1, ring_everybody(&ring), sets);
     shares[1].shares.target = ring_bit(&ring, 1);
     ring_each(&ring, run_or_stop, shares);
-    hand_expect(&ring, shares, 1, GW_EWRONG, "node 5 must not count");
+    hand_expect(&ring, shares, 1, GW_EWRONG, "node 5 must not be counted");
     ck_assert_uint_eq(shares[1].sets[0], ring_bit(&ring, 1));
     share_check(&shares[1], &ring, 1, ring.wire);
     hand_leave(&ring, shares);
@@ -109,11 +110,13 @@ START_TEST(a_slice_that_lies_is_found_out)
     uint64_t a = ring_bit(&ring, 0), b = ring_bit(&ring, 1);
     const struct lie lies[] = {
         {7, a, a, GW_OK, ""},
-        {7, a, a | b, GW_EWRONG, "node 5 changed whose data it sends"},
-        {7, a, 0, GW_EWRONG, "node 5 sent nobody's data"},
-        {7, 0, 0, GW_EWRONG, "node 5 sent nobody's data"},
-        {6, a, a, GW_EMISMATCH, "rank 1 is in epoch 7, rank 0 in epoch 6"},
-        {8, a, a, GW_EMISMATCH, "rank 1 is in epoch 7, rank 0 in epoch 8"},
+        {7, a, a | b, GW_EWRONG, "node 5 changed the contributors within"},
+        {7, a, 0, GW_EWRONG, "node 5 sent data without contributors"},
+        {7, 0, 0, GW_EWRONG, "node 5 sent data without contributors"},
+        {6, a, a, GW_EMISMATCH,
+         "rank 1 is in epoch 7, but rank 0 is in epoch 6"},
+        {8, a, a, GW_EMISMATCH,
+         "rank 1 is in epoch 7, but rank 0 is in epoch 8"},
     };
     const struct lie *lie = &lies[_i / RING_WIRES];
     struct share shares[RING_MOST];
@@ -163,11 +166,12 @@ START_TEST(senseless_calls_are_refused)
 {
     static const char *const texts[FAULTS] = {
         [AVG] = "avg",
-        [IN_PLACE] = "the input must stay as it is",
-        [NOT_ALLREDUCE] = "only an all-reduce",
-        [OTHER_RANK] = "as rank 1 sees it",
-        [NO_SET] = "chunk 1 begins with 0",
-        [BEYOND] = "chunk 0 begins with 0x",
+        [IN_PLACE] =
+            "the operation needs an input buffer separate from the output",
+        [NOT_ALLREDUCE] = "need an all-reduce",
+        [OTHER_RANK] = "seen from rank 1",
+        [NO_SET] = "chunk 1: the initial set 0",
+        [BEYOND] = "chunk 0: the initial set 0x",
     };
     struct elastic_ring ring = ring_of("shm", 2);
     struct share shares[RING_MOST];
@@ -209,8 +213,9 @@ START_TEST(seats_that_cannot_be)
     static const struct {
         unsigned nodes[2];
         const char *text;
-    } seats[] = {{{3, 64}, "rank 1 cannot be node 64"},
-                 {{3, 3}, "rank 1 cannot be node 3"}};
+    } seats[] = {
+        {{3, 64}, "rank 1: node number 64 is out of range or used twice"},
+        {{3, 3}, "rank 1: node number 3 is out of range or used twice"}};
     _Atomic bool stop = false;
     for (unsigned i = 0; i < 2; i++) {
         struct gw__seat seat = {

@@ -145,16 +145,16 @@ START_TEST(test_parse_refuses)
     } lines[] = {
         {"{\"kind\":\"send\"", NULL},
         {"", NULL},
-        {"[]", "an event is a JSON object"},
-        {"{}", "\"kind\" is missing or no text"},
-        {"{\"kind\":3}", "\"kind\" is missing or no text"},
-        {"{\"kind\":\"sing\"}", "\"sing\" is no kind of event"},
+        {"[]", "an event must be a JSON object"},
+        {"{}", "\"kind\" is missing or not a string"},
+        {"{\"kind\":3}", "\"kind\" is missing or not a string"},
+        {"{\"kind\":\"sing\"}", "\"sing\" is not a kind of event"},
         {"{\"kind\":\"send\",\"rank\":-1}",
-         "\"rank\" is no integer from 0 to 4294967294"},
+         "\"rank\" must be an integer from 0 to 4294967294"},
         {"{\"kind\":\"send\",\"chunk\":1.5}",
-         "\"chunk\" is no integer from 0 to 4294967294"},
+         "\"chunk\" must be an integer from 0 to 4294967294"},
         {"{\"kind\":\"send\",\"bytes\":\"many\"}",
-         "\"bytes\" is no integer from 0 to 9223372036854775807"},
+         "\"bytes\" must be an integer from 0 to 9223372036854775807"},
         {"{\"kind\":\"send\",\"kind\":\"send\"}", NULL},
         {"{\"kind\":\"send\"} {}", NULL},
         {"{\"kind\":\"send\",\"value\":9223372036854775808}", NULL},
@@ -204,7 +204,8 @@ START_TEST(test_ring_refuses)
     struct gw_sink *sink;
     struct gw_error why;
     ck_assert_int_eq(gw_sink_ring(0, &sink, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "a ring sink keeps at least one event");
+    ck_assert_str_eq(why.text,
+                     "a ring sink must have room for at least one event");
     ck_assert_ptr_null(sink);
     ck_assert_int_eq(gw_sink_ring(SIZE_MAX / 8, &sink, &why), GW_ENOMEM);
     ck_assert_ptr_null(sink);
@@ -227,25 +228,22 @@ START_TEST(test_prometheus_text)
     gw_sink_close(&sink);
     ck_assert_str_eq(
         page.text,
-        "# HELP gradwire_events_total Events by kind, rank and peer.\n"
-        "# TYPE gradwire_events_total counter\n"
-        "gradwire_events_total{kind=\"op_begin\",rank=\"0\"} 1\n"
-        "gradwire_events_total{kind=\"send\",rank=\"0\",peer=\"1\"} 2\n"
-        "gradwire_events_total{kind=\"apply\",rank=\"1\",peer=\"0\"} 1\n"
-        "gradwire_events_total{kind=\"loss\",rank=\"0\"} 1\n"
-        "# HELP gradwire_event_bytes_total Bytes named by those events.\n"
-        "# TYPE gradwire_event_bytes_total counter\n"
-        "gradwire_event_bytes_total{kind=\"send\",rank=\"0\",peer=\"1\"} "
-        "8192\n"
-        "gradwire_event_bytes_total{kind=\"apply\",rank=\"1\",peer=\"0\"} "
-        "4096\n"
-        "# HELP gradwire_loss The last training loss.\n"
-        "# TYPE gradwire_loss gauge\n"
-        "gradwire_loss{rank=\"0\"} 0.693147181\n"
-        "# HELP gradwire_events_uncounted_total Events that found no memory "
-        "for a count of their own.\n"
-        "# TYPE gradwire_events_uncounted_total counter\n"
-        "gradwire_events_uncounted_total 0\n");
+        "# HELP gradwire_events_total Events by kind, rank and peer.\n# TYPE "
+        "gradwire_events_total "
+        "counter\ngradwire_events_total{kind=\"op_begin\",rank=\"0\"} "
+        "1\ngradwire_events_total{kind=\"send\",rank=\"0\",peer=\"1\"} "
+        "2\ngradwire_events_total{kind=\"apply\",rank=\"1\",peer=\"0\"} "
+        "1\ngradwire_events_total{kind=\"loss\",rank=\"0\"} 1\n# HELP "
+        "gradwire_event_bytes_total Bytes of those events.\n# TYPE "
+        "gradwire_event_bytes_total "
+        "counter\ngradwire_event_bytes_total{kind=\"send\",rank=\"0\",peer="
+        "\"1\"} "
+        "8192\ngradwire_event_bytes_total{kind=\"apply\",rank=\"1\",peer=\"0\"}"
+        " 4096\n# HELP gradwire_loss The last training loss.\n# TYPE "
+        "gradwire_loss gauge\ngradwire_loss{rank=\"0\"} 0.693147181\n# HELP "
+        "gradwire_events_uncounted_total Events not counted individually for "
+        "lack of memory.\n# TYPE gradwire_events_uncounted_total "
+        "counter\ngradwire_events_uncounted_total 0\n");
     page_close(&page);
 }
 END_TEST

@@ -135,7 +135,7 @@ static const struct wrong wrongs[] = {
     {"at", "t:1:3: expected a duration, such as 20ms, found the end of the "
            "line"},
     {"at 12xs crash 2",
-     "t:1:4: \"12xs\" is no duration; write 50us, 20ms, 1.5s or 2m"},
+     "t:1:4: \"12xs\" is not a duration; write 50us, 20ms, 1.5s or 2m"},
     {"at 25h crash 2", "t:1:4: 25h is longer than a day"},
     {"at 1ms", "t:1:7: expected crash, restart, pause, resume, cut, drop, dup, "
                "delay, clock or heal, found the end of the line"},
@@ -144,32 +144,32 @@ static const struct wrong wrongs[] = {
      "clock or heal, found `kill`"},
     {"crash", "t:1:6: expected a node's number, found the end of the line"},
     {"crash x", "t:1:7: expected a node's number, found `x`"},
-    {"crash 4", "t:1:7: the number is at most 3 here"},
+    {"crash 4", "t:1:7: the number must be at most 3"},
     {"crash 0,", "t:1:9: expected a node's number, found the end of the word"},
-    {"crash 0,9", "t:1:9: the number is at most 3 here"},
-    {"crash 99999999999999999999", "t:1:7: the number is at most 3 here"},
+    {"crash 0,9", "t:1:9: the number must be at most 3"},
+    {"crash 99999999999999999999", "t:1:7: the number must be at most 3"},
     {"crash 0>1", "t:1:8: expected a blank, found `>1`"},
     {"crash 0 1", "t:1:9: expected the end of the line, found `1`"},
     {"crash 0 after",
      "t:1:14: expected a count of actions, found the end of the line"},
     {"crash 0 after 3x", "t:1:16: expected a blank, found `x`"},
-    {"crash 0 after 10001", "t:1:15: the number is at most 10000 here"},
+    {"crash 0 after 10001", "t:1:15: the number must be at most 10000"},
     {"crash 0 for 1ms after 1",
      "t:1:17: expected the end of the line, found `after`"},
     {"crash 0 for",
      "t:1:12: expected a duration, such as 20ms, found the end of the line"},
-    {"pause 0 for 0s", "t:1:13: a fault lasts longer than nothing"},
+    {"pause 0 for 0s", "t:1:13: the duration of a fault must be above 0"},
     {"restart 0 for 1ms", "t:1:11: expected the end of the line, found `for`"},
     {"cut 0", "t:1:6: expected `>` (one way) or `|` (both ways), found the end "
               "of the word"},
     {"cut 0-1", "t:1:6: expected `>` (one way) or `|` (both ways), found `-1`"},
     {"cut 0>", "t:1:7: expected a node's number, found the end of the word"},
-    {"cut 1|1", "t:1:5: a link joins two different nodes"},
+    {"cut 1|1", "t:1:5: a link must join two different nodes"},
     {"cut 0>1>2", "t:1:8: expected a blank, found `>2`"},
     {"drop 0>1",
      "t:1:9: expected a chance, such as 0.1, found the end of the line"},
-    {"drop 0>1 2", "t:1:10: the number is at most 1 here"},
-    {"drop 0>1 1.5", "t:1:10: a chance is at most 1"},
+    {"drop 0>1 2", "t:1:10: the number must be at most 1"},
+    {"drop 0>1 1.5", "t:1:10: a chance must be at most 1"},
     {"drop 0>1 -1", "t:1:10: expected a chance, such as 0.1, found `-1`"},
     {"drop 0>1 0.1234567", "t:1:18: expected at most six decimals, found `7`"},
     {"drop 0>1 0.1%", "t:1:13: expected at most six decimals, found `%`"},
@@ -179,17 +179,17 @@ static const struct wrong wrongs[] = {
                         "end of the word"},
     {"delay 0>1 ..5ms",
      "t:1:11: expected a duration, such as 20ms, found `..5ms`"},
-    {"delay 0>1 5ms..4ms", "t:1:11: the longer delay comes second"},
+    {"delay 0>1 5ms..4ms", "t:1:11: the second delay must be the longer one"},
     {"delay 0>1 0000000000000000000000000000000000000000000000001ms",
-     "t:1:11: too long for a duration"},
+     "t:1:11: the duration is too long"},
     {"clock 0 2000", "t:1:13: expected `ppm`, found the end of the word"},
     {"clock 0 +", "t:1:10: expected a rate, such as +2000ppm, found the end of "
                   "the word"},
-    {"clock 0 +500001ppm", "t:1:10: the number is at most 500000 here"},
+    {"clock 0 +500001ppm", "t:1:10: the number must be at most 500000"},
     {"clock 0 +5ppmx", "t:1:11: expected `ppm`, found `ppmx`"},
     {"heal 2", "t:1:6: expected the end of the line, found `2`"},
-    {"crash 0\x01", "t:1:8: a schedule has no byte 0x01"},
-    {"crash \xc3\xa9", "t:1:7: a schedule has no byte 0xc3"},
+    {"crash 0\x01", "t:1:8: a schedule cannot contain byte 0x01"},
+    {"crash \xc3\xa9", "t:1:7: a schedule cannot contain byte 0xc3"},
 };
 
 START_TEST(what_is_wrong_is_refused_with_its_place)
@@ -226,10 +226,11 @@ START_TEST(a_text_is_bounded)
     ck_assert_uint_eq(faults.count, GW__FAULTS_MAX);
     ck_assert_int_eq(
         gw__faults_parse(text, strlen(text), "t", 4, &faults, &why), GW_EDATA);
-    ck_assert_str_eq(why.text, "t:257:1: a schedule has at most 256 faults");
+    ck_assert_str_eq(why.text,
+                     "t:257:1: a schedule can have at most 256 faults");
     ck_assert_int_eq(gw__faults_parse("a\0b", 3, "t", 4, &faults, &why),
                      GW_EDATA);
-    ck_assert_str_eq(why.text, "t:1:2: a schedule has no byte 0x00");
+    ck_assert_str_eq(why.text, "t:1:2: a schedule cannot contain byte 0x00");
     ck_assert_int_eq(gw__faults_parse("", 0, "t", 65, &faults, &why),
                      GW_EINVAL);
     ck_assert_int_eq(gw__faults_parse("", 0, "t", 64, &faults, &why), GW_OK);

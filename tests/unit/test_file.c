@@ -37,7 +37,7 @@ START_TEST(devices_sockets_and_folders_are_refused)
     snprintf(name.sun_path, sizeof name.sun_path, "%s/socket", folder);
     int bound = socket(AF_UNIX, SOCK_STREAM, 0);
     ck_assert_int_eq(bind(bound, (struct sockaddr *)&name, sizeof name), 0);
-    refused("/dev/zero", "/dev/zero: is a device; a regular file or a pipe");
+    refused("/dev/zero", "/dev/zero: is a device; use a regular file or a pipe");
     refused("/dev/null", "is a device");
     refused(name.sun_path, "is a socket");
     refused(folder, "Is a directory");
@@ -105,7 +105,7 @@ START_TEST(a_text_takes_no_more_memory_than_there_is)
     ck_assert_int_eq(gw_task_defaults("word2vec", &config, &why), GW_OK);
     config.train = path;
     ck_assert_int_eq(gw_task_new(&config, &task, &why), GW_EDATA);
-    ck_assert_msg(strstr(why.text, "more than 128 MB; at most a quarter of "),
+    ck_assert_msg(strstr(why.text, "more than 128 MB, which is a quarter of "),
                   "%s", why.text);
     unlink(path);
 }

@@ -52,11 +52,13 @@ START_TEST(a_slice_of_other_length_is_refused)
     ck_assert_int_eq(
         gw__frame_head(frame, 71, false, false, token, &header, &why),
         GW_EDATA);
-    ck_assert_str_eq(why.text, "malformed slice: 71 bytes are no header of 72");
+    ck_assert_str_eq(why.text,
+                     "malformed slice: 71 bytes instead of a header of 72");
     ck_assert_int_eq(
         gw__frame_head(frame, 72, false, false, token, &header, &why),
         GW_EDATA);
-    ck_assert_str_eq(why.text, "malformed slice: 0 bytes of data, 8 announced");
+    ck_assert_str_eq(why.text,
+                     "malformed slice: 0 bytes of data, but 8 announced");
     header.bytes = 0;
     seal(frame, &header);
     ck_assert_int_eq(
@@ -77,7 +79,7 @@ START_TEST(a_slice_of_who_does_not_know_the_token_is_refused)
         ck_assert_int_eq(gw__frame_head(frame, sizeof frame, false, false,
                                         token, &header, &why),
                          GW_EDATA);
-        ck_assert_str_eq(why.text, "a slice of a stranger");
+        ck_assert_str_eq(why.text, "a slice of another run or rank");
         frame[i] ^= 1;
     }
 }

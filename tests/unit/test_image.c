@@ -49,29 +49,33 @@ END_TEST
 static const struct {
     const char *text, *sentence;
 } wrong[] = {
-    {"input 8x8\n", "t:2:7: an image is channels x height x width, such as "
-                    "1x8x8"},
-    {"input 1024x1024x2\n", "t:2:7: an image has at most 1048576 features"},
-    {"input 4\nconv 2 3x3\n", "t:3:1: it takes an image, but features come in"},
+    {"input 8x8\n",
+     "t:2:7: an image must be channels x height x width, such as 1x8x8"},
+    {"input 1024x1024x2\n",
+     "t:2:7: an image can have at most 1048576 features"},
+    {"input 4\nconv 2 3x3\n", "t:3:1: it expects an image, but gets features"},
     {"input 1x4x4\ndense 2\n",
-     "t:3:1: it takes features, but an image comes in; `flatten` it before"},
+     "t:3:1: it expects features, but gets an image; put `flatten` before it"},
     {"input 1x4x4\nconv 2\n", "t:3:7: expected a height and a width, such as "
                               "3x3, found the end of the line"},
     {"input 1x4x4\nconv 2 3\n",
      "t:3:8: expected a height and a width, such as 3x3, found `3`"},
     {"input 1x4x4\nconv 2 3x2\n",
-     "t:3:8: a filter has a middle: its height and width are odd"},
+     "t:3:8: the height and width of a filter must be odd"},
     {"input 1x4x4\nmaxpool 3x2\n",
-     "t:3:9: windows of 3x2 do not fill an image of 4x4"},
-    {"input 1x4x4\nname a\n", "t:3:1: a name is that of the operator before, "
-                              "and there is none"},
-    {"input 4\ntanh\nname a\ntanh\nname a\n", "t:6:6: the name is there twice"},
-    {"input 4\ntanh\nadd b\n", "t:4:5: expected the name of what an operator "
-                               "before yields, found `b`"},
+     "t:3:9: windows of 3x2 do not divide an image of 4x4"},
+    {"input 1x4x4\nname a\n",
+     "t:3:1: `name` must come after the operator that it names"},
+    {"input 4\ntanh\nname a\ntanh\nname a\n",
+     "t:6:6: the name is already in use"},
+    {"input 4\ntanh\nadd b\n",
+     "t:4:5: expected the name of an earlier operator's output, found `b`"},
     {"input 4\ntanh\nname a\ndense 3\nadd a\n",
-     "t:6:5: a has 4 features, but 3 come in, or they are other images"},
+     "t:6:5: a has 4 features, but the other input has 3, or another image "
+     "shape"},
     {"input 1x4x4\ntanh\nname a\nflatten\nadd a\n",
-     "t:6:5: a has 16 features, but 16 come in, or they are other images"},
+     "t:6:5: a has 16 features, but the other input has 16, or another image "
+     "shape"},
 };
 
 START_TEST(a_wrong_text_is_refused)
@@ -95,28 +99,28 @@ static const struct {
 } misfits[] = {
     {"conv 6 3x3\nflatten\ndense 4\nsoftmax\n",
      {1, 4, 1},
-     "n: line 3: operator 1, conv: its 6 output channels do not divide among 4 "
-     "tensor ranks"},
+     "n: line 3: operator 1, conv: its 6 output channels must be divisible by "
+     "4 tensor ranks"},
     {"conv 6 3x3 none\nmaxpool 2x2 columns\nflatten\ndense 4\nsoftmax\n",
      {1, 4, 1},
-     "n: line 4: operator 2, maxpool: its 6 input channels do not divide among "
-     "4 tensor ranks"},
+     "n: line 4: operator 2, maxpool: its 6 input channels must be divisible "
+     "by 4 tensor ranks"},
     {"flatten\ndense 8\ndense 8\nname a\ntanh\nadd a\ndense 4\nsoftmax\n",
      {1, 2, 1},
-     "n: line 8: operator 5, add: a lies partial: name what the operator after "
-     "it yields"},
+     "n: line 8: operator 5, add: a is a partial sum; name the output of the "
+     "operator after it"},
     {"tanh none\nname a\nconv 2 3x3\nadd a columns\nflatten\ndense 4\n"
      "softmax\n",
      {1, 2, 1},
-     "n: line 6: operator 3, add: a lies replicated, and an add is split as "
-     "what it adds"},
+     "n: line 6: operator 3, add: a is replicated; an add must be split like "
+     "its source"},
     {"tanh\nname a\nstage\ntanh\nadd a\nflatten\ndense 4\nsoftmax\n",
      {1, 1, 2},
-     "n: line 7: add needs its branch in the same stage"},
+     "n: line 7: an add must be in the same stage as its source"},
     {"conv 2 3x3\nname a\ntanh\ntanh\nadd a\nflatten\nsoftmax\n",
      {1, 1, 4},
-     "n: it cannot be cut into 4 pieces without one between an add and what it "
-     "adds"},
+     "n: it cannot be cut into 4 parts; each add must be in the same part as "
+     "its source"},
 };
 
 START_TEST(what_does_not_fit_is_refused)

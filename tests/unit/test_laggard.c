@@ -54,10 +54,10 @@ END_TEST
 START_TEST(who_is_behind)
 {
     at[3].waits_for = GW__WAITS_FOR_NOBODY;
-    all_say(0, "op 12, reduce: node 3 is behind; node 4 waits for it");
+    all_say(0, "op 12, reduce: node 3 lags behind; node 4 waits for it");
     at[3].op = 11;
     at[3].phase = GW__GATHERING;
-    all_say(0, "op 12, reduce: node 3 is behind; node 4 waits for it");
+    all_say(0, "op 12, reduce: node 3 lags behind; node 4 waits for it");
 }
 END_TEST
 
@@ -73,7 +73,7 @@ END_TEST
 START_TEST(nobody_has_heard_of_it)
 {
     at[2].stamp = 0;
-    all_say(0, "op 12, reduce: node 2 has said nothing; node 3 waits for it");
+    all_say(0, "op 12, reduce: node 2 has not reported; node 3 waits for it");
 }
 END_TEST
 
@@ -96,7 +96,7 @@ START_TEST(who_has_gone_on_is_not_to_blame)
     at[2].phase = GW__COMPUTE;
     struct gw__stall_diagnosis found = gw__stall_diagnosis_find(at, 0, 3);
     gw__stall_diagnosis_text(&found, text);
-    ck_assert_str_eq(text, "op 12, reduce: node 3 is behind");
+    ck_assert_str_eq(text, "op 12, reduce: node 3 lags behind");
     at[2].phase = GW__REDUCING;
     found = gw__stall_diagnosis_find(at, 0, 4);
     ck_assert_int_eq(found.lag, GW__LAG_BEHIND);
@@ -106,7 +106,7 @@ START_TEST(who_has_gone_on_is_not_to_blame)
     found = gw__stall_diagnosis_find(at, 0, 1);
     ck_assert_int_eq(found.lag, GW__LAG_NONE);
     gw__stall_diagnosis_text(&found, text);
-    ck_assert_str_eq(text, "node 1 waits for nobody");
+    ck_assert_str_eq(text, "node 1 does not wait");
 }
 END_TEST
 

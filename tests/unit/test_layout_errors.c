@@ -20,7 +20,7 @@ static const struct {
 } wrong[] = {
     {PLAIN,
      {.mesh = {0, 1, 1}, .batch = 8},
-     "mesh 0x1x1: an axis has at least one rank"},
+     "mesh 0x1x1: each axis must have at least one rank"},
     {PLAIN,
      {.mesh = {256, 65, 1}, .batch = 8},
      "mesh 256x65x1: more than 16384 ranks"},
@@ -29,60 +29,60 @@ static const struct {
      "mesh 65536x65536x65536: more than 16384 ranks"},
     {PLAIN,
      {.mesh = {1, 1, 1}},
-     "a batch of 0 rows does not divide by 1 data ranks x 1 micro-batches"},
+     "a batch of 0 rows must be divisible by 1 data ranks x 1 micro-batches"},
     {PLAIN,
      {.mesh = {2, 1, 1}, .batch = 12, .micros = 4},
-     "a batch of 12 rows does not divide by 2 data ranks x 4 micro-batches"},
+     "a batch of 12 rows must be divisible by 2 data ranks x 4 micro-batches"},
     {PLAIN,
      {.mesh = {4, 1, 1}, .batch = 8, .shard_group = 2},
-     "a shard group of 2 ranks: with replicated parameters nothing is sharded; "
-     "choose zero1 or sharded"},
+     "a shard group of 2 ranks needs sharded parameters; choose zero1 or "
+     "sharded"},
     {PLAIN,
      {.mesh = {4, 1, 1}, .batch = 8, .mode = GW_DATA_ZERO1, .shard_group = 3},
      "a shard group of 3 does not divide the 4 ranks of the data axis"},
     {PLAIN,
      {.mesh = {1, 1, 1}, .batch = 8, .chunks = 65},
-     "65 chunks a stage: at most 64"},
+     "65 chunks per stage are more than 64"},
     {PLAIN,
      {.mesh = {1, 1, 4}, .batch = 8},
-     "n: line 6: 4 operators cannot be cut into 4 pieces (softmax is not cut "
-     "off)"},
+     "n: line 6: 4 operators are too few for 4 parts (softmax stays with the "
+     "operator before it)"},
     {HEAD "dense 12\nstage\nsoftmax\n",
      {.mesh = {1, 1, 3}, .batch = 8},
-     "n: line 5: the network has 1 `stage` line, and 3 pieces need 2"},
+     "n: line 5: the network has 1 `stage` line, but 3 parts need 2"},
     {HEAD "dense 12\nstage\nrelu\nstage\nsoftmax\n",
      {.mesh = {1, 1, 2}, .batch = 8},
-     "n: line 7: the network has 2 `stage` lines, and 2 pieces need 1"},
+     "n: line 7: the network has 2 `stage` lines, but 2 parts need 1"},
     {PLAIN,
      {.mesh = {1, 5, 1}, .batch = 8},
-     "n: line 3: operator 1, dense: its 12 output features do not divide among "
-     "5 tensor ranks"},
+     "n: line 3: operator 1, dense: its 12 output features must be divisible "
+     "by 5 tensor ranks"},
     {HEAD "dense 12 none\ndense 10 columns\nsoftmax\n",
      {.mesh = {1, 4, 1}, .batch = 8},
-     "n: line 4: operator 2, dense: its 10 output features do not divide among "
-     "4 tensor ranks"},
+     "n: line 4: operator 2, dense: its 10 output features must be divisible "
+     "by 4 tensor ranks"},
     {HEAD "dense 10 none\nrelu\ndense 12 rows\nsoftmax\n",
      {.mesh = {1, 4, 1}, .batch = 8},
-     "n: line 5: operator 3, dense: its 10 input features do not divide among "
+     "n: line 5: operator 3, dense: its 10 input features must be divisible by "
      "4 tensor ranks"},
     {HEAD "embedding 12 rows\nsoftmax\n",
      {.mesh = {1, 5, 1}, .batch = 8},
-     "n: line 3: operator 1, embedding: its 12 input features do not divide "
-     "among 5 tensor ranks"},
+     "n: line 3: operator 1, embedding: its 12 input features must be "
+     "divisible by 5 tensor ranks"},
     {HEAD "dense 10 none\nrelu columns\nsoftmax\n",
      {.mesh = {1, 4, 1}, .batch = 8},
-     "n: line 4: operator 2, relu: its 10 input features do not divide among 4 "
-     "tensor ranks"},
+     "n: line 4: operator 2, relu: its 10 input features must be divisible by "
+     "4 tensor ranks"},
     {HEAD "dense 12 none\ntanh batch\nsoftmax none\n",
      {.mesh = {2, 4, 1}, .batch = 12},
-     "n: line 4: operator 2, tanh: the 6 rows of a micro-batch do not divide "
-     "among 4 tensor ranks"},
+     "n: line 4: operator 2, tanh: the 6 rows of a micro-batch must be "
+     "divisible by 4 tensor ranks"},
     {HEAD "dense 12\nsoftmax columns\n",
      {.mesh = {1, 2, 1}, .batch = 8},
-     "n: line 4: operator 2, softmax: it cannot be split by columns"},
+     "n: line 4: operator 2, softmax: it does not support the split columns"},
     {HEAD "dense 12\nrelu rows\nsoftmax\n",
      {.mesh = {1, 1, 1}, .batch = 8},
-     "n: line 4: operator 2, relu: it cannot be split by rows"},
+     "n: line 4: operator 2, relu: it does not support the split rows"},
 };
 
 START_TEST(what_does_not_fit_is_refused_with_its_place)
@@ -112,13 +112,14 @@ START_TEST(a_chain_made_by_hand_is_checked)
     struct gw_error why = {0};
     ck_assert_int_eq(gw_layout_new(&network, &options, &layout, &why),
                      GW_EINVAL);
-    ck_assert_str_eq(why.text, "hand: a network without operators");
+    ck_assert_str_eq(why.text, "hand: the network has no operators");
     network.operators = operators;
     network.operator_count = 2;
     ck_assert_int_eq(gw_layout_new(&network, &options, &layout, &why),
                      GW_EINVAL);
-    ck_assert_str_eq(why.text, "hand: line 2: operator 2, dense: it takes 5 "
-                               "features, but 6 come in");
+    ck_assert_str_eq(
+        why.text,
+        "hand: line 2: operator 2, dense: it expects 5 features, but gets 6");
 }
 END_TEST
 
@@ -175,8 +176,8 @@ START_TEST(modes_have_names)
         ck_assert_int_eq(mode, m);
     }
     ck_assert_int_eq(gw_data_mode_parse("fsdp", &mode, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "\"fsdp\" is no mode; it is replicated, zero1 "
-                               "or sharded");
+    ck_assert_str_eq(
+        why.text, "\"fsdp\" is not a mode; use replicated, zero1 or sharded");
     ck_assert_str_eq(gw_sharding_name(GW_BY_FEATURE), "by feature");
 }
 END_TEST

@@ -238,7 +238,7 @@ START_TEST(what_does_not_fit_is_refused)
         gw_layout_simulate(timer, layout, schedule, GW_MESH_DATA, &time, &why),
         GW_EINVAL);
     ck_assert_ptr_null(time);
-    ck_assert_str_eq(why.text, "the mesh has 8 ranks, the topology 4");
+    ck_assert_str_eq(why.text, "the mesh has 8 ranks, but the topology has 4");
     lay(layer, "1f1b",
         (struct gw_layout_options){.mesh = {2, 2, 1}, .batch = 64});
     layout->options.micros = 2;

@@ -327,19 +327,21 @@ static void expect_refused(enum gw_model_kind kind, const char *text,
 
 START_TEST(labels_must_fit_the_model)
 {
-    expect_refused(GW_MODEL_LR, "1 1:1\n1 2:1\n", GW_EDATA,
-                   "every row has the label 1: there is nothing to learn");
-    expect_refused(GW_MODEL_SOFTMAX, "-2 1:1\n", GW_EDATA,
-                   "every row has the label -2: there is nothing to learn");
-    expect_refused(GW_MODEL_LR, "1\n2\n3\n", GW_EDATA,
-                   "lr takes two labels and there are 3 (1, 2, 3); softmax "
-                   "takes any number");
-    expect_refused(GW_MODEL_LR, "1\n2\n3\n0.5\n", GW_EDATA,
-                   "lr takes two labels and there are 4 (0.5, 1, 2, ...); "
-                   "softmax takes any number");
+    expect_refused(
+        GW_MODEL_LR, "1 1:1\n1 2:1\n", GW_EDATA,
+        "every row has the label 1; training needs at least two labels");
+    expect_refused(
+        GW_MODEL_SOFTMAX, "-2 1:1\n", GW_EDATA,
+        "every row has the label -2; training needs at least two labels");
+    expect_refused(
+        GW_MODEL_LR, "1\n2\n3\n", GW_EDATA,
+        "lr needs two labels, but there are 3 (1, 2, 3); use softmax");
+    expect_refused(
+        GW_MODEL_LR, "1\n2\n3\n0.5\n", GW_EDATA,
+        "lr needs two labels, but there are 4 (0.5, 1, 2, ...); use softmax");
     expect_refused(GW_MODEL_SOFTMAX, "1 67108864:1\n2\n", GW_EINVAL,
-                   "67108864 features and 2 outputs make 134217730 "
-                   "parameters; a model has at most 67108864");
+                   "67108864 features and 2 outputs need 134217730 parameters; "
+                   "a model can have at most 67108864");
 }
 END_TEST
 
@@ -353,7 +355,7 @@ START_TEST(names_of_models)
         ck_assert_uint_eq((unsigned)kind, i);
     }
     ck_assert_int_eq(gw_model_parse("svm", &kind, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "\"svm\" is no model; there are lr and softmax");
+    ck_assert_str_eq(why.text, "\"svm\" is not a model; use lr or softmax");
 }
 END_TEST
 

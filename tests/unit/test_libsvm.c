@@ -180,8 +180,8 @@ END_TEST
 static const struct refusal {
     const char *text, *sentence;
 } refusals[] = {
-    {"", "t: there is no row in it"},
-    {"\n# nothing\n", "t: there is no row in it"},
+    {"", "t: the file has no row"},
+    {"\n# nothing\n", "t: the file has no row"},
     {"1 1:1\nx 1:1\n", "t:2:1: the row must begin with a number as label"},
     {"nan 1:1\n", "t:1:1: the row must begin with a number as label"},
     {"-inf 1:1\n", "t:1:1: the row must begin with a number as label"},
@@ -194,8 +194,8 @@ static const struct refusal {
     {"1 -1:1\n", "t:1:3: expected INDEX:VALUE"},
     {"1 1.5:1\n", "t:1:4: expected INDEX:VALUE"},
     {"1 1 :1\n", "t:1:4: expected INDEX:VALUE"},
-    {"1 1:1 qid:3\n", "t:1:7: \"qid:\" must stand right after the label"},
-    {"1 qid:x 1:1\n", "t:1:7: \"qid:\" takes digits"},
+    {"1 1:1 qid:3\n", "t:1:7: \"qid:\" must come right after the label"},
+    {"1 qid:x 1:1\n", "t:1:7: \"qid:\" needs a number after it"},
     {"1 1:\n", "t:1:5: expected a number after the colon"},
     {"1 1: 2\n", "t:1:5: expected a number after the colon"},
     {"1 1:inf\n", "t:1:5: expected a number after the colon"},
@@ -205,8 +205,9 @@ static const struct refusal {
     {"1 1:0x1p3\n", "t:1:6: expected a blank after the value"},
     {"1 1:1e39\n", "t:1:5: the value is too large for f32"},
     {"1 1:1\r2:1\n", "t:1:6: expected a blank after the value"},
-    {"1 1073741825:1\n", "t:1:3: the index is beyond 1073741824"},
-    {"1 99999999999999999999999:1\n", "t:1:3: the index is beyond 1073741824"},
+    {"1 1073741825:1\n", "t:1:3: the index must be at most 1073741824"},
+    {"1 99999999999999999999999:1\n",
+     "t:1:3: the index must be at most 1073741824"},
     {"1 2:1 2:1\n", "t:1:7: index 2 occurs twice in this row"},
     {"1 3:1\n1 7:1 2:1 3:1 02:1\n", "t:2:15: index 2 occurs twice in this row"},
 };
@@ -239,8 +240,8 @@ START_TEST(refuses_more_labels_than_classes)
         bytes += (size_t)snprintf(text + bytes, room - bytes, "%d\n", i);
     ck_assert_int_eq(
         gw_libsvm_parse(text, bytes, "t", GW_BASE_AUTO, &data, &why), GW_EDATA);
-    ck_assert_str_eq(why.text, "t:65537: more than 65536 distinct labels: "
-                               "these are no classes");
+    ck_assert_str_eq(why.text, "t:65537: more than 65536 distinct labels; for "
+                               "numbers as labels use the task linear");
     free(text);
 }
 END_TEST

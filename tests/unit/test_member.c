@@ -51,8 +51,9 @@ START_TEST(who_is_convicted_is_gone_and_silent)
     hand.news.state = GW__CONVICTED;
     hand_ring_is(2, 2, (const unsigned[]){LEFT, RIGHT});
     hand_tell_news();
-    ck_assert_str_eq(hand_told(GW__TOLD_GONE)->text,
-                     "convicted: the others went on without this member");
+    ck_assert_str_eq(
+        hand_told(GW__TOLD_GONE)->text,
+        "declared dead: the other members continued without this one");
     hand_clear();
     hand_pass(1000);
     hand_tell_news();
@@ -67,7 +68,7 @@ START_TEST(who_is_replaced_is_gone)
     hand.news.incarnation = hand_id_of(77);
     hand_tell_news();
     ck_assert_str_eq(hand_told(GW__TOLD_GONE)->text,
-                     "this node is another process by now");
+                     "this node number now belongs to another process");
 }
 END_TEST
 
@@ -87,7 +88,7 @@ START_TEST(who_was_replaced_before_it_was_seen_finds_out)
     ck_assert_ptr_null(hand_told(GW__TOLD_GONE));
     hand_pass(1000);
     ck_assert_str_eq(hand_told(GW__TOLD_GONE)->text,
-                     "this node is another process by now");
+                     "this node number now belongs to another process");
 }
 END_TEST
 

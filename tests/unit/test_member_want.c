@@ -77,9 +77,10 @@ START_TEST(a_refusal_is_told_unless_the_ring_is_another_by_then)
     with_joiners();
     ask_admit(9);
     ck_assert(hand_asked(GW__CMD_ADMIT, &c));
-    hand_answer(&c, GW_PENDING, "epoch 1 is being decided; admit later");
+    hand_answer(&c, GW_PENDING,
+                "a decision for epoch 1 is pending; try again later");
     ck_assert_str_eq(hand_told(GW__TOLD_REFUSED)->text,
-                     "epoch 1 is being decided; admit later");
+                     "a decision for epoch 1 is pending; try again later");
     ask_admit(9);
     ck_assert(hand_asked(GW__CMD_ADMIT, &c));
     hand_clear();
@@ -326,7 +327,7 @@ START_TEST(who_waits_for_a_leader_in_vain_is_parked)
     ck_assert_ptr_null(hand_told(GW__TOLD_PARKED));
     hand_pass(250);
     ck_assert_str_eq(hand_told(GW__TOLD_PARKED)->text,
-                     "no leader of the controllers was heard for 500 ms; node "
+                     "no message from the leading controller for 500 ms; node "
                      "4 waits for a decision");
     ck_assert(gw__member_parked(hand.state));
     hand.news.leader = true;

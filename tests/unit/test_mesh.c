@@ -93,7 +93,7 @@ START_TEST(only_known_nodes_are_sent_to)
                      GW_EINVAL);
     ck_assert_int_eq(gw__control_channel_know(mesh, 1, "nowhere", &why),
                      GW_EINVAL);
-    ck_assert_str_eq(why.text, "where node 1 is: \"nowhere\" is neither "
+    ck_assert_str_eq(why.text, "the address of node 1: \"nowhere\" is neither "
                                "ipc://@name nor tcp://host:port");
     ck_assert_uint_eq(gw__control_channel_counts(mesh)->sent, 0);
     mesh_set_close(&set);
@@ -117,9 +117,9 @@ START_TEST(open_files_are_reserved)
         mesh_config(1, mesh_name("more"));
     ck_assert_int_eq(gw__control_channel_open(&config, &second, &why), GW_ESYS);
     ck_assert_ptr_null(second);
-    ck_assert_msg(strncmp(why.text, "mesh: 16 open files are needed", 30) == 0,
+    ck_assert_msg(strncmp(why.text, "control channel: 16 more open", 29) == 0,
                   "%s", why.text);
-    ck_assert_msg(strstr(why.text, "the limit is 30 (ulimit -n)"), "%s",
+    ck_assert_msg(strstr(why.text, "the limit is 30; raise it"), "%s",
                   why.text);
     enum gw_err err = GW_OK;
     for (unsigned node = 1; node < 20 && !err; node++)

@@ -60,7 +60,7 @@ START_TEST(a_frame_is_right_or_refused)
         gw__control_channel_frame_read(frame, GW__CONTROL_CHANNEL_HEAD_BYTES, 0,
                                        MESH_TOKEN, &read, &why),
         GW_EDATA);
-    ck_assert_str_eq(why.text, "a message of another program or version");
+    ck_assert_str_eq(why.text, "the message is of another program or version");
 }
 END_TEST
 
@@ -68,7 +68,7 @@ START_TEST(each_fault_has_its_sentence)
 {
     struct gw__control_channel_head head = good;
     head.token++;
-    expect_fault(head, "a message of another run");
+    expect_fault(head, "the message is of another run");
     head = good;
     head.to = 1;
     expect_fault(head, "a message for node 1 came to node 0");
@@ -201,22 +201,24 @@ START_TEST(bad_endpoints_are_refused)
     static const struct {
         const char *endpoint, *sentence;
     } cases[] = {
-        {"", "mesh: \"\" is neither ipc://@name nor tcp://host:port"},
+        {"",
+         "control channel: \"\" is neither ipc://@name nor tcp://host:port"},
         {"ipc:///tmp/file", "is neither"},
         {"ipc://@", "is neither"},
         {"ipc://@a b", "is neither"},
         {"inproc://x", "is neither"},
-        {"tcp://127.0.0.1", "tcp://127.0.0.1: no numeric host and port"},
-        {"tcp://127.0.0.1:", "no numeric host and port"},
-        {"tcp://127.0.0.1:0", "no numeric host and port"},
-        {"tcp://127.0.0.1:65536", "no numeric host and port"},
-        {"tcp://127.0.0.1:1x", "no numeric host and port"},
-        {"tcp://:1", "no numeric host and port"},
-        {"tcp://*:1", "no numeric host and port"},
-        {"tcp://1.2.3.4;127.0.0.1:1", "no numeric host and port"},
+        {"tcp://127.0.0.1",
+         "tcp://127.0.0.1: the host and the port must be numbers"},
+        {"tcp://127.0.0.1:", "the host and the port must be numbers"},
+        {"tcp://127.0.0.1:0", "the host and the port must be numbers"},
+        {"tcp://127.0.0.1:65536", "the host and the port must be numbers"},
+        {"tcp://127.0.0.1:1x", "the host and the port must be numbers"},
+        {"tcp://:1", "the host and the port must be numbers"},
+        {"tcp://*:1", "the host and the port must be numbers"},
+        {"tcp://1.2.3.4;127.0.0.1:1", "the host and the port must be numbers"},
         {"tcp://0.0.0.0:*", "name one address"},
         {"tcp://[::]:*", "name one address"},
-        {"tcp://192.0.2.1:*", "is open to the network: give a key file, or "
+        {"tcp://192.0.2.1:*", "is open to the network; give a key file, or "
                               "allow it with --insecure"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -227,11 +229,11 @@ START_TEST(bad_endpoints_are_refused)
     memcpy(name, "ipc://@", 7);
     name[GW__CONTROL_CHANNEL_ENDPOINT_MAX] = 0;
     expect_closed(mesh_config(0, name), GW_EINVAL,
-                  "an endpoint longer than 119");
+                  "an endpoint must have at most 119 characters");
     name[7 + 107] = 0;
     expect_closed(mesh_config(0, name), GW_EINVAL, "is neither");
     expect_closed(mesh_config(GW__CONTROL_CHANNEL_NODES, "ipc://@x"), GW_EINVAL,
-                  "node 64: there are 64");
+                  "node 64: nodes are numbered below 64");
     ck_assert_int_eq(
         gw__control_channel_check_endpoint("tcp://127.0.0.1:*", NULL),
         GW_EINVAL);
@@ -274,7 +276,7 @@ START_TEST(a_taken_place_is_taken)
     struct gw__control_channel *mesh = mesh_open(mesh_config(0, wanted));
     ck_assert_ptr_null(strchr(gw__control_channel_endpoint(mesh), '*'));
     expect_closed(mesh_config(1, gw__control_channel_endpoint(mesh)),
-                  GW_EUNREACH, "mesh: cannot listen at ");
+                  GW_EUNREACH, "control channel: cannot listen at ");
     gw__control_channel_close(&mesh);
 }
 END_TEST
@@ -378,10 +380,10 @@ START_TEST(a_bad_key_file_opens_nothing)
     struct key_file file = key_file_make(0644);
     struct gw__control_channel_config config = mesh_config(0, mesh_name("key"));
     config.key_file = file.path;
-    expect_closed(config, GW_EINVAL, "(mode 0644); chmod 600 it");
+    expect_closed(config, GW_EINVAL, "(mode 0644); run chmod 600 on it");
     config.key_file = "/nonexistent/key";
     expect_closed(config, GW_EINVAL,
-                  "mesh: key file /nonexistent/key: No such");
+                  "control channel: key file /nonexistent/key: No such");
 }
 END_TEST
 

@@ -132,18 +132,18 @@ static const struct {
     {"network\n", "t:1:8: expected the network's name, found the end of the "
                   "line"},
     {"network a-name-that-is-far-too-long-for-any-report\n",
-     "t:1:9: the name has more than 39 characters"},
+     "t:1:9: the name must have at most 39 characters"},
     {"network n m\n", "t:1:11: expected the end of the line, found `m`"},
     {"network n\n", "t:2:1: expected `input` and the features of a row, found "
                     "the end of the text"},
     {"network n\ninput\n", "t:2:6: expected the features of a row, such as 64, "
                            "or of an image, such as 3x8x8, found the end of "
                            "the line"},
-    {"network n\ninput 0\n", "t:2:7: a width is at least 1"},
-    {"network n\ninput 1048577\n", "t:2:7: a width is at most 1048576"},
+    {"network n\ninput 0\n", "t:2:7: a width must be at least 1"},
+    {"network n\ninput 1048577\n", "t:2:7: a width must be at most 1048576"},
     {"network n\ninput 4k\n", "t:2:8: expected `x` or a blank, found `k`"},
-    {HEAD "input 4\n", "t:3:1: `input` is there twice"},
-    {HEAD "network m\n", "t:3:1: `network` is there twice"},
+    {HEAD "input 4\n", "t:3:1: `input` occurs twice"},
+    {HEAD "network m\n", "t:3:1: `network` occurs twice"},
     {HEAD "dens 4\n", "t:3:1: expected embedding, dense, relu, tanh, conv, "
                       "maxpool, flatten, add, softmax, name or stage, found "
                       "`dens`"},
@@ -151,11 +151,12 @@ static const struct {
                      "the end of the line"},
     {HEAD "dense columns\n", "t:3:7: expected a width, such as 128 or 64x128, "
                              "found `columns`"},
-    {HEAD "dense 99999999999999999999\n", "t:3:7: a width is at most 1048576"},
-    {HEAD "dense 4x\n", "t:3:9: expected the width that comes out, found the "
-                        "end of the word"},
+    {HEAD "dense 99999999999999999999\n",
+     "t:3:7: a width must be at most 1048576"},
+    {HEAD "dense 4x\n",
+     "t:3:9: expected the width of the output, found the end of the word"},
     {HEAD "dense 4y2\n", "t:3:8: expected `x` or a blank, found `y2`"},
-    {HEAD "dense 5x2\n", "t:3:7: it takes 5 features, but 4 come in"},
+    {HEAD "dense 5x2\n", "t:3:7: it expects 5 features, but gets 4"},
     {HEAD "dense 2 sideways\n",
      "t:3:9: expected auto, none, columns, rows, batch or the end of the line, "
      "found `sideways`"},
@@ -163,30 +164,28 @@ static const struct {
      "t:3:14: expected the end of the line, found `rows`"},
     {HEAD "relu 4\n", "t:3:6: expected auto, none, columns, rows, batch or the "
                       "end of the line, found `4`"},
-    {HEAD "dense 2\nsoftmax 3\n", "t:4:9: it takes 3 features, but 2 come in"},
+    {HEAD "dense 2\nsoftmax 3\n", "t:4:9: it expects 3 features, but gets 2"},
     {HEAD "dense 2\nsoftmax 2y\n", "t:4:10: expected a blank, found `y`"},
     {HEAD "dense 2\nembedding 2\nsoftmax\n",
-     "t:4:1: an embedding is the first operator or none"},
+     "t:4:1: an embedding must be the first operator"},
     {HEAD "dense 2\nsoftmax\nrelu\n",
-     "t:5:1: softmax is the last operator; nothing comes after it"},
+     "t:5:1: softmax must be the last operator"},
     {HEAD "dense 2\nsoftmax\nsoftmax\n",
-     "t:5:1: softmax is the last operator; nothing comes after it"},
-    {HEAD "dense 2\n", "t:4:1: a network ends with softmax, its loss"},
-    {HEAD, "t:3:1: a network ends with softmax, its loss"},
+     "t:5:1: softmax must be the last operator"},
+    {HEAD "dense 2\n", "t:4:1: a network must end with softmax, its loss"},
+    {HEAD, "t:3:1: a network must end with softmax, its loss"},
     {HEAD "relu\nsoftmax\n",
-     "t:5:1: there is nothing to learn: a network needs "
-     "a dense, a conv or an embedding"},
+     "t:5:1: a network needs at least one dense, conv or embedding to train"},
     {HEAD "stage\ndense 2\nsoftmax\n",
-     "t:3:1: the first stage begins by itself; `stage` stands between "
-     "operators"},
+     "t:3:1: `stage` must come between operators; the first stage needs none"},
     {HEAD "dense 2\nstage\nstage\nsoftmax\n",
-     "t:5:1: the stage before has no operator"},
+     "t:5:1: the previous stage has no operator"},
     {HEAD "dense 2\nstage\n", "t:4:1: this stage has no operator"},
     {HEAD "dense 2\nstage 2\nsoftmax\n",
      "t:4:7: expected the end of the line, found `2`"},
     {HEAD "dense 2\nsoftmax\nstage\n", "t:5:1: this stage has no operator"},
-    {HEAD "dense \x01\n", "t:3:7: a network has no byte 0x01"},
-    {"network \xc3\xa9\n", "t:1:9: a network has no byte 0xc3"},
+    {HEAD "dense \x01\n", "t:3:7: a network cannot contain byte 0x01"},
+    {"network \xc3\xa9\n", "t:1:9: a network cannot contain byte 0xc3"},
 };
 
 static void expect_error(const char *text, size_t bytes, const char *sentence)
@@ -211,7 +210,8 @@ END_TEST
 START_TEST(a_zero_byte_is_no_end)
 {
     static const char text[] = HEAD "dense 2\0\nsoftmax\n";
-    expect_error(text, sizeof text - 1, "t:3:8: a network has no byte 0x00");
+    expect_error(text, sizeof text - 1,
+                 "t:3:8: a network cannot contain byte 0x00");
 }
 END_TEST
 
@@ -223,7 +223,7 @@ START_TEST(operators_are_bounded)
     size_t at = (size_t)snprintf(text, 32, HEAD);
     for (unsigned i = 0; i < LINES; i++, at += 5)
         memcpy(text + at, "relu\n", 5);
-    expect_error(text, at, "t:259:1: a network has at most 256 operators");
+    expect_error(text, at, "t:259:1: a network can have at most 256 operators");
     free(text);
 }
 END_TEST

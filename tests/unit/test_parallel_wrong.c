@@ -116,10 +116,12 @@ static void misfits(struct gw_comm *comm, void *context)
     struct gw_parallel_config config = config_of(scene, comm);
     struct gw_schedule *other;
     config.optimiser = GW_ADAM;
-    expect_refusal(comm, &config, "an optimiser of 0 numbers a parameter");
+    expect_refusal(comm, &config, "an optimiser with 0 numbers per parameter");
     config = config_of(scene, comm);
     config.algo = "magic";
-    expect_refusal(comm, &config, "\"magic\" is no algorithm of all-reduce");
+    expect_refusal(
+        comm, &config,
+        "\"magic\" is not an all-reduce algorithm; collrun algos lists them");
     config = config_of(scene, comm);
     MUST(gw_schedule_make("gpipe", 1, 2, 1, &other, NULL) == GW_OK, "make");
     config.schedule = other;
@@ -137,8 +139,7 @@ static void too_few(struct gw_comm *comm, void *context)
 {
     struct gw_parallel_config config = config_of(context, comm);
     expect_refusal(comm, &config,
-                   "the mesh 2x1x1 has 2 ranks, the "
-                   "communicator has 1");
+                   "the mesh 2x1x1 has 2 ranks, but the communicator has 1");
 }
 
 START_TEST(a_mesh_has_as_many_ranks_as_there_are)
@@ -163,15 +164,16 @@ static void foreign_data(struct gw_comm *comm, void *context)
     MUST(gw_parallel_step(parallel, &wide, scene->rows, &report, &why) ==
              GW_EINVAL,
          "wide");
-    MUST(strstr(why.text, "17 features, small takes 16"), why.text);
+    MUST(strstr(why.text, "17 features, but small needs 16"), why.text);
     MUST(gw_parallel_evaluate(parallel, &many, &report, &why) == GW_EINVAL,
          "many");
-    MUST(strstr(why.text, "5 classes, small has 4"), why.text);
+    MUST(strstr(why.text, "5 classes, but small has 4"), why.text);
     scene->rows[BATCH - 1] = 240;
     MUST(gw_parallel_step(parallel, scene->data, scene->rows, &report, &why) ==
              GW_EINVAL,
          "a row too far");
-    MUST(strstr(why.text, "has row 240, the data has 240 rows"), why.text);
+    MUST(strstr(why.text, "has row 240, but the data has only 240 rows"),
+         why.text);
     scene->rows[BATCH - 1] = 239;
     MUST(gw_parallel_step(parallel, scene->data, scene->rows, &report, &why) ==
              GW_OK,
@@ -308,7 +310,7 @@ static void strangers(struct gw_comm *comm, void *context)
     other.seed++;
     void *state = state_of(comm, &other, &bytes);
     expect_stranger(comm, parallel, state, bytes,
-                    "began with seed 4, this trainer with 3");
+                    "has seed 4, but this trainer has seed 3");
     other = config;
     MUST(gw_layout_new(network, &options, &layout, &why) == GW_OK, why.text);
     other.layout = layout;
@@ -316,9 +318,9 @@ static void strangers(struct gw_comm *comm, void *context)
     expect_stranger(comm, parallel, state, bytes, "another layout");
     state = calloc(1, bytes);
     MUST(state, "memory");
-    expect_stranger(comm, parallel, state, bytes, "no state of a trainer");
+    expect_stranger(comm, parallel, state, bytes, "not the state of a trainer");
     state = calloc(1, bytes);
-    expect_stranger(comm, parallel, state, 10, "10 bytes: that is none");
+    expect_stranger(comm, parallel, state, 10, "10 bytes is too short");
     gw_layout_destroy(&layout);
     gw_network_destroy(&network);
     gw_parallel_destroy(&parallel);

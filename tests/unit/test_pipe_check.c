@@ -20,15 +20,15 @@ static const struct {
     {"schedule stages=1 micros=2\nstage 0: F0 I0 W0 F1 I1",
      "stage 0: W1 is missing"},
     {"schedule stages=1 micros=2\nstage 0: F0 F0 B0",
-     "stage 0: F0 is there twice"},
+     "stage 0: F0 occurs twice"},
     {"schedule stages=1 micros=1\nstage 0: F0 B0 B0",
-     "stage 0: B0 is there twice"},
+     "stage 0: B0 occurs twice"},
     {"schedule stages=1 micros=1\nstage 0: F0 I0 W0 W0",
-     "stage 0: W0 is there twice"},
+     "stage 0: W0 occurs twice"},
     {"schedule stages=1 micros=1\nstage 0: F0 B0 I0 W0",
-     "stage 0: I0 is too much: a backward is either B, or I and W"},
+     "stage 0: I0 is one too many: a backward is either B, or I and W"},
     {"schedule stages=1 micros=1\nstage 0: F0 I0 B0 W0",
-     "stage 0: B0 is too much: a backward is either B, or I and W"},
+     "stage 0: B0 is one too many: a backward is either B, or I and W"},
     {"schedule stages=1 micros=1\nstage 0: B0 F0",
      "stage 0: B0 comes before its F"},
     {"schedule stages=1 micros=1\nstage 0: F0 W0 I0",
@@ -42,8 +42,8 @@ static const struct {
     {"schedule stages=2 micros=2\n"
      "stage 0: F0 B0 F1 B1\n"
      "stage 1: F0 F1 B0 B1",
-     "stages wait in a circle: stage 0 at B0 for stage 1's B0, stage 1 at F1 "
-     "for stage 0's F1"},
+     "stages wait for each other in a cycle: stage 0 at B0 for stage 1's B0, "
+     "stage 1 at F1 for stage 0's F1"},
     {"schedule stages=3 micros=2\n"
      "stage 0: F0 F1 B0 B1\n"
      "stage 1: F0 F1 B1 B0\n"
@@ -53,21 +53,22 @@ static const struct {
      "stage 0: F0 F1 B0 B1\n"
      "stage 1: F0 B0 F1 B1\n"
      "stage 2: F0 F1 B0 B1\n",
-     "stages wait in a circle: stage 1 at B0 for stage 2's B0, stage 2 at F1 "
-     "for stage 1's F1"},
+     "stages wait for each other in a cycle: stage 1 at B0 for stage 2's B0, "
+     "stage 2 at F1 for stage 1's F1"},
     {"schedule stages=1 micros=1 chunks=2\nstage 0: F0.1 F0.0 B0.1 B0.0",
-     "stages wait in a circle: stage 0 at F0.1 for its own F0.0"},
+     "stages wait for each other in a cycle: stage 0 at F0.1 for its own F0.0"},
     {"schedule stages=2 micros=1 chunks=2\n"
      "stage 0: F0.1 F0.0 B0.1 B0.0\n"
      "stage 1: F0.0 F0.1 B0.1 B0.0\n",
-     "stages wait in a circle: stage 0 at F0.1 for stage 1's F0.0, stage 1 at "
-     "F0.0 for stage 0's F0.0"},
+     "stages wait for each other in a cycle: stage 0 at F0.1 for stage 1's "
+     "F0.0, stage 1 at F0.0 for stage 0's F0.0"},
     {"schedule stages=3 micros=1 chunks=2\n"
      "stage 0: F0.1 F0.0 B0.1 B0.0\n"
      "stage 1: F0.0 F0.1 B0.1 B0.0\n"
      "stage 2: F0.0 F0.1 B0.1 B0.0\n",
-     "stages wait in a circle: stage 0 at F0.1 for stage 2's F0.0, stage 2 at "
-     "F0.0 for stage 1's F0.0, stage 1 at F0.0 for stage 0's F0.0"},
+     "stages wait for each other in a cycle: stage 0 at F0.1 for stage 2's "
+     "F0.0, stage 2 at F0.0 for stage 1's F0.0, stage 1 at F0.0 for stage 0's "
+     "F0.0"},
 };
 
 START_TEST(every_fault_has_its_sentence)
@@ -123,8 +124,8 @@ START_TEST(the_examples)
     ck_assert_int_eq(check_file("labs/plans/wrong-deadlock.pipe", &why),
                      GW_EPLAN);
     ck_assert_str_eq(why.text,
-                     "stages wait in a circle: stage 0 at B0 for stage 1's B0, "
-                     "stage 1 at F1 for stage 0's F1");
+                     "stages wait for each other in a cycle: stage 0 at B0 for "
+                     "stage 1's B0, stage 1 at F1 for stage 0's F1");
 }
 END_TEST
 
@@ -155,14 +156,15 @@ START_TEST(numbers_out_of_range)
     struct gw_error why = {0};
     schedule->passes[1].micro = 7;
     ck_assert_int_eq(gw_schedule_check(schedule, &why), GW_EPLAN);
-    ck_assert_str_eq(why.text, "stage 0: B7 is not among micro-batches 0..0");
+    ck_assert_str_eq(why.text, "stage 0: B7 has a micro-batch out of 0..0");
     schedule->passes[1].chunk = 2;
     ck_assert_int_eq(gw_schedule_check(schedule, &why), GW_EPLAN);
-    ck_assert_str_eq(why.text,
-                     "stage 0: B7 is of piece 2; a stage has 1, from 0");
+    ck_assert_str_eq(
+        why.text,
+        "stage 0: B7 has chunk 2; a stage has 1 chunks, numbered from 0");
     schedule->passes[1].kind = 9;
     ck_assert_int_eq(gw_schedule_check(schedule, &why), GW_EPLAN);
-    ck_assert_str_eq(why.text, "stage 0: there is no pass of kind 9");
+    ck_assert_str_eq(why.text, "stage 0: unknown kind of pass 9");
     schedule->begin[1] = 9;
     ck_assert_int_eq(gw_schedule_check(schedule, &why), GW_EPLAN);
     gw_schedule_destroy(&schedule);
@@ -182,9 +184,9 @@ START_TEST(a_long_circle)
     schedule->passes[1] = first;
     ck_assert_int_eq(gw_schedule_check(schedule, &why), GW_EPLAN);
     static const char begin[] =
-        "stages wait in a circle: stage 0 at F0.1 for stage 999's F0.0, stage "
-        "999 at F0.0 for stage 998's F0.0, ";
-    static const char end[] = ", and so on round 1000 stages";
+        "stages wait for each other in a cycle: stage 0 at F0.1 for stage "
+        "999's F0.0, stage 999 at F0.0 for stage 998's F0.0, ";
+    static const char end[] = ", and so on in a cycle of 1000 stages";
     ck_assert_msg(strncmp(why.text, begin, strlen(begin)) == 0, "%s", why.text);
     ck_assert_str_eq(why.text + strlen(why.text) - strlen(end), end);
     gw_schedule_destroy(&schedule);
@@ -199,8 +201,7 @@ START_TEST(what_cannot_be_made)
         const char *sentence;
     } cases[] = {
         {"dualpipe", 2, 2, 1,
-         "no schedule is called \"dualpipe\"; there are gpipe, 1f1b, "
-         "interleaved, zb-h1"},
+         "unknown schedule \"dualpipe\"; use gpipe, 1f1b, interleaved, zb-h1"},
         {"1f1b", 0, 2, 1, "1f1b: stages must be from 1 to 1024, not 0"},
         {"1f1b", 1025, 2, 1, "1f1b: stages must be from 1 to 1024, not 1025"},
         {"1f1b", 2, 0, 1, "1f1b: micro-batches must be from 1 to 65535, not 0"},
@@ -211,7 +212,8 @@ START_TEST(what_cannot_be_made)
         {"interleaved", 2, 2, 65,
          "interleaved: chunks must be from 1 to 64, not 65"},
         {"gpipe", 1024, 65535, 1,
-         "gpipe: 134215680 passes are more than 16777216"},
+         "gpipe: 134215680 passes are more than 16777216; use fewer stages or "
+         "micro-batches"},
     };
     struct gw_pipe_costs costs = {.forward_us = 1};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -328,10 +328,11 @@ static void refuse(struct gw_comm *comm, void *context)
     struct gw_error why;
     config.stage = 2;
     MUST(gw_pipe_new(&config, &pipe, &why) == GW_EINVAL && !pipe);
-    MUST(strstr(why.text, "stage 2 of a schedule of 2 stages"));
+    MUST(strstr(why.text,
+                "stage 2: the schedule has 2 stages, numbered from 0"));
     config.stage = 0;
     MUST(gw_pipe_new(&config, &pipe, &why) == GW_EINVAL && !pipe);
-    MUST(strstr(why.text, "stage 1 would be rank 1 of 1 ranks"));
+    MUST(strstr(why.text, "stage 1 needs rank 1, but there are only 1 ranks"));
 }
 
 START_TEST(ranks_that_there_are_not_are_refused)

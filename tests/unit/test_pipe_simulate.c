@@ -277,9 +277,9 @@ START_TEST(no_formula_for_stages_that_differ)
     costs.weight_each_us = uneven;
     ck_assert_int_eq(gw_pipe_price("1f1b", 4, 2, 0, &costs, &price, &why),
                      GW_EINVAL);
-    ck_assert_str_eq(why.text, "there is no formula for stages that differ: a "
-                               "backward for the weights takes 3 us in stage 0 "
-                               "and 4 us in stage 2");
+    ck_assert_str_eq(why.text,
+                     "the formula needs equal stages: a backward for the "
+                     "weights takes 3 us in stage 0, but 4 us in stage 2");
     costs.weight_each_us = NULL;
     costs.input_us = -1;
     ck_assert_int_eq(gw_pipe_price("1f1b", 4, 2, 0, &costs, &price, &why),

@@ -206,26 +206,27 @@ static const struct wrong wrongs[] = {
     {{"RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=h"},
      "torchrun: MASTER_ADDR is set, but MASTER_PORT is not"},
     {{"OMPI_COMM_WORLD_RANK=x", "OMPI_COMM_WORLD_SIZE=4"},
-     "OpenMPI: OMPI_COMM_WORLD_RANK is \"x\", not a number"},
+     "OpenMPI: OMPI_COMM_WORLD_RANK: \"x\" is not a number"},
     {{"OMPI_COMM_WORLD_RANK=4", "OMPI_COMM_WORLD_SIZE=4"},
-     "OMPI_COMM_WORLD_RANK is 4, which is not among the 4 ranks of "
+     "OMPI_COMM_WORLD_RANK is 4, but there are only 4 ranks by "
      "OMPI_COMM_WORLD_SIZE"},
     {{"PMI_RANK=1"}, "PMI_RANK is 1, but PMI_SIZE is not set"},
     {{"PMIX_RANK=1"},
-     "PMIX_RANK is 1, but GW_SIZE is not set, and the engine does not tell the "
+     "PMIX_RANK is 1, but GW_SIZE is not set; this launcher does not set the "
      "size"},
     {{"SLURM_STEP_ID=0", "SLURM_PROCID=1"},
      "SLURM_PROCID is 1, but SLURM_STEP_NUM_TASKS is not set"},
     {{"JOB_COMPLETION_INDEX=1"},
-     "JOB_COMPLETION_INDEX is 1, but GW_SIZE is not set, and the engine does "
-     "not tell the size"},
-    {{"GW_MIN_SIZE=1"}, "of GW_MIN_SIZE and GW_MAX_SIZE only one is set"},
+     "JOB_COMPLETION_INDEX is 1, but GW_SIZE is not set; this launcher does "
+     "not set the size"},
+    {{"GW_MIN_SIZE=1"},
+     "only one of GW_MIN_SIZE and GW_MAX_SIZE is set; set both"},
     {{"GW_RANK=0", "GW_SIZE=2", "GW_MIN_SIZE=1"},
-     "of GW_MIN_SIZE and GW_MAX_SIZE only one is set"},
+     "only one of GW_MIN_SIZE and GW_MAX_SIZE is set; set both"},
     {{"GW_RANK=0", "GW_SIZE=2", "GW_MIN_SIZE=3", "GW_MAX_SIZE=2"},
-     "GW_MIN_SIZE 3 is above GW_MAX_SIZE 2"},
+     "GW_MIN_SIZE is 3; it must not exceed GW_MAX_SIZE, which is 2"},
     {{"GW_RANK=0", "GW_SIZE=2", "GW_INCARNATION=12"},
-     "GW_*: GW_INCARNATION is \"12\", not 32 hexadecimal digits"},
+     "GW_*: GW_INCARNATION: \"12\" must have 32 hexadecimal digits"},
 };
 
 START_TEST(half_a_place_names_what_is_missing)
@@ -407,8 +408,8 @@ START_TEST(a_place_leads_to_a_wire)
     config = (struct gw_comm_config){.wire = NULL};
     ck_assert_int_eq(gw_place_config(&place, &config, interface, &why),
                      GW_EINVAL);
-    ck_assert_str_eq(why.text, "rank 1 of 2 (GW_*): nothing says where the "
-                               "ranks meet; set GW_RENDEZVOUS=tcp://HOST:PORT");
+    ck_assert_str_eq(why.text, "rank 1 of 2 (GW_*): the rendezvous address is "
+                               "unknown; set GW_RENDEZVOUS=tcp://HOST:PORT");
 }
 END_TEST
 

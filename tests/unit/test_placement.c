@@ -72,9 +72,8 @@ START_TEST(who_is_not_there_is_refused)
         .slots = 2, .replicas = 1, .servers = 3, .weight = {1, 1}};
     ck_assert_int_eq(gw__placement_ask(&policies[1], &given, &advice, &why),
                      GW_EINVAL);
-    ck_assert_str_eq(why.text,
-                     "slot 0, replica 0: the placement chooses 2 of 2 "
-                     "servers, which are numbered from 0");
+    ck_assert_str_eq(why.text, "slot 0, replica 0: the placement chose server "
+                               "2; the 2 servers are numbered from 0");
     given.servers = 0;
     ck_assert_int_eq(gw__placement_ask(&policies[0], &given, &advice, &why),
                      GW_EINVAL);

@@ -128,18 +128,19 @@ START_TEST(names_and_pointers)
     struct gw_algo algo = star();
     algo.name = "ring";
     refused(algo,
-            "allreduce has an algorithm \"ring\" already; choose another name");
+            "allreduce already has an algorithm \"ring\"; choose another name");
     algo.name = "a b";
-    refused(algo, "an algorithm's name is 1 to 39 of a-z, 0-9 and _, not "
-                  "\"a b\"");
+    refused(algo, "an algorithm's name must be 1 to 39 characters of a-z, 0-9 "
+                  "and _, not \"a b\"");
     algo.name = "a123456789b123456789c123456789d123456789";
-    refused(algo, "an algorithm's name is 1 to 39 of a-z, 0-9 and _, not "
-                  "\"a123456789b123456789c123456789d123456789\"");
+    refused(algo, "an algorithm's name must be 1 to 39 characters of a-z, 0-9 "
+                  "and _, not \"a123456789b123456789c123456789d123456789\"");
     algo.name = NULL;
-    refused(algo, "an algorithm's name is 1 to 39 of a-z, 0-9 and _, not \"\"");
+    refused(algo, "an algorithm's name must be 1 to 39 characters of a-z, 0-9 "
+                  "and _, not \"\"");
     algo = star();
     algo.collective = (enum gw_collective)77;
-    refused(algo, "star: there is no collective 77");
+    refused(algo, "star: unknown collective 77");
     algo = star();
     algo.emit = NULL;
     refused(algo, "star: emit is NULL");
@@ -165,7 +166,7 @@ START_TEST(twice_and_too_many)
                          i < 16 ? GW_OK : GW_ENOMEM);
     }
     refused(algos[2],
-            "allreduce has an algorithm \"c\" already; choose another name");
+            "allreduce already has an algorithm \"c\"; choose another name");
     for (unsigned i = 0; i < 16; i++)
         gw_algo_remove(&algos[i]);
     ck_assert_int_eq(gw_algo_add(&algos[16], &why), GW_OK);
@@ -206,10 +207,11 @@ START_TEST(broken_rules_are_errors)
     struct gw_algo algo = star();
     algo.emit = emit_nonsense;
     make_fails(algo, 4, GW_EPLAN,
-               "allreduce star of 4 ranks: step 1: 0>4 is not among 4 ranks");
+               "allreduce star of 4 ranks: step 1: 0>4: there are only 4 "
+               "ranks, numbered from 0");
     algo.emit = emit_no_action;
     make_fails(algo, 4, GW_EPLAN,
-               "allreduce star of 4 ranks: step 0: 5 is no action");
+               "allreduce star of 4 ranks: step 0: unknown action 5");
     algo = star();
     algo.valid = even;
     make_fails(algo, 3, GW_EINVAL, "allreduce star does not support 3 ranks");

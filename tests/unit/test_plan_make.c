@@ -62,15 +62,14 @@ static void refused(enum gw_collective collective, const char *name,
 START_TEST(unknown_name_lists_the_known)
 {
     struct gw_algo_args args = {.ranks = 4};
-    refused(
-        GW_BROADCAST, "bogus", args,
-        "broadcast has no algorithm \"bogus\"; it has direct, binomial, chain, "
-        "scatter_allgather, circulant, hierarchical");
+    refused(GW_BROADCAST, "bogus", args,
+            "broadcast has no algorithm \"bogus\"; use direct, binomial, "
+            "chain, scatter_allgather, circulant, hierarchical");
     refused(GW_BARRIER, "", args,
-            "barrier has no algorithm \"\"; it has direct, dissemination");
+            "barrier has no algorithm \"\"; use direct, dissemination");
     /* A name of another collective. */
     refused(GW_GATHER, "bruck", args,
-            "gather has no algorithm \"bruck\"; it has linear, binomial");
+            "gather has no algorithm \"bruck\"; use linear, binomial");
 }
 END_TEST
 
@@ -81,12 +80,12 @@ START_TEST(shape_out_of_range)
     refused(GW_REDUCE, "chain", (struct gw_algo_args){.ranks = 16385},
             "reduce chain does not support 16385 ranks");
     refused(GW_SCATTER, "linear", (struct gw_algo_args){.ranks = 4, .root = 4},
-            "root 4 is not among 4 ranks");
+            "the root is 4, but there are only 4 ranks, numbered from 0");
     refused(GW_BROADCAST, "chain",
             (struct gw_algo_args){.ranks = 4, .segments = 1 << 25},
-            "a plan has 1 to 16777216 chunks, not 33554432");
+            "a plan must have 1 to 16777216 chunks, not 33554432");
     refused(GW_ALLTOALL, "bruck", (struct gw_algo_args){.ranks = 16384},
-            "a plan has 1 to 16777216 chunks, not 268435456");
+            "a plan must have 1 to 16777216 chunks, not 268435456");
 }
 END_TEST
 

@@ -259,7 +259,7 @@ START_TEST(impossible_sizes_are_refused)
     struct gw_price cost;
     struct gw_error why;
     ck_assert_int_eq(gw_plan_price(plan, 1, 0, &model, &cost, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "an element has 1 to 64 bytes, not 0");
+    ck_assert_str_eq(why.text, "an element must have 1 to 64 bytes, not 0");
     ck_assert_int_eq(gw_plan_price(plan, 1, 65, &model, &cost, &why),
                      GW_EINVAL);
     ck_assert_int_eq(gw_plan_price(plan, SIZE_MAX / 8, 8, &model, &cost, &why),

@@ -79,8 +79,9 @@ START_TEST(only_all_reduces_of_few)
                      GW_OK);
     ck_assert_int_eq(gw__plan_verify_from(plan, &start, 0, &verdict, &why),
                      GW_EINVAL);
-    ck_assert_str_eq(why.text, "a plan with a start of its own is an allreduce "
-                               "of at most 64 ranks");
+    ck_assert_str_eq(
+        why.text,
+        "a plan with its own start must be an allreduce of at most 64 ranks");
     gw_plan_destroy(&plan);
 }
 END_TEST

@@ -49,7 +49,7 @@ static const struct wrong wrong_headers[] = {
     {"reduce ranks=16385 chunks=1", 0,
      "t:1:14: ranks must be in 1..16384, not 16385"},
     {"reduce ranks=P chunks=1", 0,
-     "t:1:14: the plan serves any number of ranks; say how many"},
+     "t:1:14: the plan is for any number of ranks; give the number"},
     {"reduce ranks=any chunks=1", 20000,
      "t:1:14: ranks must be in 1..16384, not 20000"},
     {"reduce ranks=3 chunks=1", 4,
@@ -57,14 +57,16 @@ static const struct wrong wrong_headers[] = {
     {"reduce ranks=2 chunks=1-1", 0,
      "t:1:23: chunks must be in 1..16777216, not 0"},
     {"reduce chunks=2*P ranks=2", 0,
-     "t:1:17: `P` is not known yet; its header entry comes later"},
-    {"reduce root=1 ranks=2 chunks=1", 0, "t:1:12: root= comes after ranks="},
+     "t:1:17: `P` is not known yet; put its header entry before this one"},
+    {"reduce root=1 ranks=2 chunks=1", 0,
+     "t:1:12: root= must come after ranks="},
     {"reduce ranks=2 chunks=1 root=2", 0,
      "t:1:30: root must be in 0..1, not 2"},
-    {"allreduce ranks=2 chunks=1 root=0", 0, "t:1:32: allreduce has no root"},
+    {"allreduce ranks=2 chunks=1 root=0", 0,
+     "t:1:32: allreduce does not use a root"},
     {"reduce ranks=2 chunks=1 ports=3", 0,
      "t:1:31: ports must be in 0..2, not 3"},
-    {"reduce ranks=2 ranks=2 chunks=1", 0, "t:1:16: ranks= is there twice"},
+    {"reduce ranks=2 ranks=2 chunks=1", 0, "t:1:16: ranks= occurs twice"},
     {"reduce ranks=2 chunks=1 colour=1", 0,
      "t:1:25: expected ranks=, chunks=, root=, ports= or name=, found "
      "`colour`"},
@@ -72,36 +74,35 @@ static const struct wrong wrong_headers[] = {
     {"reduce ranks=2 chunks=1 name= x", 0, "t:1:30: name= needs a word"},
     {"reduce ranks=2 chunks=1 "
      "name=0123456789012345678901234567890123456789",
-     0, "t:1:30: the name has more than 39 characters"},
+     0, "t:1:30: the name must have at most 39 characters"},
     {"allgather ranks=4 chunks=6", 0,
-     "t:1:26: 6 chunks do not fit allgather of 4 ranks"},
+     "t:1:26: 6 chunks do not suit allgather of 4 ranks"},
     {"alltoall ranks=4 chunks=4", 0,
-     "t:1:25: 4 chunks do not fit alltoall of 4 ranks"},
+     "t:1:25: 4 chunks do not suit alltoall of 4 ranks"},
     {"barrier ranks=4 chunks=2", 0,
-     "t:1:24: 2 chunks do not fit barrier of 4 ranks"},
+     "t:1:24: 2 chunks do not suit barrier of 4 ranks"},
 };
 
 #define HEAD "allreduce ranks=4 chunks=4\n"
 
 static const struct wrong wrong_lines[] = {
     {HEAD " step 0>1 c0 +", 0,
-     "t:2:2: the first step or loop begins at the left margin"},
+     "t:2:2: the first step or loop must begin at the left margin"},
     {HEAD "0>1 c0 +", 0,
-     "t:2:1: a transfer belongs in a step: write `step` before it"},
+     "t:2:1: a transfer must be inside a step; write `step` before it"},
     {HEAD "for i in 0..2: i>(i+1) c0 +", 0,
-     "t:2:16: a transfer belongs in a step: write `step` before it"},
+     "t:2:16: a transfer must be inside a step; write `step` before it"},
     {HEAD "step 0>1 c0 + step 1>2 c0 +", 0,
-     "t:2:15: a step cannot hold another"},
-    {HEAD "step\nstep 0>1 c0 +", 0, "t:2:1: nothing is inside this step"},
-    {HEAD "for i in 0..3: step\n\n", 0, "t:2:16: nothing is inside this step"},
-    {HEAD "for i in 0..3:\n", 0, "t:2:5: nothing is inside this loop"},
+     "t:2:15: a step cannot contain another step"},
+    {HEAD "step\nstep 0>1 c0 +", 0, "t:2:1: this step is empty"},
+    {HEAD "for i in 0..3: step\n\n", 0, "t:2:16: this step is empty"},
+    {HEAD "for i in 0..3:\n", 0, "t:2:5: this loop is empty"},
     {HEAD "for i in 0..3: step 0>1 c0 +\n  step 1>2 c0 +", 0,
-     "t:3:3: a step cannot hold another"},
+     "t:3:3: a step cannot contain another step"},
     {HEAD "step\n  for i in 0..0: 0>1 c0 +\n    1>2 c0 +", 0,
-     "t:4:5: the line is indented deeper than the one above, which has no "
-     "place for it"},
+     "t:4:5: the line must not be indented deeper than the one above"},
     {HEAD "step\n    0>1 c0 +\n  1>2 c0 +", 0,
-     "t:4:3: the line's indent is that of no line above"},
+     "t:4:3: the indentation must equal that of a line above"},
     {HEAD "step\n\t0>1 c0 +", 0, "t:3:1: indent with blanks, not tabs"},
     {HEAD "step 0 1 c0 +", 0,
      "t:2:8: expected `>` (a sum before it needs parentheses), found `1`"},
@@ -114,21 +115,21 @@ static const struct wrong wrong_lines[] = {
      "t:2:12: expected `+` (add) or `=` (replace), found the end of the "
      "text"},
     {HEAD "step 0>1 c0 |", 0,
-     "t:2:13: `|` passes a barrier's token; this is no barrier"},
+     "t:2:13: `|` passes a token; only a barrier allows it"},
     {"barrier ranks=2 chunks=1\nstep 0>1 c0 +", 0,
-     "t:2:13: a barrier passes tokens: `|`"},
-    {HEAD "step 0>1 c0 + 0>1 c0 & 1", 0, "t:2:22: a plan has no `&`"},
-    {HEAD "step 0>1 c\xc3\xa9 +", 0, "t:2:11: a plan has no byte 0xc3"},
+     "t:2:13: a barrier allows only tokens (`|`)"},
+    {HEAD "step 0>1 c0 + 0>1 c0 & 1", 0, "t:2:22: a plan cannot contain `&`"},
+    {HEAD "step 0>1 c\xc3\xa9 +", 0, "t:2:11: a plan cannot contain byte 0xc3"},
     {HEAD "for P in 0..1: step 0>1 c0 +", 0,
-     "t:2:5: the name is in use already"},
+     "t:2:5: the name is already in use"},
     {HEAD "for step in 0..1: step 0>1 c0 +", 0,
-     "t:2:5: the name is in use already"},
+     "t:2:5: the name is already in use"},
     {HEAD "for i in 0..1: for i in 0..1: step 0>1 c0 +", 0,
-     "t:2:20: the name is in use already"},
+     "t:2:20: the name is already in use"},
     {HEAD "for 1 in 0..1: step 0>1 c0 +", 0,
      "t:2:5: expected the name of a variable, found `1`"},
     {HEAD "for abcdefghijklmnopqrstuvwxyzabcdef in 0..1: step 0>1 c0 +", 0,
-     "t:2:5: the name has more than 31 characters"},
+     "t:2:5: the name must have at most 31 characters"},
     {HEAD "for i = 0..1: step 0>1 c0 +", 0, "t:2:7: expected `in`, found `=`"},
     {HEAD "for i in 0 1: step 0>1 c0 +", 0, "t:2:12: expected `..`, found `1`"},
     {HEAD "for i in 0..1 step 0>1 c0 +", 0,
@@ -137,16 +138,16 @@ static const struct wrong wrong_lines[] = {
 
 static const struct wrong wrong_values[] = {
     {HEAD "for s in 0..1:\n  step for i in 0..3: i>(i+1) c(i-s)%P +", 0,
-     "t:3:26: rank 4 is not among 0..3 (s=0, i=3)"},
-    {HEAD "step 0>1 c(P) +", 0, "t:2:12: c4 is not among 0..3"},
-    {HEAD "step 0>1 c-1 +", 0, "t:2:11: c-1 is not among 0..3"},
-    {HEAD "step 0>1 c4 +", 0, "t:2:11: c4 is not among 0..3"},
-    {HEAD "step 0>-1 c0 +", 0, "t:2:8: rank -1 is not among 0..3"},
+     "t:3:26: rank 4 must be in 0..3 (s=0, i=3)"},
+    {HEAD "step 0>1 c(P) +", 0, "t:2:12: c4 must be in 0..3"},
+    {HEAD "step 0>1 c-1 +", 0, "t:2:11: c-1 must be in 0..3"},
+    {HEAD "step 0>1 c4 +", 0, "t:2:11: c4 must be in 0..3"},
+    {HEAD "step 0>-1 c0 +", 0, "t:2:8: rank -1 must be in 0..3"},
     {HEAD "for i in 0..1: step i>1 c0 +", 0,
      "t:2:21: rank 1 sends to itself (i=1)"},
-    {HEAD "step x>1 c0 +", 0, "t:2:6: `x` is no variable here"},
+    {HEAD "step x>1 c0 +", 0, "t:2:6: `x` is not a variable here"},
     {HEAD "step for i in 0..0: i>1 c0 +\n     i>2 c0 +", 0,
-     "t:3:6: `i` is no variable here"},
+     "t:3:6: `i` is not a variable here"},
     {HEAD "step 0>(1/(P-4)) c0 +", 0, "t:2:9: division by zero"},
     {HEAD "step 0>1%0 c0 +", 0,
      "t:2:8: `%` needs a positive number on its right"},
@@ -181,11 +182,12 @@ START_TEST(nesting_is_bounded)
 {
     char parens[256] = HEAD "step 0>";
     memset(parens + strlen(parens), '(', 70);
-    expect(parens, 0, "t:2:40: the expression nests more than 32 deep");
+    expect(parens, 0,
+           "t:2:40: the expression is nested more than 32 levels deep");
     char loops[512] = HEAD;
     for (int i = 0; i < 17; i++)
         sprintf(loops + strlen(loops), "for i%d in 0..0: ", i);
-    expect(loops, 0, "t:2:267: loops nest more than 16 deep");
+    expect(loops, 0, "t:2:267: loops are nested more than 16 levels deep");
 }
 END_TEST
 
@@ -207,9 +209,9 @@ START_TEST(loops_and_transfers_are_bounded)
     expect_within(
         &limits,
         HEAD "for a in 0..9223372036854775807: step for i in 1..0: 0>1 c0 +",
-        "t:2:43: the loops run through more than 1000 statements");
+        "t:2:43: the loops execute more than 1000 statements");
     expect_within(&limits, HEAD "step for a in 0..100: 0>1 c0 +",
-                  "t:2:23: the plan has more than 100 transfers");
+                  "t:2:23: a plan can have at most 100 transfers");
     expect_within(
         &limits,
         HEAD "################################################################",
@@ -237,7 +239,7 @@ START_TEST(a_zero_byte_is_no_end)
     struct gw_error why;
     ck_assert_int_eq(gw_plan_parse(text, sizeof text, "t", 0, &plan, &why),
                      GW_EDATA);
-    ck_assert_str_eq(why.text, "t:2:14: a plan has no byte 0x00");
+    ck_assert_str_eq(why.text, "t:2:14: a plan cannot contain byte 0x00");
 }
 END_TEST
 

@@ -148,7 +148,7 @@ START_TEST(a_promise_that_is_not_kept)
          "step 0>1 c0 | 1>0 c0 | 2>3 c0 | 3>2 c0 |\n"
          "step 0>2 c0 |\n",
          GW_FAULT_INCOMPLETE, 2, 0, 0, 0,
-         "after step 2: rank 0 c0 has not heard of ranks 2-3",
+         "after step 2: rank 0 c0 has no token of ranks 2-3",
          "step 1: 1>0 c0 |  {0} | {1} = {0-1}\n"
          "end: rank 0 c0 has {0-1}\n"},
         {"broadcast ranks=2 chunks=1\n", GW_FAULT_INCOMPLETE, 0, 1, 1, 0,
@@ -180,7 +180,7 @@ START_TEST(more_peers_than_ports)
          "step 1: 0>1 c0 =\nstep 1: 0>2 c0 =\n"},
         {"reduce ranks=4 chunks=1 ports=2\nstep 1>0 c0 + 2>0 c0 + 3>0 c0 +\n",
          GW_FAULT_PORTS, 1, 3, 0, 0,
-         "step 1: 3>0 c0: rank 0 hears from more than ports=2 peers",
+         "step 1: 3>0 c0: rank 0 receives from more than ports=2 peers",
          "step 1: 1>0 c0 +\nstep 1: 2>0 c0 +\nstep 1: 3>0 c0 +\n"},
     };
     EXPECT_ALL(wrong);
@@ -212,7 +212,7 @@ START_TEST(writes_that_conflict)
          "step 1: 0>2 c0 + and 1>2 c0 = replace and add to rank 2's c0",
          "step 1: 0>2 c0 +\nstep 1: 1>2 c0 =\n"},
         {"barrier ranks=2 chunks=1\nstep 0>1 c0 | 1>0 c0 | 0>1 c0 |\n",
-         GW_FAULT_CONFLICT, 1, 0, 1, 0, "step 1: 0>1 c0 | is there twice",
+         GW_FAULT_CONFLICT, 1, 0, 1, 0, "step 1: 0>1 c0 | occurs twice",
          "step 1: 0>1 c0 |\nstep 1: 0>1 c0 |\n"},
     };
     EXPECT_ALL(wrong);
@@ -244,12 +244,12 @@ START_TEST(shapes_that_do_not_fit)
          "allgather of 3 ranks needs a multiple of 3 chunks, not 4"},
         {GW_ALLTOALL, 3, GW_REPLACE,
          "alltoall of 3 ranks needs a multiple of 9 chunks, not 3"},
-        {GW_BARRIER, 2, GW_TOKEN, "a barrier has one chunk, not 2"},
+        {GW_BARRIER, 2, GW_TOKEN, "a barrier must have one chunk, not 2"},
         {GW_BARRIER, 1, GW_ADD,
-         "step 1: 0>1 c0 + does not fit: barrier passes tokens (`|`) only"},
+         "step 1: 0>1 c0 + is not allowed: barrier allows only tokens (`|`)"},
         {GW_REDUCE, 1, GW_TOKEN,
-         "step 1: 0>1 c0 | does not fit: reduce adds (`+`) or replaces "
-         "(`=`)"},
+         "step 1: 0>1 c0 | is not allowed: reduce allows only `+` (add) and "
+         "`=` (replace)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gw_plan *plan = build(cases[i].collective, 3, cases[i].chunks,
@@ -303,8 +303,8 @@ START_TEST(wrong_lab_plans_are_wrong_as_named)
         {"labs/plans/wrong-incomplete.plan", GW_FAULT_INCOMPLETE,
          "after step 4: rank 0 c0 lacks ranks 0-1"},
         {"labs/plans/wrong-deadlock.plan", GW_FAULT_DEADLOCK,
-         "step 1: 0>1 c0 waits for ever: a cycle of 4 waits when a link has "
-         "room for 1 slice"},
+         "step 1: 0>1 c0 waits forever: a cycle of 4 waits, with room for 1 "
+         "slice per link"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gw_plan *plan;

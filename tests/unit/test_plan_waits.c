@@ -57,16 +57,15 @@ static void expect_deadlock(const char *text, unsigned link_chunks,
  * queue for the other value to go first. */
 START_TEST(an_exchange_in_opposite_orders)
 {
-    expect_deadlock(
-        "allreduce ranks=2 chunks=2\n"
-        "step 0>1 c0 + 0>1 c1 + 1>0 c1 + 1>0 c0 +\n",
-        8,
-        "step 1: 0>1 c0 waits for ever: a cycle of 4 waits when a link has "
-        "room for 1 slice",
-        "rank 1 step 1: c0 waits until 1>0 c0 has left\n"
-        "rank 1 step 1: 1>0 c1 waits for room on 1>0\n"
-        "rank 0 step 1: c1 waits until 0>1 c1 has left\n"
-        "rank 0 step 1: 0>1 c0 waits for room on 0>1\n");
+    expect_deadlock("allreduce ranks=2 chunks=2\n"
+                    "step 0>1 c0 + 0>1 c1 + 1>0 c1 + 1>0 c0 +\n",
+                    8,
+                    "step 1: 0>1 c0 waits forever: a cycle of 4 waits, with "
+                    "room for 1 slice per link",
+                    "rank 1 step 1: c0 waits until 1>0 c0 has left\n"
+                    "rank 1 step 1: 1>0 c1 waits for room on 1>0\n"
+                    "rank 0 step 1: c1 waits until 0>1 c1 has left\n"
+                    "rank 0 step 1: 0>1 c0 waits for room on 0>1\n");
 }
 END_TEST
 
@@ -79,10 +78,10 @@ START_TEST(a_fan_in_in_opposite_orders)
         "reduce ranks=3 chunks=2 root=1\n"
         "step 0>1 c0 + 0>1 c1 + 2>1 c1 + 2>1 c0 +\n",
         1000,
-        "step 1: 0>1 c0 waits for ever: a cycle of 2 waits when a link has "
-        "room for 1 slice",
-        "rank 1 step 1: 2>1 c0 waits behind c1\n"
-        "rank 1 step 1: 0>1 c1 waits behind c0\n");
+        "step 1: 0>1 c0 waits forever: a cycle of 2 waits, with room for 1 "
+        "slice per link",
+        "rank 1 step 1: 2>1 c0 waits after c1 on the same link\nrank 1 step 1: "
+        "0>1 c1 waits after c0 on the same link\n");
 }
 END_TEST
 
@@ -93,10 +92,10 @@ START_TEST(a_cycle_of_three)
         "step for i in 0..2: i>3 c3 +\n"
         "step for i in 0..2: for k in 0..2: i>3 c(i+k)%3 +\n",
         4,
-        "step 2: 0>3 c0 waits for ever: a cycle of 2 waits when a link has "
-        "room for 1 slice",
-        "rank 3 step 2: 1>3 c0 waits behind c1\n"
-        "rank 3 step 2: 0>3 c1 waits behind c0\n");
+        "step 2: 0>3 c0 waits forever: a cycle of 2 waits, with room for 1 "
+        "slice per link",
+        "rank 3 step 2: 1>3 c0 waits after c1 on the same link\nrank 3 step 2: "
+        "0>3 c1 waits after c0 on the same link\n");
 }
 END_TEST
 
@@ -104,18 +103,17 @@ END_TEST
  * transfers wait for the step that never ends. */
 START_TEST(victims_are_not_blamed)
 {
-    expect_deadlock(
-        "allreduce ranks=3 chunks=2\n"
-        "step 2>0 c0 + 2>0 c1 +\n"
-        "step 0>1 c0 + 0>1 c1 + 1>0 c1 + 1>0 c0 +\n"
-        "step 0>2 c0 = 0>2 c1 =\n",
-        1,
-        "step 2: 0>1 c0 waits for ever: a cycle of 4 waits when a link has "
-        "room for 1 slice",
-        "rank 1 step 2: c0 waits until 1>0 c0 has left\n"
-        "rank 1 step 2: 1>0 c1 waits for room on 1>0\n"
-        "rank 0 step 2: c1 waits until 0>1 c1 has left\n"
-        "rank 0 step 2: 0>1 c0 waits for room on 0>1\n");
+    expect_deadlock("allreduce ranks=3 chunks=2\n"
+                    "step 2>0 c0 + 2>0 c1 +\n"
+                    "step 0>1 c0 + 0>1 c1 + 1>0 c1 + 1>0 c0 +\n"
+                    "step 0>2 c0 = 0>2 c1 =\n",
+                    1,
+                    "step 2: 0>1 c0 waits forever: a cycle of 4 waits, with "
+                    "room for 1 slice per link",
+                    "rank 1 step 2: c0 waits until 1>0 c0 has left\n"
+                    "rank 1 step 2: 1>0 c1 waits for room on 1>0\n"
+                    "rank 0 step 2: c1 waits until 0>1 c1 has left\n"
+                    "rank 0 step 2: 0>1 c0 waits for room on 0>1\n");
 }
 END_TEST
 

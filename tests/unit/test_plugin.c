@@ -82,7 +82,7 @@ START_TEST(no_shared_object)
 {
     refused("/nowhere/it.so", GW_PLUGIN_PLAN, ": no such file");
     refused("Makefile", GW_PLUGIN_PLAN, ": invalid ELF header");
-    refused("tests", GW_PLUGIN_PLAN, ": is no regular file");
+    refused("tests", GW_PLUGIN_PLAN, ": not a regular file");
     refused("lib/base/plugin.c", GW_PLUGIN_PLAN,
             " is source; compile it first: cc -shared -fPIC -I lib/include -o "
             "mine.so");
@@ -92,7 +92,7 @@ END_TEST
 START_TEST(symbols)
 {
     text_refused("int other = 1;\n", GW_PLUGIN_PLAN,
-                 " exports no gw_plugin (gradwire-plugin(7))");
+                 " does not export gw_plugin (see gradwire-plugin(7))");
     text_refused("int gw_none(void); int call(void);\n"
                  "int call(void) { return gw_none(); }\n",
                  GW_PLUGIN_PLAN, ": undefined symbol: gw_none");
@@ -101,19 +101,19 @@ END_TEST
 
 START_TEST(version_and_kind)
 {
-    text_refused(PLUGIN(".version = 77, .kind = GW_PLUGIN_PLAN,"
-                        ".name = \"mine\", .summary = \"\", .plan = &mine"),
-                 GW_PLUGIN_PLAN,
-                 " is a plug-in of version 77, and this is version 1: compile "
-                 "it again");
+    text_refused(
+        PLUGIN(".version = 77, .kind = GW_PLUGIN_PLAN,"
+               ".name = \"mine\", .summary = \"\", .plan = &mine"),
+        GW_PLUGIN_PLAN,
+        " is a plug-in of version 77; this is version 1: compile it again");
     text_refused(PLUGIN(".version = GW_PLUGIN_VERSION,"
                         ".kind = (enum gw_plugin_kind)99,"
                         ".name = \"mine\", .summary = \"\", .plan = &mine"),
-                 GW_PLUGIN_PLAN, ": there is no kind 99 of plug-ins");
+                 GW_PLUGIN_PLAN, ": plug-ins of kind 99 are unknown");
     text_refused(PLUGIN(".version = GW_PLUGIN_VERSION, .kind = GW_PLUGIN_PLAN,"
                         ".name = \"mine\", .summary = \"\", .plan = &mine"),
                  GW_PLUGIN_KINDS,
-                 " is a plug-in of kind plan, and what is wanted is a ?");
+                 " is a plug-in of kind plan; a plug-in of kind ? is needed");
 }
 END_TEST
 

@@ -281,7 +281,8 @@ START_TEST(only_known_nodes_are_sent_to)
         GW_EDATA);
     ck_assert_int_eq(gw__messenger_know(post, 2, 1, 1, address, &why),
                      GW_EDATA);
-    ck_assert_ptr_nonnull(strstr(why.text, "post: node 2: the address of "));
+    ck_assert_ptr_nonnull(
+        strstr(why.text, "messenger: node 2: the address of "));
     ck_assert_int_eq(gw__messenger_know(post, 1, 1, 2, address, &why),
                      GW_EDATA);
     ck_assert_int_eq(post_try(post, 1, "x", 1), GW_EUNREACH);
@@ -303,7 +304,7 @@ START_TEST(what_is_no_address_is_refused)
     struct gw_error why;
     ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
                      GW_EDATA);
-    ck_assert_ptr_nonnull(strstr(why.text, "an address of another run"));
+    ck_assert_ptr_nonnull(strstr(why.text, "the address is of another run"));
     address.bytes--;
     ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
                      GW_EDATA);
@@ -401,9 +402,8 @@ START_TEST(no_such_wire_no_such_place)
     struct gw_error why;
     struct gw__messenger_config config = post_config("pigeon", 0);
     ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
-    ck_assert_str_eq(
-        why.text,
-        "post: no wire is called \"pigeon\"; there are shm, ipc and tcp");
+    ck_assert_str_eq(why.text,
+                     "messenger: unknown wire \"pigeon\"; use shm, ipc or tcp");
     config = post_config("shm", GW__MESSENGER_NODES);
     ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
     config = post_config("tcp", 0);

@@ -63,7 +63,7 @@ START_TEST(a_head_is_right_or_refused)
     ck_assert_int_eq(
         gw__messenger_head_read(frame, sizeof head, &mine, &read, &why),
         GW_EDATA);
-    ck_assert_str_eq(why.text, "a message of another program or version");
+    ck_assert_str_eq(why.text, "the message is of another program or version");
 }
 END_TEST
 
@@ -71,13 +71,13 @@ START_TEST(each_fault_has_its_sentence)
 {
     struct gw__messenger_head head = good;
     head.token++;
-    expect_fault(head, "a message of another run");
+    expect_fault(head, "the message is of another run");
     head = good;
     head.to = 1;
     expect_fault(head, "a message for node 1 came to node 0");
     head = good;
     head.to_low++;
-    expect_fault(head, "a message for another incarnation of node 0");
+    expect_fault(head, "the message is for another incarnation of node 0");
     head = good;
     head.from = GW__MESSENGER_NODES;
     expect_fault(head, "a message from node 64 to node 0");
@@ -85,11 +85,11 @@ START_TEST(each_fault_has_its_sentence)
     expect_fault(head, "a message from node 0 to node 0");
     head = good;
     head.part_count = 0;
-    expect_fault(head, "a message of 0 parts");
+    expect_fault(head, "a message cannot have 0 parts");
     head.part_count = 5;
-    expect_fault(head, "a message of 5 parts");
+    expect_fault(head, "a message cannot have 5 parts");
     head.part_count = 1;
-    expect_fault(head, "a message of 1 parts with a size of part 2");
+    expect_fault(head, "a message of 1 parts cannot have a size of part 2");
 }
 END_TEST
 
@@ -315,8 +315,9 @@ START_TEST(who_has_no_key_is_not_heard)
     ck_assert_int_eq(
         gw__messenger_know(post, 3, 3, 1, gw__messenger_address(open), &why),
         GW_EUNREACH);
-    ck_assert_str_eq(why.text, "post: node 3: it has no key file, this process "
-                               "has one");
+    ck_assert_str_eq(
+        why.text,
+        "messenger: node 3: it has no key file, but this process has one");
     gw__messenger_close(&open);
     configs[1].key_file = file.path;
     open = post_open(configs[1]);
@@ -349,7 +350,7 @@ START_TEST(a_bad_key_file_opens_nothing)
     struct gw_error why;
     config.key_file = file.path;
     ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
-    ck_assert_ptr_nonnull(strstr(why.text, "chmod 600 it"));
+    ck_assert_ptr_nonnull(strstr(why.text, "run chmod 600 on it"));
     config.key_file = "/nonexistent/key";
     ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
     ck_assert_ptr_null(post);

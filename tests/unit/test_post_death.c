@@ -247,7 +247,7 @@ START_TEST(a_process_that_has_ended_is_not_known)
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
     ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
                      GW_ELOST);
-    ck_assert_ptr_nonnull(strstr(why.text, "post: node 1: its process ("));
+    ck_assert_ptr_nonnull(strstr(why.text, "messenger: node 1: its process ("));
     ck_assert(!gw__messenger_knows(post, 1, 1, 1));
     close(channel[0]);
     close(channel[1]);

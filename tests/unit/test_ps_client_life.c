@@ -76,7 +76,7 @@ START_TEST(without_servers_nobody_connects)
     config.connect_ms = 1000;
     ck_assert_int_eq(gw_ps_connect(&config, &ps, &why), GW_ETIMEOUT);
     ck_assert_msg(strstr(why.text, "slots have no server") ||
-                      strstr(why.text, "has not said where it is"),
+                      strstr(why.text, "is not known yet"),
                   "%s", why.text);
     gw_ps_local_stop(&local);
 }
@@ -205,7 +205,7 @@ START_TEST(a_timeout_names_the_server)
         gw_ps_pull(ps, table, cluster_keys, CLUSTER_KEYS, out, NULL, &why),
         GW_ETIMEOUT);
     ck_assert_msg(strstr(why.text, "waits for server 33 (slots ") ||
-                      strstr(why.text, "waits for a primary (slots "),
+                      strstr(why.text, "waits for a new primary (slots "),
                   "%s", why.text);
     gw_ps_close(&ps);
     gw_ps_local_stop(&local);

@@ -154,7 +154,7 @@ START_TEST(a_convicted_client_is_told_so)
     ck_assert_int_eq(
         gw_ps_push(ps, table, cluster_keys, 1, cluster_ones, NULL, &why),
         GW_ECLOSED);
-    ck_assert_ptr_nonnull(strstr(why.text, "convicted"));
+    ck_assert_ptr_nonnull(strstr(why.text, "declared dead"));
     gw_ps_close(&ps);
     gw__node_close(&node);
     gw_ps_local_stop(&local);
@@ -181,7 +181,7 @@ START_TEST(an_idle_client_is_told_so_too)
     const uint64_t late_ns = gw_now_ns() + UINT64_C(3000000000);
     while (gw_ps_find(ps, "none", &table, &form, &why) != GW_ECLOSED)
         ck_assert_msg(gw_now_ns() < late_ns, "it never hears of it");
-    ck_assert_ptr_nonnull(strstr(why.text, "convicted"));
+    ck_assert_ptr_nonnull(strstr(why.text, "declared dead"));
     gw_ps_close(&ps);
     gw__node_close(&node);
     gw_ps_local_stop(&local);

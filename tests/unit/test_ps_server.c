@@ -394,8 +394,9 @@ START_TEST(a_state_with_an_absurd_count_is_not_restored)
             gw__server_restore(net->servers[0], 0, bytes, used, NULL), GW_OK);
         net_place(net);
         gw__server_get_status(net->servers[0], &status);
-        ck_assert_str_eq(status.text, "slot 0 is not restored: the state of "
-                                      "slot 0 is damaged");
+        ck_assert_str_eq(
+            status.text,
+            "slot 0 cannot be restored: the state of slot 0 is damaged");
         net_free(net);
     }
 }

@@ -422,7 +422,7 @@ START_TEST(a_policy_talks_nonsense)
     check_result(net, table);
     ck_assert_uint_eq(asked, ROUNDS);
     ck_assert_int_eq(status_of(net)->clocks[0].mode.kind, GW_PS_BSP);
-    ck_assert_msg(strstr(status_of(net)->text, "kofn:4 wants more parts"), "%s",
+    ck_assert_msg(strstr(status_of(net)->text, "kofn:4 needs at most"), "%s",
                   status_of(net)->text);
     net_free(net);
 }

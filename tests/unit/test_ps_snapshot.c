@@ -131,11 +131,11 @@ START_TEST(damage_is_named)
     ck_assert_int_eq(pwrite(fd, &other, 1, 500), 1);
     check_refused("slot-03.1: was altered");
     ck_assert_int_eq(ftruncate(fd, 2000), 0);
-    check_refused("slot-03.1: is cut short: 2000 bytes of 3048");
+    check_refused("slot-03.1: the file is cut short: 2000 bytes of 3048");
     ck_assert_int_eq(ftruncate(fd, 4000), 0);
     check_refused("slot-03.1: is too long");
     ck_assert_int_eq(ftruncate(fd, 10), 0);
-    check_refused("slot-03.1: is cut short");
+    check_refused("slot-03.1: the file is cut short");
     close(fd);
     whole(1);
     fd = open_file("manifest", O_WRONLY);
@@ -168,13 +168,13 @@ START_TEST(what_follows_the_manifest_is_refused)
         whole(i + 1);
         write_at("manifest", -1, more[i]);
         check_refused("manifest: ");
-        check_refused("where it should end");
+        check_refused("extra bytes after byte ");
     }
     whole(9);
     int fd = open_file("manifest", O_WRONLY | O_APPEND);
     ck_assert_int_eq(write(fd, "", 1), 1);
     close(fd);
-    check_refused("manifest: 1 bytes follow byte ");
+    check_refused("manifest: 1 extra bytes after byte ");
 }
 END_TEST
 
@@ -183,8 +183,8 @@ START_TEST(an_older_snapshot_is_refused_by_its_version)
 {
     whole(8);
     write_at("manifest", (off_t)strlen("gradwire snapshot "), "1");
-    check_refused("manifest: of version 1, not 2: only the release that wrote "
-                  "it reads it");
+    check_refused(
+        "manifest: version 1 instead of 2; use the release that wrote it");
 }
 END_TEST
 
@@ -200,7 +200,7 @@ START_TEST(the_manifest_is_said_in_one_way)
     for (off_t at = 0; at < 48; at++) {
         whole(11);
         write_at("slot-03.b", at, "\x7f");
-        check_refused("slot-03.b: its head is not what the manifest says");
+        check_refused("slot-03.b: its head does not match the manifest");
     }
 }
 END_TEST

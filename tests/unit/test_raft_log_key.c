@@ -55,7 +55,7 @@ START_TEST(an_open_network_needs_a_key_or_a_word)
                                          .directory = path,
                                          .election_ms = 150,
                                          .heartbeat_ms = 30};
-    expect_closed(config, "192.0.2.1:7001 is open to the network: give a key");
+    expect_closed(config, "192.0.2.1:7001 is open to the network; give a key");
     config.insecure = true;
     expect_closed(config, "192.0.2.1:7001");
     config.insecure = false;
@@ -64,7 +64,7 @@ START_TEST(an_open_network_needs_a_key_or_a_word)
     address = "0.0.0.0:7001";
     expect_closed(config, "name one address");
     address = "somewhere";
-    expect_closed(config, "no numeric host and port");
+    expect_closed(config, "the host and the port must be numbers");
     address = logs.addresses[0];
     config.key_file = "/nonexistent/key";
     expect_closed(config, "key file /nonexistent/key");

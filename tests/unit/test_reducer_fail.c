@@ -20,12 +20,13 @@ static void refuse(struct gw_comm *comm, void *context)
         struct gw_reducer_config config; /* tensors: those of the model */
         const char *sentence;
     } cases[] = {
-        {{.tensor_count = 0, .type = GW_F32}, "reducer: no tensors"},
+        {{.tensor_count = 0, .type = GW_F32},
+         "reducer: the list of tensors is empty"},
         {{.tensor_count = 2, .type = GW_F32},
          "reducer: tensor 1 has no memory: every tensor needs memory and at "
          "least one element"},
         {{.tensor_count = 1, .type = GW_F32, .op = GW_MAX},
-         "reducer: gradients are reduced by sum or avg, not max"},
+         "reducer: gradients must be reduced by sum or avg, not max"},
         {{.tensor_count = 1, .type = (enum gw_dtype)99},
          "reducer: unknown type 99"},
     };
@@ -62,11 +63,11 @@ static void twice(struct gw_comm *comm, void *context)
     for (unsigned i = 0; i < TENSORS; i++)
         reducer_model_ready(comm, reducer, &model, 0, i);
     MUST(gw_reducer_ready(reducer, 4, &why) == GW_EINVAL);
-    MUST(strcmp(why.text, "reducer: w3 is ready for the second time in one "
-                          "step") == 0);
+    MUST(strcmp(why.text, "reducer: w3 is ready twice in one step; report each "
+                          "tensor once") == 0);
     MUST(gw_reducer_ready(reducer, TENSORS, &why) == GW_EINVAL);
-    MUST(strcmp(why.text, "reducer: tensor 7 is ready, but there are only 7") ==
-         0);
+    MUST(strcmp(why.text, "reducer: tensor 7 is ready, but there are only 7 "
+                          "tensors, numbered from 0") == 0);
     MUST(gw_reducer_wait(reducer, &why) == GW_OK);
     MUST(reducer_model_is_reduced(&model, 0, false));
     reducer_model_fini(&model, &reducer);
@@ -83,7 +84,7 @@ static void unused(struct gw_comm *comm, void *context)
 {
     static const char *const sentence =
         "reducer: rank 1 waits, but 2 of 7 tensors have no gradient in this "
-        "step: b1, w3";
+        "step: b1, w3; report every tensor";
     struct reducer_model model;
     struct gw_error why = {0};
     enum gw_err err = GW_OK;
@@ -155,7 +156,7 @@ static void give_up(struct gw_comm *comm, void *context)
     if (!err && model.rank > 0)
         err = gw_reducer_wait(reducer, &why);
     MUST(err == (model.rank > 0 ? GW_ECLOSED : GW_OK));
-    MUST(model.rank == 0 || strstr(why.text, "in the midst of a step"));
+    MUST(model.rank == 0 || strstr(why.text, "during a step"));
     reducer_model_fini(&model, &reducer);
     MUST(gw_barrier(comm) == GW_OK);
     gw_comm_destroy(&twin);

@@ -16,7 +16,7 @@ START_TEST(a_member_joins_is_admitted_and_leaves)
     ck_assert_uint_eq(pair.answer.epoch, 0);
     ck_assert_int_eq(pair_join(2, 1, GW__WORKER), GW_OK);
     ck_assert_int_eq(pair_admit(2, 0, 0), GW_EINVAL);
-    pair_says("node 2 is another incarnation by now");
+    pair_says("node 2 is now another process");
     ck_assert_int_eq(pair_leave(2), GW_EINVAL);
     ck_assert_int_eq(pair_join(2, 0, GW__WORKER), GW_OK);
     pair_accuse(pair_process(2, 0), pair_process(2, 0), false);
@@ -48,7 +48,7 @@ START_TEST(a_joiner_waits_no_longer)
     pair_says("node 3 has left before it was admitted");
     ck_assert_uint_eq(pair.first->view.epoch, 1); /* it was in no view */
     ck_assert_int_eq(pair_admit(3, 0, 1), GW_EINVAL);
-    pair_says("node 3 is gone; it must register first");
+    pair_says("node 3 has left or is dead; it must register again");
     ck_assert_int_eq(pair_leave(3), GW_EINVAL);
     pair_says("node 3 has already left");
     ck_assert_int_eq(pair_join(3, 1, GW__WORKER), GW_OK);
@@ -59,23 +59,23 @@ START_TEST(a_number_is_given_again_only_to_another_process)
 {
     pair_ring_of(3);
     ck_assert_int_eq(pair_join(1, 1, GW__WORKER), GW_EINVAL);
-    pair_says("node 1 is active as another process, which has to leave or be "
-              "convicted first");
+    pair_says("node 1 is active as another process, which must leave or be "
+              "declared dead first");
     ck_assert_int_eq(pair_join(1, 0, GW__WORKER), GW_OK);
     pair_says("node 1 is active");
     pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
-    pair_says("node 1 is convicted: epoch 2");
+    pair_says("node 1 is declared dead: epoch 2");
     ck_assert_int_eq(pair_join(1, 0, GW__WORKER), GW_EINVAL);
-    pair_says("node 1 is already convicted; it may come back as a new process");
+    pair_says("node 1 is declared dead; start it again as a new process");
     ck_assert_int_eq(pair_join(1, 1, GW__WORKER), GW_OK);
     ck_assert_int_eq(pair_join(64, 0, GW__WORKER), GW_EINVAL);
-    pair_says("nodes have numbers below 64");
+    pair_says("node numbers must be below 64");
     pair_join(GW__NODE_ANY, 0, GW__WORKER);
     ck_assert_uint_eq(pair.answer.node, 3);
     ck_assert_int_eq(pair_apply((struct gw__command){.kind = GW__CMD_REGISTER,
                                                      .who = {.node = 9}}),
                      GW_EINVAL);
-    pair_says("node 9 has no incarnation");
+    pair_says("the incarnation of node 9 is missing");
 }
 END_TEST
 
@@ -113,12 +113,12 @@ START_TEST(who_asks_for_any_number_again_has_it_already)
     pair_says("node 2 is active");
     pair_accuse(pair_process(0, 0), admit.admit.joiners[0], true);
     ck_assert_int_eq(pair_join(GW__NODE_ANY, 0, GW__WORKER), GW_EINVAL);
-    pair_says("node 2 is already convicted; it may come back as a new process");
+    pair_says("node 2 is declared dead; start it again as a new process");
     ck_assert_int_eq(
         pair_apply((struct gw__command){.kind = GW__CMD_REGISTER,
                                         .who = {.node = GW__NODE_ANY}}),
         GW_EINVAL);
-    pair_says("node 4 has no incarnation");
+    pair_says("the incarnation of node 4 is missing");
 }
 END_TEST
 
@@ -132,7 +132,7 @@ START_TEST(survivors_keep_their_order_and_joiners_come_last)
     ck_assert(!pair.first->flush.open);
     pair_join(1, 1, GW__WORKER);
     ck_assert_int_eq(pair_admit(1, 1, 2), GW_EINVAL);
-    pair_says("op 2 is over");
+    pair_says("op 2 is already complete");
     ck_assert_int_eq(pair_admit(1, 1, 9), GW_OK);
     pair_ring_is(5, (unsigned[]){0, 2, 3, 4, 1});
     ck_assert_uint_eq(pair.first->view.ring_epoch, 3);
@@ -172,22 +172,22 @@ START_TEST(two_observers_convict_and_one_twice_does_not)
     pair_ring_of(4);
     ck_assert_int_eq(pair_accuse(pair_process(0, 0), pair_process(2, 0), false),
                      GW_OK);
-    pair_says("node 2 is accused by node 0");
+    pair_says("node 2 is suspected by node 0");
     pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
-    pair_says("node 2 is accused by node 0");
+    pair_says("node 2 is suspected by node 0");
     ck_assert_uint_eq(pair.first->view.epoch, 1);
     pair_accuse(pair_process(3, 0), pair_process(2, 0), false);
-    pair_says("node 2 is convicted: epoch 2");
+    pair_says("node 2 is declared dead: epoch 2");
     pair_ring_is(3, (unsigned[]){0, 1, 3});
     ck_assert_int_eq(pair_accuse(pair_process(0, 0), pair_process(2, 0), false),
                      GW_EINVAL);
-    pair_says("node 2 is already convicted");
+    pair_says("node 2 is already declared dead");
     ck_assert_int_eq(pair_accuse(pair_process(2, 0), pair_process(0, 0), true),
                      GW_EINVAL);
-    pair_says("node 2 is already convicted");
+    pair_says("node 2 is already declared dead");
     ck_assert_int_eq(pair_accuse(pair_process(0, 0), pair_process(0, 0), true),
                      GW_EINVAL);
-    pair_says("node 0 cannot accuse itself");
+    pair_says("node 0 cannot suspect itself");
 }
 END_TEST
 
@@ -197,10 +197,10 @@ START_TEST(accusations_lapse)
     pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
     pair.now_ms += GW__ACCUSATION_LAPSE_MS + 1;
     pair_accuse(pair_process(1, 0), pair_process(2, 0), false);
-    pair_says("node 2 is accused by node 1");
+    pair_says("node 2 is suspected by node 1");
     pair.now_ms += GW__ACCUSATION_LAPSE_MS;
     pair_accuse(pair_process(0, 0), pair_process(2, 0), false);
-    pair_says("node 2 is convicted: epoch 2");
+    pair_says("node 2 is declared dead: epoch 2");
 }
 END_TEST
 
@@ -211,16 +211,17 @@ START_TEST(accusations_are_about_an_incarnation_and_by_a_member)
     pair_accuse(pair_process(1, 0), pair_process(0, 0), true);
     ck_assert_int_eq(pair_accuse(pair_process(1, 0), pair_process(2, 1), false),
                      GW_EINVAL);
-    pair_says("node 2 is another incarnation by now");
+    pair_says("node 2 is now another process");
     pair_accuse(pair_process(1, 0), pair_process(2, 0), false);
-    pair_says("node 2 is accused by node 1"); /* node 0's accusation is void */
+    pair_says(
+        "node 2 is suspected by node 1"); /* node 0's accusation is void */
     pair_join(9, 0, GW__WORKER);
     ck_assert_int_eq(pair_accuse(pair_process(9, 0), pair_process(2, 0), false),
                      GW_EINVAL);
     pair_says("node 9 is still joining");
     pair_join(10, 0, GW__CONTROLLER);
     pair_accuse(pair_process(10, 0), pair_process(2, 0), false);
-    pair_says("node 2 is convicted: epoch 3");
+    pair_says("node 2 is declared dead: epoch 3");
 }
 END_TEST
 
@@ -228,7 +229,7 @@ START_TEST(of_two_members_one_observer_is_enough_but_not_for_the_last)
 {
     pair_ring_of(2);
     pair_accuse(pair_process(0, 0), pair_process(1, 0), false);
-    pair_says("node 1 is convicted: epoch 2");
+    pair_says("node 1 is declared dead: epoch 2");
     pair_ring_is(1, (unsigned[]){0});
     pair_join(10, 0, GW__CONTROLLER);
     ck_assert_int_eq(
@@ -248,7 +249,7 @@ START_TEST(without_its_last_member_a_ring_begins_anew)
     ck_assert_uint_eq(pair.first->decision_count, 1);
     pair_join(10, 0, GW__CONTROLLER);
     pair_accuse(pair_process(10, 0), pair_process(0, 0), true);
-    pair_says("node 0 is convicted: epoch 3");
+    pair_says("node 0 is declared dead: epoch 3");
     pair_ring_is(0, NULL);
     ck_assert(!pair.first->flush.open);
     ck_assert_uint_eq(pair.first->decision_count, 0);
@@ -324,7 +325,7 @@ START_TEST(link_rules_merge_and_belong_to_the_link)
     pair_says("node 9 does not exist");
     c.link.to = 0;
     ck_assert_int_eq(pair_apply(c), GW_EINVAL);
-    pair_says("there is no link from node 0 to itself");
+    pair_says("a link needs two different nodes; both are node 0");
 }
 END_TEST
 
@@ -343,7 +344,7 @@ START_TEST(a_cut_is_healed_and_delays_stay)
     pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 6}});
     pair_says("node 1 is on both sides");
     pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {3, 0}});
-    pair_says("a cut has two sides");
+    pair_says("a cut needs nodes on both sides");
     pair_apply((struct gw__command){.kind = GW__CMD_CUT, .cut = {1, 1 << 20}});
     pair_says("node 20 does not exist");
 }

@@ -29,7 +29,8 @@ START_TEST(an_admission_outlives_no_ring)
     pair_report(1, 4, 7, 7, 3);
     pair_report(2, 4, 7, 7, 3);
     ck_assert_int_eq(admit_in(1, 7, 5), GW_EINVAL);
-    pair_says("the ring of epoch 1 is over; it is that of epoch 2");
+    pair_says(
+        "the ring of epoch 1 is out of date; the current one is of epoch 2");
     ck_assert_int_eq(admit_in(2, 7, 5), GW_OK);
 }
 END_TEST
@@ -42,7 +43,7 @@ START_TEST(nobody_is_admitted_to_an_op_that_is_decided)
     pair_report(1, 4, 0, 0, 0);
     pair_report(2, 4, 0, 0, 0);
     ck_assert_int_eq(admit_in(2, 7, 4), GW_EINVAL);
-    pair_says("op 4 is decided");
+    pair_says("op 4 is already decided");
     ck_assert_int_eq(admit_in(2, 7, 5), GW_OK);
 }
 END_TEST
@@ -119,7 +120,7 @@ START_TEST(an_order_alone_is_a_new_epoch_and_moves_no_place)
     for (unsigned i = 0; i < 4; i++)
         ck_assert_uint_eq(places[i], i);
     ck_assert_int_eq(admit_ordered(0, 6, &some), GW_EINVAL);
-    pair_says("no joiner to admit, and no order to change");
+    pair_says("the request admits no joiner and does not change the order");
 }
 END_TEST
 

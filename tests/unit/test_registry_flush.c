@@ -22,7 +22,7 @@ START_TEST(finals_of_every_chunk_force_forward)
     pair_says("node 0 has reported for epoch 2");
     pair_join(9, 0, GW__WORKER);
     ck_assert_int_eq(pair_admit(9, 0, 5), GW_PENDING);
-    pair_says("epoch 2 is being decided; admit later");
+    pair_says("a decision for epoch 2 is pending; try again later");
     pair_report(1, 4, 1, 7, 2);
     pair_says("node 1 has reported: epoch 2 is decided");
     ck_assert_int_eq(decision(4)->fate, GW__FORWARD);
@@ -82,7 +82,7 @@ START_TEST(a_report_outlives_further_deaths)
                                .who = pair_process(1, 0),
                                .flush = {.epoch = 1}};
     ck_assert_int_eq(pair_apply(late), GW_EINVAL);
-    pair_says("a report for epoch 1 comes in epoch 3");
+    pair_says("the report is for epoch 1; the current epoch is 3");
     late.flush.epoch = 2; /* node 1 is frozen, without the update of epoch 3 */
     ck_assert_int_eq(pair_apply(late), GW_OK);
     ck_assert(!pair.first->flush.open);
@@ -96,18 +96,18 @@ START_TEST(the_silent_are_convicted_at_the_deadline)
 {
     pair_ring_of(4);
     ck_assert_int_eq(pair_deadline(1), GW_EINVAL);
-    pair_says("epoch 1 is not being decided");
+    pair_says("no decision is pending for epoch 1");
     pair_accuse(pair_process(0, 0), pair_process(3, 0), true);
     ck_assert_int_eq(pair_deadline(2), GW_PENDING);
-    pair_says("nobody has reported for epoch 2 yet");
+    pair_says("no member has reported for epoch 2 yet");
     pair_report(2, 4, 7, 8, 0);
     ck_assert_int_eq(pair_deadline(1), GW_EINVAL);
     ck_assert_int_eq(pair_deadline(2), GW_OK);
-    pair_says("convicted without a report: 2; epoch 3 is decided");
+    pair_says("members declared dead without a report: 2; epoch 3 is decided");
     pair_ring_is(1, (unsigned[]){2});
     ck_assert_uint_eq(decision(4)->contributors, 4);
     ck_assert_int_eq(pair_report(0, 4, 0, 0, 0), GW_EINVAL);
-    pair_says("node 0 is already convicted");
+    pair_says("node 0 is already declared dead");
 }
 END_TEST
 

@@ -29,7 +29,7 @@ START_TEST(a_repeated_request_gets_its_answer_and_does_nothing)
     pair_apply(from_client(1, 3));
     ck_assert_uint_eq(pair.answer.node, 1);
     ck_assert_int_eq(pair_apply(from_client(1, 2)), GW_EINVAL);
-    pair_says("request 2 of this client is over; its last was 3");
+    pair_says("request 2 of this client is out of date; the last was 3");
     pair_apply(from_client(2, 1));
     ck_assert_uint_eq(pair.answer.node, 2);
 }
@@ -70,8 +70,8 @@ START_TEST(the_client_that_was_idle_longest_is_forgotten)
     pair.now_ms++;
     ck_assert_int_ne(pair_apply(from_client(9999, 1)), GW_PENDING);
     ck_assert_int_eq(pair_apply(from_client(2, 2)), GW_ECLOSED);
-    pair_says("this client is unknown or was forgotten; it has to begin anew, "
-              "under another id");
+    pair_says("this client is unknown or was removed; it must connect again "
+              "with a new id");
     pair_apply(from_client(1, 1));
     ck_assert_uint_eq(pair.answer.node, 0);
 }
@@ -175,10 +175,10 @@ START_TEST(what_is_cut_or_long_or_strange_is_refused)
         ck_assert_uint_ne(gw__registry_digest(pair.first), digest); /* index */
         bytes[2] = 2;
         pair_apply_bytes(bytes, used);
-        pair_says("a command of another version than 4");
+        pair_says("the command is not of version 4");
     }
     pair_apply_bytes("", 0);
-    pair_says("0 bytes that are no command");
+    pair_says("malformed command of 0 bytes");
 }
 END_TEST
 

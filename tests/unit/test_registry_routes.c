@@ -66,10 +66,11 @@ START_TEST(slots_are_placed_when_enough_servers_are_there)
 {
     servers_of(1);
     ck_assert_int_eq(routes(6, 2, 2), GW_OK);
-    pair_says("6 slots of 2 replicas, begun with 2 servers");
+    pair_says("6 slots with 2 replicas, created for 2 servers");
     ck_assert_int_eq(routes(6, 2, 2), GW_OK);
     ck_assert_int_eq(routes(6, 3, 2), GW_EMISMATCH);
-    pair_says("there are already 6 slots of 2 replicas, begun with 2 servers");
+    pair_says("the slots exist already: 6 slots with 2 replicas, created for 2 "
+              "servers");
     ck_assert_int_eq(routes(0, 3, 2), GW_EINVAL);
     ck_assert_uint_eq(slot_at(0)->term, 0);
     ck_assert_int_eq(pair_join(SERVER + 1, 0, GW__SERVER), GW_OK);
@@ -91,7 +92,7 @@ START_TEST(a_table_has_a_number)
     strcpy(c.table.name, "bias");
     ck_assert_int_eq(pair_apply(c), GW_OK);
     ck_assert_uint_eq(pair.answer.table, 1);
-    pair_says("table bias is number 1");
+    pair_says("table bias has number 1");
     c.table.width = 4;
     ck_assert_int_eq(pair_apply(c), GW_EMISMATCH);
 }
@@ -115,10 +116,10 @@ START_TEST(only_the_primary_promotes_and_hands_over)
     pair_join(40, 0, GW__OBSERVER);
     ck_assert_int_eq(on_slot(GW__CMD_HANDOVER, 40, i, slot.term, slot.learner),
                      GW_EINVAL);
-    pair_says("node 40 is no server");
+    pair_says("node 40 is not a server");
     ck_assert_int_eq(on_slot(GW__CMD_PROMOTE, slot.primary, 6, slot.term, 0),
                      GW_EINVAL);
-    pair_says("there is no slot 6");
+    pair_says("slot 6 does not exist");
     ck_assert_int_eq(
         on_slot(GW__CMD_PROMOTE, slot.primary, i, slot.term + 1, slot.learner),
         GW_EINVAL);
@@ -149,17 +150,17 @@ START_TEST(who_alone_has_a_slot_cannot_leave_but_can_die)
     routes(6, 1, 2);
     ck_assert_int_eq(pair_leave(SERVER), GW_EINVAL);
     ck_assert_int_eq(drain(SERVER), GW_OK);
-    pair_says("node 10 gives its slots away");
+    pair_says("node 10 hands over its slots");
     settle();
     ck_assert_int_eq(pair_leave(SERVER), GW_OK);
     ck_assert_uint_eq(pair.first->routes.drained, 0);
     drain(SERVER + 1);
     settle(); /* no server can take them */
     ck_assert_int_eq(pair_leave(SERVER + 1), GW_EINVAL);
-    pair_says("node 11 cannot leave: nobody else has slot 0");
+    pair_says("node 11 cannot leave: it has the only copy of slot 0");
     pair_join(1, 0, GW__CONTROLLER);
     pair_accuse(pair_process(1, 0), pair_process(SERVER + 1, 0), true);
-    pair_says("node 11 is convicted: epoch 4");
+    pair_says("node 11 is declared dead: epoch 4");
     ck_assert_uint_eq(slot_at(0)->primary, GW__NO_NODE);
 }
 END_TEST
@@ -181,9 +182,9 @@ START_TEST(one_word_alone_costs_no_slot_its_last_replica)
     settle();
     pair_join(1, 0, GW__CONTROLLER);
     accuse_alone(1, SERVER);
-    pair_says("node 10 is convicted: epoch 3");
+    pair_says("node 10 is declared dead: epoch 3");
     accuse_alone(1, SERVER + 1);
-    pair_says("node 11 cannot leave: nobody else has slot 0");
+    pair_says("node 11 cannot leave: it has the only copy of slot 0");
     for (unsigned i = 0; i < 6; i++)
         ck_assert_uint_eq(slot_at(i)->primary, SERVER + 1);
 }

@@ -182,10 +182,10 @@ START_TEST(who_is_missing_is_told_to_all)
     ck_assert_uint_lt(gw_now_ns() - begin, 3000000000U);
     ck_assert_int_eq(comers[0].err, GW_ETIMEOUT);
     ck_assert_str_eq(sentence(&comers[0]),
-                     "ranks 2, 3 of 4 did not come in 200 ms: timed out");
+                     "ranks 2, 3 of 4 did not connect in 200 ms: timed out");
     ck_assert_int_eq(comers[1].err, GW_ETIMEOUT);
     ck_assert_ptr_nonnull(
-        strstr(sentence(&comers[1]), "ranks 2, 3 of 4 did not come"));
+        strstr(sentence(&comers[1]), "ranks 2, 3 of 4 did not connect"));
     forget(comers, 2);
     prepare(comers, 2, 3);
     comers[0].timeout_ms = 5000;
@@ -194,7 +194,7 @@ START_TEST(who_is_missing_is_told_to_all)
     comers[0].timeout_ms = 600;
     run(comers, 2);
     ck_assert_str_eq(sentence(&comers[1]),
-                     "rank 2 of 3 did not come in 400 ms: timed out");
+                     "rank 2 of 3 did not connect in 400 ms: timed out");
     forget(comers, 2);
 }
 END_TEST
@@ -253,8 +253,9 @@ START_TEST(other_sizes_are_told_to_both)
     run(comers, 2);
     for (unsigned i = 0; i < 2; i++) {
         ck_assert_int_eq(comers[i].err, GW_EMISMATCH);
-        ck_assert_str_eq(sentence(&comers[i]),
-                         "rank 1 was started as one of 5, rank 0 as one of 4");
+        ck_assert_str_eq(
+            sentence(&comers[i]),
+            "rank 1 was started as one of 5 ranks, but rank 0 as one of 4");
     }
     forget(comers, 2);
 }
@@ -344,8 +345,8 @@ START_TEST(a_key_keeps_others_out)
     ck_assert_ptr_nonnull(strstr(notice, "without the key"));
     ck_assert_int_eq(comers[0].err, GW_ETIMEOUT);
     ck_assert_str_eq(sentence(&comers[0]),
-                     "rank 1 of 2 did not come in 300 ms (have all the same "
-                     "key file?): timed out");
+                     "rank 1 of 2 did not connect in 300 ms (check that all "
+                     "have the same key file): timed out");
     ck_assert_int_eq(comers[1].err, GW_ETIMEOUT);
     forget(comers, 2);
 }

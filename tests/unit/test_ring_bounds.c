@@ -84,7 +84,7 @@ START_TEST(a_full_ring_lets_nobody_in)
     crew_await_all(&crew, 10);
     crew_go(&crew, 2);
     await_joiners(1);
-    gives_up(2, "the ring has its 2 members already");
+    gives_up(2, "the ring already has its 2 members");
     await_joiners(0); /* its candidacy has ended */
     gw__session_lock(&crew.supervisor);
     ck_assert_uint_eq(crew.supervisor.news.view.ring_epoch,
@@ -103,7 +103,7 @@ START_TEST(of_those_who_begin_the_last_leave)
     const struct crew_plan plan = {
         .members = 4, .seats = 4, .think_us = 500, .most = 3};
     ring_crew_start(&crew, &plan);
-    gives_up(3, "the ring has its 3 members already");
+    gives_up(3, "the ring already has its 3 members");
     crew_await_all(&crew, 10);
     ring_crew_end(&crew);
 }
@@ -121,8 +121,8 @@ START_TEST(without_controllers_it_gives_up)
     crew_await_all(&crew, ops + 100);
     crew_kill_unseen(&crew, 2);
     for (unsigned i = 0; i < 2; i++)
-        gives_up(i, "a majority of the controllers is out of reach for 0.3 s: "
-                    "no leader of the controllers was heard for ");
+        gives_up(i, "a majority of the controllers has been unreachable for "
+                    "0.3 s: no message from the leading controller for ");
 }
 END_TEST
 

@@ -268,12 +268,12 @@ START_TEST(senseless_cases_are_refused)
     struct gw_error why;
     ck_assert_int_eq(make(8 | 16, 2, &why), GW_OK);
     ck_assert_int_eq(make(8 | 16, 3, &why), GW_EMISMATCH);
-    ck_assert_str_eq(why.text, "node 3 has 2 chunks where others have 3");
+    ck_assert_str_eq(why.text, "node 3 has 2 chunks, but others have 3");
     ck_assert_int_eq(make(8, 2, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "node 4 is alive but not to count");
+    ck_assert_str_eq(why.text, "node 4 is alive, but its data is excluded");
     ck_assert_int_eq(make(8 | 16 | 32, 2, &why), GW_EINVAL);
-    ck_assert_str_eq(
-        why.text, "node 5 is to count, but no final copy of chunk 0 survives");
+    ck_assert_str_eq(why.text, "the data of node 5 is included, but no final "
+                               "copy of chunk 0 survives");
     ck_assert_int_eq(make(8 | 16, 0, &why), GW_EINVAL);
 }
 END_TEST
@@ -287,9 +287,10 @@ START_TEST(the_ledger_counts_each_once)
     gw__contributor_sets_begin(&l, 12, 3, 2, 0x3c); /* nodes 2 to 5 */
     ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x14, &why), GW_OK);
     ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x34, &why), GW_EWRONG);
-    ck_assert_str_eq(why.text, "op 12, chunk 1: node 2, 4 would count twice");
+    ck_assert_str_eq(why.text,
+                     "op 12, chunk 1: node 2, 4 would be counted twice");
     ck_assert_int_eq(gw__contributor_sets_add(&l, 1, 0x42, &why), GW_EWRONG);
-    ck_assert_str_eq(why.text, "op 12, chunk 1: node 1, 6 is not to count");
+    ck_assert_str_eq(why.text, "op 12, chunk 1: node 1, 6 must not be counted");
     ck_assert_int_eq(gw__contributor_sets_replace(&l, 0, 0x7c, &why),
                      GW_EWRONG);
     ck_assert_uint_eq(l.sets[1], 0x1c);

@@ -189,7 +189,7 @@ START_TEST(bad_rules_are_told)
         {"dealy 5ms",
          "unknown property \"dealy\" of a link; did you mean \"delay\"?"},
         {"delay", "delay needs a value"},
-        {"delay soon", "delay: \"soon\" is no duration"},
+        {"delay soon", "delay: \"soon\" is not a duration"},
         {"delay 2h", "delay: 2h is more than one hour"},
         {"rate fast", "rate: \"fast\" is not a rate"},
         {"loss 101%", "loss: \"101%\" is not a share"},
@@ -319,7 +319,7 @@ START_TEST(events_of_servers_have_sentences)
         {{.kind = GW_EV_VOTE, .rank = 61, .peer = 62, .value = 4},
          "controller 2 votes for controller 1 in term 4"},
         {{.kind = GW_EV_LEASE, .rank = 62, .peer = 33},
-         "node 33 has no lease any more"},
+         "node 33 no longer has a lease"},
         {{.kind = GW_EV_ROUTE, .peer = GW_NONE, .chunk = 5},
          "slot 5 has no primary"},
     };

@@ -192,7 +192,7 @@ START_TEST(events_without_ranks)
     ck_assert_uint_eq(state->failovers.count, 0);
     tape_add(&tape, GW_EV_FAILURE, GW_NONE, GW_BY_STALL)->peer = 1;
     feed_all();
-    ck_assert_str_eq(line(0), "somebody misses rank 1: it does not advance");
+    ck_assert_str_eq(line(0), "somebody misses rank 1: it makes no progress");
 }
 END_TEST
 
@@ -319,7 +319,7 @@ START_TEST(who_is_heard_again_has_no_story)
     tape_add(&tape, GW_EV_FAILURE, 1, GW_BY_STALL)->peer = 1; /* itself */
     feed_all();
     ck_assert_uint_eq(state->failovers.count, 0);
-    ck_assert_str_eq(line(0), "rank 1: it does not advance");
+    ck_assert_str_eq(line(0), "rank 1: it makes no progress");
 }
 END_TEST
 

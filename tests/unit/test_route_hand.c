@@ -54,7 +54,7 @@ START_TEST(only_what_is_under_way_ends_and_only_in_its_term)
                      GW_EINVAL);
     ck_assert_int_eq(gw__routes_promote(&w.routes, 8, term, 2, 7, &why),
                      GW_EINVAL);
-    ck_assert_str_eq(why.text, "there is no slot 8");
+    ck_assert_str_eq(why.text, "slot 8 does not exist");
     ck_assert_int_eq(gw__routes_promote(&w.routes, i, term, 255, 7, &why),
                      GW_EINVAL);
     ck_assert_int_eq(gw__routes_handover(&w.routes, i, term, 255, 7, &why),

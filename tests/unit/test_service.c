@@ -99,7 +99,7 @@ START_TEST(a_new_leader_proposes_at_once_and_it_is_done_once)
     fronts_request(1, 5, 1, accuse);
     ck_assert_uint_eq(fronts_commit(), 1);
     ck_assert(fronts_reply(0, 5, &reply, &answer));
-    ck_assert_str_eq(answer.text, "node 2 is convicted: epoch 2");
+    ck_assert_str_eq(answer.text, "node 2 is declared dead: epoch 2");
     ck_assert_int_eq(fronts_registry(0)->members[2].state, GW__CONVICTED);
 }
 END_TEST

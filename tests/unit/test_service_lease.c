@@ -116,7 +116,8 @@ START_TEST(a_new_leader_holds_guesses_back_and_facts_not)
     take_office();
     wait_ms(OFFICE_MS - 1);
     ck_assert(!accuse(WORKER, SERVER, false, 2));
-    ck_assert_str_eq(answer.text, "node 10 may have a lease; accuse it later");
+    ck_assert_str_eq(answer.text,
+                     "node 10 may still have a lease; try again later");
     ck_assert(accuse(WORKER, SERVER + 1, true, 3));
     ck_assert_int_eq(fronts_registry(0)->members[SERVER + 1].state,
                      GW__CONVICTED);
@@ -124,7 +125,7 @@ START_TEST(a_new_leader_holds_guesses_back_and_facts_not)
     fronts_wait(1 * MS);
     fronts_clear();
     ck_assert(accuse(WORKER, SERVER, false, 4));
-    ck_assert_str_eq(answer.text, "node 10 is accused by node 20");
+    ck_assert_str_eq(answer.text, "node 10 is suspected by node 20");
 }
 END_TEST
 

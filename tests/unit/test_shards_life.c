@@ -40,8 +40,8 @@ START_TEST(optimisers_have_names_and_state)
         ck_assert_uint_eq(gw_optimiser_words(found), all[i].words);
     }
     ck_assert_int_eq(gw_optimiser_parse("Adam", &found, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "\"Adam\" is no optimiser; there are sgd, "
-                               "momentum and adam");
+    ck_assert_str_eq(why.text,
+                     "\"Adam\" is not an optimiser; use sgd, momentum or adam");
 }
 END_TEST
 
@@ -331,8 +331,8 @@ static void wrong_group(struct gw_comm *comm, void *context)
                                        .axis = rank.axis};
     MUST(gw__shards_new(&config, &shards, &why) == GW_EINVAL);
     MUST(!shards);
-    MUST(strcmp(why.text, "1 ranks share a copy and 1 have the same block; "
-                          "the layout says 2 and 1") == 0);
+    MUST(strcmp(why.text, "1 ranks share a copy and 1 have the same block, but "
+                          "the layout has 2 and 1") == 0);
     shard_rank_leave(&rank);
 }
 

@@ -248,7 +248,7 @@ START_TEST(a_run_ends_when_its_predicate_holds)
     s->told_count = 0;
     ck_assert_int_eq(gw__sim_run_until(s->sim, two_told, 3 * MS, &why),
                      GW_ETIMEOUT);
-    ck_assert_str_eq(why.text, "not reached by 3ms: timed out");
+    ck_assert_str_eq(why.text, "the goal was not reached by 3ms: timed out");
     ck_assert_uint_eq(gw__sim_now(s->sim), 3 * MS);
     ck_assert_uint_eq(s->told_count, 1);
     ck_assert(gw__sim_step(s->sim));
@@ -339,18 +339,18 @@ START_TEST(a_machine_that_breaks_its_contract_fails_the_run)
 {
     expect_breach(NULL, (struct puppet_order){PUPPET_SEND, 2, 0},
                   "at 1ms: node 0 sends 8 bytes to node 2; a message has at "
-                  "most 65536, and there are 2 nodes");
+                  "most 65536 bytes, and there are 2 nodes");
     expect_breach(
         NULL, (struct puppet_order){PUPPET_SEND_BYTES, 1, GW__MESSAGE_MAX + 1},
-        "at 1ms: node 0 sends 65537 bytes to node 1; a message has at "
-        "most 65536, and there are 2 nodes");
+        "at 1ms: node 0 sends 65537 bytes to node 1; a message has at most "
+        "65536 bytes, and there are 2 nodes");
     expect_breach(NULL, (struct puppet_order){PUPPET_TIMER, 64, MS},
-                  "at 1ms: node 0 sets timer 64; there are 64");
+                  "at 1ms: node 0 sets timer 64; timers are numbered below 64");
     expect_breach(NULL, (struct puppet_order){PUPPET_LOAD, 1, 0},
-                  "at 1ms: node 0 loads outside of START");
+                  "at 1ms: node 0 loads its state outside of START");
     expect_breach(&(struct gw__sim_options){.inputs_most = 2},
                   (struct puppet_order){PUPPET_TELL, 0, 0},
-                  "at 1ms: more than 2 inputs");
+                  "at 1ms: the run needs more than 2 inputs");
 }
 END_TEST
 
@@ -365,7 +365,7 @@ START_TEST(a_flood_fails_the_run)
         orders[i] = (struct puppet_order){PUPPET_SEND, 1, i};
     stage_orders(s, MS, 0, orders, 60);
     ck_assert_int_eq(gw__sim_run_until(s->sim, NULL, 10 * MS, &why), GW_EWRONG);
-    ck_assert_str_eq(why.text, "at 1ms: more than 50 events are under way");
+    ck_assert_str_eq(why.text, "at 1ms: more than 50 events are in flight");
     stage_destroy(&s);
 }
 END_TEST
@@ -391,7 +391,7 @@ START_TEST(a_network_has_1_to_64_nodes)
         kinds[i] = &puppet_kind;
     ck_assert_int_eq(gw__sim_new(kinds, 0, &options, &sim, &why), GW_EINVAL);
     ck_assert_int_eq(gw__sim_new(kinds, 65, &options, &sim, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text, "a network has 1 to 64 nodes, not 65");
+    ck_assert_str_eq(why.text, "a network must have 1 to 64 nodes, not 65");
     ck_assert_ptr_null(sim);
     ck_assert_int_eq(gw__sim_new(kinds, 64, &options, &sim, &why), GW_OK);
     ck_assert_int_eq(gw__sim_run_until(sim, NULL, MS, &why), GW_OK);

@@ -113,7 +113,7 @@ START_TEST(bad_configs_are_refused)
     task_expect_refused(&run, GW_EINVAL, "0 episodes");
     configure();
     run.config.cartpole.unroll = 0;
-    task_expect_refused(&run, GW_EINVAL, "learnt from by 0");
+    task_expect_refused(&run, GW_EINVAL, "an unroll of 0 steps");
     configure();
     run.config.cartpole.discount = 1;
     task_expect_refused(&run, GW_EINVAL, "discount");
@@ -122,7 +122,7 @@ START_TEST(bad_configs_are_refused)
     task_expect_refused(&run, GW_EINVAL, "at most 65536");
     configure();
     run.config.test = "poles.txt";
-    task_expect_refused(&run, GW_EINVAL, "reads no file");
+    task_expect_refused(&run, GW_EINVAL, "makes its own data; give no file");
 }
 END_TEST
 

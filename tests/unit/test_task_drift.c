@@ -104,7 +104,7 @@ START_TEST(bad_configs_are_refused)
     task_expect_refused(&run, GW_EINVAL, "noise -1");
     configure();
     run.config.test = "stream.txt";
-    task_expect_refused(&run, GW_EINVAL, "reads no file");
+    task_expect_refused(&run, GW_EINVAL, "makes its own data; give no file");
 }
 END_TEST
 

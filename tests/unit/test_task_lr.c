@@ -310,7 +310,7 @@ START_TEST(bad_input_is_refused)
     run.config.test = "/nowhere/to/be.found";
     task_expect_refused(&run, GW_EDATA, run.config.test);
     run.config.train = NULL;
-    task_expect_refused(&run, GW_EINVAL, "no training file");
+    task_expect_refused(&run, GW_EINVAL, "the training file is missing");
 }
 END_TEST
 

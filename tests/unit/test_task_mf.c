@@ -125,7 +125,7 @@ START_TEST(bad_configs_are_refused)
     task_expect_refused(&run, GW_EDATA, "No such file");
     configure();
     run.config.test = "ratings.csv";
-    task_expect_refused(&run, GW_EINVAL, "a test set without ratings");
+    task_expect_refused(&run, GW_EINVAL, "a test set needs");
     configure();
     run.config.updater = GW_PS_FTRL;
     task_expect_refused(&run, GW_EINVAL, "ftrl");
@@ -216,17 +216,17 @@ static void expect_file_refused(const char *model, const char *text,
 
 START_TEST(bad_files_are_refused)
 {
-    expect_file_refused("mf", "", "there is no rating in it");
-    expect_file_refused("mf", "user item\n# none\n", "there is no rating");
+    expect_file_refused("mf", "", "the file has no rating");
+    expect_file_refused("mf", "user item\n# none\n", "the file has no rating");
     expect_file_refused("mf", "1 2 3\n1 2\n", ":2: expected a user");
     expect_file_refused("mf", "1 2 3\nuser item 4\n", ":2: expected a user");
     expect_file_refused("mf", "1 -2 3\n", ":1: expected a user");
     expect_file_refused("mf", "1 2 3x\n", ":1: expected a user");
     expect_file_refused("mf", "1 2 1e99\n", ":1: expected a user");
     expect_file_refused("mf", "99999999999999999999 2 1\n", ":1: expected");
-    expect_file_refused("ctr", "1 2 1\n2 2 0\n1 1 0.5\n", "there is 0.5");
+    expect_file_refused("ctr", "1 2 1\n2 2 0\n1 1 0.5\n", "not 0.5");
     run.config.train = NULL;
-    task_expect_refused(&run, GW_EINVAL, "no training file");
+    task_expect_refused(&run, GW_EINVAL, "the training file is missing");
 }
 END_TEST
 

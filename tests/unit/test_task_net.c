@@ -155,9 +155,9 @@ START_TEST(bad_input_is_refused)
     configure("network t\ninput 11\ndense 3\nsoftmax\n", 1);
     task_expect_refused(&run, GW_EDATA, "12 features and 3 classes");
     configure("network t\ninput 12\ndense 2\nsoftmax\n", 1);
-    task_expect_refused(&run, GW_EDATA, "takes 12 and 2");
+    task_expect_refused(&run, GW_EDATA, "needs 12 and 2");
     configure("network t\ninput 12\ndense 3\n", 1);
-    task_expect_refused(&run, GW_EDATA, "ends with softmax");
+    task_expect_refused(&run, GW_EDATA, "end with softmax");
     configure(dense, 1);
     run.config.batch = 1 << 17;
     run.config.network = NULL;

@@ -128,7 +128,7 @@ START_TEST(a_kind_of_links_is_left_out_and_comes_back)
     ck_assert_str_eq(why.text,
                      "topology t: no route from mem0 to mem1 without qpi");
     ck_assert(gw_topology_leave_out(t, "tcp", &why) == GW_EINVAL);
-    ck_assert_str_eq(why.text, "topology t has no links `tcp`");
+    ck_assert_str_eq(why.text, "topology t: unknown links `tcp`");
     /* A refused change has no effect. */
     expect_way(t, 0, 1, "g0>cpu0 bus, cpu0>cpu1 qpi, cpu1>g1 bus");
     ck_assert(gw_topology_leave_out(t, NULL, &why) == GW_OK);
@@ -284,28 +284,29 @@ static const struct {
      "t:2:22: expected a node's name, found the end of the line"},
     {HEAD "server s accelerator g\n",
      "t:2:23: expected a name and `:`, found the end of the line"},
-    {HEAD "server s: accelerator g g\n", "t:2:25: node `g` is named twice"},
-    {HEAD "server s s: accelerator g\n", "t:2:10: server `s` is there twice"},
+    {HEAD "server s: accelerator g g\n", "t:2:25: node `g` occurs twice"},
+    {HEAD "server s s: accelerator g\n", "t:2:10: server `s` occurs twice"},
     {HEAD "rack r: h\nserver s: accelerator g\n",
-     "t:3:8: servers are all of a topology: no racks, fat tree or torus "
-     "beside them"},
+     "t:3:8: a topology with servers cannot also have racks, a fat tree or a "
+     "torus"},
     {HEAD "switch x\nrack r: h\n",
-     "t:3:6: a fat tree, torus or servers have all their racks"},
+     "t:3:6: a fat tree, a torus or servers cannot have racks"},
     {HEAD "switch x\ntorus 4x4\n",
-     "t:3:7: a fat tree or torus is all of a topology: no racks beside it"},
+     "t:3:7: a topology with a fat tree or a torus cannot also have racks"},
     {HEAD "server s: accelerator g\nnic rate=1\n",
-     "t:3:5: a network card of servers is a node, and its links are told by "
-     "`link`"},
-    {PAIR "link bus g0: x\n", "t:6:14: no server above has nodes `g0` and `x`"},
+     "t:3:5: the NIC of a server is a node; set its links with `link`"},
+    {PAIR "link bus g0: x\n",
+     "t:6:14: no server above has both nodes `g0` and `x`"},
     {PAIR "link bus g0: g0\n", "t:6:14: a link must have two ends"},
-    {PAIR "link bus g[0-1]: g0\n", "t:6:10: a link has one node before `:`"},
+    {PAIR "link bus g[0-1]: g0\n",
+     "t:6:10: a link must have one node before `:`"},
     {PAIR "link bus g0 g1\n",
      "t:6:10: expected a node's name and `:`, found `g0`"},
     {PAIR "link abcdefghijklmn g0: g1\n",
-     "t:6:6: a kind has at most 13 characters"},
+     "t:6:6: a kind of link must have at most 13 characters"},
     {HEAD "server s: accelerator g[0-1]\n",
      "topology t: no route from g0 to g1"},
-    {HEAD "switch x[0-600]\n", "t:2:8: there are more than 512 nodes"},
+    {HEAD "switch x[0-600]\n", "t:2:8: a topology can have at most 512 nodes"},
 };
 
 START_TEST(what_is_wrong_is_refused_with_its_place)

@@ -187,21 +187,21 @@ START_TEST(what_cannot_be_simulated_is_refused)
     struct gw_plan *many = traffic_make(GW_ALLREDUCE, "ring", 19, 0);
     expect_refusal(
         (struct gw_topology_job){.plan = many, .count = 1, .elem_bytes = 1},
-        "the plan is for 19 ranks, and topology t has 18");
+        "the plan is for 19 ranks, but topology t has 18");
     expect_refusal((struct gw_topology_job){.plan = three, .count = 1},
-                   "an element has 1 to 64 bytes, not 0");
-    expect_refusal((struct gw_topology_job){.plan = three,
-                                            .count = SIZE_MAX / 2,
-                                            .elem_bytes = 4},
-                   "9223372036854775807 elements are too many");
+                   "an element must have 1 to 64 bytes, not 0");
+    expect_refusal(
+        (struct gw_topology_job){
+            .plan = three, .count = SIZE_MAX / 2, .elem_bytes = 4},
+        "9223372036854775807 elements are more than a vector can have");
     expect_refusal(
         (struct gw_topology_job){
             .plan = three, .count = 1, .elem_bytes = 1, .message_us = -1},
-        "costs are not negative");
+        "costs must be 0 or more");
     expect_refusal((struct gw_topology_job){.plan = three,
                                             .count = (size_t)1 << 44,
                                             .elem_bytes = 4},
-                   "the run would take more than 53 days of virtual time");
+                   "the run takes more than 53 days of simulated time");
     gw_plan_destroy(&many);
     gw_plan_destroy(&three);
 }

@@ -50,13 +50,11 @@ START_TEST(test_unknown_names)
     enum gw_dtype type = GW_U8;
     enum gw_redop op = GW_MAX;
     ck_assert_int_eq(gw_dtype_parse("f8", &type, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text,
-                     "\"f8\" is no element type; there are i8 i16 i32 i64 u8 "
-                     "u16 u32 u64 f16 bf16 f32 f64");
+    ck_assert_str_eq(why.text, "\"f8\" is not an element type; use one of i8 "
+                               "i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64");
     ck_assert_int_eq(gw_redop_parse("", &op, &why), GW_EINVAL);
-    ck_assert_str_eq(why.text,
-                     "\"\" is no reduction; there are sum prod min max avg "
-                     "land lor band bor");
+    ck_assert_str_eq(why.text, "\"\" is not a reduction; use one of sum prod "
+                               "min max avg land lor band bor");
     ck_assert_int_eq(gw_redop_parse("mean", &op, NULL), GW_EINVAL);
     ck_assert_uint_eq(type, GW_U8);
     ck_assert_uint_eq(op, GW_MAX);

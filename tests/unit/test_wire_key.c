@@ -36,7 +36,7 @@ START_TEST(only_loopback_without_a_key)
     config.interface = "192.0.2.1";
     expect_refusal(
         config, GW_EINVAL,
-        "tcp wire: 192.0.2.1 is open to the network: give a key file");
+        "tcp wire: 192.0.2.1 is open to the network; give a key file");
     config.insecure = true;
     config.interface = "0.0.0.0";
     expect_refusal(config, GW_EINVAL, "name one interface, not \"0.0.0.0\"");
@@ -49,7 +49,7 @@ START_TEST(limits_are_told)
 {
     struct gw_comm_config config = crew_config("ipc", 0, 2);
     config.lanes = 9;
-    expect_refusal(config, GW_EINVAL, "ipc wire: 9 lanes: at most 8");
+    expect_refusal(config, GW_EINVAL, "ipc wire: 9 lanes are more than 8");
     ck_assert_uint_gt(gw__zmq_endpoint_address_bytes(0, 256, 2, GW__ZMQ_TCP),
                       0);
     ck_assert_uint_gt(gw__zmq_endpoint_address_bytes(0, 1000, 8, GW__ZMQ_IPC),
@@ -95,7 +95,7 @@ START_TEST(bad_key_files_are_refused)
     expect_bad_key(one, 0600, "must be two lines of 40 characters");
     expect_bad_key("", 0600, "must be two lines of 40 characters");
     expect_bad_key(both, 0600, "not of one pair");
-    expect_bad_key(both, 0644, "(mode 0644); chmod 600 it");
+    expect_bad_key(both, 0644, "(mode 0644); run chmod 600 on it");
     struct gw_comm_config config = crew_config("tcp", 0, 2);
     config.key_file = "/nonexistent/key";
     expect_refusal(config, GW_EINVAL, "No such file");
@@ -202,8 +202,8 @@ START_TEST(another_key_does_not_join)
     connect_pair(&pair, 200000000U);
     for (unsigned r = 0; r < 2; r++)
         ck_assert_int_eq(pair.errors[r], GW_EMISMATCH);
-    ck_assert_ptr_nonnull(
-        strstr(pair.why[0].text, "rank 1 has no key file, this rank has one"));
+    ck_assert_ptr_nonnull(strstr(
+        pair.why[0].text, "rank 1 has no key file, but this rank has one"));
     close_pair(&pair);
 }
 END_TEST
@@ -225,7 +225,8 @@ START_TEST(other_lanes_or_sizes_are_a_mismatch)
     struct pair_half half = {&pair, 0};
     connect_half(&half);
     ck_assert_int_eq(pair.errors[0], GW_EMISMATCH);
-    ck_assert_ptr_nonnull(strstr(pair.why[0].text, "another number of ranks"));
+    ck_assert_ptr_nonnull(
+        strstr(pair.why[0].text, "a different number of ranks"));
     close_pair(&pair);
 }
 END_TEST
@@ -252,7 +253,7 @@ START_TEST(a_body_from_elsewhere_loses_the_link)
         ck_assert_int_eq(crew_await_failure(crew.wires[0], 1000, &why),
                          GW_ELOST);
         ck_assert_str_eq(why.text,
-                         "rank 1 lost: a body that its key does not open");
+                         "rank 1 lost: a body that cannot be decrypted");
         free(data);
     } else
         ck_assert_ptr_null(stream);

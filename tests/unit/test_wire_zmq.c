@@ -43,7 +43,7 @@ START_TEST(a_stranger_is_not_taken_for_a_rank)
         wire->ops->connect(wire, table, gw_now_ns() + 5000000000U, &why);
     ck_assert_int_eq(err, GW_EMISMATCH);
     ck_assert_ptr_nonnull(
-        strstr(why.text, "a stranger connected in the place of rank 1"));
+        strstr(why.text, "another process connected in place of rank 1"));
     zmq_close(socket);
     zmq_ctx_term(context);
     gw__wire_close(&wire);
@@ -120,7 +120,7 @@ START_TEST(slices_of_a_stranger_count_nowhere)
     }
     zmq_ctx_term(context);
     ck_assert_int_eq(err, GW_ELOST);
-    expect_lost(&crew, "a slice of a stranger");
+    expect_lost(&crew, "a slice of another run or rank");
 }
 END_TEST
 

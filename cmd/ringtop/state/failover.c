@@ -45,7 +45,7 @@ static const char *evidence_text(const struct gw_event *event)
         [GW_BY_EXIT] = "its process ended",
         [GW_BY_RESET] = "its connection was reset",
         [GW_BY_SILENCE] = "no heartbeat",
-        [GW_BY_STALL] = "it does not advance",
+        [GW_BY_STALL] = "it makes no progress",
     };
     if (event->kind == GW_EV_LOST)
         return "peer lost";

@@ -87,7 +87,8 @@ enum gw_err gw__controller_start(const struct gw__controller_config *config,
     *controller = NULL;
     if (config->count == 0 || config->count > GW__CONTROLLERS_MAX ||
         config->index >= config->count)
-        return gw_fail(why, GW_EINVAL, "controller %u of %u: there are 1 to %d",
+        return gw_fail(why, GW_EINVAL,
+                       "controller %u of %u: there can be 1 to %d controllers",
                        config->index, config->count, GW__CONTROLLERS_MAX);
     struct gw__id id = {config->mesh.incarnation_high,
                         config->mesh.incarnation_low};

@@ -128,7 +128,8 @@ static void hold_back(struct gw__service *s, unsigned from,
 {
     uint8_t out[GW__ANSWER_BYTES_MAX];
     struct gw__answer answer = {.epoch = s->registry.view.epoch};
-    gw__refuse(&answer, GW_PENDING, "node %u may have a lease; accuse it later",
+    gw__refuse(&answer, GW_PENDING,
+               "node %u may still have a lease; try again later",
                command->accuse.accused.node);
     reply(s, from,
           &(struct gw__reply){.talk = GW__PROTOCOL_ANSWER,

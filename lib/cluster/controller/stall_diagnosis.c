@@ -109,18 +109,18 @@ void gw__stall_diagnosis_text(const struct gw__stall_diagnosis *l,
 {
     static const char *const reasons[GW__LAGS] = {
         [GW__LAG_DEAD] = "is dead",
-        [GW__LAG_UNKNOWN] = "has said nothing",
+        [GW__LAG_UNKNOWN] = "has not reported",
         [GW__LAG_NOT_ENTERED] = "has not entered it",
-        [GW__LAG_BEHIND] = "is behind",
+        [GW__LAG_BEHIND] = "lags behind",
     };
     unsigned long long op = l->op;
     const char *phase = gw__phase_name(l->phase);
     if (l->lag == GW__LAG_CYCLE)
         cycle_text(l, out);
     else if (l->lag == GW__LAG_NONE || l->lag >= GW__LAGS)
-        snprintf(out, 160, "node %u waits for nobody", l->node);
+        snprintf(out, 160, "node %u does not wait", l->node);
     else if (l->node == l->waiter)
-        snprintf(out, 160, "op %llu, %s: node %u is behind", op, phase,
+        snprintf(out, 160, "op %llu, %s: node %u lags behind", op, phase,
                  l->node);
     else
         snprintf(out, 160, "op %llu, %s: node %u %s; node %u waits for it", op,

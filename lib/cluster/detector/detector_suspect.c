@@ -98,8 +98,7 @@ static void accuse(const struct gw__detector *d,
         notice.silence_ns = now_ns - w->silence.heard_ns;
     notice.phi_milli = phi < UINT32_MAX ? (uint32_t)phi : UINT32_MAX;
     gw__log_info("detector",
-                 "node %u accuses node %u: %s, silent for %.1f ms, "
-                 "phi %.1f",
+                 "node %u suspects node %u: %s, silent for %.1f ms, phi %.1f",
                  d->self, member->node, w ? "suspected" : "its process ended",
                  (double)notice.silence_ns / 1e6, phi / 1000);
     d->config.notify(d->config.owner, &notice);

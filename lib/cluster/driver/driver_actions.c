@@ -34,13 +34,13 @@ static void act_send(void *context, uint32_t to, const void *data, size_t bytes)
     if (to >= GW__NODES_MAX || bytes > GW__MESSAGE_MAX)
         gw__driver_fail(driver, GW_EINTERNAL,
                         "it sends %zu bytes to node %u; a message has at most "
-                        "%d, and there are %d nodes",
+                        "%d bytes, and nodes are numbered below %d",
                         bytes, to, GW__MESSAGE_MAX, GW__NODES_MAX);
     else if (bytes > 0 && *first >= GW__FOREIGN)
-        gw__driver_fail(driver, GW_EINTERNAL,
-                        "it sends a message that begins with %u; from %d on "
-                        "they are not a machine's",
-                        *first, GW__FOREIGN);
+        gw__driver_fail(
+            driver, GW_EINTERNAL,
+            "it sends a message that begins with byte %u; it must be below %d",
+            *first, GW__FOREIGN);
     else
         gw__control_channel_send(driver->mesh, to, data,
                                  bytes); /* a failure means that the message is
@@ -53,8 +53,9 @@ static void act_set_timer(void *context, uint32_t timer, uint64_t at_ns)
     if (driver->failed)
         return;
     if (timer >= GW__TIMERS_MAX)
-        gw__driver_fail(driver, GW_EINTERNAL, "it sets timer %u; there are %d",
-                        timer, GW__TIMERS_MAX);
+        gw__driver_fail(driver, GW_EINTERNAL,
+                        "it sets timer %u; timers are numbered below %d", timer,
+                        GW__TIMERS_MAX);
     else
         driver->timers[timer] = at_ns;
 }
@@ -72,7 +73,8 @@ static const void *act_load(void *context, uint32_t key, size_t *bytes)
     struct gw__driver *driver = context;
     *bytes = 0;
     if (!driver->starting)
-        gw__driver_fail(driver, GW_EINTERNAL, "it loads outside of START");
+        gw__driver_fail(driver, GW_EINTERNAL,
+                        "it loads its state outside of START");
     return driver->failed ? NULL : gw__disk_read(&driver->disk, key, bytes);
 }
 

@@ -112,7 +112,7 @@ static void tell_parked(struct gw__member_core *m, uint64_t since_ns,
     struct gw__told told = {.kind = GW__TOLD_PARKED, .node = m->node};
     snprintf(told.text, sizeof told.text, "no %s for %llu ms; node %u %s",
              needs_lease(m) ? "lease from the controllers"
-                            : "leader of the controllers was heard",
+                            : "message from the leading controller",
              (unsigned long long)((m->now_ns - since_ns) / 1000000), m->node,
              sentence);
     m->parked = true;

@@ -41,15 +41,15 @@ static void describe_news(const struct gw__member_core *m, uint64_t now_ns,
     const struct gw__membership_update *news = &m->news;
     char came[32], leader[32];
     gw__describe(out,
-                 "  news: index %llu, %s; a leader was heard %s\n"
-                 "  of this node: %s, incarnation ",
+                 "  updates: index %llu, %s; last message of a leader %s\n  "
+                 "this node: %s, incarnation ",
                  (unsigned long long)news->index,
                  gw__describe_since(m->news_ns, now_ns, came),
                  gw__describe_since(m->leader_ns, now_ns, leader),
                  gw__member_state_name(news->state));
     gw__describe_id(out, news->incarnation);
     gw__describe(out, "%s\n  epoch %llu, ring epoch %llu, op floor %llu:",
-                 m->seen ? ", ours" : ", not ours yet",
+                 m->seen ? ", ours" : ", not yet of this node",
                  (unsigned long long)news->view.epoch,
                  (unsigned long long)news->view.ring_epoch,
                  (unsigned long long)news->view.op_floor);
@@ -70,12 +70,13 @@ static void describe_ring(const struct gw__member_core *m, uint64_t now_ns,
     char heard[32];
     gw__describe(
         out,
-        "  flush %llu%s%s%s, reports %llx; address of epoch %llu%s; "
-        "view of epoch %llu\n",
+        "  flush %llu%s%s%s, reports %llx\n  address of epoch %llu%s, view of "
+        "epoch %llu\n",
         (unsigned long long)m->flush_epoch, m->news.flushing ? ", open" : "",
-        m->has_report ? ", ours is here" : "", m->reported ? ", recorded" : "",
-        (unsigned long long)m->have, (unsigned long long)m->address_epoch,
-        m->met_all ? ", all met" : "", (unsigned long long)m->view.ring_epoch);
+        m->has_report ? ", own report is here" : "",
+        m->reported ? ", recorded" : "", (unsigned long long)m->have,
+        (unsigned long long)m->address_epoch, m->met_all ? ", all met" : "",
+        (unsigned long long)m->view.ring_epoch);
     if (m->is_ready)
         gw__describe(out, "  ready since op %llu\n",
                      (unsigned long long)m->ready_op);
@@ -87,7 +88,7 @@ static void describe_ring(const struct gw__member_core *m, uint64_t now_ns,
     for (unsigned n = 0; n < GW__NODES_MAX; n++)
         if (m->ready[n].heard_ns)
             gw__describe(
-                out, "  node %u said READY %s, op %llu\n", n,
+                out, "  node %u: last READY %s, op %llu\n", n,
                 gw__describe_since(m->ready[n].heard_ns, now_ns, heard),
                 (unsigned long long)m->ready[n].op);
 }

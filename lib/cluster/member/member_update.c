@@ -29,10 +29,10 @@ static void check_self(struct gw__member_core *m)
         return;
     m->seen = true;
     if (!ours)
-        gw__member_leave(m, "this node is another process by now");
+        gw__member_leave(m, "this node number now belongs to another process");
     else if (m->news.state == GW__CONVICTED)
-        gw__member_leave(m,
-                         "convicted: the others went on without this member");
+        gw__member_leave(
+            m, "declared dead: the other members continued without this one");
     else if (m->news.state == GW__LEFT)
         gw__member_leave(m, "left");
     else if (m->node != GW__NODE_ANY) /* otherwise only the answer contains the
@@ -49,7 +49,7 @@ void gw__member_check_known(struct gw__member_core *m)
     if (m->stage == GW__STAGE_REGISTERED && !m->seen &&
         m->news_ns > m->registered_ns &&
         m->now_ns - m->registered_ns >= UNKNOWN_NS)
-        gw__member_leave(m, "this node is another process by now");
+        gw__member_leave(m, "this node number now belongs to another process");
 }
 
 /* ---- views and flushes ---- */

@@ -224,6 +224,7 @@ enum gw_err gw__membership_update_decode(const void *data, size_t bytes,
         (enum gw__member_state)gw__get_u8_below(&r, GW__MEMBER_STATES);
     news->incarnation = gw__get_id(&r);
     if (!gw__reader_done(&r))
-        return gw_fail(why, GW_EDATA, "%zu bytes that are no news", bytes);
+        return gw_fail(why, GW_EDATA,
+                       "malformed membership update of %zu bytes", bytes);
     return GW_OK;
 }

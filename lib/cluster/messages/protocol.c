@@ -34,7 +34,7 @@ enum gw_err gw__hello_decode(const void *data, size_t bytes,
     hello->sent_ns = gw__get_u64(&r);
     gw__reader_demand(&r, !gw__id_is_none(hello->incarnation));
     if (!gw__reader_done(&r))
-        return gw_fail(why, GW_EDATA, "%zu bytes that are no hello", bytes);
+        return gw_fail(why, GW_EDATA, "malformed HELLO of %zu bytes", bytes);
     return GW_OK;
 }
 
@@ -62,7 +62,7 @@ enum gw_err gw__lease_decode(const void *data, size_t bytes,
     lease->lease_ns = gw__get_u64(&r);
     gw__reader_demand(&r, lease->lease_ns <= GW__LEASE_NS);
     if (!gw__reader_done(&r))
-        return gw_fail(why, GW_EDATA, "%zu bytes that are no lease", bytes);
+        return gw_fail(why, GW_EDATA, "malformed lease of %zu bytes", bytes);
     return GW_OK;
 }
 
@@ -99,7 +99,7 @@ enum gw_err gw__reply_decode(const void *data, size_t bytes,
         if (gw__answer_decode(r.at, r.left, &answer, why) == GW_OK)
             return GW_OK;
     }
-    return gw_fail(why, GW_EDATA, "%zu bytes that are no reply", bytes);
+    return gw_fail(why, GW_EDATA, "malformed reply of %zu bytes", bytes);
 }
 
 /* ---- REPORTED ---- */
@@ -125,6 +125,6 @@ enum gw_err gw__reported_decode(const void *data, size_t bytes,
     reported->node = gw__get_u8_below(&r, GW__NODES_MAX);
     gw__get_report(&r, &reported->report);
     if (!gw__reader_done(&r))
-        return gw_fail(why, GW_EDATA, "%zu bytes that are no report", bytes);
+        return gw_fail(why, GW_EDATA, "malformed report of %zu bytes", bytes);
     return GW_OK;
 }

@@ -50,10 +50,10 @@ static enum gw_err check_entry(struct gw__raft_dir *dir, unsigned file,
         gw__raft_ack_entry(dir->ack, dir->next);
     if (dir->next == 1 && entry->type != RAFT_CHANGE)
         return damaged(dir, file, at, why,
-                       "the log does not begin with its controllers");
+                       "the first entry does not list the controllers");
     if (was && (was->term != entry->term || was->crc != entry->crc))
         return damaged(dir, file, at, why,
-                       "it is not the one that was acknowledged");
+                       "it differs from the acknowledged entry");
     if (entry->term == 0 || entry->term < dir->term)
         return damaged(dir, file, at, why, "term %llu after term %llu",
                        (number)entry->term, (number)dir->term);
@@ -107,10 +107,11 @@ static enum gw_err check_end(struct gw__raft_dir *dir, unsigned file,
 {
     const struct gw__raft_dir_file *f = &dir->files[file];
     if (!f->open && dir->next != f->last + 1)
-        return damaged(dir, file, s->at, why, "the last one is entry %llu",
+        return damaged(dir, file, s->at, why, "the last entry should be %llu",
                        (number)f->last);
     if (f->open && s->size != s->at && s->size != GW__RAFT_SEGMENT_BYTES)
-        return damaged(dir, file, s->at, why, "%zu bytes, and not %d", s->size,
+        return damaged(dir, file, s->at, why,
+                       "the file has %zu bytes instead of %d", s->size,
                        GW__RAFT_SEGMENT_BYTES);
     return GW_OK;
 }
@@ -160,9 +161,9 @@ static enum gw_err check_begin(struct gw__raft_dir *dir, unsigned file,
     if (f->open || f->first == dir->next)
         return GW_OK;
     if (f->first < dir->next)
-        return damaged(dir, file, 0, why, "it was there before");
+        return damaged(dir, file, 0, why, "an earlier file has it already");
     if (f->first > dir->snapshot.index + 1)
-        return damaged(dir, file, 0, why, "the next is entry %llu",
+        return damaged(dir, file, 0, why, "entries before %llu are missing",
                        (number)f->first);
     dir->file_first = dir->batch_first = dir->next = f->first;
     return GW_OK;
@@ -221,8 +222,8 @@ static enum gw_err check_found(struct gw__raft_dir *dir, struct gw_error *why)
     dir->damage = (struct gw__raft_dir_damage){.place = GW__RAFT_DAMAGED_END,
                                                .batch_first = found + 1};
     return gw_fail(why, GW_EDATA,
-                   "%s: entries %llu to %llu are missing at the end of the "
-                   "log; they were acknowledged",
+                   "%s: acknowledged entries %llu to %llu are missing at the "
+                   "end of the log",
                    dir->path, (number)found + 1, (number)newest);
 }
 
@@ -234,10 +235,10 @@ static enum gw_err check_empty(struct gw__raft_dir *dir, struct gw_error *why)
         return GW_OK;
     dir->damage = (struct gw__raft_dir_damage){.place = GW__RAFT_DAMAGED_ALL};
     if (dir->in_term > 1)
-        return gw_fail(why, GW_EDATA,
-                       "%s: there is no log, though this controller was in "
-                       "term %llu",
-                       dir->path, (number)dir->in_term);
+        return gw_fail(
+            why, GW_EDATA,
+            "%s: the log is missing, but this controller was in term %llu",
+            dir->path, (number)dir->in_term);
     return GW_OK;
 }
 
@@ -275,8 +276,8 @@ static enum gw_err tidy_file(struct gw__raft_dir *dir,
         return GW_OK;
     enum gw_err err = gw__raft_dir_zero(dir, f->name, f->torn_at, why);
     if (!err)
-        gw__notice("%s/%s: byte %zu: entry %llu was being written when the "
-                   "controller ended; nobody was told of it, so it is cut off",
+        gw__notice("%s/%s: byte %zu: entry %llu was incomplete when the "
+                   "controller ended; it was never acknowledged and is removed",
                    dir->path, f->name, f->torn_at, (number)f->torn);
     return err;
 }
@@ -308,8 +309,8 @@ static enum gw_err check_directory(struct gw__raft_dir *dir, bool accept_loss,
     }
     if (err == GW_EDATA)
         return gw_fail(why, err,
-                       "%s. Copy the directory of the controller that leads, "
-                       "or accept the loss of this and all that follows",
+                       "%s. Copy the directory of the leading controller, or "
+                       "accept the loss of this entry and all later ones",
                        found.text);
     return err ? gw_fail(why, err, "%s", found.text) : tidy(dir, why);
 }

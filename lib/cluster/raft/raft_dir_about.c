@@ -41,14 +41,17 @@ static enum gw_err read_vote(struct gw__raft_dir *dir, const char *name,
     if (!err && size >= sizeof vote)
         memcpy(&vote, bytes, sizeof vote);
     if (!err && size > sizeof vote)
-        err = gw_fail(why, GW_EDATA, "%s/%s: byte %zu: more follows", dir->path,
-                      name, sizeof vote);
+        err =
+            gw_fail(why, GW_EDATA, "%s/%s: byte %zu: the file should end here",
+                    dir->path, name, sizeof vote);
     if (!err && size == sizeof vote &&
         (vote.format != GW__RAFT_DIR_FORMAT || vote.version == 0))
-        err = gw_fail(why, GW_EDATA, "%s/%s: byte 0: it holds no vote",
+        err = gw_fail(why, GW_EDATA,
+                      "%s/%s: byte 0: the format of the vote is unknown",
                       dir->path, name);
     if (!err && vote.version && vote.version == newest->version)
-        err = gw_fail(why, GW_EDATA, "%s/%s: byte 8: as new as metadata1",
+        err = gw_fail(why, GW_EDATA,
+                      "%s/%s: byte 8: the version is that of metadata1",
                       dir->path, name);
     free(bytes);
     if (!err && vote.version > newest->version)
@@ -81,8 +84,8 @@ enum gw_err gw__raft_dir_check_vote(struct gw__raft_dir *dir,
         return GW_OK;
     return gw_fail(
         why, GW_EDATA,
-        "%s/metadata1, metadata2: the newest vote is of term %llu, "
-        "for %llu; this controller was in term %llu",
+        "%s/metadata1, metadata2: the newest vote has term %llu and is for "
+        "controller %llu, but this controller was in term %llu",
         dir->path, (unsigned long long)vote.term, (unsigned long long)vote.vote,
         (unsigned long long)(was && was->term > dir->term ? was->term
                                                           : dir->term));
@@ -139,7 +142,7 @@ static enum gw_err check_about(struct gw__raft_dir *dir, struct gw_error *why)
     if (size < sizeof head || size - sizeof head < head[3])
         wrong = "it is cut short";
     else if (size - sizeof head > head[3])
-        wrong = "more follows";
+        wrong = "it is too long";
     else if (head[0] != GW__RAFT_DIR_FORMAT || head[1] >> 32 != 0 ||
              gw__raft_crc(0, bytes + 16, size - 16) != head[1])
         wrong = "its checksum is wrong";
@@ -157,7 +160,7 @@ static enum gw_err try_registry(const uint8_t *bytes, size_t size,
     if (size >= PACK_HEAD)
         memcpy(&length, bytes, sizeof length);
     if (size < PACK_HEAD || (length + 7) / 8 * 8 != size - PACK_HEAD)
-        return gw_fail(why, GW_EDATA, "%zu bytes cannot be right", size);
+        return gw_fail(why, GW_EDATA, "the length of %zu bytes is wrong", size);
     struct gw__registry *registry = calloc(1, sizeof *registry);
     if (!registry)
         return gw_fail(why, GW_ENOMEM, "a registry");

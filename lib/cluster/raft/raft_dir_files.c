@@ -133,8 +133,8 @@ static enum gw_err read_whole_file(const struct gw__raft_dir *dir,
     if (fstat(fd, &status))
         return gw_fail_errno(why, "%s/%s", dir->path, name);
     if (!S_ISREG(status.st_mode) || status.st_size > FILE_BYTES_MAX)
-        return gw_fail(why, GW_EDATA, "%s/%s: it is no file of a log",
-                       dir->path, name);
+        return gw_fail(why, GW_EDATA, "%s/%s: not a file of a log", dir->path,
+                       name);
     *size = (size_t)status.st_size;
     *bytes = malloc(*size + 1);
     if (!*bytes)

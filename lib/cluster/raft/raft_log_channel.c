@@ -112,7 +112,8 @@ enum gw_err gw__raft_channel_open(struct gw__raft_log *log,
     int failed =
         uv_poll_init(&log->loop, &log->ear, gw__control_channel_fd(log->mesh));
     if (failed)
-        return gw_fail(why, GW_ESYS, "an ear: %s", uv_strerror(failed));
+        return gw_fail(why, GW_ESYS, "polling for messages: %s",
+                       uv_strerror(failed));
     uv_poll_start(&log->ear, UV_READABLE, wake);
     log->has_ear = true;
     log->transport = (struct raft_uv_transport){.init = init,

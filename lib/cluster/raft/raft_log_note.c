@@ -16,7 +16,7 @@
 static bool noted(struct gw__raft_log *log, bool good)
 {
     if (!good)
-        gw__raft_io_break(log, "what it acknowledges cannot be noted",
+        gw__raft_io_break(log, "the acknowledgement cannot be written",
                           strerror(errno));
     return good;
 }

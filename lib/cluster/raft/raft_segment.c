@@ -99,7 +99,7 @@ static const char *read_header(struct gw__raft_segment *s)
     uint64_t count = u64_at(s->header);
     s->end = s->at + CHECKSUMS_BYTES + COUNT_BYTES;
     if (count == 0 || count > ENTRIES_MAX)
-        return "its number of entries makes no sense";
+        return "its number of entries is impossible";
     s->count = (unsigned)count;
     size_t bytes = COUNT_BYTES + (size_t)ABOUT_BYTES * s->count;
     if (bytes > left - CHECKSUMS_BYTES) {
@@ -158,7 +158,7 @@ enum gw__raft_batch gw__raft_segment_next(struct gw__raft_segment *segment)
     struct gw__raft_segment *s = segment;
     if (s->size < FORMAT_BYTES || u64_at(s->bytes) != FORMAT) {
         s->at = 0;
-        s->wrong = "it does not begin with the format of a segment";
+        s->wrong = "its format is unknown";
         return GW__BATCH_WRONG;
     }
     s->at = s->end;

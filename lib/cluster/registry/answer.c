@@ -35,5 +35,5 @@ enum gw_err gw__answer_decode(const void *data, size_t bytes,
     if (gw__reader_done(&r))
         return GW_OK;
     *answer = (struct gw__answer){.code = GW_EDATA};
-    return gw_fail(why, GW_EDATA, "%zu bytes that are no answer", bytes);
+    return gw_fail(why, GW_EDATA, "malformed answer of %zu bytes", bytes);
 }

@@ -254,10 +254,10 @@ enum gw_err gw__command_decode(const void *data, size_t bytes,
     struct gw__reader r = gw__reader_on(data, bytes);
     *command = (struct gw__command){.kind = GW__CMD_REGISTER};
     if (!get_head(&r, bytes, command))
-        return gw_fail(why, GW_EDATA, "a command of another version than %d",
+        return gw_fail(why, GW_EDATA, "the command is not of version %d",
                        VERSION);
     get_body(&r, command);
     if (!gw__reader_done(&r))
-        return gw_fail(why, GW_EDATA, "%zu bytes that are no command", bytes);
+        return gw_fail(why, GW_EDATA, "malformed command of %zu bytes", bytes);
     return GW_OK;
 }

@@ -41,20 +41,20 @@ enum gw_err gw__apply_accuse(struct gw__registry *r,
     if (!m)
         return answer->code;
     if (by == node)
-        return gw__refuse(answer, GW_EINVAL, "node %u cannot accuse itself",
+        return gw__refuse(answer, GW_EINVAL, "node %u cannot suspect itself",
                           node);
     bool enough = c->accuse.certain || c->accuse.alone ||
                   is_seconded(r, m, by) || observers_of(r, node) == 1;
     if (!enough) {
         m->accuser = c->who;
         m->accused_ms = r->time_ms;
-        return gw__say(answer, "node %u is accused by node %u", node, by);
+        return gw__say(answer, "node %u is suspected by node %u", node, by);
     }
     if (!c->accuse.certain && gw__registry_is_last(r, node, answer))
         return answer->code;
     if (c->accuse.alone && gw__registry_needs(r, node, answer))
         return answer->code;
     gw__registry_remove(r, (uint64_t)1 << node, GW__CONVICTED);
-    return gw__say(answer, "node %u is convicted: epoch %llu", node,
+    return gw__say(answer, "node %u is declared dead: epoch %llu", node,
                    (unsigned long long)r->view.epoch);
 }

@@ -41,10 +41,9 @@ static bool begin_new(struct gw__registry *r, const struct gw__command *command,
                       struct gw__client **client, struct gw__answer *refusal)
 {
     if (command->sequence != 1) {
-        gw__refuse(
-            refusal, GW_ECLOSED,
-            "this client is unknown or was forgotten; it has to begin anew, "
-            "under another id");
+        gw__refuse(refusal, GW_ECLOSED,
+                   "this client is unknown or was removed; it must connect "
+                   "again with a new id");
         return false;
     }
     *client = place_for_new(r);
@@ -70,10 +69,11 @@ bool gw__client_begin(struct gw__registry *r, const struct gw__command *command,
         return false;
     }
     if (known && command->sequence < known->sequence)
-        gw__refuse(&refusal, GW_EINVAL,
-                   "request %llu of this client is over; its last was %llu",
-                   (unsigned long long)command->sequence,
-                   (unsigned long long)known->sequence);
+        gw__refuse(
+            &refusal, GW_EINVAL,
+            "request %llu of this client is out of date; the last was %llu",
+            (unsigned long long)command->sequence,
+            (unsigned long long)known->sequence);
     else if (known)
         *client = known;
     else

@@ -140,9 +140,10 @@ enum gw_err gw__apply_report(struct gw__registry *r,
         return gw__refuse(answer, GW_EINVAL, "node %u is not in the ring",
                           node);
     if (c->flush.epoch < r->flush.since_epoch || c->flush.epoch > epoch)
-        return gw__refuse(answer, GW_EINVAL,
-                          "a report for epoch %llu comes in epoch %llu",
-                          (unsigned long long)c->flush.epoch, epoch);
+        return gw__refuse(
+            answer, GW_EINVAL,
+            "the report is for epoch %llu; the current epoch is %llu",
+            (unsigned long long)c->flush.epoch, epoch);
     if (!r->flush.open)
         return gw__say(answer, "epoch %llu is decided", epoch);
     if (!(r->flush.reported >> node & 1)) {
@@ -163,14 +164,16 @@ enum gw_err gw__apply_deadline(struct gw__registry *r,
 {
     uint64_t silent = gw__view_nodes(&r->view) & ~r->flush.reported;
     if (!r->flush.open || c->epoch != r->view.epoch)
-        return gw__refuse(answer, GW_EINVAL, "epoch %llu is not being decided",
+        return gw__refuse(answer, GW_EINVAL,
+                          "no decision is pending for epoch %llu",
                           (unsigned long long)c->epoch);
     if (!r->flush.reported)
         return gw__refuse(answer, GW_PENDING,
-                          "nobody has reported for epoch %llu yet",
+                          "no member has reported for epoch %llu yet",
                           (unsigned long long)c->epoch);
     gw__registry_remove(r, silent, GW__CONVICTED);
     return gw__say(
-        answer, "convicted without a report: %d; epoch %llu is decided",
+        answer,
+        "members declared dead without a report: %d; epoch %llu is decided",
         __builtin_popcountll(silent), (unsigned long long)r->view.epoch);
 }

@@ -30,7 +30,8 @@ enum gw_err gw__apply_link(struct gw__registry *r, const struct gw__command *c,
         return answer->code;
     if (from == to)
         return gw__refuse(answer, GW_EINVAL,
-                          "there is no link from node %u to itself", from);
+                          "a link needs two different nodes; both are node %u",
+                          from);
     struct gw__rule *rule = &r->links[from][to];
     merge(rule, c->link.fields, &c->link.rule);
     answer->rule = *rule;
@@ -50,7 +51,7 @@ enum gw_err gw__apply_cut(struct gw__registry *r, const struct gw__command *c,
         return gw__refuse(answer, GW_EINVAL, "node %d is on both sides",
                           __builtin_ctzll(left & right));
     if (left == 0 || right == 0)
-        return gw__refuse(answer, GW_EINVAL, "a cut has two sides");
+        return gw__refuse(answer, GW_EINVAL, "a cut needs nodes on both sides");
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
         if (both >> i & 1 && !gw__registry_member(r, i, answer))
             return answer->code;

@@ -29,12 +29,13 @@ struct gw__member *gw__registry_active(struct gw__registry *r,
     if (!m)
         return NULL;
     if (!gw__id_equal(m->incarnation, who.incarnation))
-        gw__refuse(answer, GW_EINVAL, "node %u is another incarnation by now",
+        gw__refuse(answer, GW_EINVAL, "node %u is now another process",
                    who.node);
     else if (m->state == GW__JOINING)
         gw__refuse(answer, GW_EINVAL, "node %u is still joining", who.node);
     else if (m->state == GW__CONVICTED)
-        gw__refuse(answer, GW_EINVAL, "node %u is already convicted", who.node);
+        gw__refuse(answer, GW_EINVAL, "node %u is already declared dead",
+                   who.node);
     else if (m->state == GW__LEFT)
         gw__refuse(answer, GW_EINVAL, "node %u has already left", who.node);
     return answer->code ? NULL : m;
@@ -90,18 +91,16 @@ static bool may_register(const struct gw__registry *r, unsigned node,
     const struct gw__member *m = &r->members[node];
     bool same = gw__id_equal(m->incarnation, incarnation);
     if (m->state == GW__CONVICTED && same)
-        gw__refuse(
-            answer, GW_EINVAL,
-            "node %u is already convicted; it may come back as a new process",
-            node);
+        gw__refuse(answer, GW_EINVAL,
+                   "node %u is declared dead; start it again as a new process",
+                   node);
     else if (m->state == GW__LEFT && same)
         gw__refuse(answer, GW_EINVAL, "node %u has already left", node);
     else if (m->state == GW__ACTIVE && !same)
-        gw__refuse(
-            answer, GW_EINVAL,
-            "node %u is active as another process, which has to leave or be "
-            "convicted first",
-            node);
+        gw__refuse(answer, GW_EINVAL,
+                   "node %u is active as another process, which must leave or "
+                   "be declared dead first",
+                   node);
     return !answer->code;
 }
 
@@ -124,11 +123,11 @@ enum gw_err gw__apply_register(struct gw__registry *r,
         return gw__refuse(answer, GW_EINVAL,
                           c->who.node == GW__NODE_ANY
                               ? "all %d numbers are taken"
-                              : "nodes have numbers below %d",
+                              : "node numbers must be below %d",
                           GW__NODES_MAX);
     if (gw__id_is_none(c->who.incarnation))
-        return gw__refuse(answer, GW_EINVAL, "node %u has no incarnation",
-                          node);
+        return gw__refuse(answer, GW_EINVAL,
+                          "the incarnation of node %u is missing", node);
     end_former(r, node, c->who.incarnation);
     if (!may_register(r, node, c->who.incarnation, answer))
         return answer->code;
@@ -158,12 +157,13 @@ static bool may_admit(struct gw__registry *r, struct gw__process who,
     if (!m)
         return false;
     if (!gw__id_equal(m->incarnation, who.incarnation))
-        gw__refuse(answer, GW_EINVAL, "node %u is another incarnation by now",
+        gw__refuse(answer, GW_EINVAL, "node %u is now another process",
                    who.node);
     else if (m->state == GW__ACTIVE || seen & bit(who.node))
         gw__refuse(answer, GW_EINVAL, "node %u is already active", who.node);
     else if (m->state != GW__JOINING)
-        gw__refuse(answer, GW_EINVAL, "node %u is gone; it must register first",
+        gw__refuse(answer, GW_EINVAL,
+                   "node %u has left or is dead; it must register again",
                    who.node);
     return !answer->code;
 }
@@ -188,18 +188,19 @@ static bool is_boundary(const struct gw__registry *r, uint64_t from_op,
             decided = r->decisions[i].op + 1;
     if (r->flush.open)
         gw__refuse(answer, GW_PENDING,
-                   "epoch %llu is being decided; admit later",
+                   "a decision for epoch %llu is pending; try again later",
                    (unsigned long long)r->view.epoch);
     else if (ring_epoch != r->view.ring_epoch)
         gw__refuse(answer, GW_EINVAL,
-                   "the ring of epoch %llu is over; it is that of epoch %llu",
+                   "the ring of epoch %llu is out of date; the current one is "
+                   "of epoch %llu",
                    (unsigned long long)ring_epoch,
                    (unsigned long long)r->view.ring_epoch);
     else if (from_op < r->view.op_floor)
-        gw__refuse(answer, GW_EINVAL, "op %llu is over",
+        gw__refuse(answer, GW_EINVAL, "op %llu is already complete",
                    (unsigned long long)from_op);
     else if (from_op < decided)
-        gw__refuse(answer, GW_EINVAL, "op %llu is decided",
+        gw__refuse(answer, GW_EINVAL, "op %llu is already decided",
                    (unsigned long long)from_op);
     return !answer->code;
 }
@@ -211,8 +212,9 @@ enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
     if (!is_boundary(r, c->admit.from_op, c->admit.ring_epoch, answer))
         return answer->code;
     if (c->admit.count == 0 && gw__view_in_order(&r->view, &c->admit.order))
-        return gw__refuse(answer, GW_EINVAL,
-                          "no joiner to admit, and no order to change");
+        return gw__refuse(
+            answer, GW_EINVAL,
+            "the request admits no joiner and does not change the order");
     for (unsigned i = 0; i < c->admit.count; i++) {
         if (!may_admit(r, c->admit.joiners[i], seen, answer))
             return answer->code;

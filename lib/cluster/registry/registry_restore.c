@@ -145,8 +145,5 @@ enum gw_err gw__registry_restore(struct gw__registry *registry,
     if (done && gw__registry_digest(registry) == gw_hash(data, bytes, 0))
         return GW_OK;
     gw__registry_init(registry);
-    return gw_fail(why, GW_EDATA,
-                   "%zu bytes that are no snapshot of a "
-                   "registry",
-                   bytes);
+    return gw_fail(why, GW_EDATA, "malformed snapshot of %zu bytes", bytes);
 }

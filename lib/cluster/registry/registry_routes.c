@@ -38,7 +38,8 @@ bool gw__registry_needs(const struct gw__registry *r, unsigned node,
         if (slot->count != 1 || slot->primary != node)
             continue;
         gw__refuse(answer, GW_EINVAL,
-                   "node %u cannot leave: nobody else has slot %u", node, i);
+                   "node %u cannot leave: it has the only copy of slot %u",
+                   node, i);
         return true;
     }
     return false;
@@ -57,7 +58,7 @@ enum gw_err gw__apply_routes(struct gw__registry *r,
     if (err)
         return refuse_change(answer, &why, err);
     gw__registry_route(r);
-    return gw__say(answer, "%u slots of %u replicas, begun with %u servers",
+    return gw__say(answer, "%u slots with %u replicas, created for %u servers",
                    c->routes.slots, c->routes.replicas, c->routes.servers);
 }
 
@@ -69,7 +70,7 @@ enum gw_err gw__apply_table(struct gw__registry *r, const struct gw__command *c,
         gw__routes_table(&r->routes, &c->table, &answer->table, &why);
     if (err)
         return refuse_change(answer, &why, err);
-    return gw__say(answer, "table %s is number %u", c->table.name,
+    return gw__say(answer, "table %s has number %u", c->table.name,
                    answer->table);
 }
 
@@ -79,7 +80,7 @@ enum gw_err gw__apply_place(struct gw__registry *r, const struct gw__command *c,
     gw__routes_advise(&r->routes, &c->advice, servers_of(r));
     if (c->advice.slots == 0)
         return gw__say(answer, "slots are spread evenly");
-    return gw__say(answer, "%u slots go where they are advised to be",
+    return gw__say(answer, "%u slots move to their advised servers",
                    c->advice.slots);
 }
 
@@ -89,7 +90,7 @@ static bool may_propose(struct gw__registry *r, const struct gw__command *c,
 {
     const struct gw__member *m = gw__registry_active(r, c->who, answer);
     if (m && m->role != GW__SERVER)
-        gw__refuse(answer, GW_EINVAL, "node %u is no server", c->who.node);
+        gw__refuse(answer, GW_EINVAL, "node %u is not a server", c->who.node);
     return !answer->code;
 }
 
@@ -99,9 +100,9 @@ static bool leads_slot(struct gw__registry *r, const struct gw__command *c,
     if (!may_propose(r, c, answer))
         return false;
     if (c->slot.slot >= r->routes.slot_count)
-        gw__refuse(answer, GW_EINVAL, "there is no slot %u", c->slot.slot);
+        gw__refuse(answer, GW_EINVAL, "slot %u does not exist", c->slot.slot);
     else if (r->routes.slots[c->slot.slot].primary != c->who.node)
-        gw__refuse(answer, GW_EINVAL, "node %u is not primary of slot %u",
+        gw__refuse(answer, GW_EINVAL, "node %u is not the primary of slot %u",
                    c->who.node, c->slot.slot);
     return !answer->code;
 }
@@ -144,5 +145,5 @@ enum gw_err gw__apply_drain(struct gw__registry *r, const struct gw__command *c,
         return answer->code;
     uint64_t drained = r->routes.drained | (uint64_t)1 << c->who.node;
     (void)gw__routes_drain(&r->routes, servers_of(r), drained);
-    return gw__say(answer, "node %u gives its slots away", c->who.node);
+    return gw__say(answer, "node %u hands over its slots", c->who.node);
 }

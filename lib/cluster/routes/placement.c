@@ -113,8 +113,8 @@ static enum gw_err ask_slot(const struct gw_placement *policy,
         unsigned chosen = policy->choose(&question);
         if (chosen >= question.server_count)
             return gw_fail(why, GW_EINVAL,
-                           "slot %u, replica %u: the placement chooses %u of "
-                           "%u servers, which are numbered from 0",
+                           "slot %u, replica %u: the placement chose server "
+                           "%u; the %u servers are numbered from 0",
                            slot, k, chosen, question.server_count);
         given[k] = servers[chosen].node;
         give(round, slot, k, given[k]);
@@ -133,7 +133,7 @@ enum gw_err gw__placement_ask(const struct gw_placement *policy,
     enum gw_err err = GW_OK;
     start_round(&round, given, advice);
     if (count == 0)
-        return gw_fail(why, GW_EINVAL, "there is no server to place slots on");
+        return gw_fail(why, GW_EINVAL, "no server is available for the slots");
     while (!err && (slot = heaviest(&round)) < given->slots)
         err = ask_slot(policy, &round, slot, replicas, why);
     return err;

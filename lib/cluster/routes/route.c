@@ -203,15 +203,17 @@ enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
                             struct gw_error *why)
 {
     if (slots == 0 || slots > GW_PS_SLOTS_MAX)
-        return gw_fail(why, GW_EINVAL, "there can be 1 to %d slots, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "the number of slots must be 1 to %d, not %u",
                        GW_PS_SLOTS_MAX, slots);
     if (replicas == 0 || replicas > GW_PS_REPLICAS_MAX)
-        return gw_fail(why, GW_EINVAL,
-                       "a slot can have 1 to %d replicas, not %u",
-                       GW_PS_REPLICAS_MAX, replicas);
+        return gw_fail(
+            why, GW_EINVAL,
+            "the number of replicas per slot must be 1 to %d, not %u",
+            GW_PS_REPLICAS_MAX, replicas);
     if (servers == 0 || servers > GW__NODES_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "slots can be placed on 1 to %d servers, not %u",
+                       "the number of servers must be 1 to %d, not %u",
                        GW__NODES_MAX, servers);
     if (routes->slot_count == 0) {
         routes->slot_count = slots;
@@ -221,8 +223,8 @@ enum gw_err gw__routes_open(struct gw__routes *routes, unsigned slots,
     } else if (routes->slot_count != slots || routes->replicas != replicas ||
                routes->servers != servers) {
         return gw_fail(why, GW_EMISMATCH,
-                       "there are already %u slots of %u replicas, begun with "
-                       "%u servers",
+                       "the slots exist already: %u slots with %u replicas, "
+                       "created for %u servers",
                        routes->slot_count, routes->replicas, routes->servers);
     }
     return GW_OK;
@@ -247,7 +249,7 @@ static struct gw__slot_route *slot_of(struct gw__routes *routes, unsigned slot,
 {
     enum gw_err err = GW_OK;
     if (slot >= routes->slot_count)
-        err = gw_fail(why, GW_EINVAL, "there is no slot %u", slot);
+        err = gw_fail(why, GW_EINVAL, "slot %u does not exist", slot);
     else if (routes->slots[slot].term != term)
         err = gw_fail(why, GW_EINVAL, "slot %u is in term %llu, not %llu", slot,
                       (unsigned long long)routes->slots[slot].term,
@@ -264,7 +266,7 @@ enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned number,
     if (!slot)
         return GW_EINVAL;
     if (learner >= GW__NODES_MAX || slot->learner != learner)
-        return gw_fail(why, GW_EINVAL, "node %u does not learn slot %u",
+        return gw_fail(why, GW_EINVAL, "node %u is not a learner of slot %u",
                        learner, number);
     slot->replica[slot->count++] = (uint8_t)learner;
     if (slot->leaver == slot->primary)
@@ -295,8 +297,8 @@ enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,
     if (!slot)
         return GW_EINVAL;
     if (heir >= GW__NODES_MAX || slot->heir != heir)
-        return gw_fail(why, GW_EINVAL, "node %u is not the heir of slot %u",
-                       heir, number);
+        return gw_fail(why, GW_EINVAL,
+                       "node %u is not the successor of slot %u", heir, number);
     gw__route_lead(slot, heir);
     slot->heir = GW__NO_NODE;
     plan_and_count(routes, &before, servers);

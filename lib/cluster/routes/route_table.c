@@ -28,23 +28,25 @@ enum gw_err gw__route_check_table(const struct gw_ps_table_config *t,
                                   struct gw_error *why)
 {
     if (!is_name(t->name))
-        return gw_fail(why, GW_EINVAL,
-                       "a table's name has 1 to %d letters and no blanks",
-                       GW_PS_NAME_MAX - 1);
+        return gw_fail(
+            why, GW_EINVAL,
+            "a table's name must have 1 to %d characters and no blanks",
+            GW_PS_NAME_MAX - 1);
     if (t->width == 0 || t->width > GW_PS_WIDTH_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "table %s: a row has 1 to %d floats, not %u", t->name,
-                       GW_PS_WIDTH_MAX, t->width);
+                       "table %s: a row must have 1 to %d floats, not %u",
+                       t->name, GW_PS_WIDTH_MAX, t->width);
     if (t->updater >= GW_PS_UPDATERS)
-        return gw_fail(why, GW_EINVAL, "table %s: there is no updater %u",
-                       t->name, t->updater);
+        return gw_fail(why, GW_EINVAL, "table %s: unknown updater %u", t->name,
+                       t->updater);
     if (t->group >= GW_PS_GROUPS_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "table %s: groups have numbers below %d, not %u",
-                       t->name, GW_PS_GROUPS_MAX, t->group);
+                       "table %s: the group must be below %d, not %u", t->name,
+                       GW_PS_GROUPS_MAX, t->group);
     if (!are_finite(t))
         return gw_fail(why, GW_EINVAL,
-                       "table %s: a rate or range is not a number", t->name);
+                       "table %s: a rate or range is not a finite number",
+                       t->name);
     return GW_OK;
 }
 
@@ -73,8 +75,8 @@ enum gw_err gw__routes_table(struct gw__routes *routes,
                there->updater != config->updater ||
                there->dense != config->dense) {
         return gw_fail(why, GW_EMISMATCH,
-                       "table %s exists with %u floats a row, updater %u and "
-                       "%u dense rows",
+                       "table %s exists already, with %u floats per row, "
+                       "updater %u and %u dense rows",
                        there->name, there->width, there->updater, there->dense);
     }
     *table = at;

@@ -32,14 +32,15 @@ static enum gw_err check_session_config(const struct gw__session_config *config,
                        GW__NODES_MAX);
     if (config->controller_count == 0 ||
         config->controller_count > GW__CLIENT_CONTROLLERS)
-        return gw_fail(why, GW_EINVAL, "%u controllers: 1 to %d can be",
+        return gw_fail(why, GW_EINVAL, "%u controllers: there can be 1 to %d",
                        config->controller_count, GW__CLIENT_CONTROLLERS);
     for (unsigned i = 0; i < config->controller_count; i++)
         if (config->controllers[i].node >= GW__NODES_MAX ||
             !is_somewhere(config->controllers[i].endpoint))
-            return gw_fail(why, GW_EINVAL, "controller %u is nowhere", i);
+            return gw_fail(why, GW_EINVAL,
+                           "the address of controller %u is missing", i);
     if (!is_somewhere(config->endpoint))
-        return gw_fail(why, GW_EINVAL, "no endpoint to listen at");
+        return gw_fail(why, GW_EINVAL, "the endpoint to listen at is missing");
     return GW_OK;
 }
 
@@ -320,15 +321,17 @@ enum gw_err gw__session_leave(struct gw__session *session, uint64_t deadline_ns,
     const struct gw__member_request request = {.kind = GW__ASK_LEAVE};
     enum gw_err err = gw__session_ask(session, &request);
     if (err)
-        return gw_fail(why, err, "leave: the control thread does not listen");
+        return gw_fail(why, err, "leave: the control thread has ended");
     gw__session_lock(session);
     while (!session->gone && gw_now_ns() < deadline_ns)
         gw__session_nap(session);
     bool gone = session->gone;
     unsigned node = session->node;
     gw__session_unlock(session);
-    return gone ? GW_OK
-                : gw_fail(why, GW_ETIMEOUT,
-                          "leave: no controller has said that node %u has left",
-                          node);
+    return gone
+               ? GW_OK
+               : gw_fail(
+                     why, GW_ETIMEOUT,
+                     "leave: no controller has confirmed that node %u has left",
+                     node);
 }

@@ -126,7 +126,7 @@ static enum gw_err find_number(struct gw__session *session,
             return err;
         if (deadline_ns && gw_now_ns() >= deadline_ns)
             return gw_fail(why, GW_ETIMEOUT,
-                           "no controller has given this process a number");
+                           "no controller has assigned a node number");
     }
 }
 

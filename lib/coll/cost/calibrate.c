@@ -162,7 +162,7 @@ static enum gw_err measure_figures(struct gw_comm *comm,
 {
     struct gw_error why = {0};
     if (comm->size < 2) {
-        gw_fail(&why, GW_EINVAL, "calibrating needs at least 2 ranks");
+        gw_fail(&why, GW_EINVAL, "calibration needs at least 2 ranks");
         return gw__comm_fail(comm, &why);
     }
     unsigned char *buffer = gw_alloc(3 * (size_t)BIG_BYTES, &why);
@@ -187,7 +187,7 @@ enum gw_err gw_calibration_begin(struct gw_comm *comm,
     struct gw_calibration *c = calloc(1, sizeof *c);
     *calibration = c;
     if (!c) {
-        gw_fail(&why, GW_ENOMEM, "calibrating");
+        gw_fail(&why, GW_ENOMEM, "calibration");
         return gw__comm_fail(comm, &why);
     }
     c->comm = comm;

@@ -49,9 +49,9 @@ enum gw_err gw__calibration_edit(json_t **file, struct gw_error *why)
     char path[PATH_BYTES];
     *file = NULL;
     if (!file_path(path))
-        return gw_fail(
-            why, GW_EINVAL,
-            "no place for the calibration: set GRADWIRE_CALIBRATION or HOME");
+        return gw_fail(why, GW_EINVAL,
+                       "no path for the calibration file: set "
+                       "GRADWIRE_CALIBRATION or HOME");
     *file = read_file(path);
     if (!json_is_object(*file)) {
         json_decref(*file);
@@ -90,9 +90,11 @@ static enum gw_err replace_file(json_t *file, const char *path,
 enum gw_err gw__calibration_save(json_t *file, struct gw_error *why)
 {
     char path[PATH_BYTES];
-    enum gw_err err = file_path(path) ? gw__make_folders(path, why)
-                                      : gw_fail(why, GW_EINVAL,
-                                                "no place for the calibration");
+    enum gw_err err = file_path(path)
+                          ? gw__make_folders(path, why)
+                          : gw_fail(why, GW_EINVAL,
+                                    "no path for the calibration file: set "
+                                    "GRADWIRE_CALIBRATION or HOME");
     if (!err)
         err = replace_file(file, path, why);
     json_decref(file);

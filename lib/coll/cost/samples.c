@@ -179,7 +179,7 @@ static enum gw_err told(struct gw_comm *comm, enum gw_err err)
     struct gw_error why = {0};
     if (err != GW_ENOMEM)
         return err;
-    gw_fail(&why, err, "samples for calibrating");
+    gw_fail(&why, err, "samples for the calibration");
     return gw__comm_fail(comm, &why);
 }
 

@@ -102,7 +102,7 @@ static enum gw_err set_number(unsigned *number, const char *how,
     char *end;
     unsigned long value = strtoul(text, &end, 10);
     if (!isdigit((unsigned char)*text) || *end || value > MOST)
-        return gw_fail(why, GW_EINVAL, "%s is \"%.40s\", not a number", how,
+        return gw_fail(why, GW_EINVAL, "%s: \"%.40s\" is not a number", how,
                        text);
     *number = (unsigned)value;
     return GW_OK;
@@ -113,7 +113,8 @@ static enum gw_err set_incarnation(struct gw_place *place, const char *how,
 {
     if (strspn(text, "0123456789abcdef") != 32 || text[32])
         return gw_fail(why, GW_EINVAL,
-                       "%s is \"%.40s\", not 32 hexadecimal digits", how, text);
+                       "%s: \"%.40s\" must have 32 hexadecimal digits", how,
+                       text);
     char half[17];
     for (unsigned i = 0; i < 2; i++) {
         snprintf(half, sizeof half, "%.16s", text + (size_t)16 * i);
@@ -126,8 +127,8 @@ static enum gw_err set_text(char *target, size_t bytes, const char *how,
                             const char *text, struct gw_error *why)
 {
     if (strlen(text) >= bytes)
-        return gw_fail(why, GW_EINVAL, "%s is longer than %zu characters", how,
-                       bytes - 1);
+        return gw_fail(why, GW_EINVAL, "%s must have at most %zu characters",
+                       how, bytes - 1);
     memcpy(target, text, strlen(text) + 1);
     return GW_OK;
 }
@@ -269,7 +270,7 @@ static enum gw_err half_set(const struct gw_place *place,
         snprintf(own, sizeof own, "%.*s", (int)strcspn(names, "|"), names);
     return gw_fail(why, GW_EINVAL, "%s is %.20s, but %s is not set%s",
                    from->how, value, own,
-                   names ? "" : ", and the engine does not tell the size");
+                   names ? "" : "; this launcher does not set the size");
 }
 
 static enum gw_err check_bounds(const struct gw_place *place,
@@ -277,11 +278,14 @@ static enum gw_err check_bounds(const struct gw_place *place,
 {
     if (gw__place_knows(place, GW_PLACE_MIN_SIZE) !=
         gw__place_knows(place, GW_PLACE_MAX_SIZE))
-        return gw_fail(why, GW_EINVAL,
-                       "of GW_MIN_SIZE and GW_MAX_SIZE only one is set");
+        return gw_fail(
+            why, GW_EINVAL,
+            "only one of GW_MIN_SIZE and GW_MAX_SIZE is set; set both");
     if (place->min_size > place->max_size)
-        return gw_fail(why, GW_EINVAL, "GW_MIN_SIZE %u is above GW_MAX_SIZE %u",
-                       place->min_size, place->max_size);
+        return gw_fail(
+            why, GW_EINVAL,
+            "GW_MIN_SIZE is %u; it must not exceed GW_MAX_SIZE, which is %u",
+            place->min_size, place->max_size);
     return GW_OK;
 }
 
@@ -296,7 +300,7 @@ static enum gw_err check_placement(const struct gw_place *place,
         return half_set(place, GW_PLACE_SIZE, GW_PLACE_RANK, why);
     if (place->rank >= place->size)
         return gw_fail(why, GW_EINVAL,
-                       "%s is %u, which is not among the %u ranks of %s",
+                       "%s is %u, but there are only %u ranks by %s",
                        place->from[GW_PLACE_RANK].how, place->rank, place->size,
                        place->from[GW_PLACE_SIZE].how);
     return check_bounds(place, why);

@@ -74,7 +74,7 @@ static enum gw_err ask_manager(struct gw_place *place, struct gw_error *why)
     if (err)
         return err;
     if (answer.host[0])
-        gw__place_meet_at(place, GW_PLACE_PMI, "PMI_FD, what rank 0 has put",
+        gw__place_meet_at(place, GW_PLACE_PMI, "PMI_FD, the value from rank 0",
                           answer.host);
     else
         gw__place_meet((const char *const *)environ, place);
@@ -91,7 +91,7 @@ static enum gw_err draw_incarnation(struct gw_place *place,
         sizeof place->incarnation)
         return gw_fail_errno(why, "getrandom");
     from->source = GW_PLACE_GW;
-    snprintf(from->how, sizeof from->how, "drawn at this start");
+    snprintf(from->how, sizeof from->how, "chosen at this start");
     return GW_OK;
 }
 
@@ -130,7 +130,7 @@ static enum gw_err no_rendezvous(const struct gw_place *place,
     else if (place->source == GW_PLACE_TORCHRUN)
         hint = ", or MASTER_ADDR and MASTER_PORT";
     return gw_fail(why, GW_EINVAL,
-                   "rank %u of %u (%s): nothing says where the ranks meet; set "
+                   "rank %u of %u (%s): the rendezvous address is unknown; set "
                    "GW_RENDEZVOUS=tcp://HOST:PORT%s",
                    place->rank, place->size,
                    gw_place_source_name(place->source), hint);

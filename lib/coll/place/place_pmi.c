@@ -70,8 +70,9 @@ static enum gw_err exchange_line(int fd, const char *command,
         return gw_fail(why, GW_ESYS, "PMI_FD %d: no answer to \"%s\"", fd,
                        command);
     if (strncmp(line, expected, strlen(expected)) != 0)
-        return gw_fail(why, GW_ESYS, "PMI_FD %d: \"%.60s\" to \"%s\"", fd, line,
-                       command);
+        return gw_fail(why, GW_ESYS,
+                       "PMI_FD %d: unexpected answer \"%.60s\" to \"%s\"", fd,
+                       line, command);
     return GW_OK;
 }
 
@@ -100,9 +101,10 @@ static enum gw_err learn_name(int fd, char name[GW_PLACE_TEXT_BYTES],
     if (err)
         return err;
     if (!strstr(line, "rc=0"))
-        return gw_fail(why, GW_ESYS,
-                       "PMI_FD %d: the process manager speaks no PMI-1: %.60s",
-                       fd, line);
+        return gw_fail(
+            why, GW_ESYS,
+            "PMI_FD %d: the process manager does not support PMI-1: %.60s", fd,
+            line);
     err = exchange_line(fd, "cmd=get_my_kvsname", "cmd=my_kvsname", line, why);
     return err ? err : take_value(fd, line, "kvsname=", name, why);
 }

@@ -18,7 +18,7 @@ static enum gw_err check_reducer_config(const struct gw_reducer_config *config,
                                         struct gw_error *why)
 {
     if (!config->tensors || config->tensor_count == 0)
-        return gw_fail(why, GW_EINVAL, "reducer: no tensors");
+        return gw_fail(why, GW_EINVAL, "reducer: the list of tensors is empty");
     for (unsigned i = 0; i < config->tensor_count; i++)
         if (!config->tensors[i].data || config->tensors[i].count == 0)
             return gw_fail(why, GW_EINVAL,
@@ -29,11 +29,11 @@ static enum gw_err check_reducer_config(const struct gw_reducer_config *config,
         return gw_fail(why, GW_EINVAL, "reducer: unknown type %d",
                        (int)config->type);
     if (config->op != GW_SUM && config->op != GW_AVG)
-        return gw_fail(why, GW_EINVAL,
-                       "reducer: gradients are reduced by sum or avg, not %s",
-                       (unsigned)config->op < GW_REDOP_COUNT
-                           ? gw_redop_name(config->op)
-                           : "an unknown op");
+        return gw_fail(
+            why, GW_EINVAL,
+            "reducer: gradients must be reduced by sum or avg, not %s",
+            (unsigned)config->op < GW_REDOP_COUNT ? gw_redop_name(config->op)
+                                                  : "an unknown operation");
     return GW_OK;
 }
 
@@ -151,8 +151,7 @@ enum gw_err gw_reducer_new(struct gw_comm *comm,
 
 void gw_reducer_free(struct gw_reducer **reducer)
 {
-    static const char *const sentence =
-        "the reducer was freed: training ended in the midst of a step";
+    static const char *const sentence = "the reducer was freed during a step";
     struct gw_reducer *gone = *reducer;
     if (!gone)
         return;

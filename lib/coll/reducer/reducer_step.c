@@ -154,13 +154,15 @@ enum gw_err gw_reducer_ready(struct gw_reducer *reducer, unsigned tensor,
         return err;
     if (tensor >= reducer->tensor_count)
         return gw_fail(why, GW_EINVAL,
-                       "reducer: tensor %u is ready, but there are only %u",
+                       "reducer: tensor %u is ready, but there are only %u "
+                       "tensors, numbered from 0",
                        tensor, reducer->tensor_count);
     tensor_name(reducer, tensor, name);
     if (reducer->tensors[tensor].ready)
-        return gw_fail(why, GW_EINVAL,
-                       "reducer: %s is ready for the second time in one step",
-                       name);
+        return gw_fail(
+            why, GW_EINVAL,
+            "reducer: %s is ready twice in one step; report each tensor once",
+            name);
     struct gw__reducer_bucket *bucket =
         &reducer->buckets[reducer->tensors[tensor].bucket];
     reducer->tensors[tensor].ready = true;
@@ -202,7 +204,7 @@ static enum gw_err check_all_ready(struct gw_reducer *reducer,
         return GW_OK;
     gw_fail(&own, GW_EINVAL,
             "reducer: rank %u waits, but %u of %u tensors have no gradient in "
-            "this step: %s%s",
+            "this step: %s%s; report every tensor",
             gw_comm_rank(reducer->comm), missing, reducer->tensor_count, names,
             missing > SHOWN ? ", ..." : "");
     gw_comm_abort(reducer->comm, GW_EINVAL, own.text);

@@ -169,8 +169,7 @@ static enum gw_err unreachable(struct gw_request *r, unsigned peer,
     struct gw_error told;
     if (r->comm->wire->ops->check(r->comm->wire, &told))
         return gw_fail(why, told.code, "%s", told.text);
-    return gw_fail(why, GW_ELOST, "the memory of rank %u is out of reach",
-                   peer);
+    return gw_fail(why, GW_ELOST, "cannot read the memory of rank %u", peer);
 }
 
 /* Emits the transfers of the call as events. */

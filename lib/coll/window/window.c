@@ -57,7 +57,7 @@ static enum gw_err check_call(struct gw_request *r, unsigned peer,
     char text[96];
     gw__call_describe(&r->signature, text, sizeof text);
     return gw_fail(why, GW_EMISMATCH,
-                   "%s is op %u of rank %u, and op %u of rank %u", text, r->op,
+                   "%s is op %u on rank %u, but op %u on rank %u", text, r->op,
                    r->comm->rank, side->op, peer);
 }
 
@@ -139,19 +139,19 @@ void gw__window_describe(const struct gw_request *r, char *text, size_t room,
     else if (r->state == GW__ENTERED && !r->prepared->eager &&
              gw__stage_waits_for(r, r->ran, &waited)) {
         *peer = (int)waited;
-        what = "to hand on the next piece";
+        what = "to publish the next chunk";
     } else if (r->state == GW__LEAVING && r->seen < passes->touched_count) {
         *peer = passes->touched[r->seen];
-        what = "to finish with its memory";
+        what = "to finish reading its memory";
     } else
         for (unsigned q = 0; q < r->comm->size && *peer < 0; q++)
             if (q != r->comm->rank &&
                 atomic_load(&r->comm->cards[q]->left) + GW__SIDES <= r->turn) {
                 *peer = (int)q;
-                what = "to end an earlier call";
+                what = "to complete an earlier call";
             }
     if (*peer < 0)
-        snprintf(text, room, "rank %u waits for an earlier call of its own",
+        snprintf(text, room, "rank %u waits for its own earlier call",
                  r->comm->rank);
     else
         snprintf(text, room, "rank %u waits for rank %d %s", r->comm->rank,

@@ -88,9 +88,9 @@ enum gw_membership {
  *                    epoch `epoch`, batch `op`, part `chunk`, granted when the
  *                    worker was `value` clocks ahead of the slowest.
  *   STAGE            emitted once before the first step: `rank` is stage
- *                    `peer` of `step` stages, each with `chunk` pieces of the
- *                    network; a step has `op` micro-batches.
- *   PASS_BEGIN, _END micro-batch `op`, piece `chunk` and training step `step`.
+ *                    `peer` of `step` stages, each with `chunk` model chunks;
+ *                    a step has `op` micro-batches.
+ *   PASS_BEGIN, _END micro-batch `op`, chunk `chunk` and training step `step`.
  *                    `peer` is the stage that the pass waited for last, or
  *                    GW_NONE; `bytes` of PASS_END are the activations held
  *                    after it.

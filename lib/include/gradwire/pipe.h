@@ -11,7 +11,7 @@
  *   W  backward for the weights only, which no stage waits for
  *
  * A micro-batch has one F, and one B or one I and one W, on each of the
- * `chunks` pieces of the network on a stage. Piece c of stage s is virtual
+ * `chunks` model chunks on a stage. Chunk c of stage s is virtual
  * stage c * stages + s of stages * chunks in all (Narayanan et al. 2021,
  * interleaved): activations go from virtual stage k to k + 1, gradients back.
  *
@@ -49,10 +49,10 @@ enum gw_pass_kind {
         GW_PASS_KINDS
 };
 
-/* A pass of one micro-batch through one piece of the network. */
+/* A pass of one micro-batch through one model chunk. */
 struct gw_pass {
     uint16_t micro;
-    uint8_t chunk; /* the piece on this stage */
+    uint8_t chunk; /* the model chunk on this stage */
     uint8_t kind;  /* enum gw_pass_kind */
 };
 
@@ -69,7 +69,7 @@ enum {
 struct gw_schedule {
     char name[40]; /* "1f1b", or of a file */
     unsigned stages, micros, chunks;
-    /* The largest number of activations (of one micro-batch and one piece)
+    /* The largest number of activations (of one micro-batch and one chunk)
      * on a stage at once, memory= of a file; 0: any number. */
     unsigned activations_max;
     size_t pass_count;
@@ -94,7 +94,7 @@ struct gw_schedule_kind {
     const char *summary; /* one line */
     const char *formula; /* "bubble (p-1)(F+b), peak m" */
     const char *source;  /* paper */
-    bool chunks;         /* allows more than one piece per stage */
+    bool chunks;         /* allows more than one chunk per stage */
     bool splits;         /* I and W instead of B */
 };
 
@@ -128,7 +128,7 @@ GW_API GW_MUST_CHECK enum gw_err
 gw_schedule_print(const struct gw_schedule *schedule, FILE *file,
                   struct gw_error *why);
 
-/* Checks a schedule. Every pass occurs once, and there is no other. A piece's
+/* Checks a schedule. Every pass occurs once, and there is no other. A chunk's
  * backward comes after its forward, W after I. There is no cycle of waits
  * between stages. No stage holds more activations than allowed. GW_EPLAN: it is
  * wrong; the sentence names stage and pass, and for a cycle all stages in
@@ -137,7 +137,7 @@ GW_API GW_MUST_CHECK enum gw_err
 gw_schedule_check(const struct gw_schedule *schedule, struct gw_error *why);
 
 /* Returns the largest number of activations that `stage` holds at once, each of
- * one micro-batch and one piece: one more after each F, one fewer after each B
+ * one micro-batch and one chunk: one more after each F, one fewer after each B
  * or W. It follows from the order alone, so a run and a simulation agree on
  * it. */
 GW_API unsigned gw_schedule_peak(const struct gw_schedule *schedule,
@@ -168,7 +168,7 @@ struct gw_pipe_price {
     double bubble_us;
     double bubble_of_ideal;    /* bubble_us / ideal_us */
     double bubble_of_total;    /* bubble_us / time_us */
-    unsigned peak_activations; /* of the fullest stage, in pieces */
+    unsigned peak_activations; /* of the fullest stage, in chunks */
     double peak_share;         /* the same in whole stages: / chunks */
     uint64_t messages;         /* all stages, per step */
     uint64_t bytes;
@@ -267,7 +267,7 @@ GW_API double gw_pipe_fit_us(const struct gw_pipe_fit *fit, unsigned stages,
  * after + 1 (in both directions). `in` is NULL on the first virtual stage,
  * `out` on the last; likewise grad_out is NULL on the last (which computes the
  * loss), grad_in on the first. Buffers belong to the runner: `in` is unchanged
- * until the micro-batch's B or W on that piece has returned, grad_out until its
+ * until the micro-batch's B or W on that chunk has returned, grad_out until its
  * W has returned. A function that the schedule does not use may be NULL. */
 struct gw_stage_work {
     size_t (*elements)(void *context, unsigned after, unsigned micro);
@@ -326,7 +326,7 @@ GW_API unsigned gw_pipe_peak(const struct gw_pipe *pipe);
 /* The context of synthetic work, which takes time and computes nothing: it
  * sleeps (for more stages than cores; a late wake-up shortens the next pass) or
  * spins (and shows the real cost of a busy core). Times are for one micro-batch
- * through one piece. Each stage has its own. */
+ * through one chunk. Each stage has its own. */
 struct gw_synthetic {
     bool spin;
     double forward_us, input_us, weight_us; /* per micro-batch */

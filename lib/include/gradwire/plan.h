@@ -309,7 +309,7 @@ struct gw_algo {
     const char *name; /* "ring" */
     enum gw_collective collective;
     const char *summary; /* one line for `collrun list` */
-    const char *formula; /* "2(p-1) rounds, 2(p-1)/p n bytes a rank" */
+    const char *formula; /* "2(p-1) rounds, 2(p-1)/p n bytes per rank" */
     const char *source;  /* paper or textbook */
     bool (*valid)(unsigned ranks);
     void (*emit)(struct gw_builder *, const struct gw_algo_args *);

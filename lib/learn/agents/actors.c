@@ -246,19 +246,21 @@ static enum gw_err check_actors_config(const struct gw_actors_config *config,
                                        struct gw_error *why)
 {
     if (config->task.kind != GW_TASK_CARTPOLE)
-        return gw_fail(why, GW_EINVAL, "actors play; %s is no play",
+        return gw_fail(why, GW_EINVAL, "actors need the task cartpole, not %s",
                        gw_task_name(config->task.kind));
     if (config->actors < 1 || config->actors > GW_ACTORS_MAX)
-        return gw_fail(why, GW_EINVAL, "actors are 1 to %d, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "the number of actors must be 1 to %d, not %u",
                        GW_ACTORS_MAX, config->actors);
     if (config->queue > GW_ACTORS_QUEUE_MAX)
-        return gw_fail(why, GW_EINVAL, "a queue has at most %d places, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "a queue can have at most %d places, not %u",
                        GW_ACTORS_QUEUE_MAX, config->queue);
     if (config->batch < 1 || config->batch > GW__BATCH_MAX)
-        return gw_fail(why, GW_EINVAL, "a batch has 1 to %d trajectories",
+        return gw_fail(why, GW_EINVAL, "a batch must have 1 to %d trajectories",
                        GW__BATCH_MAX);
     if (!(config->jitter >= 0 && config->jitter <= 1))
-        return gw_fail(why, GW_EINVAL, "jitter is from 0 to 1, not %g",
+        return gw_fail(why, GW_EINVAL, "the jitter must be from 0 to 1, not %g",
                        config->jitter);
     return GW_OK;
 }

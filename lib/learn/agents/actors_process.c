@@ -112,7 +112,7 @@ static enum gw_err await_batch(struct gw_actors *a, struct gw_error *why)
         pthread_cond_wait(&world->batch, &a->lock);
     if (!a->computes)
         return gw_fail(why, GW_ELOST,
-                       "after update %llu no actor is left of %u",
+                       "after update %llu: all %u actors have ended",
                        (unsigned long long)a->version, a->config.actors);
     pthread_mutex_unlock(&a->lock);
     uint64_t begin_ns = gw_now_ns();

@@ -156,8 +156,8 @@ enum gw_err gw__growing_label(struct gw__growing *g, double value, uint32_t *id,
     if (!has_label(g, at, value)) {
         if (g->data->class_count == GW_CLASSES_MAX)
             return gw_fail(why, GW_EDATA,
-                           "%s:%zu: more than %d distinct labels: these are "
-                           "no classes",
+                           "%s:%zu: more than %d distinct labels; for numbers "
+                           "as labels use the task linear",
                            g->name, g->line, GW_CLASSES_MAX);
         if (!insert_label(g, at, value))
             return gw_fail(why, GW_ENOMEM, "%s: line %zu", g->name, g->line);
@@ -228,7 +228,7 @@ enum gw_err gw__growing_finish(struct gw__growing *g, enum gw_index_base base,
                                struct gw_dataset **data, struct gw_error *why)
 {
     if (g->data->rows == 0)
-        return gw_fail(why, GW_EDATA, "%s: there is no row in it", g->name);
+        return gw_fail(why, GW_EDATA, "%s: the file has no row", g->name);
     if (!g->targets && !number_classes(g))
         return gw_fail(why, GW_ENOMEM, "%s", g->name);
     g->data->row_begin[g->data->rows] = g->data->nonzeros;

@@ -94,7 +94,7 @@ static enum gw_err skip_qid(const struct line *line, const char **at)
     while (gw__is_digit(**at))
         ++*at;
     if (*at == digit || !is_separated(*at))
-        return wrong(line, *at, "\"qid:\" takes digits");
+        return wrong(line, *at, "\"qid:\" needs a number after it");
     return GW_OK;
 }
 
@@ -105,11 +105,12 @@ static enum gw_err read_index(const struct line *line, const char **at,
     struct gw__decimal d = {0};
     *at = gw__digits(begin, &d);
     if (*at == begin && strncmp(begin, "qid:", 4) == 0)
-        return wrong(line, begin, "\"qid:\" must stand right after the label");
+        return wrong(line, begin, "\"qid:\" must come right after the label");
     if (*at == begin || **at != ':')
         return wrong(line, *at, "expected INDEX:VALUE");
     if (d.digit_count > 19 || d.digits > GW_FEATURES_MAX)
-        return wrong(line, begin, "the index is beyond %d", GW_FEATURES_MAX);
+        return wrong(line, begin, "the index must be at most %d",
+                     GW_FEATURES_MAX);
     if (d.digits == 0 && line->base == GW_BASE_1)
         return wrong(line, begin,
                      "index 0, but the training data counts from 1");

@@ -108,7 +108,7 @@ static enum gw_err read_file(struct lines *lines, const char *path,
     if (!code && ferror(file))
         code = gw_fail_errno(why, "%s", path);
     if (!code && lines->count == before)
-        code = gw_fail(why, GW_EDATA, "%s: there is no rating in it", path);
+        code = gw_fail(why, GW_EDATA, "%s: the file has no rating", path);
     free(text);
     if (file)
         fclose(file);
@@ -196,7 +196,8 @@ enum gw_err gw__ratings_load(const char *train, const char *test, uint64_t seed,
     else if (!code)
         hold_out(&lines, seed, &ratings->test_begin);
     if (!code && ratings->test_begin == 0)
-        code = gw_fail(why, GW_EDATA, "%s: all of it was held out", train);
+        code = gw_fail(why, GW_EDATA,
+                       "%s: all ratings were held out for the test", train);
     if (!code)
         code = number(&lines, ratings, why);
     free(lines.line);

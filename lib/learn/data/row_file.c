@@ -113,7 +113,7 @@ enum gw_err gw__row_reader_take(struct gw__row_reader *reader, int fd,
     if (!reserve_text(reader, bytes + 1))
         return gw_fail(why, GW_ENOMEM, "%s: %zu rows", g->name, count);
     if (!read_text(fd, reader->text, bytes, offsets[0]))
-        return gw_fail(why, GW_EDATA, "%s: cut short", g->name);
+        return gw_fail(why, GW_EDATA, "%s: the file is cut short", g->name);
     reader->text[bytes] = '\n'; /* the last line may lack it */
     enum gw_err code = GW_OK;
     for (const char *at = reader->text, *end;
@@ -123,7 +123,8 @@ enum gw_err gw__row_reader_take(struct gw__row_reader *reader, int fd,
         code = gw__libsvm_row(g, at, end, GW_BASE_AUTO, why);
     }
     if (!code && g->data->rows != wanted)
-        return gw_fail(why, GW_EDATA, "%s: there are other rows", g->name);
+        return gw_fail(why, GW_EDATA,
+                       "%s: the file has changed since it was opened", g->name);
     if (!code)
         g->data->row_begin[wanted] = g->data->nonzeros;
     return code;

@@ -208,7 +208,7 @@ static enum gw_err make_index(struct gw__row_index *index, const char *path,
         return code;
     code = gw__libsvm_visit(&growing, fd, GW_BASE_AUTO, &visitor, why);
     if (!code && making.rows == 0)
-        code = gw_fail(why, GW_EDATA, "%s: there is no row in it", path);
+        code = gw_fail(why, GW_EDATA, "%s: the file has no row", path);
     if (!code)
         code = assemble(index, &growing, &making, about, why);
     free(making.offsets);

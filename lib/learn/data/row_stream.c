@@ -108,7 +108,8 @@ enum gw_err gw__row_stream_open(const char *folder, uint32_t features,
     if (s->rows >= 0 && s->ends >= 0)
         return GW_OK;
     enum gw_err code =
-        gw_fail(why, GW_EDATA, "%.200s: a folder, and no stream", folder);
+        gw_fail(why, GW_EDATA,
+                "%.200s: the directory does not contain a stream", folder);
     gw__row_stream_close(stream);
     return code;
 }
@@ -166,8 +167,8 @@ static enum gw_err check_rows(const struct gw__row_stream *stream,
     for (size_t i = 0; i < data->nonzeros; i++) {
         if (data->index[i] < 1 || data->index[i] > stream->features)
             return gw_fail(why, GW_EDATA,
-                           "the stream has feature %u; features=%u says that "
-                           "they are 1 to %u",
+                           "the stream has feature %u; with features=%u they "
+                           "must be 1 to %u",
                            data->index[i], stream->features, stream->features);
         data->index[i]--;
     }
@@ -182,7 +183,8 @@ enum gw_err gw__row_stream_read(struct gw__row_stream *stream,
     uint64_t come = count_arrived(stream, &over);
     *got = 0;
     if (!over && come < first + count)
-        return gw_fail(why, GW_PENDING, "row %llu of the stream has not come",
+        return gw_fail(why, GW_PENDING,
+                       "row %llu of the stream has not arrived",
                        (unsigned long long)(first + count));
     enum gw_err code = gw__row_reader_begin(reader, "the stream", true, why);
     if (code || first >= come)

@@ -82,7 +82,7 @@ static enum gw_err allocate_part(struct gw__part *part, struct gw_error *why)
     size_t rows = part->config.layout->rows, features = widest(part);
     size_t *places = calloc(4 * part->count, sizeof *places), spread = 0;
     if (!places)
-        return gw_fail(why, GW_ENOMEM, "a piece of %u operators", part->count);
+        return gw_fail(why, GW_ENOMEM, "a part of %u operators", part->count);
     part->in_at = places;
     part->out_at = places + part->count;
     part->slope_at = places + 2 * part->count;
@@ -90,7 +90,7 @@ static enum gw_err allocate_part(struct gw__part *part, struct gw_error *why)
     lay_out_part(part);
     part->values = calloc(1, sizeof *part->values);
     if (!part->values)
-        return gw_fail(why, GW_ENOMEM, "a piece of %u operators", part->count);
+        return gw_fail(why, GW_ENOMEM, "a part of %u operators", part->count);
     part->values->elements = part->tape_elements;
     for (unsigned i = 0; i < part->count; i++) {
         struct gw__image_shape shape = gw__part_image(part, i);
@@ -118,7 +118,7 @@ enum gw_err gw__part_new(const struct gw__part_config *config,
     struct gw__part *made = calloc(1, sizeof *made);
     *part = NULL;
     if (!made)
-        return gw_fail(why, GW_ENOMEM, "a piece");
+        return gw_fail(why, GW_ENOMEM, "a part of a network");
     made->config = *config;
     made->ranks = config->tensor ? gw_comm_size(config->tensor) : 1;
     made->placed = layout->placed + begin;

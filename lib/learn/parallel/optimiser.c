@@ -46,7 +46,7 @@ enum gw_err gw_optimiser_parse(const char *name, enum gw_optimiser *optimiser,
             return GW_OK;
         }
     return gw_fail(why, GW_EINVAL,
-                   "\"%s\" is no optimiser; there are sgd, momentum and adam",
+                   "\"%s\" is not an optimiser; use sgd, momentum or adam",
                    name);
 }
 

@@ -22,21 +22,20 @@ static enum gw_err check_layout(const struct gw_parallel_config *config,
     const struct gw_network *network = layout->network;
     unsigned ranks = gw_mesh_size(&layout->options.mesh);
     if (gw_comm_size(config->comm) != ranks)
-        return gw_fail(why, GW_EINVAL,
-                       "the mesh %ux%ux%u has %u ranks, the communicator has "
-                       "%u",
-                       layout->options.mesh.data, layout->options.mesh.tensor,
-                       layout->options.mesh.pipe, ranks,
-                       gw_comm_size(config->comm));
+        return gw_fail(
+            why, GW_EINVAL,
+            "the mesh %ux%ux%u has %u ranks, but the communicator has %u",
+            layout->options.mesh.data, layout->options.mesh.tensor,
+            layout->options.mesh.pipe, ranks, gw_comm_size(config->comm));
     if (layout->options.optimiser_words !=
         gw_optimiser_words(config->optimiser))
         return gw_fail(why, GW_EINVAL,
-                       "the layout is for an optimiser of %u numbers a "
+                       "the layout is for an optimiser with %u numbers per "
                        "parameter; this one has %u",
                        layout->options.optimiser_words,
                        gw_optimiser_words(config->optimiser));
     if (network->operators[network->operator_count - 1].kind != GW_OP_SOFTMAX)
-        return gw_fail(why, GW_EINVAL, "%s has no loss at its end",
+        return gw_fail(why, GW_EINVAL, "%s must end with softmax, its loss",
                        network->name);
     return GW_OK;
 }
@@ -51,8 +50,8 @@ static enum gw_err check_schedule(const struct gw_parallel_config *config,
         schedule->chunks == options->chunks)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "the schedule %s has %u stages, %u micro-batches, %u pieces "
-                   "a stage; the layout has %u, %u, %u",
+                   "the schedule %s has %u stages, %u micro-batches, %u chunks "
+                   "per stage; the layout has %u, %u, %u",
                    schedule->name, schedule->stages, schedule->micros,
                    schedule->chunks, options->mesh.pipe, options->micros,
                    options->chunks);
@@ -66,8 +65,10 @@ check_parallel_config(const struct gw_parallel_config *config,
     if (!err)
         err = check_schedule(config, why);
     if (!err && config->algo && !gw_algo_find(GW_ALLREDUCE, config->algo))
-        err = gw_fail(why, GW_EINVAL, "\"%s\" is no algorithm of all-reduce",
-                      config->algo);
+        err = gw_fail(
+            why, GW_EINVAL,
+            "\"%s\" is not an all-reduce algorithm; collrun algos lists them",
+            config->algo);
     return err;
 }
 

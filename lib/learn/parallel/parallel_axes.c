@@ -49,10 +49,10 @@ static enum gw_err put_beside(struct gw_comm *comm, const struct axis *list,
         for (unsigned k = 0; *list[i].comm && k + 1 < count; k++) {
             enum gw_err err = gw_comm_progress_with(made[k], *list[i].comm);
             if (err)
-                return gw_fail(why, err,
-                               "%s axis: the communicator has too many others "
-                               "beside it",
-                               list[i].name);
+                return gw_fail(
+                    why, err,
+                    "%s axis: too many communicators make progress together",
+                    list[i].name);
         }
     }
     return GW_OK;

@@ -95,27 +95,27 @@ static enum gw_err check_header(const struct header *got,
                                 size_t bytes, struct gw_error *why)
 {
     if (memcmp(got->magic, want->magic, sizeof got->magic) != 0)
-        return gw_fail(why, GW_EDATA, "this is no state of a trainer");
+        return gw_fail(why, GW_EDATA, "the data is not the state of a trainer");
     if (got->bytes == bytes && got->checksum != checksum_of(got, state))
         return gw_fail(why, GW_EDATA, "the state is damaged");
     if (got->layout != want->layout || got->optimiser != want->optimiser)
         return gw_fail(why, GW_EDATA,
                        "the state is of another layout or optimiser");
     if (got->seed != want->seed)
-        return gw_fail(why, GW_EDATA,
-                       "the state began with seed %llu, this trainer with %llu",
-                       (unsigned long long)got->seed,
-                       (unsigned long long)want->seed);
+        return gw_fail(
+            why, GW_EDATA,
+            "the state has seed %llu, but this trainer has seed %llu",
+            (unsigned long long)got->seed, (unsigned long long)want->seed);
     if (got->stage != want->stage || got->place != want->place ||
         got->block != want->block)
         return gw_fail(why, GW_EDATA,
-                       "the state is of stage %u, tensor place %u, block %u; "
-                       "this rank has stage %u, place %u, block %u",
+                       "the state is of stage %u, tensor place %u, block %u, "
+                       "but this rank has stage %u, place %u, block %u",
                        got->stage, got->place, got->block, want->stage,
                        want->place, want->block);
     if (got->bytes != bytes || bytes != want->bytes)
         return gw_fail(why, GW_EDATA,
-                       "the state has %zu bytes; %llu belong to it", bytes,
+                       "the state has %zu bytes; it should have %llu", bytes,
                        (unsigned long long)want->bytes);
     return GW_OK;
 }
@@ -125,7 +125,7 @@ enum gw_err gw_parallel_restore(struct gw_parallel *parallel, const void *state,
 {
     struct header got, want = header_of(parallel);
     if (bytes < sizeof got)
-        return gw_fail(why, GW_EDATA, "the state has %zu bytes: that is none",
+        return gw_fail(why, GW_EDATA, "the state of %zu bytes is too short",
                        bytes);
     memcpy(&got, state, sizeof got);
     enum gw_err err = check_header(&got, &want, state, bytes, why);

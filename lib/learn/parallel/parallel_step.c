@@ -21,10 +21,11 @@ enum gw_err gw__parallel_check(const struct gw_parallel *parallel,
 {
     const struct gw_network *network = parallel->layout->network;
     if (data->features > network->inputs)
-        return gw_fail(why, GW_EINVAL, "the data has %zu features, %s takes %u",
+        return gw_fail(why, GW_EINVAL,
+                       "the data has %zu features, but %s needs %u",
                        data->features, network->name, network->inputs);
     if (data->class_count > network->classes)
-        return gw_fail(why, GW_EINVAL, "the data has %u classes, %s has %u",
+        return gw_fail(why, GW_EINVAL, "the data has %u classes, but %s has %u",
                        data->class_count, network->name, network->classes);
     return GW_OK;
 }
@@ -70,7 +71,8 @@ static enum gw_err check_rows(const struct gw_parallel *parallel,
     for (unsigned i = 0; i < parallel->layout->options.batch; i++)
         if (rows[i] >= data->rows)
             return gw_fail(why, GW_EINVAL,
-                           "the batch has row %u, the data has %zu rows",
+                           "the batch has row %u, but the data has only %zu "
+                           "rows, numbered from 0",
                            rows[i], data->rows);
     return GW_OK;
 }

@@ -38,8 +38,8 @@ static enum gw_err check_shards_config(const struct gw__shards_config *config,
     if (size_of(group > 1 ? config->group : NULL) != group ||
         replicas != data / group)
         return gw_fail(why, GW_EINVAL,
-                       "%u ranks share a copy and %u have the same block; the "
-                       "layout says %u and %u",
+                       "%u ranks share a copy and %u have the same block, but "
+                       "the layout has %u and %u",
                        size_of(config->group), replicas, group, data / group);
     for (unsigned i = 0; i < config->operator_count; i++)
         if (placed_of(config, i)->weights_partial &&
@@ -47,8 +47,8 @@ static enum gw_err check_shards_config(const struct gw__shards_config *config,
             options->mesh.tensor > 1 &&
             size_of(config->tensor) != options->mesh.tensor)
             return gw_fail(why, GW_EINVAL,
-                           "operator %u: its gradients are summands along the "
-                           "tensor axis, and that has %u ranks, not %u",
+                           "operator %u: its gradients are summed along the "
+                           "tensor axis, which has %u ranks instead of %u",
                            config->operators[i] + 1, size_of(config->tensor),
                            options->mesh.tensor);
     return GW_OK;
@@ -206,7 +206,7 @@ enum gw_err gw__shards_new(const struct gw__shards_config *config,
  * is under way. */
 static void cancel_calls(struct gw__shards *shards)
 {
-    static const char *const sentence = "training ended in the midst of a step";
+    static const char *const sentence = "training ended during a step";
     if (shards->group && shards->reducer && shards->reducer->begun > 0)
         gw_comm_abort(shards->group, GW_ECLOSED, sentence);
     for (unsigned i = 0; shards->held && i < shards->held_count; i++) {

@@ -60,8 +60,8 @@ enum gw_err gw_task_defaults(const char *name, struct gw_task_config *config,
             return gw_task_choose_updater(config, config->updater, why);
         }
     return gw_fail(why, GW_EINVAL,
-                   "\"%s\" is no model; there are lr, linear, mf, ctr, "
-                   "word2vec, deepwalk, drift, cartpole and net",
+                   "\"%s\" is not a model; use lr, linear, mf, ctr, word2vec, "
+                   "deepwalk, drift, cartpole or net",
                    name);
 }
 
@@ -70,13 +70,13 @@ static enum gw_err check_updater(const struct gw_task_config *config,
                                  struct gw_error *why)
 {
     if ((unsigned)config->kind >= GW_TASK_KINDS)
-        return gw_fail(why, GW_EINVAL, "there is no model %u",
+        return gw_fail(why, GW_EINVAL, "unknown model %u",
                        (unsigned)config->kind);
     if ((unsigned)updater >= GW_PS_UPDATERS)
-        return gw_fail(why, GW_EINVAL, "there is no updater %u",
-                       (unsigned)updater);
+        return gw_fail(why, GW_EINVAL, "unknown updater %u", (unsigned)updater);
     if (models[config->kind]->rates[updater] == 0)
-        return gw_fail(why, GW_EINVAL, "%s cannot learn with the updater %s",
+        return gw_fail(why, GW_EINVAL,
+                       "%s cannot be trained with the updater %s",
                        models[config->kind]->name, gw_ps_updater_name(updater));
     return GW_OK;
 }
@@ -101,10 +101,13 @@ static enum gw_err check_task_config(const struct gw_task_config *config,
         return code;
     const char *name = models[config->kind]->name;
     if (!isfinite(config->rate) || config->rate < 0)
-        return gw_fail(why, GW_EINVAL, "%s: the rate %g", name,
-                       (double)config->rate);
+        return gw_fail(
+            why, GW_EINVAL,
+            "%s: the rate must be a finite number of at least 0, not %g", name,
+            (double)config->rate);
     if (config->group >= GW_PS_GROUPS_MAX)
-        return gw_fail(why, GW_EINVAL, "%s: group %u; there are %u", name,
+        return gw_fail(why, GW_EINVAL,
+                       "%s: group %u; groups are numbered below %u", name,
                        config->group, (unsigned)GW_PS_GROUPS_MAX);
     return GW_OK;
 }

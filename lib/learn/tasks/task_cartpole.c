@@ -60,26 +60,28 @@ static enum gw_err check_cartpole(const struct gw_task_config *config,
     double discount = config->cartpole.discount;
     if (config->train || config->test)
         return gw_fail(why, GW_EINVAL,
-                       "cartpole: it plays its episodes, and reads no file");
+                       "cartpole makes its own data; give no file");
     if (config->cartpole.hidden == 0 || config->cartpole.hidden > HIDDEN_MAX)
-        return gw_fail(why, GW_EINVAL,
-                       "cartpole: %u hidden units; 1 to %d will do",
+        return gw_fail(why, GW_EINVAL, "cartpole: %u hidden units; use 1 to %d",
                        config->cartpole.hidden, HIDDEN_MAX);
     if (episodes == 0 || episodes >= UINT32_MAX)
-        return gw_fail(why, GW_EINVAL, "cartpole: an epoch of %zu episodes",
-                       episodes);
+        return gw_fail(why, GW_EINVAL,
+                       "cartpole: an epoch cannot have %zu episodes", episodes);
     if (config->cartpole.limit == 0 || config->cartpole.limit > LIMIT_MAX ||
         config->cartpole.unroll == 0)
         return gw_fail(why, GW_EINVAL,
-                       "cartpole: episodes of %u steps, learnt from by %u",
+                       "cartpole: episodes of %u steps with an unroll of %u "
+                       "steps are not possible",
                        config->cartpole.limit, config->cartpole.unroll);
     if (!(discount >= 0 && discount < 1))
-        return gw_fail(why, GW_EINVAL,
-                       "cartpole: discount is from 0 to below 1, not %g",
-                       discount);
+        return gw_fail(
+            why, GW_EINVAL,
+            "cartpole: the discount must be at least 0 and below 1, not %g",
+            discount);
     if (config->batch > GW__EXACT_ROWS_MAX ||
         (!config->batch && episodes > GW__EXACT_ROWS_MAX))
-        return gw_fail(why, GW_EINVAL, "cartpole: batches of at most %d",
+        return gw_fail(why, GW_EINVAL,
+                       "cartpole: a batch can have at most %d episodes",
                        GW__EXACT_ROWS_MAX);
     return GW_OK;
 }

@@ -52,16 +52,18 @@ static enum gw_err open_drift(struct gw_task *task, struct gw_error *why)
     const struct gw_task_config *config = &task->config;
     if (config->train || config->test)
         return gw_fail(why, GW_EINVAL,
-                       "drift: it makes its stream, and reads no file");
+                       "drift makes its own data; give no file");
     if (config->drift.features == 0 || config->drift.features > FEATURES_MAX)
-        return gw_fail(why, GW_EINVAL, "drift: %u features; 1 to %d will do",
+        return gw_fail(why, GW_EINVAL, "drift: %u features; use 1 to %d",
                        config->drift.features, FEATURES_MAX);
     if (config->drift.rows == 0 || config->drift.rows >= UINT32_MAX)
-        return gw_fail(why, GW_EINVAL, "drift: an epoch of %zu rows",
+        return gw_fail(why, GW_EINVAL, "drift: an epoch cannot have %zu rows",
                        config->drift.rows);
     if (!(config->drift.noise >= 0) || !(config->drift.period > 0))
-        return gw_fail(why, GW_EINVAL, "drift: the noise %g, the period %g",
-                       config->drift.noise, config->drift.period);
+        return gw_fail(
+            why, GW_EINVAL,
+            "drift: the noise %g must be at least 0, and the period %g above 0",
+            config->drift.noise, config->drift.period);
     task->rows = config->drift.rows;
     task->test_rows = task->rows < TEST_ROWS ? task->rows : TEST_ROWS;
     gw__task_table(task, "w", 1, config->drift.features)->dense =

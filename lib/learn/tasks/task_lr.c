@@ -108,12 +108,12 @@ static enum gw_err open_stream(struct gw_task *task, struct lr_data *lr,
 {
     const struct gw_task_config *config = &task->config;
     if (!is_regression(task))
-        return gw_fail(why, GW_EINVAL, "a stream is for linear, not for %s",
+        return gw_fail(why, GW_EINVAL, "only linear can read a stream, not %s",
                        task->model->name);
     if (config->stream.features == 0 || config->stream.rows == 0)
         return gw_fail(why, GW_EINVAL,
                        "linear: a stream needs features=F, the largest index, "
-                       "and rows=R, rows of an epoch");
+                       "and rows=R, the rows per epoch");
     task->streams = true;
     lr->stream_shape = (struct gw_dataset){.rows = config->stream.rows,
                                            .features = config->stream.features,
@@ -132,8 +132,9 @@ static enum gw_err open_train(struct gw_task *task, struct lr_data *lr,
     if (S_ISDIR(about.st_mode))
         return open_stream(task, lr, why);
     if (task->config.stream.features || task->config.stream.rows)
-        return gw_fail(why, GW_EINVAL,
-                       "features and rows are for a stream, the file -");
+        return gw_fail(
+            why, GW_EINVAL,
+            "features= and rows= need a stream, which is the file -");
     if (task->config.on_demand || bytes > gw__file_bytes_max())
         return gw__row_file_open(path, is_regression(task), &lr->file, why);
     lr->bytes_read = bytes;
@@ -144,7 +145,8 @@ static enum gw_err open_lr(struct gw_task *task, struct gw_error *why)
 {
     const struct gw_task_config *config = &task->config;
     if (!config->train)
-        return gw_fail(why, GW_EINVAL, "%s: there is no training file",
+        return gw_fail(why, GW_EINVAL,
+                       "%s: the training file is missing; give one",
                        task->model->name);
     struct lr_data *lr = task->data = calloc(1, sizeof *lr);
     if (!lr)
@@ -154,7 +156,8 @@ static enum gw_err open_lr(struct gw_task *task, struct gw_error *why)
         return code;
     const struct gw_dataset *shape = shape_of(lr);
     if (!is_regression(task) && shape->class_count != 2)
-        return gw_fail(why, GW_EDATA, "%s: lr wants two labels, there are %u",
+        return gw_fail(why, GW_EDATA,
+                       "%s: lr needs two labels, but there are %u",
                        config->train, shape->class_count);
     if (config->test)
         code = load_test(task, config->test, why);

@@ -66,17 +66,20 @@ static enum gw_err check_generated(const struct gw_task_config *config,
                                    struct gw_error *why)
 {
     if (config->test)
-        return gw_fail(why, GW_EINVAL, "mf: a test set without ratings");
+        return gw_fail(why, GW_EINVAL,
+                       "mf: a test set needs a training file of ratings");
     if (config->mf.users == 0 || config->mf.items == 0 ||
         config->mf.users > SIZE_MAX_COUNT || config->mf.items > SIZE_MAX_COUNT)
         return gw_fail(why, GW_EINVAL,
-                       "mf: %u users and %u items; 1 to %d of each will do",
+                       "mf: %u users and %u items; use 1 to %d of each",
                        config->mf.users, config->mf.items, SIZE_MAX_COUNT);
     if (config->mf.ratings == 0 || config->mf.ratings > SIZE_MAX_COUNT)
-        return gw_fail(why, GW_EINVAL, "mf: %zu ratings; 1 to %d will do",
+        return gw_fail(why, GW_EINVAL, "mf: %zu ratings; use 1 to %d",
                        config->mf.ratings, SIZE_MAX_COUNT);
     if (!(config->mf.noise >= 0) || !isfinite(config->mf.noise))
-        return gw_fail(why, GW_EINVAL, "mf: the noise %g", config->mf.noise);
+        return gw_fail(why, GW_EINVAL,
+                       "mf: the noise must be at least 0, not %g",
+                       config->mf.noise);
     return GW_OK;
 }
 
@@ -156,7 +159,7 @@ static enum gw_err set_base(const struct gw_task *task, struct mf_data *mf,
         double value = (double)ratings->rating[i].value;
         if (is_clicks(task) && value != 0 && value != 1)
             return gw_fail(why, GW_EDATA,
-                           "%s: ctr wants clicks, 0 or 1, and there is %g",
+                           "%s: ctr needs clicks, 0 or 1, not %g",
                            task->config.train, value);
         sum += i < ratings->test_begin ? value : 0;
     }
@@ -170,10 +173,11 @@ static enum gw_err open_mf(struct gw_task *task, struct gw_error *why)
     const struct gw_task_config *config = &task->config;
     unsigned rank = config->mf.rank;
     if (rank == 0 || rank > RANK_MAX)
-        return gw_fail(why, GW_EINVAL, "%s: rank %u; 1 to %d will do",
+        return gw_fail(why, GW_EINVAL, "%s: rank %u; use 1 to %d",
                        task->model->name, rank, RANK_MAX);
     if (is_clicks(task) && !config->train)
-        return gw_fail(why, GW_EINVAL, "ctr: there is no training file");
+        return gw_fail(why, GW_EINVAL,
+                       "ctr: the training file is missing; give one");
     struct mf_data *mf = task->data = calloc(1, sizeof *mf);
     if (!mf)
         return gw_fail(why, GW_ENOMEM, "%s", task->model->name);

@@ -124,11 +124,11 @@ static enum gw_err load_rows(struct net_data *net,
         return code;
     if (net->train->features > net->network->inputs ||
         net->train->class_count > net->network->classes)
-        return gw_fail(why, GW_EDATA,
-                       "%s: %zu features and %u classes; %s takes %u and %u",
-                       config->train, net->train->features,
-                       net->train->class_count, net->network->name,
-                       net->network->inputs, net->network->classes);
+        return gw_fail(
+            why, GW_EDATA,
+            "%s: %zu features and %u classes, but %s needs %u and %u",
+            config->train, net->train->features, net->train->class_count,
+            net->network->name, net->network->inputs, net->network->classes);
     if (config->test) {
         code = gw_libsvm_load(config->test,
                               (enum gw_index_base)net->train->index_base,
@@ -155,7 +155,7 @@ static enum gw_err open_net(struct gw_task *task, struct gw_error *why)
     const struct gw_task_config *config = &task->config;
     if (!config->network || !config->train)
         return gw_fail(why, GW_EINVAL,
-                       "net: a network and a training file are needed");
+                       "net: give a network and a training file");
     struct net_data *net = task->data = calloc(1, sizeof *net);
     if (!net)
         return gw_fail(why, GW_ENOMEM, "net");
@@ -168,7 +168,7 @@ static enum gw_err open_net(struct gw_task *task, struct gw_error *why)
         return code;
     if (config->batch > GW__EXACT_ROWS_MAX ||
         (!config->batch && net->train->rows > GW__EXACT_ROWS_MAX))
-        return gw_fail(why, GW_EINVAL, "net: batches of at most %d rows",
+        return gw_fail(why, GW_EINVAL, "net: a batch can have at most %d rows",
                        GW__EXACT_ROWS_MAX);
     if (config->net.scale)
         scale_data(net);

@@ -83,8 +83,8 @@ static enum gw_err check_walks(const struct gw_task_config *config,
     bool walks = config->words.walks >= 1 && config->words.walks <= WALKS_MAX;
     if (!walks || config->words.length < 2 || config->words.length > LENGTH_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "deepwalk: %u walks of %u nodes; 1 to %d of 2 to %d are "
-                       "possible",
+                       "deepwalk: %u walks of %u nodes; use 1 to %d walks of 2 "
+                       "to %d nodes",
                        config->words.walks, config->words.length, WALKS_MAX,
                        LENGTH_MAX);
     return GW_OK;
@@ -94,31 +94,35 @@ static enum gw_err check_words(const struct gw_task_config *config,
                                const char *name, struct gw_error *why)
 {
     if (!config->train)
-        return gw_fail(why, GW_EINVAL, "%s: there is no text or edge list",
-                       name);
+        return gw_fail(
+            why, GW_EINVAL,
+            "%s: the text or edge list is missing; give a training file", name);
     if (config->test)
-        return gw_fail(why, GW_EINVAL, "%s: it has no test set", name);
+        return gw_fail(why, GW_EINVAL,
+                       "%s: this task has no test set; remove the test file",
+                       name);
     if (config->epochs == 0)
         return gw_fail(why, GW_EINVAL,
-                       "%s: its rate falls to nothing at "
-                       "the end; there must be an end",
+                       "%s: the rate falls to 0 at the last epoch; give a "
+                       "number of epochs above 0",
                        name);
     if (config->words.dimension == 0 || config->words.dimension > DIMENSION_MAX)
-        return gw_fail(why, GW_EINVAL, "%s: dimension %u; 1 to %d will do",
-                       name, config->words.dimension, DIMENSION_MAX);
+        return gw_fail(why, GW_EINVAL, "%s: dimension %u; use 1 to %d", name,
+                       config->words.dimension, DIMENSION_MAX);
     if (config->words.window == 0 || config->words.window > WINDOW_MAX)
-        return gw_fail(why, GW_EINVAL, "%s: window %u; 1 to %d will do", name,
+        return gw_fail(why, GW_EINVAL, "%s: window %u; use 1 to %d", name,
                        config->words.window, WINDOW_MAX);
     if (config->words.negatives > NEGATIVES_MAX)
-        return gw_fail(why, GW_EINVAL, "%s: %u negatives; 0 to %d will do",
-                       name, config->words.negatives, NEGATIVES_MAX);
+        return gw_fail(why, GW_EINVAL, "%s: %u negatives; use 0 to %d", name,
+                       config->words.negatives, NEGATIVES_MAX);
     if (config->words.pool > POOL_MAX)
-        return gw_fail(why, GW_EINVAL,
-                       "%s: a pool of %u words; at most %d will do", name,
-                       config->words.pool, POOL_MAX);
+        return gw_fail(why, GW_EINVAL, "%s: a pool of %u words; use at most %d",
+                       name, config->words.pool, POOL_MAX);
     if (!(config->words.subsample >= 0))
-        return gw_fail(why, GW_EINVAL, "%s: subsampling at %g", name,
-                       config->words.subsample);
+        return gw_fail(
+            why, GW_EINVAL,
+            "%s: the subsampling threshold must be at least 0, not %g", name,
+            config->words.subsample);
     return GW_OK;
 }
 

@@ -85,7 +85,8 @@ enum gw_err gw_unit_prepare(struct gw_unit *unit,
     const struct gw_task *task = unit->task;
     if (place->batch >= gw_task_batches(task) || place->part >= place->parts)
         return gw_fail(why, GW_EINVAL,
-                       "%s: there is no part %u of %u of batch %llu of %zu",
+                       "%s: part %u of %u of batch %llu does not exist; there "
+                       "are %zu batches",
                        task->model->name, place->part, place->parts,
                        (unsigned long long)place->batch, gw_task_batches(task));
     size_t batch = (size_t)place->batch;
@@ -214,7 +215,7 @@ enum gw_err gw_task_evaluate(const struct gw_task *task, enum gw_task_set set,
     if (task->streams)
         begin = end > STREAM_TRIED ? end - STREAM_TRIED : 0;
     if (end == 0)
-        return gw_fail(why, GW_ENOTSUP, "%s: there is no test set",
+        return gw_fail(why, GW_ENOTSUP, "%s: the test set is missing",
                        task->model->name);
     struct gw_unit_sums total = {0};
     struct gw_unit *unit;

@@ -15,10 +15,11 @@ enum gw_err gw_unit_threads(struct gw_unit *unit, unsigned threads,
     struct gw__unlocked *u = &unit->unlocked;
     const struct gw__task_model *model = unit->task->model;
     if (!model->share)
-        return gw_fail(why, GW_ENOTSUP, "%s has no rows that threads share",
+        return gw_fail(why, GW_ENOTSUP, "%s does not support several threads",
                        model->name);
     if (threads == 0 || threads > GW__THREAD_POOL_MAX)
-        return gw_fail(why, GW_EINVAL, "threads must be 1 to %d, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "the number of threads must be 1 to %d, not %u",
                        GW__THREAD_POOL_MAX, threads);
     gw__unlocked_fini(unit);
     if (threads == 1)

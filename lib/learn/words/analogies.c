@@ -63,8 +63,9 @@ static enum gw_err ask_analogy(struct quiz *quiz, char *line,
     if (count == 0)
         return GW_OK;
     if (count != WORDS)
-        return gw_fail(why, GW_EDATA, "%s:%zu: %zu words; a question has 4",
-                       quiz->path, quiz->line, count);
+        return gw_fail(why, GW_EDATA,
+                       "%s:%zu: %zu words; a question must have 4", quiz->path,
+                       quiz->line, count);
     for (int i = 0; i < WORDS; i++)
         if (gw_words_find(quiz->words->task, word[i], &number[i], NULL))
             return GW_OK;
@@ -81,8 +82,8 @@ static enum gw_err ask_all(struct quiz *quiz, FILE *file, struct gw_error *why)
         quiz->line++;
         if (strlen(line) == sizeof line - 1)
             code = gw_fail(why, GW_EDATA,
-                           "%s:%zu: longer than %d bytes; a question has 4 "
-                           "words",
+                           "%s:%zu: the line is longer than %d bytes; a "
+                           "question must have 4 words",
                            quiz->path, quiz->line, LINE_BYTES_MAX);
         else
             code = ask_analogy(quiz, line, why);

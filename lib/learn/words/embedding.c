@@ -56,7 +56,8 @@ enum gw_err gw_words_find(const struct gw_task *task, const char *word,
     *number = gw__task_word(task, word, strlen(word));
     if (*number == gw_words_count(task))
         return gw_fail(why, GW_EDATA,
-                       "\"%s\" is no word that the text has often enough",
+                       "\"%s\" is not in the vocabulary, the words that are "
+                       "frequent enough in the text",
                        word);
     return GW_OK;
 }
@@ -94,8 +95,8 @@ static enum gw_err fetch_all(struct gw_embedding *words,
     for (size_t i = 0; i < words->count; i++)
         if (!normalise(words->vectors + i * width, width))
             return gw_fail(why, GW_EWRONG,
-                           "the vector of word %zu has a number that is not "
-                           "finite: the training has diverged",
+                           "the vector of word %zu is not finite: the training "
+                           "has diverged; use a lower rate",
                            i);
     return GW_OK;
 }
@@ -106,9 +107,10 @@ enum gw_err gw_embedding_new(const struct gw_task *task,
 {
     *words = NULL;
     if (!gw__task_has_words(task))
-        return gw_fail(why, GW_EINVAL,
-                       "%s has no words; word2vec and deepwalk have",
-                       task->model->name);
+        return gw_fail(
+            why, GW_EINVAL,
+            "%s does not learn word vectors; use word2vec or deepwalk",
+            task->model->name);
     struct gw_embedding *made = calloc(1, sizeof *made);
     if (!made)
         return gw_fail(why, GW_ENOMEM, "the vectors of words");

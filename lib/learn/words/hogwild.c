@@ -53,7 +53,7 @@ enum gw_err gw_hogwild_new(const struct gw_task *task,
     *hogwild = NULL;
     if (!gw__task_has_words(task))
         return gw_fail(why, GW_EINVAL,
-                       "%s has no hogwild; word2vec and deepwalk have",
+                       "%s does not support hogwild; use word2vec or deepwalk",
                        task->model->name);
     struct gw_hogwild *made = calloc(1, sizeof *made);
     if (!made)
@@ -133,7 +133,7 @@ enum gw_err gw_hogwild_epoch(struct gw_hogwild *hogwild, uint64_t epoch,
 {
     size_t rows = hogwild->task->rows;
     if (threads == 0 || threads > THREADS_MAX)
-        return gw_fail(why, GW_EINVAL, "%u threads; 1 to %d will do", threads,
+        return gw_fail(why, GW_EINVAL, "%u threads; use 1 to %d", threads,
                        THREADS_MAX);
     struct share *shares = calloc(threads, sizeof *shares);
     if (!shares)

@@ -231,8 +231,8 @@ static enum gw_err order(struct gw__word_table *words, const char *path,
         return gw_fail(why, GW_ENOMEM, "%s: %zu words", path, count);
     if (words->word_count < 2)
         return gw_fail(why, GW_EDATA,
-                       "%s: %zu of its %zu different words occur %llu times; "
-                       "it takes 2",
+                       "%s: %zu of its %zu different words occur at least %llu "
+                       "times; at least 2 must",
                        path, words->word_count, count,
                        (unsigned long long)min_count);
     return GW_OK;
@@ -259,7 +259,7 @@ static enum gw_err load_text(struct gw__word_table *words, int fd,
     if (code)
         return code;
     if (words->length == 0)
-        return gw_fail(why, GW_EDATA, "%s: there are no words", path);
+        return gw_fail(why, GW_EDATA, "%s: the file has no words", path);
     return order(words, path, form->min_count, why);
 }
 

@@ -32,7 +32,7 @@ static enum gw_err check_mesh(const struct gw_mesh *mesh, struct gw_error *why)
     uint64_t ranks = (uint64_t)mesh->data * mesh->tensor;
     if (mesh->data == 0 || mesh->tensor == 0 || mesh->pipe == 0)
         return gw_fail(why, GW_EINVAL,
-                       "mesh %ux%ux%u: an axis has at least one rank",
+                       "mesh %ux%ux%u: each axis must have at least one rank",
                        mesh->data, mesh->tensor, mesh->pipe);
     if (mesh->data > GW_RANKS_MAX || mesh->tensor > GW_RANKS_MAX ||
         mesh->pipe > GW_RANKS_MAX || ranks * mesh->pipe > GW_RANKS_MAX)
@@ -46,8 +46,8 @@ static enum gw_err check_group(const struct gw_layout_options *options,
 {
     if (options->mode == GW_DATA_REPLICATED && options->shard_group > 1)
         return gw_fail(why, GW_EINVAL,
-                       "a shard group of %u ranks: with replicated parameters "
-                       "nothing is sharded; choose zero1 or sharded",
+                       "a shard group of %u ranks needs sharded parameters; "
+                       "choose zero1 or sharded",
                        options->shard_group);
     if (options->shard_group > 0 &&
         options->mesh.data % options->shard_group != 0)
@@ -69,12 +69,12 @@ static enum gw_err check_layout_options(const struct gw_layout_options *options,
     if (err)
         return err;
     if (options->chunks > GW_STAGE_CHUNKS_MAX)
-        return gw_fail(why, GW_EINVAL, "%u chunks a stage: at most %d",
+        return gw_fail(why, GW_EINVAL, "%u chunks per stage are more than %d",
                        options->chunks, GW_STAGE_CHUNKS_MAX);
     if (options->batch == 0 || shares == 0 || options->batch % shares != 0)
         return gw_fail(why, GW_EINVAL,
-                       "a batch of %u rows does not divide by %u data ranks x "
-                       "%u micro-batches",
+                       "a batch of %u rows must be divisible by %u data ranks "
+                       "x %u micro-batches",
                        options->batch, options->mesh.data,
                        options->micros ? options->micros : 1);
     return GW_OK;
@@ -100,7 +100,7 @@ static enum gw_err check_width(unsigned width, const char *which,
     if (width % tensor == 0)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "its %u %s features do not divide among %u tensor ranks",
+                   "its %u %s features must be divisible by %u tensor ranks",
                    width, which, tensor);
 }
 
@@ -112,7 +112,7 @@ static enum gw_err check_channels(const struct gw_image *image,
     if (image->channels % tensor == 0)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "its %u %s channels do not divide among %u tensor ranks",
+                   "its %u %s channels must be divisible by %u tensor ranks",
                    image->channels, which, tensor);
 }
 
@@ -135,10 +135,10 @@ static enum gw_err check_shares(const struct gw_layout *layout,
             err = check_width(op->out, "output", tensor, why);
     }
     if (!err && placed->in == GW_BY_ROW && layout->rows % tensor != 0)
-        err = gw_fail(why, GW_EINVAL,
-                      "the %u rows of a micro-batch do not divide among %u "
-                      "tensor ranks",
-                      layout->rows, tensor);
+        err = gw_fail(
+            why, GW_EINVAL,
+            "the %u rows of a micro-batch must be divisible by %u tensor ranks",
+            layout->rows, tensor);
     return err;
 }
 
@@ -148,18 +148,18 @@ static enum gw_err check_chain(const struct gw_network *network,
 {
     unsigned comes_in = network->inputs;
     if (network->operator_count == 0)
-        return gw_fail(why, GW_EINVAL, "%s: a network without operators",
+        return gw_fail(why, GW_EINVAL, "%s: the network has no operators",
                        network->name);
     for (unsigned i = 0; i < network->operator_count; i++) {
         const struct gw_operator *op = &network->operators[i];
         if (op->in != comes_in) {
-            gw_fail(why, GW_EINVAL, "it takes %u features, but %u come in",
+            gw_fail(why, GW_EINVAL, "it expects %u features, but gets %u",
                     op->in, comes_in);
             return refuse_operator(network, i, why);
         }
         if (op->kind == GW_OP_ADD &&
             (op->source >= i || network->operators[op->source].out != op->in)) {
-            gw_fail(why, GW_EINVAL, "there is nothing before it to add");
+            gw_fail(why, GW_EINVAL, "there is no earlier operator to add");
             return refuse_operator(network, i, why);
         }
         comes_in = op->out;
@@ -177,11 +177,12 @@ static enum gw_err check_branch(const struct gw_layout *layout, unsigned i,
     enum gw_sharding lies = layout->placed[op->source].out;
     if (lies == layout->placed[i].in)
         return GW_OK;
-    gw_fail(why, GW_EINVAL,
-            lies == GW_PARTIAL
-                ? "%s lies partial: name what the operator after it yields"
-                : "%s lies %s, and an add is split as what it adds",
-            name, gw_sharding_name(lies));
+    gw_fail(
+        why, GW_EINVAL,
+        lies == GW_PARTIAL
+            ? "%s is a partial sum; name the output of the operator after it"
+            : "%s is %s; an add must be split like its source",
+        name, gw_sharding_name(lies));
     return refuse_operator(layout->network, i, why);
 }
 
@@ -202,7 +203,7 @@ static enum gw_err place_operator(struct gw_layout *layout, unsigned i,
     unsigned tensor = layout->options.mesh.tensor;
     enum gw_split split = op->split;
     if (!gw__split_fits(op->kind, split)) {
-        gw_fail(why, GW_EINVAL, "it cannot be split by %s",
+        gw_fail(why, GW_EINVAL, "it does not support the split %s",
                 gw_split_name(split));
         return refuse_operator(layout->network, i, why);
     }

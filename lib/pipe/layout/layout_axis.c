@@ -49,7 +49,7 @@ enum gw_err gw_layout_timer_new(const struct gw_topology *topology,
     *timer = NULL;
     if (!(costs->work_per_us >= 0) || !(costs->message_us >= 0) ||
         !(costs->reduce_us_per_byte >= 0))
-        return gw_fail(why, GW_EINVAL, "costs must not be negative");
+        return gw_fail(why, GW_EINVAL, "costs must be 0 or more");
     *timer = calloc(1, sizeof **timer);
     if (!*timer)
         return gw_fail(why, GW_ENOMEM, "a timer of layouts");

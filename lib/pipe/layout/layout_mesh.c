@@ -33,7 +33,7 @@ enum gw_err gw_mesh_parse(const char *text, struct gw_mesh *mesh,
     } while (right && count < 3 && *at == 'x');
     if (!right || *at)
         return gw_fail(why, GW_EINVAL,
-                       "\"%.40s\" is no mesh; write the ranks along data, "
+                       "\"%.40s\" is not a mesh; write the ranks along data, "
                        "tensor and pipe, such as 2x2x1, or 4 for 4x1x1",
                        text);
     if ((uint64_t)axes[0] * axes[1] * axes[2] > GW_RANKS_MAX)
@@ -65,7 +65,7 @@ enum gw_err gw_data_mode_parse(const char *name, enum gw_data_mode *mode,
             return GW_OK;
         }
     return gw_fail(why, GW_EINVAL,
-                   "\"%.40s\" is no mode; it is replicated, zero1 or sharded",
+                   "\"%.40s\" is not a mode; use replicated, zero1 or sharded",
                    name);
 }
 

@@ -97,8 +97,8 @@ static enum gw_err cut_evenly(const struct gw_network *network, unsigned pieces,
     free(ways);
     return possible ? GW_OK
                     : gw_fail(why, GW_EINVAL,
-                              "%s: it cannot be cut into %u pieces without "
-                              "one between an add and what it adds",
+                              "%s: it cannot be cut into %u parts; each add "
+                              "must be in the same part as its source",
                               network->name, pieces);
 }
 
@@ -110,7 +110,7 @@ static enum gw_err check_cuts(const struct gw_network *network, unsigned pieces,
         if (line)
             return gw_fail(
                 why, GW_EINVAL,
-                "%s: line %u: add needs its branch in the same stage",
+                "%s: line %u: an add must be in the same stage as its source",
                 network->name, line);
     }
     return GW_OK;
@@ -141,16 +141,16 @@ enum gw_err gw__cut(const struct gw_network *network, unsigned pieces,
     unsigned cuts = cut_as_told(network, pieces, begin, &line);
     if (cuts > 0 && cuts + 1 != pieces)
         return gw_fail(why, GW_EINVAL,
-                       "%s: line %u: the network has %u `stage` line%s, and %u "
-                       "pieces need %u",
+                       "%s: line %u: the network has %u `stage` line%s, but %u "
+                       "parts need %u",
                        network->name, line, cuts, cuts == 1 ? "" : "s", pieces,
                        pieces - 1);
     if (cuts > 0)
         return check_cuts(network, pieces, begin, why);
     if (pieces >= count)
         return gw_fail(why, GW_EINVAL,
-                       "%s: line %u: %u operators cannot be cut into %u pieces "
-                       "(softmax is not cut off)",
+                       "%s: line %u: %u operators are too few for %u parts "
+                       "(softmax stays with the operator before it)",
                        network->name, network->operators[count - 1].line, count,
                        pieces);
     return cut_evenly(network, pieces, begin, why);

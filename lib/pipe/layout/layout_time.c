@@ -255,14 +255,15 @@ static enum gw_err check_timing(const struct gw__timing *t,
     const struct gw_schedule *schedule = t->schedule;
     unsigned ranks = gw_mesh_size(&options->mesh);
     if (ranks > gw__timer_ranks(t->timer))
-        return gw_fail(why, GW_EINVAL, "the mesh has %u ranks, the topology %u",
-                       ranks, gw__timer_ranks(t->timer));
+        return gw_fail(why, GW_EINVAL,
+                       "the mesh has %u ranks, but the topology has %u", ranks,
+                       gw__timer_ranks(t->timer));
     if (schedule->stages != options->mesh.pipe ||
         schedule->micros != options->micros ||
         schedule->chunks != options->chunks)
         return gw_fail(why, GW_EINVAL,
                        "schedule %s has %u stages, %u micro-batches and %u "
-                       "chunks; the layout has %u, %u and %u",
+                       "chunks per stage; the layout has %u, %u and %u",
                        schedule->name, schedule->stages, schedule->micros,
                        schedule->chunks, options->mesh.pipe, options->micros,
                        options->chunks);

@@ -12,7 +12,7 @@ static bool check_features(struct gw__words *words, size_t at,
     uint64_t plane = (uint64_t)image.height * image.width;
     if (plane > GW_WIDTH_MAX || plane * image.channels > GW_WIDTH_MAX)
         return gw__source_fail(&words->source, at,
-                               "an image has at most %d features",
+                               "an image can have at most %d features",
                                GW_WIDTH_MAX);
     *features = (unsigned)plane * image.channels;
     return true;
@@ -33,9 +33,9 @@ bool gw__net_image(struct gw__words *words, struct gw_image *image,
     if (count == 1)
         return true;
     if (count == 2)
-        return gw__source_fail(&words->source, at,
-                               "an image is channels x height x width, such "
-                               "as 1x8x8");
+        return gw__source_fail(
+            &words->source, at,
+            "an image must be channels x height x width, such as 1x8x8");
     *image = (struct gw_image){sizes[0], sizes[1], sizes[2]};
     return check_features(words, at, *image, features);
 }
@@ -56,7 +56,7 @@ static bool read_conv(struct gw__words *words, struct gw_operator *op)
     unsigned count;
     size_t at = words->word;
     op->image_out = op->image_in;
-    if (!gw__net_sizes(words, "how many filters, such as 8", 1, 1,
+    if (!gw__net_sizes(words, "a number of filters, such as 8", 1, 1,
                        &op->image_out.channels, &count) ||
         !check_features(words, at, op->image_out, &op->out))
         return false;
@@ -65,8 +65,7 @@ static bool read_conv(struct gw__words *words, struct gw_operator *op)
         return false;
     return (op->kernel_height % 2 == 1 && op->kernel_width % 2 == 1) ||
            gw__source_fail(&words->source, at,
-                           "a filter has a middle: its height and width are "
-                           "odd");
+                           "the height and width of a filter must be odd");
 }
 
 static bool read_maxpool(struct gw__words *words, struct gw_operator *op)
@@ -76,10 +75,10 @@ static bool read_maxpool(struct gw__words *words, struct gw_operator *op)
         return false;
     const struct gw_image *in = &op->image_in;
     if (in->height % op->kernel_height || in->width % op->kernel_width)
-        return gw__source_fail(&words->source, at,
-                               "windows of %ux%u do not fill an image of %ux%u",
-                               op->kernel_height, op->kernel_width, in->height,
-                               in->width);
+        return gw__source_fail(
+            &words->source, at,
+            "windows of %ux%u do not divide an image of %ux%u",
+            op->kernel_height, op->kernel_width, in->height, in->width);
     op->image_out =
         (struct gw_image){in->channels, in->height / op->kernel_height,
                           in->width / op->kernel_width};

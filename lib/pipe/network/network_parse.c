@@ -39,7 +39,7 @@ static bool read_name(struct reader *reader)
         return gw__net_expected(words, words->word, "the network's name");
     if (length >= sizeof network->name)
         return gw__source_fail(&words->source, words->word,
-                               "the name has more than %zu characters",
+                               "the name must have at most %zu characters",
                                sizeof network->name - 1);
     memcpy(network->name, words->source.text + words->word, length);
     return gw__next_word(words);
@@ -67,7 +67,7 @@ static bool check_input(struct reader *reader, size_t at, unsigned said)
     if (said == reader->width)
         return true;
     return gw__source_fail(&reader->words.source, at,
-                           "it takes %u features, but %u come in", said,
+                           "it expects %u features, but gets %u", said,
                            reader->width);
 }
 
@@ -81,7 +81,7 @@ static bool read_widths(struct reader *reader, struct gw_operator *op)
     if (at < words->end && words->source.text[at] == 'x') {
         at++;
         if (!check_input(reader, begin, op->out) ||
-            !gw__net_width(words, &at, "the width that comes out", &op->out))
+            !gw__net_width(words, &at, "the width of the output", &op->out))
             return false;
     }
     return at == words->end ? gw__next_word(words)
@@ -129,9 +129,9 @@ static bool read_kind(struct reader *reader, enum gw_operator_kind *kind)
             return true;
         }
     if (gw__is_word(words, "input") || gw__is_word(words, "network"))
-        return gw__source_fail(
-            &words->source, words->word, "`%s` is there twice",
-            gw__is_word(words, "input") ? "input" : "network");
+        return gw__source_fail(&words->source, words->word, "`%s` occurs twice",
+                               gw__is_word(words, "input") ? "input"
+                                                           : "network");
     return gw__net_expected(
         words, words->word,
         "embedding, dense, relu, tanh, conv, maxpool, flatten, "
@@ -144,7 +144,8 @@ static struct gw_operator *add_operator(struct reader *reader)
     struct gw_network *network = reader->network;
     if (network->operator_count == GW_OPERATORS_MAX) {
         gw__source_fail(&reader->words.source, reader->words.word,
-                        "a network has at most %d operators", GW_OPERATORS_MAX);
+                        "a network can have at most %d operators",
+                        GW_OPERATORS_MAX);
         return NULL;
     }
     return &network->operators[network->operator_count++];
@@ -166,22 +167,21 @@ static bool check_place(struct reader *reader, enum gw_operator_kind kind)
     unsigned count = network->operator_count;
     if (count && network->operators[count - 1].kind == GW_OP_SOFTMAX)
         return gw__source_fail(&words->source, words->word,
-                               "softmax is the last operator; nothing comes "
-                               "after it");
+                               "softmax must be the last operator");
     if (kind == GW_OP_EMBEDDING && count)
         return gw__source_fail(&words->source, words->word,
-                               "an embedding is the first operator or none");
+                               "an embedding must be the first operator");
     bool image =
         kind == GW_OP_CONV || kind == GW_OP_MAXPOOL || kind == GW_OP_FLATTEN;
     bool flat =
         kind == GW_OP_EMBEDDING || kind == GW_OP_DENSE || kind == GW_OP_SOFTMAX;
     if (image && !reader->image.channels)
         return gw__source_fail(&words->source, words->word,
-                               "it takes an image, but features come in");
+                               "it expects an image, but gets features");
     if (flat && reader->image.channels)
-        return gw__source_fail(&words->source, words->word,
-                               "it takes features, but an image comes in; "
-                               "`flatten` it before");
+        return gw__source_fail(
+            &words->source, words->word,
+            "it expects features, but gets an image; put `flatten` before it");
     return true;
 }
 
@@ -202,14 +202,14 @@ static bool read_source(struct reader *reader, struct gw_operator *op,
         i++;
     if (i == at)
         return gw__net_expected(words, words->word,
-                                "the name of what an operator before yields");
+                                "the name of an earlier operator's output");
     const struct gw_operator *source = &reader->network->operators[i];
     op->source = i;
     if (source->out != op->in ||
         memcmp(&source->image_out, &op->image_in, sizeof op->image_in) != 0)
         return gw__source_fail(&words->source, words->word,
-                               "%s has %u features, but %u come in, or they "
-                               "are other images",
+                               "%s has %u features, but the other input has "
+                               "%u, or another image shape",
                                source->name, source->out, op->in);
     return gw__next_word(words);
 }
@@ -255,12 +255,12 @@ static bool read_stage(struct reader *reader)
 {
     struct gw__words *words = &reader->words;
     if (reader->network->operator_count == 0)
-        return gw__source_fail(&words->source, words->word,
-                               "the first stage begins by itself; `stage` "
-                               "stands between operators");
+        return gw__source_fail(
+            &words->source, words->word,
+            "`stage` must come between operators; the first stage needs none");
     if (reader->cut)
         return gw__source_fail(&words->source, words->word,
-                               "the stage before has no operator");
+                               "the previous stage has no operator");
     reader->cut = true;
     reader->cut_at = words->word;
     return gw__next_word(words);
@@ -272,9 +272,9 @@ static bool read_output_name(struct reader *reader)
     struct gw__words *words = &reader->words;
     unsigned count = reader->network->operator_count;
     if (count == 0 || reader->cut)
-        return gw__source_fail(&words->source, words->word,
-                               "a name is that of the operator before, and "
-                               "there is none");
+        return gw__source_fail(
+            &words->source, words->word,
+            "`name` must come after the operator that it names");
     if (!gw__next_word(words))
         return false;
     struct gw_operator *op = &reader->network->operators[count - 1];
@@ -285,7 +285,7 @@ static bool read_output_name(struct reader *reader)
     for (unsigned i = 0; i < count; i++)
         if (is_named(reader, i))
             return gw__source_fail(&words->source, words->word,
-                                   "the name is there twice");
+                                   "the name is already in use");
     memcpy(op->name, words->source.text + words->word, length);
     return gw__next_word(words);
 }
@@ -301,12 +301,11 @@ static bool check_whole(struct reader *reader)
                                "this stage has no operator");
     if (count == 0 || network->operators[count - 1].kind != GW_OP_SOFTMAX)
         return gw__source_fail(source, source->bytes,
-                               "a network ends with softmax, its loss");
+                               "a network must end with softmax, its loss");
     return gw_network_parameters(network) > 0 ||
-           gw__source_fail(
-               source, source->bytes,
-               "there is nothing to learn: a network needs a dense, "
-               "a conv or an embedding");
+           gw__source_fail(source, source->bytes,
+                           "a network needs at least one dense, conv or "
+                           "embedding to train");
 }
 
 static bool line_ends(struct reader *reader)

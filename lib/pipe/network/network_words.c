@@ -30,11 +30,11 @@ bool gw__net_width(struct gw__words *words, size_t *at, const char *what,
         value = 10 * value + (unsigned)(gw__byte_at(words, *at) - '0');
         if (value > GW_WIDTH_MAX)
             return gw__source_fail(&words->source, begin,
-                                   "a width is at most %d", GW_WIDTH_MAX);
+                                   "a width must be at most %d", GW_WIDTH_MAX);
     }
     *width = value;
     return value > 0 ||
-           gw__source_fail(&words->source, begin, "a width is at least 1");
+           gw__source_fail(&words->source, begin, "a width must be at least 1");
 }
 
 bool gw__net_sizes(struct gw__words *words, const char *what, unsigned least,

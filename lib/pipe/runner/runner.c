@@ -24,9 +24,10 @@ static enum gw_err check_ranks(const struct gw_pipe *pipe, struct gw_error *why)
     unsigned ranks = gw_comm_size(pipe->comm);
     for (unsigned s = 0; s < pipe->stages; s++) {
         if (pipe->ranks[s] >= ranks)
-            return gw_fail(why, GW_EINVAL,
-                           "stage %u would be rank %u of %u ranks", s,
-                           pipe->ranks[s], ranks);
+            return gw_fail(
+                why, GW_EINVAL,
+                "stage %u needs rank %u, but there are only %u ranks", s,
+                pipe->ranks[s], ranks);
         if ((pipe->ranks[s] == gw_comm_rank(pipe->comm)) != (s == pipe->stage))
             return gw_fail(why, GW_EINVAL,
                            "rank %u is stage %u, but rank %u runs it as stage "
@@ -76,7 +77,8 @@ enum gw_err gw_pipe_new(const struct gw_pipe_config *config,
     const struct gw_schedule *schedule = config->schedule;
     *made = NULL;
     if (config->stage >= schedule->stages)
-        return gw_fail(why, GW_EINVAL, "stage %u of a schedule of %u stages",
+        return gw_fail(why, GW_EINVAL,
+                       "stage %u: the schedule has %u stages, numbered from 0",
                        config->stage, schedule->stages);
     struct gw_pipe *pipe = calloc(1, sizeof *pipe);
     if (!pipe)

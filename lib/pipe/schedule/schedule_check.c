@@ -25,15 +25,16 @@ static enum gw_err check_pass(const struct gw_schedule *schedule,
 {
     char text[80];
     if (pass.kind >= GW_PASS_KINDS)
-        return gw_fail(why, GW_EPLAN, "stage %u: there is no pass of kind %u",
+        return gw_fail(why, GW_EPLAN, "stage %u: unknown kind of pass %u",
                        stage, pass.kind);
     if (pass.chunk >= schedule->chunks) {
-        snprintf(text, sizeof text, "is of piece %u; a stage has %u, from 0",
+        snprintf(text, sizeof text,
+                 "has chunk %u; a stage has %u chunks, numbered from 0",
                  pass.chunk, schedule->chunks);
         return fault(schedule, stage, pass, text, why);
     }
     if (pass.micro >= schedule->micros) {
-        snprintf(text, sizeof text, "is not among micro-batches 0..%u",
+        snprintf(text, sizeof text, "has a micro-batch out of 0..%u",
                  schedule->micros - 1);
         return fault(schedule, stage, pass, text, why);
     }
@@ -52,8 +53,8 @@ enum gw_err gw__schedule_check_range(const struct gw_schedule *schedule,
         schedule->begin[0] != 0 ||
         schedule->begin[schedule->stages] != schedule->pass_count)
         return gw_fail(why, GW_EPLAN,
-                       "a schedule of %u stages, %u micro-batches and %u pieces"
-                       " a stage is beyond the limits",
+                       "a schedule of %u stages, %u micro-batches and %u "
+                       "chunks per stage exceeds the limits",
                        schedule->stages, schedule->micros, schedule->chunks);
     for (unsigned stage = 0; stage < schedule->stages; stage++) {
         const size_t *begin = &schedule->begin[stage];
@@ -87,11 +88,11 @@ static const char *wrong_now(uint8_t kinds, enum gw_pass_kind kind)
     bool split =
         had(kinds, GW_BACKWARD_INPUT) || had(kinds, GW_BACKWARD_WEIGHT);
     if (had(kinds, kind))
-        return "is there twice";
+        return "occurs twice";
     if (kind == GW_FORWARD)
         return NULL;
     if (whole || (split && kind == GW_BACKWARD))
-        return "is too much: a backward is either B, or I and W";
+        return "is one too many: a backward is either B, or I and W";
     if (!had(kinds, GW_FORWARD))
         return "comes before its F";
     if (kind == GW_BACKWARD_WEIGHT && !had(kinds, GW_BACKWARD_INPUT))

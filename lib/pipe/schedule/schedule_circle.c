@@ -93,9 +93,10 @@ static enum gw_err tell_circle(const struct gw__walk *walk,
         stage = waits_for(walk, stage);
     }
     if (told < length)
-        snprintf(text + used, sizeof text - used, ", and so on round %u stages",
-                 length);
-    return gw_fail(why, GW_EPLAN, "stages wait in a circle: %s", text);
+        snprintf(text + used, sizeof text - used,
+                 ", and so on in a cycle of %u stages", length);
+    return gw_fail(why, GW_EPLAN, "stages wait for each other in a cycle: %s",
+                   text);
 }
 
 enum gw_err gw__schedule_check_circle(const struct gw_schedule *schedule,

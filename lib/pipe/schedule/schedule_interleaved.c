@@ -136,8 +136,8 @@ const struct gw__schedule_form gw__schedule_interleaved = {
     .kind =
         {
             .name = "interleaved",
-            .summary = "1F1B with several pieces of the network a stage",
-            .formula = "bubble (p-1)(F+b)/v, peak 2(p-1)+(v-1)p+1 pieces",
+            .summary = "1F1B with several model chunks per stage",
+            .formula = "bubble (p-1)(F+b)/v, peak 2(p-1)+(v-1)p+1 chunks",
             .source = "Narayanan et al. 2021, section 2.2.2",
             .chunks = true,
         },

@@ -58,7 +58,7 @@ static bool parse_name(struct script *script)
         return gw__source_fail(&words->source, words->at, "name= needs a word");
     if (length >= sizeof script->name)
         return gw__source_fail(&words->source, words->at,
-                               "the name has more than %zu characters",
+                               "the name must have at most %zu characters",
                                sizeof script->name - 1);
     memcpy(script->name, words->source.text + words->at, length);
     script->name[length] = 0;
@@ -95,9 +95,10 @@ static bool check_size(struct script *script)
     size_t least =
         gw__schedule_least(shape->stages, shape->micros, shape->chunks);
     return least <= GW_PASSES_MAX ||
-           gw__source_fail(&words->source, words->at,
-                           "the schedule needs %zu passes; it can have %d",
-                           least, GW_PASSES_MAX);
+           gw__source_fail(
+               &words->source, words->at,
+               "the schedule needs %zu passes, but can have at most %d", least,
+               GW_PASSES_MAX);
 }
 
 static bool parse_header(struct script *script)
@@ -121,7 +122,7 @@ static bool parse_header(struct script *script)
             return gw__words_expected(
                 words, "stages=, micros=, chunks=, memory= or name=");
         if (given[entry])
-            return gw__source_fail(&words->source, begin, "%s is there twice",
+            return gw__source_fail(&words->source, begin, "%s occurs twice",
                                    keys[entry]);
         given[entry] = true;
         if (!parse_value(script, (enum entry)entry))
@@ -137,7 +138,7 @@ static bool add_pass(struct script *script, unsigned stage, struct gw_pass pass)
     struct gw__source *source = &script->words.source;
     if (script->count == GW_PASSES_MAX)
         return gw__source_fail(source, script->words.at,
-                               "a schedule has at most %d passes",
+                               "a schedule can have at most %d passes",
                                GW_PASSES_MAX);
     if (script->count == script->capacity) {
         size_t larger = script->capacity ? 2 * script->capacity : 64;
@@ -176,18 +177,18 @@ static bool parse_pass(struct script *script, unsigned stage)
         return false;
     if (gw__words_byte(words) == '.') {
         words->at++;
-        if (!gw__words_digits(words, "the number of a piece", &chunk))
+        if (!gw__words_digits(words, "the number of a chunk", &chunk))
             return false;
     }
     if (gw__words_length(words) > 0)
         return gw__words_expected(words, "a blank between passes");
     if (micro >= shape->micros)
         return gw__source_fail(&words->source, begin,
-                               "micro-batch %u is not among 0..%u", micro,
+                               "micro-batch %u is out of 0..%u", micro,
                                shape->micros - 1);
     if (chunk >= shape->chunks)
         return gw__source_fail(&words->source, begin,
-                               "piece %u is not among 0..%u", chunk,
+                               "chunk %u is out of 0..%u", chunk,
                                shape->chunks - 1);
     pass.micro = (uint16_t)micro;
     pass.chunk = (uint8_t)chunk;
@@ -208,7 +209,7 @@ static bool parse_stage(struct script *script)
         return false;
     if (stage >= script->shape.stages)
         return gw__source_fail(&words->source, begin,
-                               "stage %u is not among 0..%u", stage,
+                               "stage %u is out of 0..%u", stage,
                                script->shape.stages - 1);
     gw__words_skip(words, 0);
     if (!gw__words_take(words, ":"))

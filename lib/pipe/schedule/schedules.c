@@ -46,8 +46,7 @@ enum gw_err gw__schedule_no_such(const char *name, struct gw_error *why)
         snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
                  forms[i]->kind.name);
     }
-    return gw_fail(why, GW_EINVAL,
-                   "no schedule is called \"%.40s\"; there are %s", name,
+    return gw_fail(why, GW_EINVAL, "unknown schedule \"%.40s\"; use %s", name,
                    known);
 }
 
@@ -85,8 +84,10 @@ enum gw_err gw__schedule_shape(const struct gw__schedule_form *form,
                        shape->chunks);
     size_t passes = passes_each(form, shape) * shape->stages;
     if (passes > GW_PASSES_MAX)
-        return gw_fail(why, GW_EINVAL, "%s: %zu passes are more than %d", name,
-                       passes, GW_PASSES_MAX);
+        return gw_fail(why, GW_EINVAL,
+                       "%s: %zu passes are more than %d; use fewer stages or "
+                       "micro-batches",
+                       name, passes, GW_PASSES_MAX);
     return GW_OK;
 }
 

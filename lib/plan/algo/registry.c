@@ -78,12 +78,12 @@ static enum gw_err check_new(const struct gw_algo *algo, struct gw_error *why)
 {
     if (!algo->name || !is_name(algo->name))
         return gw_fail(why, GW_EINVAL,
-                       "an algorithm's name is 1 to 39 of a-z, 0-9 and _, "
-                       "not \"%.60s\"",
+                       "an algorithm's name must be 1 to 39 characters of a-z, "
+                       "0-9 and _, not \"%.60s\"",
                        algo->name ? algo->name : "");
     if ((unsigned)algo->collective >= GW_COLLECTIVES)
-        return gw_fail(why, GW_EINVAL, "%s: there is no collective %u",
-                       algo->name, (unsigned)algo->collective);
+        return gw_fail(why, GW_EINVAL, "%s: unknown collective %u", algo->name,
+                       (unsigned)algo->collective);
     if (!algo->valid || !algo->chunks || !algo->emit)
         return gw_fail(why, GW_EINVAL, "%s: %s is NULL", algo->name,
                        !algo->valid    ? "valid"
@@ -92,7 +92,7 @@ static enum gw_err check_new(const struct gw_algo *algo, struct gw_error *why)
     if (gw_algo_find(algo->collective, algo->name))
         return gw_fail(
             why, GW_EINVAL,
-            "%s has an algorithm \"%s\" already; choose another name",
+            "%s already has an algorithm \"%s\"; choose another name",
             gw_collective_name(algo->collective), algo->name);
     return GW_OK;
 }
@@ -130,7 +130,7 @@ static enum gw_err no_such(enum gw_collective collective, const char *name,
             snprintf(known + used, sizeof known - used, "%s%s",
                      used ? ", " : "", algos[i]->name);
         }
-    return gw_fail(why, GW_EINVAL, "%s has no algorithm \"%s\"; it has %s",
+    return gw_fail(why, GW_EINVAL, "%s has no algorithm \"%s\"; use %s",
                    gw_collective_name(collective), name, known);
 }
 

@@ -122,7 +122,8 @@ static enum gw_err timed_out(const struct gw_ps *ps, struct gw_error *why)
     const char *parked;
     gw__worker_waits_for(ps->worker, gw_now_ns(), whom, sizeof whom);
     if (gw__node_parked(ps->node, &parked))
-        return gw_fail(why, GW_ETIMEOUT, "waits for %s; %s", whom, parked);
+        return gw_fail(why, GW_ETIMEOUT, "no answer in time; waits for %s; %s",
+                       whom, parked);
     return gw_fail(why, GW_ETIMEOUT, "waits for %s", whom);
 }
 
@@ -172,7 +173,8 @@ enum gw_err gw__ps_clock(struct gw_ps *ps, unsigned group,
     err = gw__worker_clock(ps->worker, gw_now_ns(), group, command, work,
                            &request, why);
     if (err == GW_PENDING)
-        return gw_fail(why, GW_ENOMEM, "too many requests are under way");
+        return gw_fail(why, GW_ENOMEM,
+                       "too many requests are in flight; call gw_ps_wait");
     return err ? err : gw__ps_finish(ps, request, why);
 }
 
@@ -184,9 +186,7 @@ static bool lacks(const struct gw_ps *ps, char *out, size_t room)
     const struct gw__routes *routes = gw__worker_get_routes(ps->worker);
     unsigned homeless = 0;
     if (routes->slot_count == 0) {
-        snprintf(out, room,
-                 "there is no parameter server: nobody has set up "
-                 "slots");
+        snprintf(out, room, "there is no parameter server: no slots exist");
         return true;
     }
     for (unsigned slot = 0; slot < routes->slot_count; slot++)
@@ -198,7 +198,7 @@ static bool lacks(const struct gw_ps *ps, char *out, size_t room)
     }
     for (unsigned slot = 0; slot < routes->slot_count; slot++)
         if (!gw__node_reaches(ps->node, routes->slots[slot].primary)) {
-            snprintf(out, room, "server %u has not said where it is",
+            snprintf(out, room, "the address of server %u is not known yet",
                      routes->slots[slot].primary);
             return true;
         }
@@ -235,10 +235,11 @@ static enum gw_err check_client_config(const struct gw_ps_config *config,
                                        struct gw_error *why)
 {
     if (!(config->top_share >= 0 && config->top_share < 1))
-        return gw_fail(why, GW_EINVAL, "top share %g: 0 to below 1 can be",
+        return gw_fail(why, GW_EINVAL,
+                       "the top share must be at least 0 and below 1, not %g",
                        (double)config->top_share);
     if (!(config->significant >= 0))
-        return gw_fail(why, GW_EINVAL, "significant %g: from 0 on can be",
+        return gw_fail(why, GW_EINVAL, "significant must be at least 0, not %g",
                        (double)config->significant);
     return GW_OK;
 }

@@ -17,7 +17,8 @@ static enum gw_err group_of(const struct gw_ps *ps, unsigned table,
 {
     const struct gw__routes *routes = gw__worker_get_routes(ps->worker);
     if (table >= routes->table_count)
-        return gw_fail(why, GW_EINVAL, "table %u: there are %u", table,
+        return gw_fail(why, GW_EINVAL,
+                       "table %u does not exist; there are %u tables", table,
                        routes->table_count);
     *group = &ps->groups[routes->tables[table].group % GW_PS_GROUPS_MAX];
     return GW_OK;
@@ -53,14 +54,16 @@ enum gw_err gw__ps_begin(struct gw_ps *ps, const struct gw__access *access,
         if (err != GW_PENDING)
             return err;
         if (is_idle(ps))
-            return gw_fail(why, GW_ENOMEM,
-                           "%d requests have ended and wait for gw_ps_wait",
-                           GW__REQUESTS_MAX);
+            return gw_fail(
+                why, GW_ENOMEM,
+                "%d completed requests are not collected; call gw_ps_wait",
+                GW__REQUESTS_MAX);
         err = gw__ps_alive(ps, why);
         if (err)
             return err;
         if (gw_now_ns() >= deadline_ns)
-            return gw_fail(why, GW_ETIMEOUT, "%d requests are under way",
+            return gw_fail(why, GW_ETIMEOUT,
+                           "%d requests are in flight; call gw_ps_wait",
                            GW__REQUESTS_MAX);
         gw__ps_sleep(ps, deadline_ns);
         gw__ps_turn(ps);
@@ -75,7 +78,7 @@ static enum gw_err ask_routes(struct gw_ps *ps, struct gw_error *why)
     ps->asking = true;
     enum gw_err err = gw__node_ask_news(ps->node);
     if (err)
-        return gw_fail(why, err, "the controllers cannot be asked");
+        return gw_fail(why, err, "cannot send a request to the controllers");
     while (ps->asking) {
         gw__ps_turn(ps);
         err = gw__ps_alive(ps, why);
@@ -83,7 +86,7 @@ static enum gw_err ask_routes(struct gw_ps *ps, struct gw_error *why)
             return err;
         if (gw_now_ns() >= deadline_ns)
             return gw_fail(why, GW_ETIMEOUT,
-                           "no controller leads that could say the routes");
+                           "no controller leads, so the routes are unknown");
         if (ps->asking)
             gw__ps_sleep(ps, deadline_ns);
     }
@@ -128,7 +131,8 @@ static enum gw_err check_access(const struct gw__access *access,
 {
     if (access->count > 0 &&
         (!access->keys || (!access->values && !access->out)))
-        return gw_fail(why, GW_EINVAL, "%zu keys or values are nowhere",
+        return gw_fail(why, GW_EINVAL,
+                       "the pointer to %zu keys or values is NULL",
                        access->count);
     return GW_OK;
 }

@@ -52,7 +52,8 @@ static enum gw_err request_snapshot(struct snapshot *s, unsigned server,
     enum gw_err err = gw__worker_save(ps->worker, gw_now_ns(), server, s->mark,
                                       s->directory, said, &request, why);
     if (err == GW_PENDING)
-        return gw_fail(why, GW_ENOMEM, "too many requests are under way");
+        return gw_fail(why, GW_ENOMEM,
+                       "too many requests are in flight; call gw_ps_wait");
     while (!err) {
         gw__ps_turn(ps);
         err = gw__worker_result(ps->worker, request, why);

@@ -49,8 +49,7 @@ static enum gw_err await_routes(struct gw_ps *ps, unsigned table,
             return err;
         if (gw_now_ns() >= deadline_ns)
             return gw_fail(why, GW_ETIMEOUT,
-                           "the controllers have made table %u, but do not "
-                           "tell",
+                           "no membership update arrived for the new table %u",
                            table);
         gw__ps_sleep(ps, deadline_ns);
         gw__ps_turn(ps);
@@ -71,8 +70,9 @@ static enum gw_err make_table(struct gw_ps *ps,
     err = gw__node_command(ps->node, &command, TAG_TABLE);
     if (err)
         return gw_fail(why, err, "%s",
-                       err == GW_EINVAL ? "no table can be like this"
-                                        : gw_err_text(err));
+                       err == GW_EINVAL
+                           ? "the description of the table is invalid"
+                           : gw_err_text(err));
     err = await_answer(ps, deadline_ns, &answer, why);
     if (err)
         return err;
@@ -87,7 +87,8 @@ enum gw_err gw_ps_table(struct gw_ps *ps,
                         unsigned *table, struct gw_error *why)
 {
     if (memchr(config->name, 0, sizeof config->name) == NULL)
-        return gw_fail(why, GW_EINVAL, "ps: table: a name without an end");
+        return gw_fail(why, GW_EINVAL,
+                       "ps: table: the name has no terminating zero");
     enum gw_err err = make_table(ps, config, table, why);
     return err ? gw_wrap(why, err, "ps: table %s", config->name) : GW_OK;
 }
@@ -101,7 +102,7 @@ enum gw_err gw_ps_find(struct gw_ps *ps, const char *name, unsigned *table,
         return gw_wrap(why, err, "ps: table %.40s", name);
     int found = find_table(ps, name);
     if (found < 0)
-        return gw_fail(why, GW_EINVAL, "ps: there is no table %.40s", name);
+        return gw_fail(why, GW_EINVAL, "ps: table %.40s does not exist", name);
     *table = (unsigned)found;
     *config = gw__worker_get_routes(ps->worker)->tables[found];
     return GW_OK;

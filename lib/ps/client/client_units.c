@@ -12,7 +12,8 @@ static enum gw_err check_group(unsigned group, struct gw_error *why)
 {
     return group < GW_PS_GROUPS_MAX
                ? GW_OK
-               : gw_fail(why, GW_EINVAL, "group %u: there are %d", group,
+               : gw_fail(why, GW_EINVAL,
+                         "group %u: groups are numbered below %d", group,
                          GW_PS_GROUPS_MAX);
 }
 
@@ -67,8 +68,9 @@ enum gw_err gw_ps_report(struct gw_ps *ps, unsigned group, double sum,
 {
     enum gw_err err = check_group(group, why);
     if (!err && !(isfinite(sum) && isfinite(weight) && weight >= 0))
-        err = gw_fail(why, GW_EINVAL, "a sum of %g and a weight of %g", sum,
-                      weight);
+        err =
+            gw_fail(why, GW_EINVAL,
+                    "the sum %g and the weight %g must be finite", sum, weight);
     if (err)
         return gw_wrap(why, err, "ps: report");
     ps->groups[group].sum = sum;

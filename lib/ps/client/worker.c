@@ -283,8 +283,9 @@ static enum gw_err check_access(struct gw__worker *worker,
     if (routes->slot_count == 0)
         return gw_fail(why, GW_EUNREACH, "there is no parameter server yet");
     if (access->table >= routes->table_count)
-        return gw_fail(why, GW_EINVAL, "table %u: there are %u", access->table,
-                       routes->table_count);
+        return gw_fail(why, GW_EINVAL,
+                       "table %u does not exist; there are %u tables",
+                       access->table, routes->table_count);
     if (access->count >= UINT32_MAX)
         return gw_fail(why, GW_EINVAL, "%zu keys", access->count);
     if (!access->values)
@@ -334,7 +335,7 @@ enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
 {
     struct gw__job *request = find_request(worker, request_id);
     if (!request || request->detached)
-        return gw_fail(why, GW_EINVAL, "there is no such request");
+        return gw_fail(why, GW_EINVAL, "the request does not exist");
     if (!request_has_ended(request))
         return GW_PENDING;
     enum gw_err err = request->failed.code;

@@ -56,10 +56,10 @@ enum gw_err gw__worker_clock(struct gw__worker *worker, uint64_t now_ns,
     if (slot_count == 0)
         return gw_fail(why, GW_EUNREACH, "there is no parameter server yet");
     if (group >= GW_PS_GROUPS_MAX)
-        return gw_fail(why, GW_EINVAL, "group %u: there are %d", group,
-                       GW_PS_GROUPS_MAX);
+        return gw_fail(why, GW_EINVAL, "group %u: groups are numbered below %d",
+                       group, GW_PS_GROUPS_MAX);
     if (used == 0)
-        return gw_fail(why, GW_EINVAL, "no command of a clock");
+        return gw_fail(why, GW_EINVAL, "unknown command for a clock");
     enum gw_err err = begin_request(worker, now_ns, GW__PS_CLOCK, &errand);
     if (err)
         return err;
@@ -79,8 +79,8 @@ enum gw_err gw__worker_save(struct gw__worker *worker, uint64_t now_ns,
     struct gw__partition *errand;
     size_t bytes = strlen(directory);
     if (bytes == 0 || bytes > sizeof errand->request->command)
-        return gw_fail(why, GW_EINVAL, "a directory's name of %zu bytes",
-                       bytes);
+        return gw_fail(why, GW_EINVAL,
+                       "a directory's name cannot have %zu bytes", bytes);
     enum gw_err err = begin_request(worker, now_ns, GW__PS_SAVE, &errand);
     if (err)
         return err;

@@ -79,7 +79,7 @@ void gw__worker_waits_for(const struct gw__worker *worker, uint64_t now_ns,
     if (room > 0)
         out[0] = 0;
     if (!request) {
-        append_text(&t, "nobody");
+        append_text(&t, "no server");
         return;
     }
     by_node(worker, request, slots);
@@ -87,7 +87,7 @@ void gw__worker_waits_for(const struct gw__worker *worker, uint64_t now_ns,
         if (!slots[node])
             continue;
         if (node == GW__NO_NODE)
-            append_text(&t, "%sa primary (slots ", between);
+            append_text(&t, "%sa new primary (slots ", between);
         else
             append_text(&t, "%sserver %u (slots ", between, node);
         say_slots(&t, slots[node]);

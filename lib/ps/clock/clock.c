@@ -105,16 +105,16 @@ static enum gw_err apply_next(struct gw__clock *clock,
     struct worker *worker = gw__clock_worker(clock, command->who);
     if (!worker &&
         (!gw__clock_has(clock, command->who) || command->number != 0))
-        return gw_fail(why, GW_EINVAL,
-                       "worker %u is not alive, or was forgotten; it has to "
-                       "connect anew",
-                       command->who.node);
+        return gw_fail(
+            why, GW_EINVAL,
+            "worker %u is dead or was removed; it must connect again",
+            command->who.node);
     if (!worker)
         worker = add_worker(clock, command->who);
     if (command->number > worker->finished + 1 ||
         (command->number == worker->finished + 1 && worker->hold == HOLDS_NONE))
         return gw_fail(why, GW_EINVAL,
-                       "worker %u has finished %llu units, not %llu",
+                       "worker %u has finished %llu work items, not %llu",
                        command->who.node, (unsigned long long)worker->finished,
                        (unsigned long long)command->number);
     if (command->number == worker->finished + 1)
@@ -131,12 +131,14 @@ static enum gw_err check_mode(const struct gw_ps_mode *mode, uint32_t parts,
                               struct gw_error *why)
 {
     if (mode->kind >= GW_PS_MODES)
-        return gw_fail(why, GW_EINVAL, "there is no such mode");
+        return gw_fail(why, GW_EINVAL, "unknown mode");
     if (mode->kind == GW_PS_KOFN && mode->bound == 0)
-        return gw_fail(why, GW_EINVAL, "kofn:0 would close what nobody did");
+        return gw_fail(why, GW_EINVAL,
+                       "kofn:0 would complete rounds without any work; use at "
+                       "least kofn:1");
     if (mode->kind == GW_PS_KOFN && mode->bound > parts)
         return gw_fail(why, GW_EINVAL,
-                       "kofn:%u wants more parts than the %u of a round",
+                       "kofn:%u needs at most the %u parts of a round",
                        mode->bound, parts);
     return GW_OK;
 }
@@ -167,8 +169,9 @@ static enum gw_err apply_plan(struct gw__clock *clock,
 {
     const struct gw_ps_plan *plan = &command->plan;
     if (plan->parts > GW_PS_NODES)
-        return gw_fail(why, GW_EINVAL, "a round has 1 to %d parts, not %u",
-                       GW_PS_NODES, plan->parts);
+        return gw_fail(why, GW_EINVAL,
+                       "a round must have 1 to %d parts, not %u", GW_PS_NODES,
+                       plan->parts);
     enum gw_err err = check_mode(&command->mode, most_parts(clock, plan), why);
     if (err)
         return err;
@@ -176,8 +179,8 @@ static enum gw_err apply_plan(struct gw__clock *clock,
         return GW_OK;
     if (clock->planned || clock->started)
         return gw_fail(why, GW_EMISMATCH,
-                       "the group has another plan: %llu epochs of %llu "
-                       "batches in %u parts (0: as many as workers)",
+                       "the group has a different plan: %llu epochs of %llu "
+                       "batches in %u parts (0: one per worker)",
                        (unsigned long long)clock->plan.epochs,
                        (unsigned long long)clock->plan.batches,
                        clock->plan.parts);
@@ -271,7 +274,8 @@ static enum gw_err apply_command(struct gw__clock *clock,
         return GW_OK;
     case GW__CLOCK_MARK:
         if (!gw__clock_has_room(clock))
-            return gw_fail(why, GW_ENOMEM, "too many closings wait already");
+            return gw_fail(why, GW_ENOMEM,
+                           "too many completed rounds are waiting");
         gw__clock_mark(clock, command->number);
         return GW_OK;
     case GW__CLOCK_PRUNE:
@@ -282,7 +286,7 @@ static enum gw_err apply_command(struct gw__clock *clock,
     case GW__CLOCK_KINDS:
         break;
     }
-    return gw_fail(why, GW_EINVAL, "there is no such clock command");
+    return gw_fail(why, GW_EINVAL, "unknown clock command");
 }
 
 /* A refused command changes nothing. After any other one, rounds that are

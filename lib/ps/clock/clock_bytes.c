@@ -151,7 +151,7 @@ enum gw_err gw__clock_decode(const void *data, size_t bytes,
          command->kind == GW__CLOCK_WORKERS && i < command->count; i++)
         command->alive[i] = get_alive(&r);
     if (!gw__reader_done(&r))
-        return gw_fail(why, GW_EDATA, "%zu bytes that are no clock command",
+        return gw_fail(why, GW_EDATA, "malformed clock command of %zu bytes",
                        bytes);
     return GW_OK;
 }

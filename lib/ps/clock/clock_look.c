@@ -108,13 +108,13 @@ static size_t name_slowest(const struct gw__clock *clock, char *out,
 void gw__clock_waits_for(const struct gw__clock *clock, char *out, size_t room)
 {
     if (!clock->started)
-        append_text(out, room, 0, "%u of the %u workers that it begins with",
+        append_text(out, room, 0, "%u of the first %u workers",
                     clock->plan.workers > clock->worker_count
                         ? clock->plan.workers - clock->worker_count
                         : 0,
                     clock->plan.workers);
     else if (!gw__clock_has_room(clock))
-        append_text(out, room, 0, "servers that are behind with closings");
+        append_text(out, room, 0, "servers to apply completed rounds");
     else if (clock->open)
         name_owners(clock, out, room,
                     append_text(out, room, 0, "batch %llu of epoch %llu:",

@@ -240,7 +240,7 @@ enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
     get_closings(&r, clock);
     if (!gw__reader_done(&r)) {
         gw__clock_clear(clock);
-        return gw_fail(why, GW_EDATA, "%zu bytes that are no clock", bytes);
+        return gw_fail(why, GW_EDATA, "malformed clock of %zu bytes", bytes);
     }
     if (fresh)
         freshen(clock);

@@ -265,10 +265,12 @@ static enum gw_err check_sim(const struct gw__clock_sim *how,
                              struct gw_error *why)
 {
     if (how->workers < 1 || how->workers > GW_PS_NODES)
-        return gw_fail(why, GW_EINVAL, "1 to %d workers, not %u", GW_PS_NODES,
-                       how->workers);
+        return gw_fail(why, GW_EINVAL,
+                       "the number of workers must be 1 to %d, not %u",
+                       GW_PS_NODES, how->workers);
     if (how->rounds < 1)
-        return gw_fail(why, GW_EINVAL, "at least 1 round");
+        return gw_fail(why, GW_EINVAL,
+                       "the number of rounds must be at least 1");
     return GW_OK;
 }
 

@@ -244,17 +244,18 @@ enum gw_err gw__bundle_check(const struct gw__message_in *parcel,
     struct head head;
     *count = 0;
     if (!gw__is_bundle(parcel) && !gw__is_envelope(parcel))
-        return gw_fail(why, GW_EDATA, "not a bundle of letters");
+        return gw_fail(why, GW_EDATA, "malformed bundle of messages");
     memcpy(&head, data, sizeof head);
     for (unsigned i = 0; i < head.count; i++) {
         at = check_letter(data, at, end);
         if (at == 0)
             return gw_fail(why, GW_EDATA,
-                           "letter %u of a bundle of %u goes beyond its end", i,
-                           head.count);
+                           "message %u of a bundle of %u extends past its end",
+                           i, head.count);
     }
     if (at != end)
-        return gw_fail(why, GW_EDATA, "%zu bytes behind a bundle of %u letters",
+        return gw_fail(why, GW_EDATA,
+                       "%zu extra bytes after a bundle of %u messages",
                        end - at, head.count);
     *count = head.count;
     return GW_OK;

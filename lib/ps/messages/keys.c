@@ -84,7 +84,7 @@ static enum gw_err check_distinct(const uint64_t *keys, size_t count,
     enum gw_err err = GW_OK;
     for (size_t i = 1; i < count && !err; i++)
         if (sorted[i] == sorted[i - 1])
-            err = gw_fail(why, GW_EINVAL, "key %llu is there twice",
+            err = gw_fail(why, GW_EINVAL, "key %llu occurs twice",
                           (unsigned long long)sorted[i]);
     free(sorted);
     return err;

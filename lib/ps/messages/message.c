@@ -24,22 +24,22 @@ static enum gw_err check_segments(const struct gw__ps_head *head,
     uint64_t slots = 0, keys = 0;
     for (unsigned i = 0; i < head->segments; i++) {
         if (segments[i].slot >= GW_PS_SLOTS_MAX)
-            return gw_fail(why, GW_EDATA, "there is no slot %u",
+            return gw_fail(why, GW_EDATA, "slot %u does not exist",
                            segments[i].slot);
         uint64_t bit = UINT64_C(1) << segments[i].slot;
         if (slots & bit)
-            return gw_fail(why, GW_EDATA, "slot %u is there twice",
+            return gw_fail(why, GW_EDATA, "slot %u occurs twice",
                            segments[i].slot);
         if (segments[i].keys == 0)
-            return gw_fail(why, GW_EDATA, "no keys for slot %u",
+            return gw_fail(why, GW_EDATA, "slot %u has no keys",
                            segments[i].slot);
         slots |= bit;
         keys += segments[i].keys;
     }
     if (keys != head->keys)
-        return gw_fail(why, GW_EDATA, "%llu keys announced, %llu in segments",
-                       (unsigned long long)head->keys,
-                       (unsigned long long)keys);
+        return gw_fail(
+            why, GW_EDATA, "%llu keys announced, but %llu in segments",
+            (unsigned long long)head->keys, (unsigned long long)keys);
     return GW_OK;
 }
 
@@ -52,15 +52,16 @@ static enum gw_err check_request(const struct gw__message_in *parcel,
         return gw_fail(why, GW_EDATA, "%u segments", head->segments);
     if (parcel->parts[0].bytes !=
         sizeof *head + head->segments * sizeof(struct gw__ps_segment))
-        return gw_fail(why, GW_EDATA, "%zu bytes for %u segments",
+        return gw_fail(why, GW_EDATA, "%zu bytes do not fit %u segments",
                        parcel->parts[0].bytes, head->segments);
     if (!(keys == 0 && head->key_list != 0) &&
         (keys % 8 != 0 || keys / 8 != head->keys))
-        return gw_fail(why, GW_EDATA, "%zu bytes of %llu keys", keys,
+        return gw_fail(why, GW_EDATA, "%zu bytes do not fit %llu keys", keys,
                        (unsigned long long)head->keys);
     size_t size = head->flags & GW__PS_HALF ? 2 : 4;
     if (head->kind == GW__PS_PULL ? values != 0 : values % size != 0)
-        return gw_fail(why, GW_EDATA, "%zu bytes of values", values);
+        return gw_fail(why, GW_EDATA, "wrong number of bytes of values: %zu",
+                       values);
     return check_segments(
         head, (const struct gw__ps_segment *)(const void *)(head + 1), why);
 }
@@ -77,9 +78,9 @@ enum gw_err gw__ps_check(const struct gw__message_in *parcel,
                        part_bytes(parcel, 0));
     const struct gw__ps_head *h = parcel->parts[0].data;
     if (h->magic != GW__PS_MAGIC)
-        return gw_fail(why, GW_EDATA, "not a message of this version");
+        return gw_fail(why, GW_EDATA, "the message is not of this version");
     if (h->kind == 0 || h->kind >= GW__PS_KINDS)
-        return gw_fail(why, GW_EDATA, "no message of kind %u", h->kind);
+        return gw_fail(why, GW_EDATA, "unknown kind of message: %u", h->kind);
     if (parcel->part_count > 3)
         return gw_fail(why, GW_EDATA, "%u parts", parcel->part_count);
     if (has_segments(h->kind)) {

@@ -81,7 +81,7 @@ static enum gw_err await_active(struct gw__node *node, uint64_t deadline_ns,
         else if (gw_now_ns() >= deadline_ns)
             err = gw_fail(why, GW_ETIMEOUT,
                           session->news.index
-                              ? "the controllers do not take node %u in"
+                              ? "the controllers did not accept node %u"
                               : "no controller has answered node %u",
                           node->number);
         else

@@ -80,7 +80,8 @@ static void save(struct gw_ps_server *server,
     size_t bytes = parcel->part_count > 1 ? parcel->parts[1].bytes : 0;
     enum gw_err err;
     if (bytes == 0 || bytes >= sizeof directory) {
-        err = gw_fail(&why, GW_EINVAL, "a directory has 1 to %zu bytes",
+        err = gw_fail(&why, GW_EINVAL,
+                      "the name of a directory must have 1 to %zu bytes",
                       sizeof directory - 1);
     } else {
         memcpy(directory, parcel->parts[1].data, bytes);
@@ -303,7 +304,7 @@ static enum gw_err open_pool(struct gw_ps_server *server, struct gw_error *why)
     const struct gw_ps_server_config *config = &server->config;
     if (config->hogwild && config->threads < 2)
         return gw_fail(why, GW_EINVAL,
-                       "hogwild is for at least 2 threads, not %u",
+                       "hogwild needs at least 2 threads, not %u",
                        config->threads ? config->threads : 1);
     if (config->threads < 2)
         return GW_OK;

@@ -94,10 +94,11 @@ enum gw_err gw_ps_server_leave(struct gw_ps_server *server,
     if (server->gone && !left)
         *why = server->error;
     else if (!left && server->stays)
-        gw_fail(why, GW_EINVAL, "server %u cannot leave: it is the last one",
+        gw_fail(why, GW_EINVAL, "server %u cannot leave: it is the last server",
                 gw__node_number(server->node));
     else if (!left)
-        gw_fail(why, GW_EINVAL, "server %u cannot leave: nobody took its slots",
+        gw_fail(why, GW_EINVAL,
+                "server %u cannot leave: no other server took over its slots",
                 gw__node_number(server->node));
     pthread_mutex_unlock(&server->lock);
     return left ? GW_OK : why->code;

@@ -137,7 +137,7 @@ enum gw_err gw__saver_expect(struct gw__saver *saver, uint64_t mark,
 {
     enum gw_err err = GW_OK;
     if (mark == 0 || slot_count == 0)
-        return gw_fail(why, GW_EINVAL, "there is nothing to save");
+        return gw_fail(why, GW_EINVAL, "the servers have no slots to save");
     pthread_mutex_lock(&saver->lock);
     struct mark *known = find_mark(saver, mark);
     if (!known) {
@@ -146,7 +146,7 @@ enum gw_err gw__saver_expect(struct gw__saver *saver, uint64_t mark,
         snprintf(known->directory, sizeof known->directory, "%s", directory);
     } else if (strcmp(known->directory, directory) != 0) {
         err = gw_fail(why, GW_EINVAL,
-                      "marker %llx is being saved into another directory",
+                      "marker %llx is already being saved to another directory",
                       (unsigned long long)mark);
     }
     pthread_mutex_unlock(&saver->lock);

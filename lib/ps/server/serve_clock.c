@@ -93,7 +93,7 @@ static void hold_request(struct gw__request *request)
     if (server->clocks.count < GW__WAITING_MAX)
         gw__waiting_add(&server->clocks, request);
     else
-        refuse_pending(request, "too many wait for the clock");
+        refuse_pending(request, "too many requests wait for the clock");
 }
 
 void gw__clocks_look(struct gw__server *server, uint64_t now_ns, unsigned group)
@@ -111,7 +111,7 @@ void gw__clocks_look(struct gw__server *server, uint64_t now_ns, unsigned group)
             continue;
         gw__waiting_take(&server->clocks, r);
         if (err)
-            refuse_pending(r, "the clock is not served here now");
+            refuse_pending(r, "this server does not serve the clock now");
         else
             done(r, r->command->kind == GW__CLOCK_NEXT ? &work : NULL);
     }
@@ -123,7 +123,7 @@ void gw__clock_logged(struct gw__request *request)
 {
     struct gw__server *server = request->server;
     if (!request->done) {
-        refuse_pending(request, "the clock is not served here now");
+        refuse_pending(request, "this server does not serve the clock now");
         return;
     }
     struct gw_error why = server->clock_why;
@@ -139,7 +139,7 @@ void gw__clock_logged(struct gw__request *request)
     if (err == GW_PENDING)
         hold_request(request);
     else if (err)
-        refuse_pending(request, "the clock does not know of it");
+        refuse_pending(request, "the clock does not know the request");
 }
 
 static enum gw_err append_command(struct gw__slot *slot, uint64_t now_ns,
@@ -170,13 +170,13 @@ static enum gw_err read_command(struct gw__request *request,
     if (!command)
         return gw_fail(why, GW_ENOMEM, "no memory for a clock command");
     if (parcel->part_count < 2)
-        return gw_fail(why, GW_EDATA, "no clock command");
+        return gw_fail(why, GW_EDATA, "malformed clock command");
     enum gw_err err = gw__clock_decode(parcel->parts[1].data,
                                        parcel->parts[1].bytes, command, why);
     if (err)
         return err;
     if (command->kind == GW__CLOCK_WORKERS || command->kind == GW__CLOCK_PRUNE)
-        return gw_fail(why, GW_EINVAL, "not a command of a worker");
+        return gw_fail(why, GW_EINVAL, "a worker cannot send this command");
     command->who.node = parcel->from;
     command->who.incarnation = parcel->incarnation_low;
     return GW_OK;
@@ -230,7 +230,7 @@ void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
     if (!request)
         return;
     if (head->group >= GW_PS_GROUPS_MAX) {
-        gw_fail(&why, GW_EINVAL, "there is no group %u", head->group);
+        gw_fail(&why, GW_EINVAL, "group %u does not exist", head->group);
         gw__request_refuse(request, false, &why);
         return;
     }
@@ -239,18 +239,18 @@ void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
         return;
     }
     if (server->routes.slot_count == 0 || !is_known(server, parcel)) {
-        refuse_pending(request, "not known here yet");
+        refuse_pending(request, "the worker is not known here yet");
         return;
     }
     struct gw__slot *slot = slot_of(server, head->group);
     if (!gw__slot_serves(slot, now_ns) || !gw__slot_is_settled(slot) ||
         !slot->clocks[head->group]) {
-        refuse_pending(request, "the clock is not served here now");
+        refuse_pending(request, "this server does not serve the clock now");
         return;
     }
     gw__clock_tick(slot, now_ns, head->group);
     if (is_too_early(slot, request))
-        refuse_pending(request, "not known here yet");
+        refuse_pending(request, "the worker is not known here yet");
     else
         look_then_log(request, now_ns, slot);
 }
@@ -314,7 +314,7 @@ void gw__clocks_ask_policy(struct gw__server *server, uint64_t now_ns,
     if (err == GW_EINVAL)
         gw__server_trouble(server, "%s", why.text);
     else if (!err && append_command(slot, now_ns, group, &command, NULL))
-        gw__server_trouble(server, "no room in the log for another mode");
+        gw__server_trouble(server, "the log has no room for the new mode");
 }
 
 void gw__clock_tick(struct gw__slot *slot, uint64_t now_ns, unsigned group)

@@ -35,7 +35,8 @@ static enum gw_err take_list(struct gw__request *request,
                list->segments[i]->count == request->segments[i].keys &&
                list->segments[i]->table == request->head->table;
     if (!same)
-        return gw_fail(why, GW_EDATA, "the key list is another one");
+        return gw_fail(why, GW_EDATA,
+                       "the key list does not match the request");
     request->keys = calloc(list->count, sizeof(struct gw__keys *));
     if (!request->keys)
         return gw_fail(why, GW_ENOMEM, "no memory for a key list");
@@ -53,7 +54,8 @@ static enum gw_err keep_list(struct gw__request *request, struct gw_error *why)
     unsigned count = request->segment_count;
     if (gw__ps_key_list(request->segments, count, keys, head->keys,
                         head->table) != head->key_list)
-        return gw_fail(why, GW_EDATA, "the key list has another signature");
+        return gw_fail(why, GW_EDATA,
+                       "the key list does not match its signature");
     request->keys = calloc(count, sizeof(struct gw__keys *));
     if (!request->keys)
         return gw_fail(why, GW_ENOMEM, "no memory for a key list");
@@ -96,7 +98,7 @@ enum gw_err gw__request_keys(struct gw__request *request, bool *want_keys,
             "table %u does not exist", head->table);
     for (unsigned i = 0; i < request->segment_count; i++)
         if (request->segments[i].slot >= server->routes.slot_count)
-            return gw_fail(why, GW_EINVAL, "there is no slot %u",
+            return gw_fail(why, GW_EINVAL, "slot %u does not exist",
                            request->segments[i].slot);
     struct gw__key_list *list =
         head->key_list ? gw__key_cache_find(server->cache, head->key_list)
@@ -106,7 +108,7 @@ enum gw_err gw__request_keys(struct gw__request *request, bool *want_keys,
     if (request->parcel->part_count < 2 ||
         request->parcel->parts[1].bytes == 0) {
         *want_keys = true;
-        return gw_fail(why, GW_PENDING, "that key list is not known here");
+        return gw_fail(why, GW_PENDING, "the key list is not known here");
     }
     enum gw_err err = check_keys(request, why);
     if (!err && head->flags & GW__PS_CACHE && head->key_list)
@@ -127,18 +129,17 @@ static enum gw_err check_numbers(const struct gw__request *request,
     size_t size = head->flags & GW__PS_HALF ? 2 : 4;
     if (bytes / size / table->width != head->keys ||
         bytes % (size * table->width) != 0)
-        return gw_fail(why, GW_EINVAL,
-                       "table \"%s\" has %u values a row: %zu bytes are not "
-                       "%llu rows",
-                       table->name, table->width, bytes,
-                       (unsigned long long)head->keys);
+        return gw_fail(
+            why, GW_EINVAL,
+            "table \"%s\" has %u values per row: %zu bytes are not %llu rows",
+            table->name, table->width, bytes, (unsigned long long)head->keys);
     if (!gw__dedup_is_sound(head->floor, head->sequence))
         return gw_fail(why, GW_EINVAL,
-                       "push %llu is not one of the 64 behind %llu",
+                       "push %llu is not among the 64 after %llu",
                        (unsigned long long)head->sequence,
                        (unsigned long long)head->floor);
     if (request->parcel->from >= GW_PS_NODES)
-        return gw_fail(why, GW_EINVAL, "there is no node %u",
+        return gw_fail(why, GW_EINVAL, "node %u does not exist",
                        request->parcel->from);
     return GW_OK;
 }
@@ -176,7 +177,7 @@ static enum gw_err check_finite(const struct gw__request *request,
     server->counts.nans++;
     return gw_fail(why, GW_ENUMERIC,
                    "worker %u pushed a value that is not finite: number %zu of "
-                   "row %zu of table \"%s\"; nothing of it was applied",
+                   "row %zu of table \"%s\"; the push was not applied",
                    from, bad % width, bad / width,
                    server->routes.tables[request->head->table].name);
 }

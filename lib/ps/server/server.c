@@ -16,7 +16,7 @@ enum gw_err gw__server_new(const struct gw__server_config *config,
 {
     *server = NULL;
     if (config->node >= GW_PS_NODES)
-        return gw_fail(why, GW_EINVAL, "there is no node %u", config->node);
+        return gw_fail(why, GW_EINVAL, "node %u does not exist", config->node);
     struct gw__server *made = calloc(1, sizeof *made);
     struct gw__key_cache *cache = calloc(1, sizeof *cache);
     if (!made || !cache) {

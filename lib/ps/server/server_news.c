@@ -94,7 +94,7 @@ enum gw_err gw__server_restore(struct gw__server *server, unsigned slot,
                                struct gw_error *why)
 {
     if (slot >= GW_PS_SLOTS_MAX)
-        return gw_fail(why, GW_EINVAL, "there is no slot %u", slot);
+        return gw_fail(why, GW_EINVAL, "slot %u does not exist", slot);
     enum gw_err err = gw__slot_check_saved(data, bytes, why);
     if (err)
         return gw_wrap(why, err, "slot %u", slot);

@@ -114,7 +114,7 @@ enum gw_err gw__thread_pool_new(unsigned threads, void (*told)(void *context),
 {
     *pool = NULL;
     if (threads == 0 || threads > GW__THREAD_POOL_MAX)
-        return gw_fail(why, GW_EINVAL, "%u threads: 1 to %d can be", threads,
+        return gw_fail(why, GW_EINVAL, "%u threads; use 1 to %d", threads,
                        GW__THREAD_POOL_MAX);
     struct gw__thread_pool *made = calloc(1, sizeof *made);
     if (!made)

@@ -208,7 +208,7 @@ static void load_copy(struct gw__slot *slot)
     struct gw_error why = {.code = GW_OK};
     gw__slot_clear_state(slot);
     if (gw__slot_load(slot, slot->copy_data, slot->copy_total, false, &why)) {
-        gw__server_trouble(slot->server, "slot %u: the copy is bad: %s",
+        gw__server_trouble(slot->server, "slot %u: the copy is damaged: %s",
                            slot->number, why.text);
         gw__slot_clear_state(slot);
         slot->copy_have = 0;

@@ -107,8 +107,8 @@ void gw__peer_pump(struct gw__slot *slot, uint64_t now_ns,
         struct gw__entry *entry = gw__slot_entry(slot, peer->sent + 1);
         if (!entry) {
             gw__server_trouble(slot->server,
-                               "slot %u: server %u lacks entry %llu, which is "
-                               "not kept here",
+                               "slot %u: server %u needs entry %llu, which is "
+                               "no longer stored here",
                                slot->number, peer->node,
                                (unsigned long long)peer->sent + 1);
             return;

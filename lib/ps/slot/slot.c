@@ -140,8 +140,8 @@ static void begin_slot(struct gw__slot *slot)
         return;
     if (gw__slot_load(slot, server->restore[slot->number].data,
                       server->restore[slot->number].bytes, true, &why)) {
-        gw__server_trouble(server, "slot %u is not restored: %s", slot->number,
-                           why.text);
+        gw__server_trouble(server, "slot %u cannot be restored: %s",
+                           slot->number, why.text);
         gw__slot_clear_state(slot); /* drops a partly loaded state */
         make_clocks(slot);
     }
@@ -296,9 +296,10 @@ void gw__slot_route(struct gw__slot *slot, uint64_t now_ns,
                (slot->role == GW_PS_LEARNER && slot->loaded);
     bool in_sync = role == GW_PS_PRIMARY || role == GW_PS_SECONDARY;
     if (in_sync && !has && slot->had) {
-        gw__server_trouble(slot->server,
-                           "slot %u: in sync by the routes, but not here",
-                           slot->number);
+        gw__server_trouble(
+            slot->server,
+            "slot %u: the routes have this copy as in sync, but it is not",
+            slot->number);
         slot->silent = true;
         return;
     }

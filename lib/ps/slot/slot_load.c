@@ -77,9 +77,10 @@ static enum gw_err load_table(struct gw__slot *slot, unsigned table,
     const struct gw_ps_table_config *now = &slot->server->routes.tables[table];
     if (now->width != config->width || now->updater != config->updater ||
         now->dense != config->dense)
-        return gw_fail(why, GW_EDATA,
-                       "table \"%s\" has another width, updater or size now",
-                       now->name);
+        return gw_fail(
+            why, GW_EDATA,
+            "table \"%s\" now has a different width, updater or size",
+            now->name);
     if (bytes == 0)
         return GW_OK;
     struct gw__store *store = gw__slot_store(slot, table);
@@ -197,9 +198,10 @@ enum gw_err gw__slot_load(struct gw__slot *slot, const void *data, size_t bytes,
     struct gw__reader reader = read_head(data, bytes, &slots, &number, &tables);
     if (!reader.bad &&
         (slots != slot->server->routes.slot_count || number != slot->number))
-        return gw_fail(why, GW_EDATA,
-                       "it is slot %u of %u, this is slot %u of %u", number,
-                       slots, slot->number, slot->server->routes.slot_count);
+        return gw_fail(
+            why, GW_EDATA,
+            "the state is of slot %u of %u, but this is slot %u of %u", number,
+            slots, slot->number, slot->server->routes.slot_count);
     enum gw_err err = load_tables(slot, &reader, data, tables, numbers, why);
     if (!err)
         err = load_clocks(slot, &reader, fresh, why);

@@ -25,8 +25,8 @@ enum gw_err gw__snapshot_directory(const char *directory, bool make, int *fd,
         return gw_fail_errno(why, "snapshot %s", directory);
     *fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd < 0 && errno == ENOENT)
-        return gw_fail(why, GW_EDATA, "snapshot %s: there is no such directory",
-                       directory);
+        return gw_fail(why, GW_EDATA,
+                       "snapshot %s: the directory does not exist", directory);
     return *fd < 0 ? gw_fail_errno(why, "snapshot %s", directory) : GW_OK;
 }
 

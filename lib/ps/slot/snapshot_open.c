@@ -61,10 +61,9 @@ static enum gw_err check_text(const char *text, size_t bytes,
         return GW_OK;
     return gw_fail(why, GW_EDATA,
                    same == wanted_bytes
-                       ? "snapshot %s: manifest: %zu bytes follow byte %zu, "
-                         "where it should end"
-                       : "snapshot %s: manifest: was altered: "
-                         "%zu bytes of which byte %zu is wrong",
+                       ? "snapshot %s: manifest: %zu extra bytes after byte %zu"
+                       : "snapshot %s: manifest: it was altered: of its %zu "
+                         "bytes, byte %zu is wrong",
                    directory, same == wanted_bytes ? bytes - same : bytes,
                    same);
 }
@@ -78,17 +77,18 @@ static enum gw_err read_manifest(int folder, const char *directory,
     int used = 0;
     size_t bytes = read_text(folder, text);
     if (bytes == 0)
-        return bad(why, directory, "has no manifest: it was never complete");
+        return bad(why, directory, "it has no manifest: it was never complete");
     if (sscanf(text, "gradwire snapshot %u\nmark %" SCNx64 "\nslots %u\n%n",
                &version, &manifest->mark, &manifest->slot_count, &used) != 3)
-        return bad(why, directory, "the manifest is none of ours");
+        return bad(why, directory, "the manifest is not one of gradwire");
     if (version != SNAPSHOT_VERSION)
         return gw_fail(why, GW_EDATA,
-                       "snapshot %s: manifest: of version %u, not %d: only the "
-                       "release that wrote it reads it",
+                       "snapshot %s: manifest: version %u instead of %d; use "
+                       "the release that wrote it",
                        directory, version, SNAPSHOT_VERSION);
     if (manifest->slot_count == 0 || manifest->slot_count > GW_PS_SLOTS_MAX)
-        return bad(why, directory, "the manifest has no sensible slot count");
+        return bad(why, directory,
+                   "the manifest has an impossible number of slots");
     enum gw_err err = parse_slots(text + used, directory, manifest, why);
     return err ? err : check_text(text, bytes, directory, manifest, why);
 }
@@ -102,7 +102,8 @@ static enum gw_err check_slot(const char *name, const struct slot_head *head,
 {
     size_t wanted = sizeof *head + manifest->bytes[slot];
     if (file_bytes != wanted)
-        return gw_fail(why, GW_EDATA, "%s: %s: %zu bytes of %zu", name,
+        return gw_fail(why, GW_EDATA, "%s: it %s: %zu bytes instead of %zu",
+                       name,
                        file_bytes < wanted ? "is cut short" : "is too long",
                        file_bytes, wanted);
     if (head->magic != SLOT_MAGIC || head->version != SNAPSHOT_VERSION ||
@@ -111,10 +112,10 @@ static enum gw_err check_slot(const char *name, const struct slot_head *head,
         head->bytes != manifest->bytes[slot] ||
         head->hash != manifest->hash[slot])
         return gw_fail(why, GW_EDATA,
-                       "%s: its head is not what the manifest says", name);
+                       "%s: its head does not match the manifest", name);
     if (gw_hash(head + 1, head->bytes, 0) != manifest->hash[slot])
-        return gw_fail(why, GW_EDATA, "%s: was altered: its checksum is wrong",
-                       name);
+        return gw_fail(why, GW_EDATA,
+                       "%s: it was altered: its checksum is wrong", name);
     return GW_OK;
 }
 
@@ -127,11 +128,11 @@ static enum gw_err open_slot(int folder, const struct manifest *manifest,
     gw__snapshot_name(manifest->mark, slot, name);
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return gw_fail(why, GW_EDATA, "%s: is missing", name);
+        return gw_fail(why, GW_EDATA, "%s: the file is missing", name);
     if (fstat(fd, &about) != 0 ||
         (size_t)about.st_size < sizeof(struct slot_head)) {
         close(fd);
-        return gw_fail(why, GW_EDATA, "%s: is cut short", name);
+        return gw_fail(why, GW_EDATA, "%s: the file is cut short", name);
     }
     size_t bytes = (size_t)about.st_size;
     void *map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -213,8 +213,8 @@ static enum gw_err find_dense(const struct gw__store *store,
         uint64_t place = keys[i] - store->first;
         if (place >= store->rows)
             return gw_fail(why, GW_EDATA,
-                           "table \"%s\": key %" PRIu64 "; the keys here are "
-                           "%" PRIu64 " to %" PRIu64,
+                           "table \"%s\": key %" PRIu64
+                           "; this server has the keys %" PRIu64 " to %" PRIu64,
                            store->updater.config.name, keys[i], store->first,
                            store->first + store->rows - 1);
         places[i] = (uint32_t)place;
@@ -235,7 +235,8 @@ enum gw_err gw__store_find(struct gw__store *store, const uint64_t *keys,
     if (!gw__store_index_reserve(store, rows) ||
         !gw__store_keys_reserve(store, rows) ||
         !gw__store_blocks_reserve(store, rows))
-        return gw_fail(why, GW_ENOMEM, "table \"%s\": %zu rows more than %u",
+        return gw_fail(why, GW_ENOMEM,
+                       "table \"%s\": %zu more rows than the limit of %u",
                        store->updater.config.name, missing, store->rows);
     make_missing(store, keys, count, places);
     return GW_OK;

@@ -146,15 +146,16 @@ static enum gw_err check_saved(const struct gw__store *store, const void *data,
     mine.sum = head->sum;
     if (memcmp(head, &mine, sizeof mine) != 0)
         return gw_fail(why, GW_EDATA,
-                       "table \"%s\": the saved rows are of another table",
+                       "table \"%s\": the saved rows are of a different table",
                        name);
     if (store->dense && head->rows != store->rows)
-        return gw_fail(why, GW_EDATA, "table \"%s\": %u saved rows of %u", name,
+        return gw_fail(why, GW_EDATA,
+                       "table \"%s\": %u saved rows instead of %u", name,
                        head->rows, store->rows);
     if (bytes != saved_bytes(store, head->rows))
         return gw_fail(why, GW_EDATA,
-                       "table \"%s\": %zu bytes of saved rows, not %zu", name,
-                       bytes, saved_bytes(store, head->rows));
+                       "table \"%s\": %zu bytes of saved rows instead of %zu",
+                       name, bytes, saved_bytes(store, head->rows));
     if (head->sum != sum_saved(data, bytes))
         return gw_fail(why, GW_EDATA,
                        "table \"%s\": the saved rows' checksum is wrong", name);
@@ -188,7 +189,7 @@ static enum gw_err load_keys(struct gw__store *store, const unsigned char *keys,
         return GW_OK;
     gw__store_forget(store);
     return gw_fail(why, GW_EDATA,
-                   "table \"%s\": the saved rows have a key twice", name);
+                   "table \"%s\": a key occurs twice in the saved rows", name);
 }
 
 enum gw_err gw__store_load(struct gw__store *store, const void *data,
@@ -197,7 +198,8 @@ enum gw_err gw__store_load(struct gw__store *store, const void *data,
     struct gw__store_head head = {.rows = 0};
     if (!store->dense && store->rows > 0)
         return gw_fail(why, GW_EINVAL,
-                       "table \"%s\" has rows; saved ones go into a new one",
+                       "table \"%s\" has rows already; restore saved rows into "
+                       "a new table",
                        store->updater.config.name);
     enum gw_err err = check_saved(store, data, bytes, &head, why);
     if (err != GW_OK)

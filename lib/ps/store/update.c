@@ -27,17 +27,16 @@ static enum gw_err check_shape(const struct gw_ps_table_config *config,
                                struct gw_error *why)
 {
     if (!memchr(config->name, 0, sizeof config->name))
-        return gw_fail(why, GW_EINVAL, "a table's name has no end");
-    if (config->width == 0 || config->width > GW_PS_WIDTH_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "a row has %u floats; it must have 1 to %d",
+                       "a table's name has no terminating zero");
+    if (config->width == 0 || config->width > GW_PS_WIDTH_MAX)
+        return gw_fail(why, GW_EINVAL, "a row has %u floats; use 1 to %d",
                        config->width, GW_PS_WIDTH_MAX);
     if (config->updater >= GW_PS_UPDATERS)
-        return gw_fail(why, GW_EINVAL, "there is no updater %u",
-                       config->updater);
+        return gw_fail(why, GW_EINVAL, "unknown updater %u", config->updater);
     if (config->group >= GW_PS_GROUPS_MAX)
-        return gw_fail(why, GW_EINVAL, "group %u; there are %d", config->group,
-                       GW_PS_GROUPS_MAX);
+        return gw_fail(why, GW_EINVAL, "group %u: groups are numbered below %d",
+                       config->group, GW_PS_GROUPS_MAX);
     return GW_OK;
 }
 
@@ -62,11 +61,11 @@ static enum gw_err check_numbers(const struct gw_ps_table_config *config,
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         float value = numbers[i].value;
         if (!isfinite(value))
-            return gw_fail(why, GW_EINVAL, "%s is no finite number",
+            return gw_fail(why, GW_EINVAL, "%s must be a finite number",
                            numbers[i].name);
         if (value < 0 && !numbers[i].negative)
-            return gw_fail(why, GW_EINVAL, "%s is %g, below 0", numbers[i].name,
-                           (double)value);
+            return gw_fail(why, GW_EINVAL, "%s is %g; it must be at least 0",
+                           numbers[i].name, (double)value);
     }
     return GW_OK;
 }
@@ -101,16 +100,15 @@ static enum gw_err check_callback(const struct gw_ps_table_config *config,
         return GW_OK;
     if (!is_there)
         return gw_fail(why, GW_EINVAL,
-                       "this server has no update function of its own");
+                       "this server has no custom update function");
     if (config->width > GW__CALLBACK_WIDTH_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "a row has %u floats; with an update function of one's "
-                       "own it must have at most %d",
+                       "a row has %u floats; with a custom update function it "
+                       "must have at most %d",
                        config->width, GW__CALLBACK_WIDTH_MAX);
     if (state_floats > 4 * GW_PS_WIDTH_MAX)
         return gw_fail(why, GW_EINVAL,
-                       "a row has %u floats of state; at most "
-                       "%d",
+                       "a row has %u floats of state; use at most %d",
                        state_floats, 4 * GW_PS_WIDTH_MAX);
     return GW_OK;
 }

@@ -57,7 +57,7 @@ static bool parse_operand(struct gw__words *words, unsigned node_count,
             return false;
         if (!gw__fault_joins(fault, node_count))
             return gw__source_fail(&words->source, words->word,
-                                   "a link joins two different nodes");
+                                   "a link must join two different nodes");
     }
     if (at != words->end)
         return gw__expected(words, at, "a blank");
@@ -81,7 +81,7 @@ static bool parse_chance(struct gw__words *words, uint32_t *millionths)
         return gw__expected(words, at, "at most six decimals");
     if (*millionths > 1000000)
         return gw__source_fail(&words->source, words->word,
-                               "a chance is at most 1");
+                               "a chance must be at most 1");
     return gw__next_word(words);
 }
 
@@ -100,7 +100,7 @@ static bool parse_delay(struct gw__words *words, struct gw__fault *fault)
         return false;
     if (fault->most_ns < fault->least_ns)
         return gw__source_fail(&words->source, words->word,
-                               "the longer delay comes second");
+                               "the second delay must be the longer one");
     return gw__next_word(words);
 }
 
@@ -164,7 +164,7 @@ static bool parse_for(struct gw__words *words, struct gw__fault *fault)
         return false;
     return fault->for_ns > 0 ||
            gw__source_fail(&words->source, at,
-                           "a fault lasts longer than nothing");
+                           "the duration of a fault must be above 0");
 }
 
 static bool parse_verb(struct gw__words *words, struct gw__fault *fault)
@@ -205,7 +205,7 @@ static bool parse_all(struct gw__words *words, unsigned node_count,
         }
         if (faults->count == GW__FAULTS_MAX)
             return gw__source_fail(&words->source, words->word,
-                                   "a schedule has at most %d faults",
+                                   "a schedule can have at most %d faults",
                                    GW__FAULTS_MAX);
         right = parse_fault(words, node_count, &faults->items[faults->count++]);
     }
@@ -222,7 +222,8 @@ enum gw_err gw__faults_parse(const char *text, size_t bytes, const char *name,
     };
     faults->count = 0;
     if (nodes == 0 || nodes > GW__NODES_MAX)
-        return gw_fail(why, GW_EINVAL, "a network has 1 to %d nodes, not %u",
+        return gw_fail(why, GW_EINVAL,
+                       "a network must have 1 to %d nodes, not %u",
                        GW__NODES_MAX, nodes);
     if (parse_all(&words, nodes, faults))
         return GW_OK;

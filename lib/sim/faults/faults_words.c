@@ -17,7 +17,7 @@ bool gw__parse_span(struct gw__words *words, size_t begin, size_t end,
     if (length == 0)
         return gw__expected(words, begin, "a duration, such as 20ms");
     if (length >= sizeof text)
-        return gw__source_fail(source, begin, "too long for a duration");
+        return gw__source_fail(source, begin, "the duration is too long");
     memcpy(text, source->text + begin, length);
     if (gw_parse_duration(text, ns, &why))
         return gw__source_fail(source, begin, "%s", why.text);
@@ -37,7 +37,7 @@ bool gw__parse_number(struct gw__words *words, size_t *at, uint32_t most,
         value = 10 * value + (uint64_t)(gw__byte_at(words, *at) - '0');
         if (value > most)
             return gw__source_fail(&words->source, begin,
-                                   "the number is at most %u here", most);
+                                   "the number must be at most %u", most);
     }
     *number = (uint32_t)value;
     return true;

@@ -19,7 +19,7 @@ bool gw__fat_tree_read(struct gw__words *words, struct gw__fabric *fabric)
                                   .line = said.line};
     return said.ports > 0 ||
            gw__source_fail(&words->source, at,
-                           "a fat tree wants k=, the ports of a switch");
+                           "a fat tree needs k=, the ports per switch");
 }
 
 /* Checks the limits of a torus. */
@@ -32,13 +32,15 @@ static bool fits(struct gw__words *words, size_t at,
         way += fabric->size[d] / 2;
     }
     if (hosts == 0)
-        return gw__source_fail(&words->source, at, "a torus has no side of 0");
+        return gw__source_fail(&words->source, at,
+                               "the sides of a torus must be at least 1");
     if (hosts > GW_HOSTS_MAX)
         return gw__source_fail(&words->source, at,
-                               "there are more than %d hosts", GW_HOSTS_MAX);
+                               "a topology can have at most %d hosts",
+                               GW_HOSTS_MAX);
     return way + 2 <= GW_WAY_MAX ||
            gw__source_fail(&words->source, at,
-                           "a way would have more than %d links", GW_WAY_MAX);
+                           "a path can have at most %d links", GW_WAY_MAX);
 }
 
 /* "8x8x4" */

@@ -211,7 +211,7 @@ enum gw_err gw_topology_leave_out(struct gw_topology *topology,
     while (word && kind < g->kind_count && strcmp(g->kinds[kind], word) != 0)
         kind++;
     if (word && kind == g->kind_count)
-        return gw_fail(why, GW_EINVAL, "topology %s has no links `%.40s`",
+        return gw_fail(why, GW_EINVAL, "topology %s: unknown links `%.40s`",
                        topology->name, word);
     g->left_out = word ? kind + 1 : 0;
     if (g->left_out == before)

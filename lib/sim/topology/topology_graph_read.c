@@ -37,12 +37,13 @@ static bool take_node(void *context, const char *name, size_t at)
                  b->prefix ? "." : "", name);
     if (length >= GW_TOPOLOGY_NAME_MAX)
         return gw__source_fail(source, at,
-                               "node `%s` has more than %d characters", full,
-                               GW_TOPOLOGY_NAME_MAX - 1);
+                               "node `%s` must have at most %d characters",
+                               full, GW_TOPOLOGY_NAME_MAX - 1);
     if (gw__node_find(b->t, full, (size_t)length) != UINT32_MAX)
-        return gw__source_fail(source, at, "node `%s` is named twice", full);
+        return gw__source_fail(source, at, "node `%s` occurs twice", full);
     if (b->t->graph.node_count == GW__GRAPH_NODES_MAX)
-        return gw__source_fail(source, at, "there are more than %d nodes",
+        return gw__source_fail(source, at,
+                               "a topology can have at most %d nodes",
                                GW__GRAPH_NODES_MAX);
     return gw__node_add(b->t, full, b->kind, b->server) ||
            gw__source_exhausted(source);
@@ -91,9 +92,10 @@ static bool take_server(void *context, const char *name, size_t at)
     struct gw_topology *t = b->t;
     struct gw__source *source = &b->words->source;
     if (gw__rack_find(t, name, strlen(name)) != UINT32_MAX)
-        return gw__source_fail(source, at, "server `%s` is there twice", name);
+        return gw__source_fail(source, at, "server `%s` occurs twice", name);
     if (t->rack_count == GW__GRAPH_NODES_MAX)
-        return gw__source_fail(source, at, "there are more than %d servers",
+        return gw__source_fail(source, at,
+                               "a topology can have at most %d servers",
                                GW__GRAPH_NODES_MAX);
     return gw__rack_add(t, name) || gw__source_exhausted(source);
 }
@@ -145,7 +147,7 @@ static bool list_name(void *context, const char *name, size_t at)
     struct names *names = list->names;
     if (names->count == GW__GRAPH_NODES_MAX)
         return gw__source_fail(&list->builder.words->source, at,
-                               "there are more than %d servers",
+                               "a topology can have at most %d servers",
                                GW__GRAPH_NODES_MAX);
     memcpy(names->name[names->count], name, strlen(name) + 1);
     names->at[names->count++] = at;
@@ -200,14 +202,14 @@ static bool take_kind(void *context, const char *name, size_t at)
     struct gw__graph *g = &e->t->graph;
     if (strlen(name) >= GW__EDGE_KIND_NAME_MAX)
         return gw__source_fail(&e->words->source, at,
-                               "a kind has at most %d characters",
+                               "a kind of link must have at most %d characters",
                                GW__EDGE_KIND_NAME_MAX - 1);
     for (e->kind = 0; e->kind < g->kind_count; e->kind++)
         if (strcmp(g->kinds[e->kind], name) == 0)
             return true;
     if (g->kind_count == GW__EDGE_KINDS_MAX)
         return gw__source_fail(&e->words->source, at,
-                               "there are more than %d kinds of links",
+                               "a topology can have at most %d kinds of links",
                                GW__EDGE_KINDS_MAX);
     memcpy(g->kinds[g->kind_count++], name, strlen(name) + 1);
     return true;
@@ -218,7 +220,7 @@ static bool take_from(void *context, const char *name, size_t at)
     struct ends *e = context;
     if (*e->from)
         return gw__source_fail(&e->words->source, at,
-                               "a link has one node before `:`");
+                               "a link must have one node before `:`");
     memcpy(e->from, name, strlen(name) + 1);
     e->from_at = at;
     return true;
@@ -244,8 +246,8 @@ static bool add_edge(struct ends *e, uint32_t from, uint32_t to, size_t at)
     if (from == to)
         return gw__source_fail(source, at, "a link must have two ends");
     if (e->t->graph.edge_count == GW__EDGES_MAX)
-        return gw__source_fail(source, at, "there are more than %d links",
-                               GW__EDGES_MAX);
+        return gw__source_fail(
+            source, at, "a topology can have at most %d links", GW__EDGES_MAX);
     return gw__edge_add(e->t, &edge) || gw__source_exhausted(source);
 }
 
@@ -264,8 +266,8 @@ static bool take_to(void *context, const char *name, size_t at)
     }
     return e->t->graph.edge_count > before ||
            gw__source_fail(&e->words->source, at,
-                           "no server above has nodes `%s` and `%s`", e->from,
-                           name);
+                           "no server above has both nodes `%s` and `%s`",
+                           e->from, name);
 }
 
 static bool read_link(struct gw__words *words, struct gw_topology *t)
@@ -314,8 +316,8 @@ bool gw__graph_read(struct gw__words *words, struct gw_topology *t)
         return false;
     if (t->fabric.kind != GW__GRAPH && t->rack_count > 0)
         return gw__source_fail(&words->source, words->word,
-                               "servers are all of a topology: no racks, fat "
-                               "tree or torus beside them");
+                               "a topology with servers cannot also have "
+                               "racks, a fat tree or a torus");
     t->fabric.kind = GW__GRAPH;
     return server      ? read_server(words, t)
            : is_switch ? read_switch(words, t)

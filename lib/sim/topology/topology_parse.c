@@ -48,11 +48,11 @@ static bool take_host(void *context, const char *name, size_t at)
     struct gw__source *source = &r->words.source;
     uint32_t there = gw__host_find(r->t, name, strlen(name));
     if (there != UINT32_MAX)
-        return gw__source_fail(source, at, "host `%s` is in rack `%s` already",
+        return gw__source_fail(source, at, "host `%s` is already in rack `%s`",
                                name, r->t->racks[r->t->hosts[there].rack].name);
     if (r->t->host_count == GW_HOSTS_MAX || r->t->capacity == GW_HOSTS_MAX)
-        return gw__source_fail(source, at, "there are more than %d hosts",
-                               GW_HOSTS_MAX);
+        return gw__source_fail(
+            source, at, "a topology can have at most %d hosts", GW_HOSTS_MAX);
     return gw__host_add(r->t, name) || gw__source_exhausted(source);
 }
 
@@ -61,10 +61,10 @@ static bool take_rack(void *context, const char *name, size_t at)
     struct reader *r = context;
     struct gw__source *source = &r->words.source;
     if (gw__rack_find(r->t, name, strlen(name)) != UINT32_MAX)
-        return gw__source_fail(source, at, "rack `%s` is there twice", name);
+        return gw__source_fail(source, at, "rack `%s` occurs twice", name);
     if (r->t->rack_count == GW_RACKS_MAX)
-        return gw__source_fail(source, at, "there are more than %d racks",
-                               GW_RACKS_MAX);
+        return gw__source_fail(
+            source, at, "a topology can have at most %d racks", GW_RACKS_MAX);
     return gw__rack_add(r->t, name) || gw__source_exhausted(source);
 }
 
@@ -76,13 +76,13 @@ static bool read_rack(struct reader *r)
     if (gw__at_line_end(words) || gw__byte_at(words, colon) != ':')
         return gw__expected(words, at, "a rack's name and `:`");
     if (r->t->fabric.kind != GW__RACKS)
-        return fail_at_word(r, "a fat tree, torus or servers have all their "
-                               "racks");
+        return fail_at_word(r,
+                            "a fat tree, a torus or servers cannot have racks");
     if (!gw__names_read(words, at, colon, take_rack, r) ||
         !gw__next_word(words))
         return false;
     if (r->t->rack_count != racks + 1)
-        return gw__source_fail(&words->source, at, "a line has one rack");
+        return gw__source_fail(&words->source, at, "a line must have one rack");
     if (gw__at_line_end(words))
         return gw__expected(words, words->word, "the rack's hosts");
     while (!gw__at_line_end(words))
@@ -115,8 +115,9 @@ static bool build_fabric(struct reader *r, size_t at)
 static bool may_have_fabric(struct reader *r)
 {
     return (r->t->rack_count == 0 && r->t->fabric.kind == GW__RACKS) ||
-           fail_at_word(r, "a fat tree or torus is all of a topology: no racks "
-                           "beside it");
+           fail_at_word(
+               r,
+               "a topology with a fat tree or a torus cannot also have racks");
 }
 
 static bool read_fat_tree(struct reader *r)
@@ -140,7 +141,7 @@ static bool pick(struct reader *r, uint32_t which, size_t at)
     unsigned most = r->t->host_count + r->t->rack_count;
     if (r->picked_count > most)
         return gw__source_fail(&r->words.source, at,
-                               "a name stands here more than once");
+                               "a name occurs more than once in this line");
     if (r->picked_count == r->picked_room) {
         size_t room = r->picked_room ? 2 * r->picked_room : 64;
         struct pick *moved = realloc(r->picked, room * sizeof *moved);
@@ -159,7 +160,7 @@ static bool find_host(struct reader *r, const char *name, size_t at,
     *host = gw__host_find(r->t, name, strlen(name));
     return *host != UINT32_MAX ||
            gw__source_fail(&r->words.source, at,
-                           "no rack above has a host `%s`", name);
+                           "host `%s` is not in a rack above", name);
 }
 
 static bool pick_host(void *context, const char *name, size_t at)
@@ -175,7 +176,7 @@ static bool pick_rack(void *context, const char *name, size_t at)
     uint32_t rack = gw__rack_find(r->t, name, strlen(name));
     if (rack == UINT32_MAX)
         return gw__source_fail(&r->words.source, at,
-                               "there is no rack `%s` above", name);
+                               "rack `%s` must be defined above", name);
     return pick(r, rack, at);
 }
 
@@ -202,8 +203,7 @@ static bool merge(struct reader *r, struct gw__topology_line *line,
     bool rated = line->has_rate || line->under,
          rates = new->has_rate || new->under;
     if ((rated && rates) || (line->has_latency && new->has_latency))
-        return gw__source_fail(&r->words.source, at,
-                               "the %s of this is there twice",
+        return gw__source_fail(&r->words.source, at, "the %s is set twice",
                                rated && rates ? "rate" : "latency");
     if (rates) {
         line->has_rate = new->has_rate;
@@ -223,8 +223,8 @@ static bool read_nic(struct reader *r)
     struct gw__settings said;
     size_t at = r->words.word;
     if (r->t->fabric.kind == GW__GRAPH)
-        return fail_at_word(r, "a network card of servers is a node, and its "
-                               "links are told by `link`");
+        return fail_at_word(
+            r, "the NIC of a server is a node; set its links with `link`");
     bool right = read_picks(r, pick_host, GW__RATE | GW__LATENCY, &said);
     if (right && r->picked_count == 0)
         return merge(r, &r->t->nic, &said, at);
@@ -252,8 +252,8 @@ static bool read_uplink(struct reader *r)
     struct gw__settings said;
     size_t at = r->words.word;
     if (r->t->fabric.kind != GW__RACKS)
-        return fail_at_word(r, "links of a fat tree, torus or servers are told "
-                               "where these are");
+        return fail_at_word(r, "set the links of a fat tree, a torus or "
+                               "servers in their own lines");
     bool right = read_picks(
         r, pick_rack, GW__RATE | GW__LATENCY | GW__OVERSUBSCRIPTION, &said);
     if (right && r->picked_count == 0)
@@ -272,19 +272,20 @@ static bool read_host(struct reader *r)
     struct gw_topology *t = r->t;
     size_t at = r->words.word;
     if (t->listed_count > 0)
-        return fail_at_word(r, "how many ranks a host holds comes before the "
-                               "order");
+        return fail_at_word(
+            r, "the number of ranks per host must come before the order");
     if (!read_picks(r, pick_host, GW__RANKS, &said))
         return false;
     if (r->picked_count == 0)
-        return gw__source_fail(&r->words.source, at, "which host?");
+        return gw__source_fail(&r->words.source, at,
+                               "expected the name of a host before ranks=");
     for (unsigned i = 0; i < r->picked_count; i++) {
         struct gw__host *host = &t->hosts[r->picked[i].which];
         t->capacity += said.ranks - host->ranks;
         host->ranks = said.ranks;
         if (t->capacity > GW_HOSTS_MAX)
             return gw__source_fail(&r->words.source, r->picked[i].at,
-                                   "the hosts hold more than %d ranks",
+                                   "the hosts can have at most %d ranks",
                                    GW_HOSTS_MAX);
     }
     return true;
@@ -299,10 +300,9 @@ static bool place_rank(void *context, const char *name, size_t at)
         return false;
     struct gw__host *host = &r->t->hosts[which];
     if (host->placed == host->ranks)
-        return gw__source_fail(source, at,
-                               "host `%s` holds %u rank%s, and this is one "
-                               "more",
-                               name, host->ranks, host->ranks == 1 ? "" : "s");
+        return gw__source_fail(
+            source, at, "host `%s` has room for %u rank%s; this is one more",
+            name, host->ranks, host->ranks == 1 ? "" : "s");
     host->placed++;
     return gw__host_list(r->t, which) || gw__source_exhausted(source);
 }
@@ -321,7 +321,7 @@ static bool read_order(struct reader *r)
                             "racks, interleaved, ring or hosts");
     if (t->said != GW_ORDER_FILE ||
         (said != GW_ORDER_FILE && t->listed_count > 0))
-        return fail_at_word(r, "the order is there twice");
+        return fail_at_word(r, "the order is set twice");
     if (said != GW_ORDER_FILE) {
         t->said = said;
         if (!gw__next_word(words))
@@ -342,7 +342,8 @@ static bool take_name(void *context, const char *name, size_t at)
 {
     struct reader *r = context;
     if (*r->t->name)
-        return gw__source_fail(&r->words.source, at, "a topology has one name");
+        return gw__source_fail(&r->words.source, at,
+                               "a topology must have one name");
     memcpy(r->t->name, name, strlen(name) + 1);
     return true;
 }
@@ -351,7 +352,7 @@ static bool read_topology(struct reader *r)
 {
     struct gw__words *words = &r->words;
     if (*r->t->name)
-        return fail_at_word(r, "a text has one topology");
+        return fail_at_word(r, "a file can have only one topology");
     if (!gw__names_read(words, words->word, words->end, take_name, r) ||
         !gw__next_word(words))
         return false;
@@ -402,7 +403,7 @@ static bool read_lines(struct reader *r)
                                "text");
     if (right && r->t->rack_count == 0)
         return gw__source_fail(&words->source, words->word,
-                               "a topology has at least one rack");
+                               "a topology must have at least one rack");
     return right;
 }
 

@@ -47,19 +47,20 @@ static bool read_range(struct gw__words *words, size_t at, size_t end,
     if (!gw__parse_number(words, &at, GW_HOSTS_MAX, "a number", &range->last))
         return false;
     if (range->last < range->first)
-        return gw__source_fail(&words->source, last,
-                               "a range goes from the smaller number to the "
-                               "larger");
+        return gw__source_fail(
+            &words->source, last,
+            "a range must go from the smaller number to the larger");
     if (gw__byte_at(words, at) != ']' || at + 1 != end)
         return gw__expected(words, at, "`]` at the end of the name");
     return range->width < GW_TOPOLOGY_NAME_MAX ||
-           gw__source_fail(&words->source, digits, "too many zeros");
+           gw__source_fail(&words->source, digits,
+                           "the number has too many zeros");
 }
 
 static bool too_long(struct gw__words *words, size_t at)
 {
     return gw__source_fail(&words->source, at,
-                           "a name has at most %d characters",
+                           "a name can have at most %d characters",
                            GW_TOPOLOGY_NAME_MAX - 1);
 }
 
@@ -107,8 +108,8 @@ static bool read_rate(struct gw__words *words, size_t at,
     if (end - at >= sizeof text ||
         gw_parse_bytes(text, &settings->line.rate, NULL))
         return gw__source_fail(&words->source, at,
-                               "`%.40s` is no rate: write bytes a second, "
-                               "such as 100M; 0: no limit",
+                               "`%.40s` is not a rate; write bytes per second, "
+                               "such as 100M, or 0 for no limit",
                                text);
     settings->line.has_rate = true;
     return true;
@@ -139,7 +140,7 @@ static bool read_ratio(struct gw__words *words, size_t at,
     if (at != words->end)
         return gw__expected(words, at, "the end of the ratio");
     return (line->over > 0 && line->under > 0) ||
-           gw__source_fail(&words->source, begin, "a ratio has no 0");
+           gw__source_fail(&words->source, begin, "a ratio cannot have a 0");
 }
 
 static bool read_ranks(struct gw__words *words, size_t at,
@@ -153,7 +154,7 @@ static bool read_ranks(struct gw__words *words, size_t at,
         return gw__expected(words, at, "a blank");
     return settings->ranks > 0 ||
            gw__source_fail(&words->source, begin,
-                           "a host holds at least one rank");
+                           "a host must have at least one rank");
 }
 
 /* Reads a number that is the whole rest of the word. */
@@ -173,7 +174,7 @@ static bool read_ports(struct gw__words *words, size_t at,
         return false;
     return (settings->ports >= 2 && settings->ports % 2 == 0) ||
            gw__source_fail(&words->source, at,
-                           "half of a switch's ports lead up: k is even");
+                           "k must be even: half of a switch's ports lead up");
 }
 
 static bool read_levels(struct gw__words *words, size_t at,
@@ -182,7 +183,8 @@ static bool read_levels(struct gw__words *words, size_t at,
     if (!read_alone(words, at, 3, "a number of levels", &settings->levels))
         return false;
     return settings->levels >= 2 ||
-           gw__source_fail(&words->source, at, "a fat tree has 2 or 3 levels");
+           gw__source_fail(&words->source, at,
+                           "a fat tree must have 2 or 3 levels");
 }
 
 static const struct key {
@@ -239,12 +241,12 @@ bool gw__settings_read(struct gw__words *words, unsigned allowed,
             return expected_key(words, allowed);
         if (settings->seen & 1u << i)
             return gw__source_fail(&words->source, words->word,
-                                   "%s is there twice", keys[i].name);
+                                   "%s is set twice", keys[i].name);
         settings->seen |= 1u << i;
         if ((settings->seen & rates) == rates)
-            return gw__source_fail(&words->source, words->word,
-                                   "an uplink has a rate or an "
-                                   "oversubscription, not both");
+            return gw__source_fail(
+                &words->source, words->word,
+                "an uplink can have a rate or an oversubscription, not both");
         if (!keys[i].read(words, words->word + strlen(keys[i].name),
                           settings) ||
             !gw__next_word(words))

@@ -359,7 +359,7 @@ static enum gw_err run_traffic(struct gw__traffic *f, unsigned ranks,
         return gw_fail(why, GW_ENOMEM, "a simulation of %u ranks", ranks);
     if (f->too_long)
         return gw_fail(why, GW_EINVAL,
-                       "the run would take more than 53 days of virtual time");
+                       "the run takes more than 53 days of simulated time");
     gw__result_end(f);
     return GW_OK;
 }
@@ -374,16 +374,19 @@ static enum gw_err check_job(const struct gw_topology *topology,
     size_t most = job->plan ? job->plan->transfer_count + 1 : 1;
     if (ranks > gw_topology_ranks(topology))
         return gw_fail(why, GW_EINVAL,
-                       "the plan is for %u ranks, and topology %s has %u",
+                       "the plan is for %u ranks, but topology %s has %u",
                        ranks, topology->name, gw_topology_ranks(topology));
     if (job->elem_bytes == 0 || job->elem_bytes > ELEM_BYTES_MAX)
-        return gw_fail(why, GW_EINVAL, "an element has 1 to %d bytes, not %zu",
+        return gw_fail(why, GW_EINVAL,
+                       "an element must have 1 to %d bytes, not %zu",
                        ELEM_BYTES_MAX, job->elem_bytes);
     if (__builtin_mul_overflow(job->count, job->elem_bytes, &bytes) ||
         __builtin_mul_overflow(bytes, most, &bytes))
-        return gw_fail(why, GW_EINVAL, "%zu elements are too many", job->count);
+        return gw_fail(why, GW_EINVAL,
+                       "%zu elements are more than a vector can have",
+                       job->count);
     if (!(job->message_us >= 0) || !(job->reduce_us_per_byte >= 0))
-        return gw_fail(why, GW_EINVAL, "costs are not negative");
+        return gw_fail(why, GW_EINVAL, "costs must be 0 or more");
     return GW_OK;
 }
 

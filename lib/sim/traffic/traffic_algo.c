@@ -316,7 +316,7 @@ enum gw_err gw__traffic_of_algo(struct gw__traffic *f, struct gw_error *why)
     if (blocks > GW_CHUNKS_MAX || chunks == 0)
         return gw_fail(why, GW_EINVAL,
                        "%s of %u ranks moves %" PRIu64
-                       " different chunks; there are at most %d",
+                       " different chunks; at most %d can be simulated",
                        gw_collective_name(f->job->algo->collective),
                        args->ranks, blocks, GW_CHUNKS_MAX);
     uint64_t messages;

@@ -48,8 +48,8 @@ enum gw_err gw__traffic_check(const struct gw_algo *algo,
     free(count.last);
     if (count.runs > runs_max)
         err = gw_fail(why, GW_EINVAL,
-                      "%s %s of %u ranks moves too many pieces: so many ranks "
-                      "are for logarithmic algorithms",
+                      "%s %s of %u ranks sends too many chunks to simulate; "
+                      "use fewer ranks or an algorithm with logarithmic rounds",
                       name, algo->name, args->ranks);
     else if (count.messages > GW__TRAFFIC_MESSAGES_MAX)
         err = gw_fail(why, GW_EINVAL,

@@ -96,7 +96,7 @@ static enum gw_err listen_at(struct gw__control_channel *mesh,
     if (zmq_getsockopt(mesh->router, ZMQ_LAST_ENDPOINT, mesh->endpoint,
                        &size) != 0 ||
         zmq_getsockopt(mesh->router, ZMQ_FD, &mesh->router_fd, &fd_size) != 0)
-        return gw_fail_errno(why, "asking where %s is", endpoint);
+        return gw_fail_errno(why, "reading the address of %s", endpoint);
     return GW_OK;
 }
 
@@ -113,8 +113,8 @@ static enum gw_err open_all(struct gw__control_channel *mesh,
                             struct gw_error *why)
 {
     if (config->node >= GW__CONTROL_CHANNEL_NODES)
-        return gw_fail(why, GW_EINVAL, "node %u: there are %d", config->node,
-                       GW__CONTROL_CHANNEL_NODES);
+        return gw_fail(why, GW_EINVAL, "node %u: nodes are numbered below %d",
+                       config->node, GW__CONTROL_CHANNEL_NODES);
     enum gw_err err = gw__control_channel_check_listen(
         config->endpoint, config->key_file || config->insecure, why);
     if (!err && config->key_file) {
@@ -146,7 +146,7 @@ gw__control_channel_open(const struct gw__control_channel_config *config,
     struct gw__control_channel *mesh = calloc(1, sizeof *mesh);
     *opened = NULL;
     if (!mesh)
-        return gw_fail(why, GW_ENOMEM, "mesh");
+        return gw_fail(why, GW_ENOMEM, "control channel");
     mesh->node = config->node;
     mesh->self = (struct gw__control_channel_process){
         config->incarnation_high, config->incarnation_low, {0}};
@@ -158,7 +158,7 @@ gw__control_channel_open(const struct gw__control_channel_config *config,
     enum gw_err err = open_all(mesh, config, why);
     if (err) {
         gw__control_channel_close(&mesh);
-        return gw_wrap(why, err, "mesh");
+        return gw_wrap(why, err, "control channel");
     }
     *opened = mesh;
     return GW_OK;
@@ -198,13 +198,13 @@ enum gw_err gw__control_channel_know(struct gw__control_channel *mesh,
     struct gw__control_channel_peer *peer =
         &mesh->peers[node % GW__CONTROL_CHANNEL_NODES];
     if (node >= GW__CONTROL_CHANNEL_NODES)
-        return gw_fail(why, GW_EINVAL, "node %u: there are %d", node,
-                       GW__CONTROL_CHANNEL_NODES);
+        return gw_fail(why, GW_EINVAL, "node %u: nodes are numbered below %d",
+                       node, GW__CONTROL_CHANNEL_NODES);
     enum gw_err err = GW_OK;
     if (endpoint[0])
         err = gw__control_channel_check_endpoint(endpoint, why);
     if (err)
-        return gw_wrap(why, err, "where node %u is", node);
+        return gw_wrap(why, err, "the address of node %u", node);
     if (endpoint[0] && !peer->has_files) {
         err = reserve_files(mesh, GW__CONTROL_CHANNEL_PEER_FILES, why);
         if (err)

@@ -69,12 +69,12 @@ static enum gw_err check_tcp(const char *endpoint, bool listen,
     const char *port;
     split_host(endpoint, host, &port);
     if (host[0] == 0 || !is_port(port, listen))
-        return gw_fail(why, GW_EINVAL, "%s: no numeric host and port",
-                       endpoint);
+        return gw_fail(why, GW_EINVAL,
+                       "%s: the host and the port must be numbers", endpoint);
     if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "[::]") == 0 ||
         strcmp(host, "::") == 0)
         return gw_fail(why, GW_EINVAL,
-                       "%s: name one address, peers must know where to connect",
+                       "%s: name one address; peers must know where to connect",
                        endpoint);
     return GW_OK;
 }
@@ -84,7 +84,8 @@ static enum gw_err check_endpoint(const char *endpoint, bool listen,
 {
     if (strnlen(endpoint, GW__CONTROL_CHANNEL_ENDPOINT_MAX) ==
         GW__CONTROL_CHANNEL_ENDPOINT_MAX)
-        return gw_fail(why, GW_EINVAL, "an endpoint longer than %d",
+        return gw_fail(why, GW_EINVAL,
+                       "an endpoint must have at most %d characters",
                        GW__CONTROL_CHANNEL_ENDPOINT_MAX - 1);
     if (starts(endpoint, tcp))
         return check_tcp(endpoint, listen, why);
@@ -107,7 +108,7 @@ enum gw_err gw__control_channel_check_listen(const char *endpoint, bool allowed,
     enum gw_err err = check_endpoint(endpoint, true, why);
     if (!err && !allowed && gw__control_channel_is_remote(endpoint))
         err = gw_fail(why, GW_EINVAL,
-                      "%s is open to the network: give a key file, or allow it "
+                      "%s is open to the network; give a key file, or allow it "
                       "with --insecure",
                       endpoint);
     return err;

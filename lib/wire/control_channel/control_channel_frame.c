@@ -28,9 +28,9 @@ enum gw_err gw__control_channel_frame_read(
     memcpy(head, frame, sizeof *head);
     if (head->magic != magic)
         return gw_fail(why, GW_EDATA,
-                       "a message of another program or version");
+                       "the message is of another program or version");
     if (head->token != token)
-        return gw_fail(why, GW_EDATA, "a message of another run");
+        return gw_fail(why, GW_EDATA, "the message is of another run");
     if (head->to != to)
         return gw_fail(why, GW_EDATA, "a message for node %u came to node %u",
                        head->to, to);

@@ -260,7 +260,8 @@ static enum gw_err check_nodes(const unsigned *nodes, unsigned size,
     for (unsigned r = 0; r < size; r++)
         if (nodes[r] >= GW__RULE_NODES)
             return gw_fail(why, GW_EINVAL,
-                           "link rules: rank %u is node %u: there are %d nodes",
+                           "link rules: rank %u is node %u, but nodes are "
+                           "numbered below %d",
                            r, nodes[r], GW__RULE_NODES);
     return GW_OK;
 }

@@ -39,15 +39,14 @@ static enum gw_err open_wire(const struct gw__messenger_config *config,
                              struct gw__messenger **post, struct gw_error *why)
 {
     if (config->node >= GW__MESSENGER_NODES)
-        return gw_fail(why, GW_EINVAL, "node %u: there are %d", config->node,
-                       GW__MESSENGER_NODES);
+        return gw_fail(why, GW_EINVAL, "node %u: nodes are numbered below %d",
+                       config->node, GW__MESSENGER_NODES);
     if (strcmp(config->wire, "shm") == 0)
         return gw__messenger_shm_open(config, post, why);
     if (strcmp(config->wire, "ipc") == 0 || strcmp(config->wire, "tcp") == 0)
         return gw__messenger_zmq_open(config, post, why);
     return gw_fail(why, GW_EINVAL,
-                   "no wire is called \"%.40s\"; there are shm, ipc and tcp",
-                   config->wire);
+                   "unknown wire \"%.40s\"; use shm, ipc or tcp", config->wire);
 }
 
 enum gw_err gw__messenger_open(const struct gw__messenger_config *config,
@@ -58,7 +57,7 @@ enum gw_err gw__messenger_open(const struct gw__messenger_config *config,
     struct gw__messenger *post = NULL;
     enum gw_err err = open_wire(config, &post, why);
     if (!post)
-        return gw_wrap(why, err, "post");
+        return gw_wrap(why, err, "messenger");
     post->node = config->node;
     post->incarnation_high = config->incarnation_high;
     post->incarnation_low = config->incarnation_low;
@@ -113,10 +112,12 @@ enum gw_err gw__messenger_know(struct gw__messenger *post, unsigned node,
                                struct gw_error *why)
 {
     if (node >= GW__MESSENGER_NODES)
-        return gw_fail(why, GW_EDATA, "post: node %u: there are %d", node,
+        return gw_fail(why, GW_EDATA,
+                       "messenger: node %u: nodes are numbered below %d", node,
                        GW__MESSENGER_NODES);
     if (address->bytes > GW__ADDRESS_MAX)
-        return gw_fail(why, GW_EDATA, "post: node %u: an address of %zu bytes",
+        return gw_fail(why, GW_EDATA,
+                       "messenger: node %u: an address cannot have %zu bytes",
                        node, address->bytes);
     if (node == post->node)
         return GW_OK;
@@ -131,7 +132,7 @@ enum gw_err gw__messenger_know(struct gw__messenger *post, unsigned node,
     peer->address_hash = hash;
     enum gw_err err = post->ops->know(post, node, address, why);
     if (err)
-        return gw_wrap(why, err, "post: node %u", node);
+        return gw_wrap(why, err, "messenger: node %u", node);
     peer->known = true;
     return GW_OK;
 }

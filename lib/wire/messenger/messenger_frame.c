@@ -19,13 +19,14 @@ static enum gw_err check_parts(const struct gw__messenger_head *head,
                                struct gw_error *why)
 {
     if (head->part_count < 1 || head->part_count > GW__MESSENGER_PARTS)
-        return gw_fail(why, GW_EDATA, "a message of %u parts",
+        return gw_fail(why, GW_EDATA, "a message cannot have %u parts",
                        head->part_count);
     for (unsigned i = head->part_count; i < GW__MESSENGER_PARTS; i++)
         if (head->bytes[i] != 0)
-            return gw_fail(why, GW_EDATA,
-                           "a message of %u parts with a size of part %u",
-                           head->part_count, i + 1);
+            return gw_fail(
+                why, GW_EDATA,
+                "a message of %u parts cannot have a size of part %u",
+                head->part_count, i + 1);
     return GW_OK;
 }
 
@@ -39,15 +40,15 @@ enum gw_err gw__messenger_head_read(const void *frame, size_t bytes,
     memcpy(head, frame, sizeof *head);
     if (head->magic != magic)
         return gw_fail(why, GW_EDATA,
-                       "a message of another program or version");
+                       "the message is of another program or version");
     if (head->token != mine->token)
-        return gw_fail(why, GW_EDATA, "a message of another run");
+        return gw_fail(why, GW_EDATA, "the message is of another run");
     if (head->to != mine->to)
         return gw_fail(why, GW_EDATA, "a message for node %u came to node %u",
                        head->to, mine->to);
     if (head->to_high != mine->to_high || head->to_low != mine->to_low)
         return gw_fail(why, GW_EDATA,
-                       "a message for another incarnation of node %u",
+                       "the message is for another incarnation of node %u",
                        mine->to);
     if (head->from >= GW__MESSENGER_NODES || head->from == mine->to)
         return gw_fail(why, GW_EDATA, "a message from node %u to node %u",

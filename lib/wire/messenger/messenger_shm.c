@@ -29,17 +29,17 @@ static enum gw_err read_card(const struct gw__messenger *post, unsigned node,
 {
     const struct gw__messenger_peer *peer = &post->peers[node];
     if (address->bytes != sizeof *card)
-        return gw_fail(why, GW_EDATA, "no address of the shm wire");
+        return gw_fail(why, GW_EDATA, "the address is not of the shm wire");
     memcpy(card, address->blob, sizeof *card);
     if (card->magic != CARD_MAGIC ||
         card->segment_bytes < sizeof(struct gw__messenger_segment))
-        return gw_fail(why, GW_EDATA, "no address of the shm wire");
+        return gw_fail(why, GW_EDATA, "the address is not of the shm wire");
     if (card->token != post->token)
-        return gw_fail(why, GW_EDATA, "an address of another run");
+        return gw_fail(why, GW_EDATA, "the address is of another run");
     if (card->node != node ||
         card->incarnation_high != peer->incarnation_high ||
         card->incarnation_low != peer->incarnation_low)
-        return gw_fail(why, GW_EDATA, "the address of another node (%u)",
+        return gw_fail(why, GW_EDATA, "the address is of another node (%u)",
                        card->node);
     return GW_OK;
 }
@@ -80,7 +80,7 @@ static struct gw__messenger_source *make_source(struct gw__messenger_shm *shm,
     pthread_mutex_init(&source->lock, NULL);
     if (source->segment->nonce == card->nonce)
         return source;
-    gw_fail(why, GW_EUNREACH, "pid %d is somebody else's here", card->pid);
+    gw_fail(why, GW_EUNREACH, "here, pid %d is another process", card->pid);
     gw__messenger_source_release(source);
     return NULL;
 }

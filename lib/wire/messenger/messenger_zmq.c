@@ -84,26 +84,28 @@ static enum gw_err read_card(const struct gw__messenger_zmq *zmq, unsigned node,
 {
     const struct gw__messenger_peer *peer = &zmq->post.peers[node];
     if (address->bytes != sizeof *card)
-        return gw_fail(why, GW_EDATA, "no address of the %s wire", zmq->wire);
+        return gw_fail(why, GW_EDATA, "the address is not of the %s wire",
+                       zmq->wire);
     memcpy(card, address->blob, sizeof *card);
     if (card->magic != CARD_MAGIC ||
         strnlen(card->endpoint, sizeof card->endpoint) ==
             sizeof card->endpoint ||
         strncmp(card->endpoint, zmq->wire, 3) != 0)
-        return gw_fail(why, GW_EDATA, "no address of the %s wire", zmq->wire);
+        return gw_fail(why, GW_EDATA, "the address is not of the %s wire",
+                       zmq->wire);
     if (card->token != zmq->post.token)
-        return gw_fail(why, GW_EDATA, "an address of another run");
+        return gw_fail(why, GW_EDATA, "the address is of another run");
     if (card->node != node ||
         card->incarnation_high != peer->incarnation_high ||
         card->incarnation_low != peer->incarnation_low)
-        return gw_fail(why, GW_EDATA, "the address of another node (%u)",
+        return gw_fail(why, GW_EDATA, "the address is of another node (%u)",
                        card->node);
     if (card->secured != zmq->secured)
         return gw_fail(
-            why, GW_EUNREACH, "it has %s key file, this process has %s",
+            why, GW_EUNREACH, "it has %s key file, but this process has %s",
             card->secured ? "a" : "no", zmq->secured ? "one" : "none");
     if (gw__control_channel_check_endpoint(card->endpoint, NULL))
-        return gw_fail(why, GW_EDATA, "its address \"%.40s\" is none",
+        return gw_fail(why, GW_EDATA, "its address \"%.40s\" is invalid",
                        card->endpoint);
     return GW_OK;
 }
@@ -223,13 +225,13 @@ static enum gw_err check_exposure(const struct gw__messenger_config *config,
     for (size_t i = 0; i < sizeof any / sizeof *any; i++)
         if (strcmp(interface, any[i]) == 0)
             return gw_fail(why, GW_EINVAL,
-                           "name one interface, not \"%s\": peers must know "
+                           "name one interface, not \"%s\"; peers must know "
                            "where to connect",
                            interface);
     if (gw__zmq_is_loopback(interface) || config->key_file || config->insecure)
         return GW_OK;
     return gw_fail(why, GW_EINVAL,
-                   "%.60s is open to the network: give a key file, or allow it "
+                   "%.60s is open to the network; give a key file, or allow it "
                    "with --insecure",
                    interface);
 }
@@ -275,7 +277,7 @@ static enum gw_err listen_at(struct gw__messenger_zmq *zmq,
     if (zmq_getsockopt(zmq->router, ZMQ_LAST_ENDPOINT, zmq->endpoint, &size) !=
             0 ||
         zmq_getsockopt(zmq->router, ZMQ_FD, &zmq->router_fd, &fd_size) != 0)
-        return gw_fail_errno(why, "asking where %s is", endpoint);
+        return gw_fail_errno(why, "reading the address of %s", endpoint);
     return GW_OK;
 }
 

@@ -76,7 +76,7 @@ enum gw_err gw__messenger_near_open(struct gw__messenger_zmq *zmq,
         setsockopt(zmq->near_fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) !=
             0 ||
         bind(zmq->near_fd, (struct sockaddr *)&place, bytes) != 0)
-        return gw_fail_errno(why, "a socket beside %s", zmq->endpoint);
+        return gw_fail_errno(why, "a local socket for %s", zmq->endpoint);
     return GW_OK;
 }
 

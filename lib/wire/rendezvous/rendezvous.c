@@ -151,9 +151,9 @@ static enum gw_err ask_the_other_host(struct gw__meeting *meeting,
 enum gw_err gw__meet_timed_out(const struct gw__meeting *meeting,
                                const char *missing, struct gw_error *why)
 {
-    return gw_fail(why, GW_ETIMEOUT, "%.200s in %u ms%s", missing,
-                   meeting->timeout_ms,
-                   meeting->key ? " (have all the same key file?)" : "");
+    return gw_fail(
+        why, GW_ETIMEOUT, "%.200s in %u ms%s", missing, meeting->timeout_ms,
+        meeting->key ? " (check that all have the same key file)" : "");
 }
 
 static enum gw_err run_rendezvous(struct gw__meeting *meeting,
@@ -194,7 +194,8 @@ enum gw_err gw__rendezvous_with_key(const char *endpoint, const char *key_file,
         return GW_OK;
     enum gw_err err = GW_OK;
     if (!endpoint)
-        return gw_fail(why, GW_EINVAL, "rank %u of %u has no rendezvous", rank,
+        return gw_fail(why, GW_EINVAL,
+                       "rank %u of %u: the rendezvous address is missing", rank,
                        size);
     if (key_file) {
         err = gw__zmq_key_read(key_file, &key, why);

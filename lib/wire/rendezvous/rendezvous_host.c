@@ -104,9 +104,10 @@ static enum gw_err check_join(const struct host *host,
 {
     unsigned rank = claim->head.rank;
     if (claim->head.size != host->meeting->size)
-        return gw_fail(why, GW_EMISMATCH,
-                       "rank %u was started as one of %u, rank 0 as one of %u",
-                       rank, claim->head.size, host->meeting->size);
+        return gw_fail(
+            why, GW_EMISMATCH,
+            "rank %u was started as one of %u ranks, but rank 0 as one of %u",
+            rank, claim->head.size, host->meeting->size);
     if (rank == 0 || (host->here[rank] &&
                       memcmp(host->guests[rank].nonce, claim->guest.nonce,
                              sizeof claim->guest.nonce) != 0))
@@ -130,7 +131,8 @@ static void ask_patience(const struct host *host, const struct guest *guest)
     char text[GW__RANK_LIST_BYTES], sentence[GW__RANK_LIST_BYTES + 16];
     struct gw__meet head = {.kind = GW__MEET_WAIT};
     gw__rank_list(host->here, host->meeting->size, text);
-    int length = snprintf(sentence, sizeof sentence, "%s did not come", text);
+    int length =
+        snprintf(sentence, sizeof sentence, "%s did not connect", text);
     send_to_guest(host, guest, &head, sentence, (size_t)length);
 }
 
@@ -143,7 +145,7 @@ static enum gw_err collect(struct host *host, struct claim *claim,
             char text[GW__RANK_LIST_BYTES + 16];
             gw__rank_list(host->here, host->meeting->size, text);
             snprintf(text + strlen(text), sizeof text - strlen(text),
-                     " did not come");
+                     " did not connect");
             return gw__meet_timed_out(host->meeting, text, why);
         }
         if (!take_claim(host, claim))
@@ -182,7 +184,7 @@ static enum gw_err answer_guests(const struct host *host, enum gw_err err,
     head.kind = GW__MEET_TABLE;
     err = tell_all(host, &head, payload, bytes);
     free(payload);
-    return err ? gw_fail(why, err, "telling the ranks their addresses") : GW_OK;
+    return err ? gw_fail(why, err, "sending the table of addresses") : GW_OK;
 }
 
 static bool is_loopback(const char *address)
@@ -248,7 +250,7 @@ enum gw_err gw__meet_as_host(struct gw__meeting *meeting, struct gw_error *why)
                         .missing = size - 1};
     struct claim *claim = malloc(sizeof *claim);
     if (!host.guests || !host.here || !claim)
-        err = gw_fail(why, GW_ENOMEM, "a meeting of %u ranks", size);
+        err = gw_fail(why, GW_ENOMEM, "a rendezvous of %u ranks", size);
     else {
         host.here[0] = true;
         err = collect(&host, claim, &reason);

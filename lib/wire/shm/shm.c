@@ -120,21 +120,23 @@ static enum gw_err join_peer(struct gw__shm *shm, unsigned rank,
     struct gw__shm_peer *peer = &shm->peers[rank];
     if (theirs->slice_bytes != shm->slice_bytes)
         return gw_fail(why, GW_EMISMATCH,
-                       "shm: rank %u uses slices of %zu bytes, rank %u of %llu",
+                       "shm: rank %u uses slices of %zu bytes, but rank %u "
+                       "uses %llu; use the same size",
                        shm->wire.rank, shm->slice_bytes, rank,
                        (unsigned long long)theirs->slice_bytes);
     if (theirs->no_windows != shm->no_windows)
         return gw_fail(why, GW_EMISMATCH,
-                       "shm: rank %u works %s windows, rank %u %s", rank,
-                       theirs->no_windows ? "without" : "with", shm->wire.rank,
-                       shm->no_windows ? "without" : "with");
+                       "shm: rank %u runs %s windows, but rank %u %s; use the "
+                       "same setting",
+                       rank, theirs->no_windows ? "without" : "with",
+                       shm->wire.rank, shm->no_windows ? "without" : "with");
     void *base = NULL;
     enum gw_err err = gw__region_map(theirs->pid, theirs->fd,
                                      theirs->segment_bytes, &base, why);
     struct gw__shm_segment *segment = base;
     if (!err && segment->nonce != theirs->nonce) {
         gw__region_unmap(base, theirs->segment_bytes);
-        err = gw_fail(why, GW_EUNREACH, "pid %d is somebody else's here",
+        err = gw_fail(why, GW_EUNREACH, "here, pid %d is another process",
                       theirs->pid);
     }
     if (err) {
@@ -183,7 +185,7 @@ static enum gw_err shm_connect(struct gw__wire *wire,
             continue;
         if (table[r].bytes != sizeof theirs)
             return gw_fail(why, GW_EMISMATCH,
-                           "shm: rank %u does not speak this wire", r);
+                           "shm: rank %u does not use this wire", r);
         memcpy(&theirs, table[r].blob, sizeof theirs);
         enum gw_err err = join_peer(shm, r, &theirs, why);
         if (err)

@@ -27,8 +27,8 @@ static enum gw_err read_card(struct gw__verbs *verbs, unsigned peer,
                        peer);
     if (card->iwarp != verbs->card.iwarp)
         return gw_fail(why, GW_EMISMATCH,
-                       "rank %u has %s device, this rank %s: they do not "
-                       "understand each other",
+                       "rank %u has %s device, but this rank %s; use the same "
+                       "kind on all ranks",
                        peer, card->iwarp ? "an iWARP" : "no iWARP",
                        verbs->iwarp ? "an iWARP one" : "none");
     return GW_OK;

@@ -136,11 +136,12 @@ static enum gw_err show_message(struct gw__verbs *verbs, unsigned peer)
     uint64_t offset =
         (uint64_t)link->grain_of[link->received % W] * GW__VERBS_GRAIN;
     if (offset + head > zone)
-        return gw__verbs_lose(verbs, peer, "malformed slice: beyond the zone");
+        return gw__verbs_lose(verbs, peer,
+                              "malformed slice: outside of the receive zone");
     memcpy(&link->header, link->zone + offset, head);
     if (link->header.bytes > zone - head - offset)
         return gw__verbs_lose(verbs, peer,
-                              "malformed slice: longer than the zone");
+                              "malformed slice: longer than the receive zone");
     link->view = (struct gw__slice_view){.header = &link->header,
                                          .data = link->zone + offset + head};
     link->held = true;
@@ -155,7 +156,8 @@ static enum gw_err nothing(struct gw__verbs *verbs, unsigned peer)
     if (link->state == GW__VERBS_UP)
         return GW_PENDING;
     if (link->state == GW__VERBS_CLOSED && link->received < link->due)
-        return gw__verbs_lose(verbs, peer, "closed before all was handed over");
+        return gw__verbs_lose(
+            verbs, peer, "the connection was closed before all data was sent");
     return link->state == GW__VERBS_CLOSED ? GW_ECLOSED : GW_ELOST;
 }
 

@@ -110,14 +110,14 @@ static enum gw_err not_found(const struct search *search, struct gw_error *why)
 {
     if (search->seen[0] && search->wanted)
         return gw_fail(why, GW_EUNREACH,
-                       "no active RDMA port is \"%.60s\"; there are: %s",
+                       "\"%.60s\" is not an active RDMA port; use one of %s",
                        search->wanted, search->seen);
     if (search->seen[0])
         return gw_fail(why, GW_ENOTSUP, "no RDMA port is active: %s",
                        search->seen);
     return gw_fail(why, GW_ENOTSUP,
-                   "the RDMA devices of this host have no IP address, and the "
-                   "connection manager finds them by one");
+                   "the RDMA devices of this host have no IP address; the "
+                   "connection manager needs one");
 }
 
 static bool any_device(void)
@@ -148,13 +148,13 @@ enum gw_err gw__verbs_bind(struct gw__verbs *verbs, const char *interface,
     struct ifaddrs *all;
     if (!any_device())
         return gw_fail(why, GW_ENOTSUP,
-                       "this host has no RDMA device (ibv_devices shows them)");
+                       "this host has no RDMA device (see ibv_devices)");
     verbs->events = rdma_create_event_channel();
     if (!verbs->events)
-        return gw_fail(why, GW_ENOTSUP,
-                       "no connection manager: %s (is the kernel module "
-                       "rdma_ucm loaded?)",
-                       strerror(errno));
+        return gw_fail(
+            why, GW_ENOTSUP,
+            "no connection manager: %s (load the kernel module rdma_ucm)",
+            strerror(errno));
     if (getifaddrs(&all) != 0)
         return gw_fail_errno(why, "getifaddrs");
     bool found = find_interface(&search, all);

@@ -124,10 +124,10 @@ static void greet(struct gw__verbs *verbs, unsigned peer,
         return; /* it will send HELLO */
     if (!read_greeting(verbs, event, &said) || said.from != peer)
         gw_fail(&verbs->refusal, GW_EMISMATCH,
-                "a stranger answered in the place of rank %u", peer);
+                "another process answered in place of rank %u", peer);
     else if (!take_greeting(verbs, &said))
         gw_fail(&verbs->refusal, GW_EMISMATCH,
-                "rank %u has slices of another size", peer);
+                "rank %u uses another slice size", peer);
     else if (!gw__verbs_tell(verbs, peer, &hello))
         fail(verbs, peer, "its queue pair", errno);
     else
@@ -162,7 +162,7 @@ static void consider(struct gw__verbs *verbs, const struct rdma_cm_event *event)
     link->id = id;
     if (!take_greeting(verbs, &said)) {
         gw_fail(&verbs->refusal, GW_EMISMATCH,
-                "rank %u has slices of another size", peer);
+                "rank %u uses another slice size", peer);
         return;
     }
     struct gw__verbs_greeting greeting = greeting_for(verbs, peer);
@@ -181,7 +181,7 @@ void gw__verbs_hear_hello(struct gw__verbs *verbs, unsigned peer)
     struct gw__verbs_link *link = &verbs->links[peer];
     struct gw__note hello = {.kind = GW__HELLO};
     if (link->joined || (peer < verbs->wire.rank && !link->greeted))
-        gw__verbs_lose(verbs, peer, "a HELLO out of turn");
+        gw__verbs_lose(verbs, peer, "an unexpected HELLO");
     else if (peer > verbs->wire.rank && !gw__verbs_tell(verbs, peer, &hello))
         fail(verbs, peer, "its queue pair", errno);
     else
@@ -218,7 +218,8 @@ static void act(struct gw__verbs *verbs, const struct rdma_cm_event *event)
     }
     if (event->id == verbs->listener) {
         if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
-            gw_fail(&verbs->refusal, GW_EUNREACH, "the RDMA device is gone");
+            gw_fail(&verbs->refusal, GW_EUNREACH,
+                    "the RDMA device was removed");
         return;
     }
     if (!event->id->context)

@@ -150,10 +150,10 @@ static enum gw_err own(struct gw__verbs *verbs, void *at, size_t bytes,
     *mr = ibv_reg_mr(verbs->domain, at, bytes, access);
     if (*mr)
         return GW_OK;
-    return gw_fail_errno(why,
-                         "registering %zu bytes (is there a limit on locked "
-                         "memory? see ulimit -l)",
-                         bytes);
+    return gw_fail_errno(
+        why,
+        "registering %zu bytes (raise the limit on locked memory: ulimit -l)",
+        bytes);
 }
 
 static void lay_out_zones(struct gw__verbs *verbs, struct gw__verbs_link *link,

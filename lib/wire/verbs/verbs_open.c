@@ -72,11 +72,12 @@ static enum gw_err make_queue(struct gw__verbs *verbs, struct gw_error *why)
     int places = (int)(verbs->wire.size * A_PEER);
     const char *name = ibv_get_device_name(verbs->device->device);
     if (ibv_query_device(verbs->device, &device) != 0)
-        return gw_fail_errno(why, "asking %s", name);
+        return gw_fail_errno(why, "querying %s", name);
     if (places > device.max_cqe)
-        return gw_fail(why, GW_ENOTSUP,
-                       "%s has completion queues of %d, and %u ranks need %d",
-                       name, device.max_cqe, verbs->wire.size, places);
+        return gw_fail(
+            why, GW_ENOTSUP,
+            "%s has completion queues of %d entries, but %u ranks need %d",
+            name, device.max_cqe, verbs->wire.size, places);
     gw__verbs_lay_over(verbs->device, &device);
     verbs->domain = ibv_alloc_pd(verbs->device);
     if (!verbs->domain)
@@ -125,18 +126,18 @@ static enum gw_err open_all(struct gw__verbs *verbs,
                             struct gw_error *why)
 {
     if (verbs->slice_bytes > GW__VERBS_SLICE_BYTES_MAX)
-        return gw_fail(why, GW_EINVAL, "slices of %zu bytes: at most %d",
+        return gw_fail(why, GW_EINVAL, "slices of %zu bytes are larger than %d",
                        verbs->slice_bytes, GW__VERBS_SLICE_BYTES_MAX);
     if (inherited)
         return gw_fail(why, GW_ENOTSUP,
-                       "this process was forked by one that had opened it, and "
-                       "cannot open it again");
+                       "the parent of this process has opened the verbs wire; "
+                       "a forked process cannot open it again");
     enum gw_err err = gw__verbs_bind(verbs, config->interface, why);
     used |= verbs->events != NULL;
     if (!err && !config->insecure && !is_loopback(verbs->card.host))
         err = gw_fail(why, GW_EINVAL,
-                      "%s on %s is open to the network, and what goes over "
-                      "verbs is not encrypted: allow it with --insecure",
+                      "%s on %s is open to the network, and verbs traffic is "
+                      "not encrypted; allow it with --insecure",
                       verbs->card.host,
                       ibv_get_device_name(verbs->device->device));
     if (err)

@@ -62,7 +62,7 @@ enum gw_err gw__verbs_make_queue(struct gw__verbs *verbs, unsigned peer,
     if (verbs->iwarp)
         wanted.cap.max_inline_data = MARK_BYTES;
     if (link->id->verbs != verbs->device)
-        return gw_fail(why, GW_EUNREACH, "rank %u is not to be reached from %s",
+        return gw_fail(why, GW_EUNREACH, "rank %u cannot be reached from %s",
                        peer, ibv_get_device_name(verbs->device->device));
     errno = EIO; /* some libraries fail without setting errno */
     if (rdma_create_qp(link->id, verbs->domain, &wanted) != 0)
@@ -183,7 +183,8 @@ static void take_arrival(struct gw__verbs *verbs, unsigned peer,
         else
             memcpy(&grain, message, sizeof grain);
         if (link->arrived - link->received >= W) {
-            gw__verbs_lose(verbs, peer, "more slices than there is room for");
+            gw__verbs_lose(verbs, peer,
+                           "more slices than the queue has room for");
             return;
         }
         link->grain_of[link->arrived++ % W] = grain;
@@ -192,7 +193,7 @@ static void take_arrival(struct gw__verbs *verbs, unsigned peer,
         gw__verbs_hear_note(verbs, peer, message, done->byte_len);
     if (post_receive(verbs, peer, (unsigned)done->wr_id) != 0 &&
         link->state == GW__VERBS_UP)
-        gw__verbs_lose(verbs, peer, "no more receives");
+        gw__verbs_lose(verbs, peer, "no receives are left");
 }
 
 static void note_is_free(struct gw__verbs *verbs, unsigned peer, unsigned place)

@@ -25,20 +25,20 @@ enum gw_err gw__frame_head(const void *part, size_t bytes, bool more,
     const unsigned char *head = part;
     if (bytes < GW__SLICE_HEAD_BYTES)
         return gw_fail(why, GW_EDATA,
-                       "malformed slice: %zu bytes are no header of %d", bytes,
-                       GW__SLICE_HEAD_BYTES);
+                       "malformed slice: %zu bytes instead of a header of %d",
+                       bytes, GW__SLICE_HEAD_BYTES);
     if (memcmp(head, token, GW__SLICE_TOKEN_BYTES) != 0)
-        return gw_fail(why, GW_EDATA, "a slice of a stranger");
+        return gw_fail(why, GW_EDATA, "a slice of another run or rank");
     memcpy(header, head + GW__SLICE_TOKEN_BYTES, sizeof *header);
     size_t here = bytes - GW__SLICE_HEAD_BYTES;
     if (more && (here != 0 || header->bytes == 0))
         return gw_fail(why, GW_EDATA,
-                       "malformed slice: %zu bytes of data before the data",
+                       "malformed slice: %zu extra bytes before the data",
                        here);
     if (!more && here != header->bytes && !(beside && here == 0))
         return gw_fail(why, GW_EDATA,
-                       "malformed slice: %zu bytes of data, %u announced", here,
-                       header->bytes);
+                       "malformed slice: %zu bytes of data, but %u announced",
+                       here, header->bytes);
     return GW_OK;
 }
 
@@ -49,7 +49,7 @@ enum gw_err gw__frame_body(const struct gw__header *header, size_t bytes,
         return gw_fail(why, GW_EDATA, "malformed slice: more than two parts");
     if (bytes != header->bytes)
         return gw_fail(why, GW_EDATA,
-                       "malformed slice: %zu bytes of data, %u announced",
+                       "malformed slice: %zu bytes of data, but %u announced",
                        bytes, header->bytes);
     return GW_OK;
 }
@@ -74,7 +74,8 @@ enum gw_err gw__note_read(const void *message, size_t bytes, unsigned from,
     memcpy(note, message, bytes);
     memset((char *)note + bytes, 0, GW__NOTE_BYTES_MAX - bytes);
     if (note->magic != magic)
-        return gw_fail(why, GW_EDATA, "a note of another program or version");
+        return gw_fail(why, GW_EDATA,
+                       "the note is of another program or version");
     if (note->from != from || note->to != to)
         return gw_fail(why, GW_EDATA, "a note from rank %u to rank %u",
                        note->from, note->to);

@@ -114,7 +114,7 @@ static enum gw_err receive_greeting(struct gw__stream *s, struct gw_error *why)
         return GW_PENDING;
     if (!is_greeting(s->own, s->token, s->greeting, &rank) || rank != s->peer)
         return gw_fail(why, GW_EMISMATCH,
-                       "a stranger answered in the place of rank %u", s->peer);
+                       "another process answered in place of rank %u", s->peer);
     return GW_OK;
 }
 
@@ -135,8 +135,8 @@ enum gw_err gw__stream_call(struct gw__stream *s, const char *host,
     union place place;
     socklen_t bytes = take_place(host, port, &place);
     if (!bytes)
-        return gw_fail(why, GW_EUNREACH, "rank %u at %s: no address", s->peer,
-                       host);
+        return gw_fail(why, GW_EUNREACH, "rank %u at %s: not an address",
+                       s->peer, host);
     s->fd = socket(place.any.sa_family,
                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s->fd < 0)
@@ -156,7 +156,7 @@ enum gw_err gw__door_open(struct gw__door *door, const char *host,
     union place place;
     socklen_t bytes = take_place(host, 0, &place);
     if (!bytes)
-        return gw_fail(why, GW_EUNREACH, "%s is no address", host);
+        return gw_fail(why, GW_EUNREACH, "%s is not an address", host);
     door->fd = socket(place.any.sa_family,
                       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (door->fd < 0 || bind(door->fd, &place.any, bytes) != 0 ||

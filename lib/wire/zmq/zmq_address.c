@@ -53,19 +53,20 @@ enum gw_err gw__zmq_endpoint_address_read(
     if (card->lanes != mine->lanes)
         return gw_fail(
             why, GW_EMISMATCH,
-            "rank %u opened the %s wire with %u lanes, this rank with %u", rank,
-            name, card->lanes, mine->lanes);
+            "rank %u opened the %s wire with %u lanes, but this rank with %u",
+            rank, name, card->lanes, mine->lanes);
     if (card->secured != mine->secured)
         return gw_fail(
-            why, GW_EMISMATCH, "rank %u has %s key file, this rank has %s",
+            why, GW_EMISMATCH, "rank %u has %s key file, but this rank has %s",
             rank, card->secured ? "a" : "no", mine->secured ? "one" : "none");
     size_t bytes = gw__zmq_endpoint_address_bytes(rank, size, card->lanes,
                                                   mine->transport);
     bool listens = bytes > HEAD_BYTES; /* the highest rank does not */
     if (address->bytes != bytes || (listens && !is_numeric_host(card->host)))
-        return gw_fail(why, GW_EMISMATCH,
-                       "rank %u opened the %s wire for another number of ranks",
-                       rank, name);
+        return gw_fail(
+            why, GW_EMISMATCH,
+            "rank %u opened the %s wire for a different number of ranks", rank,
+            name);
     return GW_OK;
 }
 

@@ -187,7 +187,7 @@ enum gw_err gw__zmq_beside_pull(struct gw__zmq *zmq, unsigned peer)
         return err;
     link->coming = false;
     if (err)
-        return gw__zmq_lose(zmq, peer, "a body that its key does not open");
+        return gw__zmq_lose(zmq, peer, "a body that cannot be decrypted");
     link->view = (struct gw__slice_view){.header = &link->header,
                                          .data = link->stream->body};
     return GW_OK;

@@ -91,11 +91,11 @@ static enum gw_err welcome(struct gw__zmq *zmq, unsigned peer, unsigned l,
         zmq->links[peer].notes_fd = zmq_msg_get(&message, ZMQ_SRCFD);
     zmq_msg_close(&message);
     if (err)
-        return gw_wrap(why, err, "from where rank %u should be", peer);
+        return gw_wrap(why, err, "at the address of rank %u", peer);
     if (hello.kind != GW__HELLO || hello.lane != l ||
         memcmp(hello.token, zmq->card.token, sizeof hello.token) != 0)
         return gw_fail(why, GW_EMISMATCH,
-                       "a stranger connected in the place of rank %u", peer);
+                       "another process connected in place of rank %u", peer);
     lane->welcomed = true;
     return GW_OK;
 }
@@ -166,7 +166,8 @@ static enum gw_err meet_all(struct gw__zmq *zmq, uint64_t deadline_ns,
             gw__rank_list(joined, zmq->wire.size, missing);
             return gw_fail(
                 why, GW_ETIMEOUT, "%s did not connect in time%s", missing,
-                zmq->card.secured ? " (have all the same key file?)" : "");
+                zmq->card.secured ? " (check that all have the same key file)"
+                                  : "");
         }
         gw__zmq_doze(zmq, gw__wire_nap_ns(&zmq->wire, pause_ns));
     }

@@ -246,7 +246,9 @@ static enum gw_err nothing(struct gw__zmq *zmq, unsigned peer)
     if (gw_now_ns() - link->quiet_ns < patience)
         return GW_PENDING;
     link->settled = true;
-    return closed ? gw__zmq_lose(zmq, peer, "closed before all was handed over")
+    return closed ? gw__zmq_lose(
+                        zmq, peer,
+                        "the connection was closed before all data was sent")
                   : GW_ELOST;
 }
 

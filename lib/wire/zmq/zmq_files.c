@@ -56,8 +56,8 @@ enum gw_err gw__files_reserve(unsigned count, struct gw_error *why)
     if (room)
         return GW_OK;
     return gw_fail(why, GW_ESYS,
-                   "%u open files are needed, %u are taken and the limit is "
-                   "%llu (ulimit -n)",
+                   "%u more open files are needed, %u are in use and the limit "
+                   "is %llu; raise it with ulimit -n",
                    count, taken, (unsigned long long)limit);
 }
 

@@ -31,16 +31,16 @@ static enum gw_err read_private(const char *path, char *text, size_t room,
     enum gw_err err = GW_OK;
     ssize_t length = -1;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-        err = gw_fail(why, GW_EINVAL, "key file %s: no regular file", path);
+        err = gw_fail(why, GW_EINVAL, "key file %s: not a regular file", path);
     else if (info.st_uid != geteuid() && info.st_uid != 0)
         err = gw_fail(why, GW_EINVAL,
                       "key file %s: it belongs to another user (%u)", path,
                       (unsigned)info.st_uid);
     else if (info.st_mode & 077)
-        err =
-            gw_fail(why, GW_EINVAL,
-                    "key file %s: others may use it (mode %04o); chmod 600 it",
-                    path, info.st_mode & 07777U);
+        err = gw_fail(why, GW_EINVAL,
+                      "key file %s: other users may use it (mode %04o); run "
+                      "chmod 600 on it",
+                      path, info.st_mode & 07777U);
     else if ((length = read(fd, text, room - 1)) < 0)
         err = gw_fail(why, GW_EINVAL, "key file %s: %s", path, strerror(errno));
     text[length > 0 ? length : 0] = 0;
@@ -82,7 +82,8 @@ enum gw_err gw__zmq_key_read(const char *path, struct gw__zmq_key *key,
     if (zmq_curve_public(derived, key->secret_key) != 0 ||
         strcmp(derived, key->public_key) != 0)
         return gw_fail(why, GW_EINVAL,
-                       "key file %s: the two keys are not of one pair", path);
+                       "key file %s: the two keys do not belong together",
+                       path);
     return GW_OK;
 }
 

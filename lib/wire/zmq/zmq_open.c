@@ -113,18 +113,16 @@ static enum gw_err check_exposure(const char *interface,
     static const char *const any[] = {"*", "0.0.0.0", "::", "[::]"};
     for (size_t i = 0; i < sizeof any / sizeof *any; i++)
         if (strcmp(interface, any[i]) == 0)
-            return gw_fail(
-                why, GW_EINVAL,
-                "name one interface, not \"%s\": peers must know where to "
-                "connect",
-                interface);
+            return gw_fail(why, GW_EINVAL,
+                           "name one interface, not \"%s\"; peers must know "
+                           "where to connect",
+                           interface);
     if (gw__zmq_is_loopback(interface) || config->key_file || config->insecure)
         return GW_OK;
-    return gw_fail(
-        why, GW_EINVAL,
-        "%.60s is open to the network: give a key file, or allow it with "
-        "--insecure",
-        interface);
+    return gw_fail(why, GW_EINVAL,
+                   "%.60s is open to the network; give a key file, or allow it "
+                   "with --insecure",
+                   interface);
 }
 
 /* That the address is open to the network is reported before any other error.
@@ -147,13 +145,15 @@ static enum gw_err open_all(struct gw__zmq *zmq,
 {
     unsigned size = config->size, rank = config->rank;
     if (zmq->lanes > GW__ZMQ_LANES_MAX)
-        return gw_fail(why, GW_EINVAL, "%u lanes: at most %d", zmq->lanes,
+        return gw_fail(why, GW_EINVAL, "%u lanes are more than %d", zmq->lanes,
                        GW__ZMQ_LANES_MAX);
     size_t bytes = gw__zmq_endpoint_address_bytes(rank, size, zmq->lanes,
                                                   zmq->card.transport);
     if (bytes == 0)
-        return gw_fail(why, GW_EINVAL, "%u ranks with %u lanes are too many",
-                       size, zmq->lanes);
+        return gw_fail(
+            why, GW_EINVAL,
+            "%u ranks with %u lanes need too many connections; use fewer lanes",
+            size, zmq->lanes);
     char interface[GW__HOST_MAX] = "127.0.0.1";
     enum gw_err err = GW_OK;
     if (zmq->card.transport == GW__ZMQ_TCP)

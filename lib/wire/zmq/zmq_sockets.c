@@ -135,8 +135,8 @@ static enum gw_err bind_lane(struct gw__zmq *zmq, unsigned peer, unsigned lane,
                        zmq_strerror(errno));
     if (zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size) != 0 ||
         !take_endpoint(&zmq->card, endpoint, &zmq->card.ports[port]))
-        return gw_fail(why, GW_EUNREACH, "binding %s: at %s?", interface,
-                       endpoint);
+        return gw_fail(why, GW_EUNREACH, "binding %s: unexpected address %s",
+                       interface, endpoint);
     return GW_OK;
 }
 

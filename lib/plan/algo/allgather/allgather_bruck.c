@@ -4,7 +4,7 @@
  * itself included, receives as many from the rank 2^i further on; the last
  * round takes what is missing.
  *
- *     ceil(log2 p) rounds, (p-1)/p n bytes a rank; any p
+ *     ceil(log2 p) rounds, (p-1)/p n bytes per rank; any p
  *
  * Optimal in both. In the paper blocks gather at the front of a buffer and are
  * rotated into place at the end; here each arrives where it belongs, and a
@@ -25,7 +25,7 @@ const struct gw_algo gw__algo_allgather_bruck = {
     .name = "bruck",
     .collective = GW_ALLGATHER,
     .summary = "receive from 1, 2, 4, ... ranks further on, any p",
-    .formula = "ceil(log2 p) rounds, (p-1)/p n bytes a rank",
+    .formula = "ceil(log2 p) rounds, (p-1)/p n bytes per rank",
     .source = "Bruck, Ho, Kipnis, Upfal, Weathersby 1997, section 4",
     .valid = gw__any_ranks,
     .emit = emit,

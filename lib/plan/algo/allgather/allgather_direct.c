@@ -2,7 +2,7 @@
  *
  * All-gather, direct: every rank sends its block to all others in one step.
  *
- *     1 round, p-1 messages and (p-1)/p n bytes a rank
+ *     1 round, p-1 messages and (p-1)/p n bytes per rank
  *
  * The lowest latency where p-1 simultaneous messages cost little more than one:
  * inside a host each rank reads its peers' blocks in place. Rank r begins with
@@ -27,8 +27,8 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_allgather_direct = {
     .name = "direct",
     .collective = GW_ALLGATHER,
-    .summary = "everyone sends its block to everyone in one step",
-    .formula = "1 round, p-1 messages, (p-1)/p n bytes a rank",
+    .summary = "each rank sends its block to all others in one step",
+    .formula = "1 round, p-1 messages, (p-1)/p n bytes per rank",
     .source = "folklore; \"linear\" in Open MPI and UCC",
     .valid = gw__any_ranks,
     .emit = emit,

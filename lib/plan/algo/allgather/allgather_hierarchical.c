@@ -4,7 +4,7 @@
  * ranks of one column, then a ring inside each rack, in which a block is a
  * column.
  *
- *     (h-1) + (g-1) rounds, (p-1)/p n bytes a rank, (p-g)/p n into each rack
+ *     (h-1) + (g-1) rounds, (p-1)/p n bytes per rank, (p-g)/p n into each rack
  *
  * With h racks of g ranks: as few bytes as a ring of all ranks, in far fewer
  * rounds. If g does not divide p, the short rack receives the columns that it
@@ -29,7 +29,7 @@ const struct gw_algo gw__algo_allgather_hierarchical = {
     .collective = GW_ALLGATHER,
     .summary = "rings across the racks, then inside them",
     .formula =
-        "(h-1) + (g-1) rounds, (p-1)/p n bytes a rank, (p-g)/p n into a rack",
+        "(h-1) + (g-1) rounds, (p-1)/p n bytes per rank, (p-g)/p n into a rack",
     .source = "BlueConnect: Cho et al., MLSys 2019",
     .valid = gw__any_ranks,
     .chunks = gw__chunk_a_rank,

@@ -4,7 +4,7 @@
  * then on the other, and so on in turns. First they exchange their own blocks;
  * from then on each sends the two blocks (a pair's) that it received last.
  *
- *     p/2 rounds, (p-1)/p n bytes a rank; p even
+ *     p/2 rounds, (p-1)/p n bytes per rank; p even
  *
  * Half of the ring's rounds, and still only neighbours exchange data. Pairs of
  * blocks travel in both directions. A pair that goes right in round i has
@@ -38,7 +38,7 @@ const struct gw_algo gw__algo_allgather_neighbor = {
     .name = "neighbor",
     .collective = GW_ALLGATHER,
     .summary = "exchange with the left and the right neighbour in turns",
-    .formula = "p/2 rounds, (p-1)/p n bytes a rank",
+    .formula = "p/2 rounds, (p-1)/p n bytes per rank",
     .source = "Chen, Zhang, Zhang, Yuan 2005 (HPC Asia)",
     .valid = gw__ring_pairs_up,
     .emit = emit,

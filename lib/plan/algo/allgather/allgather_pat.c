@@ -11,7 +11,7 @@
  * places at multiples of P/A; then the places between them, one x after the
  * other, each together with x + P/A, x + 2P/A, ..., depth first.
  *
- *     log2 A + P/A - 1 rounds (p-1 for A = 1), (p-1)/p n bytes a rank; any p
+ *     log2 A + P/A - 1 rounds (p-1 for A = 1), (p-1)/p n bytes per rank; any p
  *
  * `segments` sets A; the default aggregates all, in ceil(log2 p) rounds. NCCL
  * limits A by the size of its staging buffers; here blocks arrive in place.
@@ -61,7 +61,7 @@ const struct gw_algo gw__algo_allgather_pat = {
     .name = "pat",
     .collective = GW_ALLGATHER,
     .summary = "parallel aggregated trees: the far ranks first, any p",
-    .formula = "ceil(log2 p) rounds, (p-1)/p n bytes a rank",
+    .formula = "ceil(log2 p) rounds, (p-1)/p n bytes per rank",
     .source = "Jeaugey, arXiv 2506.20252; NCCL 2.23",
     .valid = gw__any_ranks,
     .emit = emit,

@@ -3,7 +3,7 @@
  * All-gather, recursive doubling (hypercube): in round i ranks 2^i apart
  * exchange all blocks that they hold, which doubles their number.
  *
- *     log2 p rounds, (p-1)/p n bytes a rank; p a power of two
+ *     log2 p rounds, (p-1)/p n bytes per rank; p a power of two
  *
  * Optimal in both, and every message is one contiguous piece; Bruck serves any
  * p with the same counts. The exchange itself is in butterfly.c.
@@ -21,8 +21,8 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_allgather_recursive_doubling = {
     .name = "recursive_doubling",
     .collective = GW_ALLGATHER,
-    .summary = "ranks 1, 2, 4, ... apart exchange what they hold (p = 2^k)",
-    .formula = "log2 p rounds, (p-1)/p n bytes a rank",
+    .summary = "ranks 1, 2, 4, ... apart exchange all their blocks (p = 2^k)",
+    .formula = "log2 p rounds, (p-1)/p n bytes per rank",
     .source = "Thakur, Rabenseifner, Gropp 2005, section 4.1",
     .valid = gw__power_of_two,
     .emit = emit,

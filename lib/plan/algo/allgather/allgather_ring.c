@@ -3,7 +3,7 @@
  * All-gather, ring: each block travels once around, from neighbour to
  * neighbour.
  *
- *     p-1 rounds, p-1 messages and (p-1)/p n bytes a rank
+ *     p-1 rounds, p-1 messages and (p-1)/p n bytes per rank
  *
  * All links carry one block in every round, which is bandwidth-optimal on any
  * network that contains a ring. The round itself is in ring.c.
@@ -25,7 +25,7 @@ const struct gw_algo gw__algo_allgather_ring = {
     .name = "ring",
     .collective = GW_ALLGATHER,
     .summary = "each block goes once around the ring",
-    .formula = "p-1 rounds, (p-1)/p n bytes a rank",
+    .formula = "p-1 rounds, (p-1)/p n bytes per rank",
     .source = "Thakur, Rabenseifner, Gropp 2005, section 4.1",
     .valid = gw__any_ranks,
     .emit = emit,

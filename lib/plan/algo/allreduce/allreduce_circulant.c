@@ -3,7 +3,7 @@
  * All-reduce on the circulant graph: the circulant reduce-scatter, then an
  * all-gather along the same skips, backwards.
  *
- *     2 ceil(log2 p) rounds, 2(p-1) blocks = 2(p-1)/p n bytes a rank
+ *     2 ceil(log2 p) rounds, 2(p-1) blocks = 2(p-1)/p n bytes per rank
  *
  * For every p the fewest bytes, in as few rounds as Rabenseifner needs for a
  * power of two.
@@ -25,7 +25,7 @@ const struct gw_algo gw__algo_allreduce_circulant = {
     .name = "circulant",
     .collective = GW_ALLREDUCE,
     .summary = "halving and doubling for any p",
-    .formula = "2 ceil(log2 p) rounds, 2(p-1)/p n bytes a rank",
+    .formula = "2 ceil(log2 p) rounds, 2(p-1)/p n bytes per rank",
     .source = "Träff, arXiv 2410.14234",
     .valid = gw__any_ranks,
     .emit = emit,

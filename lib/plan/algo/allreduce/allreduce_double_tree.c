@@ -5,7 +5,7 @@
  * after segment. A rank that has children in one tree is a leaf in the other,
  * so the links of all ranks are used and no rank sends more than 2n bytes.
  *
- *     2 ceil(log2 p) + k - 1 rounds, at most 2n bytes a rank,
+ *     2 ceil(log2 p) + k - 1 rounds, at most 2n bytes per rank,
  *     2(p-1) n in all
  *
  * The tree (position 0 the root, odd positions leaves), with 12 ranks:
@@ -104,7 +104,7 @@ const struct gw_algo gw__algo_allreduce_double_tree = {
     .name = "double_tree",
     .collective = GW_ALLREDUCE,
     .summary = "two complementary binary trees, half of the vector each",
-    .formula = "2 ceil(log2 p) + k - 1 rounds, at most 2n bytes a rank",
+    .formula = "2 ceil(log2 p) + k - 1 rounds, at most 2n bytes per rank",
     .source = "Sanders, Speck, Träff 2009 (Parallel Computing 35); NCCL 2.4",
     .valid = gw__any_ranks,
     .emit = emit,

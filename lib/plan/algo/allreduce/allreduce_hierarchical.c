@@ -7,7 +7,7 @@
  *     2. all-reduce of part j across the racks, among the members j
  *     3. all-gather inside each rack
  *
- *     2(g-1) + 2(h-1) rounds, 2(p-1)/p n bytes a rank,
+ *     2(g-1) + 2(h-1) rounds, 2(p-1)/p n bytes per rank,
  *     of which 2(h-1)/h n/g leave the rack
  *
  * Those are the fewest bytes, in about 4 sqrt(p) rounds instead of 2(p-1).
@@ -104,7 +104,7 @@ const struct gw_algo gw__algo_allreduce_hierarchical = {
     .name = "hierarchical",
     .collective = GW_ALLREDUCE,
     .summary = "rings inside the racks and across them",
-    .formula = "2(g-1) + 2(h-1) rounds, 2(p-1)/p n bytes a rank,"
+    .formula = "2(g-1) + 2(h-1) rounds, 2(p-1)/p n bytes per rank,"
                " 2(h-1)/h n/g of them between racks",
     .source = "BlueConnect: Cho, Finkler, Serrano, Kung, Hunter, MLSys 2019",
     .valid = gw__any_ranks,

@@ -3,7 +3,7 @@
  * All-reduce, one-shot: every rank sends its whole vector to all others and
  * adds up all vectors.
  *
- *     1 round, p-1 messages and (p-1) n bytes a rank
+ *     1 round, p-1 messages and (p-1) n bytes per rank
  *
  * One latency is the minimum; the bytes are p/2 times the minimum. Best for
  * some kilobytes inside a host.
@@ -22,8 +22,8 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_allreduce_one_shot = {
     .name = "one_shot",
     .collective = GW_ALLREDUCE,
-    .summary = "everyone sends everything to everyone in one step",
-    .formula = "1 round, p-1 messages, (p-1) n bytes a rank",
+    .summary = "each rank sends its whole buffer to all others in one step",
+    .formula = "1 round, p-1 messages, (p-1) n bytes per rank",
     .source = "one-shot kernels of NCCL 2.27 and MSCCL++ (arXiv 2504.09014)",
     .valid = gw__any_ranks,
     .emit = emit,

@@ -4,7 +4,7 @@
  * of the vector. All send part j to rank j, which adds them up and sends the
  * sum to all.
  *
- *     2 rounds, 2(p-1) messages and 2(p-1)/p n bytes a rank
+ *     2 rounds, 2(p-1) messages and 2(p-1)/p n bytes per rank
  *
  * The fewest bytes of any all-reduce, in two steps. One rank sums each part in
  * one pass, in an order that does not depend on the order of arrival.
@@ -21,7 +21,7 @@ const struct gw_algo gw__algo_allreduce_partitioned = {
     .name = "partitioned",
     .collective = GW_ALLREDUCE,
     .summary = "two-shot: rank j sums part j and sends it to all",
-    .formula = "2 rounds, 2(p-1) messages, 2(p-1)/p n bytes a rank",
+    .formula = "2 rounds, 2(p-1) messages, 2(p-1)/p n bytes per rank",
     .source = "two-shot kernels of NCCL 2.27 and MSCCL++ (arXiv 2504.09014)",
     .valid = gw__any_ranks,
     .emit = emit,

@@ -4,7 +4,7 @@
  * all-gather by recursive doubling, on the largest 2^k <= p ranks; the others
  * are folded (butterfly.h). The vector is cut into 2^k chunks.
  *
- *     p = 2^k:    2 log2 p rounds, 2(p-1)/p n bytes a rank
+ *     p = 2^k:    2 log2 p rounds, 2(p-1)/p n bytes per rank
  *     any other:  2 floor(log2 p) + 2 rounds; a keeper with a partner sends n
  *                 bytes more, the partner n in all
  *
@@ -37,8 +37,8 @@ const struct gw_algo gw__algo_allreduce_rabenseifner = {
     .collective = GW_ALLREDUCE,
     .summary = "recursive halving, then recursive doubling",
     .formula =
-        "2 log2 p rounds, 2(p-1)/p n bytes a rank"
-        " (p not 2^k: as for the 2^k below, and 2 rounds and n bytes more)",
+        "2 log2 p rounds, 2(p-1)/p n bytes per rank"
+        " (p not 2^k: as for the next smaller 2^k, plus 2 rounds and n bytes)",
     .source = "Rabenseifner 2004 (ICCS, LNCS 3036)",
     .valid = gw__any_ranks,
     .emit = emit,

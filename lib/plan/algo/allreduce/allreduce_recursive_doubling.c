@@ -3,7 +3,7 @@
  * All-reduce, recursive doubling: in round i ranks 2^i apart exchange their
  * partial sums, so that after it groups of 2^(i+1) agree.
  *
- *     p = 2^k:    log2 p rounds, n log2 p bytes a rank
+ *     p = 2^k:    log2 p rounds, n log2 p bytes per rank
  *     any other:  floor(log2 p) + 2 rounds; a keeper with a partner sends n
  *                 bytes more, the partner n in all
  *
@@ -33,8 +33,8 @@ const struct gw_algo gw__algo_allreduce_recursive_doubling = {
     .collective = GW_ALLREDUCE,
     .summary = "ranks 1, 2, 4, ... apart exchange whole sums",
     .formula =
-        "log2 p rounds, n log2 p bytes a rank"
-        " (p not 2^k: as for the 2^k below, and 2 rounds and n bytes more)",
+        "log2 p rounds, n log2 p bytes per rank"
+        " (p not 2^k: as for the next smaller 2^k, plus 2 rounds and n bytes)",
     .source = "Thakur, Rabenseifner, Gropp 2005, section 4.5",
     .valid = gw__any_ranks,
     .emit = emit,

@@ -9,7 +9,7 @@
  * swinging from side to side, a third nearer than 2^s. The reduce-scatter takes
  * s upwards, the all-gather downwards.
  *
- *     2 ceil(log2 p) rounds, 2(p-1)/p n bytes a rank; p even
+ *     2 ceil(log2 p) rounds, 2(p-1)/p n bytes per rank; p even
  *
  * Which blocks an exchange carries follows from how block 0 would spread in the
  * all-gather: rank r receives it in one step, heard[r]. Block b spreads in the
@@ -177,7 +177,7 @@ const struct gw_algo gw__algo_allreduce_swing = {
     .name = "swing",
     .collective = GW_ALLREDUCE,
     .summary = "halving and doubling with near partners on a ring (p even)",
-    .formula = "2 ceil(log2 p) rounds, 2(p-1)/p n bytes a rank",
+    .formula = "2 ceil(log2 p) rounds, 2(p-1)/p n bytes per rank",
     .source = "De Sensi, Bonato, Saam, Hoefler, NSDI 2024, arXiv 2401.09356",
     .valid = gw__ring_pairs_up,
     .emit = emit,

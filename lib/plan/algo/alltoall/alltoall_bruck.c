@@ -4,7 +4,7 @@
  * travels by the bits of that number. In the round of 2^k every rank forwards,
  * 2^k ranks on and as one message, all blocks whose distance has bit k.
  *
- *     ceil(log2 p) rounds, about (n/2) log2 p bytes a rank (n: all blocks of a
+ *     ceil(log2 p) rounds, about (n/2) log2 p bytes per rank (n: all blocks of a
  *     rank; exactly n/p times the number of one bits in 0 .. p-1)
  *
  * The fewest rounds, at the price of more bytes: for short blocks. Bruck et
@@ -42,7 +42,7 @@ const struct gw_algo gw__algo_alltoall_bruck = {
     .name = "bruck",
     .collective = GW_ALLTOALL,
     .summary = "blocks travel by the bits of their distance",
-    .formula = "ceil(log2 p) rounds, about (n/2) log2 p bytes a rank",
+    .formula = "ceil(log2 p) rounds, about (n/2) log2 p bytes per rank",
     .source = "Bruck et al. 1997",
     .valid = gw__any_ranks,
     .chunks = gw__chunk_a_pair,

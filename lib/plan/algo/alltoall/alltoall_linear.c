@@ -2,7 +2,7 @@
  *
  * All-to-all, linear: every rank sends all others their blocks in one step.
  *
- *     1 round, p-1 messages, (p-1)/p n bytes a rank (n: all blocks of a rank)
+ *     1 round, p-1 messages, (p-1)/p n bytes per rank (n: all blocks of a rank)
  *
  * Rank r begins with r + 1, so that not all send to rank 0 first. Thakur,
  * Rabenseifner, Gropp, IJHPCA 19(1), 2005, on all-to-all of medium size.
@@ -24,7 +24,7 @@ const struct gw_algo gw__algo_alltoall_linear = {
     .name = "linear",
     .collective = GW_ALLTOALL,
     .summary = "all blocks at once, straight to their ranks",
-    .formula = "1 round, (p-1)/p n bytes a rank",
+    .formula = "1 round, (p-1)/p n bytes per rank",
     .source = "Thakur et al. 2005",
     .valid = gw__any_ranks,
     .chunks = gw__chunk_a_pair,

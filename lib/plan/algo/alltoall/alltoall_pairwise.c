@@ -4,7 +4,7 @@
  * partner of rank r is r XOR round; otherwise rank r sends to r + round and
  * receives from r - round.
  *
- *     p-1 rounds, (p-1)/p n bytes a rank (n: all blocks of a rank)
+ *     p-1 rounds, (p-1)/p n bytes per rank (n: all blocks of a rank)
  *
  * The least possible bytes with one port. Thakur, Rabenseifner, Gropp, IJHPCA
  * 19(1), 2005, on all-to-all of long messages.
@@ -28,8 +28,8 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_alltoall_pairwise = {
     .name = "pairwise",
     .collective = GW_ALLTOALL,
-    .summary = "one partner a round",
-    .formula = "p-1 rounds, (p-1)/p n bytes a rank",
+    .summary = "one partner per round",
+    .formula = "p-1 rounds, (p-1)/p n bytes per rank",
     .source = "Thakur et al. 2005",
     .valid = gw__any_ranks,
     .chunks = gw__chunk_a_pair,

@@ -21,7 +21,7 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_barrier_direct = {
     .name = "direct",
     .collective = GW_BARRIER,
-    .summary = "everyone tells everyone",
+    .summary = "each rank sends a token to all others",
     .formula = "1 round, p-1 messages, no bytes",
     .source = "folklore; \"linear\" in Open MPI",
     .valid = gw__any_ranks,

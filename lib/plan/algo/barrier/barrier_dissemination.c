@@ -25,7 +25,7 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_barrier_dissemination = {
     .name = "dissemination",
     .collective = GW_BARRIER,
-    .summary = "what each rank knows of doubles each round",
+    .summary = "the ranks that each rank has heard of double each round",
     .formula = "ceil(log2 p) rounds, no bytes",
     .source = "Hensgen, Finkel, Manber 1988",
     .valid = gw__any_ranks,

@@ -20,7 +20,7 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_broadcast_direct = {
     .name = "direct",
     .collective = GW_BROADCAST,
-    .summary = "the root sends to everybody at once",
+    .summary = "the root sends to all ranks at once",
     .formula = "1 round, (p-1) n bytes from the root",
     .source = "flat tree: Pješivac-Grbović et al. 2007",
     .valid = gw__any_ranks,

@@ -21,7 +21,7 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_gather_linear = {
     .name = "linear",
     .collective = GW_GATHER,
-    .summary = "everybody sends its block to the root at once",
+    .summary = "all ranks send their blocks to the root at once",
     .formula = "1 round, (p-1)/p n bytes into the root",
     .source = "flat tree: Pješivac-Grbović et al. 2007",
     .valid = gw__any_ranks,

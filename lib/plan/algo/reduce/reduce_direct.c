@@ -20,7 +20,7 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_reduce_direct = {
     .name = "direct",
     .collective = GW_REDUCE,
-    .summary = "everybody sends to the root at once",
+    .summary = "all ranks send to the root at once",
     .formula = "1 round, (p-1) n bytes into the root",
     .source = "flat tree: Pješivac-Grbović et al. 2007",
     .valid = gw__any_ranks,

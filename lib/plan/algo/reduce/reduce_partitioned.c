@@ -4,8 +4,8 @@
  * that part for all ranks and sends the sum to the root. A direct
  * reduce-scatter and a direct gather.
  *
- *     2 rounds, n bytes a rank: (p-1)/p n in the first, n/p in the second,
- *     in which the root only receives; (p-1)/p n bytes reduced a rank
+ *     2 rounds, n bytes per rank: (p-1)/p n in the first, n/p in the second,
+ *     in which the root only receives; (p-1)/p n bytes reduced per rank
  *
  * The reduction work is shared evenly and minimal. Chan et al. 2007 (long
  * vectors: reduce-scatter, then gather), with both halves sent directly.
@@ -29,8 +29,8 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_reduce_partitioned = {
     .name = "partitioned",
     .collective = GW_REDUCE,
-    .summary = "each rank sums one part and hands it to the root",
-    .formula = "2 rounds, n bytes a rank ((p-1)/p n from the root)",
+    .summary = "each rank sums one part and sends it to the root",
+    .formula = "2 rounds, n bytes per rank ((p-1)/p n from the root)",
     .source = "Chan et al. 2007 (reduce-scatter, then gather)",
     .valid = gw__any_ranks,
     .chunks = gw__chunk_a_rank,

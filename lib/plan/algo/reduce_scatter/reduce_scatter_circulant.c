@@ -6,7 +6,7 @@
  * that it keeps. Each round halves s, rounding up, from p to 1, so any p is
  * served.
  *
- *     ceil(log2 p) rounds, p-1 blocks = (p-1)/p n bytes a rank
+ *     ceil(log2 p) rounds, p-1 blocks = (p-1)/p n bytes per rank
  *
  * Optimal in rounds, bytes and additions for every p, a power of two or not.
  * Each sum has its own order, so the operation must commute.
@@ -37,7 +37,7 @@ const struct gw_algo gw__algo_reduce_scatter_circulant = {
     .name = "circulant",
     .collective = GW_REDUCE_SCATTER,
     .summary = "halving with rounding up: optimal for any p",
-    .formula = "ceil(log2 p) rounds, (p-1)/p n bytes a rank",
+    .formula = "ceil(log2 p) rounds, (p-1)/p n bytes per rank",
     .source = "Träff, arXiv 2410.14234",
     .valid = gw__any_ranks,
     .emit = emit,

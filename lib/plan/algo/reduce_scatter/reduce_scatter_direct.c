@@ -3,7 +3,7 @@
  * Reduce-scatter, direct: every rank sends block j to rank j in one step, and
  * rank j adds the p-1 values to its own.
  *
- *     1 round, p-1 messages and (p-1)/p n bytes a rank
+ *     1 round, p-1 messages and (p-1)/p n bytes per rank
  *
  * The p-1 sources of a block arrive in the same step, so that one pass over all
  * of them reduces it. Rank r begins with rank r + 1, so that not all send to
@@ -29,8 +29,8 @@ static void emit(struct gw_builder *b, const struct gw_algo_args *args)
 const struct gw_algo gw__algo_reduce_scatter_direct = {
     .name = "direct",
     .collective = GW_REDUCE_SCATTER,
-    .summary = "everyone sends block j to rank j in one step",
-    .formula = "1 round, p-1 messages, (p-1)/p n bytes a rank",
+    .summary = "each rank sends block j to rank j in one step",
+    .formula = "1 round, p-1 messages, (p-1)/p n bytes per rank",
     .source = "folklore; the first half of NCCL's and MSCCL++'s two-shot",
     .valid = gw__any_ranks,
     .emit = emit,

@@ -4,7 +4,7 @@
  * block is a column, then rings across the racks, each among the ranks of one
  * column.
  *
- *     (g-1) + (h-1) rounds, (p-1)/p n bytes a rank, (p-g)/p n out of each rack
+ *     (g-1) + (h-1) rounds, (p-1)/p n bytes per rank, (p-g)/p n out of each rack
  *
  * With h racks of g ranks: as few bytes as a ring of all ranks, in far fewer
  * rounds. If g does not divide p, the short rack hands in the sums of the
@@ -29,7 +29,7 @@ const struct gw_algo gw__algo_reduce_scatter_hierarchical = {
     .collective = GW_REDUCE_SCATTER,
     .summary = "rings inside the racks, then across them",
     .formula =
-        "(g-1) + (h-1) rounds, (p-1)/p n bytes a rank, (p-g)/p n out of a rack",
+        "(g-1) + (h-1) rounds, (p-1)/p n bytes per rank, (p-g)/p n out of a rack",
     .source = "BlueConnect: Cho et al., MLSys 2019",
     .valid = gw__any_ranks,
     .chunks = gw__chunk_a_rank,

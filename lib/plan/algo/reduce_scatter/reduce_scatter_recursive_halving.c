@@ -4,7 +4,7 @@
  * the vector that the other side wants, then a quarter apart a quarter of it,
  * until each holds the sum of its own block.
  *
- *     p = 2^k:    log2 p rounds, (p-1)/p n bytes a rank
+ *     p = 2^k:    log2 p rounds, (p-1)/p n bytes per rank
  *     any other:  floor(log2 p) + 2 rounds; a partner hands in n bytes and
  *                 receives its block (butterfly.h)
  *
@@ -37,7 +37,7 @@ const struct gw_algo gw__algo_reduce_scatter_recursive_halving = {
     .name = "recursive_halving",
     .collective = GW_REDUCE_SCATTER,
     .summary = "ranks p/2, p/4, ... apart exchange halves",
-    .formula = "log2 p rounds, (p-1)/p n bytes a rank"
+    .formula = "log2 p rounds, (p-1)/p n bytes per rank"
                " (p not 2^k: 2 rounds more, at most n bytes)",
     .source = "Thakur, Rabenseifner, Gropp 2005, section 4.4",
     .valid = gw__any_ranks,

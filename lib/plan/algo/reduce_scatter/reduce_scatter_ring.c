@@ -4,7 +4,7 @@
  * collects one contribution at every rank that it visits, and ends complete at
  * rank j.
  *
- *     p-1 rounds, p-1 messages and (p-1)/p n bytes a rank,
+ *     p-1 rounds, p-1 messages and (p-1)/p n bytes per rank,
  *     (p-1)/p n bytes reduced
  *
  * Bandwidth-optimal on any network that contains a ring. The round itself is in
@@ -27,7 +27,7 @@ const struct gw_algo gw__algo_reduce_scatter_ring = {
     .name = "ring",
     .collective = GW_REDUCE_SCATTER,
     .summary = "each block goes once around the ring and grows",
-    .formula = "p-1 rounds, (p-1)/p n bytes a rank",
+    .formula = "p-1 rounds, (p-1)/p n bytes per rank",
     .source = "Patarasuk, Yuan 2009 (J. Parallel Distrib. Comput. 69)",
     .valid = gw__any_ranks,
     .emit = emit,
