@@ -21,7 +21,7 @@ struct launch {
      * arrive at rank 0. Elsewhere neither function below is called. */
     const struct placed *placed;
     /* Not NULL: each rank is this program, ended by NULL, instead of rank_main.
-     * It finds its place in GW_* variables (gradwire/place.h). Its output is
+     * It finds its place in GW_* variables (gradwire/launch.h). Its output is
      * this process's, and rank 0 has its input. */
     char **program;
     /* Not NULL: receives the exit status of the first rank that failed, or 128

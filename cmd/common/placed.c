@@ -28,21 +28,22 @@ static const struct field fields[] = {
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-static void list_seen(const struct gw_place *place, char text[128])
+static void list_seen(const struct gw_launch_env *env, char text[128])
 {
     size_t used = 0;
     snprintf(text, 128, "nobody");
-    for (enum gw_place_source s = 1; s < GW_PLACE_SOURCE_COUNT; s++)
-        if (place->seen & 1U << s)
-            used += (size_t)snprintf(text + used, 128 - used, "%s%s",
-                                     used ? ", " : "", gw_place_source_name(s));
+    for (enum gw_launch_env_source s = 1; s < GW_LAUNCH_SOURCE_COUNT; s++)
+        if (env->seen & 1U << s)
+            used +=
+                (size_t)snprintf(text + used, 128 - used, "%s%s",
+                                 used ? ", " : "", gw_launch_source_name(s));
 }
 
-static const char *mode_of(const struct gw_place *place)
+static const char *mode_of(const struct gw_launch_env *env)
 {
-    if (!place->source)
+    if (!env->source)
         return "--alone: ranks are started here";
-    return place->max_size > 0 ? "elastic" : "static";
+    return env->max_size > 0 ? "elastic" : "static";
 }
 
 static enum gw_err configure(struct placed *placed, const char **wire,
@@ -74,31 +75,32 @@ static void explain_interface(struct output *output, struct placed *placed)
 
 static enum gw_err explain(struct placed *placed, struct gw_error *why)
 {
-    const struct gw_place *place = &placed->place;
+    const struct gw_launch_env *env = &placed->env;
     struct output *output;
     char seen[128];
     enum gw_err err = output_begin("gradwire place", common.output, fields,
                                    FIELD_COUNT, &output, why);
     if (err)
         return err;
-    list_seen(place, seen);
+    list_seen(env, seen);
     output_collect(output);
     output_note_text(output, "seen", seen);
-    output_note_text(output, "chosen", gw_place_source_name(place->source));
-    output_note_text(output, "mode", mode_of(place));
-    for (enum gw_place_field f = 0; f < GW_PLACE_FIELD_COUNT; f++) {
-        const struct gw_place_origin *from = &place->from[f];
-        char text[GW_PLACE_TEXT_BYTES];
-        gw_place_value(place, f, text);
-        output_row(output, (union value[FIELD_COUNT]){
-                               {.text = gw_place_field_name(f)},
-                               {.text = from->source ? text : NULL},
-                               {.text = from->source
-                                            ? gw_place_source_name(from->source)
-                                            : NULL},
-                               {.text = from->source ? from->how : NULL}});
+    output_note_text(output, "chosen", gw_launch_source_name(env->source));
+    output_note_text(output, "mode", mode_of(env));
+    for (enum gw_launch_env_field f = 0; f < GW_LAUNCH_FIELD_COUNT; f++) {
+        const struct gw_launch_env_origin *from = &env->from[f];
+        char text[GW_LAUNCH_TEXT_BYTES];
+        gw_launch_env_value(env, f, text);
+        output_row(
+            output,
+            (union value[FIELD_COUNT]){
+                {.text = gw_launch_field_name(f)},
+                {.text = from->source ? text : NULL},
+                {.text =
+                     from->source ? gw_launch_source_name(from->source) : NULL},
+                {.text = from->source ? from->how : NULL}});
     }
-    if (place->source)
+    if (env->source)
         explain_interface(output, placed);
     output_end(&output, NULL, false);
     return GW_OK;
@@ -123,14 +125,14 @@ static enum gw_err configure(struct placed *placed, const char **wire,
     const struct placed_options *o = &placed_options;
     const char *insecure = getenv("GW_INSECURE");
     struct gw_comm_config *config = &placed->config;
-    placed->engine = gw_place_source_name(placed->place.source);
+    placed->engine = gw_launch_source_name(placed->env.source);
     placed->connect_ms = CONNECT_MS;
     config->wire = *wire;
     config->key_file = key_file();
     config->interface = o->interface ? o->interface : getenv("GW_INTERFACE");
     config->insecure = o->insecure || (insecure && strcmp(insecure, "1") == 0);
     enum gw_err err =
-        gw_place_config(&placed->place, config, placed->interface, why);
+        gw_launch_config(&placed->env, config, placed->interface, why);
     if (!err)
         *wire = config->wire;
     return err;
@@ -148,22 +150,21 @@ static void leave_it_to_rank_0(void)
 static enum gw_err join_launcher(struct placed *placed, unsigned *ranks,
                                  const char **wire, struct gw_error *why)
 {
-    const struct gw_place *place = &placed->place;
+    const struct gw_launch_env *env = &placed->env;
     static char name[32];
-    bool other = *ranks != RANKS_UNSAID && *ranks != place->size;
-    if (other && place->rank != 0)
+    bool other = *ranks != RANKS_UNSAID && *ranks != env->size;
+    if (other && env->rank != 0)
         leave_it_to_rank_0();
     if (other)
         return gw_fail(why, GW_EINVAL,
                        "--ranks %u: %s started %u ranks; omit --ranks, or add "
                        "--alone to start ranks here",
-                       *ranks, gw_place_source_name(place->source),
-                       place->size);
-    *ranks = place->size;
+                       *ranks, gw_launch_source_name(env->source), env->size);
+    *ranks = env->size;
     exit_for_engine();
-    if (place->rank != 0 && !placed_options.all_print) {
+    if (env->rank != 0 && !placed_options.all_print) {
         be_silent();
-        snprintf(name, sizeof name, "rank %u", place->rank);
+        snprintf(name, sizeof name, "rank %u", env->rank);
         complain_at(name);
     }
     return configure(placed, wire, why);
@@ -180,17 +181,17 @@ enum gw_err placed_begin(unsigned *ranks, unsigned ranks_default,
     if (placed_options.interface) /* rank 0 may have to send it to others */
         setenv("GW_INTERFACE", placed_options.interface, 1);
     if (!placed_options.alone || placed_options.explain) {
-        enum gw_err err = gw_place_here(&placed.place, why);
+        enum gw_err err = gw_launch_detect(&placed.env, why);
         if (err)
             return err;
     }
     if (placed_options.explain) {
-        if (placed.place.rank != 0)
+        if (placed.env.rank != 0)
             be_silent();
         enum gw_err err = explain(&placed, why);
         return err ? err : GW_PENDING;
     }
-    if (placed.place.source) {
+    if (placed.env.source) {
         *found = &placed;
         return join_launcher(&placed, ranks, wire, why);
     }

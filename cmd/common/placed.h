@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Tools under an engine: when mpirun, srun, torchrun or Kubernetes has started
- * the ranks (gradwire/place.h), each process is one of them, and only rank 0
+ * the ranks (gradwire/launch.h), each process is one of them, and only rank 0
  * prints. Commands that support this take these options and call placed_begin
  * first.
  */
@@ -12,10 +12,10 @@
 
 struct placed {
     const char *engine; /* "OpenMPI" */
-    struct gw_place place;
+    struct gw_launch_env env;
     struct gw_comm_config config; /* points into this struct */
     unsigned connect_ms;
-    char interface[GW_PLACE_TEXT_BYTES];
+    char interface[GW_LAUNCH_TEXT_BYTES];
 };
 
 struct placed_options {

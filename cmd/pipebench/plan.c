@@ -42,7 +42,7 @@ static void pass_row(struct output *output, const struct gw_schedule *schedule,
                      size_t pass)
 {
     const struct gw_pass *what = &schedule->passes[pass];
-    char letter[2] = {gw_pass_letter((enum gw_pass_kind)what->kind), 0};
+    char letter[2] = {gw_pass_symbol((enum gw_pass_kind)what->kind), 0};
     output_row(output,
                (union value[]){
                    {.integer = stage},

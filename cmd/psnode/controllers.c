@@ -30,12 +30,13 @@ struct controllers {
 
 /* ---- in the library's threads ---- */
 
-static void on_told(void *context, const struct gw__told *told)
+static void on_told(void *context, const struct gw__notification *notification)
 {
     struct controllers *c = context;
-    if (told->kind == GW__TOLD_ANSWER && told->tag == TAG_ROUTES &&
-        told->answer.code)
-        gw_fail(&c->refused, told->answer.code, "%s", told->answer.text);
+    if (notification->kind == GW__NOTIFY_ANSWER &&
+        notification->tag == TAG_ROUTES && notification->answer.code)
+        gw_fail(&c->refused, notification->answer.code, "%s",
+                notification->answer.text);
 }
 
 static void on_leader(void *context, unsigned node)
@@ -60,11 +61,11 @@ static enum gw_err start_controller(struct controllers *c, struct gw_error *why)
         .raft_addresses = config->raft,
         .directory = config->directory,
         .accept_loss = config->accept_loss,
-        .mesh = {.node = nodes[config->index],
-                 .endpoint = config->endpoints[config->index],
-                 .token = config->token,
-                 .key_file = config->key_file,
-                 .insecure = config->insecure},
+        .channel = {.node = nodes[config->index],
+                    .endpoint = config->endpoints[config->index],
+                    .token = config->token,
+                    .key_file = config->key_file,
+                    .insecure = config->insecure},
         .context = c,
         .on_leader = on_leader,
     };
@@ -83,7 +84,7 @@ static enum gw_err init_observer(struct controllers *c, struct gw_error *why)
                                           .insecure = config->insecure,
                                           .controller_count = config->count,
                                           .context = c,
-                                          .on_told = on_told};
+                                          .on_notification = on_told};
     for (unsigned i = 0; i < config->count; i++)
         observer.controllers[i] = (struct gw__driver_peer){
             CONTROLLER_NODES - i, config->endpoints[i]};
@@ -159,27 +160,27 @@ struct controllers_seen controllers_look(struct controllers *c)
     if (leader <= CONTROLLER_NODES && leader + COUNT_MAX > CONTROLLER_NODES)
         seen.leader = (int)(CONTROLLER_NODES - leader);
     gw__session_lock(&c->observer);
-    const struct gw__membership_update *news = &c->observer.news;
-    for (unsigned i = 0; i < news->crew_count; i++) {
-        seen.servers += news->crew[i].role == GW__SERVER;
-        seen.workers += news->crew[i].role == GW__WORKER;
+    const struct gw__membership_update *update = &c->observer.update;
+    for (unsigned i = 0; i < update->ps_member_count; i++) {
+        seen.servers += update->ps_members[i].role == GW__SERVER;
+        seen.workers += update->ps_members[i].role == GW__WORKER;
     }
-    seen.ring = news->view.ring_count;
-    seen.slots = news->routes.slot_count;
+    seen.ring = update->view.ring_count;
+    seen.slots = update->routes.slot_count;
     for (unsigned s = 0; s < seen.slots; s++)
-        seen.placed += news->routes.slots[s].primary != GW__NO_NODE;
+        seen.placed += update->routes.slots[s].primary != GW__NO_NODE;
     gw__session_unlock(&c->observer);
     return seen;
 }
 
-/* A process that has just received its number starts again under it and sends no
- * heartbeat before. One that is admitted meanwhile is soon declared dead. */
+/* A process that has just received its number starts again under it and sends
+ * no heartbeat before. One that is admitted meanwhile is soon declared dead. */
 static bool have_settled(struct controllers *c)
 {
     static const uint64_t settle_ns = 500000000;
     uint64_t now_ns = gw_now_ns();
-    if (c->joiners != c->observer.news.joiner_count) {
-        c->joiners = c->observer.news.joiner_count;
+    if (c->joiners != c->observer.update.joiner_count) {
+        c->joiners = c->observer.update.joiner_count;
         c->joiners_ns = now_ns;
     }
     return now_ns - c->joiners_ns >= settle_ns;
@@ -191,13 +192,13 @@ void controllers_admit(struct controllers *c)
 {
     struct gw__command command = {.kind = GW__CMD_ADMIT};
     gw__session_lock(&c->observer);
-    const struct gw__membership_update *news = &c->observer.news;
+    const struct gw__membership_update *update = &c->observer.update;
     bool due = have_settled(c) && c->config.ring > 0 &&
-               news->view.ring_count == 0 &&
-               news->joiner_count >= c->config.ring;
-    command.admit.ring_epoch = news->view.ring_epoch;
-    command.admit.count = news->joiner_count;
-    memcpy(command.admit.joiners, news->joiners, sizeof news->joiners);
+               update->view.ring_count == 0 &&
+               update->joiner_count >= c->config.ring;
+    command.admit.ring_epoch = update->view.ring_epoch;
+    command.admit.count = update->joiner_count;
+    memcpy(command.admit.joiners, update->joiners, sizeof update->joiners);
     gw__session_unlock(&c->observer);
     if (due) /* if the request fails now, it is repeated */
         gw__session_command(&c->observer, &command, TAG_ADMIT);

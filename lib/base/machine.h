@@ -32,7 +32,7 @@ enum gw__input_kind {
     /* A certain fact: the process of node `from`, of that incarnation, has
      * ended. */
     GW__DIED,
-    GW__ASKED, /* the application's request: `data`, `bytes` */
+    GW__REQUESTED, /* the application's request: `data`, `bytes` */
     /* The result of a look at the process of node `from`: `data` is a struct
      * gw__sight. */
     GW__OBSERVED
@@ -76,7 +76,7 @@ struct gw__actions {
      * START only. */
     const void *(*load)(void *driver, uint32_t key, size_t *bytes);
     /* To the application: an answer, a decision, a new view. */
-    void (*tell)(void *driver, const void *data, size_t bytes);
+    void (*notify)(void *driver, const void *data, size_t bytes);
     /* Requests a look at the process of this incarnation of `node`. NULL where
      * processes cannot be examined. */
     void (*look)(void *driver, uint32_t node, uint64_t incarnation);

@@ -47,7 +47,7 @@ static int choose_algorithm(struct gw_comm *comm, const struct gw_call *call)
     if (kept->key == key)
         return kept->algo;
     const struct gw_algo *algo = gw__tuning_table_algo(
-        &comm->winners, call->collective, comm->size, count, elem);
+        &comm->tuning_table, call->collective, comm->size, count, elem);
     if (!algo) {
         struct gw_candidate best;
         if (gw__choose(comm, call->collective, count, elem, &best, 1) == 0)

@@ -40,15 +40,15 @@ static enum gw_err check_config(const struct gw_comm_config *config,
     enum gw_err err = gw__comm_check_shape(config, why);
     if (err)
         return err;
-    const char *meeting = config->rendezvous;
-    if (!meeting && config->size > 1)
+    const char *rendezvous = config->rendezvous;
+    if (!rendezvous && config->size > 1)
         return gw_fail(why, GW_EINVAL, "the rendezvous endpoint is missing");
     bool guarded = config->key_file || config->insecure;
-    if (!guarded && meeting && gw__rendezvous_is_open(meeting))
+    if (!guarded && rendezvous && gw__rendezvous_is_open(rendezvous))
         return gw_fail(why, GW_EINVAL,
                        "the rendezvous %.80s is open to the network; give a "
                        "key file, or allow it with --insecure",
-                       meeting);
+                       rendezvous);
     return GW_OK;
 }
 
@@ -87,12 +87,12 @@ struct gw_comm *gw__comm_new(const struct gw_comm_config *config)
     comm->in_blocked = calloc(n, sizeof(bool));
     comm->fold_sources = calloc(n + 1, sizeof(void *));
     comm->fold_dests = calloc(n + 1, sizeof(void *));
-    comm->cards = calloc(n, sizeof *comm->cards);
+    comm->control_blocks = calloc(n, sizeof *comm->control_blocks);
     bool kept = keep_strings(comm);
     if (kept && comm->p2p_sends && comm->p2p_recvs && comm->p2p_programs &&
         comm->pushes && comm->counters && comm->out_blocked &&
         comm->in_blocked && comm->fold_sources && comm->fold_dests &&
-        comm->cards)
+        comm->control_blocks)
         return comm;
     gw_comm_destroy(&comm);
     return NULL;
@@ -106,12 +106,13 @@ static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
     bool measured;
     struct {
         struct gw_wire_costs costs;
-        struct gw__tuning_table winners;
-    } known = {.winners.count = 0};
+        struct gw__tuning_table tuning_table;
+    } known = {.tuning_table.count = 0};
     json_t *file = comm->rank == 0 ? gw__calibration_load() : NULL;
     gw__costs_of(file, comm->wire_name, comm->size, &known.costs, &measured);
     if (comm->windows || strcmp(comm->wire_name, "shm") != 0)
-        gw__tuning_table_of(file, comm->wire_name, comm->size, &known.winners);
+        gw__tuning_table_of(file, comm->wire_name, comm->size,
+                            &known.tuning_table);
     json_decref(file);
     comm->costs = known.costs;
     struct gw_call call = {.collective = GW_BROADCAST,
@@ -124,7 +125,7 @@ static enum gw_err agree_on_costs(struct gw_comm *comm, struct gw_error *why)
     if (err)
         gw_fail(why, err, "exchanging the cost models: %s", comm->error.text);
     comm->costs = known.costs;
-    gw__tuning_table_take(&comm->winners, &known.winners);
+    gw__tuning_table_take(&comm->tuning_table, &known.tuning_table);
     gw_comm_counters_reset(comm);
     return err;
 }
@@ -141,7 +142,7 @@ void gw__comm_adopt_wire(struct gw_comm *comm)
     if (ops->windows && !comm->config.no_windows)
         comm->windows = ops->windows(comm->wire);
     for (unsigned r = 0; comm->windows && r < comm->size; r++)
-        comm->cards[r] = comm->windows->card(comm->wire, r);
+        comm->control_blocks[r] = comm->windows->control_block(comm->wire, r);
 }
 
 /* Turns a connected wire into a usable communicator. */
@@ -286,18 +287,18 @@ static enum gw_err split(struct gw_comm *parent, int color, int key,
 enum gw_err gw_comm_split(struct gw_comm *comm, int color, int key,
                           struct gw_comm **sub, struct gw_error *why)
 {
-    struct gw_error told = {0};
+    struct gw_error reason = {0};
     *sub = NULL;
     struct ticket *all = calloc(comm->size, sizeof *all);
     if (!all) { /* the others must not wait for us */
-        gw_fail(&told, GW_ENOMEM, "split: rank %u", comm->rank);
-        gw__comm_fail(comm, &told);
-        return gw_fail(why, told.code, "%s", told.text);
+        gw_fail(&reason, GW_ENOMEM, "split: rank %u", comm->rank);
+        gw__comm_fail(comm, &reason);
+        return gw_fail(why, reason.code, "%s", reason.text);
     }
-    enum gw_err err = split(comm, color, key, all, sub, &told);
+    enum gw_err err = split(comm, color, key, all, sub, &reason);
     free(all);
     if (err && why)
-        *why = told;
+        *why = reason;
     return err;
 }
 
@@ -345,7 +346,7 @@ void gw_comm_destroy(struct gw_comm **made)
     free(comm->in_blocked);
     free(comm->fold_sources);
     free(comm->fold_dests);
-    free(comm->cards);
+    free(comm->control_blocks);
     free(comm->nodes);
     free(comm->interface);
     free(comm->key_file);

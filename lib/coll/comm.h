@@ -45,7 +45,7 @@ enum { GW__SHARED = 201 };
 struct gw__contributors;  /* coll/elastic.h */
 struct gw__prepared_call; /* coll/window/prepared_call.h */
 struct gw__window_call;   /* coll/window/control_block.h */
-struct card;              /* coll/window/control_block.h */
+struct control_block;     /* coll/window/control_block.h */
 
 /* Room for two pieces of a buffer; memory NULL: none. */
 struct gw__staging {
@@ -77,7 +77,7 @@ struct gw_request {
     uint32_t sends_left, writes_left;
     size_t room_bytes; /* of this allocation */
     /* calls with contributor sets (contributors.c); NULL: none */
-    struct gw__contributors *shares;
+    struct gw__contributors *contributors;
     uint64_t *first_sets;  /* per cell: contributors of the initial value */
     uint64_t *made_sets;   /* per write: contributors of the version it makes */
     uint64_t *came_sets;   /* per source: contributors it brings */
@@ -88,9 +88,9 @@ struct gw_request {
     uint64_t turn; /* number of this windowed call in its communicator */
     unsigned seen; /* peers of the touch (then touched) list that are present */
     /* Pieces of buffers that peers cannot map (stage.c). */
-    struct gw__staging stage_in, stage_out;
+    struct gw__staging staging_in, staging_out;
     uint32_t filled, ran, drained; /* pieces */
-    bool aside;          /* the own input is also read from the staging
+    bool input_saved;    /* the own input is also read from the staging
                             buffer */
     bool deferred;       /* the own result also goes to the staging buffer */
     unsigned char *copy; /* of the input, for the engine */
@@ -112,7 +112,7 @@ struct gw__choice {
 enum { GW__CACHE = 64, GW__PREPARED = 8, GW__IDLE_MAX = 16 };
 /* Slots of a control block: the number of calls by which a rank can be ahead of
  * its readers. */
-enum { GW__SIDES = 64, GW__HISTORY = GW__SIDES };
+enum { GW__CONTROL_ENTRIES = 64, GW__HISTORY = GW__CONTROL_ENTRIES };
 enum { GW__PROGRESS_GROUP_MAX = 8 };
 
 /* Inputs up to this size travel in the control blocks of window passes. */
@@ -130,7 +130,7 @@ struct gw__patience {
     int peer;
     uint32_t op;
     uint64_t progress_ns; /* time of the last progress */
-    uint64_t since_ns, looked_ns, told_ns;
+    uint64_t since_ns, looked_ns, reported_ns;
 };
 
 struct gw_comm {
@@ -163,21 +163,22 @@ struct gw_comm {
     struct gw__choice choices[GW__CACHE];
     uint64_t cache_clock;
     struct gw__scratch scratch[GW__IDLE_MAX];
-    bool *out_blocked, *in_blocked;  /* progress: links used by older calls */
-    struct gw_wire_costs costs;      /* rank 0's, so that all choose the same */
-    struct gw__tuning_table winners; /* likewise */
+    bool *out_blocked, *in_blocked; /* progress: links used by older calls */
+    struct gw_wire_costs costs;     /* rank 0's, so that all choose the same */
+    struct gw__tuning_table tuning_table; /* likewise */
     bool costs_agreed;
-    struct card **cards; /* per rank; NULL: without windows */
-    uint64_t turns;      /* windowed calls begun */
-    uint64_t turns_done; /* and ended, in order */
-    uint64_t turns_free; /* lower turns have a free slot */
+    struct control_block **control_blocks; /* per rank; NULL: without windows */
+    uint64_t turns;                        /* windowed calls begun */
+    uint64_t turns_done;                   /* and ended, in order */
+    uint64_t turns_free;                   /* lower turns have a free slot */
     struct gw__prepared_call *kept[GW__PREPARED], *prepared; /* most recently
                                                                 used */
     const void **fold_sources; /* room for size + 1 pointers each */
     void **fold_dests;
-    struct gw_comm *beside[GW__PROGRESS_GROUP_MAX]; /* the other members of its
+    struct gw_comm
+        *progress_with[GW__PROGRESS_GROUP_MAX]; /* the other members of its
                                                        progress group */
-    unsigned beside_count;
+    unsigned progress_with_count;
 };
 
 /* ---- call.c ---- */
@@ -247,7 +248,8 @@ void gw__window_describe(const struct gw_request *request, char *text,
  * block. False if that slot is empty or being written. */
 bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned side,
                        uint32_t *op, struct gw__signature *signature);
-_Static_assert(sizeof(struct gw__place) == 24, "small enough for a card");
+_Static_assert(sizeof(struct gw__memory_range) == 24,
+               "small enough for a card");
 
 /* ---- fast_path.c ---- */
 
@@ -260,12 +262,12 @@ bool gw__fast_path_run(struct gw_comm *comm, const struct gw_call *call,
 
 /* After the abort of a failed communicator: revokes its control block and
  * waits, 200 ms at most, for peers that are working on this rank's memory. */
-void gw__withdraw(struct gw_comm *comm);
+void gw__revoke(struct gw_comm *comm);
 
 /* ---- reduce_many.c ---- */
 
 /* gw_reduce_local without its limits on sources and destinations. */
-void gw__reduce_many(const struct gw_reduce_local *fold);
+void gw__reduce_many(const struct gw_reduce_local *reduce);
 
 /* ---- mismatch.c ---- */
 
@@ -331,7 +333,7 @@ void gw__describe_wait(const struct gw_request *request, char *text,
                        size_t room, int *peer);
 /* Called when nothing moves at `now`: emits an event with the peers that the
  * call waits for, if it has waited for long. */
-void gw__tell_wait(const struct gw_request *request, uint64_t now);
+void gw__report_wait(const struct gw_request *request, uint64_t now);
 
 /* ---- request.c ---- */
 
@@ -340,7 +342,7 @@ struct gw__opening {
     const struct gw_call *call;
     struct gw__program *program;
     const struct gw__signature *signature;
-    struct gw__contributors *shares; /* NULL: without contributor sets */
+    struct gw__contributors *contributors; /* NULL: without contributor sets */
     uint32_t op;
 };
 
@@ -368,9 +370,9 @@ uint64_t gw__contributors_of_send(const struct gw_request *request,
                                   const struct gw__send *send);
 /* Slice `k` from source `source` of the write carries the contributors `set`.
  * All slices must carry the same. */
-enum gw_err gw__contributors_hear(struct gw_request *request, uint32_t write,
-                                  uint32_t source, uint32_t k, uint64_t set,
-                                  struct gw_error *why);
+enum gw_err gw__contributors_merge(struct gw_request *request, uint32_t write,
+                                   uint32_t source, uint32_t k, uint64_t set,
+                                   struct gw_error *why);
 /* Before slice 0 of the write is applied: checks that it is allowed. */
 enum gw_err gw__contributors_open(struct gw_request *request, uint32_t write,
                                   struct gw_error *why);

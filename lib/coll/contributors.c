@@ -61,12 +61,12 @@ static enum gw_err wrong_nodes(const struct gw_request *r, uint32_t write,
 static uint64_t *set_in_hand(const struct gw_request *r, uint32_t write)
 {
     const struct gw__program *p = r->program;
-    return &r->shares->sets[p->cells[p->writes[write].cell].chunk];
+    return &r->contributors->sets[p->cells[p->writes[write].cell].chunk];
 }
 
-enum gw_err gw__contributors_hear(struct gw_request *r, uint32_t write,
-                                  uint32_t source, uint32_t k, uint64_t set,
-                                  struct gw_error *why)
+enum gw_err gw__contributors_merge(struct gw_request *r, uint32_t write,
+                                   uint32_t source, uint32_t k, uint64_t set,
+                                   struct gw_error *why)
 {
     const struct gw__program *p = r->program;
     uint32_t index = p->writes[write].source_begin + source;
@@ -98,12 +98,12 @@ enum gw_err gw__contributors_open(struct gw_request *r, uint32_t write,
     }
     if (twice)
         return wrong_nodes(r, write, twice, "would be counted twice", why);
-    if (all & ~r->shares->target)
-        return wrong_nodes(r, write, all & ~r->shares->target,
+    if (all & ~r->contributors->target)
+        return wrong_nodes(r, write, all & ~r->contributors->target,
                            "must not be counted", why);
     r->made_sets[write] = all;
     r->open_writes[w->cell]++;
-    *set_in_hand(r, write) = r->shares->own;
+    *set_in_hand(r, write) = r->contributors->own;
     return GW_OK;
 }
 
@@ -112,8 +112,8 @@ void gw__contributors_close(struct gw_request *r, uint32_t write)
     uint32_t *open = &r->open_writes[r->program->writes[write].cell];
     if (--*open == 0)
         *set_in_hand(r, write) = r->made_sets[write];
-    gw__failpoint(r->shares->recovers ? GW__AT_RECOVER_CHUNK
-                                      : GW__AT_RING_CHUNK);
+    gw__failpoint(r->contributors->recovers ? GW__AT_RECOVER_CHUNK
+                                            : GW__AT_RING_CHUNK);
 }
 
 uint64_t gw__contributors_of_send(const struct gw_request *r,
@@ -127,7 +127,7 @@ void gw__contributors_begin(struct gw_request *r)
 {
     const struct gw__program *p = r->program;
     for (unsigned c = 0; c < p->cell_count; c++)
-        r->first_sets[c] = r->shares->sets[p->cells[c].chunk];
+        r->first_sets[c] = r->contributors->sets[p->cells[c].chunk];
 }
 
 /* ---- the call ---- */
@@ -153,10 +153,9 @@ static enum gw_err check_call(const struct gw_comm *comm,
     return GW_OK;
 }
 
-static enum gw_err check_shares(const struct gw_comm *comm,
-                                const struct gw__program *program,
-                                const struct gw__contributors *shares,
-                                struct gw_error *why)
+static enum gw_err check_contributors(
+    const struct gw_comm *comm, const struct gw__program *program,
+    const struct gw__contributors *contributors, struct gw_error *why)
 {
     const struct gw_plan *plan = program->plan;
     if (plan->collective != GW_ALLREDUCE || plan->ranks != comm->size ||
@@ -166,17 +165,18 @@ static enum gw_err check_shares(const struct gw_comm *comm,
                        "does not fit the communicator",
                        gw_collective_name(plan->collective), plan->ranks,
                        program->rank);
-    if (shares->own != (uint64_t)1 << comm->nodes[comm->rank])
+    if (contributors->own != (uint64_t)1 << comm->nodes[comm->rank])
         return gw_fail(
             why, GW_EINVAL, "the own set %#llx must contain node %u alone",
-            (unsigned long long)shares->own, comm->nodes[comm->rank]);
+            (unsigned long long)contributors->own, comm->nodes[comm->rank]);
     for (unsigned c = 0; c < plan->chunks; c++)
-        if (shares->sets[c] == 0 || shares->sets[c] & ~shares->target)
+        if (contributors->sets[c] == 0 ||
+            contributors->sets[c] & ~contributors->target)
             return gw_fail(why, GW_EINVAL,
                            "chunk %u: the initial set %#llx must not be empty "
                            "and must be part of the target %#llx",
-                           c, (unsigned long long)shares->sets[c],
-                           (unsigned long long)shares->target);
+                           c, (unsigned long long)contributors->sets[c],
+                           (unsigned long long)contributors->target);
     return GW_OK;
 }
 
@@ -193,7 +193,7 @@ static void sign(const struct gw_comm *comm, const struct gw_call *call,
 enum gw_err gw__contributors_start(struct gw_comm *comm,
                                    const struct gw_call *call,
                                    struct gw__program *program, uint32_t op,
-                                   struct gw__contributors *shares,
+                                   struct gw__contributors *contributors,
                                    struct gw_request **request)
 {
     struct gw_error why = {0};
@@ -202,13 +202,13 @@ enum gw_err gw__contributors_start(struct gw_comm *comm,
     if (comm->error.code)
         return comm->error.code;
     if (check_call(comm, call, &why) ||
-        check_shares(comm, program, shares, &why))
+        check_contributors(comm, program, contributors, &why))
         return gw__call_refuse(comm, &why, call);
     sign(comm, call, program, &signature);
     struct gw__opening opening = {.call = call,
                                   .program = program,
                                   .signature = &signature,
-                                  .shares = shares,
+                                  .contributors = contributors,
                                   .op = op};
     comm->stop = comm->wire->interrupt;
     enum gw_err err = gw__start_program(comm, &opening, request);

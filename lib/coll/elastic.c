@@ -13,12 +13,12 @@
 
 enum { NODES_MAX = 64 }; /* their sets are 64 bits */
 
-static enum gw_err check_nodes(const struct gw__seat *seat,
+static enum gw_err check_nodes(const struct gw__comm_setup *setup,
                                struct gw_error *why)
 {
     uint64_t seen = 0;
-    for (unsigned r = 0; r < seat->config.size; r++) {
-        unsigned node = seat->nodes[r];
+    for (unsigned r = 0; r < setup->config.size; r++) {
+        unsigned node = setup->nodes[r];
         if (node >= NODES_MAX || seen >> node & 1)
             return gw_fail(
                 why, GW_EINVAL,
@@ -30,47 +30,49 @@ static enum gw_err check_nodes(const struct gw__seat *seat,
 }
 
 /* Opens the wire; the link profiles, if any, are between it and the ranks. */
-static enum gw_err open_wire(struct gw_comm *comm, const struct gw__seat *seat,
+static enum gw_err open_wire(struct gw_comm *comm,
+                             const struct gw__comm_setup *setup,
                              struct gw_error *why)
 {
     struct gw__wire *bare;
     enum gw_err err = gw__wire_open(&comm->config, &bare, why);
     if (err)
         return err;
-    bare->interrupt = seat->interrupt;
+    bare->interrupt = setup->interrupt;
     comm->wire = bare;
-    if (seat->rules) {
+    if (setup->profiles) {
         comm->wire = NULL;
-        err = gw__wire_ruled(&bare, seat->rules, comm->nodes, &comm->wire, why);
+        err = gw__wire_emulated(&bare, setup->profiles, comm->nodes,
+                                &comm->wire, why);
     }
     if (err)
         return err;
-    comm->wire->interrupt = seat->interrupt;
+    comm->wire->interrupt = setup->interrupt;
     gw__comm_adopt_wire(comm);
     return GW_OK;
 }
 
-enum gw_err gw__comm_prepare(const struct gw__seat *seat, struct gw_comm **made,
-                             struct gw_error *why)
+enum gw_err gw__comm_prepare(const struct gw__comm_setup *setup,
+                             struct gw_comm **made, struct gw_error *why)
 {
-    size_t size = seat->config.size;
+    size_t size = setup->config.size;
     bool measured;
     *made = NULL;
-    enum gw_err err = gw__comm_check_shape(&seat->config, why);
+    enum gw_err err = gw__comm_check_shape(&setup->config, why);
     if (!err)
-        err = check_nodes(seat, why);
+        err = check_nodes(setup, why);
     if (err)
         return err;
-    struct gw_comm *comm = gw__comm_new(&seat->config);
+    struct gw_comm *comm = gw__comm_new(&setup->config);
     if (!comm)
         return gw_fail(why, GW_ENOMEM, "communicator of %zu", size);
     comm->config.no_windows = true;
     comm->config.rendezvous = NULL;
-    comm->epoch = seat->epoch;
+    comm->epoch = setup->epoch;
     comm->nodes = calloc(size, sizeof *comm->nodes);
     if (comm->nodes) {
-        memcpy(comm->nodes, seat->nodes, size * sizeof *comm->nodes);
-        err = open_wire(comm, seat, why);
+        memcpy(comm->nodes, setup->nodes, size * sizeof *comm->nodes);
+        err = open_wire(comm, setup, why);
     } else
         err = gw_fail(why, GW_ENOMEM, "communicator of %zu", size);
     if (err) {
@@ -91,16 +93,16 @@ enum gw_err gw__comm_connect(struct gw_comm *comm,
                              const struct gw__address *table,
                              uint64_t deadline_ns, struct gw_error *why)
 {
-    struct gw_error told = {0};
+    struct gw_error reason = {0};
     enum gw_err err =
-        comm->wire->ops->connect(comm->wire, table, deadline_ns, &told);
+        comm->wire->ops->connect(comm->wire, table, deadline_ns, &reason);
     comm->last_progress_ns = comm->last_check_ns = gw_now_ns();
     comm->joined = err == GW_OK;
     if (err) {
-        gw_wrap(&told, err, "rank %u", comm->rank);
-        comm->error = told;
+        gw_wrap(&reason, err, "rank %u", comm->rank);
+        comm->error = reason;
         if (why)
-            *why = told;
+            *why = reason;
     }
     return err;
 }
@@ -108,7 +110,7 @@ enum gw_err gw__comm_connect(struct gw_comm *comm,
 void gw__comm_leave(struct gw_comm **comm)
 {
     if (*comm && (*comm)->wire)
-        (*comm)->wire->hasty = true;
+        (*comm)->wire->no_linger = true;
     gw_comm_destroy(comm);
 }
 

@@ -16,21 +16,21 @@
 #define GW__COLL_ELASTIC_H
 
 #include "comm.h"
-#include "wire/emulation/rules.h"
+#include "wire/emulation/link_profiles.h"
 
 /* ---- the communicator of a view ---- */
 
-struct gw__seat {
-    struct gw_comm_config config;  /* rank, size, wire, slices, events, ...;
+struct gw__comm_setup {
+    struct gw_comm_config config; /* rank, size, wire, slices, events, ...;
                                       rendezvous is not used */
-    uint32_t epoch;                /* ring epoch: in each header and event */
-    const unsigned *nodes;         /* [rank]; copied */
-    struct gw__rules *rules;       /* NULL: none; not owned */
-    const _Atomic bool *interrupt; /* see struct gw__wire; not NULL */
+    uint32_t epoch;               /* ring epoch: in each header and event */
+    const unsigned *nodes;        /* [rank]; copied */
+    struct gw__link_profiles *profiles; /* NULL: none; not owned */
+    const _Atomic bool *interrupt;      /* see struct gw__wire; not NULL */
 };
 
 /* Makes the local end. The caller then exchanges addresses and connects. */
-GW_MUST_CHECK enum gw_err gw__comm_prepare(const struct gw__seat *seat,
+GW_MUST_CHECK enum gw_err gw__comm_prepare(const struct gw__comm_setup *setup,
                                            struct gw_comm **comm,
                                            struct gw_error *why);
 const struct gw__address *gw__comm_address(const struct gw_comm *comm);
@@ -81,7 +81,7 @@ struct gw__contributors {
 GW_MUST_CHECK enum gw_err
 gw__contributors_start(struct gw_comm *comm, const struct gw_call *call,
                        struct gw__program *program, uint32_t op,
-                       struct gw__contributors *shares,
+                       struct gw__contributors *contributors,
                        struct gw_request **request);
 /* Moves the call until it is done (GW_OK, *request NULL), until *stop is true
  * (GW_PENDING, within some 2 ms; the call does not move until the next wait),

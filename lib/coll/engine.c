@@ -34,7 +34,7 @@ static unsigned char *base_in(const struct gw_request *r, bool *in_place)
     return *in_place ? r->call.out : (unsigned char *)(uintptr_t)r->call.in;
 }
 
-static enum gw_err set_aside(struct gw_request *r, struct gw_error *why)
+static enum gw_err copy_input(struct gw_request *r, struct gw_error *why)
 {
     size_t bytes = gw__bytes_in(r->comm, &r->call);
     if (r->call.collective != GW_ALLTOALL || r->call.in != GW_IN_PLACE ||
@@ -81,7 +81,8 @@ static void place_slots(struct gw_request *r)
             slot->home = r->scratch + used;
             used += (slot->bytes + 63) & ~(size_t)63;
         }
-        if (r->shares && r->shares->sets[cell->chunk] != r->shares->own)
+        if (r->contributors &&
+            r->contributors->sets[cell->chunk] != r->contributors->own)
             slot->first = slot->home;
     }
     assert(used <= r->scratch_bytes);
@@ -114,13 +115,13 @@ enum gw_err gw__engine_begin(struct gw_request *r, struct gw_error *why)
         if (!r->scratch)
             return GW_ENOMEM;
     }
-    enum gw_err err = set_aside(r, why);
+    enum gw_err err = copy_input(r, why);
     if (err)
         return err;
     place_slots(r);
-    if (r->shares)
+    if (r->contributors)
         gw__contributors_begin(r);
-    for (unsigned c = 0; c < p->cell_count && !r->shares; c++) {
+    for (unsigned c = 0; c < p->cell_count && !r->contributors; c++) {
         struct gw__chunk_memory *slot = &r->slots[c];
         if (p->cells[c].holds && p->cells[c].wants && !p->cells[c].written &&
             slot->home && slot->home != slot->first && slot->bytes)
@@ -169,7 +170,7 @@ static enum gw_err push_slice(struct gw_request *r, unsigned peer)
                                 .slice = k,
                                 .bytes = (uint32_t)bytes,
                                 .call = r->signature};
-    if (r->shares)
+    if (r->contributors)
         header.contributors = gw__contributors_of_send(r, s);
     enum gw_err err = comm->wire->ops->send(
         comm->wire, peer, &header, from ? from + k * r->slice_bytes : NULL,
@@ -184,8 +185,8 @@ static enum gw_err push_slice(struct gw_request *r, unsigned peer)
     }
     comm->pushes[peer]++;
     comm->counters[peer].bytes_sent += bytes;
-    if (r->shares)
-        r->shares->moved++;
+    if (r->contributors)
+        r->contributors->moved++;
     if (++r->pushed[index] == slot->slices) {
         r->out_at[peer]++;
         r->sends_left--;
@@ -262,16 +263,16 @@ static void fold_slice(struct gw_request *r, const struct gw__write *w,
     void *dest = slot->home + k * r->slice_bytes;
     if (bytes == 0)
         return;
-    struct gw_reduce_local fold = {.sources = r->comm->fold_sources,
-                                   .dests = &dest,
-                                   .source_count = count,
-                                   .dest_count = 1,
-                                   .count = bytes / r->elem_bytes,
-                                   .type = r->call.type,
-                                   .op = r->call.op,
-                                   .scale_ranks =
-                                       w->completes ? r->comm->size : 1};
-    gw__reduce_many(&fold);
+    struct gw_reduce_local reduce = {.sources = r->comm->fold_sources,
+                                     .dests = &dest,
+                                     .source_count = count,
+                                     .dest_count = 1,
+                                     .count = bytes / r->elem_bytes,
+                                     .type = r->call.type,
+                                     .op = r->call.op,
+                                     .scale_ranks =
+                                         w->completes ? r->comm->size : 1};
+    gw__reduce_many(&reduce);
 }
 
 /* Sources in ascending rank, the rank's own value at its place. */
@@ -289,7 +290,7 @@ static void finish_write(struct gw_request *r, uint32_t write)
 {
     const struct gw__program *p = r->program;
     const struct gw__write *w = &p->writes[write];
-    if (r->shares)
+    if (r->contributors)
         gw__contributors_close(r, write);
     for (uint32_t s = 0; s < w->source_count; s++) {
         const struct gw__program_source *source =
@@ -320,9 +321,9 @@ static enum gw_err apply_slice(struct gw_request *r, unsigned peer,
         unsigned from = p->sources[w->source_begin + s].peer;
         struct gw__slice_view view;
         enum gw_err err = expect(r, write, from, k, &view, why);
-        if (!err && r->shares)
-            err = gw__contributors_hear(r, write, s, k,
-                                        view.header->contributors, why);
+        if (!err && r->contributors)
+            err = gw__contributors_merge(r, write, s, k,
+                                         view.header->contributors, why);
         if (err)
             return err;
         if (own && from > comm->rank) {
@@ -333,7 +334,7 @@ static enum gw_err apply_slice(struct gw_request *r, unsigned peer,
     }
     if (own)
         count = add_own(r, w, k, count);
-    if (r->shares && k == 0 && gw__contributors_open(r, write, why))
+    if (r->contributors && k == 0 && gw__contributors_open(r, write, why))
         return why->code;
     fold_slice(r, w, k, count);
     for (uint32_t s = 0; s < w->source_count; s++) {
@@ -341,9 +342,9 @@ static enum gw_err apply_slice(struct gw_request *r, unsigned peer,
         comm->wire->ops->release(comm->wire, from);
         comm->counters[from].bytes_received += slice_length(r, w->cell, k);
     }
-    if (r->shares)
-        r->shares->moved += w->source_count;
-    if (comm->wire->spoiled)
+    if (r->contributors)
+        r->contributors->moved += w->source_count;
+    if (comm->wire->read_raced)
         return lost(r, peer, GW_ELOST, why);
     if (++r->written[write] == r->slots[w->cell].slices)
         finish_write(r, write);

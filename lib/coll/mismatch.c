@@ -66,7 +66,7 @@ static const struct gw__signature *our_call(const struct gw_comm *comm,
                    ? &comm->history[op % GW__HISTORY]
                    : NULL;
     for (const struct gw_request *r = comm->active; r; r = r->next)
-        if (r->shares && r->op == op)
+        if (r->contributors && r->op == op)
             return &r->signature;
     return NULL;
 }
@@ -91,7 +91,7 @@ static enum gw_err compare_posted(const struct gw_comm *comm, unsigned peer,
     for (unsigned back = 1; back <= LOOK_BACK && !err; back++) {
         struct gw__signature posted;
         uint32_t op;
-        unsigned side = (unsigned)((comm->turns - back) % GW__SIDES);
+        unsigned side = (unsigned)((comm->turns - back) % GW__CONTROL_ENTRIES);
         if (gw__window_posted(comm, peer, side, &op, &posted))
             err = compare_signatures(comm, op, peer, &posted, why);
     }

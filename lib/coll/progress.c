@@ -18,7 +18,7 @@ enum {
     CHECK_NS = 1000000,  /* between looks for lost peers */
     SLEEP_NS = 20000000, /* at most, between readings of the clock */
     STOP_NS = 2000000,   /* the same, between readings of `stop` */
-    BESIDE_NS = 200000,  /* the same, while its progress group has pending
+    OTHERS_NS = 200000,  /* the same, while its progress group has pending
                             calls */
 };
 
@@ -68,7 +68,7 @@ enum gw_err gw__comm_fail(struct gw_comm *comm, const struct gw_error *error)
             end_event(r, error->code);
     if (!comm->nodes) {
         comm->wire->ops->abort(comm->wire, &comm->error);
-        gw__withdraw(comm);
+        gw__revoke(comm);
     }
     gw__progress_group_fail(comm);
     return comm->error.code;
@@ -92,7 +92,7 @@ static const char *call_name(const struct gw_request *r)
 static enum gw_err fail_request(struct gw_request *r, struct gw_error *error)
 {
     if (error->code == GW_EMISMATCH || error->code == GW_EWRONG ||
-        r->comm->wire->told)
+        r->comm->wire->aborted_by_peer)
         return gw__comm_fail(r->comm, error);
     char waits[160];
     int peer;
@@ -183,8 +183,8 @@ enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now)
     if (r->windowed && find_closed(r, &why))
         return fail_request(r, &why);
     if (comm->config.events)
-        gw__tell_wait(r, now);
-    if (!r->shares && now - comm->last_progress_ns > comm->timeout_ns) {
+        gw__report_wait(r, now);
+    if (!r->contributors && now - comm->last_progress_ns > comm->timeout_ns) {
         gw_fail(&why, GW_ETIMEOUT, "no progress for %llu ms",
                 (unsigned long long)(comm->timeout_ns / 1000000));
         return fail_request(r, &why);
@@ -193,12 +193,12 @@ enum gw_err gw__look_around(struct gw_comm *comm, uint64_t now)
 }
 
 /* Nothing moved: look around periodically, and wait. */
-static enum gw_err idle(struct gw_comm *comm, bool sleep, bool beside)
+static enum gw_err idle(struct gw_comm *comm, bool sleep, bool overlaps)
 {
     enum gw_err err = gw__look_around(comm, gw_now_ns());
     if (err)
         return err;
-    uint64_t most_ns = beside ? BESIDE_NS : comm->stop ? STOP_NS : SLEEP_NS;
+    uint64_t most_ns = overlaps ? OTHERS_NS : comm->stop ? STOP_NS : SLEEP_NS;
     uint64_t nap_ns = comm->timeout_ns / 8;
     if (sleep)
         comm->wire->ops->wait(comm->wire, nap_ns < most_ns ? nap_ns : most_ns);
@@ -207,13 +207,13 @@ static enum gw_err idle(struct gw_comm *comm, bool sleep, bool beside)
 
 enum gw_err gw__turn(struct gw_comm *comm, bool sleep)
 {
-    bool moved = false, beside = false;
+    bool moved = false, overlaps = false;
     enum gw_err err = gw__progress(comm, &moved);
-    if (!err && !moved && comm->beside_count > 0)
-        err = gw__progress_group_progress(comm, &moved, &beside);
+    if (!err && !moved && comm->progress_with_count > 0)
+        err = gw__progress_group_progress(comm, &moved, &overlaps);
     if (moved)
         gw__progress_group_moved(comm, gw_now_ns());
     else if (!err)
-        err = idle(comm, sleep, beside);
+        err = idle(comm, sleep, overlaps);
     return err;
 }

@@ -22,7 +22,7 @@ static unsigned index_in_group(const struct gw_comm *comm,
                                const struct gw_comm *other)
 {
     unsigned i = 0;
-    while (i < comm->beside_count && comm->beside[i] != other)
+    while (i < comm->progress_with_count && comm->progress_with[i] != other)
         i++;
     return i;
 }
@@ -30,21 +30,22 @@ static unsigned index_in_group(const struct gw_comm *comm,
 static void leave_group(struct gw_comm *comm, const struct gw_comm *other)
 {
     unsigned i = index_in_group(comm, other);
-    if (i < comm->beside_count)
-        comm->beside[i] = comm->beside[--comm->beside_count];
+    if (i < comm->progress_with_count)
+        comm->progress_with[i] =
+            comm->progress_with[--comm->progress_with_count];
 }
 
 enum gw_err gw_comm_progress_with(struct gw_comm *comm, struct gw_comm *other)
 {
     if (comm == other)
         return GW_EINVAL;
-    if (index_in_group(comm, other) < comm->beside_count)
+    if (index_in_group(comm, other) < comm->progress_with_count)
         return GW_OK;
-    if (comm->beside_count == GW__PROGRESS_GROUP_MAX ||
-        other->beside_count == GW__PROGRESS_GROUP_MAX)
+    if (comm->progress_with_count == GW__PROGRESS_GROUP_MAX ||
+        other->progress_with_count == GW__PROGRESS_GROUP_MAX)
         return GW_EINVAL;
-    comm->beside[comm->beside_count++] = other;
-    other->beside[other->beside_count++] = comm;
+    comm->progress_with[comm->progress_with_count++] = other;
+    other->progress_with[other->progress_with_count++] = comm;
     if (comm->error.code)
         gw__progress_group_fail(comm);
     else if (other->error.code)
@@ -54,25 +55,25 @@ enum gw_err gw_comm_progress_with(struct gw_comm *comm, struct gw_comm *other)
 
 void gw__progress_group_unlink(struct gw_comm *comm)
 {
-    while (comm->beside_count > 0) {
-        leave_group(comm->beside[0], comm);
-        leave_group(comm, comm->beside[0]);
+    while (comm->progress_with_count > 0) {
+        leave_group(comm->progress_with[0], comm);
+        leave_group(comm, comm->progress_with[0]);
     }
 }
 
 /* Ends, because each communicator fails before it notifies the others. */
 void gw__progress_group_fail(struct gw_comm *comm)
 {
-    for (unsigned i = 0; i < comm->beside_count; i++)
-        gw__comm_fail(comm->beside[i], &comm->error);
+    for (unsigned i = 0; i < comm->progress_with_count; i++)
+        gw__comm_fail(comm->progress_with[i], &comm->error);
 }
 
 enum gw_err gw__progress_group_progress(struct gw_comm *comm, bool *moved,
                                         bool *waiting)
 {
     enum gw_err err = GW_OK;
-    for (unsigned i = 0; i < comm->beside_count && !err; i++) {
-        struct gw_comm *other = comm->beside[i];
+    for (unsigned i = 0; i < comm->progress_with_count && !err; i++) {
+        struct gw_comm *other = comm->progress_with[i];
         bool any = false;
         err = gw__progress(other, &any);
         if (!err && !any)
@@ -86,6 +87,6 @@ enum gw_err gw__progress_group_progress(struct gw_comm *comm, bool *moved,
 void gw__progress_group_moved(struct gw_comm *comm, uint64_t now)
 {
     comm->last_progress_ns = now;
-    for (unsigned i = 0; i < comm->beside_count; i++)
-        comm->beside[i]->last_progress_ns = now;
+    for (unsigned i = 0; i < comm->progress_with_count; i++)
+        comm->progress_with[i]->last_progress_ns = now;
 }

@@ -3,7 +3,7 @@
  * Requests: their memory, and starting, testing and waiting. progress.c moves
  * them.
  */
-#include "coll/window/stage.h"
+#include "coll/window/staging.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +59,9 @@ static struct gw_request *take_request(struct gw_comm *comm, size_t bytes)
 
 static struct gw_request *new_request(struct gw_comm *comm,
                                       struct gw__program *program,
-                                      struct gw__contributors *shares)
+                                      struct gw__contributors *contributors)
 {
-    struct layout l = layout_of(program, comm->size, shares != NULL);
+    struct layout l = layout_of(program, comm->size, contributors != NULL);
     struct gw_request *r = take_request(comm, l.end);
     if (!r)
         return NULL;
@@ -77,8 +77,8 @@ static struct gw_request *new_request(struct gw_comm *comm,
     r->pushed = (void *)(base + l.pushed);
     r->out_at = (void *)(base + l.out_at);
     r->in_at = (void *)(base + l.in_at);
-    r->shares = shares;
-    if (shares) {
+    r->contributors = contributors;
+    if (contributors) {
         r->first_sets = (void *)(base + l.sets);
         r->made_sets = r->first_sets + program->cell_count;
         r->came_sets = r->made_sets + program->write_count;
@@ -99,8 +99,8 @@ void gw__request_retire(struct gw_request *r)
         *at = r->next;
     gw__scratch_give(comm, r->scratch);
     gw__scratch_give(comm, r->copy);
-    gw__scratch_give(comm, r->stage_in.memory);
-    gw__scratch_give(comm, r->stage_out.memory);
+    gw__scratch_give(comm, r->staging_in.memory);
+    gw__scratch_give(comm, r->staging_out.memory);
     gw__prepared_release(comm, r->prepared);
     r->program->users--;
     r->next = comm->idle;
@@ -148,7 +148,7 @@ enum gw_err gw__start_program(struct gw_comm *comm, const struct gw__opening *o,
                               struct gw_request **request)
 {
     struct gw_error why = {0};
-    struct gw_request *r = new_request(comm, o->program, o->shares);
+    struct gw_request *r = new_request(comm, o->program, o->contributors);
     *request = NULL;
     if (!r) {
         gw_fail(&why, GW_ENOMEM, "starting a call");
@@ -196,7 +196,7 @@ enum gw_err gw__request_resume(const struct gw__window_call *w,
     prepared->users++;
     r->turn = w->turn;
     r->state = state;
-    gw__stage_skip(r);
+    gw__staging_skip(r);
     w->comm->last_progress_ns = gw_now_ns();
     return gw_wait(&r);
 }

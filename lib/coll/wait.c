@@ -10,7 +10,7 @@
  */
 #include "comm.h"
 
-enum { TELL_NS = 50000000 };
+enum { REPORT_NS = 50000000 };
 
 struct gw_request *gw__oldest_pending(const struct gw_comm *comm)
 {
@@ -29,7 +29,7 @@ void gw__describe_wait(const struct gw_request *r, char *text, size_t room,
         gw__engine_describe(r, text, room, peer);
 }
 
-void gw__tell_wait(const struct gw_request *r, uint64_t now)
+void gw__report_wait(const struct gw_request *r, uint64_t now)
 {
     struct gw_comm *comm = r->comm;
     struct gw__patience *p = &comm->patience;
@@ -38,17 +38,17 @@ void gw__tell_wait(const struct gw_request *r, uint64_t now)
     gw__describe_wait(r, text, sizeof text, &peer);
     bool still = p->peer == peer && p->op == r->op &&
                  p->progress_ns == comm->last_progress_ns &&
-                 now - p->looked_ns < TELL_NS;
+                 now - p->looked_ns < REPORT_NS;
     if (!still)
         *p = (struct gw__patience){.peer = peer,
                                    .op = r->op,
                                    .progress_ns = comm->last_progress_ns,
                                    .since_ns = now,
-                                   .told_ns = now};
+                                   .reported_ns = now};
     p->looked_ns = now;
-    if (peer < 0 || now - p->told_ns < TELL_NS)
+    if (peer < 0 || now - p->reported_ns < REPORT_NS)
         return;
-    p->told_ns = now;
+    p->reported_ns = now;
     gw__event(r, GW_EV_WAIT, (unsigned)peer, GW_NONE, GW_NONE, 0,
               (int64_t)(now - p->since_ns));
 }

@@ -93,9 +93,9 @@ static enum gw_err start_controller(struct gw_ps_local *local,
         .nodes = nodes,
         .raft_addresses = addresses,
         .directory = local->directory,
-        .mesh = {.node = CONTROLLER,
-                 .endpoint = local->controller_endpoint,
-                 .token = local->token}};
+        .channel = {.node = CONTROLLER,
+                    .endpoint = local->controller_endpoint,
+                    .token = local->token}};
     int held;
     enum gw_err err = hold_port(address, &held, why);
     if (!err)
@@ -123,7 +123,7 @@ static enum gw_err start_observer(struct gw_ps_local *local,
     return err ? err : gw__session_start(&local->observer, 0, why);
 }
 
-static enum gw_err ask_routes(struct gw_ps_local *local)
+static enum gw_err request_routes(struct gw_ps_local *local)
 {
     const struct gw__command command = {
         .kind = GW__CMD_ROUTES,
@@ -146,9 +146,9 @@ static enum gw_err await_placed(struct gw_ps_local *local, struct gw_error *why)
     uint64_t until_ns = gw_now_ns() + PLACE_S * UINT64_C(1000000000);
     struct gw__session *observer = &local->observer;
     gw__session_lock(observer);
-    while (!is_placed(&observer->news.routes) && gw_now_ns() < until_ns)
+    while (!is_placed(&observer->update.routes) && gw_now_ns() < until_ns)
         gw__session_nap(observer);
-    bool placed = is_placed(&observer->news.routes);
+    bool placed = is_placed(&observer->update.routes);
     gw__session_unlock(observer);
     return placed ? GW_OK
                   : gw_fail(why, GW_ETIMEOUT,
@@ -180,15 +180,16 @@ enum gw_err gw_ps_local_add(struct gw_ps_local *local, unsigned *number,
     return err;
 }
 
-static bool find_crew(struct gw_ps_local *local, unsigned node,
-                      struct gw__process *who)
+static bool find_ps_members(struct gw_ps_local *local, unsigned node,
+                            struct gw__process *who)
 {
-    const struct gw__membership_update *news = &local->observer.news;
+    const struct gw__membership_update *update = &local->observer.update;
     bool found = false;
     gw__session_lock(&local->observer);
-    for (unsigned i = 0; i < news->crew_count; i++)
-        if (news->crew[i].node == node) {
-            *who = (struct gw__process){node, news->crew[i].incarnation};
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        if (update->ps_members[i].node == node) {
+            *who =
+                (struct gw__process){node, update->ps_members[i].incarnation};
             found = true;
         }
     gw__session_unlock(&local->observer);
@@ -201,7 +202,7 @@ void gw_ps_local_kill(struct gw_ps_local *local, unsigned number)
     if (number >= local->server_count || !local->servers[number])
         return;
     gw_ps_server_destroy(&local->servers[number]);
-    if (find_crew(local, FIRST_SERVER + number, &who))
+    if (find_ps_members(local, FIRST_SERVER + number, &who))
         gw__session_lost(&local->observer, who);
 }
 
@@ -223,7 +224,7 @@ static enum gw_err start_processes(struct gw_ps_local *local,
     if (!err)
         err = start_observer(local, why);
     if (!err)
-        err = ask_routes(local);
+        err = request_routes(local);
     for (unsigned i = 0; !err && i < local->config.servers; i++)
         err = gw_ps_local_add(local, &number, why);
     return err ? err : await_placed(local, why);

@@ -12,104 +12,104 @@
 #include <stddef.h>
 #include <string.h>
 
-struct gw__page *gw__op_table_page(struct gw__op_table *book, uint64_t op)
+struct gw__op_entry *gw__op_table_entry(struct gw__op_table *ops, uint64_t op)
 {
-    return &book->pages[op % GW__OP_TABLE_OPS];
+    return &ops->entries[op % GW__OP_TABLE_OPS];
 }
 
 /* The entry of `op`, if it exists. */
-static const struct gw__page *open_page(const struct gw__op_table *book,
-                                        uint64_t op)
+static const struct gw__op_entry *open_entry(const struct gw__op_table *ops,
+                                             uint64_t op)
 {
-    const struct gw__page *page = &book->pages[op % GW__OP_TABLE_OPS];
-    return page->used && page->op == op ? page : NULL;
+    const struct gw__op_entry *entry = &ops->entries[op % GW__OP_TABLE_OPS];
+    return entry->used && entry->op == op ? entry : NULL;
 }
 
 /* The op in progress, or NULL. */
-static const struct gw__page *under_way(const struct gw__op_table *book)
+static const struct gw__op_entry *under_way(const struct gw__op_table *ops)
 {
-    const struct gw__page *page = open_page(book, book->next_op);
-    return page && page->begun ? page : NULL;
+    const struct gw__op_entry *entry = open_entry(ops, ops->next_op);
+    return entry && entry->begun ? entry : NULL;
 }
 
 /* Only the holdings that `held` points to count; they are most of the bytes and
  * are not cleared. */
-static void clear(struct gw__page *page)
+static void clear(struct gw__op_entry *entry)
 {
-    memset(page, 0, offsetof(struct gw__page, holdings));
+    memset(entry, 0, offsetof(struct gw__op_entry, holdings));
 }
 
-struct gw__page *gw__op_table_open(struct gw__op_table *book, uint64_t op)
+struct gw__op_entry *gw__op_table_open(struct gw__op_table *ops, uint64_t op)
 {
-    struct gw__page *page = gw__op_table_page(book, op);
-    if (!page->used || page->op != op) {
-        clear(page);
-        page->used = true;
-        page->op = op;
+    struct gw__op_entry *entry = gw__op_table_entry(ops, op);
+    if (!entry->used || entry->op != op) {
+        clear(entry);
+        entry->used = true;
+        entry->op = op;
     }
-    return page;
+    return entry;
 }
 
-void gw__op_table_init(struct gw__op_table *book, unsigned node,
+void gw__op_table_init(struct gw__op_table *ops, unsigned node,
                        uint64_t next_op)
 {
-    memset(book, 0, offsetof(struct gw__op_table, pages));
+    memset(ops, 0, offsetof(struct gw__op_table, entries));
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++)
-        clear(&book->pages[i]);
-    book->node = node;
-    book->next_op = next_op;
+        clear(&ops->entries[i]);
+    ops->node = node;
+    ops->next_op = next_op;
 }
 
 /* ---- views ---- */
 
 /* A view that needs no flush admits joiners, has a new order, or both. It is in
  * force from `from_op` on. */
-bool gw__op_table_may_adopt(const struct gw__op_table *book,
+bool gw__op_table_may_adopt(const struct gw__op_table *ops,
                             const struct gw__view *view)
 {
-    return book->view.ring_count == 0 ||
-           (!book->frozen && book->next_op >= view->from_op);
+    return ops->view.ring_count == 0 ||
+           (!ops->frozen && ops->next_op >= view->from_op);
 }
 
-bool gw__op_table_adopt(struct gw__op_table *book, const struct gw__view *view)
+bool gw__op_table_adopt(struct gw__op_table *ops, const struct gw__view *view)
 {
-    assert(gw__op_table_may_adopt(book, view));
-    bool anew = under_way(book);
-    book->view = *view;
+    assert(gw__op_table_may_adopt(ops, view));
+    bool anew = under_way(ops);
+    ops->view = *view;
     if (anew)
-        gw__op_table_page(book, book->next_op)->used = false;
+        gw__op_table_entry(ops, ops->next_op)->used = false;
     return !anew;
 }
 
-bool gw__op_table_may_admit(const struct gw__op_table *book)
+bool gw__op_table_may_admit(const struct gw__op_table *ops)
 {
-    return !book->frozen && !under_way(book) && book->view.ring_count > 0 &&
-           book->settled == book->view.ring_epoch;
+    return !ops->frozen && !under_way(ops) && ops->view.ring_count > 0 &&
+           ops->settled == ops->view.ring_epoch;
 }
 
-void gw__op_table_freeze(struct gw__op_table *book)
+void gw__op_table_freeze(struct gw__op_table *ops)
 {
-    book->frozen = true;
+    ops->frozen = true;
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++)
-        gw__contributor_sets_freeze(&book->pages[i].ledger);
+        gw__contributor_sets_freeze(&ops->entries[i].sets);
 }
 
-void gw__op_table_report(const struct gw__op_table *book,
+void gw__op_table_report(const struct gw__op_table *ops,
                          struct gw__report *report)
 {
-    uint64_t newest = book->next_op - 1; /* complete; unused for op 0 */
-    const struct gw__page *complete =
-        book->next_op ? open_page(book, newest) : NULL;
-    const struct gw__page *begun = under_way(book);
+    uint64_t newest = ops->next_op - 1; /* complete; unused for op 0 */
+    const struct gw__op_entry *complete =
+        ops->next_op ? open_entry(ops, newest) : NULL;
+    const struct gw__op_entry *begun = under_way(ops);
     memset(report, 0, sizeof *report);
     if (complete && complete->complete) {
-        report->floor = newest;
-        gw__contributor_sets_report(&complete->ledger,
+        report->low_watermark = newest;
+        gw__contributor_sets_report(&complete->sets,
                                     &report->ops[report->op_count++]);
     } else if (begun)
-        report->floor = book->next_op;
+        report->low_watermark = ops->next_op;
     if (begun)
-        gw__contributor_sets_report(&begun->ledger,
+        gw__contributor_sets_report(&begun->sets,
                                     &report->ops[report->op_count++]);
 }
 
@@ -118,122 +118,125 @@ void gw__op_table_report(const struct gw__op_table *book,
 /* Sets the members that take part in the op in the view in force; returns them
  * as bits. */
 uint64_t gw__op_table_take_part(const struct gw__view *view,
-                                struct gw__page *page)
+                                struct gw__op_entry *entry)
 {
     uint64_t nodes = 0;
-    page->ranks = 0;
+    entry->ranks = 0;
     for (unsigned i = 0; i < view->ring_count; i++) {
         const struct gw__ring_member *m = &view->ring[i];
-        if (m->from_op > page->op)
+        if (m->from_op > entry->op)
             continue;
-        page->nodes[page->ranks++] = m->node;
+        entry->nodes[entry->ranks++] = m->node;
         nodes |= (uint64_t)1 << m->node;
     }
     return nodes;
 }
 
-static void begin_fresh(struct gw__op_table *book, struct gw__page *page)
+static void begin_fresh(struct gw__op_table *ops, struct gw__op_entry *entry)
 {
     uint8_t places[GW__NODES_MAX];
-    uint64_t nodes = gw__op_table_take_part(&book->view, page);
-    assert(nodes >> book->node & 1);
-    memset(page->held, 0, sizeof page->held);
-    page->origin_count = gw__ring_places(book->view.ring, book->view.ring_count,
-                                         page->op, places);
-    for (unsigned i = 0; i < page->origin_count; i++)
-        page->origin[i] = places[i];
-    gw__contributor_sets_begin(&page->ledger, page->op, book->node, page->ranks,
+    uint64_t nodes = gw__op_table_take_part(&ops->view, entry);
+    assert(nodes >> ops->node & 1);
+    memset(entry->held, 0, sizeof entry->held);
+    entry->initial_count = gw__ring_places(ops->view.ring, ops->view.ring_count,
+                                           entry->op, places);
+    for (unsigned i = 0; i < entry->initial_count; i++)
+        entry->initial_members[i] = places[i];
+    gw__contributor_sets_begin(&entry->sets, entry->op, ops->node, entry->ranks,
                                nodes);
 }
 
-void gw__op_table_begin(struct gw__op_table *book)
+void gw__op_table_begin(struct gw__op_table *ops)
 {
-    struct gw__page *page = gw__op_table_open(book, book->next_op);
-    assert(!book->frozen && !page->begun);
-    if (page->decided)
-        gw__contributor_sets_begin(&page->ledger, page->op, book->node,
-                                   page->origin_count,
-                                   page->decision.contributors);
+    struct gw__op_entry *entry = gw__op_table_open(ops, ops->next_op);
+    assert(!ops->frozen && !entry->begun);
+    if (entry->decided)
+        gw__contributor_sets_begin(&entry->sets, entry->op, ops->node,
+                                   entry->initial_count,
+                                   entry->decision.contributors);
     else
-        begin_fresh(book, page);
-    page->begun = page->task_left = true;
+        begin_fresh(ops, entry);
+    entry->begun = entry->task_left = true;
 }
 
-static struct gw__task task_of(const struct gw__op_table *book,
-                               const struct gw__page *page)
+static struct gw__recovery_task task_of(const struct gw__op_table *ops,
+                                        const struct gw__op_entry *entry)
 {
-    struct gw__task task = {
-        .op = page->op,
-        .recovers = page->decided,
-        .fate = page->decided ? page->decision.fate : GW__EXCLUDE,
-        .plan = {.ranks = page->ranks,
-                 .nodes = page->nodes,
-                 .held = page->held,
-                 .chunks = page->origin_count,
-                 .target = page->decided ? page->decision.contributors
-                                         : page->ledger.target,
-                 .origin_count = page->origin_count,
-                 .origin = page->origin},
+    struct gw__recovery_task task = {
+        .op = entry->op,
+        .recovers = entry->decided,
+        .fate = entry->decided ? entry->decision.fate : GW__EXCLUDE,
+        .plan = {.ranks = entry->ranks,
+                 .nodes = entry->nodes,
+                 .held = entry->held,
+                 .chunks = entry->initial_count,
+                 .target = entry->decided ? entry->decision.contributors
+                                          : entry->sets.target,
+                 .initial_count = entry->initial_count,
+                 .initial_members = entry->initial_members},
         .rank = -1};
-    for (unsigned i = 0; i < page->ranks; i++)
-        if (page->nodes[i] == book->node)
+    for (unsigned i = 0; i < entry->ranks; i++)
+        if (entry->nodes[i] == ops->node)
             task.rank = (int)i;
     return task;
 }
 
-bool gw__op_table_task(struct gw__op_table *book, struct gw__task *task)
+bool gw__op_table_recovery_task(struct gw__op_table *ops,
+                                struct gw__recovery_task *task)
 {
-    const struct gw__page *oldest = NULL;
-    for (unsigned i = 0; i < GW__OP_TABLE_OPS && !book->frozen; i++) {
-        const struct gw__page *page = &book->pages[i];
-        if (page->task_left && (!oldest || page->op < oldest->op))
-            oldest = page;
+    const struct gw__op_entry *oldest = NULL;
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS && !ops->frozen; i++) {
+        const struct gw__op_entry *entry = &ops->entries[i];
+        if (entry->task_left && (!oldest || entry->op < oldest->op))
+            oldest = entry;
     }
     if (oldest)
-        *task = task_of(book, oldest);
+        *task = task_of(ops, oldest);
     return oldest;
 }
 
-struct gw__contributor_sets *gw__op_table_ledger(struct gw__op_table *book,
-                                                 uint64_t op)
+struct gw__contributor_sets *gw__op_table_sets(struct gw__op_table *ops,
+                                               uint64_t op)
 {
-    assert(open_page(book, op) && open_page(book, op)->begun);
-    return &gw__op_table_page(book, op)->ledger;
+    assert(open_entry(ops, op) && open_entry(ops, op)->begun);
+    return &gw__op_table_entry(ops, op)->sets;
 }
 
-void gw__op_table_done(struct gw__op_table *book, uint64_t op)
+void gw__op_table_done(struct gw__op_table *ops, uint64_t op)
 {
-    struct gw__page *page = gw__op_table_page(book, op);
-    assert(open_page(book, op) && page->begun);
-    if (!page->decided)
-        book->settled = book->view.ring_epoch;
-    page->task_left = false;
-    page->complete = true;
-    page->decided = false;
-    if (op == book->next_op)
-        book->next_op++;
+    struct gw__op_entry *entry = gw__op_table_entry(ops, op);
+    assert(open_entry(ops, op) && entry->begun);
+    if (!entry->decided)
+        ops->settled = ops->view.ring_epoch;
+    entry->task_left = false;
+    entry->complete = true;
+    entry->decided = false;
+    if (op == ops->next_op)
+        ops->next_op++;
 }
 
-bool gw__op_table_accepts(const struct gw__op_table *book, uint64_t ring_epoch,
+bool gw__op_table_accepts(const struct gw__op_table *ops, uint64_t ring_epoch,
                           uint64_t op)
 {
-    const struct gw__page *page = open_page(book, op);
-    bool current = ring_epoch == book->view.ring_epoch || book->any_epoch;
-    return current && !book->frozen && page && page->begun;
+    const struct gw__op_entry *entry = open_entry(ops, op);
+    bool current = ring_epoch == ops->view.ring_epoch || ops->any_epoch;
+    return current && !ops->frozen && entry && entry->begun;
 }
 
-uint64_t gw__op_table_contributors(const struct gw__op_table *book, uint64_t op)
+uint64_t gw__op_table_contributors(const struct gw__op_table *ops, uint64_t op)
 {
-    const struct gw__page *page = open_page(book, op);
-    return page && page->begun ? page->ledger.target : 0;
+    const struct gw__op_entry *entry = open_entry(ops, op);
+    return entry && entry->begun ? entry->sets.target : 0;
 }
 
-unsigned gw__op_table_origin(const struct gw__op_table *book, uint64_t op,
-                             unsigned origin[GW__NODES_MAX])
+unsigned gw__op_table_initial_members(const struct gw__op_table *ops,
+                                      uint64_t op,
+                                      unsigned initial_members[GW__NODES_MAX])
 {
-    const struct gw__page *page = open_page(book, op);
-    if (!page)
+    const struct gw__op_entry *entry = open_entry(ops, op);
+    if (!entry)
         return 0;
-    memcpy(origin, page->origin, page->origin_count * sizeof *origin);
-    return page->origin_count;
+    memcpy(initial_members, entry->initial_members,
+           entry->initial_count * sizeof *initial_members);
+    return entry->initial_count;
 }

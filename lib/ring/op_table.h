@@ -40,7 +40,7 @@ enum { GW__OP_TABLE_OPS = 2 };
 
 /* A task: the members that take part, and the values from which they start.
  * Pointers are into the op table. */
-struct gw__task {
+struct gw__recovery_task {
     uint64_t op;
     bool recovers;                 /* after a decision */
     enum gw__fate fate;            /* of the decision */
@@ -49,14 +49,14 @@ struct gw__task {
 };
 
 /* The entry of one op. */
-struct gw__page {
+struct gw__op_entry {
     bool used, begun, complete, task_left;
     uint64_t op;
-    struct gw__contributor_sets ledger; /* with `begun` */
+    struct gw__contributor_sets sets; /* with `begun` */
     bool decided;
     struct gw__decision decision; /* with `decided` */
-    unsigned origin_count;
-    unsigned origin[GW__NODES_MAX];
+    unsigned initial_count;
+    unsigned initial_members[GW__NODES_MAX];
     /* Of the task. */
     unsigned ranks;
     unsigned nodes[GW__NODES_MAX];
@@ -75,11 +75,11 @@ struct gw__op_table {
      * 0: none. */
     uint64_t settled;
     struct gw__view view; /* in force; ring_count 0: none yet */
-    struct gw__page pages[GW__OP_TABLE_OPS]; /* by op % 2 */
+    struct gw__op_entry entries[GW__OP_TABLE_OPS]; /* by op % 2 */
 };
 
 /* `next_op` of a joiner is the first op that it takes part in. */
-void gw__op_table_init(struct gw__op_table *book, unsigned node,
+void gw__op_table_init(struct gw__op_table *ops, unsigned node,
                        uint64_t next_op);
 
 /* ---- views ---- */
@@ -89,56 +89,57 @@ void gw__op_table_init(struct gw__op_table *book, unsigned node,
  * gw__op_table_begin again. Adopt a view only when gw__op_table_may_adopt: an
  * op before the view's `from_op` is finished first, in the old view, as the
  * other members do. */
-bool gw__op_table_may_adopt(const struct gw__op_table *book,
+bool gw__op_table_may_adopt(const struct gw__op_table *ops,
                             const struct gw__view *view);
-bool gw__op_table_adopt(struct gw__op_table *book, const struct gw__view *view);
+bool gw__op_table_adopt(struct gw__op_table *ops, const struct gw__view *view);
 
 /* May this member request the admission of joiners from next_op on? Only
  * between ops, once an op begun in the view in force, without a decision, is
  * complete. Then all members have adopted this view and finished the ops
  * decided before it. Otherwise a member that has not might wait forever for one
  * that has gone on to the next view. */
-bool gw__op_table_may_admit(const struct gw__op_table *book);
+bool gw__op_table_may_admit(const struct gw__op_table *ops);
 
 /* The ring has lost a member: nothing moves until `resume`. */
-void gw__op_table_freeze(struct gw__op_table *book);
+void gw__op_table_freeze(struct gw__op_table *ops);
 /* The values that this member holds. None, if it has yet to begin its first op:
  * it may not know whether all members have completed the one before. */
-void gw__op_table_report(const struct gw__op_table *book,
+void gw__op_table_report(const struct gw__op_table *ops,
                          struct gw__report *report);
 /* The flush is over; `view` is the one of the decision. `reports[node]` are
  * those of the survivors; NULL: no report. Afterwards decided ops that this
- * member has begun have tasks (gw__op_table_task), and the others wait for
- * gw__op_table_begin. */
-void gw__op_table_resume(struct gw__op_table *book, const struct gw__view *view,
+ * member has begun have tasks (gw__op_table_recovery_task), and the others wait
+ * for gw__op_table_begin. */
+void gw__op_table_resume(struct gw__op_table *ops, const struct gw__view *view,
                          const struct gw__decision *decisions, unsigned count,
                          const struct gw__report *const *reports);
 
 /* ---- ops ---- */
 
-/* Begins op next_op; gw__op_table_task then returns its task, new or as
- * decided. Not while frozen, nor twice unless an adopt requires it, nor before
- * the first op that this member takes part in. */
-void gw__op_table_begin(struct gw__op_table *book);
+/* Begins op next_op; gw__op_table_recovery_task then returns its task, new or
+ * as decided. Not while frozen, nor twice unless an adopt requires it, nor
+ * before the first op that this member takes part in. */
+void gw__op_table_begin(struct gw__op_table *ops);
 /* The oldest task that is not done. False: there is none. */
-bool gw__op_table_task(struct gw__op_table *book, struct gw__task *task);
+bool gw__op_table_recovery_task(struct gw__op_table *ops,
+                                struct gw__recovery_task *task);
 /* The contributor sets of the task's op, to be started with the plan's:
  * gw__contributor_sets_retarget(ledger, plan.target, recovery.sets of this
  * rank). */
-struct gw__contributor_sets *gw__op_table_ledger(struct gw__op_table *book,
-                                                 uint64_t op);
+struct gw__contributor_sets *gw__op_table_sets(struct gw__op_table *ops,
+                                               uint64_t op);
 /* The task of `op` is done: all of its chunks are final here. */
-void gw__op_table_done(struct gw__op_table *book, uint64_t op);
+void gw__op_table_done(struct gw__op_table *ops, uint64_t op);
 /* May data of this epoch and op be used? Only this check keeps messages of an
  * earlier view out of this one; `ringctl sim ring --without epoch-check` shows
  * the effect of leaving it out. */
-bool gw__op_table_accepts(const struct gw__op_table *book, uint64_t ring_epoch,
+bool gw__op_table_accepts(const struct gw__op_table *ops, uint64_t ring_epoch,
                           uint64_t op);
 
 /* The contributors of the result of an open op, and its initial members. */
-uint64_t gw__op_table_contributors(const struct gw__op_table *book,
-                                   uint64_t op);
-unsigned gw__op_table_origin(const struct gw__op_table *book, uint64_t op,
-                             unsigned origin[GW__NODES_MAX]);
+uint64_t gw__op_table_contributors(const struct gw__op_table *ops, uint64_t op);
+unsigned gw__op_table_initial_members(const struct gw__op_table *ops,
+                                      uint64_t op,
+                                      unsigned initial_members[GW__NODES_MAX]);
 
 #endif

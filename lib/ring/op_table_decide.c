@@ -14,67 +14,67 @@
 
 /* A report with another number of chunks is of an op begun before a member was
  * admitted to it: ignore it. */
-static void set_holdings(struct gw__page *page,
+static void set_holdings(struct gw__op_entry *entry,
                          const struct gw__report *const *reports)
 {
-    memset(page->held, 0, sizeof page->held);
-    for (unsigned i = 0; i < page->ranks; i++) {
-        const struct gw__report *report = reports[page->nodes[i]];
+    memset(entry->held, 0, sizeof entry->held);
+    for (unsigned i = 0; i < entry->ranks; i++) {
+        const struct gw__report *report = reports[entry->nodes[i]];
         const struct gw__holdings *held =
-            report ? gw__report_of(report, page->op) : NULL;
-        if (!held || held->chunks != page->origin_count)
+            report ? gw__report_of(report, entry->op) : NULL;
+        if (!held || held->chunks != entry->initial_count)
             continue;
-        page->holdings[i] = *held;
-        page->held[i] = &page->holdings[i];
+        entry->holdings[i] = *held;
+        entry->held[i] = &entry->holdings[i];
     }
 }
 
-static void decided(struct gw__op_table *book,
+static void decided(struct gw__op_table *ops,
                     const struct gw__decision *decision,
                     const struct gw__report *const *reports)
 {
-    struct gw__page *page = gw__op_table_open(book, decision->op);
-    page->decided = true;
-    page->decision = *decision;
-    page->origin_count = decision->origin_count;
-    for (unsigned i = 0; i < decision->origin_count; i++)
-        page->origin[i] = decision->origin[i];
-    gw__op_table_take_part(&book->view, page);
-    set_holdings(page, reports);
-    if (page->begun && page->ledger.chunks != page->origin_count)
-        gw__contributor_sets_begin(&page->ledger, page->op, book->node,
-                                   page->origin_count, decision->contributors);
-    page->task_left = page->begun;
+    struct gw__op_entry *entry = gw__op_table_open(ops, decision->op);
+    entry->decided = true;
+    entry->decision = *decision;
+    entry->initial_count = decision->initial_count;
+    for (unsigned i = 0; i < decision->initial_count; i++)
+        entry->initial_members[i] = decision->initial_members[i];
+    gw__op_table_take_part(&ops->view, entry);
+    set_holdings(entry, reports);
+    if (entry->begun && entry->sets.chunks != entry->initial_count)
+        gw__contributor_sets_begin(&entry->sets, entry->op, ops->node,
+                                   entry->initial_count,
+                                   decision->contributors);
+    entry->task_left = entry->begun;
 }
 
-static bool is_ours(const struct gw__op_table *book,
+static bool is_ours(const struct gw__op_table *ops,
                     const struct gw__decision *decision)
 {
-    int rank = gw__view_rank(&book->view, book->node);
-    return rank >= 0 && book->view.ring[rank].from_op <= decision->op &&
-           decision->op + 1 >= book->next_op &&
-           decision->op <= book->next_op + 1;
+    int rank = gw__view_rank(&ops->view, ops->node);
+    return rank >= 0 && ops->view.ring[rank].from_op <= decision->op &&
+           decision->op + 1 >= ops->next_op && decision->op <= ops->next_op + 1;
 }
 
 /* The tasks of an earlier decision are void: the new one covers all open ops.
  */
-static void clear_decision(struct gw__op_table *book)
+static void clear_decision(struct gw__op_table *ops)
 {
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
-        struct gw__page *page = &book->pages[i];
-        page->decided = page->task_left = false;
-        page->used = page->used && page->begun;
+        struct gw__op_entry *entry = &ops->entries[i];
+        entry->decided = entry->task_left = false;
+        entry->used = entry->used && entry->begun;
     }
 }
 
-void gw__op_table_resume(struct gw__op_table *book, const struct gw__view *view,
+void gw__op_table_resume(struct gw__op_table *ops, const struct gw__view *view,
                          const struct gw__decision *decisions, unsigned count,
                          const struct gw__report *const *reports)
 {
-    book->view = *view;
-    book->frozen = false;
-    clear_decision(book);
+    ops->view = *view;
+    ops->frozen = false;
+    clear_decision(ops);
     for (unsigned i = 0; i < count; i++)
-        if (is_ours(book, &decisions[i]))
-            decided(book, &decisions[i], reports);
+        if (is_ours(ops, &decisions[i]))
+            decided(ops, &decisions[i], reports);
 }

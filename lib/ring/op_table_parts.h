@@ -10,12 +10,12 @@
 #include "op_table.h"
 
 /* The entry that the op has, or would have. */
-struct gw__page *gw__op_table_page(struct gw__op_table *book, uint64_t op);
+struct gw__op_entry *gw__op_table_entry(struct gw__op_table *ops, uint64_t op);
 /* The entry of this op: the present one, or a new one that replaces the entry
  * of an op that is over. */
-struct gw__page *gw__op_table_open(struct gw__op_table *book, uint64_t op);
+struct gw__op_entry *gw__op_table_open(struct gw__op_table *ops, uint64_t op);
 /* Sets the members that take part in the entry's op; returns them as bits. */
 uint64_t gw__op_table_take_part(const struct gw__view *view,
-                                struct gw__page *page);
+                                struct gw__op_entry *entry);
 
 #endif

@@ -44,8 +44,8 @@ static uint64_t *start_of(const struct maker *m, unsigned rank, unsigned chunk)
 static unsigned first_in_order(const struct gw__recovery_case *c,
                                unsigned chunk)
 {
-    for (unsigned i = 1; i <= c->origin_count; i++) {
-        unsigned node = c->origin[(chunk + i) % c->origin_count];
+    for (unsigned i = 1; i <= c->initial_count; i++) {
+        unsigned node = c->initial_members[(chunk + i) % c->initial_count];
         for (unsigned rank = 0; rank < c->ranks; rank++)
             if (c->nodes[rank] == node)
                 return rank;
@@ -143,8 +143,8 @@ static void choose_route(const struct maker *m, unsigned chunk)
 /* ---- emitting ---- */
 
 /* The s-th hop of a value that travels from its first rank. */
-static void emit_travel(const struct maker *m, struct gw_builder *b,
-                        unsigned chunk, unsigned s)
+static void emit_transfer(const struct maker *m, struct gw_builder *b,
+                          unsigned chunk, unsigned s)
 {
     const struct route *route = &m->routes[chunk];
     unsigned p = m->c->ranks, src = (route->first + s) % p, dst = (src + 1) % p;
@@ -179,7 +179,7 @@ static void emit(const struct maker *m, struct gw_builder *b)
             if (m->routes[chunk].spread)
                 emit_spread(m, b, chunk, s);
             else
-                emit_travel(m, b, chunk, s);
+                emit_transfer(m, b, chunk, s);
     }
 }
 
@@ -188,11 +188,11 @@ static void emit(const struct maker *m, struct gw_builder *b)
 static enum gw_err check_shape(const struct gw__recovery_case *c,
                                struct gw_error *why)
 {
-    if (c->ranks == 0 || c->ranks > GW__NODES_MAX || c->origin_count == 0 ||
-        c->origin_count > GW__NODES_MAX)
+    if (c->ranks == 0 || c->ranks > GW__NODES_MAX || c->initial_count == 0 ||
+        c->initial_count > GW__NODES_MAX)
         return gw_fail(why, GW_EINVAL,
                        "a recovery of %u of %u members is impossible", c->ranks,
-                       c->origin_count);
+                       c->initial_count);
     if (c->chunks == 0 || c->chunks > GW__REPORT_CHUNKS_MAX)
         return gw_fail(why, GW_EINVAL, "a recovery of %u chunks is impossible",
                        c->chunks);

@@ -48,8 +48,8 @@ struct gw__recovery_case {
     uint64_t target; /* nodes as bits */
     /* The initial members of the op, dead ones included, by their places:
      * member c % origin_count owns chunk c. */
-    unsigned origin_count;
-    const unsigned *origin;
+    unsigned initial_count;
+    const unsigned *initial_members;
 };
 
 struct gw__recovery {

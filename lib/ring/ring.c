@@ -15,23 +15,23 @@
 static struct gw__session_config
 session_config(struct gw_ring *ring, const struct gw_ring_config *config)
 {
-    struct gw__session_config session = {.node = config->node,
-                                         .role = GW__WORKER,
-                                         .ring = true,
-                                         .most = config->max_size,
-                                         .process = config->process,
-                                         .endpoint = config->endpoint,
-                                         .token = config->token,
-                                         .key_file = config->key_file,
-                                         .insecure = config->insecure,
-                                         .controller_count =
-                                             config->controller_count,
-                                         .suspicion = config->suspicion,
-                                         .interrupt = &ring->interrupted,
-                                         .context = ring,
-                                         .on_told = gw__ring_on_told,
-                                         .on_turn = gw__ring_on_turn,
-                                         .on_message = gw__ring_on_message};
+    struct gw__session_config session = {
+        .node = config->node,
+        .role = GW__WORKER,
+        .ring = true,
+        .most = config->max_size,
+        .process = config->process,
+        .endpoint = config->endpoint,
+        .token = config->token,
+        .key_file = config->key_file,
+        .insecure = config->insecure,
+        .controller_count = config->controller_count,
+        .suspicion = config->suspicion,
+        .interrupt = &ring->interrupted,
+        .context = ring,
+        .on_notification = gw__ring_on_notification,
+        .on_turn = gw__ring_on_turn,
+        .on_message = gw__ring_on_message};
     for (unsigned i = 0;
          i < config->controller_count && i < GW_RING_CONTROLLERS; i++)
         session.controllers[i] = (struct gw__driver_peer){
@@ -64,11 +64,11 @@ static enum gw_err take_config(struct gw_ring *ring,
 /* ---- making and destroying ---- */
 
 /* Sets the link profiles that apply from the start. */
-static void take_rules(struct gw_ring *ring)
+static void copy_profiles(struct gw_ring *ring)
 {
     const struct gw_ring_link *links = ring->config.links;
     for (unsigned from = 0; links && from < GW_RING_NODES; from++)
-        gw_ring_rule(ring, from, &links[from]);
+        gw_ring_emulate_link(ring, from, &links[from]);
     gw_ring_pace(ring, ring->config.pace_ns);
     ring->config.links = NULL; /* the caller's */
 }
@@ -81,13 +81,13 @@ static enum gw_err init(struct gw_ring *ring,
     gw__state_lock_init(&ring->state_lock);
     gw__events_init(&ring->events, config->events);
     ring->joining = true;
-    ring->pull.donor_op = UINT64_MAX;
-    ring->standing.waits_for = GW__WAITS_FOR_NOBODY;
+    ring->fetch.server_op = UINT64_MAX;
+    ring->report.waits_for = GW__WAITS_FOR_NONE;
     enum gw_err err = gw__session_init(&ring->session, &session, why);
     if (!err)
         err = take_config(ring, config, why);
     if (!err)
-        take_rules(ring);
+        copy_profiles(ring);
     return err;
 }
 
@@ -103,7 +103,7 @@ void gw_ring_destroy(struct gw_ring **made)
     gw_free(ring->averages);
     for (unsigned i = 0; i < GW__RING_SNAPSHOTS; i++)
         free(ring->snapshots[i].data);
-    free(ring->pull.data);
+    free(ring->fetch.data);
     gw__events_fini(&ring->events);
     pthread_mutex_destroy(&ring->state_lock);
     gw__session_fini(&ring->session);
@@ -113,7 +113,7 @@ void gw_ring_destroy(struct gw_ring **made)
 
 /* A joiner that stops waiting for its admission must withdraw, or the
  * controllers would keep it registered forever. */
-static void withdraw(struct gw_ring *ring)
+static void revoke(struct gw_ring *ring)
 {
     static const uint64_t most_ns = 500000000;
     struct gw__session *session = &ring->session;
@@ -133,7 +133,7 @@ static enum gw_err join_ring(struct gw_ring *ring, struct gw_error *why)
         return err;
     err = gw__ring_copy(ring, deadline_ns, why);
     if (err)
-        withdraw(ring);
+        revoke(ring);
     return err ? err : gw__bounds_keep(ring, why);
 }
 

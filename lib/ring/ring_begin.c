@@ -26,9 +26,9 @@
 /* Is this the member that admits? */
 static bool is_first(const struct gw_ring *ring)
 {
-    const struct gw__view *view = &ring->book.view;
+    const struct gw__view *view = &ring->ops.view;
     for (unsigned i = 0; i < view->ring_count; i++)
-        if (view->ring[i].from_op <= ring->book.next_op)
+        if (view->ring[i].from_op <= ring->ops.next_op)
             return view->ring[i].node == ring->session.node;
     return false;
 }
@@ -37,13 +37,13 @@ static bool is_first(const struct gw_ring *ring)
 static bool has_to_admit(const struct gw_ring *ring)
 {
     return (ring->ready && gw__bounds_room(ring)) ||
-           !gw__view_in_order(&ring->book.view, &ring->order);
+           !gw__view_in_order(&ring->ops.view, &ring->order);
 }
 
 static bool wants_to_admit(const struct gw_ring *ring)
 {
     return has_to_admit(ring) && !ring->session.parked && !ring->unapplied &&
-           !ring->view_waits && gw__op_table_may_admit(&ring->book) &&
+           !ring->view_waits && gw__op_table_may_admit(&ring->ops) &&
            is_first(ring) && gw_now_ns() >= ring->admit_from_ns;
 }
 
@@ -51,21 +51,21 @@ static bool wants_to_admit(const struct gw_ring *ring)
  * reason. */
 static void request_admission(struct gw_ring *ring)
 {
-    const struct gw__member_request ask = {.kind = GW__ASK_STANDING,
-                                           .standing = ring->standing};
+    const struct gw__member_request request = {.kind = GW__REQUEST_PROGRESS,
+                                               .progress = ring->report};
     ring->admitting = ring->admit_due = true;
-    ring->admit_epoch = ring->book.view.ring_epoch;
+    ring->admit_epoch = ring->ops.view.ring_epoch;
     ring->admit_began_ns = gw_now_ns();
-    gw__ring_ask(ring, &ask); /* wakes it */
+    gw__ring_request(ring, &request); /* wakes it */
 }
 
 /* Begins the op if nothing is left to do before it. True: it has begun. */
 static bool begin_op(struct gw_ring *ring)
 {
-    struct gw__task task;
+    struct gw__recovery_task task;
     if (gw__ring_has_begun(ring))
         return true;
-    if (gw__op_table_task(&ring->book, &task))
+    if (gw__op_table_recovery_task(&ring->ops, &task))
         return false;
     bool admits = !ring->admitting && wants_to_admit(ring);
     if (admits)
@@ -73,7 +73,7 @@ static bool begin_op(struct gw_ring *ring)
     else if (ring->admitting || gw__bounds_wait(ring))
         gw__session_nap(&ring->session);
     else {
-        gw__op_table_begin(&ring->book);
+        gw__op_table_begin(&ring->ops);
         gw__failpoint(GW__AT_RING_BEGUN);
     }
     return gw__ring_has_begun(ring);
@@ -104,12 +104,12 @@ enum gw_err gw_ring_begin(struct gw_ring *ring, struct gw_ring_turn *turn,
     enum gw_err err = gw__ring_begin(ring, why);
     if (err)
         return err;
-    *turn = (struct gw_ring_turn){.op = ring->book.next_op};
+    *turn = (struct gw_ring_turn){.op = ring->ops.next_op};
     gw__session_lock(&ring->session);
-    turn->epoch = ring->book.view.epoch;
+    turn->epoch = ring->ops.view.epoch;
     turn->origin_count =
-        gw__op_table_origin(&ring->book, turn->op, turn->origin);
-    gw__ring_stand(ring, GW__COMPUTE, -1);
+        gw__op_table_initial_members(&ring->ops, turn->op, turn->origin);
+    gw__ring_report_progress(ring, GW__COMPUTE, -1);
     gw__session_unlock(&ring->session);
     while (turn->place < turn->origin_count &&
            turn->origin[turn->place] != ring->session.node)

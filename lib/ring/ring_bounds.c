@@ -31,13 +31,13 @@ static bool is_over(const struct gw_ring *ring, uint64_t since_ns)
 
 static bool has_few(const struct gw_ring *ring)
 {
-    return ring->book.view.ring_count < ring->config.min_size;
+    return ring->ops.view.ring_count < ring->config.min_size;
 }
 
 bool gw__bounds_wait(const struct gw_ring *ring)
 {
     return has_few(ring) && !ring->unapplied &&
-           gw__op_table_may_admit(&ring->book);
+           gw__op_table_may_admit(&ring->ops);
 }
 
 enum gw_err gw__bounds_check(struct gw_ring *ring, struct gw_error *why)
@@ -52,7 +52,7 @@ enum gw_err gw__bounds_check(struct gw_ring *ring, struct gw_error *why)
     return gw_fail(
         why, GW_ETIMEOUT,
         "the ring has %u of at least %u members, after %.3g s; start more",
-        ring->book.view.ring_count, config->min_size,
+        ring->ops.view.ring_count, config->min_size,
         config->patience_ms / 1000.0);
 }
 
@@ -61,7 +61,7 @@ enum gw_err gw__bounds_check(struct gw_ring *ring, struct gw_error *why)
 bool gw__bounds_room(const struct gw_ring *ring)
 {
     unsigned most = ring->config.max_size;
-    return most == 0 || ring->book.view.ring_count < most;
+    return most == 0 || ring->ops.view.ring_count < most;
 }
 
 static enum gw_err fail_full(const struct gw_ring *ring, struct gw_error *why)
@@ -88,7 +88,7 @@ enum gw_err gw__bounds_keep(struct gw_ring *ring, struct gw_error *why)
 {
     unsigned most = ring->config.max_size;
     gw__session_lock(&ring->session);
-    int rank = gw__view_rank(&ring->book.view, ring->session.node);
+    int rank = gw__view_rank(&ring->ops.view, ring->session.node);
     gw__session_unlock(&ring->session);
     if (most == 0 || rank < (int)most)
         return GW_OK;

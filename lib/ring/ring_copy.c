@@ -28,7 +28,7 @@ enum { SNAPSHOTS_ENOUGH = 3 };
 
 /* ---- using an item ---- */
 
-static void take_snapshot(struct gw_ring *ring, const struct gw__pull *whole)
+static void take_snapshot(struct gw_ring *ring, const struct gw__fetch *whole)
 {
     const struct gw_ring_config *config = &ring->config;
     pthread_mutex_lock(&ring->state_lock);
@@ -44,7 +44,7 @@ static void take_snapshot(struct gw_ring *ring, const struct gw__pull *whole)
 /* Without the lock: no other thread uses a complete item. */
 static enum gw_err use(struct gw_ring *ring, struct gw_error *why)
 {
-    const struct gw__pull *whole = &ring->pull;
+    const struct gw__fetch *whole = &ring->fetch;
     struct gw_ring_result seen;
     if (whole->item.kind == GW__ITEM_RESULT)
         return gw__keep_apply(ring, &whole->result, &seen, why);
@@ -56,53 +56,54 @@ static enum gw_err use(struct gw_ring *ring, struct gw_error *why)
  * digest. One that was applied to a copy that is now void is void, too. */
 static enum gw_err use_up(struct gw_ring *ring, struct gw_error *why)
 {
-    struct gw__pull *pull = &ring->pull;
+    struct gw__fetch *fetch = &ring->fetch;
     gw__session_unlock(&ring->session);
     enum gw_err err = use(ring, why);
     gw__session_lock(&ring->session);
-    bool snapshot = pull->item.kind == GW__ITEM_SNAPSHOT;
-    bool based = snapshot || pull->copied;
-    pull->snapshots += snapshot;
-    pull->have_op = ring->state_op;
-    pull->copied = based && ring->digest == pull->digest;
-    pull->copied = pull->copied && gw__sure_copied(ring);
-    if (!pull->copied)
-        gw__state_validity_forget(&ring->claim);
+    bool snapshot = fetch->item.kind == GW__ITEM_SNAPSHOT;
+    bool based = snapshot || fetch->copied;
+    fetch->snapshots += snapshot;
+    fetch->have_op = ring->state_op;
+    fetch->copied = based && ring->digest == fetch->digest;
+    fetch->copied = fetch->copied && gw__confirm_copied(ring);
+    if (!fetch->copied)
+        gw__state_validity_forget(&ring->validity);
     ring->status.digest = ring->digest;
-    gw__pull_next(pull);
+    gw__fetch_next(fetch);
     return err;
 }
 
 /* ---- progress ---- */
 
-static bool is_ready(const struct gw__pull *pull)
+static bool is_ready(const struct gw__fetch *fetch)
 {
-    return pull->copied && pull->donor_op != UINT64_MAX &&
-           (pull->have_op + 1 >= pull->donor_op ||
-            pull->snapshots >= SNAPSHOTS_ENOUGH);
+    return fetch->copied && fetch->server_op != UINT64_MAX &&
+           (fetch->have_op + 1 >= fetch->server_op ||
+            fetch->snapshots >= SNAPSHOTS_ENOUGH);
 }
 
 static bool is_up_to_date(const struct gw_ring *ring)
 {
     return ring->member && !ring->flushing &&
-           ring->pull.have_op == ring->book.next_op;
+           ring->fetch.have_op == ring->ops.next_op;
 }
 
 static bool is_done(const struct gw_ring *ring)
 {
     return is_up_to_date(ring) &&
-           gw__sure_worth(ring) == GW__STATE_VALIDITY_STANDS;
+           gw__confirm_score(ring) == GW__STATE_VALIDITY_STANDS;
 }
 
 /* The copy is void, or no member has the state. */
 static bool is_lost(struct gw_ring *ring)
 {
-    const struct gw__pull *pull = &ring->pull;
-    if (gw__pull_whole(pull))
+    const struct gw__fetch *fetch = &ring->fetch;
+    if (gw__fetch_whole(fetch))
         return false; /* it is used first */
-    if (ring->pull.over && pull->have_op == 0 && !pull->copied)
-        ring->pull.over = false; /* the state is still the initial one */
-    return ring->pull.over || gw__sure_worth(ring) == GW__STATE_VALIDITY_LOST;
+    if (ring->fetch.over && fetch->have_op == 0 && !fetch->copied)
+        ring->fetch.over = false; /* the state is still the initial one */
+    return ring->fetch.over ||
+           gw__confirm_score(ring) == GW__STATE_VALIDITY_LOST;
 }
 
 /* ---- obstacles ---- */
@@ -126,30 +127,30 @@ static enum gw_err check_alive(struct gw_ring *ring, uint64_t deadline_ns,
     return gw_fail(
         why, GW_ETIMEOUT, "node %u %s", ring->session.node,
         !ring->session.registered ? "has no answer from the controllers"
-        : !ring->pull.active      ? "waits to be admitted"
-        : !is_ready(&ring->pull)  ? "must still copy the state"
+        : !ring->fetch.active     ? "waits to be admitted"
+        : !is_ready(&ring->fetch) ? "must still copy the state"
                                   : "has the state and waits to be admitted");
 }
 
 /* ---- the loop; with the lock ---- */
 
-static void say_ready(struct gw_ring *ring, bool *said)
+static void send_ready(struct gw_ring *ring, bool *said)
 {
-    const struct gw__member_request ask = {.kind = GW__ASK_READY,
-                                           .op = ring->pull.have_op};
+    const struct gw__member_request request = {.kind = GW__REQUEST_READY,
+                                               .op = ring->fetch.have_op};
     gw__failpoint(GW__AT_COPY_READY);
     *said = true;
-    gw__ring_ask(ring, &ask);
+    gw__ring_request(ring, &request);
 }
 
 /* The others may need our end of the wire before we have the state. */
 static enum gw_err connect_members(struct gw_ring *ring, struct gw_error *why)
 {
     enum gw_err err = gw__ring_quiet(ring, why);
-    if (err || gw__ring_is_met(ring))
+    if (err || gw__ring_is_connected(ring))
         return err;
     gw__session_unlock(&ring->session);
-    err = gw__ring_meet(ring, why);
+    err = gw__ring_connect(ring, why);
     gw__session_lock(&ring->session);
     return err;
 }
@@ -157,15 +158,16 @@ static enum gw_err connect_members(struct gw_ring *ring, struct gw_error *why)
 static enum gw_err check_copy(struct gw_ring *ring, bool *said,
                               struct gw_error *why)
 {
-    bool broken = ring->broken_epoch == ring->book.view.ring_epoch;
-    ring->pull.active = ring->session.registered && ring->known.ring_count > 0;
-    if (gw__pull_whole(&ring->pull))
+    bool broken = ring->broken_epoch == ring->ops.view.ring_epoch;
+    ring->fetch.active = ring->session.registered && ring->known.ring_count > 0;
+    if (gw__fetch_whole(&ring->fetch))
         return use_up(ring, why);
-    if (ring->member && !ring->flushing && !broken && !gw__ring_is_met(ring))
+    if (ring->member && !ring->flushing && !broken &&
+        !gw__ring_is_connected(ring))
         return connect_members(ring, why);
-    if (!*said && !ring->member && is_ready(&ring->pull))
-        say_ready(ring, said);
-    gw__sure_ask(ring);
+    if (!*said && !ring->member && is_ready(&ring->fetch))
+        send_ready(ring, said);
+    gw__confirm_ask(ring);
     gw__session_nap(&ring->session);
     return GW_OK;
 }
@@ -181,7 +183,7 @@ enum gw_err gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns,
         if (!err)
             err = check_copy(ring, &said_ready, why);
     }
-    ring->pull.active = false;
+    ring->fetch.active = false;
     ring->gives = !err;
     ring->joining = false;
     ring->status_changed = true;

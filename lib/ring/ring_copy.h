@@ -12,23 +12,24 @@
 enum { GW__RING_SNAPSHOTS = 2, GW__RING_WINDOW = 8 };
 
 /* The item that a joiner copies: a snapshot or a result, in pieces. */
-struct gw__pull {
+struct gw__fetch {
     bool active;
     bool copied;      /* the state contains a snapshot */
     uint64_t have_op; /* ops in the state */
     unsigned snapshots;
-    unsigned donor; /* the member that it copies from */
-    bool donor_known;
+    unsigned server; /* the member that it copies from */
+    bool server_known;
     /* Ops in the donor's state; UINT64_MAX: not known. */
-    uint64_t donor_op;
+    uint64_t server_op;
     uint64_t heard_ns, rest_ns;
-    struct gw__foreign_item item; /* kind GW__ITEM_NONE: wait for an offer */
+    struct gw__state_transfer_item
+        item;                     /* kind GW__ITEM_NONE: wait for an offer */
     struct gw_ring_result result; /* of the item */
     uint64_t digest, epoch;
     bool over; /* the ring of the copy no longer exists */
     unsigned char *data;
     size_t room;
-    uint64_t asked, got; /* bytes requested; bytes received */
+    uint64_t requested, got; /* bytes requested; bytes received */
     struct {
         bool used;
         uint64_t offset, asked_ns;
@@ -47,18 +48,18 @@ struct gw__ring_snapshot {
 GW_MUST_CHECK enum gw_err
 gw__ring_copy(struct gw_ring *ring, uint64_t deadline_ns, struct gw_error *why);
 /* Control thread. */
-void gw__pull_turn(struct gw_ring *ring, uint64_t now_ns);
-void gw__pull_piece(struct gw_ring *ring, unsigned from,
-                    const struct gw__foreign_piece *piece);
+void gw__fetch_turn(struct gw_ring *ring, uint64_t now_ns);
+void gw__fetch_piece(struct gw_ring *ring, unsigned from,
+                     const struct gw__state_transfer_piece *piece);
 /* With `lock` held: there is a membership update; a donor that is gone is
  * replaced. */
-void gw__pull_news(struct gw_ring *ring);
+void gw__fetch_update(struct gw_ring *ring);
 /* With `lock` held: is the item complete? */
-bool gw__pull_whole(const struct gw__pull *pull);
+bool gw__fetch_whole(const struct gw__fetch *fetch);
 /* The item was used: fetch the next one. */
-void gw__pull_next(struct gw__pull *pull);
-void gw__donate_piece(struct gw_ring *ring, unsigned to,
-                      const struct gw__foreign_ask *ask);
-void gw__donate_turn(struct gw_ring *ring, uint64_t now_ns);
+void gw__fetch_next(struct gw__fetch *fetch);
+void gw__state_serve_piece(struct gw_ring *ring, unsigned to,
+                           const struct gw__transfer_request *ask);
+void gw__state_serve_turn(struct gw_ring *ring, uint64_t now_ns);
 
 #endif

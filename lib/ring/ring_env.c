@@ -10,7 +10,7 @@
 #include "ring_parts.h"
 #include "wire/address.h"
 
-#include <gradwire/place.h>
+#include <gradwire/launch.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ enum gw_err gw__listen_towards(const char *controller, const char *interface,
                                struct gw_error *why)
 {
     bool near = strncmp(controller, "tcp://", strlen("tcp://")) != 0 ||
-                gw__address_is_near(controller);
+                gw__address_is_local(controller);
     char number[GW__HOST_MAX], listen[GW__ENDPOINT_MAX];
     enum gw_err err = GW_OK;
     if (interface)
@@ -102,7 +102,7 @@ static void host_of(const char *endpoint, char host[GW__ENDPOINT_MAX])
 
 /* Takes the bounds from the environment where the caller does not set them. */
 static enum gw_err take_bounds(struct gw_ring_config *config,
-                               const struct gw_place *place,
+                               const struct gw_launch_env *env,
                                struct gw_error *why)
 {
     static const uint64_t ms = 1000000,
@@ -112,8 +112,8 @@ static enum gw_err take_bounds(struct gw_ring_config *config,
     if (text && gw_parse_duration(text, &ns, why))
         return gw_wrap(why, GW_EINVAL, "GW_PATIENCE");
     if (!config->min_size && !config->max_size) {
-        config->min_size = place->min_size;
-        config->max_size = place->max_size;
+        config->min_size = env->min_size;
+        config->max_size = env->max_size;
     }
     if (!config->patience_ms)
         config->patience_ms = (unsigned)(ns / ms < UINT32_MAX ? ns / ms : 0);
@@ -125,7 +125,7 @@ enum gw_err gw_ring_from_env(const struct gw_ring_config *given,
 {
     struct gw_ring_config config = *given;
     struct gw__controllers controllers;
-    struct gw_place place;
+    struct gw_launch_env env;
     char endpoint[GW__ENDPOINT_MAX], host[GW__ENDPOINT_MAX];
     const char *list = getenv("GW_CONTROLLERS");
     const char *insecure = getenv("GW_INSECURE");
@@ -134,14 +134,14 @@ enum gw_err gw_ring_from_env(const struct gw_ring_config *given,
         return gw_fail(why, GW_EINVAL,
                        "the addresses of the controllers are unknown: set "
                        "GW_CONTROLLERS=tcp://HOST:PORT,...");
-    enum gw_err err = gw_place_here(&place, why);
+    enum gw_err err = gw_launch_detect(&env, why);
     if (!err)
         err = gw__controllers_read(list, &controllers, why);
     if (!err)
         err = gw__listen_towards(controllers.endpoints[0],
                                  getenv("GW_INTERFACE"), endpoint, why);
     if (!err)
-        err = take_bounds(&config, &place, why);
+        err = take_bounds(&config, &env, why);
     if (err)
         return err;
     host_of(endpoint, host);
@@ -155,7 +155,7 @@ enum gw_err gw_ring_from_env(const struct gw_ring_config *given,
     }
     config.interface = host;
     if (!config.wire)
-        config.wire = place.wire[0] ? place.wire : "tcp";
+        config.wire = env.wire[0] ? env.wire : "tcp";
     if (!config.key_file)
         config.key_file = getenv("GRADWIRE_KEY");
     config.insecure |= insecure && strcmp(insecure, "1") == 0;

@@ -126,13 +126,13 @@ static bool is_first(const struct gw_ring *ring, const struct gw__view *view)
 }
 
 void gw__events_view(struct gw_ring *ring,
-                     const struct gw__membership_update *news)
+                     const struct gw__membership_update *update)
 {
-    const struct gw__view *view = &news->view;
+    const struct gw__view *view = &update->view;
     bool first = is_first(ring, view);
     uint64_t joiners = 0;
-    for (unsigned i = 0; i < news->joiner_count; i++) {
-        unsigned node = news->joiners[i].node;
+    for (unsigned i = 0; i < update->joiner_count; i++) {
+        unsigned node = update->joiners[i].node;
         joiners |= (uint64_t)1 << node;
         if (first && !(ring->announced >> node & 1))
             member(ring, view, node, GW_MEMBER_JOINING);
@@ -160,7 +160,8 @@ void gw__events_decision(struct gw_ring *ring,
 }
 
 /* No event for a chunk that was only the input: there is nothing to keep. */
-void gw__events_recovery(struct gw_ring *ring, const struct gw__task *task,
+void gw__events_recovery(struct gw_ring *ring,
+                         const struct gw__recovery_task *task,
                          const struct gw__contributor_sets *before,
                          const uint64_t *start)
 {

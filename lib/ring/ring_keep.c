@@ -137,7 +137,7 @@ static enum gw_err average(struct gw_ring *ring,
     if (err)
         return err;
     void *dest = ring->averages;
-    const struct gw_reduce_local fold = {
+    const struct gw_reduce_local reduce = {
         .sources = &kept->data,
         .dests = &dest,
         .source_count = 1,
@@ -146,7 +146,7 @@ static enum gw_err average(struct gw_ring *ring,
         .type = kept->type,
         .op = GW_AVG,
         .scale_ranks = (unsigned)__builtin_popcountll(kept->contributors)};
-    gw_reduce_local(&fold);
+    gw_reduce_local(&reduce);
     seen->data = dest;
     return GW_OK;
 }

@@ -14,16 +14,16 @@
 
 static const uint64_t again_ns = 20000000, leave_again_ns = 200000000;
 
-void gw__leave_asked(struct gw_ring *ring, unsigned from)
+void gw__leave_requested(struct gw_ring *ring, unsigned from)
 {
-    struct gw__foreign answer = {.kind = GW__FOREIGN_PASSED};
-    uint8_t out[GW__FOREIGN_HEAD_MAX + GW__PIECE_BYTES];
+    struct gw__state_transfer answer = {.kind = GW__TRANSFER_PASSED};
+    uint8_t out[GW__TRANSFER_HEAD_MAX + GW__PIECE_BYTES];
     gw__session_lock(&ring->session);
-    answer.ops = ring->member ? ring->book.next_op : 0;
+    answer.ops = ring->member ? ring->ops.next_op : 0;
     ring->leaving |= (uint64_t)1 << from;
     gw__session_unlock(&ring->session);
     gw__driver_send(ring->session.driver, from, out,
-                    gw__foreign_encode(&answer, out));
+                    gw__state_transfer_encode(&answer, out));
 }
 
 void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops)
@@ -36,19 +36,19 @@ void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops)
 
 static bool all_past(const struct gw_ring *ring)
 {
-    const struct gw__view *view = &ring->book.view;
+    const struct gw__view *view = &ring->ops.view;
     for (unsigned i = 0; i < view->ring_count; i++)
         if (view->ring[i].node != ring->session.node &&
-            ring->passed[view->ring[i].node] < ring->book.next_op)
+            ring->passed[view->ring[i].node] < ring->ops.next_op)
             return false;
     return true;
 }
 
-static void ask_all(struct gw_ring *ring, const struct gw__view *view)
+static void request_all(struct gw_ring *ring, const struct gw__view *view)
 {
-    const struct gw__foreign ask = {.kind = GW__FOREIGN_PAST};
-    uint8_t out[GW__FOREIGN_BYTES_MAX];
-    size_t bytes = gw__foreign_encode(&ask, out);
+    const struct gw__state_transfer message = {.kind = GW__TRANSFER_PAST};
+    uint8_t out[GW__TRANSFER_BYTES_MAX];
+    size_t bytes = gw__state_transfer_encode(&message, out);
     for (unsigned i = 0; i < view->ring_count; i++)
         if (view->ring[i].node != ring->session.node)
             gw__driver_send(ring->session.driver, view->ring[i].node, out,
@@ -65,21 +65,21 @@ struct leaver {
 static void speak(struct gw_ring *ring, struct leaver *leaver,
                   const struct gw__view *view)
 {
-    static const struct gw__member_request leave = {.kind = GW__ASK_LEAVE};
+    static const struct gw__member_request leave = {.kind = GW__REQUEST_LEAVE};
     leaver->due_ns = gw_now_ns() + (leaver->past ? leave_again_ns : again_ns);
     leaver->asked = leaver->asked || leaver->past;
     if (leaver->past) {
         gw__failpoint(GW__AT_RING_LEAVE);
-        gw__ring_ask(ring, &leave);
+        gw__ring_request(ring, &leave);
     } else
-        ask_all(ring, view);
+        request_all(ring, view);
 }
 
 static enum gw_err check_leave(struct gw_ring *ring, struct leaver *leaver,
                                struct gw_error *why)
 {
     gw__session_lock(&ring->session);
-    struct gw__view view = ring->book.view;
+    struct gw__view view = ring->ops.view;
     bool past = all_past(ring);
     if (past != leaver->past) /* at once */
         leaver->due_ns = 0;

@@ -17,9 +17,9 @@ enum { NEVER_MS = 86400000 };
 static const uint64_t connect_ns = 60000000000;
 static const uint64_t news_ns = 5000000000; /* a death is known sooner */
 
-bool gw__ring_is_met(const struct gw_ring *ring)
+bool gw__ring_is_connected(const struct gw_ring *ring)
 {
-    return ring->comm_epoch && ring->comm_epoch == ring->book.view.ring_epoch;
+    return ring->comm_epoch && ring->comm_epoch == ring->ops.view.ring_epoch;
 }
 
 void gw__ring_part(struct gw_ring *ring)
@@ -33,46 +33,47 @@ void gw__ring_part(struct gw_ring *ring)
 /* ---- failing ---- */
 
 /* With the lock. */
-static void accuse(struct gw_ring *ring, unsigned rank)
+static void report_lost(struct gw_ring *ring, unsigned rank)
 {
-    const struct gw__view *view = &ring->book.view;
+    const struct gw__view *view = &ring->ops.view;
     if (view->ring_epoch != ring->comm_epoch || rank >= view->ring_count)
         return; /* the epoch is over; its ranks mean other nodes */
     const char *wire = ring->config.wire;
     bool same_host = !wire || strcmp(wire, "shm") == 0;
-    const struct gw__member_request ask = {
-        .kind = same_host ? GW__ASK_LOST : GW__ASK_RESET,
+    const struct gw__member_request request = {
+        .kind = same_host ? GW__REQUEST_LOST : GW__REQUEST_RESET,
         .who = {view->ring[rank].node, view->ring[rank].incarnation}};
-    gw__events_loss(ring, ask.who.node, same_host ? GW_BY_EXIT : GW_BY_RESET);
-    gw__ring_ask(ring, &ask);
+    gw__events_loss(ring, request.who.node,
+                    same_host ? GW_BY_EXIT : GW_BY_RESET);
+    gw__ring_request(ring, &request);
 }
 
-static void accuse_lost(struct gw_ring *ring, uint64_t lost)
+static void report_lost_peers(struct gw_ring *ring, uint64_t lost)
 {
     gw__session_lock(&ring->session);
     for (; lost; lost &= lost - 1)
-        accuse(ring, (unsigned)__builtin_ctzll(lost));
+        report_lost(ring, (unsigned)__builtin_ctzll(lost));
     gw__session_unlock(&ring->session);
 }
 
 /* A member may have died while the ranks connected, whatever the error was. If
  * so, a membership update will follow. */
-static enum gw_err meeting_failed(struct gw_ring *ring,
-                                  const struct gw_error *told)
+static enum gw_err connect_failed(struct gw_ring *ring,
+                                  const struct gw_error *reason)
 {
     gw__session_lock(&ring->session);
     ring->broken_epoch = ring->comm_epoch;
     ring->broken_until_ns = gw_now_ns() + news_ns;
-    ring->broken = *told;
+    ring->broken = *reason;
     gw__session_unlock(&ring->session);
-    accuse_lost(ring, gw__comm_lost(ring->comm));
+    report_lost_peers(ring, gw__comm_lost(ring->comm));
     return GW_OK;
 }
 
 enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
                                  struct gw_error *why)
 {
-    const struct gw_error *told = gw_comm_error(ring->comm);
+    const struct gw_error *reason = gw_comm_error(ring->comm);
     bool loss = err == GW_ELOST || err == GW_ECLOSED;
     uint64_t lost = loss ? gw__comm_lost(ring->comm) : 0;
     gw__session_lock(&ring->session);
@@ -80,16 +81,16 @@ enum gw_err gw__ring_comm_failed(struct gw_ring *ring, enum gw_err err,
         ring->broken_epoch = ring->comm_epoch;
         ring->broken_until_ns = 0;
     } else if (!ring->failed.code)
-        gw_fail(&ring->failed, err, "%s", told->text);
+        gw_fail(&ring->failed, err, "%s", reason->text);
     if (lost) {
         gw__status_noticed(ring);
-        gw__status_say(ring, told->text);
+        gw__status_append(ring, reason->text);
     }
     ring->status.doubled += err == GW_EWRONG;
     gw__session_unlock(&ring->session);
     if (!loss)
-        return gw_fail(why, err, "%s", told->text);
-    accuse_lost(ring, lost);
+        return gw_fail(why, err, "%s", reason->text);
+    report_lost_peers(ring, lost);
     return GW_OK;
 }
 
@@ -103,7 +104,7 @@ static enum gw_err prepare_comm(struct gw_ring *ring,
     for (unsigned i = 0; i < view->ring_count; i++)
         nodes[i] = view->ring[i].node;
     const struct gw_ring_config *config = &ring->config;
-    const struct gw__seat seat = {
+    const struct gw__comm_setup setup = {
         .config = {.rank = (unsigned)gw__view_rank(view, ring->session.node),
                    .size = view->ring_count,
                    .wire = config->wire,
@@ -116,24 +117,25 @@ static enum gw_err prepare_comm(struct gw_ring *ring,
                    .events = gw__events_sink(ring)},
         .epoch = (uint32_t)view->ring_epoch,
         .nodes = nodes,
-        .rules = ring->session.rules,
+        .profiles = ring->session.profiles,
         .interrupt = &ring->stop};
-    return gw__comm_prepare(&seat, comm, why);
+    return gw__comm_prepare(&setup, comm, why);
 }
 
-static enum gw_err say_where(struct gw_ring *ring, uint64_t ring_epoch,
-                             const struct gw_comm *comm, struct gw_error *why)
+static enum gw_err describe_location(struct gw_ring *ring, uint64_t ring_epoch,
+                                     const struct gw_comm *comm,
+                                     struct gw_error *why)
 {
     const struct gw__address *address = gw__comm_address(comm);
-    struct gw__member_request ask = {
-        .kind = GW__ASK_ADDRESS,
+    struct gw__member_request request = {
+        .kind = GW__REQUEST_ADDRESS,
         .address = {.ring_epoch = ring_epoch, .bytes = address->bytes}};
-    if (address->bytes > sizeof ask.address.blob)
+    if (address->bytes > sizeof request.address.blob)
         return gw_fail(why, GW_EINTERNAL, "an address of %zu bytes",
                        address->bytes);
-    memcpy(ask.address.blob, address->blob, address->bytes);
+    memcpy(request.address.blob, address->blob, address->bytes);
     gw__session_lock(&ring->session);
-    gw__ring_ask(ring, &ask);
+    gw__ring_request(ring, &request);
     gw__session_unlock(&ring->session);
     return GW_OK;
 }
@@ -143,14 +145,14 @@ static enum gw_err say_where(struct gw_ring *ring, uint64_t ring_epoch,
 static bool await_addresses(struct gw_ring *ring, uint64_t ring_epoch)
 {
     gw__session_lock(&ring->session);
-    while (ring->met_epoch != ring_epoch && !atomic_load(&ring->stop))
+    while (ring->connected_epoch != ring_epoch && !atomic_load(&ring->stop))
         gw__session_nap(&ring->session);
     bool there = !atomic_load(&ring->stop);
     gw__session_unlock(&ring->session);
     return there;
 }
 
-static void met(struct gw_ring *ring)
+static void mark_connected(struct gw_ring *ring)
 {
     uint64_t now_ns = gw_now_ns();
     gw__session_lock(&ring->session);
@@ -177,7 +179,7 @@ static enum gw_err change_over(struct gw_ring *ring,
     if (!err)
         err = prepare_comm(ring, view, &next, why);
     if (!err)
-        err = say_where(ring, view->ring_epoch, next, why);
+        err = describe_location(ring, view->ring_epoch, next, why);
     gw__failpoint(GW__AT_RING_ADDRESS);
     if (!err && !await_addresses(ring, view->ring_epoch))
         err = GW_EINTR;
@@ -194,29 +196,29 @@ static enum gw_err change_over(struct gw_ring *ring,
     if (err == GW_EINTR)
         gw__ring_part(ring);
     else if (err)
-        err = meeting_failed(ring, why);
+        err = connect_failed(ring, why);
     else
-        met(ring);
+        mark_connected(ring);
     return err;
 }
 
-enum gw_err gw__ring_meet(struct gw_ring *ring, struct gw_error *why)
+enum gw_err gw__ring_connect(struct gw_ring *ring, struct gw_error *why)
 {
-    struct gw_error told = {0};
+    struct gw_error reason = {0};
     enum gw_err err = GW_OK;
     gw__session_lock(&ring->session);
-    struct gw__view view = ring->book.view;
+    struct gw__view view = ring->ops.view;
     gw__ring_lower_stop(ring);
     gw__session_unlock(&ring->session);
     if (view.ring_count > 1)
-        err = change_over(ring, &view, &told);
+        err = change_over(ring, &view, &reason);
     else {
         gw__ring_part(ring);
         ring->comm_epoch = view.ring_epoch;
-        met(ring);
+        mark_connected(ring);
     }
     if (!err || err == GW_EINTR) /* for another view, or to end */
         return GW_OK;
     return gw_fail(why, err, "epoch %llu: %s", (unsigned long long)view.epoch,
-                   told.text);
+                   reason.text);
 }

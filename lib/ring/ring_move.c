@@ -27,7 +27,7 @@ static uint64_t bit(unsigned node)
 /* The values of the task's op. A complete op has only results: all its chunks
  * are final, so the input is never read. */
 static struct gw_call data_of(const struct gw_ring *ring,
-                              const struct gw__task *task,
+                              const struct gw__recovery_task *task,
                               const struct gw_ring_call *call)
 {
     static const char nothing;
@@ -45,7 +45,8 @@ static struct gw_call data_of(const struct gw_ring *ring,
 
 /* The result is this member's input alone: copy it, since no transfer writes
  * it. */
-static void take_bare(const struct gw_ring *ring, const struct gw__task *task,
+static void take_bare(const struct gw_ring *ring,
+                      const struct gw__recovery_task *task,
                       const struct gw_call *data)
 {
     bool complete = ring->kept[task->op % GW__OP_TABLE_OPS].complete;
@@ -56,42 +57,46 @@ static void take_bare(const struct gw_ring *ring, const struct gw__task *task,
 
 /* Data may move: until it has settled, only the main thread uses the
  * contributor sets. */
-static enum gw_err begin_move(struct gw_ring *ring, const struct gw__task *task,
+static enum gw_err begin_move(struct gw_ring *ring,
+                              const struct gw__recovery_task *task,
                               struct gw__program **program,
                               struct gw_error *why)
 {
     enum gw_err err = gw__ring_compile(ring, task, program, why);
     if (err)
         return err;
-    struct gw__contributor_sets *ledger =
-        gw__op_table_ledger(&ring->book, task->op);
-    ring->shares = (struct gw__contributors){.sets = ledger->sets,
-                                             .own = bit(ring->session.node),
-                                             .target = task->plan.target,
-                                             .recovers = task->recovers};
+    struct gw__contributor_sets *sets = gw__op_table_sets(&ring->ops, task->op);
+    ring->contributors =
+        (struct gw__contributors){.sets = sets->sets,
+                                  .own = bit(ring->session.node),
+                                  .target = task->plan.target,
+                                  .recovers = task->recovers};
     ring->moving = true;
-    ring->poked = false;
+    ring->report_requested = false;
     ring->looked_ns = gw_now_ns();
-    gw__ring_stand(ring, task->recovers ? GW__RECOVERING : GW__REDUCING, -1);
+    gw__ring_report_progress(
+        ring, task->recovers ? GW__RECOVERING : GW__REDUCING, -1);
     gw__failpoint(task->recovers ? GW__AT_RECOVER_PLAN : GW__AT_RING_MOVE);
     return GW_OK;
 }
 
 /* Records the progress. False: stop. */
-static bool note_progress(struct gw_ring *ring, const struct gw__task *task)
+static bool note_progress(struct gw_ring *ring,
+                          const struct gw__recovery_task *task)
 {
     gw__session_lock(&ring->session);
     int rank = gw__comm_waits_for(ring->comm), node = -1;
     if (rank >= 0)
-        node = (int)ring->book.view.ring[rank].node;
-    const struct gw__contributor_sets *ledger =
-        gw__op_table_ledger(&ring->book, task->op);
+        node = (int)ring->ops.view.ring[rank].node;
+    const struct gw__contributor_sets *sets =
+        gw__op_table_sets(&ring->ops, task->op);
     enum gw__phase phase = GW__REDUCING;
-    for (unsigned c = 0; c < ledger->chunks; c++)
-        if (gw__contributor_sets_final(ledger, c))
+    for (unsigned c = 0; c < sets->chunks; c++)
+        if (gw__contributor_sets_final(sets, c))
             phase = GW__GATHERING;
-    gw__ring_stand(ring, task->recovers ? GW__RECOVERING : phase, node);
-    ring->poked = false;
+    gw__ring_report_progress(ring, task->recovers ? GW__RECOVERING : phase,
+                             node);
+    ring->report_requested = false;
     ring->looked_ns = gw_now_ns();
     ring->status_changed = true;
     gw__ring_lower_stop(ring);
@@ -101,7 +106,8 @@ static bool note_progress(struct gw_ring *ring, const struct gw__task *task)
 }
 
 /* GW_OK, GW_PENDING: stopped, or the communicator's error. */
-static enum gw_err transfer(struct gw_ring *ring, const struct gw__task *task,
+static enum gw_err transfer(struct gw_ring *ring,
+                            const struct gw__recovery_task *task,
                             const struct gw_call *data,
                             struct gw__program *program)
 {
@@ -109,7 +115,7 @@ static enum gw_err transfer(struct gw_ring *ring, const struct gw__task *task,
         return GW_OK;
     enum gw_err err =
         gw__contributors_start(ring->comm, data, program, (uint32_t)task->op,
-                               &ring->shares, &ring->request);
+                               &ring->contributors, &ring->request);
     while (!err) {
         err = gw__contributors_wait(&ring->request, &ring->stop);
         if (err != GW_PENDING)
@@ -136,30 +142,31 @@ static unsigned count_lost(const struct gw__view *view,
     return lost;
 }
 
-static void completed(struct gw_ring *ring, const struct gw__task *task)
+static void completed(struct gw_ring *ring,
+                      const struct gw__recovery_task *task)
 {
     struct gw__kept *kept = &ring->kept[task->op % GW__OP_TABLE_OPS];
     struct gw_ring_result *result = &kept->result;
     result->op = task->op;
-    result->epoch = ring->book.view.epoch;
-    result->contributors = gw__op_table_contributors(&ring->book, task->op);
+    result->epoch = ring->ops.view.epoch;
+    result->contributors = gw__op_table_contributors(&ring->ops, task->op);
     result->origin_count =
-        gw__op_table_origin(&ring->book, task->op, result->origin);
+        gw__op_table_initial_members(&ring->ops, task->op, result->origin);
     kept->complete = true;
     ring->unapplied = result->tag == GW__RING_OWN_TAG;
     ring->status.ops_done++;
-    ring->status.lost += count_lost(&ring->book.view, result);
+    ring->status.lost += count_lost(&ring->ops.view, result);
     ring->status_changed = true;
 }
 
-static void done(struct gw_ring *ring, const struct gw__task *task)
+static void done(struct gw_ring *ring, const struct gw__recovery_task *task)
 {
-    bool under_way = task->op == ring->book.next_op;
-    gw__op_table_done(&ring->book, task->op);
+    bool under_way = task->op == ring->ops.next_op;
+    gw__op_table_done(&ring->ops, task->op);
     if (under_way)
         completed(ring, task);
     gw__status_resumed(ring);
-    gw__ring_stand(ring, GW__COMPUTE, -1);
+    gw__ring_report_progress(ring, GW__COMPUTE, -1);
     gw__failpoint(task->recovers ? GW__AT_RECOVER_DONE : GW__AT_RING_COMPLETE);
 }
 
@@ -167,7 +174,8 @@ static void done(struct gw_ring *ring, const struct gw__task *task)
 
 /* With the lock. The task is a copy, but its plan is in the op table, where it
  * does not change while `moving`. */
-static enum gw_err do_task(struct gw_ring *ring, const struct gw__task *task,
+static enum gw_err do_task(struct gw_ring *ring,
+                           const struct gw__recovery_task *task,
                            const struct gw_ring_call *call,
                            struct gw_error *why)
 {
@@ -199,7 +207,7 @@ static enum gw_err do_task(struct gw_ring *ring, const struct gw__task *task,
 static enum gw_err connect_unlocked(struct gw_ring *ring, struct gw_error *why)
 {
     gw__session_unlock(&ring->session);
-    enum gw_err err = gw__ring_meet(ring, why);
+    enum gw_err err = gw__ring_connect(ring, why);
     gw__session_lock(&ring->session);
     return err;
 }
@@ -208,28 +216,28 @@ static enum gw_err connect_unlocked(struct gw_ring *ring, struct gw_error *why)
 static enum gw_err one(struct gw_ring *ring, const struct gw_ring_call *call,
                        bool *any, struct gw_error *why)
 {
-    struct gw__task task;
+    struct gw__recovery_task task;
     enum gw_err err = gw__ring_quiet(ring, why);
     if (!err && call && ring->watches && ring->anew)
         err = GW_PENDING;
     if (err)
         return err;
-    *any = gw__op_table_task(&ring->book, &task) &&
-           (call || task.op < ring->book.next_op);
+    *any = gw__op_table_recovery_task(&ring->ops, &task) &&
+           (call || task.op < ring->ops.next_op);
     if (!*any)
         return GW_OK;
-    return gw__ring_is_met(ring) ? do_task(ring, &task, call, why)
-                                 : connect_unlocked(ring, why);
+    return gw__ring_is_connected(ring) ? do_task(ring, &task, call, why)
+                                       : connect_unlocked(ring, why);
 }
 
 enum gw_err gw__ring_move(struct gw_ring *ring, const struct gw_ring_call *call,
                           struct gw_error *why)
 {
     gw__session_lock(&ring->session);
-    uint64_t op = ring->book.next_op;
+    uint64_t op = ring->ops.next_op;
     enum gw_err err = GW_OK;
     bool any = true;
-    while (!err && any && ring->book.next_op == op)
+    while (!err && any && ring->ops.next_op == op)
         err = one(ring, call, &any, why);
     gw__session_unlock(&ring->session);
     return err;

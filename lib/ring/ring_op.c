@@ -30,9 +30,9 @@ static enum gw_err run_op(struct gw_ring *ring, const struct gw_ring_call *call,
     enum gw_err err = gw__ring_begin(ring, why);
     if (err)
         return err;
-    *op = ring->book.next_op; /* only the main thread changes it */
+    *op = ring->ops.next_op; /* only the main thread changes it */
     err = gw__keep_room(ring, *op, call, why);
-    while (!err && ring->book.next_op == *op)
+    while (!err && ring->ops.next_op == *op)
         err = gw__ring_move(ring, call, why);
     return err;
 }

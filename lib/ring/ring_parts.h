@@ -56,7 +56,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define GW__RING_STAND_NS 50000000ULL /* between checks of moving data */
+#define GW__RING_REPORT_NS 50000000ULL /* between checks of moving data */
 
 /* The tag of the ring's own ops: `apply` does not see them. */
 #define GW__RING_OWN_TAG UINT32_MAX
@@ -76,8 +76,8 @@ struct gw__kept {
 struct gw__compiled {
     struct gw__program *program; /* NULL: none */
     uint64_t ring_epoch;
-    unsigned ranks, origin_count;
-    unsigned nodes[GW__NODES_MAX], origin[GW__NODES_MAX];
+    unsigned ranks, initial_count;
+    unsigned nodes[GW__NODES_MAX], initial_members[GW__NODES_MAX];
 };
 
 /* A sink that two threads may use. */
@@ -104,11 +104,11 @@ struct gw_ring {
     uint64_t few_ns;  /* since when there are too few members; 0: enough */
     uint64_t full_ns; /* a joiner: since when there are too many; 0: room */
     struct gw_error failed; /* sticky: no call will succeed */
-    struct gw__op_table book;
+    struct gw__op_table ops;
     bool moving;
-    bool anew;          /* the op in progress was restarted with new members */
-    bool poked;         /* `stop` was raised to check the progress */
-    uint64_t looked_ns; /* the last check of the progress */
+    bool anew; /* the op in progress was restarted with new members */
+    bool report_requested; /* `stop` was raised to check the progress */
+    uint64_t looked_ns;    /* the last check of the progress */
 
     struct gw__view known; /* the newest, adopted or not */
     bool view_waits;       /* adopt `next_view` as soon as it may be */
@@ -118,7 +118,8 @@ struct gw_ring {
     uint64_t flush_epoch;
 
     /* connecting */
-    uint64_t met_epoch;    /* the ring epoch of `table`, once it is complete */
+    uint64_t
+        connected_epoch;   /* the ring epoch of `table`, once it is complete */
     uint64_t broken_epoch; /* a ring epoch in which no more data can move */
     /* Without a membership update by then, the fault is `broken`'s; 0: an
      * update will come. */
@@ -139,9 +140,9 @@ struct gw_ring {
 
     /* copying */
     bool gives; /* the state is complete: others may copy it */
-    struct gw__pull pull;
-    struct gw__state_validity claim; /* the validity of the copy */
-    uint64_t sure_asked_ns;
+    struct gw__fetch fetch;
+    struct gw__state_validity validity; /* the validity of the copy */
+    uint64_t confirm_asked_ns;
 
     /* leaving: completed ops that each node has reported; nodes that are
      * leaving */
@@ -152,7 +153,8 @@ struct gw_ring {
     struct gw_ring_status status; /* counters, `last`, and the text */
     bool status_changed;
     uint64_t noticed_ns; /* of the loss being recovered from; 0 */
-    struct gw__standing standing, stood; /* now; last sent to the machine */
+    struct gw__progress_report report,
+        stood; /* now; last sent to the machine */
     uint64_t stood_ns;
     bool joining;       /* gw_ring_join has not returned */
     uint64_t announced; /* joiners reported by an event */
@@ -176,7 +178,7 @@ struct gw_ring {
     uint64_t comm_epoch;
     struct gw__compiled undisturbed; /* the program of undisturbed ops */
     struct gw__program *recovery;
-    struct gw__contributors shares;
+    struct gw__contributors contributors;
     struct gw_request *request;
     bool watches;            /* return when the op in progress is restarted */
     unsigned char *averages; /* the result, where it is not the sum */
@@ -185,7 +187,8 @@ struct gw_ring {
 
 /* ---- ring_tell.c, ring_turn.c: hooks of the session ---- */
 
-void gw__ring_on_told(void *context, const struct gw__told *told);
+void gw__ring_on_notification(void *context,
+                              const struct gw__notification *notification);
 void gw__ring_on_turn(void *context);
 void gw__ring_on_message(void *context, unsigned from,
                          struct gw__id incarnation, const void *data,
@@ -193,7 +196,7 @@ void gw__ring_on_message(void *context, unsigned from,
 
 /* ---- ring_leave.c: control thread ---- */
 
-void gw__leave_asked(struct gw_ring *ring, unsigned from);
+void gw__leave_requested(struct gw_ring *ring, unsigned from);
 void gw__leave_answered(struct gw_ring *ring, unsigned from, uint64_t ops);
 
 /* ---- ring_bounds.c; all but `keep` with `lock` held ---- */
@@ -217,24 +220,25 @@ bool gw__bounds_abandoned(const struct gw_ring *ring);
 /* ---- ring_state_confirm.c ---- */
 
 /* Control thread. */
-void gw__sure_asked(struct gw_ring *ring, unsigned from);
-void gw__sure_answered(struct gw_ring *ring, unsigned from,
-                       const struct gw__foreign_state *state);
-void gw__sure_nothing(struct gw_ring *ring, unsigned from, uint64_t ring_epoch);
+void gw__confirm_requested(struct gw_ring *ring, unsigned from);
+void gw__confirm_answered(struct gw_ring *ring, unsigned from,
+                          const struct gw__state_transfer_state *state);
+void gw__confirm_nothing(struct gw_ring *ring, unsigned from,
+                         uint64_t ring_epoch);
 /* With `lock` held: there is a membership update. */
-void gw__sure_news(struct gw_ring *ring);
+void gw__confirm_update(struct gw_ring *ring);
 /* Main thread, with `lock` held. `copied`: an item was copied; false: the copy
  * is void. `worth`: its validity. `ask`: asks the members whose answers are
  * missing. */
-bool gw__sure_copied(struct gw_ring *ring);
-enum gw__worth gw__sure_worth(const struct gw_ring *ring);
-void gw__sure_ask(struct gw_ring *ring);
+bool gw__confirm_copied(struct gw_ring *ring);
+enum gw__state_standing gw__confirm_score(const struct gw_ring *ring);
+void gw__confirm_ask(struct gw_ring *ring);
 
 /* ---- ring_wait.c; all with `lock` held ---- */
 
 /* Sends a request to the machine; the ring fails if that is impossible. */
-void gw__ring_ask(struct gw_ring *ring,
-                  const struct gw__member_request *request);
+void gw__ring_request(struct gw_ring *ring,
+                      const struct gw__member_request *request);
 /* Either thread: raises `stop` if there is a reason. It stays up until the main
  * thread has checked: even a reason that has gone may have left another view.
  */
@@ -252,15 +256,16 @@ void gw__ring_report(struct gw_ring *ring);
 void gw__ring_settle(struct gw_ring *ring);
 /* Has the op in progress begun? */
 bool gw__ring_has_begun(const struct gw_ring *ring);
-void gw__ring_stand(struct gw_ring *ring, enum gw__phase phase, int waits_for);
+void gw__ring_report_progress(struct gw_ring *ring, enum gw__phase phase,
+                              int waits_for);
 
 /* ---- ring_meet.c ---- */
 
 /* With `lock` held: is the communicator that of the present view? */
-bool gw__ring_is_met(const struct gw_ring *ring);
+bool gw__ring_is_connected(const struct gw_ring *ring);
 /* Without `lock`. GW_OK: connected, or an update came in between. */
-GW_MUST_CHECK enum gw_err gw__ring_meet(struct gw_ring *ring,
-                                        struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__ring_connect(struct gw_ring *ring,
+                                           struct gw_error *why);
 /* The communicator has failed. A loss is reported to the machine (GW_OK: an
  * update will come). Any other error makes the ring fail. */
 GW_MUST_CHECK enum gw_err gw__ring_comm_failed(struct gw_ring *ring,
@@ -273,7 +278,7 @@ void gw__ring_part(struct gw_ring *ring);
 /* The program of a task, for the communicator. Sets the contributor sets to the
  * plan's start. */
 GW_MUST_CHECK enum gw_err gw__ring_compile(struct gw_ring *ring,
-                                           const struct gw__task *task,
+                                           const struct gw__recovery_task *task,
                                            struct gw__program **program,
                                            struct gw_error *why);
 void gw__ring_forget_plans(struct gw_ring *ring);
@@ -329,17 +334,18 @@ struct gw_sink *gw__events_sink(struct gw_ring *ring);
 void gw__events_loss(struct gw_ring *ring, unsigned peer,
                      enum gw_evidence evidence);
 void gw__events_view(struct gw_ring *ring,
-                     const struct gw__membership_update *news);
+                     const struct gw__membership_update *update);
 void gw__events_parked(struct gw_ring *ring);
 void gw__events_decision(struct gw_ring *ring,
                          const struct gw__decision *decision);
-void gw__events_recovery(struct gw_ring *ring, const struct gw__task *task,
+void gw__events_recovery(struct gw_ring *ring,
+                         const struct gw__recovery_task *task,
                          const struct gw__contributor_sets *before,
                          const uint64_t *start);
 
 /* ---- ring_status.c; with `lock` held ---- */
 
-void gw__status_say(struct gw_ring *ring, const char *text);
+void gw__status_append(struct gw_ring *ring, const char *text);
 /* A loss was noticed; the first one counts. */
 void gw__status_noticed(struct gw_ring *ring);
 /* The recovery has reached another stage: sets *stage. */

@@ -19,12 +19,13 @@ void gw__ring_forget_plans(struct gw_ring *ring)
 }
 
 /* Communicator rank of each of the task's members. */
-static void find_ranks(const struct gw_ring *ring, const struct gw__task *task,
+static void find_ranks(const struct gw_ring *ring,
+                       const struct gw__recovery_task *task,
                        unsigned ranks[GW__NODES_MAX])
 {
     for (unsigned i = 0; i < task->plan.ranks; i++)
         ranks[i] =
-            (unsigned)gw__view_rank(&ring->book.view, task->plan.nodes[i]);
+            (unsigned)gw__view_rank(&ring->ops.view, task->plan.nodes[i]);
 }
 
 /* The same transfers among the ranks of the communicator. */
@@ -60,7 +61,7 @@ static enum gw_err verify_recovery(const struct gw__recovery *recovery,
 }
 
 static enum gw_err make_program(const struct gw_ring *ring,
-                                const struct gw__task *task,
+                                const struct gw__recovery_task *task,
                                 struct gw__recovery *recovery,
                                 struct gw__program **program,
                                 struct gw_error *why)
@@ -74,7 +75,7 @@ static enum gw_err make_program(const struct gw_ring *ring,
     find_ranks(ring, task, ranks);
     err = verify_recovery(recovery, task->op, why);
     if (!err && ring->comm)
-        err = spread_out(recovery->plan, ring->book.view.ring_count, ranks,
+        err = spread_out(recovery->plan, ring->ops.view.ring_count, ranks,
                          &plan, why);
     if (!err && ring->comm)
         err = gw__program_new(&plan, ranks[task->rank], false, program, why);
@@ -88,16 +89,16 @@ static bool is_the_same(const struct gw__compiled *kept, uint64_t ring_epoch,
 {
     return kept->program && kept->ring_epoch == ring_epoch &&
            kept->ranks == plan->ranks &&
-           kept->origin_count == plan->origin_count &&
+           kept->initial_count == plan->initial_count &&
            memcmp(kept->nodes, plan->nodes,
                   plan->ranks * sizeof *plan->nodes) == 0 &&
-           memcmp(kept->origin, plan->origin,
-                  plan->origin_count * sizeof *plan->origin) == 0;
+           memcmp(kept->initial_members, plan->initial_members,
+                  plan->initial_count * sizeof *plan->initial_members) == 0;
 }
 
 /* The contributor sets of an undisturbed op are unchanged: all inputs. */
 static enum gw_err compile_undisturbed(struct gw_ring *ring,
-                                       const struct gw__task *task,
+                                       const struct gw__recovery_task *task,
                                        struct gw__program **program,
                                        struct gw_error *why)
 {
@@ -113,10 +114,10 @@ static enum gw_err compile_undisturbed(struct gw_ring *ring,
     gw__recovery_fini(&recovery);
     kept->ring_epoch = ring->comm_epoch;
     kept->ranks = task->plan.ranks;
-    kept->origin_count = task->plan.origin_count;
+    kept->initial_count = task->plan.initial_count;
     memcpy(kept->nodes, task->plan.nodes, kept->ranks * sizeof *kept->nodes);
-    memcpy(kept->origin, task->plan.origin,
-           kept->origin_count * sizeof *kept->origin);
+    memcpy(kept->initial_members, task->plan.initial_members,
+           kept->initial_count * sizeof *kept->initial_members);
     *program = kept->program;
     return GW_OK;
 }
@@ -143,20 +144,19 @@ static void count_recovery(struct gw_ring_status *status, uint64_t epoch,
 }
 
 static enum gw_err compile_recovery(struct gw_ring *ring,
-                                    const struct gw__task *task,
+                                    const struct gw__recovery_task *task,
                                     struct gw__program **program,
                                     struct gw_error *why)
 {
     struct gw__recovery recovery;
-    struct gw__contributor_sets *ledger =
-        gw__op_table_ledger(&ring->book, task->op);
+    struct gw__contributor_sets *sets = gw__op_table_sets(&ring->ops, task->op);
     gw__program_destroy(&ring->recovery);
     enum gw_err err = make_program(ring, task, &recovery, &ring->recovery, why);
     if (err)
         return err;
     const uint64_t *start =
         recovery.sets + (size_t)task->rank * task->plan.chunks;
-    count_recovery(&ring->status, ring->book.view.ring_epoch, task->op,
+    count_recovery(&ring->status, ring->ops.view.ring_epoch, task->op,
                    &recovery);
     gw__log_info("ring",
                  "node %u: op %llu is completed by a recovery plan: %zu "
@@ -164,14 +164,15 @@ static enum gw_err compile_recovery(struct gw_ring *ring,
                  ring->session.node, (unsigned long long)task->op,
                  (size_t)recovery.chunks_spread, (size_t)recovery.chunks_kept,
                  (size_t)recovery.chunks_fresh, (size_t)recovery.chunks_redone);
-    gw__events_recovery(ring, task, ledger, start);
-    gw__contributor_sets_retarget(ledger, task->plan.target, start);
+    gw__events_recovery(ring, task, sets, start);
+    gw__contributor_sets_retarget(sets, task->plan.target, start);
     gw__recovery_fini(&recovery);
     *program = ring->recovery;
     return GW_OK;
 }
 
-enum gw_err gw__ring_compile(struct gw_ring *ring, const struct gw__task *task,
+enum gw_err gw__ring_compile(struct gw_ring *ring,
+                             const struct gw__recovery_task *task,
                              struct gw__program **program, struct gw_error *why)
 {
     *program = NULL;

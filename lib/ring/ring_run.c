@@ -49,15 +49,15 @@ static enum gw_err check_call(const struct gw_call *call, struct gw_error *why)
 /* True: all members of the ring take part in the op, and it is not decided. */
 static bool may_try(const struct gw_ring *ring)
 {
-    const struct gw__op_table *book = &ring->book;
-    const struct gw__page *page =
-        &book->pages[book->next_op % GW__OP_TABLE_OPS];
-    return !page->decided && page->origin_count == book->view.ring_count;
+    const struct gw__op_table *ops = &ring->ops;
+    const struct gw__op_entry *entry =
+        &ops->entries[ops->next_op % GW__OP_TABLE_OPS];
+    return !entry->decided && entry->initial_count == ops->view.ring_count;
 }
 
 static void copy_ranks(const struct gw_ring *ring, unsigned ranks[])
 {
-    const struct gw__view *view = &ring->book.view;
+    const struct gw__view *view = &ring->ops.view;
     for (unsigned i = 0; i < view->ring_count; i++)
         ranks[i] = view->ring[i].node;
 }
@@ -67,7 +67,8 @@ static void remember(struct gw_ring *ring, struct attempt *a)
     if (a->known)
         return;
     a->known = true;
-    a->count = gw__op_table_origin(&ring->book, ring->book.next_op, a->places);
+    a->count =
+        gw__op_table_initial_members(&ring->ops, ring->ops.next_op, a->places);
     copy_ranks(ring, a->ranks);
 }
 
@@ -76,7 +77,7 @@ static void remember(struct gw_ring *ring, struct attempt *a)
 static bool is_possible(const struct gw_ring *ring, const struct attempt *a,
                         unsigned *root)
 {
-    const struct gw__view *view = &ring->book.view;
+    const struct gw__view *view = &ring->ops.view;
     const struct gw_call *call = a->call;
     bool same = view->ring_count == a->count;
     for (unsigned i = 0; same && i < a->count; i++)
@@ -134,10 +135,10 @@ static enum gw_err try_once(struct gw_ring *ring, struct attempt *a,
                             unsigned root, struct gw_error *why)
 {
     struct gw_call call = *a->call;
-    uint64_t epoch = ring->book.view.ring_epoch;
+    uint64_t epoch = ring->ops.view.ring_epoch;
     call.root = root;
     gw__ring_lower_stop(ring);
-    gw__ring_stand(ring, GW__GATHERING, -1);
+    gw__ring_report_progress(ring, GW__GATHERING, -1);
     gw__session_unlock(&ring->session);
     enum gw_err err =
         ring->comm ? run_together(ring, &call, why) : run_alone(&call, why);
@@ -166,12 +167,12 @@ static enum gw_err try(struct gw_ring *ring, struct attempt *a,
         a->possible = is_possible(ring, a, &root);
         if (!a->possible || !may_try(ring))
             break;
-        if (gw__ring_is_met(ring)) {
+        if (gw__ring_is_connected(ring)) {
             err = try_once(ring, a, root, why);
             continue;
         }
         gw__session_unlock(&ring->session);
-        err = gw__ring_meet(ring, why);
+        err = gw__ring_connect(ring, why);
         gw__session_lock(&ring->session);
         err = err ? err : GW_PENDING;
     }

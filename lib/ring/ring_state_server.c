@@ -27,15 +27,15 @@ static struct gw__ring_snapshot *find_snapshot(struct gw_ring *ring,
 }
 
 static bool serves(const struct gw__ring_snapshot *snapshot,
-                   const struct gw__foreign_ask *ask)
+                   const struct gw__transfer_request *ask)
 {
     return snapshot->op > ask->have_op ||
            (ask->wants_state && snapshot->op == ask->have_op);
 }
 
-static struct gw__ring_snapshot *find_fresh(struct gw_ring *ring,
-                                            const struct gw__foreign_ask *ask,
-                                            uint64_t now_ns)
+static struct gw__ring_snapshot *
+find_fresh(struct gw_ring *ring, const struct gw__transfer_request *ask,
+           uint64_t now_ns)
 {
     for (unsigned i = 0; i < GW__RING_SNAPSHOTS; i++) {
         struct gw__ring_snapshot *s = &ring->snapshots[i];
@@ -78,7 +78,7 @@ static struct gw__ring_snapshot *make_snapshot(struct gw_ring *ring,
     return s;
 }
 
-void gw__donate_turn(struct gw_ring *ring, uint64_t now_ns)
+void gw__state_serve_turn(struct gw_ring *ring, uint64_t now_ns)
 {
     for (unsigned i = 0; i < GW__RING_SNAPSHOTS; i++) {
         struct gw__ring_snapshot *s = &ring->snapshots[i];
@@ -91,7 +91,7 @@ void gw__donate_turn(struct gw_ring *ring, uint64_t now_ns)
 
 /* ---- pieces ---- */
 
-static void fill_piece(struct gw__foreign_piece *piece,
+static void fill_piece(struct gw__state_transfer_piece *piece,
                        const unsigned char *data, uint64_t offset)
 {
     uint64_t left = offset < piece->item.bytes ? piece->item.bytes - offset : 0;
@@ -103,8 +103,8 @@ static void fill_piece(struct gw__foreign_piece *piece,
 /* With the lock, which keeps the main thread from beginning an op in this
  * memory. */
 static bool cut_result(const struct gw_ring *ring,
-                       const struct gw__foreign_ask *ask,
-                       struct gw__foreign_piece *piece)
+                       const struct gw__transfer_request *ask,
+                       struct gw__state_transfer_piece *piece)
 {
     const struct gw__kept *kept = &ring->kept[ask->have_op % GW__OP_TABLE_OPS];
     if (ask->wants_state || ask->item.kind == GW__ITEM_SNAPSHOT ||
@@ -113,7 +113,7 @@ static bool cut_result(const struct gw_ring *ring,
     piece->result = kept->result;
     piece->digest = kept->digest;
     piece->epoch = kept->result.epoch;
-    piece->item = (struct gw__foreign_item){
+    piece->item = (struct gw__state_transfer_item){
         .kind = GW__ITEM_RESULT,
         .id = ask->have_op,
         .op = ask->have_op + 1,
@@ -123,8 +123,8 @@ static bool cut_result(const struct gw_ring *ring,
 }
 
 static void cut_snapshot(struct gw_ring *ring,
-                         const struct gw__foreign_ask *ask,
-                         struct gw__foreign_piece *piece)
+                         const struct gw__transfer_request *ask,
+                         struct gw__state_transfer_piece *piece)
 {
     uint64_t now_ns = gw_now_ns();
     struct gw__ring_snapshot *s = NULL;
@@ -142,30 +142,30 @@ static void cut_snapshot(struct gw_ring *ring,
     s->used_ns = now_ns;
     piece->digest = s->digest;
     piece->epoch = s->epoch;
-    piece->item = (struct gw__foreign_item){
+    piece->item = (struct gw__state_transfer_item){
         .kind = GW__ITEM_SNAPSHOT, .id = s->id, .op = s->op, .bytes = s->bytes};
     fill_piece(piece, s->data, ask->offset);
 }
 
-void gw__donate_piece(struct gw_ring *ring, unsigned to,
-                      const struct gw__foreign_ask *ask)
+void gw__state_serve_piece(struct gw_ring *ring, unsigned to,
+                           const struct gw__transfer_request *ask)
 {
-    struct gw__foreign answer = {.kind = GW__FOREIGN_PIECE};
-    uint8_t out[GW__FOREIGN_BYTES_MAX];
+    struct gw__state_transfer answer = {.kind = GW__TRANSFER_PIECE};
+    uint8_t out[GW__TRANSFER_BYTES_MAX];
     size_t bytes = 0;
     gw__session_lock(&ring->session);
     gw__session_know(&ring->session, to, ask->endpoint);
     answer.piece.gives = ring->gives;
-    answer.piece.donor_op = ring->member ? ring->book.next_op : 0;
-    bool behind = ask->wants_state || ask->have_op < answer.piece.donor_op;
+    answer.piece.server_op = ring->member ? ring->ops.next_op : 0;
+    bool behind = ask->wants_state || ask->have_op < answer.piece.server_op;
     bool result = ring->gives && cut_result(ring, ask, &answer.piece);
     if (result)
-        bytes = gw__foreign_encode(&answer, out);
+        bytes = gw__state_transfer_encode(&answer, out);
     gw__session_unlock(&ring->session);
     if (!result) {
         if (answer.piece.gives && behind)
             cut_snapshot(ring, ask, &answer.piece);
-        bytes = gw__foreign_encode(&answer, out);
+        bytes = gw__state_transfer_encode(&answer, out);
     }
     if (answer.piece.item.kind != GW__ITEM_NONE)
         gw__failpoint(GW__AT_COPY_GIVE);

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-static void put_item(struct gw__writer *w, const struct gw__foreign_item *item)
+static void put_item(struct gw__writer *w,
+                     const struct gw__state_transfer_item *item)
 {
     gw__put_u8(w, item->kind);
     gw__put_u64(w, item->id);
@@ -16,7 +17,7 @@ static void put_item(struct gw__writer *w, const struct gw__foreign_item *item)
     gw__put_u64(w, item->bytes);
 }
 
-static void get_item(struct gw__reader *r, struct gw__foreign_item *item)
+static void get_item(struct gw__reader *r, struct gw__state_transfer_item *item)
 {
     item->kind = (enum gw__item_kind)gw__get_u8_below(r, GW__ITEM_RESULT + 1);
     item->id = gw__get_u64(r);
@@ -53,7 +54,8 @@ static void get_result(struct gw__reader *r, struct gw_ring_result *result)
         result->origin[i] = gw__get_u8_below(r, GW_RING_NODES);
 }
 
-static void put_ask(struct gw__writer *w, const struct gw__foreign_ask *ask)
+static void put_request(struct gw__writer *w,
+                        const struct gw__transfer_request *ask)
 {
     gw__put_u64(w, ask->have_op);
     gw__put_u8(w, ask->wants_state);
@@ -62,7 +64,7 @@ static void put_ask(struct gw__writer *w, const struct gw__foreign_ask *ask)
     gw__put_text(w, ask->endpoint);
 }
 
-static void get_ask(struct gw__reader *r, struct gw__foreign_ask *ask)
+static void get_request(struct gw__reader *r, struct gw__transfer_request *ask)
 {
     ask->have_op = gw__get_u64(r);
     ask->wants_state = gw__get_bool(r);
@@ -72,9 +74,9 @@ static void get_ask(struct gw__reader *r, struct gw__foreign_ask *ask)
 }
 
 static void put_piece(struct gw__writer *w,
-                      const struct gw__foreign_piece *piece)
+                      const struct gw__state_transfer_piece *piece)
 {
-    gw__put_u64(w, piece->donor_op);
+    gw__put_u64(w, piece->server_op);
     gw__put_u8(w, piece->gives);
     put_item(w, &piece->item);
     if (piece->item.kind != GW__ITEM_NONE) {
@@ -87,9 +89,10 @@ static void put_piece(struct gw__writer *w,
     gw__put_bytes(w, piece->data, piece->bytes);
 }
 
-static void get_piece(struct gw__reader *r, struct gw__foreign_piece *piece)
+static void get_piece(struct gw__reader *r,
+                      struct gw__state_transfer_piece *piece)
 {
-    piece->donor_op = gw__get_u64(r);
+    piece->server_op = gw__get_u64(r);
     piece->gives = gw__get_bool(r);
     get_item(r, &piece->item);
     if (piece->item.kind != GW__ITEM_NONE) {
@@ -107,44 +110,44 @@ static void get_piece(struct gw__reader *r, struct gw__foreign_piece *piece)
     r->left = 0;
 }
 
-size_t gw__foreign_encode(const struct gw__foreign *foreign,
-                          uint8_t out[GW__FOREIGN_BYTES_MAX])
+size_t gw__state_transfer_encode(const struct gw__state_transfer *transfer,
+                                 uint8_t out[GW__TRANSFER_BYTES_MAX])
 {
-    struct gw__writer w = gw__writer_on(out, GW__FOREIGN_BYTES_MAX);
-    gw__put_u8(&w, GW__FOREIGN + foreign->kind);
-    if (foreign->kind == GW__FOREIGN_ASK)
-        put_ask(&w, &foreign->ask);
-    else if (foreign->kind == GW__FOREIGN_PIECE)
-        put_piece(&w, &foreign->piece);
-    else if (foreign->kind == GW__FOREIGN_HAVE) {
-        gw__put_u64(&w, foreign->state.ops);
-        gw__put_u64(&w, foreign->state.digest);
-    } else if (foreign->kind != GW__FOREIGN_SURE)
-        gw__put_u64(&w, foreign->ops);
+    struct gw__writer w = gw__writer_on(out, GW__TRANSFER_BYTES_MAX);
+    gw__put_u8(&w, GW__STATE_TRANSFER + transfer->kind);
+    if (transfer->kind == GW__TRANSFER_REQUEST)
+        put_request(&w, &transfer->ask);
+    else if (transfer->kind == GW__TRANSFER_PIECE)
+        put_piece(&w, &transfer->piece);
+    else if (transfer->kind == GW__TRANSFER_HAVE) {
+        gw__put_u64(&w, transfer->state.ops);
+        gw__put_u64(&w, transfer->state.digest);
+    } else if (transfer->kind != GW__TRANSFER_SURE)
+        gw__put_u64(&w, transfer->ops);
     return gw__writer_fits(&w) ? w.used : 0;
 }
 
-enum gw_err gw__foreign_decode(const void *data, size_t bytes,
-                               struct gw__foreign *foreign,
-                               struct gw_error *why)
+enum gw_err gw__state_transfer_decode(const void *data, size_t bytes,
+                                      struct gw__state_transfer *transfer,
+                                      struct gw_error *why)
 {
     struct gw__reader r = gw__reader_on(data, bytes);
     unsigned first = gw__get_u8(&r);
-    memset(foreign, 0, sizeof *foreign);
-    gw__reader_demand(&r, first >= GW__FOREIGN &&
-                              first < GW__FOREIGN + GW__FOREIGN_KINDS);
-    foreign->kind = (enum gw__foreign_kind)(first - GW__FOREIGN);
+    memset(transfer, 0, sizeof *transfer);
+    gw__reader_demand(&r, first >= GW__STATE_TRANSFER &&
+                              first < GW__STATE_TRANSFER + GW__TRANSFER_KINDS);
+    transfer->kind = (enum gw__state_transfer_kind)(first - GW__STATE_TRANSFER);
     if (r.bad)
         return gw_fail(why, GW_EDATA, "the message is not from a member");
-    if (foreign->kind == GW__FOREIGN_ASK)
-        get_ask(&r, &foreign->ask);
-    else if (foreign->kind == GW__FOREIGN_PIECE)
-        get_piece(&r, &foreign->piece);
-    else if (foreign->kind == GW__FOREIGN_HAVE) {
-        foreign->state.ops = gw__get_u64(&r);
-        foreign->state.digest = gw__get_u64(&r);
-    } else if (foreign->kind != GW__FOREIGN_SURE)
-        foreign->ops = gw__get_u64(&r);
+    if (transfer->kind == GW__TRANSFER_REQUEST)
+        get_request(&r, &transfer->ask);
+    else if (transfer->kind == GW__TRANSFER_PIECE)
+        get_piece(&r, &transfer->piece);
+    else if (transfer->kind == GW__TRANSFER_HAVE) {
+        transfer->state.ops = gw__get_u64(&r);
+        transfer->state.digest = gw__get_u64(&r);
+    } else if (transfer->kind != GW__TRANSFER_SURE)
+        transfer->ops = gw__get_u64(&r);
     return gw__reader_done(&r)
                ? GW_OK
                : gw_fail(why, GW_EDATA, "a member's message is malformed");

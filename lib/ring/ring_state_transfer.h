@@ -23,41 +23,41 @@
 #include <cluster/registry/command.h>
 #include <gradwire/ring.h>
 
-enum { GW__PIECE_BYTES = 49152, GW__FOREIGN_HEAD_MAX = 512 };
+enum { GW__PIECE_BYTES = 49152, GW__TRANSFER_HEAD_MAX = 512 };
 
-enum gw__foreign_kind {
-    GW__FOREIGN_ASK,
-    GW__FOREIGN_PIECE,
-    GW__FOREIGN_PAST,
-    GW__FOREIGN_PASSED,
-    GW__FOREIGN_SURE,
-    GW__FOREIGN_HAVE,
-    GW__FOREIGN_NOTHING,
-    GW__FOREIGN_KINDS
+enum gw__state_transfer_kind {
+    GW__TRANSFER_REQUEST,
+    GW__TRANSFER_PIECE,
+    GW__TRANSFER_PAST,
+    GW__TRANSFER_PASSED,
+    GW__TRANSFER_SURE,
+    GW__TRANSFER_HAVE,
+    GW__TRANSFER_NOTHING,
+    GW__TRANSFER_KINDS
 };
 
 enum gw__item_kind { GW__ITEM_NONE, GW__ITEM_SNAPSHOT, GW__ITEM_RESULT };
 
 /* The item that is copied. */
-struct gw__foreign_item {
+struct gw__state_transfer_item {
     enum gw__item_kind kind;
     uint64_t id;    /* of the snapshot at its donor; of the op */
     uint64_t op;    /* ops in the state then */
     uint64_t bytes; /* of the whole item */
 };
 
-struct gw__foreign_ask {
-    uint64_t have_op;                /* ops in the joiner's state */
-    bool wants_state;                /* it has none yet */
-    uint64_t offset;                 /* of the piece */
-    struct gw__foreign_item item;    /* kind and id; NONE: offer one */
-    char endpoint[GW__ENDPOINT_MAX]; /* of the joiner */
+struct gw__transfer_request {
+    uint64_t have_op;                    /* ops in the joiner's state */
+    bool wants_state;                    /* it has none yet */
+    uint64_t offset;                     /* of the piece */
+    struct gw__state_transfer_item item; /* kind and id; NONE: offer one */
+    char endpoint[GW__ENDPOINT_MAX];     /* of the joiner */
 };
 
-struct gw__foreign_piece {
-    uint64_t donor_op; /* ops in the donor's state */
-    bool gives;        /* the donor has a state */
-    struct gw__foreign_item item;
+struct gw__state_transfer_piece {
+    uint64_t server_op; /* ops in the donor's state */
+    bool gives;         /* the donor has a state */
+    struct gw__state_transfer_item item;
     /* Of an item: the digest over the ops in the state then, and the epoch in
      * which the newest of them was completed. */
     uint64_t digest, epoch;
@@ -68,28 +68,29 @@ struct gw__foreign_piece {
 };
 
 /* The number of ops in the state, and the digest over them. */
-struct gw__foreign_state {
+struct gw__state_transfer_state {
     uint64_t ops, digest;
 };
 
-struct gw__foreign {
-    enum gw__foreign_kind kind;
+struct gw__state_transfer {
+    enum gw__state_transfer_kind kind;
     union {
-        struct gw__foreign_ask ask;
-        struct gw__foreign_piece piece; /* `data` in the message */
+        struct gw__transfer_request ask;
+        struct gw__state_transfer_piece piece; /* `data` in the message */
         /* PAST, PASSED: completed ops. NOTHING: the ring epoch. */
         uint64_t ops;
-        struct gw__foreign_state state; /* HAVE */
+        struct gw__state_transfer_state state; /* HAVE */
     };
 };
 
-enum { GW__FOREIGN_BYTES_MAX = GW__FOREIGN_HEAD_MAX + GW__PIECE_BYTES };
+enum { GW__TRANSFER_BYTES_MAX = GW__TRANSFER_HEAD_MAX + GW__PIECE_BYTES };
 
-size_t gw__foreign_encode(const struct gw__foreign *foreign,
-                          uint8_t out[GW__FOREIGN_BYTES_MAX]);
-/* GW_EDATA: not a message of gw__foreign_encode. */
-GW_MUST_CHECK enum gw_err gw__foreign_decode(const void *data, size_t bytes,
-                                             struct gw__foreign *foreign,
-                                             struct gw_error *why);
+size_t gw__state_transfer_encode(const struct gw__state_transfer *transfer,
+                                 uint8_t out[GW__TRANSFER_BYTES_MAX]);
+/* GW_EDATA: not a message of gw__state_transfer_encode. */
+GW_MUST_CHECK enum gw_err
+gw__state_transfer_decode(const void *data, size_t bytes,
+                          struct gw__state_transfer *transfer,
+                          struct gw_error *why);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void gw__status_say(struct gw_ring *ring, const char *text)
+void gw__status_append(struct gw_ring *ring, const char *text)
 {
     snprintf(ring->status.text, sizeof ring->status.text, "%s", text);
     ring->status_changed = true;
@@ -31,10 +31,10 @@ void gw__status_reached(struct gw_ring *ring, uint64_t *stage)
 
 void gw__status_resumed(struct gw_ring *ring)
 {
-    struct gw__task task;
+    struct gw__recovery_task task;
     if (!ring->noticed_ns || ring->flushing ||
-        ring->book.view.ring_epoch == ring->broken_epoch ||
-        gw__op_table_task(&ring->book, &task))
+        ring->ops.view.ring_epoch == ring->broken_epoch ||
+        gw__op_table_recovery_task(&ring->ops, &task))
         return;
     gw__status_reached(ring, &ring->status.last.resumed_ns);
     ring->status.recoveries++;
@@ -43,11 +43,11 @@ void gw__status_resumed(struct gw_ring *ring)
 
 static const char *phase_of(const struct gw_ring *ring)
 {
-    return ring->joining ? "join" : gw__phase_name(ring->standing.phase);
+    return ring->joining ? "join" : gw__phase_name(ring->report.phase);
 }
 
-static void tell_view(const struct gw__view *view, unsigned node,
-                      struct gw_ring_status *status)
+static void describe_view(const struct gw__view *view, unsigned node,
+                          struct gw_ring_status *status)
 {
     status->epoch = view->epoch;
     status->ring_epoch = view->ring_epoch;
@@ -61,16 +61,16 @@ void gw_ring_status(struct gw_ring *ring, struct gw_ring_status *status)
 {
     gw__session_lock(&ring->session);
     *status = ring->status;
-    tell_view(&ring->known, ring->session.node, status);
+    describe_view(&ring->known, ring->session.node, status);
     status->node = ring->session.node;
     status->member = ring->member && !ring->session.gone;
     status->parked = ring->session.parked;
     status->gone = ring->session.gone;
-    status->op = ring->member ? ring->book.next_op : ring->pull.have_op;
+    status->op = ring->member ? ring->ops.next_op : ring->fetch.have_op;
     status->phase = phase_of(ring);
-    status->waits_for = ring->standing.waits_for == GW__WAITS_FOR_NOBODY
+    status->waits_for = ring->report.waits_for == GW__WAITS_FOR_NONE
                             ? -1
-                            : (int)ring->standing.waits_for;
+                            : (int)ring->report.waits_for;
     gw__session_unlock(&ring->session);
 }
 
@@ -80,15 +80,15 @@ void gw_ring_interrupt(struct gw_ring *ring)
     atomic_store(&ring->stop, true);
 }
 
-void gw_ring_rule(struct gw_ring *ring, unsigned from,
-                  const struct gw_ring_link *link)
+void gw_ring_emulate_link(struct gw_ring *ring, unsigned from,
+                          const struct gw_ring_link *link)
 {
-    const struct gw__rule rule = {.delay_us = link->delay_us,
-                                  .jitter_us = link->jitter_us,
-                                  .rate = link->rate,
-                                  .loss_ppm = link->loss_ppm,
-                                  .down = link->down};
-    gw__rules_set(ring->session.rules, from, &rule);
+    const struct gw__link_profile profile = {.delay_us = link->delay_us,
+                                             .jitter_us = link->jitter_us,
+                                             .rate = link->rate,
+                                             .loss_ppm = link->loss_ppm,
+                                             .down = link->down};
+    gw__link_profiles_set(ring->session.profiles, from, &profile);
 }
 
 enum gw_err gw_ring_order(struct gw_ring *ring, const unsigned *nodes,
@@ -114,5 +114,5 @@ enum gw_err gw_ring_order(struct gw_ring *ring, const unsigned *nodes,
 
 void gw_ring_pace(struct gw_ring *ring, uint64_t ns)
 {
-    gw__rules_pace(ring->session.rules, ns);
+    gw__link_profiles_pace(ring->session.profiles, ns);
 }

@@ -15,46 +15,45 @@
 /* ---- views ---- */
 
 /* The first view that contains this member begins the op table. */
-static void open_book(struct gw_ring *ring, const struct gw__view *view)
+static void open_op_table(struct gw_ring *ring, const struct gw__view *view)
 {
     int rank = gw__view_rank(view, ring->session.node);
     if (ring->member || rank < 0)
         return;
-    gw__op_table_init(&ring->book, ring->session.node,
-                      view->ring[rank].from_op);
+    gw__op_table_init(&ring->ops, ring->session.node, view->ring[rank].from_op);
     ring->member = true;
     gw__failpoint(GW__AT_COPY_ADMITTED);
 }
 
-static void told_view(struct gw_ring *ring)
+static void on_view(struct gw_ring *ring)
 {
     const void *state = gw__session_member(&ring->session);
-    open_book(ring, gw__member_view(state));
+    open_op_table(ring, gw__member_view(state));
     ring->next_view = *gw__member_view(state);
     ring->view_waits = true;
     ring->admitting = ring->admit_due = false;
-    if (ring->book.view.ring_count > 0)
+    if (ring->ops.view.ring_count > 0)
         return;
     ring->view_waits = false;
-    (void)gw__op_table_adopt(&ring->book, &ring->next_view);
+    (void)gw__op_table_adopt(&ring->ops, &ring->next_view);
 }
 
-static void told_news(struct gw_ring *ring)
+static void on_update(struct gw_ring *ring)
 {
-    const struct gw__membership_update *news = &ring->session.news;
-    gw__events_view(ring, news);
-    if (!gw__state_validity_lasts(&ring->known, &news->view))
-        ring->pull.over = true;
-    ring->known = news->view;
-    gw__sure_news(ring);
+    const struct gw__membership_update *update = &ring->session.update;
+    gw__events_view(ring, update);
+    if (!gw__state_validity_lasts(&ring->known, &update->view))
+        ring->fetch.over = true;
+    ring->known = update->view;
+    gw__confirm_update(ring);
 }
 
 /* ---- flushes ---- */
 
-static void told_freeze(struct gw_ring *ring, uint64_t flush_epoch)
+static void on_freeze(struct gw_ring *ring, uint64_t flush_epoch)
 {
     gw__failpoint(GW__AT_RING_FREEZE);
-    open_book(ring, &ring->session.news.view);
+    open_op_table(ring, &ring->session.update.view);
     ring->flushing = true;
     ring->reported = false;
     ring->flush_epoch = flush_epoch;
@@ -62,35 +61,35 @@ static void told_freeze(struct gw_ring *ring, uint64_t flush_epoch)
     gw__status_noticed(ring);
 }
 
-static void told_decided(struct gw_ring *ring)
+static void on_decided(struct gw_ring *ring)
 {
     const void *state = gw__session_member(&ring->session);
-    const struct gw__membership_update *news = &ring->session.news;
+    const struct gw__membership_update *update = &ring->session.update;
     const struct gw__report *reports[GW__NODES_MAX];
     assert(!ring->moving);
     gw__failpoint(GW__AT_RING_DECISION);
-    open_book(ring, gw__member_view(state));
+    open_op_table(ring, gw__member_view(state));
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
         reports[node] = gw__member_report(state, node);
-    gw__op_table_resume(&ring->book, gw__member_view(state), news->decisions,
-                        news->decision_count, reports);
-    for (unsigned i = 0; i < news->decision_count; i++)
-        gw__events_decision(ring, &news->decisions[i]);
+    gw__op_table_resume(&ring->ops, gw__member_view(state), update->decisions,
+                        update->decision_count, reports);
+    for (unsigned i = 0; i < update->decision_count; i++)
+        gw__events_decision(ring, &update->decisions[i]);
     ring->flushing = ring->view_waits = false;
     gw__failpoint(GW__AT_RING_DECIDED);
-    struct gw__task task;
-    bool any = gw__op_table_task(&ring->book, &task);
-    gw__ring_stand(ring, any ? GW__RECOVERING : GW__COMPUTE, -1);
+    struct gw__recovery_task task;
+    bool any = gw__op_table_recovery_task(&ring->ops, &task);
+    gw__ring_report_progress(ring, any ? GW__RECOVERING : GW__COMPUTE, -1);
     gw__status_reached(ring, &ring->status.last.decided_ns);
     gw__status_resumed(ring);
 }
 
 /* ---- addresses ---- */
 
-static void told_addresses(struct gw_ring *ring, uint64_t ring_epoch)
+static void on_addresses(struct gw_ring *ring, uint64_t ring_epoch)
 {
     const void *state = gw__session_member(&ring->session);
-    const struct gw__view *view = &ring->book.view;
+    const struct gw__view *view = &ring->ops.view;
     if (ring_epoch != view->ring_epoch)
         return;
     for (unsigned i = 0; i < view->ring_count; i++) {
@@ -101,102 +100,107 @@ static void told_addresses(struct gw_ring *ring, uint64_t ring_epoch)
             return;
         memcpy(address->blob, blob, address->bytes);
     }
-    ring->met_epoch = ring_epoch;
+    ring->connected_epoch = ring_epoch;
 }
 
 /* ---- trouble ---- */
 
-static void told_suspect(struct gw_ring *ring, const struct gw__told *told)
+static void on_suspect(struct gw_ring *ring,
+                       const struct gw__notification *notification)
 {
     char text[96];
     snprintf(text, sizeof text, "node %u has been silent for %llu ms",
-             told->node, (unsigned long long)(told->silence_ns / 1000000));
+             notification->node,
+             (unsigned long long)(notification->silence_ns / 1000000));
     gw__status_noticed(ring);
-    gw__status_say(ring, text);
-    gw__events_loss(ring, told->node,
-                    told->certain ? GW_BY_EXIT : GW_BY_SILENCE);
+    gw__status_append(ring, text);
+    gw__events_loss(ring, notification->node,
+                    notification->certain ? GW_BY_EXIT : GW_BY_SILENCE);
 }
 
-static void told_stuck(struct gw_ring *ring, const struct gw__told *told)
+static void on_stuck(struct gw_ring *ring,
+                     const struct gw__notification *notification)
 {
     char text[160];
-    gw__stall_diagnosis_text(&told->laggard, text);
-    gw__status_say(ring, text);
-    gw__events_loss(ring, told->laggard.node, GW_BY_STALL);
+    gw__stall_diagnosis_text(&notification->stall, text);
+    gw__status_append(ring, text);
+    gw__events_loss(ring, notification->stall.node, GW_BY_STALL);
 }
 
-static void told_trust(struct gw_ring *ring)
+static void on_trust(struct gw_ring *ring)
 {
-    bool broken = ring->broken_epoch == ring->book.view.ring_epoch;
+    bool broken = ring->broken_epoch == ring->ops.view.ring_epoch;
     if (!ring->flushing && !broken)
         ring->noticed_ns = 0;
 }
 
 static const uint64_t refused_ns = 100000000; /* before the next attempt */
 
-static void told_refused(struct gw_ring *ring, const char *text)
+static void on_refused(struct gw_ring *ring, const char *text)
 {
     ring->admitting = false;
     ring->admit_began_ns = 0;
     ring->admit_from_ns = gw_now_ns() + refused_ns;
-    gw__status_say(ring, text);
+    gw__status_append(ring, text);
 }
 
 /* ---- all reports ---- */
 
-static void apply_notice(struct gw_ring *ring, const struct gw__told *told)
+static void apply_notice(struct gw_ring *ring,
+                         const struct gw__notification *notification)
 {
-    switch (told->kind) {
-    case GW__TOLD_NEWS:
-        told_news(ring);
+    switch (notification->kind) {
+    case GW__NOTIFY_UPDATE:
+        on_update(ring);
         break;
-    case GW__TOLD_VIEW:
-        told_view(ring);
+    case GW__NOTIFY_VIEW:
+        on_view(ring);
         break;
-    case GW__TOLD_FREEZE:
-        told_freeze(ring, told->epoch);
+    case GW__NOTIFY_FREEZE:
+        on_freeze(ring, notification->epoch);
         break;
-    case GW__TOLD_DECIDED:
-        told_decided(ring);
+    case GW__NOTIFY_DECIDED:
+        on_decided(ring);
         break;
-    case GW__TOLD_ADDRESSES:
-        told_addresses(ring, told->epoch);
+    case GW__NOTIFY_ADDRESSES:
+        on_addresses(ring, notification->epoch);
         break;
-    case GW__TOLD_READY:
-        ring->ready = told->count;
+    case GW__NOTIFY_READY:
+        ring->ready = notification->count;
         break;
-    case GW__TOLD_REFUSED:
-        told_refused(ring, told->text);
+    case GW__NOTIFY_REFUSED:
+        on_refused(ring, notification->text);
         break;
-    case GW__TOLD_REGISTERED:
-    case GW__TOLD_ANSWER:
-    case GW__TOLD_LEASE:
-    case GW__TOLD_HEARD:
+    case GW__NOTIFY_REGISTERED:
+    case GW__NOTIFY_ANSWER:
+    case GW__NOTIFY_LEASE:
+    case GW__NOTIFY_ANSWERED:
         break; /* the ring has no commands and serves no clients */
-    case GW__TOLD_SUSPECT:
-        told_suspect(ring, told);
+    case GW__NOTIFY_SUSPECT:
+        on_suspect(ring, notification);
         break;
-    case GW__TOLD_TRUST:
-        told_trust(ring);
+    case GW__NOTIFY_TRUST:
+        on_trust(ring);
         break;
-    case GW__TOLD_STUCK:
-        told_stuck(ring, told);
+    case GW__NOTIFY_STUCK:
+        on_stuck(ring, notification);
         break;
-    case GW__TOLD_PARKED:
-    case GW__TOLD_UNPARKED:
-        gw__status_say(ring, told->text);
+    case GW__NOTIFY_PARKED:
+    case GW__NOTIFY_UNPARKED:
+        gw__status_append(ring, notification->text);
         gw__events_parked(ring);
         break;
-    case GW__TOLD_GONE:
-        gw__status_say(ring, told->text);
+    case GW__NOTIFY_GONE:
+        gw__status_append(ring, notification->text);
         break;
     }
 }
 
-void gw__ring_on_told(void *context, const struct gw__told *told)
+void gw__ring_on_notification(void *context,
+                              const struct gw__notification *notification)
 {
     struct gw_ring *ring = context;
-    apply_notice(ring, told);
+    apply_notice(ring, notification);
     gw__ring_raise_stop(ring);
     gw__ring_report(ring);
     ring->status_changed = true;

@@ -12,53 +12,53 @@
 
 #include "base/failpoint.h"
 
-static const uint64_t stand_ns = 10000000;
+static const uint64_t report_ns = 10000000;
 
 /* Main checks itself: while data move, it alone may use them. */
-static void poke(struct gw_ring *ring, uint64_t now_ns)
+static void request_progress_report(struct gw_ring *ring, uint64_t now_ns)
 {
-    if (!ring->moving || ring->poked ||
-        now_ns - ring->looked_ns < GW__RING_STAND_NS)
+    if (!ring->moving || ring->report_requested ||
+        now_ns - ring->looked_ns < GW__RING_REPORT_NS)
         return;
-    ring->poked = true;
+    ring->report_requested = true;
     atomic_store(&ring->stop, true);
 }
 
 static bool stands_elsewhere(const struct gw_ring *ring)
 {
-    const struct gw__standing *a = &ring->standing, *b = &ring->stood;
+    const struct gw__progress_report *a = &ring->report, *b = &ring->stood;
     return a->op != b->op || a->moved != b->moved || a->phase != b->phase ||
            a->waits_for != b->waits_for;
 }
 
-static void stand(struct gw_ring *ring, uint64_t now_ns)
+static void report_progress(struct gw_ring *ring, uint64_t now_ns)
 {
-    const struct gw__member_request ask = {.kind = GW__ASK_STANDING,
-                                           .standing = ring->standing};
+    const struct gw__member_request request = {.kind = GW__REQUEST_PROGRESS,
+                                               .progress = ring->report};
     if (!ring->member || !stands_elsewhere(ring) ||
-        now_ns - ring->stood_ns < stand_ns)
+        now_ns - ring->stood_ns < report_ns)
         return;
-    ring->stood = ring->standing;
+    ring->stood = ring->report;
     ring->stood_ns = now_ns;
-    gw__ring_ask(ring, &ask);
+    gw__ring_request(ring, &request);
 }
 
 static void send_admission(struct gw_ring *ring)
 {
-    const struct gw__member_request ask = {
-        .kind = GW__ASK_ADMIT,
-        .admit = {.from_op = ring->book.next_op,
+    const struct gw__member_request request = {
+        .kind = GW__REQUEST_ADMIT,
+        .admit = {.from_op = ring->ops.next_op,
                   .ring_epoch = ring->admit_epoch,
                   .order = ring->order}};
     if (!ring->admit_due)
         return;
     ring->admit_due = false;
     gw__failpoint(GW__AT_ADMIT_DUE);
-    gw__ring_ask(ring, &ask);
+    gw__ring_request(ring, &request);
 }
 
 /* Calls on_status if there is a change; without the lock. */
-static void announce(struct gw_ring *ring)
+static void call_on_status(struct gw_ring *ring)
 {
     gw__session_lock(&ring->session);
     bool changed = ring->status_changed;
@@ -73,16 +73,16 @@ void gw__ring_on_turn(void *context)
     struct gw_ring *ring = context;
     uint64_t now_ns = gw_now_ns();
     gw__session_lock(&ring->session);
-    poke(ring, now_ns);
+    request_progress_report(ring, now_ns);
     gw__ring_raise_stop(ring);
     send_admission(ring);
-    stand(ring, now_ns);
+    report_progress(ring, now_ns);
     if (atomic_load(&ring->interrupted))
         gw__session_wake(&ring->session);
     gw__session_unlock(&ring->session);
-    gw__pull_turn(ring, now_ns);
-    gw__donate_turn(ring, now_ns);
-    announce(ring);
+    gw__fetch_turn(ring, now_ns);
+    gw__state_serve_turn(ring, now_ns);
+    call_on_status(ring);
 }
 
 void gw__ring_on_message(void *context, unsigned from,
@@ -90,35 +90,35 @@ void gw__ring_on_message(void *context, unsigned from,
                          size_t bytes)
 {
     struct gw_ring *ring = context;
-    struct gw__foreign foreign;
+    struct gw__state_transfer transfer;
     struct gw_error why;
     (void)incarnation;
     if (from >= GW__NODES_MAX ||
-        gw__foreign_decode(data, bytes, &foreign, &why))
+        gw__state_transfer_decode(data, bytes, &transfer, &why))
         return;
-    switch (foreign.kind) {
-    case GW__FOREIGN_ASK:
-        gw__donate_piece(ring, from, &foreign.ask);
+    switch (transfer.kind) {
+    case GW__TRANSFER_REQUEST:
+        gw__state_serve_piece(ring, from, &transfer.ask);
         break;
-    case GW__FOREIGN_PIECE:
-        gw__pull_piece(ring, from, &foreign.piece);
+    case GW__TRANSFER_PIECE:
+        gw__fetch_piece(ring, from, &transfer.piece);
         break;
-    case GW__FOREIGN_PAST:
-        gw__leave_asked(ring, from);
+    case GW__TRANSFER_PAST:
+        gw__leave_requested(ring, from);
         break;
-    case GW__FOREIGN_PASSED:
-        gw__leave_answered(ring, from, foreign.ops);
+    case GW__TRANSFER_PASSED:
+        gw__leave_answered(ring, from, transfer.ops);
         break;
-    case GW__FOREIGN_SURE:
-        gw__sure_asked(ring, from);
+    case GW__TRANSFER_SURE:
+        gw__confirm_requested(ring, from);
         break;
-    case GW__FOREIGN_HAVE:
-        gw__sure_answered(ring, from, &foreign.state);
+    case GW__TRANSFER_HAVE:
+        gw__confirm_answered(ring, from, &transfer.state);
         break;
-    case GW__FOREIGN_NOTHING:
-        gw__sure_nothing(ring, from, foreign.ops);
+    case GW__TRANSFER_NOTHING:
+        gw__confirm_nothing(ring, from, transfer.ops);
         break;
-    case GW__FOREIGN_KINDS:
+    case GW__TRANSFER_KINDS:
         break;
     }
 }

@@ -11,10 +11,10 @@
 
 #include "base/failpoint.h"
 
-void gw__ring_ask(struct gw_ring *ring,
-                  const struct gw__member_request *request)
+void gw__ring_request(struct gw_ring *ring,
+                      const struct gw__member_request *request)
 {
-    enum gw_err err = gw__session_ask(&ring->session, request);
+    enum gw_err err = gw__session_request(&ring->session, request);
     if (!err)
         return;
     if (!ring->failed.code)
@@ -25,7 +25,7 @@ void gw__ring_ask(struct gw_ring *ring,
 static bool may_adopt(const struct gw_ring *ring)
 {
     return ring->view_waits && !ring->flushing &&
-           gw__op_table_may_adopt(&ring->book, &ring->next_view);
+           gw__op_table_may_adopt(&ring->ops, &ring->next_view);
 }
 
 static bool should_stop(const struct gw_ring *ring)
@@ -67,17 +67,17 @@ enum gw_err gw__ring_alive(const struct gw_ring *ring, struct gw_error *why)
 
 bool gw__ring_has_begun(const struct gw_ring *ring)
 {
-    const struct gw__page *page =
-        &ring->book.pages[ring->book.next_op % GW__OP_TABLE_OPS];
-    return page->used && page->op == ring->book.next_op && page->begun;
+    const struct gw__op_entry *entry =
+        &ring->ops.entries[ring->ops.next_op % GW__OP_TABLE_OPS];
+    return entry->used && entry->op == ring->ops.next_op && entry->begun;
 }
 
 static void adopt(struct gw_ring *ring)
 {
     gw__failpoint(GW__AT_RING_ADOPT);
     ring->view_waits = false;
-    if (!gw__op_table_adopt(&ring->book, &ring->next_view)) {
-        gw__op_table_begin(&ring->book);
+    if (!gw__op_table_adopt(&ring->ops, &ring->next_view)) {
+        gw__op_table_begin(&ring->ops);
         ring->anew = true;
     }
     if (!ring->admit_began_ns)
@@ -100,7 +100,7 @@ enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why)
             return err;
         if (may_adopt(ring))
             adopt(ring);
-        bool broken = ring->book.view.ring_epoch == ring->broken_epoch;
+        bool broken = ring->ops.view.ring_epoch == ring->broken_epoch;
         if (!ring->flushing && !broken)
             return GW_OK;
         if (broken)
@@ -111,17 +111,17 @@ enum gw_err gw__ring_quiet(struct gw_ring *ring, struct gw_error *why)
 
 void gw__ring_report(struct gw_ring *ring)
 {
-    struct gw__member_request ask = {.kind = GW__ASK_REPORT,
-                                     .flush = {.epoch = ring->flush_epoch}};
+    struct gw__member_request request = {.kind = GW__REQUEST_REPORT,
+                                         .flush = {.epoch = ring->flush_epoch}};
     if (!ring->flushing || ring->reported || ring->moving)
         return;
     ring->reported = true;
-    gw__op_table_freeze(&ring->book);
-    gw__op_table_report(&ring->book, &ask.flush.report);
-    gw__ring_stand(ring, GW__FLUSHING, -1);
+    gw__op_table_freeze(&ring->ops);
+    gw__op_table_report(&ring->ops, &request.flush.report);
+    gw__ring_report_progress(ring, GW__FLUSHING, -1);
     gw__status_reached(ring, &ring->status.last.frozen_ns);
     gw__failpoint(GW__AT_RING_REPORT);
-    gw__ring_ask(ring, &ask);
+    gw__ring_request(ring, &request);
 }
 
 void gw__ring_settle(struct gw_ring *ring)
@@ -130,11 +130,12 @@ void gw__ring_settle(struct gw_ring *ring)
     gw__ring_report(ring);
 }
 
-void gw__ring_stand(struct gw_ring *ring, enum gw__phase phase, int waits_for)
+void gw__ring_report_progress(struct gw_ring *ring, enum gw__phase phase,
+                              int waits_for)
 {
-    struct gw__standing *s = &ring->standing;
-    s->op = ring->book.next_op;
-    s->moved = ring->shares.moved;
+    struct gw__progress_report *s = &ring->report;
+    s->op = ring->ops.next_op;
+    s->moved = ring->contributors.moved;
     s->phase = phase;
-    s->waits_for = waits_for < 0 ? GW__WAITS_FOR_NOBODY : (unsigned)waits_for;
+    s->waits_for = waits_for < 0 ? GW__WAITS_FOR_NONE : (unsigned)waits_for;
 }

@@ -13,17 +13,17 @@ static uint64_t bit(unsigned node)
 
 /* ---- facts ---- */
 
-void gw__state_validity_copied(struct gw__state_validity *claim,
+void gw__state_validity_copied(struct gw__state_validity *validity,
                                const struct gw__state_validity_copy *copy)
 {
-    gw__state_validity_forget(claim);
-    claim->copied = true;
-    claim->copy = *copy;
+    gw__state_validity_forget(validity);
+    validity->copied = true;
+    validity->copy = *copy;
 }
 
-void gw__state_validity_forget(struct gw__state_validity *claim)
+void gw__state_validity_forget(struct gw__state_validity *validity)
 {
-    memset(claim, 0, sizeof *claim);
+    memset(validity, 0, sizeof *validity);
 }
 
 /* An op that goes forward has all of its contributors' data. */
@@ -38,36 +38,37 @@ bool gw__copy_is_void(const struct gw__state_validity_copy *copy,
     return false;
 }
 
-bool gw__state_validity_decided(struct gw__state_validity *claim,
+bool gw__state_validity_decided(struct gw__state_validity *validity,
                                 const struct gw__decision *decisions,
                                 unsigned count)
 {
-    if (!claim->copied || !gw__copy_is_void(&claim->copy, decisions, count))
+    if (!validity->copied ||
+        !gw__copy_is_void(&validity->copy, decisions, count))
         return true;
-    gw__state_validity_forget(claim);
+    gw__state_validity_forget(validity);
     return false;
 }
 
-bool gw__state_validity_heard(struct gw__state_validity *claim, unsigned from,
-                              uint64_t ops, uint64_t digest)
+bool gw__state_validity_heard(struct gw__state_validity *validity,
+                              unsigned from, uint64_t ops, uint64_t digest)
 {
-    if (!claim->copied || ops != claim->copy.ops)
+    if (!validity->copied || ops != validity->copy.ops)
         return true;
-    if (digest != claim->copy.digest)
+    if (digest != validity->copy.digest)
         return false;
-    claim->same |= bit(from);
+    validity->same |= bit(from);
     return true;
 }
 
-void gw__state_validity_heard_nothing(struct gw__state_validity *claim,
+void gw__state_validity_heard_nothing(struct gw__state_validity *validity,
                                       unsigned from, uint64_t ring_epoch)
 {
-    if (ring_epoch < claim->nothing_epoch)
+    if (ring_epoch < validity->nothing_epoch)
         return;
-    if (ring_epoch > claim->nothing_epoch)
-        claim->nothing = 0;
-    claim->nothing_epoch = ring_epoch;
-    claim->nothing |= bit(from);
+    if (ring_epoch > validity->nothing_epoch)
+        validity->nothing = 0;
+    validity->nothing_epoch = ring_epoch;
+    validity->nothing |= bit(from);
 }
 
 bool gw__state_validity_lasts(const struct gw__view *before,
@@ -97,7 +98,7 @@ static bool first_op(const struct gw__view *view, struct gw__process self,
 }
 
 /* Members that took part in ops before that one. */
-static uint64_t elders_of(const struct gw__view *view, uint64_t op)
+static uint64_t earlier_members(const struct gw__view *view, uint64_t op)
 {
     uint64_t nodes = 0;
     for (unsigned i = 0; i < view->ring_count; i++)
@@ -111,52 +112,54 @@ static uint64_t others(const struct gw__view *view, struct gw__process self)
     return gw__view_nodes(view) & ~bit(self.node);
 }
 
-static uint64_t without(const struct gw__state_validity *claim,
+static uint64_t without(const struct gw__state_validity *validity,
                         const struct gw__view *view)
 {
-    return claim->nothing_epoch == view->ring_epoch ? claim->nothing : 0;
+    return validity->nothing_epoch == view->ring_epoch ? validity->nothing : 0;
 }
 
-enum gw__worth gw__state_validity_worth(const struct gw__state_validity *claim,
-                                        const struct gw__view *view,
-                                        struct gw__process self)
+enum gw__state_standing
+gw__state_validity_score(const struct gw__state_validity *validity,
+                         const struct gw__view *view, struct gw__process self)
 {
     uint64_t from_op;
     if (!first_op(view, self, &from_op))
         return GW__STATE_VALIDITY_WAITS;
     if (from_op == 0)
-        return claim->copied && claim->copy.ops > 0 ? GW__STATE_VALIDITY_LOST
-                                                    : GW__STATE_VALIDITY_STANDS;
-    uint64_t elders = elders_of(view, from_op);
-    if (claim->copied && claim->copy.ops == from_op && !(elders & ~claim->same))
+        return validity->copied && validity->copy.ops > 0
+                   ? GW__STATE_VALIDITY_LOST
+                   : GW__STATE_VALIDITY_STANDS;
+    uint64_t earlier = earlier_members(view, from_op);
+    if (validity->copied && validity->copy.ops == from_op &&
+        !(earlier & ~validity->same))
         return GW__STATE_VALIDITY_STANDS;
-    if (gw__state_validity_is_empty(claim, view, self) &&
-        !(others(view, self) & ~without(claim, view)))
+    if (gw__state_validity_is_empty(validity, view, self) &&
+        !(others(view, self) & ~without(validity, view)))
         return GW__STATE_VALIDITY_LOST;
     return GW__STATE_VALIDITY_WAITS;
 }
 
-uint64_t gw__state_validity_asks(const struct gw__state_validity *claim,
-                                 const struct gw__view *view,
-                                 struct gw__process self)
+uint64_t gw__state_validity_requests(const struct gw__state_validity *validity,
+                                     const struct gw__view *view,
+                                     struct gw__process self)
 {
     uint64_t from_op;
-    if (gw__state_validity_worth(claim, view, self) !=
+    if (gw__state_validity_score(validity, view, self) !=
             GW__STATE_VALIDITY_WAITS ||
         !first_op(view, self, &from_op))
         return 0;
-    if (gw__state_validity_is_empty(claim, view, self))
-        return others(view, self) & ~without(claim, view);
-    bool has_it = claim->copied && claim->copy.ops == from_op;
-    return has_it ? elders_of(view, from_op) & ~claim->same : 0;
+    if (gw__state_validity_is_empty(validity, view, self))
+        return others(view, self) & ~without(validity, view);
+    bool has_it = validity->copied && validity->copy.ops == from_op;
+    return has_it ? earlier_members(view, from_op) & ~validity->same : 0;
 }
 
-bool gw__state_validity_is_empty(const struct gw__state_validity *claim,
+bool gw__state_validity_is_empty(const struct gw__state_validity *validity,
                                  const struct gw__view *view,
                                  struct gw__process self)
 {
     uint64_t from_op;
     return first_op(view, self, &from_op) && from_op > 0 &&
-           elders_of(view, from_op) == 0 &&
-           !(claim->copied && claim->copy.ops == from_op);
+           earlier_members(view, from_op) == 0 &&
+           !(validity->copied && validity->copy.ops == from_op);
 }

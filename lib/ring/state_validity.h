@@ -38,7 +38,7 @@
 #include <cluster/registry/decide.h>
 #include <cluster/registry/view.h>
 
-enum gw__worth {
+enum gw__state_standing {
     GW__STATE_VALIDITY_WAITS,
     GW__STATE_VALIDITY_STANDS, /* it may begin */
     GW__STATE_VALIDITY_LOST    /* no member has the state any more */
@@ -59,11 +59,11 @@ struct gw__state_validity {
 };
 
 /* Another copy than before. */
-void gw__state_validity_copied(struct gw__state_validity *claim,
+void gw__state_validity_copied(struct gw__state_validity *validity,
                                const struct gw__state_validity_copy *copy);
-void gw__state_validity_forget(struct gw__state_validity *claim);
+void gw__state_validity_forget(struct gw__state_validity *validity);
 /* An update. False: a decision has made the copy void, and it is forgotten. */
-bool gw__state_validity_decided(struct gw__state_validity *claim,
+bool gw__state_validity_decided(struct gw__state_validity *validity,
                                 const struct gw__decision *decisions,
                                 unsigned count);
 /* Would these decisions make a copy void? */
@@ -71,11 +71,11 @@ bool gw__copy_is_void(const struct gw__state_validity_copy *copy,
                       const struct gw__decision *decisions, unsigned count);
 /* `from` has the state after so many ops. False: it differs from ours, which
  * must be copied again from there. */
-bool gw__state_validity_heard(struct gw__state_validity *claim, unsigned from,
-                              uint64_t ops, uint64_t digest);
+bool gw__state_validity_heard(struct gw__state_validity *validity,
+                              unsigned from, uint64_t ops, uint64_t digest);
 /* `from` has no state and there are no earlier members in the ring of that
  * epoch. */
-void gw__state_validity_heard_nothing(struct gw__state_validity *claim,
+void gw__state_validity_heard_nothing(struct gw__state_validity *validity,
                                       unsigned from, uint64_t ring_epoch);
 
 /* Is `now` a continuation of the ring `before`? Members come and go one after
@@ -87,16 +87,16 @@ bool gw__state_validity_lasts(const struct gw__view *before,
 /* The following take the newest view of the log that `self` knows, decided or
  * not. If `self` is not in it, it waits. The place of an earlier incarnation is
  * not its own: that ring may be gone, and another may have begun. */
-enum gw__worth gw__state_validity_worth(const struct gw__state_validity *claim,
-                                        const struct gw__view *view,
-                                        struct gw__process self);
+enum gw__state_standing
+gw__state_validity_score(const struct gw__state_validity *validity,
+                         const struct gw__view *view, struct gw__process self);
 /* The members whose answer is missing: nodes as bits. */
-uint64_t gw__state_validity_asks(const struct gw__state_validity *claim,
-                                 const struct gw__view *view,
-                                 struct gw__process self);
+uint64_t gw__state_validity_requests(const struct gw__state_validity *validity,
+                                     const struct gw__view *view,
+                                     struct gw__process self);
 /* May `self` report that it has nothing? After that it must not use data from a
  * member that is gone. */
-bool gw__state_validity_is_empty(const struct gw__state_validity *claim,
+bool gw__state_validity_is_empty(const struct gw__state_validity *validity,
                                  const struct gw__view *view,
                                  struct gw__process self);
 

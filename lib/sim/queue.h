@@ -12,7 +12,7 @@
 
 #include <gradwire/base.h>
 
-/* The kinds up to GW__ASKED are inputs (base/machine.h); these follow. */
+/* The kinds up to GW__REQUESTED are inputs (base/machine.h); these follow. */
 #define GW__NOT_QUEUED UINT32_MAX
 
 enum { GW__EVENT_BOOT = 16, GW__EVENT_BEGIN, GW__EVENT_END };

@@ -200,7 +200,7 @@ void gw__sim_ask(struct gw__sim *sim, uint64_t at_ns, uint32_t node,
     struct gw__event *event = gw__sim_take(sim, bytes);
     if (!event)
         return;
-    event->kind = GW__ASKED;
+    event->kind = GW__REQUESTED;
     event->node = (uint8_t)node;
     if (bytes)
         memcpy(event->data, data, bytes);

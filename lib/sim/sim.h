@@ -72,8 +72,8 @@ struct gw__sim_options {
     void *context;
     /* A notification by a state machine, during its step, when its state may be
      * inconsistent. */
-    void (*on_tell)(void *context, struct gw__sim *sim, uint32_t node,
-                    const void *data, size_t bytes);
+    void (*on_notify)(void *context, struct gw__sim *sim, uint32_t node,
+                      const void *data, size_t bytes);
     /* A node crashes (GW__CRASH), starts (GW__RESTART: before its first input),
      * pauses or continues (GW__RESUME). */
     void (*on_life)(void *context, struct gw__sim *sim, uint32_t node,
@@ -110,8 +110,8 @@ GW_MUST_CHECK enum gw_err gw__sim_add_faults(struct gw__sim *sim,
                                              const struct gw__fault *faults,
                                              size_t count,
                                              struct gw_error *why);
-/* Schedules an application request (GW__ASKED) to `node` at `at_ns` (not before
- * now). It is lost if the node is down then. `data` is copied, at most
+/* Schedules an application request (GW__REQUESTED) to `node` at `at_ns` (not
+ * before now). It is lost if the node is down then. `data` is copied, at most
  * GW__MESSAGE_MAX. */
 void gw__sim_ask(struct gw__sim *sim, uint64_t at_ns, uint32_t node,
                  const void *data, size_t bytes);

@@ -112,9 +112,9 @@ static const void *act_load(void *driver, uint32_t key, size_t *bytes)
 static void act_tell(void *driver, const void *data, size_t bytes)
 {
     struct gw__sim *sim = driver;
-    if (is_spared(sim) && sim->options.on_tell)
-        sim->options.on_tell(sim->options.context, sim, sim->stepping, data,
-                             bytes);
+    if (is_spared(sim) && sim->options.on_notify)
+        sim->options.on_notify(sim->options.context, sim, sim->stepping, data,
+                               bytes);
 }
 
 /* The answer is an input of its own, delivered at once. */
@@ -150,7 +150,7 @@ struct gw__actions gw__sim_actions(struct gw__sim *sim)
         .set_timer = act_set_timer,
         .persist = act_persist,
         .load = act_load,
-        .tell = act_tell,
+        .notify = act_tell,
         .look = sim->options.look ? act_look : NULL,
     };
 }

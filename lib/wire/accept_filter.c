@@ -38,7 +38,7 @@ struct gw__accept_filter {
     void *socket;  /* not owned */
     void *monitor; /* used by the thread once it runs */
     char endpoint[128];
-    bool keyed, told;
+    bool keyed, reported;
     struct newcomers newcomers; /* with a key */
     struct gw__peers peers;     /* without a key */
     pthread_t thread;
@@ -132,72 +132,73 @@ static bool is_refusal(struct newcomers *n, const struct event *event)
     }
 }
 
-static void watch_keys(struct gw__accept_filter *gate,
+static void watch_keys(struct gw__accept_filter *filter,
                        const struct event *event)
 {
-    bool refused = is_refusal(&gate->newcomers, event);
-    if (!gate->told && refused)
+    bool refused = is_refusal(&filter->newcomers, event);
+    if (!filter->reported && refused)
         gw__notice("%s: a process without the key of this cluster was refused; "
                    "further ones will be refused silently",
-                   gate->endpoint);
-    gate->told |= refused;
+                   filter->endpoint);
+    filter->reported |= refused;
 }
 
 /* ---- without a key ---- */
 
-static void watch_users(struct gw__accept_filter *gate,
+static void watch_users(struct gw__accept_filter *filter,
                         const struct event *event)
 {
     const char *colon = strrchr(event->address, ':');
     unsigned port = colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
     uid_t user;
-    if (gw__peers_receive(&gate->peers, (int)event->value, port, &user) !=
+    if (gw__peers_receive(&filter->peers, (int)event->value, port, &user) !=
         GW__PEER_FOREIGN)
         return;
-    if (!gate->told)
+    if (!filter->reported)
         gw__notice("%s: a process of another user (%u) was refused, since "
                    "there is no key; further ones will be refused silently",
                    event->address, (unsigned)user);
-    gate->told = true;
+    filter->reported = true;
 }
 
 /* ---- the thread ---- */
 
 static void *watch_connections(void *context)
 {
-    struct gw__accept_filter *gate = context;
+    struct gw__accept_filter *filter = context;
     for (;;) {
-        struct event event = next_event(gate->monitor);
+        struct event event = next_event(filter->monitor);
         if (event.number == 0 || event.number == ZMQ_EVENT_MONITOR_STOPPED)
             return NULL;
-        if (gate->keyed)
-            watch_keys(gate, &event);
+        if (filter->keyed)
+            watch_keys(filter, &event);
         else
-            watch_users(gate, &event);
+            watch_users(filter, &event);
     }
 }
 
-static enum gw_err start_filter(struct gw__accept_filter *gate, void *context,
+static enum gw_err start_filter(struct gw__accept_filter *filter, void *context,
                                 struct gw_error *why)
 {
     char name[40];
-    int events = gate->keyed ? WATCHED_WITH_KEY : WATCHED;
-    enum gw_err err = gate->keyed ? GW_OK : gw__peers_open(&gate->peers, why);
+    int events = filter->keyed ? WATCHED_WITH_KEY : WATCHED;
+    enum gw_err err =
+        filter->keyed ? GW_OK : gw__peers_open(&filter->peers, why);
     if (err)
-        return gw_wrap(why, err, "watching %s", gate->endpoint);
-    snprintf(name, sizeof name, "inproc://gate-%p", gate->socket);
-    if (zmq_socket_monitor(gate->socket, name, events) != 0)
-        return gw_fail_errno(why, "watching %s", gate->endpoint);
-    gate->monitor = zmq_socket(context, ZMQ_PAIR);
-    if (!gate->monitor || zmq_connect(gate->monitor, name) != 0)
-        err = gw_fail_errno(why, "watching %s", gate->endpoint);
+        return gw_wrap(why, err, "watching %s", filter->endpoint);
+    snprintf(name, sizeof name, "inproc://gate-%p", filter->socket);
+    if (zmq_socket_monitor(filter->socket, name, events) != 0)
+        return gw_fail_errno(why, "watching %s", filter->endpoint);
+    filter->monitor = zmq_socket(context, ZMQ_PAIR);
+    if (!filter->monitor || zmq_connect(filter->monitor, name) != 0)
+        err = gw_fail_errno(why, "watching %s", filter->endpoint);
     else
-        err = gw__thread_start(&gate->thread, watch_connections, gate,
-                               gate->endpoint, why);
+        err = gw__thread_start(&filter->thread, watch_connections, filter,
+                               filter->endpoint, why);
     if (err) {
-        zmq_socket_monitor(gate->socket, NULL, 0);
-        if (gate->monitor)
-            zmq_close(gate->monitor);
+        zmq_socket_monitor(filter->socket, NULL, 0);
+        if (filter->monitor)
+            zmq_close(filter->monitor);
     }
     return err;
 }
@@ -219,32 +220,32 @@ enum gw_err gw__accept_filter_open(void *context, void *socket,
     *opened = NULL;
     if (gw__accept_filter_files(endpoint, keyed) == 0)
         return GW_OK;
-    struct gw__accept_filter *gate = calloc(1, sizeof *gate);
-    if (!gate)
+    struct gw__accept_filter *filter = calloc(1, sizeof *filter);
+    if (!filter)
         return gw_fail(why, GW_ENOMEM, "watching %s", endpoint);
-    *gate = (struct gw__accept_filter){
+    *filter = (struct gw__accept_filter){
         .socket = socket, .keyed = keyed, .peers = {-1, -1}};
-    snprintf(gate->endpoint, sizeof gate->endpoint, "%s", endpoint);
-    enum gw_err err = start_filter(gate, context, why);
+    snprintf(filter->endpoint, sizeof filter->endpoint, "%s", endpoint);
+    enum gw_err err = start_filter(filter, context, why);
     if (err) {
-        gw__peers_close(&gate->peers);
-        free(gate);
+        gw__peers_close(&filter->peers);
+        free(filter);
         return err;
     }
-    *opened = gate;
+    *opened = filter;
     return GW_OK;
 }
 
 /* Stopping the monitor sends its last event, which ends the thread. */
 void gw__accept_filter_close(struct gw__accept_filter **opened)
 {
-    struct gw__accept_filter *gate = *opened;
-    if (!gate)
+    struct gw__accept_filter *filter = *opened;
+    if (!filter)
         return;
     *opened = NULL;
-    zmq_socket_monitor(gate->socket, NULL, 0);
-    pthread_join(gate->thread, NULL);
-    zmq_close(gate->monitor);
-    gw__peers_close(&gate->peers);
-    free(gate);
+    zmq_socket_monitor(filter->socket, NULL, 0);
+    pthread_join(filter->thread, NULL);
+    zmq_close(filter->monitor);
+    gw__peers_close(&filter->peers);
+    free(filter);
 }

@@ -26,9 +26,9 @@ unsigned gw__accept_filter_files(const char *endpoint, bool keyed);
  * needed. */
 GW_MUST_CHECK enum gw_err
 gw__accept_filter_open(void *context, void *socket, const char *endpoint,
-                       bool keyed, struct gw__accept_filter **gate,
+                       bool keyed, struct gw__accept_filter **filter,
                        struct gw_error *why);
 /* Call it before the socket is closed. NULL is allowed. */
-void gw__accept_filter_close(struct gw__accept_filter **gate);
+void gw__accept_filter_close(struct gw__accept_filter **filter);
 
 #endif

@@ -244,7 +244,7 @@ bool gw__address_same_host(const char *a, const char *b)
     return !tcp || strcmp(hosts[0], hosts[1]) == 0;
 }
 
-bool gw__address_is_near(const char *endpoint)
+bool gw__address_is_local(const char *endpoint)
 {
     char host[GW__HOST_MAX], port[16];
     return split(endpoint, host, port) &&

@@ -60,6 +60,6 @@ GW_MUST_CHECK enum gw_err gw__address_only(const char *name, int family,
 bool gw__address_same_host(const char *a, const char *b);
 
 /* Is the host of this tcp endpoint a loopback number or "localhost"? */
-bool gw__address_is_near(const char *endpoint);
+bool gw__address_is_local(const char *endpoint);
 
 #endif

@@ -15,15 +15,15 @@
 #include <time.h>
 
 /* As epoll_wait, for at most `ns`. */
-static inline int gw__epoll_wait_ns(int ears, struct epoll_event *events,
+static inline int gw__epoll_wait_ns(int epoll_fd, struct epoll_event *events,
                                     int most, uint64_t ns)
 {
     enum { MS = 1000000 };
     struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000U),
                              .tv_nsec = (long)(ns % 1000000000U)};
-    int count = epoll_pwait2(ears, events, most, &limit, NULL);
+    int count = epoll_pwait2(epoll_fd, events, most, &limit, NULL);
     if (count < 0 && errno != EINTR)
-        count = epoll_wait(ears, events, most, (int)((ns + MS - 1) / MS));
+        count = epoll_wait(epoll_fd, events, most, (int)((ns + MS - 1) / MS));
     return count;
 }
 

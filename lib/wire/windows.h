@@ -13,7 +13,7 @@
 enum { GW__CONTROL_BLOCK_BYTES = 272 << 10 };
 
 /* A range of memory as its owner names it to others. */
-struct gw__place {
+struct gw__memory_range {
     int32_t fd; /* negative: private memory, which cannot be named */
     uint32_t region;
     uint64_t region_bytes;
@@ -23,14 +23,14 @@ struct gw__place {
 struct gw__windows {
     /* The control block of `rank`: its owner writes it, all ranks read it. It
      * is zeroed at the start and does not move while the wire is open. */
-    void *(*card)(struct gw__wire *, unsigned rank);
+    void *(*control_block)(struct gw__wire *, unsigned rank);
     /* Names [memory, memory + bytes) for others. */
-    struct gw__place (*show)(struct gw__wire *, const void *memory,
-                             size_t bytes);
+    struct gw__memory_range (*show)(struct gw__wire *, const void *memory,
+                                    size_t bytes);
     /* The local address of `place` of `rank`; NULL if it cannot be mapped (the
      * wire's `check` then returns the reason). */
     void *(*reach)(struct gw__wire *, unsigned rank,
-                   const struct gw__place *place);
+                   const struct gw__memory_range *range);
     /* True when `rank` has failed, closed or died: it no longer reads or writes
      * other ranks' memory, and its own memory may hold anything. */
     bool (*gone)(struct gw__wire *, unsigned rank);

@@ -117,13 +117,13 @@ struct gw__wire {
     const struct gw__wire_ops *ops;
     unsigned rank, size;
     struct gw__address address; /* to be sent to the peers */
-    bool told; /* `check` found an abort: the message is a peer's */
+    bool aborted_by_peer; /* `check` found an abort: the message is a peer's */
     /* A slice was released that may have been overwritten, since its sender had
      * failed or closed: `check` returns which and why. */
-    bool spoiled;
+    bool read_raced;
     /* Set before `close`: peers need nothing of this rank any more, so it waits
      * for none of them. */
-    bool hasty;
+    bool no_linger;
     /* Not owned; NULL: none. Once it is true, `connect` fails with GW_EINTR and
      * `wait` returns, both within 2 ms. */
     const _Atomic bool *interrupt;

@@ -240,18 +240,19 @@ static struct gw__session supervisor;
 static bool admitted;
 
 /* Admits all ranks together once they are there. */
-static void on_told(void *context, const struct gw__told *told)
+static void on_told(void *context, const struct gw__notification *notification)
 {
     struct gw__command command = {.kind = GW__CMD_ADMIT};
-    const struct gw__membership_update *news = &supervisor.news;
+    const struct gw__membership_update *update = &supervisor.update;
     (void)context;
-    if (told->kind != GW__TOLD_NEWS || admitted || news->joiner_count < ranks)
+    if (notification->kind != GW__NOTIFY_UPDATE || admitted ||
+        update->joiner_count < ranks)
         return;
     admitted = true;
-    command.admit.ring_epoch = news->view.ring_epoch;
-    command.admit.count = news->joiner_count;
-    memcpy(command.admit.joiners, news->joiners,
-           news->joiner_count * sizeof *news->joiners);
+    command.admit.ring_epoch = update->view.ring_epoch;
+    command.admit.count = update->joiner_count;
+    memcpy(command.admit.joiners, update->joiners,
+           update->joiner_count * sizeof *update->joiners);
     gw__session_command(&supervisor, &command, 1);
 }
 
@@ -270,7 +271,7 @@ static struct gw__controller *start_controller(const char *directory)
         .nodes = nodes,
         .raft_addresses = &address,
         .directory = directory,
-        .mesh = {.node = CONTROLLER, .endpoint = endpoint, .token = token}};
+        .channel = {.node = CONTROLLER, .endpoint = endpoint, .token = token}};
     if (gw__controller_start(&config, &controller, &why))
         fail("controller", why.text);
     return controller;
@@ -287,7 +288,7 @@ static void start_supervisor(void)
         .token = token,
         .controller_count = 1,
         .controllers = {{CONTROLLER, controller}},
-        .on_told = on_told};
+        .on_notification = on_told};
     endpoint_of(SUPERVISOR, endpoint);
     endpoint_of(CONTROLLER, controller);
     if (gw__session_init(&supervisor, &config, &why) ||

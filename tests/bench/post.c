@@ -31,7 +31,7 @@ enum {
 static const uint64_t patience_ns = 10000000000U;
 
 struct bench {
-    struct gw__messenger *post;
+    struct gw__messenger *messenger;
     unsigned node, peer;
     char *memory; /* UNDER_WAY large messages */
     unsigned back, under_way;
@@ -52,28 +52,28 @@ static void count_back(void *context)
 static void send_message(struct bench *b, const void *data, size_t bytes,
                          bool lent)
 {
-    struct gw__message_out letter = {.node = b->peer,
-                                     .part_count = 1,
-                                     .parts = {{data, bytes}},
-                                     .lent = lent,
-                                     .back = count_back,
-                                     .context = &b->back};
-    if (gw__messenger_send(b->post, &letter))
+    struct gw__message_out message = {.node = b->peer,
+                                      .part_count = 1,
+                                      .parts = {{data, bytes}},
+                                      .lent = lent,
+                                      .back = count_back,
+                                      .context = &b->back};
+    if (gw__messenger_send(b->messenger, &message))
         die("send", NULL);
 }
 
 static void hear(struct bench *b)
 {
-    struct gw__message_in *parcel;
-    while (gw__messenger_receive(b->post, &parcel) != GW_OK)
-        gw__messenger_wait(b->post, gw_now_ns() + patience_ns);
-    gw__message_in_release(parcel);
+    struct gw__message_in *message;
+    while (gw__messenger_receive(b->messenger, &message) != GW_OK)
+        gw__messenger_wait(b->messenger, gw_now_ns() + patience_ns);
+    gw__message_in_release(message);
 }
 
 static void await_back(struct bench *b, unsigned wanted)
 {
     while (b->back < wanted)
-        gw__messenger_wait(b->post, gw_now_ns() + patience_ns);
+        gw__messenger_wait(b->messenger, gw_now_ns() + patience_ns);
 }
 
 static void round_trips(struct bench *b)
@@ -147,11 +147,11 @@ static void meet(struct bench *b, int channel)
 {
     struct gw__address theirs;
     struct gw_error why;
-    const struct gw__address *mine = gw__messenger_address(b->post);
+    const struct gw__address *mine = gw__messenger_address(b->messenger);
     if (write(channel, mine, sizeof *mine) != sizeof *mine ||
         read(channel, &theirs, sizeof theirs) != sizeof theirs)
         die("address", NULL);
-    if (gw__messenger_know(b->post, b->peer, b->peer, 1, &theirs, &why))
+    if (gw__messenger_know(b->messenger, b->peer, b->peer, 1, &theirs, &why))
         die("know", &why);
 }
 
@@ -166,7 +166,7 @@ static void run_node(const char *wire, bool copied, unsigned node, int channel,
                                           .wire = wire,
                                           .token = 1,
                                           .copy_always = copied};
-    if (gw__messenger_open(&config, &b.post, &why))
+    if (gw__messenger_open(&config, &b.messenger, &why))
         die("open", &why);
     meet(&b, channel);
     b.memory = gw_alloc((size_t)LARGE_BYTES * UNDER_WAY, &why);
@@ -174,7 +174,7 @@ static void run_node(const char *wire, bool copied, unsigned node, int channel,
         die("memory", &why);
     memset(b.memory, 1, (size_t)LARGE_BYTES * UNDER_WAY);
     measure(&b, wire, repeats);
-    gw__messenger_close(&b.post);
+    gw__messenger_close(&b.messenger);
     gw_free(b.memory);
 }
 

@@ -195,7 +195,7 @@ void observer_look(void);
 /* Reports as certain that its process has ended. */
 void observer_tell_lost(unsigned node);
 /* The newest update that the observer has received. */
-void crew_news(struct gw__membership_update *news);
+void crew_news(struct gw__membership_update *update);
 /* All slots have all their replicas, and nothing is under way. */
 bool crew_is_whole(void);
 /* Does every slot keep an undisturbed replica in sync without this one? */

@@ -32,10 +32,10 @@ static struct samples *open_for[SLOTS]; /* NULL: not open */
 
 void watch_begin(unsigned server, uint64_t now_ns, bool calm, bool told)
 {
-    struct gw__membership_update news;
-    crew_news(&news);
+    struct gw__membership_update update;
+    crew_news(&update);
     for (unsigned s = 0; s < SLOTS; s++)
-        if (news.routes.slots[s].primary == FIRST_SERVER + server) {
+        if (update.routes.slots[s].primary == FIRST_SERVER + server) {
             open_for[s] = !told   ? &kills_unseen
                           : !calm ? &kills_all
                                   : &kills_calm;
@@ -197,16 +197,16 @@ static bool is_alike(unsigned slot, const struct gw__slot_route *route)
 static void await_alike(void)
 {
     uint64_t deadline_ns = gw_now_ns() + alike_ns;
-    struct gw__membership_update news;
+    struct gw__membership_update update;
     for (unsigned s = 0; s < SLOTS; s++) {
-        crew_news(&news);
-        while (!is_alike(s, &news.routes.slots[s])) {
+        crew_news(&update);
+        while (!is_alike(s, &update.routes.slots[s])) {
             crew_turn();
             if (gw_now_ns() > deadline_ns)
                 give_up("slot %u: its replicas differ, with no push under way",
                         s);
             nap_us(5000);
-            crew_news(&news);
+            crew_news(&update);
         }
     }
 }

@@ -28,9 +28,9 @@ int controller_main(unsigned number)
         .nodes = nodes,
         .raft_addresses = raft,
         .directory = directory,
-        .mesh = {.node = FIRST_CONTROLLER + number,
-                 .endpoint = addresses.own,
-                 .token = board->token}};
+        .channel = {.node = FIRST_CONTROLLER + number,
+                    .endpoint = addresses.own,
+                    .token = board->token}};
     enum gw_err err = gw__controller_start(&config, &controller, &why);
     while (!err) {
         take_order(&board->orders[number]);

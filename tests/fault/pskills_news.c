@@ -13,7 +13,7 @@
 static const uint64_t whole_ns = 120000000000, settled_ns = 300000000;
 
 static struct gw__session observer;
-static const struct gw__membership_update *const news = &observer.news;
+static const struct gw__membership_update *const news = &observer.update;
 static uint64_t terms[SLOTS]; /* the last logged terms */
 
 /* ---- hearing ---- */
@@ -28,13 +28,13 @@ static void note_route(unsigned slot, const struct gw__slot_route *route)
                          route->replica[i] - FIRST_SERVER);
     diary("%s, learner %d leaver %d heir %d", text,
           route->learner - FIRST_SERVER, route->leaver - FIRST_SERVER,
-          route->heir - FIRST_SERVER);
+          route->successor - FIRST_SERVER);
 }
 
-static void on_told(void *context, const struct gw__told *told)
+static void on_told(void *context, const struct gw__notification *notification)
 {
     (void)context;
-    if (told->kind != GW__TOLD_NEWS)
+    if (notification->kind != GW__NOTIFY_UPDATE)
         return;
     for (unsigned s = 0; s < news->routes.slot_count && s < SLOTS; s++)
         if (news->routes.slots[s].term != terms[s]) {
@@ -65,7 +65,7 @@ void observer_start(unsigned servers)
                                         .endpoint = addresses.own,
                                         .token = board->token,
                                         .controller_count = CONTROLLERS,
-                                        .on_told = on_told};
+                                        .on_notification = on_told};
     const struct gw__command routes = {
         .kind = GW__CMD_ROUTES,
         .routes = {.slots = SLOTS, .replicas = REPLICAS, .servers = servers}};
@@ -84,9 +84,9 @@ void observer_tell_lost(unsigned node)
 {
     struct gw__process who = {GW__NODE_ANY, {0, 0}};
     gw__session_lock(&observer);
-    for (unsigned i = 0; i < news->crew_count; i++)
-        if (news->crew[i].node == node)
-            who = (struct gw__process){node, news->crew[i].incarnation};
+    for (unsigned i = 0; i < news->ps_member_count; i++)
+        if (news->ps_members[i].node == node)
+            who = (struct gw__process){node, news->ps_members[i].incarnation};
     gw__session_unlock(&observer);
     if (who.node == GW__NODE_ANY)
         return; /* already removed, or not a member yet */
@@ -113,15 +113,15 @@ bool crew_is_whole(void)
     struct gw__membership_update now;
     unsigned members = 0, wanted = crew_servers();
     crew_news(&now);
-    for (unsigned i = 0; i < now.crew_count; i++)
-        members += now.crew[i].role == GW__SERVER;
+    for (unsigned i = 0; i < now.ps_member_count; i++)
+        members += now.ps_members[i].role == GW__SERVER;
     if (members != wanted || now.routes.slot_count != SLOTS)
         return false;
     for (unsigned s = 0; s < SLOTS; s++) {
         const struct gw__slot_route *slot = &now.routes.slots[s];
         unsigned most = wanted < REPLICAS ? wanted : REPLICAS;
         if (slot->primary == GW__NO_NODE || slot->count < most ||
-            slot->learner != GW__NO_NODE || slot->heir != GW__NO_NODE)
+            slot->learner != GW__NO_NODE || slot->successor != GW__NO_NODE)
             return false;
     }
     return true;
@@ -161,9 +161,9 @@ static void say_slots(void)
     crew_news(&now);
     fprintf(stderr, "pskills: epoch %llu, servers",
             (unsigned long long)now.view.epoch);
-    for (unsigned i = 0; i < now.crew_count; i++)
-        if (now.crew[i].role == GW__SERVER)
-            fprintf(stderr, " %u", now.crew[i].node - FIRST_SERVER);
+    for (unsigned i = 0; i < now.ps_member_count; i++)
+        if (now.ps_members[i].role == GW__SERVER)
+            fprintf(stderr, " %u", now.ps_members[i].node - FIRST_SERVER);
     fprintf(stderr, "\n");
     for (unsigned i = 0; i < SERVERS_MAX; i++)
         fprintf(stderr,
@@ -179,7 +179,7 @@ static void say_slots(void)
         for (unsigned i = 0; i < slot->count; i++)
             fprintf(stderr, " %d", slot->replica[i] - FIRST_SERVER);
         fprintf(stderr, ", learner %d leaver %d heir %d\n", slot->learner,
-                slot->leaver, slot->heir);
+                slot->leaver, slot->successor);
     }
 }
 

@@ -6,7 +6,7 @@
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_frame.c
  */
-#include <wire/rendezvous/meet.h>
+#include <wire/rendezvous/rendezvous_message.h>
 #include <wire/zmq/zmq_wire.h>
 
 #include <stdlib.h>
@@ -86,19 +86,19 @@ static void try_address(const uint8_t *bytes, size_t size)
 static void try_meeting(const uint8_t *bytes, size_t size)
 {
     static struct gw__address table[8];
-    struct gw__meet head;
+    struct gw__rendezvous_message head;
     const void *payload;
     size_t length;
-    if (!gw__meet_read(bytes, size, &head, &payload, &length))
+    if (!gw__rendezvous_read(bytes, size, &head, &payload, &length))
         return;
     expect(sizeof head + length == size);
     expect(head.size > 0 && head.size <= GW__WIRE_PEERS_MAX);
-    expect(head.kind != GW__MEET_JOIN ||
+    expect(head.kind != GW__RENDEZVOUS_JOIN ||
            (head.rank < head.size && length <= GW__ADDRESS_MAX));
-    if (!gw__meet_unpack(payload, length, table, 8))
+    if (!gw__rendezvous_unpack(payload, length, table, 8))
         return;
     void *packed;
-    expect(gw__meet_pack(table, 8, &packed) == length);
+    expect(gw__rendezvous_pack(table, 8, &packed) == length);
     expect(memcmp(packed, payload, length) == 0);
     free(packed);
 }

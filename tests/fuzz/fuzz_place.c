@@ -6,7 +6,7 @@
  *
  *     clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_place.c
  */
-#include <gradwire/place.h>
+#include <gradwire/launch.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,29 +19,29 @@ static void expect(bool holds)
         abort();
 }
 
-static void check_place(const struct gw_place *place)
+static void check_place(const struct gw_launch_env *env)
 {
-    char text[GW_PLACE_TEXT_BYTES], interface[GW_PLACE_TEXT_BYTES];
+    char text[GW_LAUNCH_TEXT_BYTES], interface[GW_LAUNCH_TEXT_BYTES];
     struct gw_error why = {.code = GW_OK};
     /* A wire inside the host, which needs no look at the network. */
     struct gw_comm_config config = {.wire = "shm"};
-    expect(place->size > 0 && place->rank < place->size);
-    for (enum gw_place_field f = 0; f < GW_PLACE_FIELD_COUNT; f++) {
+    expect(env->size > 0 && env->rank < env->size);
+    for (enum gw_launch_env_field f = 0; f < GW_LAUNCH_FIELD_COUNT; f++) {
         memset(text, 'x', sizeof text);
-        gw_place_value(place, f, text);
+        gw_launch_env_value(env, f, text);
         expect(text[0] && memchr(text, 0, sizeof text) != NULL);
     }
-    if (gw_place_config(place, &config, interface, &why))
+    if (gw_launch_config(env, &config, interface, &why))
         expect(why.text[0]);
     else
-        expect(config.rank == place->rank && config.size == place->size);
+        expect(config.rank == env->rank && config.size == env->size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     enum { MOST = 64 };
     const char *environment[MOST + 1] = {NULL};
-    static struct gw_place place, again;
+    static struct gw_launch_env env, again;
     struct gw_error why = {.code = GW_OK};
     char *text = malloc(size + 1);
     expect(text != NULL);
@@ -55,15 +55,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         environment[i] = at;
         at += length + !last;
     }
-    memset(&place, 0, sizeof place);
+    memset(&env, 0, sizeof env);
     memset(&again, 0, sizeof again);
-    enum gw_err err = gw_place_read(environment, &place, &why);
-    expect(err == gw_place_read(environment, &again, NULL));
-    expect(memcmp(&place, &again, sizeof place) == 0);
+    enum gw_err err = gw_launch_env_read(environment, &env, &why);
+    expect(err == gw_launch_env_read(environment, &again, NULL));
+    expect(memcmp(&env, &again, sizeof env) == 0);
     if (err)
         expect(why.text[0]);
     else
-        check_place(&place);
+        check_place(&env);
     free(text);
     return 0;
 }

@@ -16,27 +16,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static volatile unsigned sum; /* forces reads of all bytes */
 
-static void free_message(struct gw__message_in *parcel)
+static void free_message(struct gw__message_in *message)
 {
-    free((void *)(uintptr_t)parcel->parts[0].data);
-    free(parcel);
+    free((void *)(uintptr_t)message->parts[0].data);
+    free(message);
 }
 
 static struct gw__message_in *message_of(const uint8_t *bytes, size_t size)
 {
     static const uint8_t magic[4] = {'g', 'W', 'B', '1'};
-    struct gw__message_in *parcel = calloc(1, sizeof *parcel);
+    struct gw__message_in *message = calloc(1, sizeof *message);
     uint8_t *data = malloc(size + 1);
-    if (!parcel || !data)
+    if (!message || !data)
         abort();
     memcpy(data, bytes, size);
     if (size >= sizeof magic && bytes[0] % 2 == 1)
         memcpy(data, magic, sizeof magic);
-    parcel->part_count = 1;
-    parcel->parts[0] = (struct gw__messenger_part){data, size};
-    parcel->free = free_message;
-    atomic_init(&parcel->holds, 1);
-    return parcel;
+    message->part_count = 1;
+    message->parts[0] = (struct gw__messenger_part){data, size};
+    message->free = free_message;
+    atomic_init(&message->holds, 1);
+    return message;
 }
 
 static unsigned sum_of(const struct gw__message_in *letter)

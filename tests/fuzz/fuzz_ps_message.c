@@ -22,16 +22,16 @@ enum { SLOTS = 4, SERVERS = 2, WORKER = 9 };
 
 static uint64_t now_ns = 1000000000;
 
-static void free_parcel(struct gw__message_in *parcel)
+static void free_parcel(struct gw__message_in *message)
 {
-    for (unsigned i = 0; i < parcel->part_count; i++)
-        free((void *)(uintptr_t)parcel->parts[i].data);
-    free(parcel);
+    for (unsigned i = 0; i < message->part_count; i++)
+        free((void *)(uintptr_t)message->parts[i].data);
+    free(message);
 }
 
 static struct gw__server *make_server(void)
 {
-    static struct gw__membership_update news;
+    static struct gw__membership_update update;
     struct gw__server_config config = {
         .node = 0,
         .incarnation = {1, 1},
@@ -39,25 +39,25 @@ static struct gw__server *make_server(void)
     struct gw_ps_table_config table = {.name = "t", .width = 2};
     struct gw__server *server;
     unsigned number;
-    gw__routes_init(&news.routes);
-    if (gw__routes_open(&news.routes, SLOTS, SERVERS, SERVERS, NULL) ||
-        gw__routes_table(&news.routes, &table, &number, NULL) ||
+    gw__routes_init(&update.routes);
+    if (gw__routes_open(&update.routes, SLOTS, SERVERS, SERVERS, NULL) ||
+        gw__routes_table(&update.routes, &table, &number, NULL) ||
         gw__server_new(&config, &server, NULL))
         abort();
-    gw__routes_servers(&news.routes, 3);
-    news.index = 1;
-    news.crew_count = 3;
+    gw__routes_servers(&update.routes, 3);
+    update.index = 1;
+    update.ps_member_count = 3;
     for (unsigned i = 0; i < 3; i++)
-        news.crew[i] = (struct gw__crew_member){
+        update.ps_members[i] = (struct gw__ps_member){
             .node = i < SERVERS ? i : WORKER,
             .role = i < SERVERS ? GW__SERVER : GW__WORKER,
             .incarnation = {1, 1 + i}};
-    gw__server_news(server, now_ns, &news);
+    gw__server_update(server, now_ns, &update);
     gw__server_lease(server, now_ns, UINT64_MAX);
     return server;
 }
 
-static void mend(struct gw__ps_head *head, const struct gw__message_in *parcel,
+static void mend(struct gw__ps_head *head, const struct gw__message_in *message,
                  uint8_t kind)
 {
     head->magic = GW__PS_MAGIC;
@@ -66,13 +66,13 @@ static void mend(struct gw__ps_head *head, const struct gw__message_in *parcel,
     head->group %= GW_PS_GROUPS_MAX;
     if (head->kind > GW__PS_PUSH_PULL)
         return;
-    head->floor = 0;
+    head->low_watermark = 0;
     head->sequence = 1 + head->sequence % 64;
-    head->segments = (uint32_t)((parcel->parts[0].bytes - sizeof *head) /
+    head->segments = (uint32_t)((message->parts[0].bytes - sizeof *head) /
                                 sizeof(struct gw__ps_segment));
     struct gw__ps_segment *segments =
         (struct gw__ps_segment *)(void *)(head + 1);
-    head->keys = parcel->parts[1].bytes / 8;
+    head->keys = message->parts[1].bytes / 8;
     for (unsigned i = 0; i < head->segments; i++)
         segments[i].slot %= SLOTS;
     if (head->segments == 1)
@@ -81,16 +81,16 @@ static void mend(struct gw__ps_head *head, const struct gw__message_in *parcel,
 
 static size_t feed(struct gw__server *server, const uint8_t *bytes, size_t size)
 {
-    struct gw__message_in *parcel = calloc(1, sizeof *parcel);
+    struct gw__message_in *message = calloc(1, sizeof *message);
     size_t used = 5;
-    if (!parcel)
+    if (!message)
         abort();
-    parcel->part_count = 3;
-    parcel->free = free_parcel;
-    parcel->from = bytes[1] % 4 == 0 ? 1 : WORKER;
-    parcel->incarnation_high = 1;
-    parcel->incarnation_low = parcel->from == 1 ? 2 : 3;
-    atomic_init(&parcel->holds, 1);
+    message->part_count = 3;
+    message->free = free_parcel;
+    message->from = bytes[1] % 4 == 0 ? 1 : WORKER;
+    message->incarnation_high = 1;
+    message->incarnation_low = message->from == 1 ? 2 : 3;
+    atomic_init(&message->holds, 1);
     for (unsigned i = 0; i < 3; i++) {
         size_t wanted = bytes[2 + i];
         size_t some = wanted < size - used ? wanted : size - used;
@@ -98,13 +98,13 @@ static size_t feed(struct gw__server *server, const uint8_t *bytes, size_t size)
         if (!data)
             abort();
         memcpy(data, bytes + used, some);
-        parcel->parts[i] = (struct gw__messenger_part){data, some};
+        message->parts[i] = (struct gw__messenger_part){data, some};
         used += some;
     }
-    if (bytes[1] & 16 && parcel->parts[0].bytes >= sizeof(struct gw__ps_head))
-        mend((struct gw__ps_head *)(uintptr_t)parcel->parts[0].data, parcel,
+    if (bytes[1] & 16 && message->parts[0].bytes >= sizeof(struct gw__ps_head))
+        mend((struct gw__ps_head *)(uintptr_t)message->parts[0].data, message,
              bytes[0]);
-    gw__server_message_in(server, now_ns, parcel);
+    gw__server_message_in(server, now_ns, message);
     return used;
 }
 

@@ -35,7 +35,7 @@ static struct gw__process draw_process(struct gw__reader *r)
 
 static void draw_report(struct gw__reader *r, struct gw__report *report)
 {
-    report->floor = gw__get_u8(r) % 4;
+    report->low_watermark = gw__get_u8(r) % 4;
     report->op_count = gw__get_u8(r) % 3;
     for (unsigned i = 0; i < report->op_count; i++) {
         report->ops[i].chunks = 1 + gw__get_u8(r) % 2;
@@ -53,7 +53,7 @@ static void draw_slot(struct gw__reader *r, struct gw__command *c)
     const struct gw__slot_route *slot = &state.routes.slots[number];
     c->slot.slot = number;
     c->slot.term = other & 1 ? slot->term : other;
-    c->slot.node = c->kind == GW__CMD_PROMOTE ? slot->learner : slot->heir;
+    c->slot.node = c->kind == GW__CMD_PROMOTE ? slot->learner : slot->successor;
     if (other & 2)
         c->slot.node = other % 8;
     if (slot->primary != GW__NO_NODE)
@@ -77,11 +77,11 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
             c->admit.joiners[i] = draw_process(r);
         c->admit.order = (struct gw__order){2, {3, 1}};
         break;
-    case GW__CMD_ACCUSE:
-        c->accuse.accused = draw_process(r);
+    case GW__CMD_SUSPECT:
+        c->suspect.suspected = draw_process(r);
         how = gw__get_u8(r);
-        c->accuse.certain = how & 1;
-        c->accuse.alone = how & 2;
+        c->suspect.certain = how & 1;
+        c->suspect.alone = how & 2;
         break;
     case GW__CMD_REPORT:
         c->flush.epoch = gw__get_u8(r) & 1 ? state.view.epoch : gw__get_u8(r);
@@ -113,7 +113,7 @@ static void draw_body(struct gw__reader *r, struct gw__command *c)
         c->link.from = gw__get_u8(r);
         c->link.to = gw__get_u8(r);
         c->link.fields = gw__get_u8(r) % (GW__LINK_FIELDS + 1);
-        c->link.rule.delay_us = gw__get_u8(r);
+        c->link.profile.delay_us = gw__get_u8(r);
         break;
     case GW__CMD_CUT:
         c->cut.left = gw__get_u8(r);

@@ -75,18 +75,18 @@ static void write_raw(const uint8_t *bytes, size_t size)
 
 static void begin(struct gw__server *server)
 {
-    static struct gw__membership_update news;
+    static struct gw__membership_update update;
     const struct gw_ps_table_config table = {.name = "t", .width = 2};
     unsigned number;
-    gw__routes_init(&news.routes);
-    expect(!gw__routes_open(&news.routes, SLOTS, 1, 1, NULL));
-    expect(!gw__routes_table(&news.routes, &table, &number, NULL));
-    gw__routes_servers(&news.routes, 1);
-    news.index = 1;
-    news.crew_count = 1;
-    news.crew[0] = (struct gw__crew_member){
+    gw__routes_init(&update.routes);
+    expect(!gw__routes_open(&update.routes, SLOTS, 1, 1, NULL));
+    expect(!gw__routes_table(&update.routes, &table, &number, NULL));
+    gw__routes_servers(&update.routes, 1);
+    update.index = 1;
+    update.ps_member_count = 1;
+    update.ps_members[0] = (struct gw__ps_member){
         .node = 0, .role = GW__SERVER, .incarnation = {1, 1}};
-    gw__server_news(server, 1, &news);
+    gw__server_update(server, 1, &update);
     gw__server_lease(server, 1, UINT64_MAX);
     gw__server_tick(server, 2);
 }

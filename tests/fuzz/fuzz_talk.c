@@ -34,15 +34,15 @@ static void try_decoders(const uint8_t *bytes, size_t size)
 {
     static struct gw__hello hello;
     static struct gw__lease lease;
-    static struct gw__membership_update news;
+    static struct gw__membership_update update;
     static struct gw__reported reported;
     struct gw__reply reply;
     struct gw_error why;
     if (!gw__hello_decode(bytes, size, &hello, &why))
         same(bytes, size, gw__hello_encode(&hello, again, sizeof again));
-    if (!gw__membership_update_decode(bytes, size, &news, &why))
+    if (!gw__membership_update_decode(bytes, size, &update, &why))
         same(bytes, size,
-             gw__membership_update_encode(&news, again, sizeof again));
+             gw__membership_update_encode(&update, again, sizeof again));
     if (!gw__lease_decode(bytes, size, &lease, &why))
         same(bytes, size, gw__lease_encode(&lease, again, sizeof again));
     if (!gw__reported_decode(bytes, size, &reported, &why))
@@ -68,7 +68,7 @@ static void check_tell(void *driver, const void *data, size_t size)
     struct gw_error why;
     unsigned node;
     (void)driver;
-    expect(gw__service_tells_endpoint(data, size, &node, endpoint) ||
+    expect(gw__service_sends_endpoint(data, size, &node, endpoint) ||
            gw__command_decode(data, size, &command, &why) == GW_OK);
 }
 
@@ -79,7 +79,7 @@ static void check_timer(void *driver, uint32_t timer, uint64_t at_ns)
 }
 
 static const struct gw__actions actions = {
-    .send = check_send, .tell = check_tell, .set_timer = check_timer};
+    .send = check_send, .notify = check_tell, .set_timer = check_timer};
 
 static void try_service(void *state, const uint8_t *bytes, size_t size)
 {

@@ -9,11 +9,11 @@
 #include <ps/server/server.h>
 
 static inline void mute_send(void *context,
-                             const struct gw__message_out *letter)
+                             const struct gw__message_out *message)
 {
     (void)context;
-    if (letter->lent)
-        letter->back(letter->context);
+    if (message->lent)
+        message->back(message->context);
 }
 
 static inline void mute_propose(void *context,

@@ -53,7 +53,7 @@ static void ask_step(void *state, const struct gw__input *input,
     struct question q;
     struct reply r;
     uint64_t due_ns = 0;
-    if (input->kind == GW__ASKED) {
+    if (input->kind == GW__REQUESTED) {
         memcpy(&q, input->data, sizeof q);
         ck_assert_int_eq(
             gw__client_submit(&asker->clients[q.tag % COUNCIL_CLIENTS],
@@ -68,7 +68,7 @@ static void ask_step(void *state, const struct gw__input *input,
         if (input->kind == GW__MESSAGE &&
             gw__client_message(client, input->from, input->data, input->bytes,
                                input->now_ns, act, &r.tag, &r.answer))
-            act->tell(act->driver, &r, sizeof r);
+            act->notify(act->driver, &r, sizeof r);
         gw__client_tick(client, input->now_ns, act);
         uint64_t at_ns = gw__client_due(client);
         if (at_ns && (!due_ns || at_ns < due_ns))
@@ -107,15 +107,15 @@ static void start_asker(struct council *council)
     endpoint_of(COUNCIL_ASKER, endpoint);
     const struct gw__driver_config config = {
         .kind = &ask_machine,
-        .mesh = {.node = COUNCIL_ASKER,
-                 .incarnation_high = 5,
-                 .incarnation_low = COUNCIL_ASKER + 1,
-                 .endpoint = endpoint,
-                 .token = 1},
+        .channel = {.node = COUNCIL_ASKER,
+                    .incarnation_high = 5,
+                    .incarnation_low = COUNCIL_ASKER + 1,
+                    .endpoint = endpoint,
+                    .token = 1},
         .start = clients,
         .start_bytes = sizeof clients,
         .context = council,
-        .on_tell = on_answer};
+        .on_notify = on_answer};
     enum gw_err err = gw__driver_start(&config, &council->asker, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
     for (unsigned i = 0; i < council->count; i++) {
@@ -187,11 +187,11 @@ void council_open(struct council *council, unsigned i)
         .nodes = nodes,
         .raft_addresses = addresses,
         .directory = path,
-        .mesh = {.node = COUNCIL_NODE + i,
-                 .incarnation_high = ++chair->life,
-                 .incarnation_low = i + 1 + 100 * chair->life,
-                 .endpoint = endpoint,
-                 .token = 1},
+        .channel = {.node = COUNCIL_NODE + i,
+                    .incarnation_high = ++chair->life,
+                    .incarnation_low = i + 1 + 100 * chair->life,
+                    .endpoint = endpoint,
+                    .token = 1},
         .context = chair,
         .on_applied = on_applied,
         .on_leader = on_leader,
@@ -281,7 +281,7 @@ void council_ask(struct council *council, const struct gw__command *command,
     static struct question q;
     q = (struct question){.tag = tag, .command = *command};
     ck_assert_uint_lt(tag, COUNCIL_ANSWERS);
-    ck_assert_int_eq(gw__driver_ask(council->asker, &q, sizeof q), GW_OK);
+    ck_assert_int_eq(gw__driver_request(council->asker, &q, sizeof q), GW_OK);
 }
 
 struct gw__answer council_answer(struct council *council, unsigned tag)

@@ -16,7 +16,7 @@ struct machine {
 static void tell(void *owner, const struct gw__notice *notice)
 {
     const struct machine *m = owner;
-    m->act->tell(m->act->driver, notice, sizeof *notice);
+    m->act->notify(m->act->driver, notice, sizeof *notice);
 }
 
 static void start(struct machine *m, const struct gw__input *input)
@@ -37,7 +37,7 @@ static void asked(struct machine *m, const struct gw__input *input)
         return;
     memcpy(&ask, input->data, sizeof ask);
     if (ask.stands)
-        gw__detector_stand(&m->detector, &ask.standing, input->now_ns);
+        gw__detector_stand(&m->detector, &ask.report, input->now_ns);
     else
         gw__detector_view(&m->detector, &ask.view, input->now_ns);
 }
@@ -60,7 +60,7 @@ static void step(void *state, const struct gw__input *input,
     case GW__DIED:
         gw__detector_died(&m->detector, input->from, input->incarnation);
         return;
-    case GW__ASKED:
+    case GW__REQUESTED:
         asked(m, input);
         return;
     case GW__OBSERVED:

@@ -12,7 +12,7 @@
 struct detector_ask {
     bool stands; /* else: `view` */
     struct gw__view view;
-    struct gw__standing standing;
+    struct gw__progress_report report;
 };
 
 extern const struct gw__machine_kind detector_machine;

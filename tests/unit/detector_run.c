@@ -31,7 +31,7 @@ void detector_propose(struct gw__command command)
     gw__registry_apply(&detector_scene->registry, bytes, used,
                        detector_scene->registry.index + 1, answer);
     if (detector_scene->registry.view.epoch != epoch &&
-        command.kind == GW__CMD_ACCUSE)
+        command.kind == GW__CMD_SUSPECT)
         detector_publish();
 }
 
@@ -54,7 +54,7 @@ static void hear(void *context, struct gw__sim *sim, uint32_t node,
         detector_scene->stucks++;
         detector_scene->stuck[node] = n;
     }
-    if (n.kind != GW__NOTICE_ACCUSE)
+    if (n.kind != GW__NOTICE_SUSPECT)
         return;
     ck_assert_uint_ne(n.node, node); /* never itself */
     if (!detector_scene->first_ns)
@@ -63,10 +63,10 @@ static void hear(void *context, struct gw__sim *sim, uint32_t node,
     detector_scene->certain += n.certain;
     if (!detector_scene->deaf)
         detector_propose((struct gw__command){
-            .kind = GW__CMD_ACCUSE,
+            .kind = GW__CMD_SUSPECT,
             .who = {node, {.low = gw__sim_incarnation(sim, node)}},
-            .accuse = {.accused = {n.node, n.incarnation},
-                       .certain = n.certain}});
+            .suspect = {.suspected = {n.node, n.incarnation},
+                        .certain = n.certain}});
 }
 
 void detector_begin(unsigned nodes, struct gw__sim_options options)
@@ -78,7 +78,7 @@ void detector_begin(unsigned nodes, struct gw__sim_options options)
     detector_scene = calloc(1, sizeof *detector_scene);
     ck_assert_ptr_nonnull(detector_scene);
     detector_scene->nodes = nodes;
-    options.on_tell = hear;
+    options.on_notify = hear;
     options.link.delay_ns = MS / 10;
     ck_assert_int_eq(
         gw__sim_new(kinds, nodes, &options, &detector_scene->sim, NULL), GW_OK);

@@ -32,7 +32,7 @@ static void tell(const struct gw__actions *act, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    act->tell(act->driver, line, strlen(line));
+    act->notify(act->driver, line, strlen(line));
 }
 
 static void set(struct toy *toy, unsigned timer, uint64_t at_ns,
@@ -131,7 +131,7 @@ static void step(void *state, const struct gw__input *input,
     toy->last_ns = input->now_ns;
     if (input->kind == GW__START)
         start(input, act);
-    else if (input->kind == GW__ASKED)
+    else if (input->kind == GW__REQUESTED)
         asked(toy, input, act);
     else if (input->kind == GW__MESSAGE)
         tell(act, "from %u/%u: %.*s", input->from, (unsigned)input->incarnation,
@@ -184,15 +184,15 @@ struct gw__driver_config toy_config(struct toy_node *toy, unsigned node)
     snprintf(endpoint, GW__CONTROL_CHANNEL_ENDPOINT_MAX,
              "ipc://@gw-driver-%ld-%u", (long)getpid(), node);
     return (struct gw__driver_config){.kind = &toy_machine,
-                                      .mesh = {.node = node,
-                                               .incarnation_high = node,
-                                               .incarnation_low = 7,
-                                               .endpoint = endpoint},
+                                      .channel = {.node = node,
+                                                  .incarnation_high = node,
+                                                  .incarnation_low = 7,
+                                                  .endpoint = endpoint},
                                       .seed = 5,
                                       .start = "abc",
                                       .start_bytes = 3,
                                       .context = toy,
-                                      .on_tell = on_tell,
+                                      .on_notify = on_tell,
                                       .on_message = on_message};
 }
 
@@ -206,7 +206,7 @@ void toy_init(struct toy_node *toy)
 void toy_start(struct toy_node *toy, const struct gw__driver_config *config)
 {
     struct gw_error why;
-    toy->node = config->mesh.node;
+    toy->node = config->channel.node;
     enum gw_err err = gw__driver_start(config, &toy->driver, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
 }
@@ -234,7 +234,7 @@ void toy_know(struct toy_node *a, const struct toy_node *b)
 
 void toy_ask(struct toy_node *toy, const char *orders)
 {
-    ck_assert_int_eq(gw__driver_ask(toy->driver, orders, strlen(orders)),
+    ck_assert_int_eq(gw__driver_request(toy->driver, orders, strlen(orders)),
                      GW_OK);
 }
 

@@ -90,17 +90,19 @@ void ring_open(struct elastic_ring *ring)
     struct gw_error why = {0};
     for (unsigned r = 0; r < ring->size; r++) {
         atomic_store(&ring->stops[r], false);
-        struct gw__seat seat = {.config = {.rank = r,
-                                           .size = ring->size,
-                                           .wire = ring->wire,
-                                           .timeout_ms = ring->timeout_ms,
-                                           .slice_bytes = ring->slice_bytes,
-                                           .events = ring->sinks[r]},
-                                .epoch = ring->epochs[r],
-                                .nodes = ring->nodes,
-                                .rules = ring->rules,
-                                .interrupt = &ring->stops[r]};
-        must(gw__comm_prepare(&seat, &ring->comms[r], &why), "preparing", &why);
+        struct gw__comm_setup setup = {
+            .config = {.rank = r,
+                       .size = ring->size,
+                       .wire = ring->wire,
+                       .timeout_ms = ring->timeout_ms,
+                       .slice_bytes = ring->slice_bytes,
+                       .events = ring->sinks[r]},
+            .epoch = ring->epochs[r],
+            .nodes = ring->nodes,
+            .profiles = ring->profiles,
+            .interrupt = &ring->stops[r]};
+        must(gw__comm_prepare(&setup, &ring->comms[r], &why), "preparing",
+             &why);
         table[r] = *gw__comm_address(ring->comms[r]);
     }
     ring_each(ring, connect_one, table);
@@ -190,7 +192,7 @@ void share_plan(struct share *s, const struct elastic_ring *ring, unsigned rank,
     must(gw__program_new(&own, rank, false, &s->program, &why), "compiling",
          &why);
     memcpy(s->sets, sets, plan->chunks * sizeof *sets);
-    s->shares = (struct gw__contributors){
+    s->contributors = (struct gw__contributors){
         .sets = s->sets, .own = ring_bit(ring, rank), .target = target};
 }
 
@@ -200,8 +202,8 @@ void share_plan_clean(struct share *shares, const struct elastic_ring *ring)
                                             .nodes = ring->nodes,
                                             .chunks = ring->size,
                                             .target = ring_everybody(ring),
-                                            .origin_count = ring->size,
-                                            .origin = ring->nodes};
+                                            .initial_count = ring->size,
+                                            .initial_members = ring->nodes};
     struct gw__recovery recovery;
     struct gw_error why = {0};
     must(gw__recovery_make(&clean, &recovery, &why), "planning", &why);
@@ -214,7 +216,7 @@ void share_plan_clean(struct share *shares, const struct elastic_ring *ring)
 void share_run(struct share *s, struct elastic_ring *ring, unsigned rank)
 {
     s->err = gw__contributors_start(ring->comms[rank], &s->call, s->program,
-                                    s->op, &s->shares, &s->request);
+                                    s->op, &s->contributors, &s->request);
     if (!s->err)
         s->err = gw__contributors_wait(&s->request, &ring->stops[rank]);
 }
@@ -271,8 +273,8 @@ void share_report(const struct share *s, struct gw__holdings *holdings)
     memset(holdings, 0, sizeof *holdings);
     holdings->chunks = s->program->plan->chunks;
     for (unsigned c = 0; c < holdings->chunks; c++) {
-        bool final = s->sets[c] == s->shares.target;
-        bool bare = s->sets[c] == s->shares.own;
+        bool final = s->sets[c] == s->contributors.target;
+        bool bare = s->sets[c] == s->contributors.own;
         holdings->sets[c] = bare && !final ? 0 : s->sets[c];
         holdings->finals[c / 64] |= (uint64_t) final << c % 64;
     }

@@ -21,7 +21,7 @@ struct elastic_ring {
     unsigned size;
     size_t slice_bytes; /* 0: the wire's own */
     unsigned timeout_ms;
-    struct gw__rules *rules; /* of all links; NULL: none */
+    struct gw__link_profiles *profiles; /* of all links; NULL: none */
     unsigned nodes[RING_MOST];
     uint32_t epochs[RING_MOST]; /* [rank]; equal unless a test falsifies one */
     struct gw_sink *sinks[RING_MOST];
@@ -53,7 +53,7 @@ uint64_t ring_everybody(const struct elastic_ring *ring);
 struct share {
     uint32_t op;
     struct gw_call call; /* of i64, sum */
-    struct gw__contributors shares;
+    struct gw__contributors contributors;
     uint64_t sets[RING_CHUNKS_MOST];
     struct gw__program *program;
     struct gw_request *request;

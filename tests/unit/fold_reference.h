@@ -200,37 +200,39 @@ static inline struct number cut(enum gw_dtype type, struct number x)
     return type_is_float(type) ? x : number_load(type, &x.bits);
 }
 
-static inline void reference_element(const struct gw_reduce_local *fold,
+static inline void reference_element(const struct gw_reduce_local *reduce,
                                      size_t index, void *out)
 {
-    enum gw_dtype type = fold->type;
+    enum gw_dtype type = reduce->type;
     size_t at = index * gw_dtype_size(type);
-    bool divides = fold->op == GW_AVG && fold->scale_ranks > 1;
-    const char *first = (const char *)fold->sources[0] + at;
-    if (fold->source_count == 1 && !divides) {
+    bool divides = reduce->op == GW_AVG && reduce->scale_ranks > 1;
+    const char *first = (const char *)reduce->sources[0] + at;
+    if (reduce->source_count == 1 && !divides) {
         memcpy(out, first, gw_dtype_size(type));
         return;
     }
     struct number x = number_load(type, first);
-    for (unsigned i = 1; i < fold->source_count; i++) {
+    for (unsigned i = 1; i < reduce->source_count; i++) {
         struct number next =
-            number_load(type, (const char *)fold->sources[i] + at);
+            number_load(type, (const char *)reduce->sources[i] + at);
         if (type_is_float(type))
-            x.number = join_numbers(type, fold->op, x.number, next.number);
+            x.number = join_numbers(type, reduce->op, x.number, next.number);
         else
-            x.bits = join_integers(type, fold->op, x.bits, next.bits);
+            x.bits = join_integers(type, reduce->op, x.bits, next.bits);
         x = cut(type, x);
     }
     if (divides)
-        x = divide(type, x, fold->scale_ranks);
+        x = divide(type, x, reduce->scale_ranks);
     number_store(type, x, out);
 }
 
 /* The whole result; dests are not touched. */
-static inline void reference_fold(const struct gw_reduce_local *fold, void *out)
+static inline void reference_fold(const struct gw_reduce_local *reduce,
+                                  void *out)
 {
-    for (size_t i = 0; i < fold->count; i++)
-        reference_element(fold, i, (char *)out + i * gw_dtype_size(fold->type));
+    for (size_t i = 0; i < reduce->count; i++)
+        reference_element(reduce, i,
+                          (char *)out + i * gw_dtype_size(reduce->type));
 }
 
 #endif

@@ -89,12 +89,12 @@ void fronts_sleep(uint64_t ns)
 
 void fronts_lead(unsigned front, bool keep)
 {
-    uint8_t out[GW__SERVICE_ASK_MAX];
+    uint8_t out[GW__SERVICE_REQUEST_MAX];
     unsigned node = front < FRONTS ? FRONT_NODE + front : GW__NODES_MAX;
-    size_t bytes = gw__service_ask_leader(out, node);
+    size_t bytes = gw__service_request_leader(out, node);
     for (unsigned i = 0; i < FRONTS; i++) {
         step(i, (struct gw__input){
-                    .kind = GW__ASKED, .data = out, .bytes = bytes});
+                    .kind = GW__REQUESTED, .data = out, .bytes = bytes});
         if (!keep)
             fronts.front[i].mail.told_count = 0;
     }
@@ -102,14 +102,14 @@ void fronts_lead(unsigned front, bool keep)
 
 static void append(const void *data, size_t bytes)
 {
-    uint8_t out[GW__SERVICE_ASK_MAX];
+    uint8_t out[GW__SERVICE_REQUEST_MAX];
     size_t used =
-        gw__service_ask_applied(out, fronts.next_index++, data, bytes);
+        gw__service_request_applied(out, fronts.next_index++, data, bytes);
     ck_assert_uint_gt(used, 0);
     for (unsigned i = 0; i < FRONTS; i++)
         if (!(fronts.down >> i & 1))
             step(i, (struct gw__input){
-                        .kind = GW__ASKED, .data = out, .bytes = used});
+                        .kind = GW__REQUESTED, .data = out, .bytes = used});
     if (!fronts.down)
         ck_assert_uint_eq(gw__registry_digest(fronts_registry(0)),
                           gw__registry_digest(fronts_registry(1)));
@@ -173,7 +173,7 @@ bool fronts_reply(unsigned front, unsigned node, struct gw__reply *reply,
     ck_assert_int_eq(gw__reply_decode(letter->data, letter->bytes, reply, NULL),
                      GW_OK);
     ck_assert(gw__id_equal(reply->client, client_of(node)));
-    if (reply->talk == GW__PROTOCOL_ANSWER)
+    if (reply->protocol == GW__PROTOCOL_ANSWER)
         ck_assert_int_eq(
             gw__answer_decode(reply->answer, reply->answer_bytes, answer, NULL),
             GW_OK);
@@ -191,14 +191,14 @@ void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
 }
 
 bool fronts_news(unsigned front, unsigned node,
-                 struct gw__membership_update *news)
+                 struct gw__membership_update *update)
 {
     const struct letter *letter =
-        mail_take(&fronts.front[front].mail, node, GW__PROTOCOL_NEWS);
+        mail_take(&fronts.front[front].mail, node, GW__PROTOCOL_UPDATE);
     if (!letter)
         return false;
     ck_assert_int_eq(
-        gw__membership_update_decode(letter->data, letter->bytes, news, NULL),
+        gw__membership_update_decode(letter->data, letter->bytes, update, NULL),
         GW_OK);
     return true;
 }
@@ -229,9 +229,9 @@ void fronts_ring_of(unsigned count)
 void fronts_accuse(unsigned by, unsigned node)
 {
     fronts_append(&(struct gw__command){
-        .kind = GW__CMD_ACCUSE,
+        .kind = GW__CMD_SUSPECT,
         .who = fronts_process(by, 0),
-        .accuse = {.accused = fronts_process(node, 0), .certain = true}});
+        .suspect = {.suspected = fronts_process(node, 0), .certain = true}});
 }
 
 void fronts_report(unsigned node, uint64_t op)
@@ -239,7 +239,7 @@ void fronts_report(unsigned node, uint64_t op)
     struct gw__command c = {.kind = GW__CMD_REPORT,
                             .who = fronts_process(node, 0),
                             .flush = {.epoch = fronts_registry(0)->view.epoch}};
-    c.flush.report.floor = op;
+    c.flush.report.low_watermark = op;
     c.flush.report.op_count = 1;
     c.flush.report.ops[0].chunks = fronts_registry(0)->flush.before_count;
     fronts_append(&c);

@@ -58,7 +58,7 @@ void fronts_hello(unsigned front, struct gw__process who, uint64_t index,
                   uint64_t reports);
 /* False: there is none for this node. */
 bool fronts_news(unsigned front, unsigned node,
-                 struct gw__membership_update *news);
+                 struct gw__membership_update *update);
 /* Registers workers 0 .. count-1, admits them to the ring, and drops the
  * membership updates about it. */
 void fronts_ring_of(unsigned count);

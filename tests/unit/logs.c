@@ -54,14 +54,15 @@ void logs_secure(struct logs *logs)
 void logs_rule(struct logs *logs)
 {
     for (unsigned i = 0; i < logs->count; i++)
-        ck_assert_int_eq(gw__rules_new(i + 1, &logs->rules[i], NULL), GW_OK);
+        ck_assert_int_eq(gw__link_profiles_new(i + 1, &logs->profiles[i], NULL),
+                         GW_OK);
 }
 
-void logs_set_links(struct logs *logs, struct gw__rule rule)
+void logs_set_links(struct logs *logs, struct gw__link_profile profile)
 {
     for (unsigned to = 0; to < logs->count; to++)
         for (unsigned from = 0; from < logs->count; from++)
-            gw__rules_set(logs->rules[to], from, &rule);
+            gw__link_profiles_set(logs->profiles[to], from, &profile);
 }
 
 static int remove_one(const char *path, const struct stat *status, int type,
@@ -76,7 +77,7 @@ void logs_end(struct logs *logs)
     for (unsigned i = 0; i < logs->count; i++)
         logs_close(logs, i);
     for (unsigned i = 0; i < logs->count; i++)
-        gw__rules_destroy(&logs->rules[i]);
+        gw__link_profiles_destroy(&logs->profiles[i]);
     ck_assert_int_eq(nftw(logs->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS),
                      0);
 }
@@ -136,7 +137,7 @@ void logs_open(struct logs *logs, unsigned i)
                                                .addresses = addresses,
                                                .directory = path,
                                                .key_file = key,
-                                               .rules = logs->rules[i],
+                                               .profiles = logs->profiles[i],
                                                .nodes = nodes,
                                                .token = LOGS_TOKEN,
                                                .election_ms = 150,

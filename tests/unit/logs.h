@@ -9,7 +9,7 @@
 #include "key_file.h"
 
 #include <cluster/raft/raft_log.h>
-#include <wire/emulation/rules.h>
+#include <wire/emulation/link_profiles.h>
 
 #include <check.h>
 #include <pthread.h>
@@ -37,7 +37,8 @@ struct logs {
     unsigned count;
     bool secured; /* links are encrypted with this key: */
     struct key_file key;
-    struct gw__rules *rules[LOGS]; /* by index: of all links to it; or NULL */
+    struct gw__link_profiles
+        *profiles[LOGS]; /* by index: of all links to it; or NULL */
     /* Called between opening and running, unless NULL. */
     void (*opened)(struct gw__raft_log *log);
     char addresses[LOGS][32];
@@ -50,7 +51,7 @@ void logs_begin(struct logs *logs, unsigned count);
 void logs_secure(struct logs *logs);
 /* Gives all links a profile. Call it before the logs are opened. */
 void logs_rule(struct logs *logs);
-void logs_set_links(struct logs *logs, struct gw__rule rule);
+void logs_set_links(struct logs *logs, struct gw__link_profile profile);
 /* Closes all open logs, and removes the directory. */
 void logs_end(struct logs *logs);
 /* "DIRECTORY/INDEX". */

@@ -41,7 +41,7 @@ struct gw__actions mail_actions(struct mail *mail)
 {
     return (struct gw__actions){.driver = mail,
                                 .send = take_send,
-                                .tell = take_tell,
+                                .notify = take_tell,
                                 .set_timer = take_timer};
 }
 

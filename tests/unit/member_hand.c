@@ -33,13 +33,13 @@ static void on_timer(void *driver, uint32_t timer, uint64_t at_ns)
 static void on_tell(void *driver, const void *data, size_t bytes)
 {
     (void)driver;
-    struct gw__told told;
-    ck_assert_uint_eq(bytes, sizeof told);
-    memcpy(&told, data, sizeof told);
-    if (told.kind == GW__TOLD_NEWS)
+    struct gw__notification notification;
+    ck_assert_uint_eq(bytes, sizeof notification);
+    memcpy(&notification, data, sizeof notification);
+    if (notification.kind == GW__NOTIFY_UPDATE)
         return;
     ck_assert_uint_lt(hand.told_count, TOLD_MOST);
-    hand.told[hand.told_count++] = told;
+    hand.notification[hand.told_count++] = notification;
 }
 
 static void on_look(void *driver, uint32_t node, uint64_t incarnation)
@@ -53,7 +53,7 @@ static void input(struct gw__input in)
 {
     const struct gw__actions act = {.send = on_send,
                                     .set_timer = on_timer,
-                                    .tell = on_tell,
+                                    .notify = on_tell,
                                     .look = hand.looks ? on_look : NULL};
     in.now_ns = hand.now_ns;
     in.incarnation = in.from + 100;
@@ -107,11 +107,11 @@ void hand_clear(void)
     hand.told_count = hand.sent_count = 0;
 }
 
-const struct gw__told *hand_told(enum gw__told_kind kind)
+const struct gw__notification *hand_told(enum gw__notification_kind kind)
 {
     for (unsigned i = 0; i < hand.told_count; i++)
-        if (hand.told[i].kind == kind)
-            return &hand.told[i];
+        if (hand.notification[i].kind == kind)
+            return &hand.notification[i];
     return NULL;
 }
 
@@ -135,7 +135,7 @@ void hand_answer(const struct gw__command *command, enum gw_err code,
     uint8_t bytes[GW__ANSWER_BYTES_MAX], out[GW__REPLY_BYTES_MAX];
     struct gw__answer a = {.code = code, .node = SELF};
     strncpy(a.text, text, sizeof a.text - 1);
-    const struct gw__reply reply = {.talk = GW__PROTOCOL_ANSWER,
+    const struct gw__reply reply = {.protocol = GW__PROTOCOL_ANSWER,
                                     .client = command->client,
                                     .sequence = command->sequence,
                                     .answer = bytes,
@@ -150,23 +150,23 @@ void hand_answer(const struct gw__command *command, enum gw_err code,
 void hand_tell_news_at(uint64_t index)
 {
     static uint8_t out[GW__MESSAGE_MAX];
-    hand.news.index = index;
-    size_t bytes = gw__membership_update_encode(&hand.news, out, sizeof out);
+    hand.update.index = index;
+    size_t bytes = gw__membership_update_encode(&hand.update, out, sizeof out);
     ck_assert_uint_gt(bytes, 0);
     hand_input(GW__MESSAGE, 0, out, bytes);
 }
 
 void hand_tell_news(void)
 {
-    hand_tell_news_at(hand.news.index + 1);
+    hand_tell_news_at(hand.update.index + 1);
 }
 
 void hand_ring_is(uint64_t epoch, unsigned count, const unsigned *nodes)
 {
-    hand.news.view.epoch = hand.news.view.ring_epoch = epoch;
-    hand.news.view.ring_count = count;
+    hand.update.view.epoch = hand.update.view.ring_epoch = epoch;
+    hand.update.view.ring_count = count;
     for (unsigned i = 0; i < count; i++)
-        hand.news.view.ring[i] = (struct gw__ring_member){
+        hand.update.view.ring[i] = (struct gw__ring_member){
             .node = nodes[i], .incarnation = hand_id_of(nodes[i])};
 }
 
@@ -180,8 +180,8 @@ void hand_start(enum gw__role role)
                                        .endpoint = "here",
                                        .controller_count = 2,
                                        .controllers = {0, 1}};
-    hand.news.incarnation = hand_id_of(SELF);
-    hand.news.state = GW__ACTIVE;
+    hand.update.incarnation = hand_id_of(SELF);
+    hand.update.state = GW__ACTIVE;
     hand_input(GW__START, SELF, &config, sizeof config);
 }
 
@@ -206,44 +206,45 @@ void hand_in_ring(void)
     hand_answer(&c, GW_OK, "joining");
     hand_ring_is(1, 3, (const unsigned[]){SELF, LEFT, RIGHT});
     hand_tell_news();
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_VIEW));
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_VIEW));
     hand_clear();
 }
 
 void hand_flush_begins(uint64_t epoch)
 {
     hand_ring_is(epoch, 2, (const unsigned[]){SELF, LEFT});
-    hand.news.flushing = true;
-    hand.news.flush_epoch = epoch;
-    hand.news.reported = 0;
+    hand.update.flushing = true;
+    hand.update.flush_epoch = epoch;
+    hand.update.reported = 0;
     hand_tell_news();
 }
 
-void hand_ask(const struct gw__member_request *ask)
+void hand_ask(const struct gw__member_request *request)
 {
-    hand_input(GW__ASKED, SELF, ask, sizeof *ask);
+    hand_input(GW__REQUESTED, SELF, request, sizeof *request);
 }
 
 void hand_give_report(uint64_t flush_epoch)
 {
-    const struct gw__member_request ask = {
-        .kind = GW__ASK_REPORT,
-        .flush = {.epoch = flush_epoch, .report = {.floor = 7}}};
-    hand_ask(&ask);
+    const struct gw__member_request request = {
+        .kind = GW__REQUEST_REPORT,
+        .flush = {.epoch = flush_epoch, .report = {.low_watermark = 7}}};
+    hand_ask(&request);
 }
 
 void hand_reported(uint64_t flush_epoch, unsigned node)
 {
     static uint8_t out[4096];
-    const struct gw__reported r = {
-        .flush_epoch = flush_epoch, .node = node, .report = {.floor = node}};
+    const struct gw__reported r = {.flush_epoch = flush_epoch,
+                                   .node = node,
+                                   .report = {.low_watermark = node}};
     size_t bytes = gw__reported_encode(&r, out, sizeof out);
     hand_input(GW__MESSAGE, 1, out, bytes);
 }
 
 void hand_is_decided(void)
 {
-    hand.news.flushing = false;
-    hand.news.reported = 1U << SELF | 1U << LEFT;
+    hand.update.flushing = false;
+    hand.update.reported = 1U << SELF | 1U << LEFT;
     hand_tell_news();
 }

@@ -26,14 +26,15 @@ struct member_hand {
     unsigned looked; /* inspected nodes, as bits */
     void *state;
     uint64_t now_ns;
-    uint64_t due_ns;                 /* of its own timer */
-    uint64_t detector_ns;            /* of the detector's */
-    struct gw__told told[TOLD_MOST]; /* reports other than NEWS */
+    uint64_t due_ns;      /* of its own timer */
+    uint64_t detector_ns; /* of the detector's */
+    struct gw__notification
+        notification[TOLD_MOST]; /* reports other than NEWS */
     unsigned told_count;
     struct member_sent sent[SENT_MOST];
     unsigned sent_count;
-    struct gw__membership_update news; /* the next update to deliver */
-    bool crew;                         /* a worker outside the ring */
+    struct gw__membership_update update; /* the next update to deliver */
+    bool crew;                           /* a worker outside the ring */
     bool drawn; /* its number is random until a controller assigns one */
 };
 extern struct member_hand hand;
@@ -44,7 +45,7 @@ void hand_teardown(void);
 
 void hand_input(enum gw__input_kind kind, uint32_t from, const void *data,
                 size_t bytes);
-void hand_ask(const struct gw__member_request *ask);
+void hand_ask(const struct gw__member_request *request);
 /* Advances the time by `ms`; the timer fires when it is due. */
 void hand_pass(uint64_t ms);
 /* The same, with the detector's timer. */
@@ -54,7 +55,7 @@ struct gw__id hand_id_of(unsigned node);
 /* Forgets all messages and reports so far. */
 void hand_clear(void);
 /* The report of this kind; NULL: there is none. */
-const struct gw__told *hand_told(enum gw__told_kind kind);
+const struct gw__notification *hand_told(enum gw__notification_kind kind);
 /* The last request of this kind that was sent; false: there is none. */
 bool hand_asked(enum gw__command_kind kind, struct gw__command *command);
 /* A controller answers a request that was sent. */

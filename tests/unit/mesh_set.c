@@ -33,11 +33,11 @@ struct gw__control_channel_config mesh_config(unsigned node,
 
 struct gw__control_channel *mesh_open(struct gw__control_channel_config config)
 {
-    struct gw__control_channel *mesh;
+    struct gw__control_channel *channel;
     struct gw_error why;
-    enum gw_err err = gw__control_channel_open(&config, &mesh, &why);
+    enum gw_err err = gw__control_channel_open(&config, &channel, &why);
     ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);
-    return mesh;
+    return channel;
 }
 
 void mesh_set_know(struct mesh_set *set)
@@ -70,21 +70,22 @@ void mesh_set_close(struct mesh_set *set)
         gw__control_channel_close(&set->meshes[i]);
 }
 
-struct gw__control_channel_message mesh_await(struct gw__control_channel *mesh)
+struct gw__control_channel_message
+mesh_await(struct gw__control_channel *channel)
 {
     struct gw__control_channel_message message;
     uint64_t until = gw_now_ns() + patience_ns;
-    while (gw__control_channel_receive(mesh, &message) != GW_OK) {
+    while (gw__control_channel_receive(channel, &message) != GW_OK) {
         ck_assert_msg(gw_now_ns() < until, "no message came");
-        gw__control_channel_wait(mesh, -1, until);
+        gw__control_channel_wait(channel, -1, until);
     }
     return message;
 }
 
-void mesh_expect(struct gw__control_channel *mesh, unsigned from,
+void mesh_expect(struct gw__control_channel *channel, unsigned from,
                  const char *text)
 {
-    struct gw__control_channel_message message = mesh_await(mesh);
+    struct gw__control_channel_message message = mesh_await(channel);
     ck_assert_msg(message.bytes == strlen(text) &&
                       memcmp(message.data, text, message.bytes) == 0,
                   "\"%.*s\" instead of \"%s\"", (int)message.bytes,
@@ -92,14 +93,16 @@ void mesh_expect(struct gw__control_channel *mesh, unsigned from,
     ck_assert_uint_eq(message.from, from);
 }
 
-void mesh_expect_none(struct gw__control_channel *mesh)
+void mesh_expect_none(struct gw__control_channel *channel)
 {
     struct gw__control_channel_message message;
-    ck_assert_int_eq(gw__control_channel_receive(mesh, &message), GW_PENDING);
+    ck_assert_int_eq(gw__control_channel_receive(channel, &message),
+                     GW_PENDING);
 }
 
-void mesh_say(struct gw__control_channel *mesh, unsigned node, const char *text)
+void mesh_say(struct gw__control_channel *channel, unsigned node,
+              const char *text)
 {
-    ck_assert_int_eq(gw__control_channel_send(mesh, node, text, strlen(text)),
-                     GW_OK);
+    ck_assert_int_eq(
+        gw__control_channel_send(channel, node, text, strlen(text)), GW_OK);
 }

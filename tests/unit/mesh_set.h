@@ -32,14 +32,15 @@ void mesh_set_know(struct mesh_set *set);
 void mesh_set_close(struct mesh_set *set);
 
 /* The next message; the test fails if none comes within seconds. */
-struct gw__control_channel_message mesh_await(struct gw__control_channel *mesh);
+struct gw__control_channel_message
+mesh_await(struct gw__control_channel *channel);
 /* It must come from `from` and be `text`. */
-void mesh_expect(struct gw__control_channel *mesh, unsigned from,
+void mesh_expect(struct gw__control_channel *channel, unsigned from,
                  const char *text);
 /* No message is there now. */
-void mesh_expect_none(struct gw__control_channel *mesh);
+void mesh_expect_none(struct gw__control_channel *channel);
 /* Sends a text, which must be accepted. */
-void mesh_say(struct gw__control_channel *mesh, unsigned node,
+void mesh_say(struct gw__control_channel *channel, unsigned node,
               const char *text);
 
 #endif

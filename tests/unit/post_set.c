@@ -21,20 +21,20 @@ struct gw__messenger_config post_config(const char *wire, unsigned node)
 
 struct gw__messenger *post_open(struct gw__messenger_config config)
 {
-    struct gw__messenger *post;
+    struct gw__messenger *messenger;
     struct gw_error why;
-    enum gw_err err = gw__messenger_open(&config, &post, &why);
+    enum gw_err err = gw__messenger_open(&config, &messenger, &why);
     ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);
-    return post;
+    return messenger;
 }
 
-void post_tell(struct gw__messenger *post, const struct gw__messenger *of,
+void post_tell(struct gw__messenger *messenger, const struct gw__messenger *of,
                const struct gw__messenger_config *config)
 {
     struct gw_error why;
     enum gw_err err = gw__messenger_know(
-        post, config->node, config->incarnation_high, config->incarnation_low,
-        gw__messenger_address(of), &why);
+        messenger, config->node, config->incarnation_high,
+        config->incarnation_low, gw__messenger_address(of), &why);
     ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);
 }
 
@@ -77,63 +77,64 @@ bool post_differs(const void *data, size_t bytes, unsigned seed)
     return false;
 }
 
-enum gw_err post_try(struct gw__messenger *post, unsigned node,
+enum gw_err post_try(struct gw__messenger *messenger, unsigned node,
                      const void *data, size_t bytes)
 {
-    struct gw__message_out letter = {
+    struct gw__message_out message = {
         .node = node, .part_count = 1, .parts = {{data, bytes}}};
-    return gw__messenger_send(post, &letter);
+    return gw__messenger_send(messenger, &message);
 }
 
-void post_say(struct gw__messenger *post, unsigned node, const char *text)
+void post_say(struct gw__messenger *messenger, unsigned node, const char *text)
 {
-    enum gw_err err = post_try(post, node, text, strlen(text));
+    enum gw_err err = post_try(messenger, node, text, strlen(text));
     ck_assert_msg(err == GW_OK, "\"%s\": %s", text, gw_err_name(err));
 }
 
-struct gw__message_in *post_await(struct gw__messenger *post)
+struct gw__message_in *post_await(struct gw__messenger *messenger)
 {
-    struct gw__message_in *parcel;
+    struct gw__message_in *message;
     uint64_t until = gw_now_ns() + patience_ns;
-    while (gw__messenger_receive(post, &parcel) != GW_OK) {
-        ck_assert_ptr_null(parcel);
+    while (gw__messenger_receive(messenger, &message) != GW_OK) {
+        ck_assert_ptr_null(message);
         ck_assert_msg(gw_now_ns() < until, "no message came");
-        gw__messenger_wait(post, until);
+        gw__messenger_wait(messenger, until);
     }
-    for (unsigned i = 0; i < parcel->part_count; i++)
-        ck_assert_uint_eq((uintptr_t)parcel->parts[i].data % 8, 0);
-    return parcel;
+    for (unsigned i = 0; i < message->part_count; i++)
+        ck_assert_uint_eq((uintptr_t)message->parts[i].data % 8, 0);
+    return message;
 }
 
-void post_expect(struct gw__messenger *post, unsigned from, const char *text)
+void post_expect(struct gw__messenger *messenger, unsigned from,
+                 const char *text)
 {
-    struct gw__message_in *parcel = post_await(post);
-    const struct gw__messenger_part *part = &parcel->parts[0];
-    ck_assert_uint_eq(parcel->part_count, 1);
+    struct gw__message_in *message = post_await(messenger);
+    const struct gw__messenger_part *part = &message->parts[0];
+    ck_assert_uint_eq(message->part_count, 1);
     ck_assert_msg(part->bytes == strlen(text) &&
                       memcmp(part->data, text, part->bytes) == 0,
                   "\"%.*s\" instead of \"%s\"", (int)part->bytes,
                   (const char *)part->data, text);
-    ck_assert_uint_eq(parcel->from, from);
-    gw__message_in_release(parcel);
+    ck_assert_uint_eq(message->from, from);
+    gw__message_in_release(message);
 }
 
-void post_expect_none(struct gw__messenger *post)
+void post_expect_none(struct gw__messenger *messenger)
 {
-    struct gw__message_in *parcel;
-    ck_assert_int_eq(gw__messenger_receive(post, &parcel), GW_PENDING);
+    struct gw__message_in *message;
+    ck_assert_int_eq(gw__messenger_receive(messenger, &message), GW_PENDING);
 }
 
-void post_await_count(struct gw__messenger *post, const unsigned *value,
+void post_await_count(struct gw__messenger *messenger, const unsigned *value,
                       unsigned wanted)
 {
     uint64_t until = gw_now_ns() + patience_ns;
-    post_expect_none(post);
+    post_expect_none(messenger);
     while (*value != wanted) {
         ck_assert_msg(gw_now_ns() < until && *value < wanted,
                       "%u instead of %u", *value, wanted);
-        gw__messenger_wait(post, until);
-        post_expect_none(post);
+        gw__messenger_wait(messenger, until);
+        post_expect_none(messenger);
     }
 }
 

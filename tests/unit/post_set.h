@@ -24,7 +24,7 @@ struct gw__messenger_config post_config(const char *wire, unsigned node);
 /* Opens it or fails the test. */
 struct gw__messenger *post_open(struct gw__messenger_config config);
 /* Gives `post` the address of `of`, which was opened with `config`. */
-void post_tell(struct gw__messenger *post, const struct gw__messenger *of,
+void post_tell(struct gw__messenger *messenger, const struct gw__messenger *of,
                const struct gw__messenger_config *config);
 
 /* Nodes 0 to size - 1; each knows all others. */
@@ -36,19 +36,20 @@ void post_fill(void *data, size_t bytes, unsigned seed);
 bool post_differs(const void *data, size_t bytes, unsigned seed);
 
 /* Sends a copy of one part. */
-enum gw_err post_try(struct gw__messenger *post, unsigned node,
+enum gw_err post_try(struct gw__messenger *messenger, unsigned node,
                      const void *data, size_t bytes);
 /* Sends a text, which must be accepted. */
-void post_say(struct gw__messenger *post, unsigned node, const char *text);
+void post_say(struct gw__messenger *messenger, unsigned node, const char *text);
 /* The next message; the test fails if none comes within seconds. The caller
  * releases it. */
-struct gw__message_in *post_await(struct gw__messenger *post);
+struct gw__message_in *post_await(struct gw__messenger *messenger);
 /* It must come from `from` and be `text`. */
-void post_expect(struct gw__messenger *post, unsigned from, const char *text);
+void post_expect(struct gw__messenger *messenger, unsigned from,
+                 const char *text);
 /* No message is there now. */
-void post_expect_none(struct gw__messenger *post);
+void post_expect_none(struct gw__messenger *messenger);
 /* Receives until *value is `wanted`; an incoming message fails the test. */
-void post_await_count(struct gw__messenger *post, const unsigned *value,
+void post_await_count(struct gw__messenger *messenger, const unsigned *value,
                       unsigned wanted);
 /* Counts calls in *context, an unsigned. */
 void post_count_back(void *context);

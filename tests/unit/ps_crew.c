@@ -50,36 +50,36 @@ void ps_crew_ask(struct crew *c, unsigned i)
     ps_crew_command(c, &say);
 }
 
-static unsigned find_given(const struct crew *c, struct gw__unit unit)
+static unsigned find_given(const struct crew *c, struct gw__work_item item)
 {
     for (unsigned g = 0; g < c->given_count; g++)
-        if (c->given[g].unit.node == unit.node &&
-            c->given[g].unit.incarnation == unit.incarnation &&
-            c->given[g].unit.clock == unit.clock)
+        if (c->given[g].item.node == item.node &&
+            c->given[g].item.incarnation == item.incarnation &&
+            c->given[g].item.clock == item.clock)
             return g;
-    ck_abort_msg("worker %u had no unit %llu", unit.node,
-                 (unsigned long long)unit.clock);
+    ck_abort_msg("worker %u had no unit %llu", item.node,
+                 (unsigned long long)item.clock);
 }
 
-static void take_closing(struct crew *c, const struct gw__round_commit *closing)
+static void take_closing(struct crew *c, const struct gw__round_commit *commit)
 {
     int part = -1;
-    ck_assert_uint_eq(closing->number, c->looked + 1);
+    ck_assert_uint_eq(commit->number, c->looked + 1);
     c->looked++;
-    for (unsigned u = 0; u < closing->apply; u++) {
-        unsigned g = find_given(c, closing->units[u]);
+    for (unsigned u = 0; u < commit->apply; u++) {
+        unsigned g = find_given(c, commit->items[u]);
         const struct gw_ps_work *work = &c->given[g].work;
         ck_assert(!c->given[g].closed && !c->given[g].dropped);
         c->given[g].closed = true;
         c->times[work->epoch][work->batch][work->part]++;
         c->applied++;
-        if (closing->apply > 1) { /* a round is in part order */
+        if (commit->apply > 1) { /* a round is in part order */
             ck_assert_int_gt((int)work->part, part);
             part = (int)work->part;
         }
     }
-    for (unsigned u = 0; u < closing->drop; u++) {
-        unsigned g = find_given(c, closing->units[closing->apply + u]);
+    for (unsigned u = 0; u < commit->drop; u++) {
+        unsigned g = find_given(c, commit->items[commit->apply + u]);
         ck_assert(!c->given[g].closed && !c->given[g].dropped);
         c->given[g].dropped = true;
         c->dropped++;
@@ -89,10 +89,10 @@ static void take_closing(struct crew *c, const struct gw__round_commit *closing)
 static void look(struct crew *c)
 {
     while (c->looked < gw__clock_closed(c->clock)) {
-        const struct gw__round_commit *closing =
+        const struct gw__round_commit *commit =
             gw__clock_round_commit(c->clock, c->looked + 1);
-        ck_assert_ptr_nonnull(closing);
-        take_closing(c, closing);
+        ck_assert_ptr_nonnull(commit);
+        take_closing(c, commit);
     }
     if (gw_rng_below(&c->rng, 8) == 0)
         ps_crew_command(c, &(struct gw__clock_command){.kind = GW__CLOCK_PRUNE,
@@ -116,8 +116,8 @@ static void receive(struct crew *c, unsigned i)
     ck_assert(*parts == 0 || *parts == hand->work.parts);
     ck_assert_uint_lt(hand->work.part, hand->work.parts);
     *parts = hand->work.parts;
-    c->given[c->given_count].unit =
-        (struct gw__unit){i, hand->incarnation, hand->number};
+    c->given[c->given_count].item =
+        (struct gw__work_item){i, hand->incarnation, hand->number};
     c->given[c->given_count].work = hand->work;
     c->given_count++;
 }

@@ -26,7 +26,7 @@ struct crew {
     uint64_t incarnations;
     /* The units granted to each process, with their work. */
     struct {
-        struct gw__unit unit;
+        struct gw__work_item item;
         struct gw_ps_work work;
         bool closed, dropped;
     } given[4096];

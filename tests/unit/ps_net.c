@@ -15,7 +15,7 @@ struct net_mail {
     uint64_t due_ns, number;
     unsigned from, to;
     bool news;
-    struct gw__message_out letter; /* its parts are lent, or in `copy` */
+    struct gw__message_out message; /* its parts are lent, or in `copy` */
     void *copy;
     struct gw__membership_update *what;
 };
@@ -33,41 +33,41 @@ static struct gw__id id_of(unsigned node)
 /* ---- messages ---- */
 
 struct net_parcel {
-    struct gw__message_in parcel;
+    struct gw__message_in message;
     void *memory[GW__MESSENGER_PARTS];
 };
 
-static void free_parcel(struct gw__message_in *parcel)
+static void free_parcel(struct gw__message_in *message)
 {
-    struct net_parcel *p = (struct net_parcel *)(void *)parcel;
+    struct net_parcel *p = (struct net_parcel *)(void *)message;
     for (unsigned i = 0; i < GW__MESSENGER_PARTS; i++)
         free(p->memory[i]);
     free(p);
 }
 
 static struct gw__message_in *make_parcel(unsigned from,
-                                          const struct gw__message_out *letter)
+                                          const struct gw__message_out *message)
 {
     struct net_parcel *p = calloc(1, sizeof *p);
     ck_assert_ptr_nonnull(p);
-    p->parcel.from = from;
-    p->parcel.incarnation_high = 77;
-    p->parcel.incarnation_low = net_incarnation(from);
-    p->parcel.part_count = letter->part_count;
-    p->parcel.free = free_parcel;
-    atomic_init(&p->parcel.holds, 1);
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        size_t bytes = letter->parts[i].bytes;
-        if (from >= NET_WORKER_NODE && letter->lent >> i & 1) {
-            p->parcel.parts[i] = letter->parts[i];
+    p->message.from = from;
+    p->message.incarnation_high = 77;
+    p->message.incarnation_low = net_incarnation(from);
+    p->message.part_count = message->part_count;
+    p->message.free = free_parcel;
+    atomic_init(&p->message.holds, 1);
+    for (unsigned i = 0; i < message->part_count; i++) {
+        size_t bytes = message->parts[i].bytes;
+        if (from >= NET_WORKER_NODE && message->lent >> i & 1) {
+            p->message.parts[i] = message->parts[i];
             continue;
         }
         p->memory[i] = malloc(bytes + 1);
         if (bytes > 0)
-            memcpy(p->memory[i], letter->parts[i].data, bytes);
-        p->parcel.parts[i] = (struct gw__messenger_part){p->memory[i], bytes};
+            memcpy(p->memory[i], message->parts[i].data, bytes);
+        p->message.parts[i] = (struct gw__messenger_part){p->memory[i], bytes};
     }
-    return &p->parcel;
+    return &p->message;
 }
 
 /* ---- delivery ---- */
@@ -91,18 +91,18 @@ static struct net_mail *new_mail(struct net *net, unsigned from, unsigned to)
 
 /* Copies the parts that are not lent. */
 void net_post(struct net *net, unsigned from,
-              const struct gw__message_out *letter)
+              const struct gw__message_out *message)
 {
     size_t bytes = 0;
-    for (unsigned i = 0; i < letter->part_count; i++)
-        bytes += letter->lent >> i & 1 ? 0 : letter->parts[i].bytes;
-    struct net_mail *mail = new_mail(net, from, letter->node);
-    mail->letter = *letter;
+    for (unsigned i = 0; i < message->part_count; i++)
+        bytes += message->lent >> i & 1 ? 0 : message->parts[i].bytes;
+    struct net_mail *mail = new_mail(net, from, message->node);
+    mail->message = *message;
     mail->copy = malloc(bytes + 1);
     char *at = mail->copy;
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        struct gw__messenger_part *part = &mail->letter.parts[i];
-        if (letter->lent >> i & 1)
+    for (unsigned i = 0; i < message->part_count; i++) {
+        struct gw__messenger_part *part = &mail->message.parts[i];
+        if (message->lent >> i & 1)
             continue;
         if (part->bytes > 0)
             memcpy(at, part->data, part->bytes);
@@ -118,16 +118,16 @@ static bool chance(struct net *net, unsigned ppm)
 
 static void end_mail(struct net_mail *mail)
 {
-    if (mail->letter.lent && mail->letter.back)
-        mail->letter.back(mail->letter.context);
+    if (mail->message.lent && mail->message.back)
+        mail->message.back(mail->message.context);
     free(mail->copy);
     free(mail->what);
 }
 
 void net_send(struct net *net, unsigned worker, unsigned server,
-              const struct gw__message_out *letter)
+              const struct gw__message_out *message)
 {
-    struct gw__message_out to = *letter;
+    struct gw__message_out to = *message;
     to.node = server;
     net_post(net, NET_WORKER_NODE + worker, &to);
 }
@@ -140,10 +140,10 @@ struct place {
 };
 static struct place places[NET_SERVERS];
 
-static void on_send(void *context, const struct gw__message_out *letter)
+static void on_send(void *context, const struct gw__message_out *message)
 {
     struct place *place = context;
-    net_post(place->net, place->server, letter);
+    net_post(place->net, place->server, message);
 }
 
 static uint64_t server_bits(const struct net *net)
@@ -196,21 +196,23 @@ static void start(struct net *net, unsigned i)
 
 static struct gw__membership_update *make_news(const struct net *net)
 {
-    struct gw__membership_update *news = calloc(1, sizeof *news);
-    ck_assert_ptr_nonnull(news);
-    news->index = net->index;
-    news->routes = net->routes;
+    struct gw__membership_update *update = calloc(1, sizeof *update);
+    ck_assert_ptr_nonnull(update);
+    update->index = net->index;
+    update->routes = net->routes;
     for (unsigned i = 0; i < net->server_count; i++)
         if (!net->gone[i])
-            news->crew[news->crew_count++] = (struct gw__crew_member){
-                .node = i, .role = GW__SERVER, .incarnation = id_of(i)};
+            update->ps_members[update->ps_member_count++] =
+                (struct gw__ps_member){
+                    .node = i, .role = GW__SERVER, .incarnation = id_of(i)};
     for (unsigned i = 0; i < NET_WORKERS; i++)
         if (net->alive[i])
-            news->crew[news->crew_count++] = (struct gw__crew_member){
-                .node = NET_WORKER_NODE + i,
-                .role = GW__WORKER,
-                .incarnation = id_of(NET_WORKER_NODE + i)};
-    return news;
+            update->ps_members[update->ps_member_count++] =
+                (struct gw__ps_member){.node = NET_WORKER_NODE + i,
+                                       .role = GW__WORKER,
+                                       .incarnation =
+                                           id_of(NET_WORKER_NODE + i)};
+    return update;
 }
 
 void net_news(struct net *net)
@@ -336,20 +338,21 @@ void net_end_worker(struct net *net, unsigned worker)
 static void deliver(struct net *net, struct net_mail *mail)
 {
     if (mail->to >= NET_WORKER_NODE) {
-        struct gw__message_in *parcel = make_parcel(mail->from, &mail->letter);
+        struct gw__message_in *message =
+            make_parcel(mail->from, &mail->message);
         if (net->alive[mail->to - NET_WORKER_NODE])
-            net_on_reply(net, parcel);
-        gw__message_in_release(parcel);
+            net_on_reply(net, message);
+        gw__message_in_release(message);
         return;
     }
     struct gw__server *server = net->servers[mail->to];
     if (!server)
         return;
     if (mail->news)
-        gw__server_news(server, net->now_ns, mail->what);
+        gw__server_update(server, net->now_ns, mail->what);
     else
         gw__server_message_in(server, net->now_ns,
-                              make_parcel(mail->from, &mail->letter));
+                              make_parcel(mail->from, &mail->message));
     gw__server_flush(server, net->now_ns);
 }
 
@@ -376,7 +379,7 @@ static bool deliver_next(struct net *net)
         return true;
     }
     if (!mail.news && chance(net, net->double_ppm)) {
-        struct gw__message_out again = mail.letter;
+        struct gw__message_out again = mail.message;
         if (mail.from < NET_WORKER_NODE)
             again.lent = 0;
         again.node = mail.to;

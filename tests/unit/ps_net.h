@@ -120,14 +120,14 @@ bool net_done(const struct net *net, unsigned request);
 struct net_request *net_wait(struct net *net, unsigned request);
 /* Between ps_net.c and ps_net_worker.c. */
 void net_post(struct net *net, unsigned from,
-              const struct gw__message_out *letter);
-void net_on_reply(struct net *net, struct gw__message_in *parcel);
+              const struct gw__message_out *message);
+void net_on_reply(struct net *net, struct gw__message_in *message);
 void net_repeat_requests(struct net *net);
 uint64_t net_incarnation(unsigned node);
 /* Sends a message from a worker to a server as it is, without lending a
  * part. */
 void net_send(struct net *net, unsigned worker, unsigned server,
-              const struct gw__message_out *letter);
+              const struct gw__message_out *message);
 /* The value of a key in a table of width 1. */
 float net_value(struct net *net, unsigned table, uint64_t key);
 /* Checks that all replicas of a slot have the same digest; returns the number

@@ -31,7 +31,7 @@ void net_explain(const struct net *net)
                    (unsigned long long)status.slots[s].last,
                    (unsigned long long)status.slots[s].committed,
                    net->routes.slots[s].primary, net->routes.slots[s].learner,
-                   net->routes.slots[s].leaver, net->routes.slots[s].heir,
+                   net->routes.slots[s].leaver, net->routes.slots[s].successor,
                    (unsigned long long)net->routes.slots[s].term);
     }
     fflush(stdout);

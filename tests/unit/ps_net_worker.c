@@ -23,7 +23,7 @@ static void send_request(struct net *net, unsigned number)
                           .request = number + 1,
                           .routes = net->routes.version,
                           .sequence = r->sequence,
-                          .floor = r->floor,
+                          .low_watermark = r->floor,
                           .clock = r->clock,
                           .closed = r->closed,
                           .table = (uint16_t)r->table}};
@@ -51,16 +51,16 @@ static void send_request(struct net *net, unsigned number)
                                                 key_data, keys, r->table);
             out.head.flags |= GW__PS_CACHE;
         }
-        struct gw__message_out letter = {.node = server, .part_count = 3};
-        letter.parts[0] = (struct gw__messenger_part){
+        struct gw__message_out message = {.node = server, .part_count = 3};
+        message.parts[0] = (struct gw__messenger_part){
             &out, sizeof out.head + out.head.segments * sizeof *out.segments};
-        letter.parts[1] =
+        message.parts[1] =
             (struct gw__messenger_part){key_data, keys * sizeof *key_data};
-        letter.parts[2] = (struct gw__messenger_part){
+        message.parts[2] = (struct gw__messenger_part){
             values, r->kind != GW__PS_PULL ? keys * width * sizeof *values : 0};
-        letter.lent = 1U << 2;
+        message.lent = 1U << 2;
         if (keys > 0)
-            net_post(net, NET_WORKER_NODE + r->worker, &letter);
+            net_post(net, NET_WORKER_NODE + r->worker, &message);
         r->memory = realloc(r->memory, (r->sent + 1) * sizeof *r->memory);
         r->memory[r->sent++] = values;
         free(key_data);
@@ -78,13 +78,13 @@ static void send_clock(struct net *net, unsigned number)
                                .request = number + 1,
                                .routes = net->routes.version,
                                .group = (uint8_t)r->table};
-    struct gw__message_out letter = {.node = net->routes.slots[slot].primary,
-                                     .part_count = 2};
-    letter.parts[0] = (struct gw__messenger_part){&head, sizeof head};
-    letter.parts[1] = (struct gw__messenger_part){
+    struct gw__message_out message = {.node = net->routes.slots[slot].primary,
+                                      .part_count = 2};
+    message.parts[0] = (struct gw__messenger_part){&head, sizeof head};
+    message.parts[1] = (struct gw__messenger_part){
         data, gw__clock_encode(&r->command, data, sizeof data)};
-    if (letter.node < net->server_count)
-        net_post(net, NET_WORKER_NODE + r->worker, &letter);
+    if (message.node < net->server_count)
+        net_post(net, NET_WORKER_NODE + r->worker, &message);
 }
 
 void net_repeat(struct net *net, unsigned request)
@@ -183,10 +183,10 @@ unsigned net_clock(struct net *net, unsigned worker, unsigned group,
 }
 
 static void take_values(struct net *net, struct net_request *r, uint64_t done,
-                        const struct gw__message_in *parcel)
+                        const struct gw__message_in *message)
 {
     size_t width = net->routes.tables[r->table].width, at = 0;
-    const float *values = parcel->parts[2].data;
+    const float *values = message->parts[2].data;
     for (unsigned s = 0; s < net->routes.slot_count; s++)
         for (size_t i = 0; i < r->count && done >> s & 1; i++) {
             if (gw__route_slot(&net->routes, &net->routes.tables[r->table],
@@ -196,7 +196,7 @@ static void take_values(struct net *net, struct net_request *r, uint64_t done,
                    width * sizeof *values);
             at++;
         }
-    ck_assert_uint_eq(parcel->parts[2].bytes, at * width * sizeof *values);
+    ck_assert_uint_eq(message->parts[2].bytes, at * width * sizeof *values);
 }
 
 static void overwrite(struct net *net, struct net_request *r)
@@ -207,12 +207,12 @@ static void overwrite(struct net *net, struct net_request *r)
             ((float *)r->memory[i])[j] = 12345;
 }
 
-void net_on_reply(struct net *net, struct gw__message_in *parcel)
+void net_on_reply(struct net *net, struct gw__message_in *message)
 {
     const struct gw__ps_head *head;
     const struct gw__ps_segment *segments;
     struct gw_error why;
-    ck_assert_int_eq(gw__ps_check(parcel, &head, &segments, &why), GW_OK);
+    ck_assert_int_eq(gw__ps_check(message, &head, &segments, &why), GW_OK);
     ck_assert_int_eq(head->kind, GW__PS_REPLY);
     ck_assert(head->request >= 1 && head->request <= net->request_count);
     struct net_request *r = &net->requests[head->request - 1];
@@ -221,17 +221,17 @@ void net_on_reply(struct net *net, struct gw__message_in *parcel)
     r->reply = *head;
     bool failed = head->code < 0;
     if (failed && !(head->flags & GW__PS_NEWER)) {
-        size_t bytes = parcel->parts[1].bytes;
-        memcpy(r->text, parcel->parts[1].data,
+        size_t bytes = message->parts[1].bytes;
+        memcpy(r->text, message->parts[1].data,
                bytes < sizeof r->text ? bytes : sizeof r->text - 1);
     }
     if (r->kind == GW__PS_CLOCK) {
-        if (parcel->parts[2].bytes == sizeof r->work)
-            memcpy(&r->work, parcel->parts[2].data, sizeof r->work);
+        if (message->parts[2].bytes == sizeof r->work)
+            memcpy(&r->work, message->parts[2].data, sizeof r->work);
         r->todo = head->code == GW_OK ? 0 : r->todo;
     } else {
         if (r->kind != GW__PS_PUSH && head->done)
-            take_values(net, r, head->done, parcel);
+            take_values(net, r, head->done, message);
         r->todo &= ~head->done;
     }
     r->failed = failed;

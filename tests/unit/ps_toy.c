@@ -68,31 +68,32 @@ static void check_push(const struct gw__ps_head *head)
     uint64_t sequence = head->sequence;
     ck_assert_uint_gt(sequence, 0);
     ck_assert_uint_lt(sequence, TOY_SEQUENCES);
-    ck_assert_uint_gt(sequence, head->floor);
-    ck_assert_uint_le(sequence, head->floor + 64);
+    ck_assert_uint_gt(sequence, head->low_watermark);
+    ck_assert_uint_le(sequence, head->low_watermark + 64);
     toy.needed[sequence] |= slots_of(head);
-    for (uint64_t s = toy.lied ? 0 : head->floor;
-         s > 0 && s + 200 > head->floor; s--)
+    for (uint64_t s = toy.lied ? 0 : head->low_watermark;
+         s > 0 && s + 200 > head->low_watermark; s--)
         ck_assert_msg(toy.needed[s] == toy.acked[s],
                       "the floor is %llu, but %llu is not acknowledged",
-                      (unsigned long long)head->floor, (unsigned long long)s);
+                      (unsigned long long)head->low_watermark,
+                      (unsigned long long)s);
 }
 
-static void toy_send(void *context, const struct gw__message_out *letter)
+static void toy_send(void *context, const struct gw__message_out *message)
 {
-    const struct gw__ps_head *head = letter->parts[0].data;
+    const struct gw__ps_head *head = message->parts[0].data;
     (void)context;
-    ck_assert_uint_ge(letter->node, TOY_FIRST);
-    ck_assert_uint_lt(letter->node, TOY_FIRST + TOY_SERVERS);
+    ck_assert_uint_ge(message->node, TOY_FIRST);
+    ck_assert_uint_lt(message->node, TOY_FIRST + TOY_SERVERS);
     struct toy_mail *mail = new_mail();
-    mail->server = letter->node - TOY_FIRST;
-    for (unsigned i = 0; i < letter->part_count; i++)
-        put_part(mail, i, letter->parts[i].data, letter->parts[i].bytes);
-    if (letter->lent) {
-        ck_assert_uint_eq(letter->lent, 4);
-        mail->lent_data = letter->parts[2].data;
-        mail->back = letter->back;
-        mail->context = letter->context;
+    mail->server = message->node - TOY_FIRST;
+    for (unsigned i = 0; i < message->part_count; i++)
+        put_part(mail, i, message->parts[i].data, message->parts[i].bytes);
+    if (message->lent) {
+        ck_assert_uint_eq(message->lent, 4);
+        mail->lent_data = message->parts[2].data;
+        mail->back = message->back;
+        mail->context = message->context;
         toy.lent++;
     }
     if (mail->bytes[2] > toy.largest)
@@ -107,7 +108,7 @@ static void toy_send(void *context, const struct gw__message_out *letter)
 
 static bool has_seen(struct toy_slot *slot, const struct gw__ps_head *head)
 {
-    while (slot->floor < head->floor) {
+    while (slot->floor < head->low_watermark) {
         slot->floor++;
         slot->above >>= 1;
     }
@@ -267,11 +268,11 @@ static void at_server(const struct toy_mail *mail)
     const struct gw__ps_head *head;
     const struct gw__ps_segment *segments;
     struct gw_error why;
-    struct gw__message_in parcel = {.from = 1, .part_count = 3};
+    struct gw__message_in message = {.from = 1, .part_count = 3};
     for (unsigned i = 0; i < 3; i++)
-        parcel.parts[i] =
+        message.parts[i] =
             (struct gw__messenger_part){mail->parts[i], mail->bytes[i]};
-    ck_assert_msg(!gw__ps_check(&parcel, &head, &segments, &why), "%s",
+    ck_assert_msg(!gw__ps_check(&message, &head, &segments, &why), "%s",
                   why.text);
     struct reply r = {.head = {.magic = GW__PS_MAGIC,
                                .kind = GW__PS_REPLY,
@@ -300,9 +301,9 @@ static void at_server(const struct toy_mail *mail)
 
 /* ---- the worker's end ---- */
 
-static void free_parcel(struct gw__message_in *parcel)
+static void free_parcel(struct gw__message_in *message)
 {
-    free(parcel);
+    free(message);
 }
 
 /* These servers name the acknowledged push in the reply. */
@@ -316,17 +317,17 @@ static void note_acks(const struct gw__ps_head *head)
 
 static void at_worker(const struct toy_mail *mail)
 {
-    struct gw__message_in *parcel = calloc(1, sizeof *parcel);
+    struct gw__message_in *message = calloc(1, sizeof *message);
     const struct gw__ps_head *head = mail->parts[0];
-    parcel->from = mail->server + TOY_FIRST;
-    parcel->part_count = 3;
-    parcel->free = free_parcel;
-    atomic_init(&parcel->holds, 1);
+    message->from = mail->server + TOY_FIRST;
+    message->part_count = 3;
+    message->free = free_parcel;
+    atomic_init(&message->holds, 1);
     for (unsigned i = 0; i < 3; i++)
-        parcel->parts[i] =
+        message->parts[i] =
             (struct gw__messenger_part){mail->parts[i], mail->bytes[i]};
     note_acks(head);
-    gw__worker_message_in(toy.worker, toy.now_ns, parcel);
+    gw__worker_message_in(toy.worker, toy.now_ns, message);
 }
 
 /* ---- time ---- */
@@ -404,13 +405,14 @@ void toy_begin(uint64_t seed, unsigned slots, uint32_t width,
     toy.truth.tables[0] = (struct gw_ps_table_config){
         .name = "toy", .width = width, .updater = GW_PS_ADD};
     for (unsigned slot = 0; slot < slots; slot++)
-        toy.truth.slots[slot] = (struct gw__slot_route){.term = 1,
-                                                        .primary = TOY_FIRST,
-                                                        .count = 1,
-                                                        .replica = {TOY_FIRST},
-                                                        .learner = GW__NO_NODE,
-                                                        .leaver = GW__NO_NODE,
-                                                        .heir = GW__NO_NODE};
+        toy.truth.slots[slot] =
+            (struct gw__slot_route){.term = 1,
+                                    .primary = TOY_FIRST,
+                                    .count = 1,
+                                    .replica = {TOY_FIRST},
+                                    .learner = GW__NO_NODE,
+                                    .leaver = GW__NO_NODE,
+                                    .successor = GW__NO_NODE};
     mine.node = 1;
     mine.send = toy_send;
     ck_assert(!gw__worker_new(&mine, &toy.worker, &why));

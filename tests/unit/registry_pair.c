@@ -91,10 +91,10 @@ void pair_ring_of(unsigned count)
 enum gw_err pair_accuse(struct gw__process by, struct gw__process whom,
                         bool certain)
 {
-    return pair_apply(
-        (struct gw__command){.kind = GW__CMD_ACCUSE,
-                             .who = by,
-                             .accuse = {.accused = whom, .certain = certain}});
+    return pair_apply((struct gw__command){
+        .kind = GW__CMD_SUSPECT,
+        .who = by,
+        .suspect = {.suspected = whom, .certain = certain}});
 }
 
 enum gw_err pair_leave(unsigned node)
@@ -116,7 +116,7 @@ enum gw_err pair_report(unsigned node, uint64_t op, uint64_t set0,
                             .who = pair_process(node, 0),
                             .flush = {.epoch = pair.first->view.epoch}};
     struct gw__holdings *held = &c.flush.report.ops[0];
-    c.flush.report.floor = op;
+    c.flush.report.low_watermark = op;
     c.flush.report.op_count = 1;
     held->chunks = pair.first->flush.before_count;
     for (unsigned i = 0; i < held->chunks; i++) {

@@ -33,23 +33,23 @@ static void endpoint_of(const struct crew *crew, unsigned node, char out[80])
 
 static void admit(struct crew *crew)
 {
-    const struct gw__membership_update *news = &crew->supervisor.news;
+    const struct gw__membership_update *update = &crew->supervisor.update;
     struct gw__command command = {.kind = GW__CMD_ADMIT};
-    if (crew->admitted || news->joiner_count < crew->plan.members)
+    if (crew->admitted || update->joiner_count < crew->plan.members)
         return;
     crew->admitted = true;
-    command.admit.ring_epoch = news->view.ring_epoch;
-    command.admit.count = news->joiner_count;
-    memcpy(command.admit.joiners, news->joiners,
-           news->joiner_count * sizeof *news->joiners);
+    command.admit.ring_epoch = update->view.ring_epoch;
+    command.admit.count = update->joiner_count;
+    memcpy(command.admit.joiners, update->joiners,
+           update->joiner_count * sizeof *update->joiners);
     gw__session_command(&crew->supervisor, &command, 1);
 }
 
-static void on_told(void *context, const struct gw__told *told)
+static void on_told(void *context, const struct gw__notification *notification)
 {
     struct crew *crew = context;
-    uint64_t ring_epoch = crew->supervisor.news.view.ring_epoch;
-    if (told->kind != GW__TOLD_NEWS)
+    uint64_t ring_epoch = crew->supervisor.update.view.ring_epoch;
+    if (notification->kind != GW__NOTIFY_UPDATE)
         return;
     if (ring_epoch != crew->ring_epoch)
         crew->news_ns = gw_now_ns();
@@ -72,9 +72,9 @@ static void start_controller(struct crew *crew)
         .nodes = nodes,
         .raft_addresses = &address,
         .directory = crew->directory,
-        .mesh = {.node = CREW_CONTROLLER,
-                 .endpoint = endpoint,
-                 .token = crew->token}};
+        .channel = {.node = CREW_CONTROLLER,
+                    .endpoint = endpoint,
+                    .token = crew->token}};
     enum gw_err err = gw__controller_start(&config, &crew->controller, &why);
     ck_assert_msg(err == GW_OK, "controller: %s", why.text);
 }
@@ -91,7 +91,7 @@ static void start_supervisor(struct crew *crew)
         .controller_count = 1,
         .controllers = {{CREW_CONTROLLER, controller}},
         .context = crew,
-        .on_told = on_told};
+        .on_notification = on_told};
     endpoint_of(crew, CREW_SUPERVISOR, endpoint);
     endpoint_of(crew, CREW_CONTROLLER, controller);
     enum gw_err err = gw__session_init(&crew->supervisor, &config, &why);
@@ -176,7 +176,7 @@ bool crew_lives(const struct crew *crew, unsigned seat)
 
 void ring_crew_accuse(struct crew *crew, unsigned seat)
 {
-    const struct gw__view *view = &crew->supervisor.news.view;
+    const struct gw__view *view = &crew->supervisor.update.view;
     gw__session_lock(&crew->supervisor);
     int rank = gw__view_rank(view, seat);
     if (rank >= 0)

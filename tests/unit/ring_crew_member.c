@@ -207,7 +207,7 @@ static enum gw_err live(struct crew *crew, struct gw_error *why)
         return err;
     gw_ring_pace(ring, crew->plan.pace_ns);
     if (crew->seat == 1)
-        gw_ring_rule(ring, 0, &slow);
+        gw_ring_emulate_link(ring, 0, &slow);
     gw_ring_status(ring, &seat->status);
     seat->first_op = seat->status.op;
     crew->node = seat->status.node;

@@ -18,11 +18,11 @@ static void tell_all(struct crew *crew, char *text, size_t room)
 {
     struct gw_error why = {0};
     gw__session_lock(&crew->supervisor);
-    const struct gw__membership_update *news = &crew->supervisor.news;
+    const struct gw__membership_update *update = &crew->supervisor.update;
     size_t used = (size_t)snprintf(
         text, room, " epoch %" PRIu64 ", %u members, %u joiners%s;",
-        news->view.epoch, news->view.ring_count, news->joiner_count,
-        news->flushing ? ", flushing" : "");
+        update->view.epoch, update->view.ring_count, update->joiner_count,
+        update->flushing ? ", flushing" : "");
     gw__session_unlock(&crew->supervisor);
     for (unsigned i = 0; i < crew->plan.seats && used < room; i++) {
         struct crew_seat *seat = crew_seat(crew, i);
@@ -94,7 +94,7 @@ void crew_await_size(struct crew *crew, unsigned members)
     uint64_t begin_ns = gw_now_ns();
     for (;;) {
         gw__session_lock(&crew->supervisor);
-        unsigned count = crew->supervisor.news.view.ring_count;
+        unsigned count = crew->supervisor.update.view.ring_count;
         gw__session_unlock(&crew->supervisor);
         if (count == members)
             return;

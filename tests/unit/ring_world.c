@@ -37,7 +37,7 @@ void world_begin(struct world *w, unsigned count)
         w->nodes[i] = (i * 23 + 40) % GW__NODES_MAX;
     for (unsigned i = 0; i < count; i++) {
         w->members[i].alive = w->members[i].begun = true;
-        gw__contributor_sets_begin(&w->members[i].ledger, 0, w->nodes[i], count,
+        gw__contributor_sets_begin(&w->members[i].sets, 0, w->nodes[i], count,
                                    everybody(w));
         for (unsigned c = 0; c < count; c++)
             take_input(w, i, c);
@@ -51,10 +51,10 @@ static void move(struct world *w, unsigned from, unsigned to, unsigned chunk,
     struct world_member *dst = &w->members[to];
     struct gw_error why = {0};
     enum gw_err err =
-        adds ? gw__contributor_sets_add(&dst->ledger, chunk,
-                                        src->ledger.sets[chunk], &why)
-             : gw__contributor_sets_replace(&dst->ledger, chunk,
-                                            src->ledger.sets[chunk], &why);
+        adds ? gw__contributor_sets_add(&dst->sets, chunk,
+                                        src->sets.sets[chunk], &why)
+             : gw__contributor_sets_replace(&dst->sets, chunk,
+                                            src->sets.sets[chunk], &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
     dst->digits[chunk] = (adds ? dst->digits[chunk] : 0) + src->digits[chunk];
     dst->value[chunk] =
@@ -87,16 +87,16 @@ static void decide(struct world *w)
     struct gw__survivor survivors[WORLD_MOST];
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
         struct world_member *m = &w->members[w->survivors[rank]];
-        gw__contributor_sets_freeze(&m->ledger);
+        gw__contributor_sets_freeze(&m->sets);
         reports[rank] = (struct gw__report){.op_count = m->begun};
-        gw__contributor_sets_report(&m->ledger, &reports[rank].ops[0]);
+        gw__contributor_sets_report(&m->sets, &reports[rank].ops[0]);
         survivors[rank] = (struct gw__survivor){
             .node = w->nodes[w->survivors[rank]], .report = &reports[rank]};
     }
     w->decision = (struct gw__decision){
-        .epoch = 2, .contributors = w->earlier, .origin_count = w->count};
+        .epoch = 2, .contributors = w->earlier, .initial_count = w->count};
     for (unsigned i = 0; i < w->count; i++)
-        w->decision.origin[i] = (uint8_t)w->nodes[i];
+        w->decision.initial_members[i] = (uint8_t)w->nodes[i];
     gw__decide(survivors, w->survivor_count, &w->decision);
 }
 
@@ -110,7 +110,7 @@ static void plan(struct world *w)
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
         const struct world_member *m = &w->members[w->survivors[rank]];
         nodes[rank] = w->nodes[w->survivors[rank]];
-        gw__contributor_sets_report(&m->ledger, &holdings[rank]);
+        gw__contributor_sets_report(&m->sets, &holdings[rank]);
         if (m->begun)
             held[rank] = &holdings[rank];
     }
@@ -119,8 +119,8 @@ static void plan(struct world *w)
                                         .held = held,
                                         .chunks = w->count,
                                         .target = w->decision.contributors,
-                                        .origin_count = w->count,
-                                        .origin = w->nodes};
+                                        .initial_count = w->count,
+                                        .initial_members = w->nodes};
     gw__recovery_fini(&w->recovery);
     enum gw_err err = gw__recovery_make(&c, &w->recovery, &why);
     ck_assert_msg(err == GW_OK, "%s", why.text);
@@ -139,9 +139,9 @@ static void obey(struct world *w, unsigned rank)
         if (start[c] == world_node_bit(w, w->survivors[rank]))
             take_input(w, w->survivors[rank], c);
         else
-            ck_assert_uint_eq(m->ledger.sets[c], start[c]);
+            ck_assert_uint_eq(m->sets.sets[c], start[c]);
     }
-    gw__contributor_sets_retarget(&m->ledger, w->decision.contributors, start);
+    gw__contributor_sets_retarget(&m->sets, w->decision.contributors, start);
 }
 
 void world_lose_asleep(struct world *w, unsigned members, unsigned asleep)
@@ -154,8 +154,8 @@ void world_lose_asleep(struct world *w, unsigned members, unsigned asleep)
         if (!w->members[i].alive)
             continue;
         w->survivors[w->survivor_count++] = i;
-        if (gw__contributor_sets_complete(&w->members[i].ledger))
-            used = w->members[i].ledger.target;
+        if (gw__contributor_sets_complete(&w->members[i].sets))
+            used = w->members[i].sets.target;
     }
     decide(w);
     /* A member may have used its result, so the result must not change. */
@@ -233,7 +233,7 @@ void world_check(const struct world *w, const char *what)
     run_clean(w, w->decision.contributors, value);
     for (unsigned rank = 0; rank < w->survivor_count; rank++) {
         const struct world_member *m = &w->members[w->survivors[rank]];
-        ck_assert_msg(gw__contributor_sets_complete(&m->ledger), "%s: rank %u",
+        ck_assert_msg(gw__contributor_sets_complete(&m->sets), "%s: rank %u",
                       what, rank);
         for (unsigned c = 0; c < w->count; c++)
             ck_assert_msg(m->digits[c] == digits, "%s: rank %u c%u %llx", what,

@@ -21,7 +21,7 @@ struct world_member {
     bool alive;
     bool begun;  /* has called the op */
     bool asleep; /* receives nothing until the next loss */
-    struct gw__contributor_sets ledger;
+    struct gw__contributor_sets sets;
     uint64_t digits[WORLD_MOST];
     double value[WORLD_MOST];
 };

@@ -50,14 +50,14 @@ static const char *form_fault(const struct route_world *w,
     if (is->count > w->routes.replicas || after & ~w->servers)
         return "too many replicas, or one that is gone";
     if (is->learner != GW__NO_NODE &&
-        (is->heir != GW__NO_NODE ||
+        (is->successor != GW__NO_NODE ||
          !(node_bit(is->learner) & w->servers & ~after & ~w->drained)))
         return "one learns that may not";
     if (is->leaver != GW__NO_NODE &&
         (is->learner == GW__NO_NODE || !(node_bit(is->leaver) & after)))
         return "one leaves that is not there";
-    if (is->heir != GW__NO_NODE &&
-        (is->heir == is->primary || !(node_bit(is->heir) & after)))
+    if (is->successor != GW__NO_NODE &&
+        (is->successor == is->primary || !(node_bit(is->successor) & after)))
         return "one inherits that is not in sync, or is the primary";
     return NULL;
 }
@@ -147,7 +147,7 @@ bool routes_advance(struct route_world *w)
     uint64_t busy = 0;
     for (unsigned i = 0; i < w->routes.slot_count; i++)
         if (w->routes.slots[i].learner != GW__NO_NODE ||
-            w->routes.slots[i].heir != GW__NO_NODE)
+            w->routes.slots[i].successor != GW__NO_NODE)
             busy |= node_bit(i);
     if (!busy)
         return false;
@@ -160,7 +160,7 @@ bool routes_advance(struct route_world *w)
                          GW_OK);
     else
         ck_assert_int_eq(gw__routes_handover(&w->routes, i, slot->term,
-                                             slot->heir, w->servers, &why),
+                                             slot->successor, w->servers, &why),
                          GW_OK);
     check(w, &before);
     return true;

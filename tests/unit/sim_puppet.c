@@ -29,7 +29,7 @@ static void obey(const struct puppet_order *order, uint64_t now_ns,
         actions->persist(driver, order->which, &value, sizeof value);
         break;
     case PUPPET_TELL:
-        actions->tell(driver, &value, sizeof value);
+        actions->notify(driver, &value, sizeof value);
         break;
     case PUPPET_LOAD:
         actions->load(driver, order->which, &bytes);
@@ -46,7 +46,7 @@ static void puppet_step(void *state, const struct gw__input *input,
 {
     const struct puppet_order *orders = input->data;
     ++*(uint64_t *)state;
-    if (input->kind == GW__ASKED)
+    if (input->kind == GW__REQUESTED)
         for (size_t i = 0; i < input->bytes / sizeof *orders; i++)
             obey(&orders[i], input->now_ns, actions);
 }
@@ -117,7 +117,7 @@ struct stage *stage_new(unsigned nodes, const struct gw__sim_options *options)
     if (options)
         own = *options;
     own.context = stage;
-    own.on_tell = log_tell;
+    own.on_notify = log_tell;
     own.after_step = log_step;
     own.on_life = log_life;
     ck_assert_msg(gw__sim_new(kinds, nodes, &own, &stage->sim, &why) == GW_OK,

@@ -57,7 +57,7 @@ static void follow(struct beacon *beacon, const struct gw__input *input,
         return;
     beacon->incarnation = input->incarnation;
     beacon->place = place;
-    actions->tell(actions->driver, &place, sizeof place);
+    actions->notify(actions->driver, &place, sizeof place);
 }
 
 static void step(struct beacon *beacon, const struct gw__input *input,

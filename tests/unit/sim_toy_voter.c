@@ -95,7 +95,7 @@ static void count(struct voter *voter, const struct gw__input *input,
         return;
     voter->votes |= 1U << input->from;
     if (2 * __builtin_popcount(voter->votes) > TOY_NODES)
-        actions->tell(actions->driver, &term, sizeof term);
+        actions->notify(actions->driver, &term, sizeof term);
 }
 
 static void step(struct voter *voter, const struct gw__input *input,

@@ -75,7 +75,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
                            .start_spread_ns = ms,
                            .timer_late_ns = ms / 10,
                            .context = context,
-                           .on_tell = on_tell,
+                           .on_notify = on_tell,
                            .after_step = after_step,
                        },
                        sim, why);

@@ -55,9 +55,9 @@ START_TEST(names_become_numbers)
         gw__address_own("localhost", "tcp://127.0.0.1:1", address, &why),
         GW_OK);
     ck_assert_str_eq(address, "127.0.0.1");
-    ck_assert(gw__address_is_near("tcp://[::1]:1"));
-    ck_assert(gw__address_is_near("tcp://localhost:1"));
-    ck_assert(!gw__address_is_near("tcp://192.0.2.7:1"));
+    ck_assert(gw__address_is_local("tcp://[::1]:1"));
+    ck_assert(gw__address_is_local("tcp://localhost:1"));
+    ck_assert(!gw__address_is_local("tcp://192.0.2.7:1"));
 }
 END_TEST
 

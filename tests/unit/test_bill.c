@@ -112,24 +112,25 @@ START_TEST(prices_are_found_in_spite_of_outliers)
 {
     enum { SAMPLES = 120 };
     static struct gw__sample samples[SAMPLES];
-    double known[GW_FIGURES_MAX] = {3, 0.5, 0, 0.02}, found[GW_FIGURES_MAX];
+    double known[GW_COEFFICIENTS_MAX] = {3, 0.5, 0, 0.02},
+           found[GW_COEFFICIENTS_MAX];
     uint64_t state = 7;
     for (unsigned k = 0; k < SAMPLES; k++) {
         for (unsigned i = 0; i < 4; i++) {
             state = state * 6364136223846793005u + 1442695040888963407u;
-            samples[k].amounts[i] = i == 0 ? 1 : (double)(state >> 58) * i;
+            samples[k].features[i] = i == 0 ? 1 : (double)(state >> 58) * i;
         }
-        samples[k].us = gw__cost_us(samples[k].amounts, known);
+        samples[k].us = gw__cost_us(samples[k].features, known);
         if (k % 10 == 0)
             samples[k].us *= 4;
     }
     ck_assert(gw__fit(samples, SAMPLES, found));
     for (unsigned k = 0; k < SAMPLES; k++) {
-        double us = gw__cost_us(samples[k].amounts, known);
-        ck_assert_double_eq_tol(gw__cost_us(samples[k].amounts, found) / us, 1,
+        double us = gw__cost_us(samples[k].features, known);
+        ck_assert_double_eq_tol(gw__cost_us(samples[k].features, found) / us, 1,
                                 0.05);
     }
-    for (unsigned i = 0; i < GW_FIGURES_MAX; i++)
+    for (unsigned i = 0; i < GW_COEFFICIENTS_MAX; i++)
         ck_assert_double_ge(found[i], 0);
 }
 END_TEST
@@ -142,12 +143,12 @@ START_TEST(other_numbers_of_ranks_lie_between)
     bool measured;
     gw_costs_among("tcp", 4, &costs, &measured);
     ck_assert(!measured);
-    memset(costs.figures, 0, sizeof costs.figures);
+    memset(costs.coefficients, 0, sizeof costs.coefficients);
     costs.fitted_ranks = 2;
-    costs.figures[0] = 1;
+    costs.coefficients[0] = 1;
     ck_assert_int_eq(gw_costs_store("tcp", &costs, &why), GW_OK);
     costs.fitted_ranks = 8;
-    costs.figures[0] = 3;
+    costs.coefficients[0] = 3;
     ck_assert_int_eq(gw_costs_store("tcp", &costs, &why), GW_OK);
     const struct {
         unsigned ranks;
@@ -156,7 +157,8 @@ START_TEST(other_numbers_of_ranks_lie_between)
     for (unsigned i = 0; i < 5; i++) {
         gw_costs_among("tcp", expected[i].ranks, &costs, &measured);
         ck_assert(measured && costs.fitted_ranks > 0);
-        ck_assert_double_eq_tol(costs.figures[0], expected[i].figure, 1e-9);
+        ck_assert_double_eq_tol(costs.coefficients[0], expected[i].figure,
+                                1e-9);
     }
     gw_costs("tcp", &costs, &measured);
     ck_assert_uint_eq(costs.fitted_ranks, 0);
@@ -191,11 +193,11 @@ START_TEST(a_bill_adds_up)
     bool measured;
     gw_costs_among("ipc", 4, &costs, &measured);
     costs.fitted_ranks = 4;
-    for (unsigned i = 0; gw_figure_name(i, NULL); i++)
-        costs.figures[i] = 0.001 * (i + 1);
+    for (unsigned i = 0; gw_coefficient_name(i, NULL); i++)
+        costs.coefficients[i] = 0.001 * (i + 1);
     ck_assert_int_eq(gw_costs_store("ipc", &costs, &why), GW_OK);
     struct gw_candidate list[32];
-    struct gw_cost_line lines[GW_FIGURES_MAX];
+    struct gw_cost_line lines[GW_COEFFICIENTS_MAX];
     size_t n = gw_choose("ipc", GW_ALLREDUCE, 4, 3000, 4, list, 32);
     ck_assert_uint_gt(n, 5);
     for (size_t i = 0; i < n; i++) {

@@ -56,22 +56,22 @@ static void setup_three(uint64_t done)
     for (uint64_t op = 0; op < done; op++) {
         gw__op_table_begin(&book);
         uint64_t full[3] = {7, 7, 7};
-        gw__contributor_sets_retarget(gw__op_table_ledger(&book, op), 7, full);
+        gw__contributor_sets_retarget(gw__op_table_sets(&book, op), 7, full);
         gw__op_table_done(&book, op);
     }
 }
 
-static struct gw__task task(void)
+static struct gw__recovery_task task(void)
 {
-    struct gw__task t;
-    ck_assert(gw__op_table_task(&book, &t));
+    struct gw__recovery_task t;
+    ck_assert(gw__op_table_recovery_task(&book, &t));
     return t;
 }
 
 static bool has_task(void)
 {
-    struct gw__task t;
-    return gw__op_table_task(&book, &t);
+    struct gw__recovery_task t;
+    return gw__op_table_recovery_task(&book, &t);
 }
 
 static struct gw__decision decision(uint64_t epoch, uint64_t op,
@@ -81,8 +81,8 @@ static struct gw__decision decision(uint64_t epoch, uint64_t op,
                                  .op = op,
                                  .fate = fate,
                                  .contributors = contributors,
-                                 .origin_count = 3,
-                                 .origin = {0, 1, 2}};
+                                 .initial_count = 3,
+                                 .initial_members = {0, 1, 2}};
 }
 
 /* The flush that lost node 2: all survivors have reported the holdings of node
@@ -102,7 +102,7 @@ START_TEST(an_op_is_begun_done_and_over)
     setup_three(0);
     ck_assert(!has_task());
     gw__op_table_begin(&book);
-    struct gw__task t = task();
+    struct gw__recovery_task t = task();
     ck_assert_uint_eq(t.op, 0);
     ck_assert(!t.recovers);
     ck_assert_int_eq(t.rank, 1);
@@ -148,16 +148,16 @@ START_TEST(a_report_has_the_newest_result_and_the_op_under_way)
     struct gw__report report;
     setup_three(5);
     gw__op_table_report(&book, &report);
-    ck_assert_uint_eq(report.floor, 4);
+    ck_assert_uint_eq(report.low_watermark, 4);
     ck_assert_uint_eq(report.op_count, 1);
     ck_assert(gw__holdings_final(gw__report_of(&report, 4), 2));
     gw__op_table_begin(&book);
     ck_assert_int_eq(
-        gw__contributor_sets_add(gw__op_table_ledger(&book, 5), 1, 4, NULL),
+        gw__contributor_sets_add(gw__op_table_sets(&book, 5), 1, 4, NULL),
         GW_OK);
     gw__op_table_freeze(&book);
     gw__op_table_report(&book, &report);
-    ck_assert_uint_eq(report.floor, 4);
+    ck_assert_uint_eq(report.low_watermark, 4);
     ck_assert_uint_eq(report.op_count, 2);
     ck_assert_uint_eq(gw__report_of(&report, 5)->sets[1], 6);
     ck_assert_uint_eq(gw__report_of(&report, 5)->sets[0], 0);
@@ -172,13 +172,13 @@ START_TEST(a_joiner_reports_nothing_until_it_has_begun)
     gw__op_table_init(&book, 9, 6);
     gw__op_table_report(&book, &report); /* before any view, too */
     ck_assert_uint_eq(report.op_count, 0);
-    ck_assert_uint_eq(report.floor, 0);
+    ck_assert_uint_eq(report.low_watermark, 0);
     adopt(with(view_of(2, 2), 9, 6));
     gw__op_table_report(&book, &report);
-    ck_assert_uint_eq(report.floor, 0);
+    ck_assert_uint_eq(report.low_watermark, 0);
     gw__op_table_begin(&book);
     gw__op_table_report(&book, &report);
-    ck_assert_uint_eq(report.floor, 6);
+    ck_assert_uint_eq(report.low_watermark, 6);
     ck_assert_uint_eq(report.op_count, 1);
 }
 END_TEST
@@ -214,10 +214,10 @@ START_TEST(a_new_order_moves_ranks_and_no_places)
     ck_assert(gw__op_table_may_adopt(&book, &turned));
     ck_assert(!gw__op_table_adopt(&book, &turned));
     gw__op_table_begin(&book);
-    struct gw__task t = task();
+    struct gw__recovery_task t = task();
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_uint_eq(t.plan.nodes[i], 2 - i);
-        ck_assert_uint_eq(t.plan.origin[i], i);
+        ck_assert_uint_eq(t.plan.initial_members[i], i);
     }
 }
 END_TEST
@@ -262,7 +262,7 @@ START_TEST(what_is_complete_is_spread_before_the_next_goes_on)
     const struct gw__decision two[2] = {decision(2, 4, GW__FORWARD, 7),
                                         decision(2, 5, GW__EXCLUDE, 3)};
     resume(two, 2);
-    struct gw__task t = task();
+    struct gw__recovery_task t = task();
     ck_assert_uint_eq(t.op, 4);
     ck_assert(t.recovers && t.fate == GW__FORWARD);
     ck_assert_uint_eq(t.plan.ranks, 2);
@@ -274,7 +274,7 @@ START_TEST(what_is_complete_is_spread_before_the_next_goes_on)
     t = task();
     ck_assert_uint_eq(t.op, 5);
     ck_assert_uint_eq(t.plan.target, 3);
-    ck_assert_uint_eq(t.plan.origin_count, 3);
+    ck_assert_uint_eq(t.plan.initial_count, 3);
     gw__op_table_done(&book, 5);
     ck_assert_uint_eq(book.next_op, 6);
 }
@@ -289,11 +289,11 @@ START_TEST(who_had_not_begun_begins_as_decided)
     ck_assert(!has_task());
     ck_assert(!gw__op_table_accepts(&book, 2, 5));
     gw__op_table_begin(&book);
-    struct gw__task t = task();
+    struct gw__recovery_task t = task();
     ck_assert(t.recovers);
     ck_assert_uint_eq(t.plan.chunks, 3); /* although two members are left */
     ck_assert_uint_eq(t.plan.target, 3);
-    ck_assert_uint_eq(gw__op_table_origin(&book, 5, origin), 3);
+    ck_assert_uint_eq(gw__op_table_initial_members(&book, 5, origin), 3);
     ck_assert_uint_eq(origin[2], 2);
 }
 END_TEST
@@ -315,14 +315,14 @@ START_TEST(holdings_of_another_number_of_chunks_are_none)
     setup_three(5);
     gw__op_table_begin(&book);
     struct gw__decision wider = decision(2, 5, GW__EXCLUDE, 3);
-    wider.origin_count = 4; /* a fourth member had been admitted */
-    wider.origin[3] = 9;
+    wider.initial_count = 4; /* a fourth member had been admitted */
+    wider.initial_members[3] = 9;
     resume(&wider, 1);
-    struct gw__task t = task();
+    struct gw__recovery_task t = task();
     ck_assert_uint_eq(t.plan.chunks, 4);
     ck_assert_ptr_null(t.plan.held[0]);
     ck_assert_ptr_null(t.plan.held[1]);
-    ck_assert_uint_eq(gw__op_table_ledger(&book, 5)->chunks, 4);
+    ck_assert_uint_eq(gw__op_table_sets(&book, 5)->chunks, 4);
 }
 END_TEST
 

@@ -33,11 +33,11 @@ static struct gw__process life(unsigned node)
 
 static struct gw__state_validity copied(uint64_t ops)
 {
-    struct gw__state_validity claim = {.copied = false};
+    struct gw__state_validity validity = {.copied = false};
     const struct gw__state_validity_copy copy = {
         .ops = ops, .digest = DIGEST, .epoch = EPOCH - 1};
-    gw__state_validity_copied(&claim, &copy);
-    return claim;
+    gw__state_validity_copied(&validity, &copy);
+    return validity;
 }
 
 START_TEST(a_first_member_has_the_state)
@@ -45,12 +45,12 @@ START_TEST(a_first_member_has_the_state)
     const struct gw__view view = ring_of(3, 1);
     const struct gw__state_validity nothing = {.copied = false},
                                     initial = copied(0), old = copied(9);
-    ck_assert_int_eq(gw__state_validity_worth(&nothing, &view, life(0)),
+    ck_assert_int_eq(gw__state_validity_score(&nothing, &view, life(0)),
                      GW__STATE_VALIDITY_STANDS);
-    ck_assert_int_eq(gw__state_validity_worth(&initial, &view, life(0)),
+    ck_assert_int_eq(gw__state_validity_score(&initial, &view, life(0)),
                      GW__STATE_VALIDITY_STANDS);
     /* A copy from a ring that has ended is useless in the next ring. */
-    ck_assert_int_eq(gw__state_validity_worth(&old, &view, life(0)),
+    ck_assert_int_eq(gw__state_validity_score(&old, &view, life(0)),
                      GW__STATE_VALIDITY_LOST);
 }
 END_TEST
@@ -58,27 +58,30 @@ END_TEST
 START_TEST(all_elders_must_have_the_same)
 {
     const struct gw__view view = ring_of(0x1f, EPOCH);
-    struct gw__state_validity claim = copied(FROM);
-    ck_assert_uint_eq(gw__state_validity_asks(&claim, &view, life(2)), 3);
-    ck_assert(gw__state_validity_heard(&claim, 0, FROM, DIGEST));
-    ck_assert_uint_eq(gw__state_validity_asks(&claim, &view, life(2)), 2);
-    ck_assert(
-        gw__state_validity_heard(&claim, 1, FROM - 1, 5)); /* not there yet */
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    struct gw__state_validity validity = copied(FROM);
+    ck_assert_uint_eq(gw__state_validity_requests(&validity, &view, life(2)),
+                      3);
+    ck_assert(gw__state_validity_heard(&validity, 0, FROM, DIGEST));
+    ck_assert_uint_eq(gw__state_validity_requests(&validity, &view, life(2)),
+                      2);
+    ck_assert(gw__state_validity_heard(&validity, 1, FROM - 1,
+                                       5)); /* not there yet */
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_WAITS);
-    ck_assert(gw__state_validity_heard(&claim, 1, FROM, DIGEST));
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    ck_assert(gw__state_validity_heard(&validity, 1, FROM, DIGEST));
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_STANDS);
-    ck_assert(!gw__state_validity_heard(&claim, 1, FROM, 5));
+    ck_assert(!gw__state_validity_heard(&validity, 1, FROM, 5));
     /* A copy that is one op old does not need confirmation, and a node without
      * a place in the ring has none to ask. */
-    claim = copied(FROM - 1);
-    ck_assert_uint_eq(gw__state_validity_asks(&claim, &view, life(2)), 0);
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    validity = copied(FROM - 1);
+    ck_assert_uint_eq(gw__state_validity_requests(&validity, &view, life(2)),
+                      0);
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_WAITS);
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(9)),
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(9)),
                      GW__STATE_VALIDITY_WAITS);
-    ck_assert(!gw__state_validity_is_empty(&claim, &view, life(2)));
+    ck_assert(!gw__state_validity_is_empty(&validity, &view, life(2)));
 }
 END_TEST
 
@@ -88,14 +91,15 @@ START_TEST(what_elders_leave_behind_stands)
 {
     const struct gw__view view = ring_of(0x1c, EPOCH + 2);
     struct gw__state_validity whole = copied(FROM), behind = copied(FROM - 1);
-    ck_assert_int_eq(gw__state_validity_worth(&whole, &view, life(2)),
+    ck_assert_int_eq(gw__state_validity_score(&whole, &view, life(2)),
                      GW__STATE_VALIDITY_STANDS);
     ck_assert(!gw__state_validity_is_empty(&whole, &view, life(2)));
     ck_assert(gw__state_validity_is_empty(&behind, &view, life(3)));
-    ck_assert_uint_eq(gw__state_validity_asks(&behind, &view, life(3)), 0x14);
+    ck_assert_uint_eq(gw__state_validity_requests(&behind, &view, life(3)),
+                      0x14);
     gw__state_validity_heard_nothing(&behind, 4, EPOCH + 2);
-    ck_assert_uint_eq(gw__state_validity_asks(&behind, &view, life(3)), 4);
-    ck_assert_int_eq(gw__state_validity_worth(&behind, &view, life(3)),
+    ck_assert_uint_eq(gw__state_validity_requests(&behind, &view, life(3)), 4);
+    ck_assert_int_eq(gw__state_validity_score(&behind, &view, life(3)),
                      GW__STATE_VALIDITY_WAITS);
 }
 END_TEST
@@ -103,27 +107,27 @@ END_TEST
 START_TEST(when_nobody_has_it_the_state_is_lost)
 {
     struct gw__view view = ring_of(0x1c, EPOCH + 2);
-    struct gw__state_validity claim = {.copied = false};
-    gw__state_validity_heard_nothing(&claim, 3, EPOCH + 2);
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    struct gw__state_validity validity = {.copied = false};
+    gw__state_validity_heard_nothing(&validity, 3, EPOCH + 2);
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_WAITS);
-    gw__state_validity_heard_nothing(&claim, 4, EPOCH + 2);
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    gw__state_validity_heard_nothing(&validity, 4, EPOCH + 2);
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_LOST);
     /* In the next ring it asks again: node 3 may have a copy from the dead node
      * 4. */
     view = ring_of(0xc, EPOCH + 3);
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_WAITS);
-    gw__state_validity_heard_nothing(&claim, 3, EPOCH + 2); /* late */
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    gw__state_validity_heard_nothing(&validity, 3, EPOCH + 2); /* late */
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_WAITS);
-    gw__state_validity_heard_nothing(&claim, 3, EPOCH + 3);
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    gw__state_validity_heard_nothing(&validity, 3, EPOCH + 3);
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_LOST);
     /* A node alone in its ring has no other to ask. */
     view = ring_of(4, EPOCH + 4);
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_LOST);
 }
 END_TEST
@@ -132,14 +136,14 @@ END_TEST
 START_TEST(the_place_of_an_earlier_life_is_not_ours)
 {
     const struct gw__view view = ring_of(4, EPOCH);
-    const struct gw__state_validity claim = {.copied = false};
+    const struct gw__state_validity validity = {.copied = false};
     const struct gw__process again = {2, {2, 99}};
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_LOST);
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, again),
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, again),
                      GW__STATE_VALIDITY_WAITS);
-    ck_assert_uint_eq(gw__state_validity_asks(&claim, &view, again), 0);
-    ck_assert(!gw__state_validity_is_empty(&claim, &view, again));
+    ck_assert_uint_eq(gw__state_validity_requests(&validity, &view, again), 0);
+    ck_assert(!gw__state_validity_is_empty(&validity, &view, again));
 }
 END_TEST
 
@@ -150,19 +154,19 @@ START_TEST(what_was_decided_otherwise_is_void)
     const struct gw__view view = ring_of(0x1c, EPOCH + 2);
     struct gw__decision decision = {
         .epoch = EPOCH, .op = FROM - 1, .fate = GW__EXCLUDE, .contributors = 2};
-    struct gw__state_validity claim = copied(FROM);
-    ck_assert(!gw__state_validity_decided(&claim, &decision, 1));
-    ck_assert(gw__state_validity_is_empty(&claim, &view, life(2)));
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    struct gw__state_validity validity = copied(FROM);
+    ck_assert(!gw__state_validity_decided(&validity, &decision, 1));
+    ck_assert(gw__state_validity_is_empty(&validity, &view, life(2)));
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_WAITS);
 
     struct gw__decision other[3] = {decision, decision, decision};
     other[0].epoch = EPOCH - 1; /* before it was completed */
     other[1].op = FROM - 2;
     other[2].fate = GW__FORWARD;
-    claim = copied(FROM);
-    ck_assert(gw__state_validity_decided(&claim, other, 3));
-    ck_assert_int_eq(gw__state_validity_worth(&claim, &view, life(2)),
+    validity = copied(FROM);
+    ck_assert(gw__state_validity_decided(&validity, other, 3));
+    ck_assert_int_eq(gw__state_validity_score(&validity, &view, life(2)),
                      GW__STATE_VALIDITY_STANDS);
 }
 END_TEST

@@ -68,7 +68,7 @@ static bool hear(unsigned from, struct gw__reply reply, unsigned *tag)
 static bool answer(unsigned from, uint64_t sequence, unsigned *tag)
 {
     return hear(from,
-                (struct gw__reply){.talk = GW__PROTOCOL_ANSWER,
+                (struct gw__reply){.protocol = GW__PROTOCOL_ANSWER,
                                    .client = me,
                                    .sequence = sequence},
                 tag);
@@ -78,7 +78,7 @@ static void redirect(unsigned from, unsigned leader)
 {
     unsigned tag;
     ck_assert(!hear(from,
-                    (struct gw__reply){.talk = GW__PROTOCOL_REDIRECT,
+                    (struct gw__reply){.protocol = GW__PROTOCOL_REDIRECT,
                                        .client = me,
                                        .sequence = client.sequence,
                                        .leader = leader},
@@ -203,7 +203,7 @@ START_TEST(what_is_no_answer_to_it_ends_nothing)
     ck_assert(!answer(20, 2, &tag));
     ck_assert(!answer(23, 1, &tag));
     ck_assert(!hear(20,
-                    (struct gw__reply){.talk = GW__PROTOCOL_ANSWER,
+                    (struct gw__reply){.protocol = GW__PROTOCOL_ANSWER,
                                        .client = {8, 8},
                                        .sequence = 1},
                     &tag));

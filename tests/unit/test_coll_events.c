@@ -176,7 +176,7 @@ START_TEST(a_ring_speaks_of_nodes)
             ck_assert_uint_eq(hearing.events[node][i].epoch, 7);
             ck_assert_uint_eq(hearing.events[node][i].op, OP);
         }
-        ck_assert_uint_eq(shares[r].shares.moved, 4 * (P - 1));
+        ck_assert_uint_eq(shares[r].contributors.moved, 4 * (P - 1));
         share_fini(&shares[r], true);
     }
     ring_leave(&ring);

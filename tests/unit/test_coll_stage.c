@@ -94,8 +94,8 @@ START_TEST(every_kind_of_memory_and_call)
 END_TEST
 
 /* Rank 0 has stored into rank 1's bounce buffer and continues, while rank 1 has
- * not yet emptied it. After GW__SIDES eager calls, the slot in rank 0's control
- * block that announced the data belongs to another call. */
+ * not yet emptied it. After GW__CONTROL_ENTRIES eager calls, the slot in rank
+ * 0's control block that announced the data belongs to another call. */
 static void run_ahead(struct gw_comm *comm, void *meeting)
 {
     enum { COUNT = 1001 };
@@ -121,7 +121,7 @@ static void run_ahead(struct gw_comm *comm, void *meeting)
     if (!ahead)
         pthread_barrier_wait(meeting); /* rank 0 can go no further */
     ck_assert_int_eq(gw_wait(&request), GW_OK);
-    for (unsigned i = 0; i < GW__SIDES; i++)
+    for (unsigned i = 0; i < GW__CONTROL_ENTRIES; i++)
         ck_assert_int_eq(gw_broadcast(comm, ahead ? &word : NULL,
                                       ahead ? NULL : &word, 1, GW_I32, 0),
                          GW_OK);

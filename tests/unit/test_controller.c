@@ -12,9 +12,9 @@ static struct council council;
 static struct gw__command accusation(unsigned by, unsigned node)
 {
     return (struct gw__command){
-        .kind = GW__CMD_ACCUSE,
+        .kind = GW__CMD_SUSPECT,
         .who = council_process(by),
-        .accuse = {council_process(node), .certain = true}};
+        .suspect = {council_process(node), .certain = true}};
 }
 
 /* Executed twice, it would take two numbers. */
@@ -28,9 +28,10 @@ static struct gw__command newcomer(unsigned which)
 
 static struct gw__command slow_link(uint32_t delay_us)
 {
-    return (struct gw__command){
-        .kind = GW__CMD_LINK,
-        .link = {.to = 1, .fields = GW__LINK_DELAY, .rule.delay_us = delay_us}};
+    return (struct gw__command){.kind = GW__CMD_LINK,
+                                .link = {.to = 1,
+                                         .fields = GW__LINK_DELAY,
+                                         .profile.delay_us = delay_us}};
 }
 
 static void set_slots(unsigned count)
@@ -220,15 +221,15 @@ static struct gw__control_channel *speak(struct gw__id life,
         .incarnation_low = life.low,
         .endpoint = endpoint,
         .token = 1};
-    struct gw__control_channel *mesh;
+    struct gw__control_channel *channel;
     struct gw_error why = {0};
-    ck_assert_msg(gw__control_channel_open(&config, &mesh, &why) == GW_OK, "%s",
-                  why.text);
-    ck_assert_int_eq(gw__control_channel_know(mesh, COUNCIL_NODE,
+    ck_assert_msg(gw__control_channel_open(&config, &channel, &why) == GW_OK,
+                  "%s", why.text);
+    ck_assert_int_eq(gw__control_channel_know(channel, COUNCIL_NODE,
                                               council_endpoint(COUNCIL_NODE),
                                               NULL),
                      GW_OK);
-    return mesh;
+    return channel;
 }
 
 static bool is_answer(const struct gw__control_channel_message *message)
@@ -243,16 +244,16 @@ static uint64_t least_index;
 static bool is_late_news(const struct gw__control_channel_message *message)
 {
     const uint8_t *data = message->data;
-    static struct gw__membership_update news;
+    static struct gw__membership_update update;
     struct gw_error why;
-    return *data == GW__PROTOCOL_NEWS &&
-           gw__membership_update_decode(message->data, message->bytes, &news,
+    return *data == GW__PROTOCOL_UPDATE &&
+           gw__membership_update_decode(message->data, message->bytes, &update,
                                         &why) == GW_OK &&
-           news.index >= least_index;
+           update.index >= least_index;
 }
 
 /* Sends it repeatedly until the answer comes. */
-static void say_until(struct gw__control_channel *mesh, const void *data,
+static void say_until(struct gw__control_channel *channel, const void *data,
                       size_t bytes,
                       bool (*is_it)(const struct gw__control_channel_message *))
 {
@@ -260,11 +261,11 @@ static void say_until(struct gw__control_channel *mesh, const void *data,
     struct gw__control_channel_message message;
     do {
         if (gw_now_ns() >= again_ns) {
-            gw__control_channel_send(mesh, COUNCIL_NODE, data, bytes);
+            gw__control_channel_send(channel, COUNCIL_NODE, data, bytes);
             again_ns = gw_now_ns() + 100000000;
         }
-        gw__control_channel_wait(mesh, -1, again_ns);
-        if (gw__control_channel_receive(mesh, &message) == GW_OK &&
+        gw__control_channel_wait(channel, -1, again_ns);
+        if (gw__control_channel_receive(channel, &message) == GW_OK &&
             is_it(&message))
             return;
     } while (gw_now_ns() < until_ns);

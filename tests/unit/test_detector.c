@@ -50,7 +50,8 @@ START_TEST(two_of_them_convict_and_the_new_view_forgets)
     detector_faults("at 1s pause 3\n");
     detector_run(3000);
     ck_assert_uint_eq(detector_scene->registry.view.epoch, 2);
-    ck_assert_int_eq(detector_scene->registry.members[3].state, GW__CONVICTED);
+    ck_assert_int_eq(detector_scene->registry.members[3].state,
+                     GW__CONFIRMED_DEAD);
     ck_assert_uint_le(detector_scene->view_ns[2], 1300 * MS);
     ck_assert_uint_le(detector_accusations(), 3);
     detector_end();
@@ -178,9 +179,10 @@ END_TEST
 
 /* ---- the watchdog ---- */
 
-static void stand(unsigned node, uint64_t at_ms, struct gw__standing standing)
+static void stand(unsigned node, uint64_t at_ms,
+                  struct gw__progress_report report)
 {
-    const struct detector_ask ask = {.stands = true, .standing = standing};
+    const struct detector_ask ask = {.stands = true, .report = report};
     gw__sim_ask(detector_scene->sim, at_ms * MS, node, &ask, sizeof ask);
 }
 
@@ -188,11 +190,11 @@ START_TEST(the_watchdog_names_the_one_at_the_root)
 {
     detector_begin(8, (struct gw__sim_options){.seed = 9});
     for (unsigned i = 0; i < 8; i++)
-        stand(
-            i, 100,
-            (struct gw__standing){.op = 12,
-                                  .phase = i == 5 ? GW__COMPUTE : GW__REDUCING,
-                                  .waits_for = (i + 7) % 8});
+        stand(i, 100,
+              (struct gw__progress_report){.op = 12,
+                                           .phase = i == 5 ? GW__COMPUTE
+                                                           : GW__REDUCING,
+                                           .waits_for = (i + 7) % 8});
     detector_run(2050);
     ck_assert_uint_eq(detector_scene->stucks, 0);
     detector_run(2200);
@@ -201,21 +203,21 @@ START_TEST(the_watchdog_names_the_one_at_the_root)
         char text[160];
         if (i == 5)
             continue;
-        gw__stall_diagnosis_text(&detector_scene->stuck[i].laggard, text);
+        gw__stall_diagnosis_text(&detector_scene->stuck[i].stall, text);
         ck_assert_str_eq(
             text, "op 12, reduce: node 5 has not entered it; node 6 waits "
                   "for it");
     }
-    stand(
-        5, 2300,
-        (struct gw__standing){.op = 12, .phase = GW__REDUCING, .waits_for = 4});
+    stand(5, 2300,
+          (struct gw__progress_report){
+              .op = 12, .phase = GW__REDUCING, .waits_for = 4});
     for (unsigned i = 0; i < 8; i++) /* the member continues */
         for (unsigned ms = 2300; ms < 4100; ms += 300)
             stand(i, ms,
-                  (struct gw__standing){.op = 12,
-                                        .moved = ms,
-                                        .phase = GW__REDUCING,
-                                        .waits_for = (i + 7) % 8});
+                  (struct gw__progress_report){.op = 12,
+                                               .moved = ms,
+                                               .phase = GW__REDUCING,
+                                               .waits_for = (i + 7) % 8});
     detector_run(4100);
     ck_assert_uint_eq(detector_scene->stucks, 7);
     ck_assert_uint_eq(detector_accusations(), 0);

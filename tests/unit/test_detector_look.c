@@ -64,7 +64,8 @@ START_TEST(but_not_for_ever)
     detector_run(10000);
     ck_assert_uint_eq(detector_accusations(), 0);
     detector_run(12000);
-    ck_assert_int_eq(detector_scene->registry.members[2].state, GW__CONVICTED);
+    ck_assert_int_eq(detector_scene->registry.members[2].state,
+                     GW__CONFIRMED_DEAD);
     detector_end();
 }
 END_TEST
@@ -82,7 +83,8 @@ static uint64_t convicted_after_ms(uint64_t seed, bool seen)
     detector_faults("at 3s pause 3\n");
     detector_run(8000);
     ck_assert_uint_eq(detector_scene->registry.view.epoch, 2);
-    ck_assert_int_eq(detector_scene->registry.members[3].state, GW__CONVICTED);
+    ck_assert_int_eq(detector_scene->registry.members[3].state,
+                     GW__CONFIRMED_DEAD);
     uint64_t after_ms = detector_scene->view_ns[2] / MS - 3000;
     detector_end();
     return after_ms;

@@ -32,7 +32,7 @@ static void forbid_tell(void *driver, const void *data, size_t bytes)
 }
 
 static const struct gw__actions silence = {
-    .send = ignore_send, .set_timer = ignore_timer, .tell = forbid_tell};
+    .send = ignore_send, .set_timer = ignore_timer, .notify = forbid_tell};
 
 START_TEST(a_member_does_not_accuse_itself)
 {
@@ -43,7 +43,7 @@ START_TEST(a_member_does_not_accuse_itself)
                  .ring = {{0, {.low = 7}, 0}, {1, {.low = 8}, 0}}}};
     struct gw__input start = {.kind = GW__START, .incarnation = 7};
     struct gw__input ask = {
-        .kind = GW__ASKED, .data = &two, .bytes = sizeof two};
+        .kind = GW__REQUESTED, .data = &two, .bytes = sizeof two};
     struct gw__input died = {.kind = GW__DIED, .incarnation = 7};
     void *state = calloc(1, detector_machine.state_bytes);
     ck_assert_ptr_nonnull(state);
@@ -137,7 +137,7 @@ static void *detector_of(unsigned self, const struct gw_suspicion *policy,
                               .data = &config,
                               .bytes = sizeof config};
     struct gw__input ask = {
-        .kind = GW__ASKED, .data = &two, .bytes = sizeof two};
+        .kind = GW__REQUESTED, .data = &two, .bytes = sizeof two};
     void *state = calloc(1, detector_machine.state_bytes);
     ck_assert_ptr_nonnull(state);
     detector_machine.step(state, &start, actions);
@@ -166,7 +166,7 @@ START_TEST(a_policy_is_asked_in_place_of_phi)
 {
     static const struct gw_suspicion policy = {.suspects = suspects};
     static const struct gw__actions acts = {
-        .send = keep_beat, .set_timer = ignore_timer, .tell = keep_notice};
+        .send = keep_beat, .set_timer = ignore_timer, .notify = keep_notice};
     memset(&seen, 0, sizeof seen);
     void *other = detector_of(1, NULL, &acts);
     tick_at(other, 20, &acts);
@@ -188,7 +188,7 @@ START_TEST(a_policy_is_asked_in_place_of_phi)
     ck_assert_uint_eq(seen.intervals_ns[2], 15 * MS); /* the newest last */
     tick_at(state, 345, &acts);
     ck_assert_uint_eq(seen.told, 1);
-    ck_assert_int_eq(seen.notice.kind, GW__NOTICE_ACCUSE);
+    ck_assert_int_eq(seen.notice.kind, GW__NOTICE_SUSPECT);
     ck_assert(!seen.notice.certain);
     ck_assert_uint_eq(seen.notice.silence_ns, 80 * MS);
     ck_assert_uint_eq(seen.asked, 8);

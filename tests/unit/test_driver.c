@@ -159,7 +159,7 @@ START_TEST(a_restarted_driver_is_reached)
     toy_close(&toys[1]);
     toy_init(&toys[1]);
     struct gw__driver_config config = toy_config(&toys[1], 1);
-    config.mesh.incarnation_low = 8;
+    config.channel.incarnation_low = 8;
     toy_start(&toys[1], &config);
     toy_expect(&toys[1], "start 1/8 seed 5, abc, kept nothing");
     toy_expect(&toys[1], "then something");
@@ -229,14 +229,14 @@ START_TEST(the_queue_is_bounded)
     static struct toy_node toy;
     static char order[GW__MESSAGE_MAX + 1] = "say long";
     begun(&toy, 0);
-    ck_assert_int_eq(gw__driver_ask(toy.driver, order, sizeof order),
+    ck_assert_int_eq(gw__driver_request(toy.driver, order, sizeof order),
                      GW_EINVAL);
     toy_hold(&toy, true);
     unsigned taken = 0;
-    while (gw__driver_ask(toy.driver, order, GW__MESSAGE_MAX) == GW_OK)
+    while (gw__driver_request(toy.driver, order, GW__MESSAGE_MAX) == GW_OK)
         ck_assert_uint_le(++taken, 3 * PLACES);
     ck_assert_uint_ge(taken, PLACES);
-    ck_assert_int_eq(gw__driver_ask(toy.driver, order, GW__MESSAGE_MAX),
+    ck_assert_int_eq(gw__driver_request(toy.driver, order, GW__MESSAGE_MAX),
                      GW_ENOMEM);
     toy_hold(&toy, false);
     for (unsigned i = 0; i < taken; i++)
@@ -335,10 +335,10 @@ START_TEST(a_broken_contract_is_a_failure)
     toy_hold(&toy, false);
     uint64_t until = gw_now_ns() + 5000 * MS;
     enum gw_err err;
-    while ((err = gw__driver_ask(toy.driver, "say late", 8)) == GW_OK)
+    while ((err = gw__driver_request(toy.driver, "say late", 8)) == GW_OK)
         ck_assert(gw_now_ns() < until);
     while (err == GW_ENOMEM && gw_now_ns() < until)
-        err = gw__driver_ask(toy.driver, "say late", 8);
+        err = gw__driver_request(toy.driver, "say late", 8);
     ck_assert_int_eq(err, GW_ECLOSED);
     ck_assert_int_eq(gw__driver_error(toy.driver, &why), GW_EINTERNAL);
     ck_assert_str_eq(why.text, cases[_i].sentence);
@@ -373,7 +373,7 @@ START_TEST(a_place_that_is_none_starts_nothing)
     struct gw_error why;
     toy_init(&toy);
     struct gw__driver_config config = toy_config(&toy, 0);
-    config.mesh.endpoint = "nowhere";
+    config.channel.endpoint = "nowhere";
     ck_assert_int_eq(gw__driver_start(&config, &driver, &why), GW_EINVAL);
     ck_assert_str_eq(why.text,
                      "toy: control channel: \"nowhere\" is neither ipc://@name "

@@ -71,7 +71,7 @@ static void on_tell(void *context, const void *data, size_t bytes)
     ck_assert_uint_eq(bytes, sizeof notice);
     memcpy(&notice, data, sizeof notice);
     pthread_mutex_lock(&lock);
-    if (notice.kind == GW__NOTICE_ACCUSE) {
+    if (notice.kind == GW__NOTICE_SUSPECT) {
         member->accused[notice.node]++;
         member->certain[notice.node] |= notice.certain;
     }
@@ -90,14 +90,14 @@ static void start_member(unsigned node)
     kind.state_bytes = sizeof(struct beating) + detector_machine.state_bytes;
     struct gw__driver_config driver = {
         .kind = &kind,
-        .mesh = {.node = node,
-                 .incarnation_high = incarnation(node).high,
-                 .incarnation_low = incarnation(node).low,
-                 .endpoint = endpoint},
+        .channel = {.node = node,
+                    .incarnation_high = incarnation(node).high,
+                    .incarnation_low = incarnation(node).low,
+                    .endpoint = endpoint},
         .start = &config,
         .start_bytes = sizeof config,
         .context = &members[node],
-        .on_tell = on_tell};
+        .on_notify = on_tell};
     ck_assert_msg(gw__driver_start(&driver, &members[node].driver, &why) ==
                       GW_OK,
                   "%s", why.text);
@@ -120,8 +120,8 @@ static void start_all(void)
                     gw__driver_know(members[i].driver, j,
                                     gw__driver_endpoint(members[j].driver)),
                     GW_OK);
-        ck_assert_int_eq(gw__driver_ask(members[i].driver, &ask, sizeof ask),
-                         GW_OK);
+        ck_assert_int_eq(
+            gw__driver_request(members[i].driver, &ask, sizeof ask), GW_OK);
     }
 }
 

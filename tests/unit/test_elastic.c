@@ -59,15 +59,15 @@ static void reference(struct share *shares, unsigned size, unsigned chunk,
     for (unsigned i = 1; i <= size; i++) {
         const unsigned char *in = shares[(chunk + i) % size].call.in;
         const void *sources[2] = {in + offset * elem, dest};
-        struct gw_reduce_local fold = {.sources = sources,
-                                       .dests = &dest,
-                                       .source_count = i == 1 ? 1 : 2,
-                                       .dest_count = 1,
-                                       .count = length,
-                                       .type = call->type,
-                                       .op = call->op,
-                                       .scale_ranks = 1};
-        gw_reduce_local(&fold);
+        struct gw_reduce_local reduce = {.sources = sources,
+                                         .dests = &dest,
+                                         .source_count = i == 1 ? 1 : 2,
+                                         .dest_count = 1,
+                                         .count = length,
+                                         .type = call->type,
+                                         .op = call->op,
+                                         .scale_ranks = 1};
+        gw_reduce_local(&reduce);
     }
 }
 
@@ -116,7 +116,7 @@ START_TEST(every_kind_of_value)
                 s->call.type = (enum gw_dtype)type;
                 s->call.op = (enum gw_redop)op;
                 for (unsigned c = 0; c < ring.size; c++)
-                    s->sets[c] = s->shares.own;
+                    s->sets[c] = s->contributors.own;
                 for (size_t i = 0; i < N; i++)
                     put_element((void *)(uintptr_t)s->call.in, s->call.type, i,
                                 (int64_t)((i * 7 + r * 5 + op) % 4));
@@ -155,7 +155,7 @@ static void survivors_begin(struct elastic_ring *ring, struct share *shares,
             size_t offset, length;
             gw_plan_extent(world.recovery.plan, c, count, sizeof *out, &offset,
                            &length);
-            bool bare = s->sets[c] == s->shares.own;
+            bool bare = s->sets[c] == s->contributors.own;
             for (size_t i = offset; i < offset + length; i++) {
                 in[i] = (int64_t)1 << 2 * world.survivors[rank];
                 out[i] = bare ? -1 : (int64_t)m->digits[c];

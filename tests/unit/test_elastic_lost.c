@@ -21,11 +21,11 @@ START_TEST(an_interrupt_ends_connecting)
     struct gw__address table[2];
     struct gw_error why = {0};
     for (unsigned r = 0; r < 2; r++) {
-        struct gw__seat seat = {
+        struct gw__comm_setup setup = {
             .config = {.rank = r, .size = 2, .wire = ring.wire},
             .nodes = ring.nodes,
             .interrupt = &stop};
-        ck_assert_int_eq(gw__comm_prepare(&seat, &ring.comms[r], &why), GW_OK);
+        ck_assert_int_eq(gw__comm_prepare(&setup, &ring.comms[r], &why), GW_OK);
         table[r] = *gw__comm_address(ring.comms[r]);
     }
     enum gw_err err =
@@ -52,12 +52,13 @@ static struct gw_comm *sit(const char *wire, const unsigned *nodes,
 {
     static _Atomic bool never;
     static struct gw__address table[2];
-    struct gw__seat seat = {.config = {.rank = rank, .size = 2, .wire = wire},
-                            .nodes = nodes,
-                            .interrupt = &never};
+    struct gw__comm_setup setup = {
+        .config = {.rank = rank, .size = 2, .wire = wire},
+        .nodes = nodes,
+        .interrupt = &never};
     struct gw_comm *comm;
     struct gw_error why;
-    if (gw__comm_prepare(&seat, &comm, &why)) {
+    if (gw__comm_prepare(&setup, &comm, &why)) {
         fprintf(stderr, "%s\n", why.text);
         _exit(3);
     }

@@ -109,11 +109,11 @@ END_TEST
  * reduction and once for the distribution. */
 START_TEST(links_have_rules)
 {
-    const struct gw__rule slow = {.delay_us = 5000};
+    const struct gw__link_profile slow = {.delay_us = 5000};
     struct elastic_ring ring = ring_of(ring_wires[_i], 3);
     struct share shares[RING_MOST];
-    ck_assert_int_eq(gw__rules_new(1, &ring.rules, NULL), GW_OK);
-    gw__rules_set(ring.rules, ring.nodes[1], &slow);
+    ck_assert_int_eq(gw__link_profiles_new(1, &ring.profiles, NULL), GW_OK);
+    gw__link_profiles_set(ring.profiles, ring.nodes[1], &slow);
     hand_open(&ring, shares, 1000);
     share_plan_clean(shares, &ring);
     uint64_t begin_ns = gw_now_ns();
@@ -125,7 +125,7 @@ START_TEST(links_have_rules)
         share_check(&shares[r], &ring, r, ring.wire);
     }
     hand_leave(&ring, shares);
-    gw__rules_destroy(&ring.rules);
+    gw__link_profiles_destroy(&ring.profiles);
 }
 END_TEST
 
@@ -134,7 +134,7 @@ END_TEST
 /* Lets rank 1 apply `moved` slices in total. */
 static void apply(struct share *s, uint64_t moved)
 {
-    while (s->shares.moved < moved)
+    while (s->contributors.moved < moved)
         ck_assert_int_eq(gw_test(&s->request), GW_PENDING);
 }
 
@@ -160,7 +160,8 @@ START_TEST(a_chunk_is_bare_while_writes_are_under_way)
     hand_open(&ring, shares, 16);
     hand_plan(&ring, shares, hops, 2, ring_everybody(&ring), sets);
     ck_assert_int_eq(gw__contributors_start(ring.comms[1], &s->call, s->program,
-                                            s->op, &s->shares, &s->request),
+                                            s->op, &s->contributors,
+                                            &s->request),
                      GW_OK);
     for (unsigned i = 0; i < 4; i++) {
         unsigned from = orders[_i / RING_WIRES][i].from;

@@ -103,7 +103,7 @@ static void die(struct story *s, unsigned rank)
     ring->size--;
     for (unsigned r = rank; r < ring->size; r++) {
         s->shares[r] = s->shares[r + 1];
-        s->shares[r].shares.sets = s->shares[r].sets;
+        s->shares[r].contributors.sets = s->shares[r].sets;
         ring->nodes[r] = ring->nodes[r + 1];
     }
     for (unsigned r = 0; r < ring->size; r++)
@@ -115,9 +115,9 @@ static uint64_t decide(const struct story *s, struct gw__report *reports)
     struct gw__survivor survivors[RING_MOST];
     struct gw__decision decision = {.epoch = 8,
                                     .contributors = s->earlier,
-                                    .origin_count = s->origin_count};
+                                    .initial_count = s->origin_count};
     for (unsigned i = 0; i < s->origin_count; i++)
-        decision.origin[i] = (uint8_t)s->origin[i];
+        decision.initial_members[i] = (uint8_t)s->origin[i];
     for (unsigned r = 0; r < s->ring.size; r++) {
         reports[r] = (struct gw__report){.op_count = 1};
         share_report(&s->shares[r], &reports[r].ops[0]);
@@ -137,7 +137,7 @@ static void take_up(struct story *s, const struct gw__recovery *recovery,
         const uint64_t *start =
             recovery->sets + (size_t)r * recovery->plan->chunks;
         for (unsigned c = 0; c < recovery->plan->chunks; c++)
-            ck_assert(start[c] == share->shares.own ||
+            ck_assert(start[c] == share->contributors.own ||
                       start[c] == share->sets[c]);
         share_plan(share, &s->ring, r, recovery->plan, target, start);
     }
@@ -158,8 +158,8 @@ static void recover(struct story *s)
                                         .held = held,
                                         .chunks = s->origin_count,
                                         .target = s->earlier,
-                                        .origin_count = s->origin_count,
-                                        .origin = s->origin};
+                                        .initial_count = s->origin_count,
+                                        .initial_members = s->origin};
     enum gw_err err = gw__recovery_make(&c, &recovery, &why);
     ck_assert_msg(err == GW_OK, "%s: %s", s->what, why.text);
     err = gw__recovery_verify(&recovery, 1, &verdict, &why);
@@ -180,11 +180,12 @@ static unsigned live_through(struct story *s, unsigned size, size_t count)
     for (unsigned r = 0; r < s->ring.size; r++) {
         struct share *share = &s->shares[r];
         for (unsigned c = 0; c < s->origin_count; c++)
-            ck_assert_msg(share->sets[c] == share->shares.target,
+            ck_assert_msg(share->sets[c] == share->contributors.target,
                           "%s: node %u, chunk %u has %#llx", s->what,
                           s->ring.nodes[r], c,
                           (unsigned long long)share->sets[c]);
-        ck_assert_uint_eq(share->shares.target, s->shares[0].shares.target);
+        ck_assert_uint_eq(share->contributors.target,
+                          s->shares[0].contributors.target);
         share_fini(share, s->shared);
     }
     return s->stops;
@@ -272,7 +273,7 @@ static void wait_in_vain(struct elastic_ring *ring, unsigned rank,
     if (rank == 0) {
         struct share *s = &v->shares[0];
         s->err = gw__contributors_start(ring->comms[0], &s->call, s->program,
-                                        s->op, &s->shares, &s->request);
+                                        s->op, &s->contributors, &s->request);
         if (!s->err)
             s->err = gw__contributors_wait(&s->request, &v->stop);
         v->took_ns = gw_now_ns() - atomic_load(&v->stopped_ns);
@@ -317,7 +318,7 @@ static void leave_in_the_middle(struct elastic_ring *ring, unsigned rank,
     struct share *s = &((struct share *)context)[rank];
     if (rank == 0) {
         s->err = gw__contributors_start(ring->comms[0], &s->call, s->program,
-                                        s->op, &s->shares, &s->request);
+                                        s->op, &s->contributors, &s->request);
         atomic_store(&ring->stops[0], true);
         if (!s->err)
             s->err = gw__contributors_wait(&s->request, &ring->stops[0]);
@@ -339,7 +340,7 @@ START_TEST(after_leaving_nobody_reads_the_buffers)
     share_plan_clean(shares, &ring);
     ring_each(&ring, leave_in_the_middle, shares);
     ck_assert_int_eq(shares[0].err, GW_PENDING);
-    ck_assert_uint_gt(shares[0].shares.moved, 0);
+    ck_assert_uint_gt(shares[0].contributors.moved, 0);
     ck_assert_msg(shares[1].err == GW_ECLOSED, "%s: %s",
                   gw_err_name(shares[1].err),
                   gw_comm_error(ring.comms[1])->text);

@@ -84,7 +84,7 @@ START_TEST(nobody_counts_who_must_not)
     uint64_t sets[2] = {0};
     hand_open(&ring, shares, 10);
     hand_plan(&ring, shares, hops, 1, ring_everybody(&ring), sets);
-    shares[1].shares.target = ring_bit(&ring, 1);
+    shares[1].contributors.target = ring_bit(&ring, 1);
     ring_each(&ring, run_or_stop, shares);
     hand_expect(&ring, shares, 1, GW_EWRONG, "node 5 must not be counted");
     ck_assert_uint_eq(shares[1].sets[0], ring_bit(&ring, 1));
@@ -197,7 +197,7 @@ START_TEST(senseless_calls_are_refused)
         s->sets[1] = 0;
         break;
     default:
-        s->shares.target = ring_bit(&ring, 1);
+        s->contributors.target = ring_bit(&ring, 1);
     }
     share_run(s, &ring, 0);
     hand_expect(&ring, shares, 0, GW_EINVAL, texts[_i]);
@@ -218,11 +218,11 @@ START_TEST(seats_that_cannot_be)
         {{3, 3}, "rank 1: node number 3 is out of range or used twice"}};
     _Atomic bool stop = false;
     for (unsigned i = 0; i < 2; i++) {
-        struct gw__seat seat = {
+        struct gw__comm_setup setup = {
             .config = {.size = 2}, .nodes = seats[i].nodes, .interrupt = &stop};
         struct gw_comm *comm;
         struct gw_error why = {0};
-        ck_assert_int_eq(gw__comm_prepare(&seat, &comm, &why), GW_EINVAL);
+        ck_assert_int_eq(gw__comm_prepare(&setup, &comm, &why), GW_EINVAL);
         ck_assert_str_eq(why.text, seats[i].text);
         ck_assert_ptr_null(comm);
     }

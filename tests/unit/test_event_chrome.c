@@ -158,7 +158,7 @@ START_TEST(test_chrome_passes)
         events[1].time_ns = 1000;
         events[2].time_ns = 6000;
         snprintf(name, sizeof name, "%c3",
-                 gw_pass_letter((enum gw_pass_kind)kind));
+                 gw_pass_symbol((enum gw_pass_kind)kind));
         json_t *trace = trace_of(events, 3);
         const json_t *first = only(trace, "B", "pass");
         const json_t *last = only(trace, "E", "pass");

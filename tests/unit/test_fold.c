@@ -79,16 +79,16 @@ static void lay_out(struct layout *layout, size_t skew)
         layout->dests[i] = dest_rows[i] + MARGIN + skew * (i + 1) % MARGIN;
 }
 
-static const char *describe(const struct gw_reduce_local *fold)
+static const char *describe(const struct gw_reduce_local *reduce)
 {
     static char text[200];
     snprintf(text, sizeof text,
              "%s %s, %u sources, %u dests, count %zu, dest 0 at %u, ranks %u, "
              "stream %d, %s, seed %d",
-             gw_dtype_name(fold->type), gw_redop_name(fold->op),
-             fold->source_count, fold->dest_count, fold->count,
-             (unsigned)((uintptr_t)fold->dests[0] % 64), fold->scale_ranks,
-             fold->stream, gw_reduce_isa(), SEED);
+             gw_dtype_name(reduce->type), gw_redop_name(reduce->op),
+             reduce->source_count, reduce->dest_count, reduce->count,
+             (unsigned)((uintptr_t)reduce->dests[0] % 64), reduce->scale_ranks,
+             reduce->stream, gw_reduce_isa(), SEED);
     return text;
 }
 
@@ -101,43 +101,43 @@ static bool untouched(const char *p, size_t bytes)
 }
 
 /* Does `dest` hold `expected`? */
-static void check_dest(const struct gw_reduce_local *fold, const char *dest)
+static void check_dest(const struct gw_reduce_local *reduce, const char *dest)
 {
-    size_t size = gw_dtype_size(fold->type), wrong = 0;
-    if (memcmp(dest, expected, fold->count * size) == 0)
+    size_t size = gw_dtype_size(reduce->type), wrong = 0;
+    if (memcmp(dest, expected, reduce->count * size) == 0)
         return;
     while (dest[wrong] == expected[wrong])
         wrong++;
-    ck_abort_msg("element %zu: %s", wrong / size, describe(fold));
+    ck_abort_msg("element %zu: %s", wrong / size, describe(reduce));
 }
 
-static void check_fold(const struct gw_reduce_local *fold)
+static void check_fold(const struct gw_reduce_local *reduce)
 {
-    size_t bytes = fold->count * gw_dtype_size(fold->type);
-    for (unsigned i = 0; i < fold->dest_count; i++)
+    size_t bytes = reduce->count * gw_dtype_size(reduce->type);
+    for (unsigned i = 0; i < reduce->dest_count; i++)
         memset(dest_rows[i], UNTOUCHED, bytes + 3 * MARGIN);
-    gw_reduce_local(fold);
-    for (unsigned i = 0; i < fold->dest_count; i++) {
-        const char *dest = fold->dests[i];
-        check_dest(fold, dest);
+    gw_reduce_local(reduce);
+    for (unsigned i = 0; i < reduce->dest_count; i++) {
+        const char *dest = reduce->dests[i];
+        check_dest(reduce, dest);
         if (!untouched(dest - MARGIN, MARGIN) ||
             !untouched(dest + bytes, MARGIN))
-            ck_abort_msg("beside dest %u: %s", i, describe(fold));
+            ck_abort_msg("beside dest %u: %s", i, describe(reduce));
     }
 }
 
 /* With several numbers of destinations, streaming and not, at every level. */
-static void check_everywhere(struct gw_reduce_local *fold)
+static void check_everywhere(struct gw_reduce_local *reduce)
 {
     static const unsigned dest_counts[] = {1, 2, 3, DESTS};
-    reference_fold(fold, expected);
+    reference_fold(reduce, expected);
     for (int i = 0; i < LEVELS; i++) {
         if (!gw__reduce_use(levels[i]))
             continue;
         for (int k = 0; k < 8; k++) {
-            fold->dest_count = dest_counts[k / 2];
-            fold->stream = k % 2;
-            check_fold(fold);
+            reduce->dest_count = dest_counts[k / 2];
+            reduce->stream = k % 2;
+            check_fold(reduce);
         }
     }
     ck_assert(gw__reduce_use(NULL));
@@ -145,17 +145,17 @@ static void check_everywhere(struct gw_reduce_local *fold)
 
 /* ---- every type, reduction, shape, count and alignment ---- */
 
-static void check_shapes(struct gw_reduce_local *fold)
+static void check_shapes(struct gw_reduce_local *reduce)
 {
     static const unsigned source_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 17};
     static const size_t counts[] = {0,  1,  2,  3,  15,      16,
                                     17, 63, 64, 65, ELEMENTS};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (size_t k = 0; k < sizeof source_counts / sizeof(unsigned); k++) {
-            fold->count = counts[i];
-            fold->source_count = source_counts[k];
-            fold->scale_ranks = fold->source_count;
-            check_everywhere(fold);
+            reduce->count = counts[i];
+            reduce->source_count = source_counts[k];
+            reduce->scale_ranks = reduce->source_count;
+            check_everywhere(reduce);
         }
 }
 
@@ -219,7 +219,7 @@ START_TEST(test_large)
     ck_assert_ptr_nonnull(memory);
     char *result = memory + 5 * (size_t)COUNT * 4 + 4;
     fill(&rng, GW_F32, memory, 3 * (size_t)COUNT);
-    struct gw_reduce_local fold = {
+    struct gw_reduce_local reduce = {
         .sources = (const void *[]){memory, memory + COUNT * 4,
                                     memory + 2 * (size_t)COUNT * 4},
         .source_count = 3,
@@ -229,16 +229,16 @@ START_TEST(test_large)
         .count = COUNT,
         .type = GW_F32,
     };
-    reference_fold(&fold, result);
+    reference_fold(&reduce, result);
     for (int i = 0; i < 2 * LEVELS; i++) {
         if (!gw__reduce_use(levels[i / 2]))
             continue;
-        fold.stream = i % 2;
-        memset(fold.dests[0], 0, 2 * COUNT * 4 + 4);
-        gw_reduce_local(&fold);
+        reduce.stream = i % 2;
+        memset(reduce.dests[0], 0, 2 * COUNT * 4 + 4);
+        gw_reduce_local(&reduce);
         for (int k = 0; k < 2; k++)
-            if (memcmp(fold.dests[k], result, COUNT * 4) != 0)
-                ck_abort_msg("dest %d: %s", k, describe(&fold));
+            if (memcmp(reduce.dests[k], result, COUNT * 4) != 0)
+                ck_abort_msg("dest %d: %s", k, describe(&reduce));
     }
     ck_assert(gw__reduce_use(NULL));
     free(memory);
@@ -248,24 +248,24 @@ END_TEST
 /* ---- in place ---- */
 
 /* Bit i of `places`: source i is a destination. */
-static void check_in_place(struct gw_reduce_local *fold, unsigned places)
+static void check_in_place(struct gw_reduce_local *reduce, unsigned places)
 {
     void *dests[SOURCES];
     struct gw_rng rng;
     gw_rng_seed(&rng, SEED);
-    fold->dests = dests;
-    fold->dest_count = 0;
-    for (unsigned i = 0; i < fold->source_count; i++) {
-        char *source =
-            source_rows[i] + ((const char *)fold->sources[i] - source_rows[i]);
-        fill(&rng, fold->type, source, fold->count);
+    reduce->dests = dests;
+    reduce->dest_count = 0;
+    for (unsigned i = 0; i < reduce->source_count; i++) {
+        char *source = source_rows[i] +
+                       ((const char *)reduce->sources[i] - source_rows[i]);
+        fill(&rng, reduce->type, source, reduce->count);
         if (places >> i & 1)
-            dests[fold->dest_count++] = source;
+            dests[reduce->dest_count++] = source;
     }
-    reference_fold(fold, expected);
-    gw_reduce_local(fold);
-    for (unsigned i = 0; i < fold->dest_count; i++)
-        check_dest(fold, dests[i]);
+    reference_fold(reduce, expected);
+    gw_reduce_local(reduce);
+    for (unsigned i = 0; i < reduce->dest_count; i++)
+        check_dest(reduce, dests[i]);
 }
 
 static void check_places(enum gw_dtype type, unsigned sources, bool stream)

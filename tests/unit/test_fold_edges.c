@@ -63,13 +63,13 @@ static void fill(struct gw_rng *rng, char *p, size_t bytes)
         p[i] = (char)gw_rng_next(rng);
 }
 
-static void check_one(struct gw_reduce_local *fold, struct gw_rng *rng,
+static void check_one(struct gw_reduce_local *reduce, struct gw_rng *rng,
                       unsigned place, bool in_place)
 {
     char expected[LONGEST_BYTES + 8];
     const void *sources[SOURCES];
     void *dests[DESTS];
-    size_t bytes = fold->count * gw_dtype_size(fold->type);
+    size_t bytes = reduce->count * gw_dtype_size(reduce->type);
     for (unsigned i = 0; i < SOURCES; i++) {
         fill(rng, array(i, place, bytes), bytes);
         sources[i] = array(i, place, bytes);
@@ -77,18 +77,19 @@ static void check_one(struct gw_reduce_local *fold, struct gw_rng *rng,
     for (unsigned i = 0; i < DESTS; i++)
         dests[i] = array(SOURCES + i, place, bytes);
     if (in_place) /* in place of any source, the last one included */
-        dests[0] = array(fold->source_count - 1, place, bytes);
-    fold->sources = sources;
-    fold->dests = dests;
-    reference_fold(fold, expected);
-    gw_reduce_local(fold);
-    for (unsigned i = 0; i < fold->dest_count; i++)
+        dests[0] = array(reduce->source_count - 1, place, bytes);
+    reduce->sources = sources;
+    reduce->dests = dests;
+    reference_fold(reduce, expected);
+    gw_reduce_local(reduce);
+    for (unsigned i = 0; i < reduce->dest_count; i++)
         if (memcmp(dests[i], expected, bytes) != 0)
             ck_abort_msg("%s %s, %u sources, dest %u of %u, count %zu, place "
                          "%u, in place %d, stream %d, %s, seed %d",
-                         gw_dtype_name(fold->type), gw_redop_name(fold->op),
-                         fold->source_count, i, fold->dest_count, fold->count,
-                         place, in_place, fold->stream, gw_reduce_isa(), SEED);
+                         gw_dtype_name(reduce->type), gw_redop_name(reduce->op),
+                         reduce->source_count, i, reduce->dest_count,
+                         reduce->count, place, in_place, reduce->stream,
+                         gw_reduce_isa(), SEED);
 }
 
 /* Numbers of arrays rotate: 2:1, 2:2, 3:1 and 4:1 have loops of their own. */
@@ -99,14 +100,14 @@ static void check_length(enum gw_dtype type, enum gw_redop op, size_t count,
                                          {3, 1}, {4, 1}, {5, 3}};
     for (unsigned k = 0; k < 6; k++) {
         const unsigned *shape = shapes[gw_rng_below(rng, 7)];
-        struct gw_reduce_local fold = {.source_count = shape[0],
-                                       .dest_count = shape[1],
-                                       .count = count,
-                                       .type = type,
-                                       .op = op,
-                                       .scale_ranks = shape[0],
-                                       .stream = k % 2};
-        check_one(&fold, rng, k / 2, gw_rng_below(rng, 2));
+        struct gw_reduce_local reduce = {.source_count = shape[0],
+                                         .dest_count = shape[1],
+                                         .count = count,
+                                         .type = type,
+                                         .op = op,
+                                         .scale_ranks = shape[0],
+                                         .stream = k % 2};
+        check_one(&reduce, rng, k / 2, gw_rng_below(rng, 2));
     }
 }
 

@@ -44,35 +44,35 @@ static void fill(enum gw_dtype type)
         }
 }
 
-static void check(const struct gw_reduce_local *fold, size_t place,
+static void check(const struct gw_reduce_local *reduce, size_t place,
                   unsigned source, unsigned which)
 {
-    size_t bytes = fold->count * gw_dtype_size(fold->type);
+    size_t bytes = reduce->count * gw_dtype_size(reduce->type);
     memset(result, 0xa5, bytes);
-    gw__reduce_many(fold);
+    gw__reduce_many(reduce);
     if (memcmp(result, expected, bytes) != 0)
         ck_abort_msg("%s %s of %u sources on %s: strange number %u at place "
                      "%zu of %zu of source %u",
-                     gw_dtype_name(fold->type), gw_redop_name(fold->op),
-                     fold->source_count, gw_reduce_isa(), which, place,
-                     fold->count, source);
+                     gw_dtype_name(reduce->type), gw_redop_name(reduce->op),
+                     reduce->source_count, gw_reduce_isa(), which, place,
+                     reduce->count, source);
 }
 
 /* Puts the special number there, for one comparison at each level. */
-static void check_place(const struct gw_reduce_local *fold, size_t place,
+static void check_place(const struct gw_reduce_local *reduce, size_t place,
                         unsigned source, unsigned which)
 {
-    size_t size = gw_dtype_size(fold->type);
+    size_t size = gw_dtype_size(reduce->type);
     char *at = rows[source] + place * size, kept[8];
-    uint64_t bits = strange_bits(fold->type, which);
+    uint64_t bits = strange_bits(reduce->type, which);
     memcpy(kept, at, size);
     memcpy(at, &bits, size);
-    reference_fold(fold, expected);
-    ck_assert(which >= 3 || fold->source_count == 1 ||
-              isnan(number_load(fold->type, expected + place * size).number));
+    reference_fold(reduce, expected);
+    ck_assert(which >= 3 || reduce->source_count == 1 ||
+              isnan(number_load(reduce->type, expected + place * size).number));
     for (int i = 0; i < LEVELS; i++)
         if (gw__reduce_use(levels[i]))
-            check(fold, place, source, which);
+            check(reduce, place, source, which);
     memcpy(at, kept, size);
 }
 
@@ -83,20 +83,20 @@ static void check_op(enum gw_dtype type, enum gw_redop op)
     void *dest = result;
     for (unsigned s = 0; s < SOURCES; s++)
         sources[s] = rows[s];
-    struct gw_reduce_local fold = {.sources = sources,
-                                   .dests = &dest,
-                                   .dest_count = 1,
-                                   .count = COUNT,
-                                   .type = type,
-                                   .op = op};
+    struct gw_reduce_local reduce = {.sources = sources,
+                                     .dests = &dest,
+                                     .dest_count = 1,
+                                     .count = COUNT,
+                                     .type = type,
+                                     .op = op};
     for (size_t k = 0; k < sizeof source_counts / sizeof *source_counts; k++) {
-        fold.source_count = fold.scale_ranks = source_counts[k];
-        unsigned last = fold.source_count - 1;
+        reduce.source_count = reduce.scale_ranks = source_counts[k];
+        unsigned last = reduce.source_count - 1;
         for (size_t place = 0; place < COUNT; place++) {
             unsigned which = (unsigned)place % STRANGE;
-            check_place(&fold, place, 0, which);
-            check_place(&fold, place, last, (which + 1) % STRANGE);
-            check_place(&fold, place, last / 2, (which + 2) % STRANGE);
+            check_place(&reduce, place, 0, which);
+            check_place(&reduce, place, last, (which + 1) % STRANGE);
+            check_place(&reduce, place, last / 2, (which + 2) % STRANGE);
         }
     }
 }
@@ -123,16 +123,16 @@ START_TEST(short_arrays)
     for (size_t count = 1; count < 40; count++)
         for (size_t place = 0; place < count; place++)
             for (unsigned i = 0; i < 4; i++) {
-                const struct gw_reduce_local fold = {.sources = sources,
-                                                     .source_count = 2,
-                                                     .dests = &dest,
-                                                     .dest_count = 1,
-                                                     .count = count,
-                                                     .type = type,
-                                                     .op = i / 2 ? GW_MAX
-                                                                 : GW_MIN,
-                                                     .scale_ranks = 2};
-                check_place(&fold, place, i % 2, (unsigned)count % STRANGE);
+                const struct gw_reduce_local reduce = {.sources = sources,
+                                                       .source_count = 2,
+                                                       .dests = &dest,
+                                                       .dest_count = 1,
+                                                       .count = count,
+                                                       .type = type,
+                                                       .op = i / 2 ? GW_MAX
+                                                                   : GW_MIN,
+                                                       .scale_ranks = 2};
+                check_place(&reduce, place, i % 2, (unsigned)count % STRANGE);
             }
     ck_assert(gw__reduce_use(NULL));
 }

@@ -127,7 +127,7 @@ static void check_quotients(enum gw_dtype type, const void *values,
                             size_t count, unsigned ranks)
 {
     static uint32_t quotients[1 << 16], expected[1 << 16];
-    struct gw_reduce_local fold = {
+    struct gw_reduce_local reduce = {
         .sources = &values,
         .source_count = 1,
         .dests = (void *[]){quotients},
@@ -137,8 +137,8 @@ static void check_quotients(enum gw_dtype type, const void *values,
         .op = GW_AVG,
         .scale_ranks = ranks,
     };
-    gw_reduce_local(&fold);
-    reference_fold(&fold, expected);
+    gw_reduce_local(&reduce);
+    reference_fold(&reduce, expected);
     ck_assert_msg(memcmp(quotients, expected, count * gw_dtype_size(type)) == 0,
                   "%s / %u on %s", gw_dtype_name(type), ranks, gw_reduce_isa());
 }
@@ -274,7 +274,7 @@ static void check_all_values(enum gw_dtype type, int fraction)
         values[i] = (uint16_t)i;
         zeros[i] = 0x8000;
     }
-    struct gw_reduce_local fold = {
+    struct gw_reduce_local reduce = {
         .sources = (const void *[]){values, zeros},
         .source_count = 1,
         .dests = (void *[]){copied},
@@ -282,10 +282,10 @@ static void check_all_values(enum gw_dtype type, int fraction)
         .count = COUNT,
         .type = type,
     };
-    gw_reduce_local(&fold);
-    fold.source_count = 2;
-    fold.dests = (void *[]){summed};
-    gw_reduce_local(&fold);
+    gw_reduce_local(&reduce);
+    reduce.source_count = 2;
+    reduce.dests = (void *[]){summed};
+    gw_reduce_local(&reduce);
     uint16_t quiet = small_encode(NAN, fraction);
     for (unsigned i = 0; i < COUNT; i++) {
         bool nan = isnan(small_decode((uint16_t)i, fraction));
@@ -308,7 +308,7 @@ END_TEST
 START_TEST(test_refuses)
 {
     float one = 1, result = 5;
-    struct gw_reduce_local fold = {
+    struct gw_reduce_local reduce = {
         .sources = (const void *[]){&one, &one},
         .source_count = 2,
         .dests = (void *[]){&result},
@@ -317,18 +317,18 @@ START_TEST(test_refuses)
         .type = GW_F32,
         .op = GW_LAND,
     };
-    gw_reduce_local(&fold);
-    fold.op = GW_SUM;
-    fold.source_count = 0;
-    gw_reduce_local(&fold);
-    fold.source_count = GW_SOURCES_MAX + 1;
-    gw_reduce_local(&fold);
-    fold.source_count = 2;
-    fold.dest_count = GW_DESTS_MAX + 1;
-    gw_reduce_local(&fold);
+    gw_reduce_local(&reduce);
+    reduce.op = GW_SUM;
+    reduce.source_count = 0;
+    gw_reduce_local(&reduce);
+    reduce.source_count = GW_SOURCES_MAX + 1;
+    gw_reduce_local(&reduce);
+    reduce.source_count = 2;
+    reduce.dest_count = GW_DESTS_MAX + 1;
+    gw_reduce_local(&reduce);
     ck_assert(result == 5);
-    fold.dest_count = 1;
-    gw_reduce_local(&fold);
+    reduce.dest_count = 1;
+    gw_reduce_local(&reduce);
     ck_assert(result == 2);
 }
 END_TEST

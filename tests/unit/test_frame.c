@@ -3,7 +3,7 @@
  * The messages of the ZeroMQ wires and of the rendezvous, as bytes.
  */
 #include "wire/rank_list.h"
-#include "wire/rendezvous/meet.h"
+#include "wire/rendezvous/rendezvous_message.h"
 #include "wire/zmq/frame.h"
 
 #include <check.h>
@@ -128,16 +128,16 @@ START_TEST(a_table_of_addresses_is_read_as_it_was_written)
         table[r].bytes = r * 10;
         memset(table[r].blob, (int)r, table[r].bytes);
     }
-    size_t bytes = gw__meet_pack(table, 3, &payload);
+    size_t bytes = gw__rendezvous_pack(table, 3, &payload);
     ck_assert_uint_eq(bytes, 3 * 4 + 30);
-    ck_assert(gw__meet_unpack(payload, bytes, table + 3, 3));
+    ck_assert(gw__rendezvous_unpack(payload, bytes, table + 3, 3));
     for (unsigned r = 0; r < 3; r++) {
         ck_assert_uint_eq(table[3 + r].bytes, r * 10);
         ck_assert_mem_eq(table[3 + r].blob, table[r].blob, r * 10);
     }
-    ck_assert(!gw__meet_unpack(payload, bytes, table + 3, 2));
+    ck_assert(!gw__rendezvous_unpack(payload, bytes, table + 3, 2));
     for (size_t shorter = 0; shorter < bytes; shorter++)
-        ck_assert(!gw__meet_unpack(payload, shorter, table + 3, 3));
+        ck_assert(!gw__rendezvous_unpack(payload, shorter, table + 3, 3));
     free(payload);
     free(table);
 }

@@ -11,17 +11,18 @@
 Suite *suite_laggard(void);
 
 enum { NODES = 5 };
-static struct gw__standing at[GW__NODES_MAX];
+static struct gw__progress_report at[GW__NODES_MAX];
 
 /* In op 12 each node of the ring waits for the one before it. */
 static void setup(void)
 {
     memset(at, 0, sizeof at);
     for (unsigned i = 0; i < NODES; i++)
-        at[i] = (struct gw__standing){.stamp = 1,
-                                      .op = 12,
-                                      .phase = GW__REDUCING,
-                                      .waits_for = (i + NODES - 1) % NODES};
+        at[i] =
+            (struct gw__progress_report){.stamp = 1,
+                                         .op = 12,
+                                         .phase = GW__REDUCING,
+                                         .waits_for = (i + NODES - 1) % NODES};
 }
 
 /* The diagnosis is the same from every member's view. */
@@ -33,7 +34,7 @@ static void all_say(uint64_t dead, const char *sentence)
             gw__stall_diagnosis_find(at, dead, i);
         gw__stall_diagnosis_text(&found, text);
         if (at[i].phase != GW__COMPUTE && at[i].waits_for != i &&
-            at[i].waits_for != GW__WAITS_FOR_NOBODY)
+            at[i].waits_for != GW__WAITS_FOR_NONE)
             ck_assert_str_eq(text, sentence);
     }
 }
@@ -53,7 +54,7 @@ END_TEST
 
 START_TEST(who_is_behind)
 {
-    at[3].waits_for = GW__WAITS_FOR_NOBODY;
+    at[3].waits_for = GW__WAITS_FOR_NONE;
     all_say(0, "op 12, reduce: node 3 lags behind; node 4 waits for it");
     at[3].op = 11;
     at[3].phase = GW__GATHERING;
@@ -113,16 +114,16 @@ END_TEST
 START_TEST(standings_survive_the_journey)
 {
     uint8_t bytes[64];
-    struct gw__standing back, one = {1, 2, 3, GW__FLUSHING, 63};
+    struct gw__progress_report back, one = {1, 2, 3, GW__FLUSHING, 63};
     struct gw__writer w = gw__writer_on(bytes, sizeof bytes);
-    gw__put_standing(&w, &one);
+    gw__put_progress_report(&w, &one);
     struct gw__reader r = gw__reader_on(bytes, w.used);
-    gw__get_standing(&r, &back);
+    gw__get_progress_report(&r, &back);
     ck_assert(gw__reader_done(&r));
     ck_assert_uint_eq(back.moved, 3);
     bytes[w.used - 1] = 64; /* unknown node */
     r = gw__reader_on(bytes, w.used);
-    gw__get_standing(&r, &back);
+    gw__get_progress_report(&r, &back);
     ck_assert(!gw__reader_done(&r));
 }
 END_TEST

@@ -20,13 +20,13 @@ START_TEST(it_registers_until_it_is_let_in)
     ck_assert_uint_eq(c.who.node, SELF);
     ck_assert(c.join.ring);
     hand_answer(&c, GW_EINVAL, "node 4 is active as another process");
-    ck_assert_ptr_null(hand_told(GW__TOLD_REGISTERED));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_REGISTERED));
     hand_clear();
     hand_pass(150);
     ck_assert(hand_asked(GW__CMD_REGISTER, &c));
     ck_assert_uint_eq(c.sequence, 2);
     hand_answer(&c, GW_OK, "joining");
-    ck_assert_uint_eq(hand_told(GW__TOLD_REGISTERED)->node, SELF);
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_REGISTERED)->node, SELF);
 }
 END_TEST
 
@@ -34,25 +34,25 @@ END_TEST
 START_TEST(news_of_an_earlier_process_is_not_about_this_one)
 {
     hand_start(GW__WORKER);
-    hand.news.incarnation = hand_id_of(40);
-    hand.news.state = GW__CONVICTED;
+    hand.update.incarnation = hand_id_of(40);
+    hand.update.state = GW__CONFIRMED_DEAD;
     hand_tell_news();
-    ck_assert_ptr_null(hand_told(GW__TOLD_GONE));
-    hand.news.incarnation = hand_id_of(SELF);
-    hand.news.state = GW__JOINING;
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_GONE));
+    hand.update.incarnation = hand_id_of(SELF);
+    hand.update.state = GW__JOINING;
     hand_tell_news(); /* as good as the answer */
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_REGISTERED));
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_REGISTERED));
 }
 END_TEST
 
 START_TEST(who_is_convicted_is_gone_and_silent)
 {
     hand_in_ring();
-    hand.news.state = GW__CONVICTED;
+    hand.update.state = GW__CONFIRMED_DEAD;
     hand_ring_is(2, 2, (const unsigned[]){LEFT, RIGHT});
     hand_tell_news();
     ck_assert_str_eq(
-        hand_told(GW__TOLD_GONE)->text,
+        hand_told(GW__NOTIFY_GONE)->text,
         "declared dead: the other members continued without this one");
     hand_clear();
     hand_pass(1000);
@@ -65,9 +65,9 @@ END_TEST
 START_TEST(who_is_replaced_is_gone)
 {
     hand_in_ring();
-    hand.news.incarnation = hand_id_of(77);
+    hand.update.incarnation = hand_id_of(77);
     hand_tell_news();
-    ck_assert_str_eq(hand_told(GW__TOLD_GONE)->text,
+    ck_assert_str_eq(hand_told(GW__NOTIFY_GONE)->text,
                      "this node number now belongs to another process");
 }
 END_TEST
@@ -81,13 +81,13 @@ START_TEST(who_was_replaced_before_it_was_seen_finds_out)
     ck_assert(hand_asked(GW__CMD_REGISTER, &c));
     hand_answer(&c, GW_OK, "joining");
     hand_pass(10);
-    hand.news.incarnation = hand_id_of(40);
-    hand.news.state = GW__JOINING;
+    hand.update.incarnation = hand_id_of(40);
+    hand.update.state = GW__JOINING;
     hand_tell_news();
     hand_pass(1900); /* the update may be an old one */
-    ck_assert_ptr_null(hand_told(GW__TOLD_GONE));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_GONE));
     hand_pass(1000);
-    ck_assert_str_eq(hand_told(GW__TOLD_GONE)->text,
+    ck_assert_str_eq(hand_told(GW__NOTIFY_GONE)->text,
                      "this node number now belongs to another process");
 }
 END_TEST
@@ -102,10 +102,10 @@ START_TEST(the_answer_alone_tells_the_number)
     hand_start(GW__WORKER);
     ck_assert(hand_asked(GW__CMD_REGISTER, &c));
     hand_tell_news();
-    ck_assert_ptr_null(hand_told(GW__TOLD_REGISTERED));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_REGISTERED));
     hand_answer(&c, GW_OK, "joining");
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_REGISTERED));
-    ck_assert_uint_eq(hand_told(GW__TOLD_REGISTERED)->node, SELF);
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_REGISTERED));
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_REGISTERED)->node, SELF);
 }
 END_TEST
 
@@ -113,14 +113,14 @@ START_TEST(old_news_is_no_reason_to_go)
 {
     struct gw__command c;
     hand_start(GW__WORKER);
-    hand.news.incarnation = hand_id_of(40);
-    hand.news.state = GW__CONVICTED;
+    hand.update.incarnation = hand_id_of(40);
+    hand.update.state = GW__CONFIRMED_DEAD;
     hand_tell_news();
     hand_pass(10);
     ck_assert(hand_asked(GW__CMD_REGISTER, &c));
     hand_answer(&c, GW_OK, "joining");
     hand_pass(5000);
-    ck_assert_ptr_null(hand_told(GW__TOLD_GONE));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_GONE));
 }
 END_TEST
 
@@ -131,19 +131,19 @@ START_TEST(freeze_report_and_decided_with_all_reports)
     struct gw__command c;
     hand_in_ring();
     hand_flush_begins(2);
-    ck_assert_uint_eq(hand_told(GW__TOLD_FREEZE)->epoch, 2);
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_FREEZE)->epoch, 2);
     hand_give_report(2);
     ck_assert(hand_asked(GW__CMD_REPORT, &c));
     ck_assert_uint_eq(c.flush.epoch, 2);
-    ck_assert_uint_eq(c.flush.report.floor, 7);
+    ck_assert_uint_eq(c.flush.report.low_watermark, 7);
     hand_answer(&c, GW_OK, "reported");
     hand_is_decided();
     hand_reported(2, SELF);
     hand_reported(2, RIGHT); /* of no survivor */
-    ck_assert_ptr_null(hand_told(GW__TOLD_DECIDED));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_DECIDED));
     hand_reported(2, LEFT);
-    ck_assert_uint_eq(hand_told(GW__TOLD_DECIDED)->epoch, 2);
-    ck_assert_uint_eq(gw__member_report(hand.state, LEFT)->floor, LEFT);
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_DECIDED)->epoch, 2);
+    ck_assert_uint_eq(gw__member_report(hand.state, LEFT)->low_watermark, LEFT);
     ck_assert_uint_eq(gw__member_view(hand.state)->ring_count, 2);
 }
 END_TEST
@@ -174,7 +174,7 @@ START_TEST(another_removal_in_the_same_flush_needs_no_other_report)
     hand_clear();
     hand_ring_is(3, 1, (const unsigned[]){SELF});
     hand_tell_news(); /* flush_epoch is still 2 */
-    ck_assert_ptr_null(hand_told(GW__TOLD_FREEZE));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_FREEZE));
     hand_answer(&c, GW_OK, "reported");
     hand_clear();
     hand_pass(60);
@@ -192,7 +192,7 @@ START_TEST(another_flush_is_another_freeze)
     ck_assert(hand_asked(GW__CMD_REPORT, &first));
     hand_reported(2, LEFT);
     hand_flush_begins(3);
-    ck_assert_uint_eq(hand.told[hand.told_count - 1].epoch, 3);
+    ck_assert_uint_eq(hand.notification[hand.told_count - 1].epoch, 3);
     ck_assert_ptr_null(gw__member_report(hand.state, LEFT));
     hand_give_report(2); /* for the wrong one */
     hand_give_report(3);
@@ -212,10 +212,10 @@ START_TEST(old_news_is_ignored)
     hand_is_decided();
     hand_reported(2, SELF);
     hand_reported(2, LEFT);
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_DECIDED));
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_DECIDED));
     hand_clear();
-    struct gw__membership_update newest = hand.news;
-    hand.news.flushing = true;
+    struct gw__membership_update newest = hand.update;
+    hand.update.flushing = true;
     hand_tell_news_at(newest.index - 1);
     hand_tell_news_at(newest.index);
     ck_assert_uint_eq(hand.told_count, 0);
@@ -229,12 +229,12 @@ START_TEST(a_flush_may_be_the_first_that_a_joiner_hears)
     ck_assert(hand_asked(GW__CMD_REGISTER, &c));
     hand_answer(&c, GW_OK, "joining");
     hand_flush_begins(2);
-    ck_assert_ptr_null(hand_told(GW__TOLD_VIEW));
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_FREEZE));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_VIEW));
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_FREEZE));
     hand_is_decided();
     hand_reported(2, SELF);
     hand_reported(2, LEFT);
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_DECIDED));
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_DECIDED));
 }
 END_TEST
 
@@ -245,9 +245,9 @@ START_TEST(a_joiner_has_nothing_to_report_of_a_ring_it_is_not_in)
     ck_assert(hand_asked(GW__CMD_REGISTER, &c));
     hand_answer(&c, GW_OK, "joining");
     hand_ring_is(2, 2, (const unsigned[]){LEFT, RIGHT});
-    hand.news.state = GW__JOINING;
-    hand.news.flushing = true;
-    hand.news.flush_epoch = 2;
+    hand.update.state = GW__JOINING;
+    hand.update.flushing = true;
+    hand.update.flush_epoch = 2;
     hand_clear();
     hand_tell_news();
     ck_assert_uint_eq(hand.told_count, 0);

@@ -12,10 +12,10 @@ Suite *suite_member_crew(void);
 
 static void crew_is(uint64_t epoch, unsigned count, const unsigned *nodes)
 {
-    hand.news.view.epoch = epoch;
-    hand.news.crew_count = count;
+    hand.update.view.epoch = epoch;
+    hand.update.ps_member_count = count;
     for (unsigned i = 0; i < count; i++)
-        hand.news.crew[i] = (struct gw__crew_member){
+        hand.update.ps_members[i] = (struct gw__ps_member){
             .node = nodes[i],
             .role = nodes[i] == RIGHT ? GW__WORKER : GW__SERVER,
             .incarnation = hand_id_of(nodes[i])};
@@ -32,8 +32,8 @@ static void begin(enum gw__role role)
     hand_answer(&c, GW_OK, "active");
     crew_is(1, 3, (const unsigned[]){SELF, LEFT, RIGHT});
     hand_tell_news();
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_REGISTERED));
-    ck_assert_ptr_null(hand_told(GW__TOLD_VIEW));
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_REGISTERED));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_VIEW));
     hand_clear();
 }
 
@@ -64,11 +64,11 @@ START_TEST(a_lease_counts_from_the_hello)
     hand_clear();
     uint64_t now_ns = hand.now_ns;
     lease_of(SELF, 30);
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_LEASE));
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_LEASE));
     ck_assert_uint_eq(gw__member_lease(hand.state), now_ns + 170 * MS);
     hand_clear();
     lease_of(SELF, 50); /* an older one that came late */
-    ck_assert_ptr_null(hand_told(GW__TOLD_LEASE));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_LEASE));
     ck_assert_uint_eq(gw__member_lease(hand.state), now_ns + 170 * MS);
     lease_of(LEFT, 0);
     ck_assert_uint_eq(gw__member_lease(hand.state), now_ns + 170 * MS);
@@ -99,7 +99,7 @@ START_TEST(a_worker_has_no_lease_and_need_not_hurry)
     hand_pass(400);
     ck_assert_uint_eq(sent_to(0, GW__PROTOCOL_HELLO), 4);
     hand_pass(1000);
-    ck_assert_ptr_null(hand_told(GW__TOLD_PARKED)); /* nothing waits */
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_PARKED)); /* nothing waits */
 }
 END_TEST
 
@@ -107,24 +107,24 @@ START_TEST(a_server_without_a_lease_is_parked)
 {
     begin(GW__SERVER);
     hand_pass(499);
-    ck_assert_ptr_null(hand_told(GW__TOLD_PARKED));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_PARKED));
     hand_pass(41);
     ck_assert_ptr_nonnull(
-        strstr(hand_told(GW__TOLD_PARKED)->text, "node 4 does not serve"));
+        strstr(hand_told(GW__NOTIFY_PARKED)->text, "node 4 does not serve"));
     ck_assert(gw__member_parked(hand.state));
-    hand.news.leader = true;
+    hand.update.leader = true;
     hand_tell_news(); /* a leader alone is not enough */
     ck_assert(gw__member_parked(hand.state));
     lease_of(SELF, 250); /* nor one that is over */
     ck_assert(gw__member_parked(hand.state));
     lease_of(SELF, 0);
     ck_assert(!gw__member_parked(hand.state));
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_UNPARKED));
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_UNPARKED));
     hand_clear();
     hand_pass(650);
-    ck_assert_ptr_null(hand_told(GW__TOLD_PARKED));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_PARKED));
     hand_pass(150);
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_PARKED));
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_PARKED));
 }
 END_TEST
 
@@ -136,23 +136,23 @@ START_TEST(the_crew_beats_and_accuses_who_is_silent)
     ck_assert_uint_ge(sent_to(LEFT, GW__PROTOCOL_BEAT), 3);
     ck_assert_uint_ge(sent_to(RIGHT, GW__PROTOCOL_BEAT), 3);
     hand_clear();
-    for (unsigned i = 0; i < 20 && !hand_told(GW__TOLD_SUSPECT); i++) {
+    for (unsigned i = 0; i < 20 && !hand_told(GW__NOTIFY_SUSPECT); i++) {
         hand.sent_count = 0;
         hand_pass_watching(100);
     }
-    unsigned node = hand_told(GW__TOLD_SUSPECT)->node;
+    unsigned node = hand_told(GW__NOTIFY_SUSPECT)->node;
     ck_assert(node == LEFT || node == RIGHT);
-    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
-    ck_assert(!c.accuse.certain);
-    ck_assert(gw__id_equal(c.accuse.accused.incarnation,
-                           hand_id_of(c.accuse.accused.node)));
+    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(!c.suspect.certain);
+    ck_assert(gw__id_equal(c.suspect.suspected.incarnation,
+                           hand_id_of(c.suspect.suspected.node)));
     hand_clear();
     crew_is(2, 1, (const unsigned[]){SELF}); /* declared dead */
     hand_tell_news();
     hand_answer(&c, GW_OK, "convicted");
     hand_clear();
     hand_pass_watching(500);
-    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
     ck_assert_uint_eq(sent_to(LEFT, GW__PROTOCOL_BEAT), 0);
 }
 END_TEST
@@ -162,31 +162,31 @@ START_TEST(an_end_that_is_certain_is_told_also_of_the_crew)
     struct gw__command c;
     begin(GW__SERVER);
     hand_input(GW__DIED, RIGHT, NULL, 0);
-    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
-    ck_assert(c.accuse.certain);
-    ck_assert_uint_eq(c.accuse.accused.node, RIGHT);
+    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(c.suspect.certain);
+    ck_assert_uint_eq(c.suspect.suspected.node, RIGHT);
 }
 END_TEST
 
 START_TEST(news_has_crew_and_routes_and_a_conviction_ends_it)
 {
     begin(GW__SERVER);
-    hand.news.routes.version = 1;
-    hand.news.routes.slot_count = hand.news.routes.replicas = 1;
-    hand.news.routes.servers = 1;
-    struct gw__slot_route *slot = &hand.news.routes.slots[0];
+    hand.update.routes.version = 1;
+    hand.update.routes.slot_count = hand.update.routes.replicas = 1;
+    hand.update.routes.servers = 1;
+    struct gw__slot_route *slot = &hand.update.routes.slots[0];
     slot->term = slot->count = 1;
     slot->primary = slot->replica[0] = SELF;
-    slot->learner = slot->leaver = slot->heir = GW__NO_NODE;
+    slot->learner = slot->leaver = slot->successor = GW__NO_NODE;
     hand_tell_news();
-    const struct gw__membership_update *news = gw__member_news(hand.state);
-    ck_assert_uint_eq(news->crew_count, 3);
-    ck_assert_uint_eq(news->routes.slots[0].primary, SELF);
+    const struct gw__membership_update *update = gw__member_update(hand.state);
+    ck_assert_uint_eq(update->ps_member_count, 3);
+    ck_assert_uint_eq(update->routes.slots[0].primary, SELF);
     lease_of(SELF, 0);
-    hand.news.state = GW__CONVICTED;
+    hand.update.state = GW__CONFIRMED_DEAD;
     crew_is(2, 2, (const unsigned[]){LEFT, RIGHT});
     hand_tell_news();
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_GONE));
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_GONE));
     ck_assert_uint_eq(gw__member_lease(hand.state), 0);
 }
 END_TEST

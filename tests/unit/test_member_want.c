@@ -27,7 +27,7 @@ static const struct gw__order wanted = {.count = 1, .nodes = {RIGHT}};
 static void ask_admit_in(uint64_t from_op, uint64_t ring_epoch)
 {
     hand_ask(&(const struct gw__member_request){
-        .kind = GW__ASK_ADMIT,
+        .kind = GW__REQUEST_ADMIT,
         .admit = {
             .from_op = from_op, .ring_epoch = ring_epoch, .order = wanted}});
 }
@@ -40,9 +40,9 @@ static void ask_admit(uint64_t from_op)
 static void with_joiners(void)
 {
     hand_in_ring();
-    hand.news.joiner_count = 2;
-    hand.news.joiners[0] = (struct gw__process){7, hand_id_of(7)};
-    hand.news.joiners[1] = (struct gw__process){8, hand_id_of(8)};
+    hand.update.joiner_count = 2;
+    hand.update.joiners[0] = (struct gw__process){7, hand_id_of(7)};
+    hand.update.joiners[1] = (struct gw__process){8, hand_id_of(8)};
     hand_tell_news();
     hear_ready(7);
 }
@@ -51,7 +51,7 @@ START_TEST(who_is_ready_is_admitted_in_this_ring_only)
 {
     struct gw__command c;
     with_joiners();
-    ck_assert_uint_eq(hand_told(GW__TOLD_READY)->count, 1);
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_READY)->count, 1);
     ask_admit(9);
     ck_assert(hand_asked(GW__CMD_ADMIT, &c));
     ck_assert_uint_eq(c.admit.from_op, 9);
@@ -61,13 +61,13 @@ START_TEST(who_is_ready_is_admitted_in_this_ring_only)
     ck_assert_uint_eq(c.admit.order.count, 1);
     ck_assert_uint_eq(c.admit.order.nodes[0], RIGHT);
     hand_answer(&c, GW_OK, "1 admitted");
-    ck_assert_ptr_null(hand_told(GW__TOLD_REFUSED));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_REFUSED));
     hand_clear();
     hand_ring_is(2, 4, (const unsigned[]){SELF, LEFT, RIGHT, 7});
-    hand.news.joiner_count = 0;
+    hand.update.joiner_count = 0;
     hand_tell_news();
-    ck_assert_uint_eq(hand_told(GW__TOLD_VIEW)->epoch, 2);
-    ck_assert_uint_eq(hand_told(GW__TOLD_READY)->count, 0);
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_VIEW)->epoch, 2);
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_READY)->count, 0);
 }
 END_TEST
 
@@ -79,14 +79,14 @@ START_TEST(a_refusal_is_told_unless_the_ring_is_another_by_then)
     ck_assert(hand_asked(GW__CMD_ADMIT, &c));
     hand_answer(&c, GW_PENDING,
                 "a decision for epoch 1 is pending; try again later");
-    ck_assert_str_eq(hand_told(GW__TOLD_REFUSED)->text,
+    ck_assert_str_eq(hand_told(GW__NOTIFY_REFUSED)->text,
                      "a decision for epoch 1 is pending; try again later");
     ask_admit(9);
     ck_assert(hand_asked(GW__CMD_ADMIT, &c));
     hand_clear();
     hand_flush_begins(2);
     hand_answer(&c, GW_EINVAL, "the ring of epoch 1 is over");
-    ck_assert_ptr_null(hand_told(GW__TOLD_REFUSED));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_REFUSED));
 }
 END_TEST
 
@@ -96,8 +96,8 @@ START_TEST(an_admission_is_for_the_ring_in_which_it_was_decided)
     struct gw__command c;
     with_joiners();
     hand_ring_is(2, 4, (const unsigned[]){SELF, LEFT, RIGHT, 7});
-    hand.news.joiner_count = 1;
-    hand.news.joiners[0] = (struct gw__process){8, hand_id_of(8)};
+    hand.update.joiner_count = 1;
+    hand.update.joiners[0] = (struct gw__process){8, hand_id_of(8)};
     hand_tell_news();
     hear_ready(8);
     ask_admit_in(9, 1);
@@ -111,7 +111,7 @@ START_TEST(a_joiner_that_falls_silent_is_not_ready)
     with_joiners();
     hand_clear();
     hand_pass(700);
-    ck_assert_uint_eq(hand_told(GW__TOLD_READY)->count, 0);
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_READY)->count, 0);
 }
 END_TEST
 
@@ -126,29 +126,29 @@ START_TEST(an_observer_accuses_who_has_ended_once_it_is_in_the_view)
     hand_input(GW__DIED, RIGHT, NULL, 0);
     hand_clear();
     hand_pass(50);
-    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
     hand_ring_is(1, 2, (const unsigned[]){LEFT, RIGHT});
     hand_tell_news();
-    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
-    ck_assert_uint_eq(c.accuse.accused.node, RIGHT);
-    ck_assert(c.accuse.certain);
+    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert_uint_eq(c.suspect.suspected.node, RIGHT);
+    ck_assert(c.suspect.certain);
     hand_answer(&c, GW_PENDING, "try again later");
     hand_clear();
     hand_pass(250);
-    ck_assert(hand_asked(GW__CMD_ACCUSE, &c)); /* until the view shows it */
+    ck_assert(hand_asked(GW__CMD_SUSPECT, &c)); /* until the view shows it */
     hand_answer(&c, GW_OK, "convicted");
     hand_ring_is(2, 1, (const unsigned[]){LEFT});
     hand_tell_news();
     hand_clear();
     hand_pass(500);
-    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
 }
 END_TEST
 
 START_TEST(a_report_goes_before_accusations)
 {
     struct gw__command c;
-    const struct gw__member_request lost = {.kind = GW__ASK_LOST,
+    const struct gw__member_request lost = {.kind = GW__REQUEST_LOST,
                                             .who = {LEFT, hand_id_of(LEFT)}};
     hand_in_ring();
     hand_flush_begins(2);
@@ -159,10 +159,10 @@ START_TEST(a_report_goes_before_accusations)
     hand_clear();
     hand_answer(&c, GW_PENDING, "later");
     ck_assert(hand_asked(GW__CMD_REPORT, &c));
-    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
     ck_assert(hand_asked(GW__CMD_REPORT, &c));
     hand_answer(&c, GW_OK, "reported");
-    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
 }
 END_TEST
 
@@ -170,7 +170,7 @@ END_TEST
 
 static void lose_connection(unsigned node)
 {
-    const struct gw__member_request reset = {.kind = GW__ASK_RESET,
+    const struct gw__member_request reset = {.kind = GW__REQUEST_RESET,
                                              .who = {node, hand_id_of(node)}};
     hand_clear();
     hand_ask(&reset);
@@ -192,12 +192,12 @@ START_TEST(who_is_seen_alive_is_not_accused_of_its_connection)
     lose_connection(LEFT);
     see_awake(LEFT);
     hand_pass(900);
-    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
     hand_ring_is(2, 2, (const unsigned[]){SELF, LEFT});
     hand_tell_news();
     hand_clear();
     hand_pass(3000);
-    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
 }
 END_TEST
 
@@ -207,11 +207,11 @@ START_TEST(who_has_ended_is_accused_at_once)
     hand.looks = true;
     hand_in_ring();
     lose_connection(LEFT);
-    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
     hand_input(GW__DIED, LEFT, NULL, 0);
-    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
-    ck_assert(c.accuse.certain);
-    ck_assert_uint_eq(c.accuse.accused.node, LEFT);
+    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(c.suspect.certain);
+    ck_assert_uint_eq(c.suspect.suspected.node, LEFT);
 }
 END_TEST
 
@@ -224,8 +224,8 @@ START_TEST(a_connection_that_is_gone_without_news_is_an_end)
     lose_connection(LEFT);
     see_awake(LEFT);
     hand_pass(1100);
-    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
-    ck_assert(c.accuse.certain);
+    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(c.suspect.certain);
 }
 END_TEST
 
@@ -236,10 +236,10 @@ START_TEST(who_cannot_be_seen_is_accused_when_it_beats_no_more)
     hand_in_ring();
     lose_connection(LEFT);
     hand_pass_watching(100);
-    ck_assert(!hand_asked(GW__CMD_ACCUSE, &c));
+    ck_assert(!hand_asked(GW__CMD_SUSPECT, &c));
     hand_pass_watching(300);
-    ck_assert(hand_asked(GW__CMD_ACCUSE, &c));
-    ck_assert(c.accuse.certain);
+    ck_assert(hand_asked(GW__CMD_SUSPECT, &c));
+    ck_assert(c.suspect.certain);
 }
 END_TEST
 
@@ -249,7 +249,7 @@ static void hear_meet(unsigned from, uint64_t epoch, bool knows_ours)
 {
     uint8_t out[64];
     struct gw__writer w = gw__writer_on(out, sizeof out);
-    gw__put_u8(&w, GW__PROTOCOL_MEET);
+    gw__put_u8(&w, GW__PROTOCOL_ADDRESS);
     gw__put_u64(&w, epoch);
     gw__put_u8(&w, knows_ours);
     gw__put_id(&w, hand_id_of(from));
@@ -260,7 +260,7 @@ static void hear_meet(unsigned from, uint64_t epoch, bool knows_ours)
 static void ask_address(uint64_t epoch)
 {
     hand_ask(&(const struct gw__member_request){
-        .kind = GW__ASK_ADDRESS,
+        .kind = GW__REQUEST_ADDRESS,
         .address = {.ring_epoch = epoch, .bytes = 2, .blob = "me"}});
 }
 
@@ -268,7 +268,7 @@ static unsigned meets_sent(void)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < hand.sent_count; i++)
-        count += hand.sent[i].data[0] == GW__PROTOCOL_MEET;
+        count += hand.sent[i].data[0] == GW__PROTOCOL_ADDRESS;
     return count;
 }
 
@@ -279,9 +279,9 @@ START_TEST(members_meet_until_each_knows_that_it_is_known)
     hear_meet(LEFT, 1, false); /* it is ahead: kept */
     ask_address(1);
     ck_assert_uint_eq(meets_sent(), 2);
-    ck_assert_ptr_null(hand_told(GW__TOLD_ADDRESSES));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_ADDRESSES));
     hear_meet(RIGHT, 1, true);
-    ck_assert_uint_eq(hand_told(GW__TOLD_ADDRESSES)->epoch, 1);
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_ADDRESSES)->epoch, 1);
     const uint8_t *blob = gw__member_address(hand.state, 1, RIGHT, &bytes);
     ck_assert_uint_eq(bytes, 1);
     ck_assert_uint_eq(blob[0], RIGHT);
@@ -308,7 +308,7 @@ START_TEST(another_view_begins_the_meeting_anew)
     hand_tell_news();
     hand_clear();
     hear_meet(RIGHT, 1, true);
-    ck_assert_ptr_null(hand_told(GW__TOLD_ADDRESSES));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_ADDRESSES));
     ck_assert_ptr_null(gw__member_address(hand.state, 1, LEFT, &bytes));
     ask_address(1); /* too late */
     ck_assert_uint_eq(meets_sent(), 0);
@@ -324,15 +324,15 @@ START_TEST(who_waits_for_a_leader_in_vain_is_parked)
     hand_in_ring();
     hand_flush_begins(2);
     hand_pass(450);
-    ck_assert_ptr_null(hand_told(GW__TOLD_PARKED));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_PARKED));
     hand_pass(250);
-    ck_assert_str_eq(hand_told(GW__TOLD_PARKED)->text,
+    ck_assert_str_eq(hand_told(GW__NOTIFY_PARKED)->text,
                      "no message from the leading controller for 500 ms; node "
                      "4 waits for a decision");
     ck_assert(gw__member_parked(hand.state));
-    hand.news.leader = true;
-    hand_tell_news_at(hand.news.index); /* not new, but from a leader */
-    ck_assert_ptr_nonnull(hand_told(GW__TOLD_UNPARKED));
+    hand.update.leader = true;
+    hand_tell_news_at(hand.update.index); /* not new, but from a leader */
+    ck_assert_ptr_nonnull(hand_told(GW__NOTIFY_UNPARKED));
     ck_assert(!gw__member_parked(hand.state));
 }
 END_TEST
@@ -341,14 +341,14 @@ START_TEST(nobody_is_parked_who_waits_for_nothing)
 {
     hand_in_ring();
     hand_pass(5000);
-    ck_assert_ptr_null(hand_told(GW__TOLD_PARKED));
+    ck_assert_ptr_null(hand_told(GW__NOTIFY_PARKED));
 }
 END_TEST
 
 START_TEST(too_many_commands_are_refused_and_a_report_still_goes)
 {
     enum { MANY = 12 };
-    struct gw__member_request heal = {.kind = GW__ASK_COMMAND,
+    struct gw__member_request heal = {.kind = GW__REQUEST_COMMAND,
                                       .own.command.kind = GW__CMD_HEAL};
     struct gw__command c, first;
     hand_in_ring();
@@ -356,14 +356,14 @@ START_TEST(too_many_commands_are_refused_and_a_report_still_goes)
         heal.own.tag = 100 + i;
         hand_ask(&heal);
     }
-    ck_assert_int_eq(hand_told(GW__TOLD_ANSWER)->answer.code, GW_ENOMEM);
-    ck_assert_uint_eq(hand_told(GW__TOLD_ANSWER)->tag, 108);
+    ck_assert_int_eq(hand_told(GW__NOTIFY_ANSWER)->answer.code, GW_ENOMEM);
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_ANSWER)->tag, 108);
     ck_assert(hand_asked(GW__CMD_HEAL, &first));
     hand_flush_begins(2);
     hand_give_report(2);
     hand_clear();
     hand_answer(&first, GW_OK, "healed");
-    ck_assert_uint_eq(hand_told(GW__TOLD_ANSWER)->tag, 100);
+    ck_assert_uint_eq(hand_told(GW__NOTIFY_ANSWER)->tag, 100);
     ck_assert(hand_asked(GW__CMD_REPORT, &c));
 }
 END_TEST
@@ -398,10 +398,10 @@ START_TEST(nonsense_does_nothing)
         bool question = gw_rng_below(&rng, 8) == 0;
         if (question && bytes && noise[0] == 5) /* it may really leave */
             noise[0] = 0;
-        hand_input(question ? GW__ASKED : GW__MESSAGE,
+        hand_input(question ? GW__REQUESTED : GW__MESSAGE,
                    (uint32_t)gw_rng_below(&rng, 8), noise, bytes);
-        ck_assert_ptr_null(hand_told(GW__TOLD_GONE));
-        ck_assert_ptr_null(hand_told(GW__TOLD_FREEZE));
+        ck_assert_ptr_null(hand_told(GW__NOTIFY_GONE));
+        ck_assert_ptr_null(hand_told(GW__NOTIFY_FREEZE));
         hand_clear();
     }
 }

@@ -81,21 +81,21 @@ START_TEST(only_known_nodes_are_sent_to)
     struct mesh_set set;
     struct gw_error why;
     mesh_set_open(&set, "ipc", 2);
-    struct gw__control_channel *mesh = set.meshes[0];
-    ck_assert_int_eq(gw__control_channel_send(mesh, 2, "x", 1), GW_EUNREACH);
+    struct gw__control_channel *channel = set.meshes[0];
+    ck_assert_int_eq(gw__control_channel_send(channel, 2, "x", 1), GW_EUNREACH);
     ck_assert_int_eq(
-        gw__control_channel_send(mesh, GW__CONTROL_CHANNEL_NODES, "x", 1),
+        gw__control_channel_send(channel, GW__CONTROL_CHANNEL_NODES, "x", 1),
         GW_EINVAL);
-    ck_assert_int_eq(gw__control_channel_know(mesh, 1, "", NULL), GW_OK);
-    ck_assert_int_eq(gw__control_channel_send(mesh, 1, "x", 1), GW_EUNREACH);
-    ck_assert_int_eq(gw__control_channel_know(mesh, GW__CONTROL_CHANNEL_NODES,
-                                              "ipc://@x", &why),
+    ck_assert_int_eq(gw__control_channel_know(channel, 1, "", NULL), GW_OK);
+    ck_assert_int_eq(gw__control_channel_send(channel, 1, "x", 1), GW_EUNREACH);
+    ck_assert_int_eq(gw__control_channel_know(
+                         channel, GW__CONTROL_CHANNEL_NODES, "ipc://@x", &why),
                      GW_EINVAL);
-    ck_assert_int_eq(gw__control_channel_know(mesh, 1, "nowhere", &why),
+    ck_assert_int_eq(gw__control_channel_know(channel, 1, "nowhere", &why),
                      GW_EINVAL);
     ck_assert_str_eq(why.text, "the address of node 1: \"nowhere\" is neither "
                                "ipc://@name nor tcp://host:port");
-    ck_assert_uint_eq(gw__control_channel_counts(mesh)->sent, 0);
+    ck_assert_uint_eq(gw__control_channel_counts(channel)->sent, 0);
     mesh_set_close(&set);
 }
 END_TEST
@@ -105,10 +105,10 @@ END_TEST
 START_TEST(open_files_are_reserved)
 {
     struct rlimit few = {.rlim_cur = 20, .rlim_max = 400};
-    struct gw__control_channel *mesh, *second;
+    struct gw__control_channel *channel, *second;
     struct gw_error why;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    mesh = mesh_open(mesh_config(0, mesh_name("files")));
+    channel = mesh_open(mesh_config(0, mesh_name("files")));
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &few), 0);
     ck_assert_uint_gt(few.rlim_cur, 20);
     few.rlim_cur = few.rlim_max = 30;
@@ -123,39 +123,40 @@ START_TEST(open_files_are_reserved)
                   why.text);
     enum gw_err err = GW_OK;
     for (unsigned node = 1; node < 20 && !err; node++)
-        err = gw__control_channel_know(mesh, node, mesh_name("peer"), &why);
+        err = gw__control_channel_know(channel, node, mesh_name("peer"), &why);
     ck_assert_int_eq(err, GW_ESYS);
     ck_assert_msg(strncmp(why.text, "node ", 5) == 0, "%s", why.text);
-    gw__control_channel_close(&mesh);
-    mesh = mesh_open(mesh_config(0, mesh_name("again"))); /* released again */
-    gw__control_channel_close(&mesh);
+    gw__control_channel_close(&channel);
+    channel =
+        mesh_open(mesh_config(0, mesh_name("again"))); /* released again */
+    gw__control_channel_close(&channel);
 }
 END_TEST
 
 START_TEST(what_is_sent_to_oneself_comes_back)
 {
-    struct gw__control_channel *mesh =
+    struct gw__control_channel *channel =
         mesh_open(mesh_config(5, mesh_name("self")));
     static const unsigned char block[GW__CONTROL_CHANNEL_BYTES_MAX];
     struct gw__control_channel_message message;
-    mesh_say(mesh, 5, "one");
-    mesh_say(mesh, 5, "two");
-    mesh_expect(mesh, 5, "one");
-    mesh_expect(mesh, 5, "two");
-    mesh_expect_none(mesh);
+    mesh_say(channel, 5, "one");
+    mesh_say(channel, 5, "two");
+    mesh_expect(channel, 5, "one");
+    mesh_expect(channel, 5, "two");
+    mesh_expect_none(channel);
     for (unsigned i = 0; i < GW__LATER_MESSAGES + 10; i++)
-        mesh_say(mesh, 5, "");
-    ck_assert_uint_eq(gw__control_channel_counts(mesh)->overflowed, 10);
+        mesh_say(channel, 5, "");
+    ck_assert_uint_eq(gw__control_channel_counts(channel)->overflowed, 10);
     for (unsigned i = 0; i < GW__LATER_MESSAGES; i++)
-        ck_assert_int_eq(gw__control_channel_receive(mesh, &message), GW_OK);
-    mesh_expect_none(mesh);
+        ck_assert_int_eq(gw__control_channel_receive(channel, &message), GW_OK);
+    mesh_expect_none(channel);
     for (unsigned i = 0; i < 100; i++)
-        ck_assert_int_eq(gw__control_channel_send(mesh, 5, block, sizeof block),
-                         GW_OK);
+        ck_assert_int_eq(
+            gw__control_channel_send(channel, 5, block, sizeof block), GW_OK);
     unsigned fit = GW__LATER_BYTES / GW__CONTROL_CHANNEL_FRAME_MAX;
-    ck_assert_uint_eq(gw__control_channel_counts(mesh)->overflowed,
+    ck_assert_uint_eq(gw__control_channel_counts(channel)->overflowed,
                       10 + 100 - fit);
-    gw__control_channel_close(&mesh);
+    gw__control_channel_close(&channel);
 }
 END_TEST
 
@@ -185,11 +186,11 @@ END_TEST
 static void free_endpoint(const char *wire, char endpoint[])
 {
     bool ipc = strcmp(wire, "ipc") == 0;
-    struct gw__control_channel *mesh = mesh_open(
+    struct gw__control_channel *channel = mesh_open(
         mesh_config(1, ipc ? mesh_name("late") : "tcp://127.0.0.1:*"));
     snprintf(endpoint, GW__CONTROL_CHANNEL_ENDPOINT_MAX, "%s",
-             gw__control_channel_endpoint(mesh));
-    gw__control_channel_close(&mesh);
+             gw__control_channel_endpoint(channel));
+    gw__control_channel_close(&channel);
 }
 
 START_TEST(the_first_message_waits_for_its_receiver)
@@ -373,10 +374,10 @@ enum { ROUNDS = 1000 };
 
 static void *echo(void *context)
 {
-    struct gw__control_channel *mesh = context;
+    struct gw__control_channel *channel = context;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        struct gw__control_channel_message message = mesh_await(mesh);
-        gw__control_channel_send(mesh, message.from, message.data,
+        struct gw__control_channel_message message = mesh_await(channel);
+        gw__control_channel_send(channel, message.from, message.data,
                                  message.bytes);
     }
     return NULL;

@@ -20,13 +20,13 @@ static struct gw__control_channel *open_bulk(unsigned node,
 }
 
 /* Waits until connected; before that, sends are refused. */
-static void send_when_connected(struct gw__control_channel *mesh, unsigned node,
-                                const void *data, size_t bytes)
+static void send_when_connected(struct gw__control_channel *channel,
+                                unsigned node, const void *data, size_t bytes)
 {
     uint64_t until_ns = gw_now_ns() + 5000000000U;
-    while (gw__control_channel_send(mesh, node, data, bytes)) {
+    while (gw__control_channel_send(channel, node, data, bytes)) {
         ck_assert(gw_now_ns() < until_ns);
-        gw__control_channel_wait(mesh, -1, gw_now_ns() + 1000000);
+        gw__control_channel_wait(channel, -1, gw_now_ns() + 1000000);
     }
 }
 

@@ -112,9 +112,9 @@ static void utter(struct stranger *stranger,
 START_TEST(refused_messages_are_counted)
 {
     enum { WHOLE = GW__CONTROL_CHANNEL_HEAD_BYTES + 2 };
-    struct gw__control_channel *mesh =
+    struct gw__control_channel *channel =
         mesh_open(mesh_config(0, mesh_name("raw")));
-    struct stranger stranger = come(gw__control_channel_endpoint(mesh));
+    struct stranger stranger = come(gw__control_channel_endpoint(channel));
     struct gw__control_channel_head another_run = good, misled = good,
                                     nobody = good;
     another_run.token = 1;
@@ -132,11 +132,11 @@ START_TEST(refused_messages_are_counted)
     utter(&stranger, good, WHOLE, ZMQ_SNDMORE);
     utter(&stranger, good, 0, 0);
     utter(&stranger, good, WHOLE, 0);
-    mesh_expect(mesh, 3, "ok");
-    ck_assert_uint_eq(gw__control_channel_counts(mesh)->refused, 8);
-    ck_assert_uint_eq(gw__control_channel_counts(mesh)->received, 1);
+    mesh_expect(channel, 3, "ok");
+    ck_assert_uint_eq(gw__control_channel_counts(channel)->refused, 8);
+    ck_assert_uint_eq(gw__control_channel_counts(channel)->received, 1);
     go(&stranger);
-    gw__control_channel_close(&mesh);
+    gw__control_channel_close(&channel);
 }
 END_TEST
 
@@ -145,10 +145,10 @@ START_TEST(an_endless_message_is_not_read)
 {
     static unsigned char block[GW__CONTROL_CHANNEL_FRAME_MAX + 1];
     struct gw__control_channel_head head = good;
-    struct gw__control_channel *mesh =
+    struct gw__control_channel *channel =
         mesh_open(mesh_config(0, mesh_name("long")));
-    struct stranger stranger = come(gw__control_channel_endpoint(mesh));
-    struct stranger other = come(gw__control_channel_endpoint(mesh));
+    struct stranger stranger = come(gw__control_channel_endpoint(channel));
+    struct stranger other = come(gw__control_channel_endpoint(channel));
     char name[] = "inproc://lost";
     ck_assert_int_eq(
         zmq_socket_monitor(stranger.socket, name, ZMQ_EVENT_DISCONNECTED), 0);
@@ -158,28 +158,28 @@ START_TEST(an_endless_message_is_not_read)
     ck_assert_int_ge(zmq_send(stranger.socket, block, sizeof block, 0), 0);
     ck_assert_int_ge(zmq_recv(monitor, block, sizeof block, 0), 0);
     utter(&other, good, GW__CONTROL_CHANNEL_HEAD_BYTES + 2, 0);
-    mesh_expect(mesh, 3, "ok");
-    mesh_expect_none(mesh);
+    mesh_expect(channel, 3, "ok");
+    mesh_expect_none(channel);
     zmq_close(monitor);
     go(&stranger);
     go(&other);
-    gw__control_channel_close(&mesh);
+    gw__control_channel_close(&channel);
 }
 END_TEST
 
 START_TEST(a_flood_of_refused_ones_holds_nobody_up)
 {
     enum { FLOOD = 900 };
-    struct gw__control_channel *mesh =
+    struct gw__control_channel *channel =
         mesh_open(mesh_config(0, mesh_name("flood")));
-    struct stranger stranger = come(gw__control_channel_endpoint(mesh));
+    struct stranger stranger = come(gw__control_channel_endpoint(channel));
     for (unsigned i = 0; i < FLOOD; i++)
         utter(&stranger, good, 1, 0);
     utter(&stranger, good, GW__CONTROL_CHANNEL_HEAD_BYTES + 2, 0);
-    mesh_expect(mesh, 3, "ok");
-    ck_assert_uint_eq(gw__control_channel_counts(mesh)->refused, FLOOD);
+    mesh_expect(channel, 3, "ok");
+    ck_assert_uint_eq(gw__control_channel_counts(channel)->refused, FLOOD);
     go(&stranger);
-    gw__control_channel_close(&mesh);
+    gw__control_channel_close(&channel);
 }
 END_TEST
 
@@ -188,10 +188,10 @@ END_TEST
 static void expect_closed(struct gw__control_channel_config config,
                           enum gw_err due, const char *sentence)
 {
-    struct gw__control_channel *mesh;
+    struct gw__control_channel *channel;
     struct gw_error why;
-    enum gw_err err = gw__control_channel_open(&config, &mesh, &why);
-    ck_assert_ptr_null(mesh);
+    enum gw_err err = gw__control_channel_open(&config, &channel, &why);
+    ck_assert_ptr_null(channel);
     ck_assert_msg(err == due, "%s: %s", gw_err_name(err), why.text);
     ck_assert_msg(strstr(why.text, sentence) != NULL, "%s", why.text);
 }
@@ -264,20 +264,20 @@ START_TEST(the_longest_name_works)
     memset(name, 'x', sizeof name);
     memcpy(name, "ipc://@", 7);
     name[sizeof name - 1] = 0;
-    struct gw__control_channel *mesh = mesh_open(mesh_config(0, name));
-    ck_assert_str_eq(gw__control_channel_endpoint(mesh), name);
-    gw__control_channel_close(&mesh);
+    struct gw__control_channel *channel = mesh_open(mesh_config(0, name));
+    ck_assert_str_eq(gw__control_channel_endpoint(channel), name);
+    gw__control_channel_close(&channel);
 }
 END_TEST
 
 START_TEST(a_taken_place_is_taken)
 {
     const char *wanted = _i ? "tcp://127.0.0.1:*" : mesh_name("taken");
-    struct gw__control_channel *mesh = mesh_open(mesh_config(0, wanted));
-    ck_assert_ptr_null(strchr(gw__control_channel_endpoint(mesh), '*'));
-    expect_closed(mesh_config(1, gw__control_channel_endpoint(mesh)),
+    struct gw__control_channel *channel = mesh_open(mesh_config(0, wanted));
+    ck_assert_ptr_null(strchr(gw__control_channel_endpoint(channel), '*'));
+    expect_closed(mesh_config(1, gw__control_channel_endpoint(channel)),
                   GW_EUNREACH, "control channel: cannot listen at ");
-    gw__control_channel_close(&mesh);
+    gw__control_channel_close(&channel);
 }
 END_TEST
 
@@ -307,14 +307,14 @@ static int greeted_as(uid_t user, const char *endpoint)
 START_TEST(other_users_are_not_let_in)
 {
     enum { NOBODY = 65534 };
-    struct gw__control_channel *mesh =
+    struct gw__control_channel *channel =
         mesh_open(mesh_config(0, mesh_name("user")));
-    ck_assert_int_eq(greeted_as(getuid(), gw__control_channel_endpoint(mesh)),
-                     1);
+    ck_assert_int_eq(
+        greeted_as(getuid(), gw__control_channel_endpoint(channel)), 1);
     if (getuid() == 0)
-        ck_assert_int_eq(greeted_as(NOBODY, gw__control_channel_endpoint(mesh)),
-                         0);
-    gw__control_channel_close(&mesh);
+        ck_assert_int_eq(
+            greeted_as(NOBODY, gw__control_channel_endpoint(channel)), 0);
+    gw__control_channel_close(&channel);
     if (getuid() != 0)
         SKIP("mesh_closed", "only root can be another user");
 }

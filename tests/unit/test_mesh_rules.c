@@ -5,7 +5,7 @@
  */
 #include "mesh_set.h"
 
-#include <base/rule.h>
+#include <base/link_profile.h>
 #include <wire/control_channel/control_channel_parts.h>
 
 #include <stdio.h>
@@ -16,20 +16,20 @@ Suite *suite_mesh_rules(void);
 static const uint64_t MS = 1000000;
 
 /* Node 1 of the set has link profiles; node 0 sends to it. */
-static struct gw__rules *open_ruled(struct mesh_set *set)
+static struct gw__link_profiles *open_ruled(struct mesh_set *set)
 {
-    struct gw__rules *rules;
+    struct gw__link_profiles *profiles;
     mesh_set_open(set, "ipc", 2);
-    ck_assert_int_eq(gw__rules_new(1, &rules, NULL), GW_OK);
+    ck_assert_int_eq(gw__link_profiles_new(1, &profiles, NULL), GW_OK);
     char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     snprintf(endpoint, sizeof endpoint, "%s",
              gw__control_channel_endpoint(set->meshes[1]));
     gw__control_channel_close(&set->meshes[1]);
     struct gw__control_channel_config config = mesh_config(1, endpoint);
-    config.rules = rules;
+    config.profiles = profiles;
     set->meshes[1] = mesh_open(config);
     mesh_set_know(set);
-    return rules;
+    return profiles;
 }
 
 /* Waits until node 1 has decided about `count` messages. */
@@ -38,7 +38,7 @@ static void await_fates(struct mesh_set *set, uint64_t count)
     const struct gw__control_channel_counts *counts =
         gw__control_channel_counts(set->meshes[1]);
     uint64_t until = gw_now_ns() + 5000 * MS;
-    while (counts->dropped_by_rule + counts->overflowed +
+    while (counts->dropped_by_profile + counts->overflowed +
                set->meshes[1]->later.count <
            count) {
         mesh_expect_none(set->meshes[1]);
@@ -50,8 +50,9 @@ static void await_fates(struct mesh_set *set, uint64_t count)
 START_TEST(a_delay_keeps_back)
 {
     struct mesh_set set;
-    struct gw__rules *rules = open_ruled(&set);
-    gw__rules_set(rules, 0, &(struct gw__rule){.delay_us = 30000});
+    struct gw__link_profiles *profiles = open_ruled(&set);
+    gw__link_profiles_set(profiles, 0,
+                          &(struct gw__link_profile){.delay_us = 30000});
     uint64_t sent = gw_now_ns();
     mesh_say(set.meshes[0], 1, "a");
     mesh_say(set.meshes[0], 1, "b");
@@ -63,25 +64,27 @@ START_TEST(a_delay_keeps_back)
     mesh_say(set.meshes[1], 1, "nor to oneself");
     mesh_expect(set.meshes[1], 1, "nor to oneself");
     mesh_set_close(&set);
-    gw__rules_destroy(&rules);
+    gw__link_profiles_destroy(&profiles);
 }
 END_TEST
 
 START_TEST(a_cut_link_delivers_nothing)
 {
     struct mesh_set set;
-    struct gw__rules *rules = open_ruled(&set);
-    gw__rules_set(rules, 0, &(struct gw__rule){.down = true});
+    struct gw__link_profiles *profiles = open_ruled(&set);
+    gw__link_profiles_set(profiles, 0,
+                          &(struct gw__link_profile){.down = true});
     for (unsigned i = 0; i < 5; i++)
         mesh_say(set.meshes[0], 1, "lost");
     await_fates(&set, 5);
     ck_assert_uint_eq(
-        gw__control_channel_counts(set.meshes[1])->dropped_by_rule, 5);
-    gw__rules_set(rules, 0, &(struct gw__rule){.down = false});
+        gw__control_channel_counts(set.meshes[1])->dropped_by_profile, 5);
+    gw__link_profiles_set(profiles, 0,
+                          &(struct gw__link_profile){.down = false});
     mesh_say(set.meshes[0], 1, "healed");
     mesh_expect(set.meshes[1], 0, "healed");
     mesh_set_close(&set);
-    gw__rules_destroy(&rules);
+    gw__link_profiles_destroy(&profiles);
 }
 END_TEST
 
@@ -89,26 +92,28 @@ END_TEST
 START_TEST(a_change_takes_or_frees_what_is_kept_back)
 {
     struct mesh_set set;
-    struct gw__rules *rules = open_ruled(&set);
-    const struct gw__rule slow = {.delay_us = 3600000000U};
-    gw__rules_set(rules, 0, &slow);
+    struct gw__link_profiles *profiles = open_ruled(&set);
+    const struct gw__link_profile slow = {.delay_us = 3600000000U};
+    gw__link_profiles_set(profiles, 0, &slow);
     mesh_say(set.meshes[0], 1, "a");
     mesh_say(set.meshes[0], 1, "b");
     await_fates(&set, 2);
-    gw__rules_set(rules, 0, &(struct gw__rule){.down = false});
+    gw__link_profiles_set(profiles, 0,
+                          &(struct gw__link_profile){.down = false});
     mesh_expect(set.meshes[1], 0, "a");
     mesh_expect(set.meshes[1], 0, "b");
-    gw__rules_set(rules, 0, &slow);
+    gw__link_profiles_set(profiles, 0, &slow);
     mesh_say(set.meshes[0], 1, "taken");
     await_fates(&set, 1);
-    gw__rules_set(rules, 0, &(struct gw__rule){.down = true});
+    gw__link_profiles_set(profiles, 0,
+                          &(struct gw__link_profile){.down = true});
     mesh_expect_none(set.meshes[1]);
     ck_assert_uint_eq(
-        gw__control_channel_counts(set.meshes[1])->dropped_by_rule, 1);
+        gw__control_channel_counts(set.meshes[1])->dropped_by_profile, 1);
     ck_assert_uint_eq(set.meshes[1]->later.count, 0);
     ck_assert_uint_eq(set.meshes[1]->later.bytes, 0);
     mesh_set_close(&set);
-    gw__rules_destroy(&rules);
+    gw__link_profiles_destroy(&profiles);
 }
 END_TEST
 
@@ -117,8 +122,8 @@ START_TEST(a_slow_link_is_a_bounded_queue)
     enum { BLOCK = 60000, SENDS = 90, FIT = GW__LATER_BYTES / (BLOCK + 40) };
     static const unsigned char block[BLOCK];
     struct mesh_set set;
-    struct gw__rules *rules = open_ruled(&set);
-    gw__rules_set(rules, 0, &(struct gw__rule){.rate = 1});
+    struct gw__link_profiles *profiles = open_ruled(&set);
+    gw__link_profiles_set(profiles, 0, &(struct gw__link_profile){.rate = 1});
     for (unsigned i = 0; i < SENDS; i++)
         ck_assert_int_eq(
             gw__control_channel_send(set.meshes[0], 1, block, BLOCK), GW_OK);
@@ -127,7 +132,7 @@ START_TEST(a_slow_link_is_a_bounded_queue)
     ck_assert_uint_eq(gw__control_channel_counts(set.meshes[1])->overflowed,
                       SENDS - FIT);
     mesh_set_close(&set);
-    gw__rules_destroy(&rules);
+    gw__link_profiles_destroy(&profiles);
 }
 END_TEST
 
@@ -135,23 +140,24 @@ START_TEST(chance_loses_its_share)
 {
     enum { SENDS = 500 };
     struct mesh_set set;
-    struct gw__rules *rules = open_ruled(&set);
-    gw__rules_set(rules, 0, &(struct gw__rule){.loss_ppm = 500000});
+    struct gw__link_profiles *profiles = open_ruled(&set);
+    gw__link_profiles_set(profiles, 0,
+                          &(struct gw__link_profile){.loss_ppm = 500000});
     const struct gw__control_channel_counts *counts =
         gw__control_channel_counts(set.meshes[1]);
     for (unsigned i = 0; i < SENDS; i++)
         mesh_say(set.meshes[0], 1, "?");
     uint64_t until = gw_now_ns() + 5000 * MS;
-    while (counts->dropped_by_rule + counts->received < SENDS) {
+    while (counts->dropped_by_profile + counts->received < SENDS) {
         struct gw__control_channel_message message;
         if (gw__control_channel_receive(set.meshes[1], &message) != GW_OK)
             gw__control_channel_wait(set.meshes[1], -1, gw_now_ns() + 5 * MS);
         ck_assert(gw_now_ns() < until);
     }
-    ck_assert_uint_gt(counts->dropped_by_rule, SENDS / 3);
+    ck_assert_uint_gt(counts->dropped_by_profile, SENDS / 3);
     ck_assert_uint_gt(counts->received, SENDS / 3);
     mesh_set_close(&set);
-    gw__rules_destroy(&rules);
+    gw__link_profiles_destroy(&profiles);
 }
 END_TEST
 

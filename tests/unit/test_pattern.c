@@ -119,7 +119,7 @@ static unsigned char *folded(const struct world *w, unsigned b)
     ck_assert_ptr_nonnull(result);
     for (unsigned r = 0; r < w->p.ranks; r++)
         sources[r] = input(w, r, b);
-    const struct gw_reduce_local fold = {
+    const struct gw_reduce_local reduce = {
         .sources = sources,
         .dests = dests,
         .source_count = w->p.ranks,
@@ -129,7 +129,7 @@ static unsigned char *folded(const struct world *w, unsigned b)
         .op = w->p.op,
         .scale_ranks = w->p.op == GW_AVG ? w->p.ranks : 1,
     };
-    gw_reduce_local(&fold);
+    gw_reduce_local(&reduce);
     for (unsigned r = 0; r < w->p.ranks; r++) {
         void *source;
         memcpy(&source, &sources[r], sizeof source);
@@ -341,7 +341,7 @@ static void fold_tables(const struct pattern *p, bool backwards,
         values_of_rank(p, r, &tables[r]);
         sources[backwards ? p->ranks - 1 - r : r] = tables[r].bytes;
     }
-    const struct gw_reduce_local fold = {
+    const struct gw_reduce_local reduce = {
         .sources = sources,
         .dests = dests,
         .source_count = p->ranks,
@@ -351,7 +351,7 @@ static void fold_tables(const struct pattern *p, bool backwards,
         .op = p->op,
         .scale_ranks = p->op == GW_AVG ? p->ranks : 1,
     };
-    gw_reduce_local(&fold);
+    gw_reduce_local(&reduce);
 }
 
 START_TEST(sums_are_exact_in_any_order)

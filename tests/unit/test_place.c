@@ -4,7 +4,7 @@
  * Open MPI 4.1, MPICH 4.0, torchrun and Slurm are real output, without the
  * variables that are not read.
  */
-#include "coll/place/place.h"
+#include "coll/launch_env/launch_env.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum { VARIABLES_MOST = 24 };
 
 struct row {
     const char *environment[VARIABLES_MOST];
-    enum gw_place_source source;
+    enum gw_launch_env_source source;
     unsigned rank, size, local_rank, local_size, restarts;
     /* The rendezvous, or its beginning if it ends in "..."; "": none. */
     const char *rendezvous;
@@ -43,7 +43,7 @@ static const struct row rows[] = {
      .one_host = true},
     {.environment = {"GW_RANK=2", "GW_SIZE=3", "GW_RENDEZVOUS=tcp://h:1",
                      "GW_RESTARTS=4"},
-     .source = GW_PLACE_GW,
+     .source = GW_LAUNCH_GW,
      .rank = 2,
      .size = 3,
      .restarts = 4,
@@ -51,7 +51,7 @@ static const struct row rows[] = {
     {.environment = {"RANK=5", "WORLD_SIZE=8", "LOCAL_RANK=1",
                      "LOCAL_WORLD_SIZE=4", "MASTER_ADDR=10.0.0.1",
                      "MASTER_PORT=29500", "TORCHELASTIC_RESTART_COUNT=2"},
-     .source = GW_PLACE_TORCHRUN,
+     .source = GW_LAUNCH_TORCHRUN,
      .rank = 5,
      .size = 8,
      .local_rank = 1,
@@ -60,19 +60,19 @@ static const struct row rows[] = {
      .rendezvous = "tcp://10.0.0.1:29500"},
     {.environment = {"RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=fd00::1",
                      "MASTER_PORT=29500"},
-     .source = GW_PLACE_TORCHRUN,
+     .source = GW_LAUNCH_TORCHRUN,
      .size = 2,
      .rendezvous = "tcp://[fd00::1]:29500"},
     /* The agent itself listens on MASTER_PORT. */
     {.environment = {"RANK=0", "WORLD_SIZE=2", "LOCAL_RANK=0",
                      "LOCAL_WORLD_SIZE=1", "MASTER_ADDR=10.0.0.1",
                      "MASTER_PORT=29500", "TORCHELASTIC_USE_AGENT_STORE=True"},
-     .source = GW_PLACE_TORCHRUN,
+     .source = GW_LAUNCH_TORCHRUN,
      .size = 2,
      .local_size = 1,
      .rendezvous = "tcp://10.0.0.1:..."},
     {.environment = {OPENMPI("3")},
-     .source = GW_PLACE_OPENMPI,
+     .source = GW_LAUNCH_OPENMPI,
      .rank = 3,
      .size = 4,
      .local_rank = 3,
@@ -84,14 +84,14 @@ static const struct row rows[] = {
                      "OMPI_MCA_ess_base_jobid=7",
                      "OMPI_MCA_orte_hnp_uri=7.0;tcp://192.0.2.2,10.0.0.2:54991;"
                      "tcp6://[fd00::2]:52631"},
-     .source = GW_PLACE_OPENMPI,
+     .source = GW_LAUNCH_OPENMPI,
      .rank = 1,
      .size = 4,
      .local_size = 2,
      .rendezvous = "tcp://192.0.2.2:..."},
     {.environment = {"PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALRANKID=1",
                      "MPI_LOCALNRANKS=2", "PMI_FD=8"},
-     .source = GW_PLACE_PMI,
+     .source = GW_LAUNCH_PMI,
      .rank = 1,
      .size = 2,
      .local_rank = 1,
@@ -99,7 +99,7 @@ static const struct row rows[] = {
      .rendezvous = "",
      .one_host = true},
     {.environment = {SLURM("3")},
-     .source = GW_PLACE_SLURM,
+     .source = GW_LAUNCH_SLURM,
      .rank = 3,
      .size = 6,
      .local_rank = 1,
@@ -107,7 +107,7 @@ static const struct row rows[] = {
      .rendezvous = "tcp://node03:..."},
     {.environment = {"SLURM_JOB_ID=42", "SLURM_STEP_ID=0", "SLURM_PROCID=1",
                      "SLURM_NTASKS=2", "SLURM_LOCALID=1", "SLURM_NNODES=1"},
-     .source = GW_PLACE_SLURM,
+     .source = GW_LAUNCH_SLURM,
      .rank = 1,
      .size = 2,
      .local_rank = 1,
@@ -116,7 +116,7 @@ static const struct row rows[] = {
      .one_host = true},
     /* srun --mpi=pmix: the rank is from PMIx, the rest from the step. */
     {.environment = {SLURM("3"), "PMIX_RANK=3", "PMIX_NAMESPACE=slurm.42.1"},
-     .source = GW_PLACE_PMIX,
+     .source = GW_LAUNCH_PMIX,
      .rank = 3,
      .size = 6,
      .local_rank = 1,
@@ -135,7 +135,7 @@ static const struct row rows[] = {
     /* mpirun's daemons run in a step, but the ranks that they start do not
      * belong to it. */
     {.environment = {SLURM("2"), OPENMPI("3")},
-     .source = GW_PLACE_OPENMPI,
+     .source = GW_LAUNCH_OPENMPI,
      .rank = 3,
      .size = 4,
      .local_rank = 3,
@@ -144,19 +144,19 @@ static const struct row rows[] = {
      .one_host = true},
     {.environment = {"JOB_COMPLETION_INDEX=2", "GW_SIZE=3", "GW_SERVICE=ring",
                      "HOSTNAME=train-2"},
-     .source = GW_PLACE_KUBERNETES,
+     .source = GW_LAUNCH_KUBERNETES,
      .rank = 2,
      .size = 3,
      .rendezvous = "tcp://train-0.ring:..."},
     {.environment = {"JOB_COMPLETION_INDEX=2", "GW_SIZE=3",
                      "GW_RENDEZVOUS=tcp://train-0.ring:29400"},
-     .source = GW_PLACE_KUBERNETES,
+     .source = GW_LAUNCH_KUBERNETES,
      .rank = 2,
      .size = 3,
      .rendezvous = "tcp://train-0.ring:29400"},
     /* An explicit setting has precedence. */
     {.environment = {OPENMPI("1"), "GW_RENDEZVOUS=ipc://@mine"},
-     .source = GW_PLACE_OPENMPI,
+     .source = GW_LAUNCH_OPENMPI,
      .rank = 1,
      .size = 4,
      .local_rank = 1,
@@ -177,19 +177,19 @@ static bool meets(const char *rendezvous, const char *expected)
 START_TEST(engines_give_places)
 {
     const struct row *row = &rows[_i];
-    struct gw_place place;
+    struct gw_launch_env env;
     struct gw_error why;
-    ck_assert_msg(!gw_place_read(row->environment, &place, &why), "%s",
+    ck_assert_msg(!gw_launch_env_read(row->environment, &env, &why), "%s",
                   why.text);
-    ck_assert_int_eq(place.source, row->source);
-    ck_assert_uint_eq(place.rank, row->rank);
-    ck_assert_uint_eq(place.size, row->size);
-    ck_assert_uint_eq(place.local_rank, row->local_rank);
-    ck_assert_uint_eq(place.local_size, row->local_size);
-    ck_assert_uint_eq(place.restarts, row->restarts);
-    ck_assert_msg(meets(place.rendezvous, row->rendezvous), "%s, not %s",
-                  place.rendezvous, row->rendezvous);
-    ck_assert_int_eq(gw_place_one_host(&place), row->one_host);
+    ck_assert_int_eq(env.source, row->source);
+    ck_assert_uint_eq(env.rank, row->rank);
+    ck_assert_uint_eq(env.size, row->size);
+    ck_assert_uint_eq(env.local_rank, row->local_rank);
+    ck_assert_uint_eq(env.local_size, row->local_size);
+    ck_assert_uint_eq(env.restarts, row->restarts);
+    ck_assert_msg(meets(env.rendezvous, row->rendezvous), "%s, not %s",
+                  env.rendezvous, row->rendezvous);
+    ck_assert_int_eq(gw_launch_env_one_host(&env), row->one_host);
 }
 END_TEST
 
@@ -231,18 +231,19 @@ static const struct wrong wrongs[] = {
 
 START_TEST(half_a_place_names_what_is_missing)
 {
-    struct gw_place place;
+    struct gw_launch_env env;
     struct gw_error why;
-    ck_assert_int_eq(gw_place_read(wrongs[_i].environment, &place, &why),
+    ck_assert_int_eq(gw_launch_env_read(wrongs[_i].environment, &env, &why),
                      GW_EINVAL);
     ck_assert_str_eq(why.text, wrongs[_i].sentence);
 }
 END_TEST
 
-static void read_place(const char *const *environment, struct gw_place *place)
+static void read_place(const char *const *environment,
+                       struct gw_launch_env *env)
 {
     struct gw_error why;
-    ck_assert_msg(!gw_place_read(environment, place, &why), "%s", why.text);
+    ck_assert_msg(!gw_launch_env_read(environment, env, &why), "%s", why.text);
 }
 
 START_TEST(all_ranks_of_a_job_meet_and_no_others)
@@ -251,7 +252,7 @@ START_TEST(all_ranks_of_a_job_meet_and_no_others)
     const char *const two[] = {OPENMPI("2"), NULL};
     const char *const again[] = {OPENMPI("1"), "GW_RESTARTS=1", NULL};
     const char *const other[] = {OPENMPI("1"), "GW_JOB=another", NULL};
-    struct gw_place a, b, c, d;
+    struct gw_launch_env a, b, c, d;
     read_place(one, &a);
     read_place(two, &b);
     read_place(again, &c);
@@ -267,19 +268,19 @@ START_TEST(each_field_says_where_it_comes_from)
     const char *const environment[] = {
         SLURM("3"), "PMIX_RANK=3", "PMIX_NAMESPACE=slurm.42.1",
         "GW_INCARNATION=0123456789abcdef0000000000000001", NULL};
-    char text[GW_PLACE_TEXT_BYTES];
-    struct gw_place place;
-    read_place(environment, &place);
-    ck_assert_uint_eq(place.seen, 1U << GW_PLACE_PMIX | 1U << GW_PLACE_SLURM);
-    ck_assert_str_eq(place.from[GW_PLACE_RANK].how, "PMIX_RANK");
-    ck_assert_str_eq(place.from[GW_PLACE_SIZE].how, "SLURM_STEP_NUM_TASKS");
-    ck_assert_str_eq(place.from[GW_PLACE_RENDEZVOUS].how,
+    char text[GW_LAUNCH_TEXT_BYTES];
+    struct gw_launch_env env;
+    read_place(environment, &env);
+    ck_assert_uint_eq(env.seen, 1U << GW_LAUNCH_PMIX | 1U << GW_LAUNCH_SLURM);
+    ck_assert_str_eq(env.from[GW_LAUNCH_RANK].how, "PMIX_RANK");
+    ck_assert_str_eq(env.from[GW_LAUNCH_SIZE].how, "SLURM_STEP_NUM_TASKS");
+    ck_assert_str_eq(env.from[GW_LAUNCH_RENDEZVOUS].how,
                      "first host of SLURM_STEP_NODELIST, port from the job");
     ck_assert_str_eq(
-        gw_place_source_name(place.from[GW_PLACE_RENDEZVOUS].source), "Slurm");
-    gw_place_value(&place, GW_PLACE_INCARNATION, text);
+        gw_launch_source_name(env.from[GW_LAUNCH_RENDEZVOUS].source), "Slurm");
+    gw_launch_env_value(&env, GW_LAUNCH_INCARNATION, text);
     ck_assert_str_eq(text, "0123456789abcdef0000000000000001");
-    gw_place_value(&place, GW_PLACE_MIN_SIZE, text);
+    gw_launch_env_value(&env, GW_LAUNCH_MIN_SIZE, text);
     ck_assert_str_eq(text, "-");
 }
 END_TEST
@@ -293,8 +294,8 @@ START_TEST(first_hosts_of_lists)
         {"node[03-04,07]", "node03"}, {"r[1-2]n[08-09]-ib,login", "r1n08-ib"},
         {"a[2,5]b", "a2b"},           {"", ""},
     };
-    char host[GW_PLACE_TEXT_BYTES];
-    gw__place_first_host(lists[_i].list, host);
+    char host[GW_LAUNCH_TEXT_BYTES];
+    gw__launch_env_first_host(lists[_i].list, host);
     ck_assert_str_eq(host, lists[_i].host);
 }
 END_TEST
@@ -308,19 +309,19 @@ START_TEST(unequal_nodes_have_their_own_numbers)
                                  "SLURM_STEP_TASKS_PER_NODE=4(x2),3",
                                  "SLURM_NODEID=2",
                                  NULL};
-    struct gw_place place;
-    read_place(environment, &place);
-    ck_assert_uint_eq(place.local_size, 3);
+    struct gw_launch_env env;
+    read_place(environment, &env);
+    ck_assert_uint_eq(env.local_size, 3);
     environment[5] = "SLURM_NODEID=1";
-    read_place(environment, &place);
-    ck_assert_uint_eq(place.local_size, 4);
+    read_place(environment, &env);
+    ck_assert_uint_eq(env.local_size, 4);
 }
 END_TEST
 
 /* A process manager that has written its answers in advance. */
 static enum gw_err ask_manager(const char *answers, const char *offer,
-                               char name[GW_PLACE_TEXT_BYTES],
-                               char host[GW_PLACE_TEXT_BYTES],
+                               char name[GW_LAUNCH_TEXT_BYTES],
+                               char host[GW_LAUNCH_TEXT_BYTES],
                                struct gw_error *why)
 {
     int ends[2];
@@ -328,7 +329,7 @@ static enum gw_err ask_manager(const char *answers, const char *offer,
     ck_assert_int_eq(write(ends[1], answers, strlen(answers)),
                      (ssize_t)strlen(answers));
     shutdown(ends[1], SHUT_WR);
-    enum gw_err err = gw__place_ask_pmi(ends[0], offer, name, host, why);
+    enum gw_err err = gw__launch_env_query_pmi(ends[0], offer, name, host, why);
     close(ends[0]);
     close(ends[1]);
     return err;
@@ -340,7 +341,7 @@ static enum gw_err ask_manager(const char *answers, const char *offer,
 
 START_TEST(hydra_names_the_job)
 {
-    char name[GW_PLACE_TEXT_BYTES], host[GW_PLACE_TEXT_BYTES];
+    char name[GW_LAUNCH_TEXT_BYTES], host[GW_LAUNCH_TEXT_BYTES];
     struct gw_error why;
     ck_assert_msg(
         !ask_manager(GREETING "cmd=finalize_ack\n", NULL, name, host, &why),
@@ -356,7 +357,7 @@ START_TEST(hydra_passes_on_where_rank_0_is)
         "cmd=barrier_out\n"
         "cmd=get_result rc=0 msg=success value=192.0.2.1\n"
         "cmd=finalize_ack\n";
-    char answers[512], name[GW_PLACE_TEXT_BYTES], host[GW_PLACE_TEXT_BYTES];
+    char answers[512], name[GW_LAUNCH_TEXT_BYTES], host[GW_LAUNCH_TEXT_BYTES];
     struct gw_error why;
     snprintf(answers, sizeof answers, "%s%s", GREETING, met);
     ck_assert_msg(!ask_manager(answers, "", name, host, &why), "%s", why.text);
@@ -380,7 +381,7 @@ static const char *const rubbish[] = {
 
 START_TEST(rubbish_from_a_manager_is_an_error)
 {
-    char name[GW_PLACE_TEXT_BYTES], host[GW_PLACE_TEXT_BYTES];
+    char name[GW_LAUNCH_TEXT_BYTES], host[GW_LAUNCH_TEXT_BYTES];
     struct gw_error why;
     ck_assert_int_eq(ask_manager(rubbish[_i], "", name, host, &why), GW_ESYS);
 }
@@ -391,22 +392,22 @@ START_TEST(a_place_leads_to_a_wire)
     const char *const near[] = {OPENMPI("1"), NULL};
     const char *const said[] = {OPENMPI("1"), "GW_WIRE=ipc", NULL};
     const char *const nowhere[] = {"GW_RANK=1", "GW_SIZE=2", NULL};
-    char interface[GW_PLACE_TEXT_BYTES];
-    struct gw_place place;
+    char interface[GW_LAUNCH_TEXT_BYTES];
+    struct gw_launch_env env;
     struct gw_error why;
     struct gw_comm_config config = {.wire = NULL};
-    read_place(near, &place);
-    ck_assert(!gw_place_config(&place, &config, interface, &why));
+    read_place(near, &env);
+    ck_assert(!gw_launch_config(&env, &config, interface, &why));
     ck_assert_str_eq(config.wire, "shm");
     ck_assert_uint_eq(config.rank, 1);
     ck_assert_uint_eq(config.size, 4);
-    read_place(said, &place);
+    read_place(said, &env);
     config = (struct gw_comm_config){.wire = NULL};
-    ck_assert(!gw_place_config(&place, &config, interface, &why));
+    ck_assert(!gw_launch_config(&env, &config, interface, &why));
     ck_assert_str_eq(config.wire, "ipc");
-    read_place(nowhere, &place);
+    read_place(nowhere, &env);
     config = (struct gw_comm_config){.wire = NULL};
-    ck_assert_int_eq(gw_place_config(&place, &config, interface, &why),
+    ck_assert_int_eq(gw_launch_config(&env, &config, interface, &why),
                      GW_EINVAL);
     ck_assert_str_eq(why.text, "rank 1 of 2 (GW_*): the rendezvous address is "
                                "unknown; set GW_RENDEZVOUS=tcp://HOST:PORT");

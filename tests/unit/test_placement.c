@@ -49,8 +49,8 @@ START_TEST(what_is_said_is_noted)
     struct gw__advice advice;
     struct gw__placement_case given = {
         .slots = 3, .replicas = 2, .servers = 0x70, .weight = {1, 1, 1}};
-    ck_assert_int_eq(gw__placement_ask(&policies[0], &given, &advice, &why),
-                     GW_OK);
+    ck_assert_int_eq(
+        gw__placement_question(&policies[0], &given, &advice, &why), GW_OK);
     ck_assert_uint_eq(advice.slots, 3);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_uint_eq(advice.node[i][0], 4);
@@ -58,8 +58,8 @@ START_TEST(what_is_said_is_noted)
         ck_assert_uint_eq(advice.node[i][2], GW__NO_NODE);
     }
     given.replicas = 5; /* there are three servers */
-    ck_assert_int_eq(gw__placement_ask(&policies[0], &given, &advice, &why),
-                     GW_OK);
+    ck_assert_int_eq(
+        gw__placement_question(&policies[0], &given, &advice, &why), GW_OK);
     ck_assert_uint_eq(advice.node[0][2], 6);
     ck_assert_uint_eq(advice.node[0][3], GW__NO_NODE);
 }
@@ -70,13 +70,13 @@ START_TEST(who_is_not_there_is_refused)
     struct gw__advice advice;
     struct gw__placement_case given = {
         .slots = 2, .replicas = 1, .servers = 3, .weight = {1, 1}};
-    ck_assert_int_eq(gw__placement_ask(&policies[1], &given, &advice, &why),
-                     GW_EINVAL);
+    ck_assert_int_eq(
+        gw__placement_question(&policies[1], &given, &advice, &why), GW_EINVAL);
     ck_assert_str_eq(why.text, "slot 0, replica 0: the placement chose server "
                                "2; the 2 servers are numbered from 0");
     given.servers = 0;
-    ck_assert_int_eq(gw__placement_ask(&policies[0], &given, &advice, &why),
-                     GW_EINVAL);
+    ck_assert_int_eq(
+        gw__placement_question(&policies[0], &given, &advice, &why), GW_EINVAL);
 }
 END_TEST
 
@@ -98,8 +98,8 @@ START_TEST(the_heaviest_come_first)
             sum += given.weight[i];
             heaviest = fmax(heaviest, given.weight[i]);
         }
-        ck_assert_int_eq(gw__placement_ask(&policies[2], &given, &advice, &why),
-                         GW_OK);
+        ck_assert_int_eq(
+            gw__placement_question(&policies[2], &given, &advice, &why), GW_OK);
         for (unsigned i = 0; i < given.slots; i++)
             load[advice.node[i][0]] += given.weight[i];
         for (unsigned n = 0; n < servers; n++)
@@ -128,7 +128,8 @@ START_TEST(the_example_spreads)
     for (unsigned i = 0; i < given.slots; i++)
         given.weight[i] = 1;
     ck_assert_int_eq(
-        gw__placement_ask(plugin->placement, &given, &advice, &why), GW_OK);
+        gw__placement_question(plugin->placement, &given, &advice, &why),
+        GW_OK);
     for (unsigned i = 0; i < given.slots; i++) {
         ck_assert_uint_ne(advice.node[i][0] % 2, advice.node[i][1] % 2);
         primaries[advice.node[i][0]]++;

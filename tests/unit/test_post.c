@@ -28,13 +28,13 @@ START_TEST(everybody_hears_everybody)
             char text[16];
             snprintf(text, sizeof text, "%u to %u", i, j);
             post_say(set.posts[i], j, text);
-            struct gw__message_in *parcel = post_await(set.posts[j]);
-            ck_assert_uint_eq(parcel->from, i);
-            ck_assert_uint_eq(parcel->incarnation_high, i);
-            ck_assert_uint_eq(parcel->incarnation_low, 1);
-            ck_assert_uint_eq(parcel->parts[0].bytes, strlen(text));
-            ck_assert_mem_eq(parcel->parts[0].data, text, strlen(text));
-            gw__message_in_release(parcel);
+            struct gw__message_in *message = post_await(set.posts[j]);
+            ck_assert_uint_eq(message->from, i);
+            ck_assert_uint_eq(message->incarnation_high, i);
+            ck_assert_uint_eq(message->incarnation_low, 1);
+            ck_assert_uint_eq(message->parts[0].bytes, strlen(text));
+            ck_assert_mem_eq(message->parts[0].data, text, strlen(text));
+            gw__message_in_release(message);
         }
     for (unsigned i = 0; i < 3; i++) {
         const struct gw__messenger_counts *counts =
@@ -62,10 +62,10 @@ START_TEST(any_size_arrives)
         post_fill(data, sizes[i], i);
         ck_assert_int_eq(post_try(set.posts[0], 1, data, sizes[i]), GW_OK);
         memset(data, 0, sizes[i]);
-        struct gw__message_in *parcel = post_await(set.posts[1]);
-        ck_assert_uint_eq(parcel->parts[0].bytes, sizes[i]);
-        ck_assert(!post_differs(parcel->parts[0].data, sizes[i], i));
-        gw__message_in_release(parcel);
+        struct gw__message_in *message = post_await(set.posts[1]);
+        ck_assert_uint_eq(message->parts[0].bytes, sizes[i]);
+        ck_assert(!post_differs(message->parts[0].data, sizes[i], i));
+        gw__message_in_release(message);
     }
     post_set_close(&set);
     free(data);
@@ -87,24 +87,23 @@ START_TEST(one_to_four_parts_in_order)
     for (unsigned p = 0; p < GW__MESSENGER_PARTS; p++)
         data[p] = malloc(MIB);
     for (unsigned m = 0; m < MESSAGES; m++) {
-        struct gw__message_out letter = {.node = 1, .part_count = m % 4 + 1};
-        for (unsigned p = 0; p < letter.part_count; p++) {
-            letter.parts[p] =
-                (struct gw__messenger_part){data[p], size_of(m, p)};
+        struct gw__message_out out = {.node = 1, .part_count = m % 4 + 1};
+        for (unsigned p = 0; p < out.part_count; p++) {
+            out.parts[p] = (struct gw__messenger_part){data[p], size_of(m, p)};
             post_fill(data[p], size_of(m, p), m * 4 + p);
         }
-        ck_assert_int_eq(gw__messenger_send(set.posts[0], &letter), GW_OK);
+        ck_assert_int_eq(gw__messenger_send(set.posts[0], &out), GW_OK);
     }
     for (unsigned m = 0; m < MESSAGES; m++) {
         gw__messenger_wait(set.posts[0], 0);
-        struct gw__message_in *parcel = post_await(set.posts[1]);
-        ck_assert_uint_eq(parcel->part_count, m % 4 + 1);
-        for (unsigned p = 0; p < parcel->part_count; p++) {
-            ck_assert_uint_eq(parcel->parts[p].bytes, size_of(m, p));
+        struct gw__message_in *in = post_await(set.posts[1]);
+        ck_assert_uint_eq(in->part_count, m % 4 + 1);
+        for (unsigned p = 0; p < in->part_count; p++) {
+            ck_assert_uint_eq(in->parts[p].bytes, size_of(m, p));
             ck_assert(
-                !post_differs(parcel->parts[p].data, size_of(m, p), m * 4 + p));
+                !post_differs(in->parts[p].data, size_of(m, p), m * 4 + p));
         }
-        gw__message_in_release(parcel);
+        gw__message_in_release(in);
     }
     for (unsigned p = 0; p < GW__MESSENGER_PARTS; p++)
         free(data[p]);
@@ -112,12 +111,12 @@ START_TEST(one_to_four_parts_in_order)
 }
 END_TEST
 
-static void expect_number(struct gw__messenger *post, unsigned number)
+static void expect_number(struct gw__messenger *messenger, unsigned number)
 {
-    struct gw__message_in *parcel = post_await(post);
-    ck_assert_uint_eq(parcel->parts[0].bytes, sizeof number);
-    ck_assert_mem_eq(parcel->parts[0].data, &number, sizeof number);
-    gw__message_in_release(parcel);
+    struct gw__message_in *message = post_await(messenger);
+    ck_assert_uint_eq(message->parts[0].bytes, sizeof number);
+    ck_assert_mem_eq(message->parts[0].data, &number, sizeof number);
+    gw__message_in_release(message);
 }
 
 START_TEST(many_wait_for_a_slow_receiver)
@@ -139,7 +138,7 @@ END_TEST
 /* ---- threads ---- */
 
 struct player {
-    struct gw__messenger *post;
+    struct gw__messenger *messenger;
     unsigned node, rounds;
     struct post_set *set;
     _Atomic unsigned *finished;
@@ -152,7 +151,7 @@ static void linger(struct player *player)
     for (unsigned i = 0; i < player->set->size; i++)
         gw__messenger_wake(player->set->posts[i]);
     while (atomic_load(player->finished) < player->set->size)
-        gw__messenger_wait(player->post, UINT64_MAX);
+        gw__messenger_wait(player->messenger, UINT64_MAX);
 }
 
 static void *play_alone(void *context)
@@ -164,19 +163,20 @@ static void *play_alone(void *context)
             for (unsigned to = 0; to < 3; to++)
                 if (to != player->node)
                     ck_assert_int_eq(
-                        post_try(player->post, to, &said, sizeof said), GW_OK);
+                        post_try(player->messenger, to, &said, sizeof said),
+                        GW_OK);
             said++;
         }
-        struct gw__message_in *parcel;
-        if (gw__messenger_receive(player->post, &parcel) != GW_OK) {
-            gw__messenger_wait(player->post, gw_now_ns() + 10000 * MS);
+        struct gw__message_in *message;
+        if (gw__messenger_receive(player->messenger, &message) != GW_OK) {
+            gw__messenger_wait(player->messenger, gw_now_ns() + 10000 * MS);
             continue;
         }
-        ck_assert_mem_eq(parcel->parts[0].data, &heard[parcel->from],
+        ck_assert_mem_eq(message->parts[0].data, &heard[message->from],
                          sizeof(unsigned));
-        heard[parcel->from]++;
+        heard[message->from]++;
         total++;
-        gw__message_in_release(parcel);
+        gw__message_in_release(message);
     }
     linger(player);
     return NULL;
@@ -203,12 +203,12 @@ static void *echo(void *context)
 {
     struct player *player = context;
     for (unsigned i = 0; i < player->rounds; i++) {
-        struct gw__message_in *parcel = post_await(player->post);
-        struct gw__message_out letter = {.node = parcel->from,
-                                         .part_count = parcel->part_count};
-        memcpy(letter.parts, parcel->parts, sizeof letter.parts);
-        ck_assert_int_eq(gw__messenger_send(player->post, &letter), GW_OK);
-        gw__message_in_release(parcel);
+        struct gw__message_in *in = post_await(player->messenger);
+        struct gw__message_out out = {.node = in->from,
+                                      .part_count = in->part_count};
+        memcpy(out.parts, in->parts, sizeof out.parts);
+        ck_assert_int_eq(gw__messenger_send(player->messenger, &out), GW_OK);
+        gw__message_in_release(in);
     }
     return NULL;
 }
@@ -219,7 +219,7 @@ START_TEST(questions_are_answered)
     struct post_set set;
     pthread_t thread;
     post_set_open(&set, post_wires[_i], 2);
-    struct player player = {.post = set.posts[1], .rounds = ROUNDS};
+    struct player player = {.messenger = set.posts[1], .rounds = ROUNDS};
     pthread_create(&thread, NULL, echo, &player);
     for (unsigned i = 0; i < ROUNDS; i++) {
         ck_assert_int_eq(post_try(set.posts[0], 1, &i, sizeof i), GW_OK);
@@ -243,18 +243,18 @@ START_TEST(a_wake_ends_a_wait)
     struct post_set set;
     pthread_t thread;
     post_set_open(&set, post_wires[_i], 2);
-    struct gw__messenger *post = set.posts[0];
+    struct gw__messenger *messenger = set.posts[0];
     for (unsigned i = 0; i < 100; i++) {
-        pthread_create(&thread, NULL, wake_it, post);
-        gw__messenger_wait(post, UINT64_MAX);
+        pthread_create(&thread, NULL, wake_it, messenger);
+        gw__messenger_wait(messenger, UINT64_MAX);
         pthread_join(thread, NULL);
     }
-    gw__messenger_wake(post);
-    gw__messenger_wait(post, UINT64_MAX);
+    gw__messenger_wake(messenger);
+    gw__messenger_wait(messenger, UINT64_MAX);
     uint64_t until = gw_now_ns() + 5 * MS;
-    gw__messenger_wait(post, until);
+    gw__messenger_wait(messenger, until);
     ck_assert_uint_ge(gw_now_ns(), until);
-    gw__messenger_wait(post, 0);
+    gw__messenger_wait(messenger, 0);
     post_set_close(&set);
 }
 END_TEST
@@ -266,29 +266,31 @@ START_TEST(only_known_nodes_are_sent_to)
     struct post_set set;
     struct gw_error why;
     post_set_open(&set, post_wires[_i], 2);
-    struct gw__messenger *post = set.posts[0];
+    struct gw__messenger *messenger = set.posts[0];
     const struct gw__address *address = gw__messenger_address(set.posts[1]);
-    ck_assert(gw__messenger_knows(post, 1, 1, 1));
-    ck_assert(!gw__messenger_knows(post, 1, 1, 2));
-    ck_assert(!gw__messenger_knows(post, GW__MESSENGER_NODES, 1, 1));
-    ck_assert_int_eq(post_try(post, 2, "x", 1), GW_EUNREACH);
-    ck_assert_int_eq(post_try(post, GW__MESSENGER_NODES, "x", 1), GW_EUNREACH);
-    gw__messenger_forget(post, 1);
-    ck_assert(!gw__messenger_knows(post, 1, 1, 1));
-    ck_assert_int_eq(post_try(post, 1, "x", 1), GW_EUNREACH);
+    ck_assert(gw__messenger_knows(messenger, 1, 1, 1));
+    ck_assert(!gw__messenger_knows(messenger, 1, 1, 2));
+    ck_assert(!gw__messenger_knows(messenger, GW__MESSENGER_NODES, 1, 1));
+    ck_assert_int_eq(post_try(messenger, 2, "x", 1), GW_EUNREACH);
+    ck_assert_int_eq(post_try(messenger, GW__MESSENGER_NODES, "x", 1),
+                     GW_EUNREACH);
+    gw__messenger_forget(messenger, 1);
+    ck_assert(!gw__messenger_knows(messenger, 1, 1, 1));
+    ck_assert_int_eq(post_try(messenger, 1, "x", 1), GW_EUNREACH);
     ck_assert_int_eq(
-        gw__messenger_know(post, GW__MESSENGER_NODES, 1, 1, address, &why),
+        gw__messenger_know(messenger, GW__MESSENGER_NODES, 1, 1, address, &why),
         GW_EDATA);
-    ck_assert_int_eq(gw__messenger_know(post, 2, 1, 1, address, &why),
+    ck_assert_int_eq(gw__messenger_know(messenger, 2, 1, 1, address, &why),
                      GW_EDATA);
     ck_assert_ptr_nonnull(
         strstr(why.text, "messenger: node 2: the address of "));
-    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 2, address, &why),
+    ck_assert_int_eq(gw__messenger_know(messenger, 1, 1, 2, address, &why),
                      GW_EDATA);
-    ck_assert_int_eq(post_try(post, 1, "x", 1), GW_EUNREACH);
-    ck_assert_uint_eq(gw__messenger_counts(post)->sent, 0);
-    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, address, &why), GW_OK);
-    post_say(post, 1, "again");
+    ck_assert_int_eq(post_try(messenger, 1, "x", 1), GW_EUNREACH);
+    ck_assert_uint_eq(gw__messenger_counts(messenger)->sent, 0);
+    ck_assert_int_eq(gw__messenger_know(messenger, 1, 1, 1, address, &why),
+                     GW_OK);
+    post_say(messenger, 1, "again");
     post_expect(set.posts[1], 0, "again");
     post_set_close(&set);
 }
@@ -296,62 +298,64 @@ END_TEST
 
 START_TEST(what_is_no_address_is_refused)
 {
-    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *messenger = post_open(post_config(post_wires[_i], 0));
     struct gw__messenger_config config = post_config(post_wires[_i], 1);
     config.token++;
     struct gw__messenger *stranger = post_open(config);
     struct gw__address address = *gw__messenger_address(stranger);
     struct gw_error why;
-    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
+    ck_assert_int_eq(gw__messenger_know(messenger, 1, 1, 1, &address, &why),
                      GW_EDATA);
     ck_assert_ptr_nonnull(strstr(why.text, "the address is of another run"));
     address.bytes--;
-    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
+    ck_assert_int_eq(gw__messenger_know(messenger, 1, 1, 1, &address, &why),
                      GW_EDATA);
     address.bytes = GW__ADDRESS_MAX + 1;
-    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
+    ck_assert_int_eq(gw__messenger_know(messenger, 1, 1, 1, &address, &why),
                      GW_EDATA);
     address = *gw__messenger_address(stranger);
     address.blob[0] ^= 1;
-    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, NULL),
+    ck_assert_int_eq(gw__messenger_know(messenger, 1, 1, 1, &address, NULL),
                      GW_EDATA);
     gw__messenger_close(&stranger);
-    gw__messenger_close(&post);
+    gw__messenger_close(&messenger);
 }
 END_TEST
 
 /* A damaged address is refused or leads to some other place. */
 START_TEST(an_address_with_any_byte_changed)
 {
-    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *messenger = post_open(post_config(post_wires[_i], 0));
     struct gw__messenger *other = post_open(post_config(post_wires[_i], 1));
     struct gw__address address = *gw__messenger_address(other);
     unsigned refused = 0;
     for (size_t i = 0; i < address.bytes; i++) {
         struct gw_error why;
         address.blob[i] ^= 0x41;
-        enum gw_err err = gw__messenger_know(post, 1, 1, 1, &address, &why);
+        enum gw_err err =
+            gw__messenger_know(messenger, 1, 1, 1, &address, &why);
         ck_assert_msg(err == GW_OK || err == GW_EDATA || err == GW_EUNREACH ||
                           err == GW_ELOST,
                       "byte %zu: %s: %s", i, gw_err_name(err), why.text);
-        ck_assert_int_eq(gw__messenger_knows(post, 1, 1, 1), err == GW_OK);
+        ck_assert_int_eq(gw__messenger_knows(messenger, 1, 1, 1), err == GW_OK);
         refused += err != GW_OK;
-        gw__messenger_forget(post, 1);
+        gw__messenger_forget(messenger, 1);
         address.blob[i] ^= 0x41;
     }
     ck_assert_uint_gt(refused, 40);
-    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, NULL), GW_OK);
+    ck_assert_int_eq(gw__messenger_know(messenger, 1, 1, 1, &address, NULL),
+                     GW_OK);
     gw__messenger_close(&other);
-    gw__messenger_close(&post);
+    gw__messenger_close(&messenger);
 }
 END_TEST
 
 START_TEST(what_is_sent_to_oneself_comes_back)
 {
-    struct gw__messenger *post = post_open(post_config(post_wires[_i], 5));
+    struct gw__messenger *messenger = post_open(post_config(post_wires[_i], 5));
     unsigned back = 0;
-    post_say(post, 5, "one");
-    struct gw__message_out letter = {
+    post_say(messenger, 5, "one");
+    struct gw__message_out out = {
         .node = 5,
         .part_count = 2,
         .parts = {{"two", 3}, {"three", 5}},
@@ -359,61 +363,61 @@ START_TEST(what_is_sent_to_oneself_comes_back)
         .back = post_count_back,
         .context = &back,
     };
-    ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
+    ck_assert_int_eq(gw__messenger_send(messenger, &out), GW_OK);
     ck_assert_uint_eq(back, 1);
-    post_expect(post, 5, "one");
-    struct gw__message_in *parcel = post_await(post);
-    ck_assert_uint_eq(parcel->part_count, 2);
-    ck_assert_uint_eq(parcel->incarnation_high, 5);
-    post_say(post, 5, "left behind");
-    gw__messenger_close(&post);
-    ck_assert_mem_eq(parcel->parts[1].data, "three", 5);
-    gw__message_in_release(parcel);
+    post_expect(messenger, 5, "one");
+    struct gw__message_in *in = post_await(messenger);
+    ck_assert_uint_eq(in->part_count, 2);
+    ck_assert_uint_eq(in->incarnation_high, 5);
+    post_say(messenger, 5, "left behind");
+    gw__messenger_close(&messenger);
+    ck_assert_mem_eq(in->parts[1].data, "three", 5);
+    gw__message_in_release(in);
 }
 END_TEST
 
 START_TEST(only_so_much_waits)
 {
-    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *messenger = post_open(post_config(post_wires[_i], 0));
     struct gw__messenger_config config = post_config(post_wires[_i], 1);
     struct gw__messenger *deaf = post_open(config);
     unsigned sent = 0, back = 0;
-    post_tell(post, deaf, &config);
+    post_tell(messenger, deaf, &config);
     gw__messenger_close(&deaf); /* no reader, no notice of its end */
-    while (post_try(post, 1, &sent, sizeof sent) == GW_OK)
+    while (post_try(messenger, 1, &sent, sizeof sent) == GW_OK)
         ck_assert_uint_lt(sent++, 100000);
     ck_assert_uint_ge(sent, 65536);
-    struct gw__message_out letter = {.node = 1,
-                                     .part_count = 1,
-                                     .parts = {{"x", 1}},
-                                     .lent = 1,
-                                     .back = post_count_back,
-                                     .context = &back};
-    ck_assert_int_eq(gw__messenger_send(post, &letter), GW_ENOMEM);
+    struct gw__message_out message = {.node = 1,
+                                      .part_count = 1,
+                                      .parts = {{"x", 1}},
+                                      .lent = 1,
+                                      .back = post_count_back,
+                                      .context = &back};
+    ck_assert_int_eq(gw__messenger_send(messenger, &message), GW_ENOMEM);
     ck_assert_uint_eq(back, 0);
-    gw__messenger_forget(post, 1);
-    gw__messenger_close(&post);
+    gw__messenger_forget(messenger, 1);
+    gw__messenger_close(&messenger);
 }
 END_TEST
 
 START_TEST(no_such_wire_no_such_place)
 {
-    struct gw__messenger *post;
+    struct gw__messenger *messenger;
     struct gw_error why;
     struct gw__messenger_config config = post_config("pigeon", 0);
-    ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
     ck_assert_str_eq(why.text,
                      "messenger: unknown wire \"pigeon\"; use shm, ipc or tcp");
     config = post_config("shm", GW__MESSENGER_NODES);
-    ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
     config = post_config("tcp", 0);
     config.interface = "192.0.2.1";
-    ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
     ck_assert_ptr_nonnull(strstr(why.text, "give a key file"));
     config.insecure = true;
     config.interface = "0.0.0.0";
-    ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
-    ck_assert_ptr_null(post);
+    ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
+    ck_assert_ptr_null(messenger);
 }
 END_TEST
 

@@ -61,20 +61,20 @@ static unsigned below(struct chaos *chaos, unsigned bound)
 
 /* Part 0 begins with the header; all other bytes follow from number and
  * part. */
-static bool is_wrong(const struct gw__message_in *parcel,
+static bool is_wrong(const struct gw__message_in *message,
                      const struct letter *letter)
 {
     const struct note *note = &letter->note;
     for (unsigned i = 0; i < letter->sent.part_count; i++) {
-        const unsigned char *data = parcel->parts[i].data;
+        const unsigned char *data = message->parts[i].data;
         size_t bytes = letter->sent.parts[i].bytes;
         size_t head = i == 0 ? sizeof *note : 0;
-        if (parcel->parts[i].bytes != bytes ||
+        if (message->parts[i].bytes != bytes ||
             (i == 0 && memcmp(data, note, sizeof *note) != 0) ||
             post_differs(data + head, bytes - head, note->number + i))
             return true;
     }
-    return parcel->part_count != letter->sent.part_count;
+    return message->part_count != letter->sent.part_count;
 }
 
 static size_t random_size(struct chaos *chaos)
@@ -150,35 +150,35 @@ static void send_one(struct chaos *chaos)
 /* ---- messages received ---- */
 
 static struct letter *letter_of(struct chaos *chaos,
-                                const struct gw__message_in *parcel)
+                                const struct gw__message_in *message)
 {
     struct note note;
-    memcpy(&note, parcel->parts[0].data, sizeof note);
+    memcpy(&note, message->parts[0].data, sizeof note);
     return note.number < chaos->letter_count ? &chaos->letters[note.number]
                                              : NULL;
 }
 
 static void receive_one(struct chaos *chaos)
 {
-    struct gw__message_in *parcel;
+    struct gw__message_in *message;
     unsigned to = below(chaos, NODES);
     gw__messenger_wait(chaos->posts[to], 0);
-    if (gw__messenger_receive(chaos->posts[to], &parcel) != GW_OK)
+    if (gw__messenger_receive(chaos->posts[to], &message) != GW_OK)
         return;
-    struct letter *letter = letter_of(chaos, parcel);
+    struct letter *letter = letter_of(chaos, message);
     ck_assert_ptr_nonnull(letter);
-    ck_assert(!is_wrong(parcel, letter));
+    ck_assert(!is_wrong(message, letter));
     ck_assert_uint_eq(letter->sent.node, to);
-    ck_assert_uint_eq(letter->note.from_low, parcel->incarnation_low);
+    ck_assert_uint_eq(letter->note.from_low, message->incarnation_low);
     ck_assert_uint_eq(letter->note.to_low, chaos->configs[to].incarnation_low);
-    unsigned *newest = &chaos->newest[parcel->from][to];
+    unsigned *newest = &chaos->newest[message->from][to];
     ck_assert_uint_ge(letter->note.number, *newest);
     *newest = letter->note.number + 1;
     chaos->received++;
     if (chaos->held_count < HELD && below(chaos, 2))
-        chaos->held[chaos->held_count++] = parcel;
+        chaos->held[chaos->held_count++] = message;
     else
-        gw__message_in_release(parcel);
+        gw__message_in_release(message);
 }
 
 static void release_one(struct chaos *chaos)
@@ -186,12 +186,12 @@ static void release_one(struct chaos *chaos)
     if (chaos->held_count == 0)
         return;
     unsigned at = below(chaos, chaos->held_count);
-    struct gw__message_in *parcel = chaos->held[at];
+    struct gw__message_in *message = chaos->held[at];
     chaos->held[at] = chaos->held[--chaos->held_count];
-    struct letter *letter = letter_of(chaos, parcel);
+    struct letter *letter = letter_of(chaos, message);
     if (letter && !letter->sent.lent)
-        ck_assert(!is_wrong(parcel, letter));
-    gw__message_in_release(parcel);
+        ck_assert(!is_wrong(message, letter));
+    gw__message_in_release(message);
 }
 
 /* ---- comings and goings ---- */

@@ -99,15 +99,16 @@ struct stranger {
     void *context, *socket;
 };
 
-static struct stranger come(struct gw__messenger *post)
+static struct stranger come(struct gw__messenger *messenger)
 {
     struct stranger stranger = {.context = zmq_ctx_new()};
     int linger = 0;
     stranger.socket = zmq_socket(stranger.context, ZMQ_DEALER);
     zmq_setsockopt(stranger.socket, ZMQ_LINGER, &linger, sizeof linger);
-    ck_assert_int_eq(zmq_connect(stranger.socket,
-                                 ((struct gw__messenger_zmq *)post)->endpoint),
-                     0);
+    ck_assert_int_eq(
+        zmq_connect(stranger.socket,
+                    ((struct gw__messenger_zmq *)messenger)->endpoint),
+        0);
     return stranger;
 }
 
@@ -135,11 +136,11 @@ START_TEST(what_is_malformed_is_refused_whole)
 {
     static const size_t right[] = {2, 5, 0}, wrong[] = {2, 6};
     struct gw__messenger_config config = post_config("ipc", 3);
-    struct gw__messenger *post = post_open(post_config("ipc", 0));
+    struct gw__messenger *messenger = post_open(post_config("ipc", 0));
     struct gw__messenger *speaker = post_open(config);
-    struct gw__message_in *parcel;
-    post_tell(post, speaker, &config);
-    struct stranger stranger = come(post);
+    struct gw__message_in *message;
+    post_tell(messenger, speaker, &config);
+    struct stranger stranger = come(messenger);
     struct gw__messenger_head another_run = good, misled = good, nobody = good;
     another_run.token = 1;
     misled.to = 1;
@@ -154,17 +155,17 @@ START_TEST(what_is_malformed_is_refused_whole)
     ck_assert_int_ge(zmq_send(stranger.socket, "garbage", 7, 0), 0);
     ck_assert_int_ge(zmq_send(stranger.socket, "", 0, 0), 0);
     utter(&stranger, good, 2, right);
-    parcel = post_await(post);
-    ck_assert_uint_eq(parcel->from, 3);
-    ck_assert_uint_eq(parcel->part_count, 2);
-    ck_assert_mem_eq(parcel->parts[1].data, "abcde", 5);
-    gw__message_in_release(parcel);
-    ck_assert_uint_eq(gw__messenger_counts(post)->dropped, 9);
-    ck_assert_uint_eq(gw__messenger_counts(post)->received, 1);
-    post_expect_none(post);
+    message = post_await(messenger);
+    ck_assert_uint_eq(message->from, 3);
+    ck_assert_uint_eq(message->part_count, 2);
+    ck_assert_mem_eq(message->parts[1].data, "abcde", 5);
+    gw__message_in_release(message);
+    ck_assert_uint_eq(gw__messenger_counts(messenger)->dropped, 9);
+    ck_assert_uint_eq(gw__messenger_counts(messenger)->received, 1);
+    post_expect_none(messenger);
     go(&stranger);
     gw__messenger_close(&speaker);
-    gw__messenger_close(&post);
+    gw__messenger_close(&messenger);
 }
 END_TEST
 
@@ -173,18 +174,18 @@ START_TEST(a_flood_of_refused_ones_holds_nobody_up)
     enum { FLOOD = 900 };
     static const size_t right[] = {2, 5};
     struct gw__messenger_config config = post_config("ipc", 3);
-    struct gw__messenger *post = post_open(post_config("ipc", 0));
+    struct gw__messenger *messenger = post_open(post_config("ipc", 0));
     struct gw__messenger *speaker = post_open(config);
-    post_tell(post, speaker, &config);
-    struct stranger stranger = come(post);
+    post_tell(messenger, speaker, &config);
+    struct stranger stranger = come(messenger);
     for (unsigned i = 0; i < FLOOD; i++)
         utter(&stranger, good, 0, right);
     utter(&stranger, good, 2, right);
-    gw__message_in_release(post_await(post));
-    ck_assert_uint_eq(gw__messenger_counts(post)->dropped, FLOOD);
+    gw__message_in_release(post_await(messenger));
+    ck_assert_uint_eq(gw__messenger_counts(messenger)->dropped, FLOOD);
     go(&stranger);
     gw__messenger_close(&speaker);
-    gw__messenger_close(&post);
+    gw__messenger_close(&messenger);
 }
 END_TEST
 
@@ -230,23 +231,23 @@ START_TEST(a_former_incarnation_is_not_heard)
         posts[i] = post_open(configs[i]);
     post_tell(posts[0], posts[2], &configs[2]);
     post_tell(posts[2], posts[0], &configs[0]);
-    struct gw__message_out letter = {.node = 1,
-                                     .part_count = 1,
-                                     .parts = {{memory[0], sizeof memory[0]}},
-                                     .lent = 1,
-                                     .back = post_count_back,
-                                     .context = &former_back};
+    struct gw__message_out message = {.node = 1,
+                                      .part_count = 1,
+                                      .parts = {{memory[0], sizeof memory[0]}},
+                                      .lent = 1,
+                                      .back = post_count_back,
+                                      .context = &former_back};
     post_fill(memory[0], sizeof memory[0], 1);
     post_fill(memory[1], sizeof memory[1], 2);
-    ck_assert_int_eq(gw__messenger_send(posts[0], &letter), GW_OK);
+    ck_assert_int_eq(gw__messenger_send(posts[0], &message), GW_OK);
     struct gw__message_in *old = post_await(posts[2]);
     post_say(posts[0], 1, "under way");
     post_tell(posts[2], posts[1], &configs[1]);
     post_tell(posts[1], posts[2], &configs[2]);
     post_say(posts[0], 1, "late");
-    letter.parts[0].data = memory[1];
-    letter.context = &back;
-    ck_assert_int_eq(gw__messenger_send(posts[1], &letter), GW_OK);
+    message.parts[0].data = memory[1];
+    message.context = &back;
+    ck_assert_int_eq(gw__messenger_send(posts[1], &message), GW_OK);
     post_say(posts[1], 1, "new");
     struct gw__message_in *fresh = post_await(posts[2]);
     ck_assert_uint_eq(fresh->incarnation_low, 2);
@@ -284,17 +285,17 @@ START_TEST(a_shared_key_lets_in)
     post_tell(posts[0], posts[1], &configs[1]);
     post_tell(posts[1], posts[0], &configs[0]);
     post_fill(data, BYTES, 1);
-    struct gw__message_out letter = {.node = 1,
-                                     .part_count = 2,
-                                     .parts = {{data, BYTES}, {"secret", 6}},
-                                     .lent = 1,
-                                     .back = post_count_back,
-                                     .context = &back};
-    ck_assert_int_eq(gw__messenger_send(posts[0], &letter), GW_OK);
-    struct gw__message_in *parcel = post_await(posts[1]);
-    ck_assert(!post_differs(parcel->parts[0].data, BYTES, 1));
-    ck_assert_mem_eq(parcel->parts[1].data, "secret", 6);
-    gw__message_in_release(parcel);
+    struct gw__message_out out = {.node = 1,
+                                  .part_count = 2,
+                                  .parts = {{data, BYTES}, {"secret", 6}},
+                                  .lent = 1,
+                                  .back = post_count_back,
+                                  .context = &back};
+    ck_assert_int_eq(gw__messenger_send(posts[0], &out), GW_OK);
+    struct gw__message_in *in = post_await(posts[1]);
+    ck_assert(!post_differs(in->parts[0].data, BYTES, 1));
+    ck_assert_mem_eq(in->parts[1].data, "secret", 6);
+    gw__message_in_release(in);
     post_await_count(posts[0], &back, 1);
     gw__messenger_close(&posts[0]);
     gw__messenger_close(&posts[1]);
@@ -310,33 +311,33 @@ START_TEST(who_has_no_key_is_not_heard)
                                               post_config("ipc", 3)};
     struct gw_error why;
     configs[0].key_file = file.path;
-    struct gw__messenger *post = post_open(configs[0]);
+    struct gw__messenger *messenger = post_open(configs[0]);
     struct gw__messenger *open = post_open(configs[1]);
-    ck_assert_int_eq(
-        gw__messenger_know(post, 3, 3, 1, gw__messenger_address(open), &why),
-        GW_EUNREACH);
+    ck_assert_int_eq(gw__messenger_know(messenger, 3, 3, 1,
+                                        gw__messenger_address(open), &why),
+                     GW_EUNREACH);
     ck_assert_str_eq(
         why.text,
         "messenger: node 3: it has no key file, but this process has one");
     gw__messenger_close(&open);
     configs[1].key_file = file.path;
     open = post_open(configs[1]);
-    post_tell(post, open, &configs[1]);
-    post_tell(open, post, &configs[0]);
+    post_tell(messenger, open, &configs[1]);
+    post_tell(open, messenger, &configs[0]);
     const char *notice = notice_listen();
-    struct stranger stranger = come(post);
+    struct stranger stranger = come(messenger);
     utter(&stranger, good, 2, right);
     notice_await(1);
     ck_assert_ptr_nonnull(strstr(notice, "without the key"));
     post_say(open, 0, "with the key");
-    post_expect(post, 3, "with the key");
-    post_expect_none(post);
-    ck_assert_uint_eq(gw__messenger_counts(post)->dropped, 0);
+    post_expect(messenger, 3, "with the key");
+    post_expect_none(messenger);
+    ck_assert_uint_eq(gw__messenger_counts(messenger)->dropped, 0);
     go(&stranger);
     /* In the opposite order `open` might see a peer close during the
      * handshake. */
     gw__messenger_close(&open);
-    gw__messenger_close(&post);
+    gw__messenger_close(&messenger);
     ck_assert_uint_eq(notice_count(), 1);
     gw_notice_to(NULL, NULL);
 }
@@ -346,14 +347,14 @@ START_TEST(a_bad_key_file_opens_nothing)
 {
     struct key_file file = key_file_make(0644);
     struct gw__messenger_config config = post_config("tcp", 0);
-    struct gw__messenger *post;
+    struct gw__messenger *messenger;
     struct gw_error why;
     config.key_file = file.path;
-    ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
+    ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
     ck_assert_ptr_nonnull(strstr(why.text, "run chmod 600 on it"));
     config.key_file = "/nonexistent/key";
-    ck_assert_int_eq(gw__messenger_open(&config, &post, &why), GW_EINVAL);
-    ck_assert_ptr_null(post);
+    ck_assert_int_eq(gw__messenger_open(&config, &messenger, &why), GW_EINVAL);
+    ck_assert_ptr_null(messenger);
 }
 END_TEST
 

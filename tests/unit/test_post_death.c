@@ -26,15 +26,15 @@ struct child {
     int channel;
 };
 
-static void exchange(struct gw__messenger *post,
+static void exchange(struct gw__messenger *messenger,
                      const struct gw__messenger_config *theirs, int channel)
 {
     struct gw__address address;
-    const struct gw__address *own = gw__messenger_address(post);
+    const struct gw__address *own = gw__messenger_address(messenger);
     if (write(channel, own, sizeof *own) != sizeof *own ||
         recv(channel, &address, sizeof address, MSG_WAITALL) !=
             sizeof address ||
-        gw__messenger_know(post, theirs->node, theirs->incarnation_high,
+        gw__messenger_know(messenger, theirs->node, theirs->incarnation_high,
                            theirs->incarnation_low, &address, NULL) != GW_OK)
         abort();
 }
@@ -42,15 +42,15 @@ static void exchange(struct gw__messenger *post,
 static void live(const struct gw__messenger_config *config, int channel,
                  void (*life)(struct gw__messenger *))
 {
-    struct gw__messenger *post;
+    struct gw__messenger *messenger;
     struct gw__messenger_config theirs = post_config(config->wire, 0);
     char go;
     if (read(channel, &go, 1) != 1)
         _exit(0);
-    if (gw__messenger_open(config, &post, NULL) != GW_OK)
+    if (gw__messenger_open(config, &messenger, NULL) != GW_OK)
         abort();
-    exchange(post, &theirs, channel);
-    life(post);
+    exchange(messenger, &theirs, channel);
+    life(messenger);
     for (;;)
         pause();
 }
@@ -75,10 +75,10 @@ static struct child child_new(const char *wire, uint64_t low,
     return child;
 }
 
-static void child_begin(struct child *child, struct gw__messenger *post)
+static void child_begin(struct child *child, struct gw__messenger *messenger)
 {
     ck_assert_int_eq(write(child->channel, "g", 1), 1);
-    exchange(post, &child->config, child->channel);
+    exchange(messenger, &child->config, child->channel);
 }
 
 static void child_kill(struct child *child)
@@ -90,42 +90,42 @@ static void child_kill(struct child *child)
 
 /* ---- lives ---- */
 
-static void echo_for_ever(struct gw__messenger *post)
+static void echo_for_ever(struct gw__messenger *messenger)
 {
     for (;;) {
-        struct gw__message_in *parcel;
-        while (gw__messenger_receive(post, &parcel) != GW_OK)
-            gw__messenger_wait(post, UINT64_MAX);
-        struct gw__message_out letter = {.node = parcel->from,
-                                         .part_count = parcel->part_count};
-        memcpy(letter.parts, parcel->parts, sizeof letter.parts);
-        gw__messenger_send(post, &letter);
-        gw__message_in_release(parcel);
+        struct gw__message_in *in;
+        while (gw__messenger_receive(messenger, &in) != GW_OK)
+            gw__messenger_wait(messenger, UINT64_MAX);
+        struct gw__message_out out = {.node = in->from,
+                                      .part_count = in->part_count};
+        memcpy(out.parts, in->parts, sizeof out.parts);
+        gw__messenger_send(messenger, &out);
+        gw__message_in_release(in);
     }
 }
 
-static void say_nothing(struct gw__messenger *post)
+static void say_nothing(struct gw__messenger *messenger)
 {
-    (void)post;
+    (void)messenger;
 }
 
 /* Sends a message in its own memory and a copied one, and waits until both have
  * left. */
-static void send_two(struct gw__messenger *post)
+static void send_two(struct gw__messenger *messenger)
 {
     unsigned back = 0;
     void *memory = gw_alloc(MIB, NULL), *data = malloc(MIB);
     post_fill(memory, MIB, 1);
     post_fill(data, MIB, 2);
-    struct gw__message_out letter = {.node = 0,
-                                     .part_count = 2,
-                                     .parts = {{memory, MIB}, {data, MIB}},
-                                     .lent = 1,
-                                     .back = post_count_back,
-                                     .context = &back};
-    gw__messenger_send(post, &letter);
+    struct gw__message_out message = {.node = 0,
+                                      .part_count = 2,
+                                      .parts = {{memory, MIB}, {data, MIB}},
+                                      .lent = 1,
+                                      .back = post_count_back,
+                                      .context = &back};
+    gw__messenger_send(messenger, &message);
     while (back == 0)
-        gw__messenger_wait(post, UINT64_MAX);
+        gw__messenger_wait(messenger, UINT64_MAX);
 }
 
 /* ---- tests ---- */
@@ -134,30 +134,30 @@ START_TEST(processes_answer_each_other)
 {
     static const size_t sizes[] = {0, 100, 5000, 1 << 20, 40 << 20};
     struct child child = child_new(post_wires[_i], 1, echo_for_ever);
-    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
-    child_begin(&child, post);
+    struct gw__messenger *messenger = post_open(post_config(post_wires[_i], 0));
+    child_begin(&child, messenger);
     for (unsigned i = 0; i < 5; i++) {
         unsigned back = 0;
         void *memory = gw_alloc(sizes[i] ? sizes[i] : 1, NULL);
         ck_assert_ptr_nonnull(memory);
         post_fill(memory, sizes[i], i);
-        struct gw__message_out letter = {.node = 1,
-                                         .part_count = 2,
-                                         .parts = {{memory, sizes[i]}, {&i, 4}},
-                                         .lent = 1,
-                                         .back = post_count_back,
-                                         .context = &back};
-        ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
-        struct gw__message_in *parcel = post_await(post);
-        ck_assert_uint_eq(parcel->parts[0].bytes, sizes[i]);
-        ck_assert(!post_differs(parcel->parts[0].data, sizes[i], i));
-        ck_assert_mem_eq(parcel->parts[1].data, &i, 4);
-        gw__message_in_release(parcel);
-        post_await_count(post, &back, 1);
+        struct gw__message_out out = {.node = 1,
+                                      .part_count = 2,
+                                      .parts = {{memory, sizes[i]}, {&i, 4}},
+                                      .lent = 1,
+                                      .back = post_count_back,
+                                      .context = &back};
+        ck_assert_int_eq(gw__messenger_send(messenger, &out), GW_OK);
+        struct gw__message_in *in = post_await(messenger);
+        ck_assert_uint_eq(in->parts[0].bytes, sizes[i]);
+        ck_assert(!post_differs(in->parts[0].data, sizes[i], i));
+        ck_assert_mem_eq(in->parts[1].data, &i, 4);
+        gw__message_in_release(in);
+        post_await_count(messenger, &back, 1);
         gw_free(memory);
     }
     child_kill(&child);
-    gw__messenger_close(&post);
+    gw__messenger_close(&messenger);
 }
 END_TEST
 
@@ -165,16 +165,16 @@ END_TEST
 START_TEST(a_dead_senders_parcels_stay)
 {
     struct child child = child_new(post_wires[_i], 1, send_two);
-    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
-    child_begin(&child, post);
-    struct gw__message_in *parcel = post_await(post);
+    struct gw__messenger *messenger = post_open(post_config(post_wires[_i], 0));
+    child_begin(&child, messenger);
+    struct gw__message_in *message = post_await(messenger);
     child_kill(&child);
-    ck_assert(!post_differs(parcel->parts[0].data, MIB, 1));
-    gw__messenger_forget(post, 1);
-    ck_assert(!post_differs(parcel->parts[1].data, MIB, 2));
-    gw__messenger_close(&post);
-    ck_assert(!post_differs(parcel->parts[0].data, MIB, 1));
-    gw__message_in_release(parcel);
+    ck_assert(!post_differs(message->parts[0].data, MIB, 1));
+    gw__messenger_forget(messenger, 1);
+    ck_assert(!post_differs(message->parts[1].data, MIB, 2));
+    gw__messenger_close(&messenger);
+    ck_assert(!post_differs(message->parts[0].data, MIB, 1));
+    gw__message_in_release(message);
 }
 END_TEST
 
@@ -186,36 +186,36 @@ START_TEST(a_killed_receiver_is_replaced)
     struct child children[LIVES];
     for (unsigned i = 0; i < LIVES; i++)
         children[i] = child_new(post_wires[_i], i + 1, echo_for_ever);
-    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *messenger = post_open(post_config(post_wires[_i], 0));
     unsigned back = 0, sent = 0;
     char *memory = gw_alloc(MIB, NULL);
     for (unsigned life = 1; life <= LIVES; life++) {
-        child_begin(&children[life - 1], post);
+        child_begin(&children[life - 1], messenger);
         post_fill(memory, MIB, life);
-        struct gw__message_out letter = {.node = 1,
-                                         .part_count = 1,
-                                         .parts = {{memory, MIB}},
-                                         .lent = 1,
-                                         .back = post_count_back,
-                                         .context = &back};
+        struct gw__message_out out = {.node = 1,
+                                      .part_count = 1,
+                                      .parts = {{memory, MIB}},
+                                      .lent = 1,
+                                      .back = post_count_back,
+                                      .context = &back};
         for (unsigned i = 0; i < 200; i++, sent++)
-            ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
+            ck_assert_int_eq(gw__messenger_send(messenger, &out), GW_OK);
         for (unsigned i = 0; i < life; i++) {
-            struct gw__message_in *parcel = post_await(post);
-            ck_assert_uint_eq(parcel->incarnation_low, life);
-            ck_assert(!post_differs(parcel->parts[0].data, MIB, life));
-            gw__message_in_release(parcel);
+            struct gw__message_in *in = post_await(messenger);
+            ck_assert_uint_eq(in->incarnation_low, life);
+            ck_assert(!post_differs(in->parts[0].data, MIB, life));
+            gw__message_in_release(in);
         }
         child_kill(&children[life - 1]);
-        ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
+        ck_assert_int_eq(gw__messenger_send(messenger, &out), GW_OK);
         sent++;
         if (life % 2) /* odd lives: forget before the next one */
-            gw__messenger_forget(post, 1);
+            gw__messenger_forget(messenger, 1);
     }
-    gw__messenger_forget(post, 1);
-    post_expect_none(post);
+    gw__messenger_forget(messenger, 1);
+    post_expect_none(messenger);
     ck_assert_uint_eq(back, sent);
-    gw__messenger_close(&post);
+    gw__messenger_close(&messenger);
     ck_assert_uint_eq(back, sent);
     gw_free(memory);
 }
@@ -234,7 +234,7 @@ START_TEST(a_process_that_has_ended_is_not_known)
         const struct gw__address *own = gw__messenger_address(mine);
         _exit(write(channel[1], own, sizeof *own) != sizeof *own);
     }
-    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *messenger = post_open(post_config(post_wires[_i], 0));
     struct gw__address address;
     struct gw_error why;
     ck_assert_int_eq(recv(channel[0], &address, sizeof address, MSG_WAITALL),
@@ -242,16 +242,16 @@ START_TEST(a_process_that_has_ended_is_not_known)
     /* the child is a zombie or already reaped */
     siginfo_t info;
     ck_assert_int_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
+    ck_assert_int_eq(gw__messenger_know(messenger, 1, 1, 1, &address, &why),
                      GW_ELOST);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
-    ck_assert_int_eq(gw__messenger_know(post, 1, 1, 1, &address, &why),
+    ck_assert_int_eq(gw__messenger_know(messenger, 1, 1, 1, &address, &why),
                      GW_ELOST);
     ck_assert_ptr_nonnull(strstr(why.text, "messenger: node 1: its process ("));
-    ck_assert(!gw__messenger_knows(post, 1, 1, 1));
+    ck_assert(!gw__messenger_knows(messenger, 1, 1, 1));
     close(channel[0]);
     close(channel[1]);
-    gw__messenger_close(&post);
+    gw__messenger_close(&messenger);
 }
 END_TEST
 
@@ -264,10 +264,10 @@ START_TEST(late_releases_do_not_touch_the_next_life)
     struct gw__message_in *held[LIVES];
     for (unsigned i = 0; i < LIVES; i++)
         children[i] = child_new(post_wires[_i], i + 1, send_two);
-    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
+    struct gw__messenger *messenger = post_open(post_config(post_wires[_i], 0));
     for (unsigned life = 1; life <= LIVES; life++) {
-        child_begin(&children[life - 1], post);
-        held[life - 1] = post_await(post);
+        child_begin(&children[life - 1], messenger);
+        held[life - 1] = post_await(messenger);
         if (life > 1)
             gw__message_in_release(held[life - 2]);
         ck_assert(!post_differs(held[life - 1]->parts[0].data, MIB, 1));
@@ -275,7 +275,7 @@ START_TEST(late_releases_do_not_touch_the_next_life)
         child_kill(&children[life - 1]);
     }
     gw__message_in_release(held[LIVES - 1]);
-    gw__messenger_close(&post);
+    gw__messenger_close(&messenger);
 }
 END_TEST
 
@@ -285,17 +285,17 @@ START_TEST(closing_is_not_held_up)
     unsigned back = 0;
     char *memory = gw_alloc(MIB, NULL);
     struct child child = child_new(post_wires[_i], 1, say_nothing);
-    struct gw__messenger *post = post_open(post_config(post_wires[_i], 0));
-    child_begin(&child, post);
-    struct gw__message_out letter = {.node = 1,
-                                     .part_count = 1,
-                                     .parts = {{memory, MIB}},
-                                     .lent = 1,
-                                     .back = post_count_back,
-                                     .context = &back};
+    struct gw__messenger *messenger = post_open(post_config(post_wires[_i], 0));
+    child_begin(&child, messenger);
+    struct gw__message_out message = {.node = 1,
+                                      .part_count = 1,
+                                      .parts = {{memory, MIB}},
+                                      .lent = 1,
+                                      .back = post_count_back,
+                                      .context = &back};
     for (unsigned i = 0; i < 100; i++)
-        ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
-    gw__messenger_close(&post);
+        ck_assert_int_eq(gw__messenger_send(messenger, &message), GW_OK);
+    gw__messenger_close(&messenger);
     ck_assert_uint_eq(back, 100);
     child_kill(&child);
     gw_free(memory);

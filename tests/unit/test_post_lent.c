@@ -25,24 +25,24 @@ static void *shared(size_t bytes, unsigned seed)
     return memory;
 }
 
-static void lend(struct gw__messenger *post, unsigned node, const void *data,
-                 size_t bytes, unsigned *back)
+static void lend(struct gw__messenger *messenger, unsigned node,
+                 const void *data, size_t bytes, unsigned *back)
 {
-    struct gw__message_out letter = {.node = node,
-                                     .part_count = 1,
-                                     .parts = {{data, bytes}},
-                                     .lent = 1,
-                                     .back = post_count_back,
-                                     .context = back};
-    ck_assert_int_eq(gw__messenger_send(post, &letter), GW_OK);
+    struct gw__message_out message = {.node = node,
+                                      .part_count = 1,
+                                      .parts = {{data, bytes}},
+                                      .lent = 1,
+                                      .back = post_count_back,
+                                      .context = back};
+    ck_assert_int_eq(gw__messenger_send(messenger, &message), GW_OK);
 }
 
-static void expect_filled(const struct gw__message_in *parcel, unsigned part,
+static void expect_filled(const struct gw__message_in *message, unsigned part,
                           size_t bytes, unsigned seed)
 {
-    ck_assert_uint_lt(part, parcel->part_count);
-    ck_assert_uint_eq(parcel->parts[part].bytes, bytes);
-    ck_assert(!post_differs(parcel->parts[part].data, bytes, seed));
+    ck_assert_uint_lt(part, message->part_count);
+    ck_assert_uint_eq(message->parts[part].bytes, bytes);
+    ck_assert(!post_differs(message->parts[part].data, bytes, seed));
 }
 
 /* ---- return of lent memory ---- */
@@ -59,9 +59,9 @@ static void lend_all_sizes(const char *wire, bool from_gw_alloc)
         void *memory = from_gw_alloc ? shared(sizes[i], i) : malloc(sizes[i]);
         post_fill(memory, sizes[i], i);
         lend(set.posts[0], 1, memory, sizes[i], &back);
-        struct gw__message_in *parcel = post_await(set.posts[1]);
-        expect_filled(parcel, 0, sizes[i], i);
-        gw__message_in_release(parcel);
+        struct gw__message_in *message = post_await(set.posts[1]);
+        expect_filled(message, 0, sizes[i], i);
+        gw__message_in_release(message);
         post_await_count(set.posts[0], &back, 1);
         if (from_gw_alloc)
             gw_free(memory);
@@ -94,22 +94,22 @@ START_TEST(parts_of_all_kinds_in_one_message)
     post_fill(small, sizeof small, 0);
     post_fill(lent, MIB, 2);
     post_fill(copied, MIB, 3);
-    struct gw__message_out letter = {
+    struct gw__message_out out = {
         .node = 1,
         .part_count = 4,
         .parts = {{copied, MIB}, {named, MIB}, {small, 64}, {lent, MIB}},
         .lent = 1U << 1 | 1U << 3,
         .back = post_count_back,
         .context = &back};
-    ck_assert_int_eq(gw__messenger_send(set.posts[0], &letter), GW_OK);
+    ck_assert_int_eq(gw__messenger_send(set.posts[0], &out), GW_OK);
     memset(copied, 0, MIB);
     memset(small, 0, sizeof small);
-    struct gw__message_in *parcel = post_await(set.posts[1]);
-    expect_filled(parcel, 0, MIB, 3);
-    expect_filled(parcel, 1, MIB, 1);
-    expect_filled(parcel, 2, 64, 0);
-    expect_filled(parcel, 3, MIB, 2);
-    gw__message_in_release(parcel);
+    struct gw__message_in *in = post_await(set.posts[1]);
+    expect_filled(in, 0, MIB, 3);
+    expect_filled(in, 1, MIB, 1);
+    expect_filled(in, 2, 64, 0);
+    expect_filled(in, 3, MIB, 2);
+    gw__message_in_release(in);
     post_await_count(set.posts[0], &back, 1);
     post_set_close(&set);
     gw_free(named);
@@ -136,13 +136,13 @@ START_TEST(memory_is_lent_without_a_copy)
     char *memory = shared(MIB, 1);
     lend(posts[0], 1, memory, MIB, &back);
     ck_assert_uint_eq(back, copy);
-    struct gw__message_in *parcel = post_await(posts[1]);
-    expect_filled(parcel, 0, MIB, 1);
+    struct gw__message_in *message = post_await(posts[1]);
+    expect_filled(message, 0, MIB, 1);
     memory[0] = 99;
-    ck_assert_int_eq(((const char *)parcel->parts[0].data)[0] == 99, !copy);
+    ck_assert_int_eq(((const char *)message->parts[0].data)[0] == 99, !copy);
     ck_assert_uint_eq(gw__messenger_counts(posts[0])->lent_bytes,
                       copy ? 0 : MIB);
-    gw__message_in_release(parcel);
+    gw__message_in_release(message);
     post_await_count(posts[0], &back, 1);
     gw__messenger_close(&posts[0]);
     gw__messenger_close(&posts[1]);
@@ -366,16 +366,16 @@ END_TEST
 
 /* Forgets twice. Over ZeroMQ the kernel may still deliver some forgotten
  * messages, but only before all new ones. */
-static void expect_new(struct gw__messenger *post, bool strictly)
+static void expect_new(struct gw__messenger *messenger, bool strictly)
 {
-    struct gw__message_in *parcel = post_await(post);
-    while (!strictly && parcel->parts[0].bytes != 3) {
-        gw__message_in_release(parcel);
-        parcel = post_await(post);
+    struct gw__message_in *message = post_await(messenger);
+    while (!strictly && message->parts[0].bytes != 3) {
+        gw__message_in_release(message);
+        message = post_await(messenger);
     }
-    ck_assert_uint_eq(parcel->parts[0].bytes, 3);
-    ck_assert_mem_eq(parcel->parts[0].data, "new", 3);
-    gw__message_in_release(parcel);
+    ck_assert_uint_eq(message->parts[0].bytes, 3);
+    ck_assert_mem_eq(message->parts[0].data, "new", 3);
+    gw__message_in_release(message);
 }
 
 START_TEST(what_was_forgotten_does_not_come)

@@ -21,15 +21,16 @@ Suite *suite_post_near(void);
 
 enum { LARGE = 100000 };
 
-static struct gw__messenger_zmq_peer *peer_of(struct gw__messenger *post,
+static struct gw__messenger_zmq_peer *peer_of(struct gw__messenger *messenger,
                                               unsigned node)
 {
-    return &((struct gw__messenger_zmq *)post)->peers[node];
+    return &((struct gw__messenger_zmq *)messenger)->peers[node];
 }
 
-static bool near_is_there(struct gw__messenger *post)
+static bool near_is_there(struct gw__messenger *messenger)
 {
-    struct pollfd near = {.fd = ((struct gw__messenger_zmq *)post)->near_fd,
+    struct pollfd near = {.fd =
+                              ((struct gw__messenger_zmq *)messenger)->local_fd,
                           .events = POLLIN};
     return poll(&near, 1, 0) == 1;
 }
@@ -41,28 +42,28 @@ static void open_road(struct gw__messenger *zero, struct gw__messenger *one)
     post_expect(zero, 1, "I know you");
     post_say(zero, 1, "so I number");
     post_expect(one, 0, "so I number");
-    ck_assert_int_eq(peer_of(zero, 1)->near, GW__MESSENGER_NEAR_OPEN);
+    ck_assert_int_eq(peer_of(zero, 1)->local, GW__MESSENGER_LOCAL_OPEN);
     uint64_t until_ns = gw_now_ns() + UINT64_C(20000000000);
     while (peer_of(zero, 1)->waiting > 0 && gw_now_ns() < until_ns)
         post_expect_none(zero);
     ck_assert_uint_eq(peer_of(zero, 1)->waiting, 0);
 }
 
-static void say_number(struct gw__messenger *post, uint32_t number,
+static void say_number(struct gw__messenger *messenger, uint32_t number,
                        size_t bytes)
 {
     static uint32_t letter[LARGE / 4];
     letter[0] = number;
-    ck_assert_int_eq(post_try(post, 1, letter, bytes), GW_OK);
+    ck_assert_int_eq(post_try(messenger, 1, letter, bytes), GW_OK);
 }
 
-static void expect_number(struct gw__messenger *post, uint32_t number)
+static void expect_number(struct gw__messenger *messenger, uint32_t number)
 {
-    struct gw__message_in *parcel = post_await(post);
+    struct gw__message_in *message = post_await(messenger);
     uint32_t came;
-    memcpy(&came, parcel->parts[0].data, sizeof came);
+    memcpy(&came, message->parts[0].data, sizeof came);
     ck_assert_uint_eq(came, number);
-    gw__message_in_release(parcel);
+    gw__message_in_release(message);
 }
 
 START_TEST(small_letters_are_there_at_once)
@@ -78,7 +79,7 @@ START_TEST(small_letters_are_there_at_once)
         ck_assert(near_is_there(set.posts[1]));
         post_expect(set.posts[1], 0, "hello");
     } else {
-        ck_assert_int_lt(((struct gw__messenger_zmq *)set.posts[0])->near_fd,
+        ck_assert_int_lt(((struct gw__messenger_zmq *)set.posts[0])->local_fd,
                          0);
     }
     post_set_close(&set);
@@ -139,15 +140,15 @@ START_TEST(one_that_was_forgotten_is_heard_again)
     post_set_open(&set, "ipc", 2);
     open_road(set.posts[0], set.posts[1]);
     for (unsigned turn = 0; turn < TURNS; turn++) {
-        struct gw__message_in *parcel;
+        struct gw__message_in *message;
         uint32_t came = 0, last;
         uint64_t said = gw_rng_below(&rng, 6);
         for (uint64_t i = 0; i < said; i++)
             say_number(set.posts[0], ++number,
                        gw_rng_below(&rng, 2) ? 8 : LARGE);
         if (gw_rng_below(&rng, 2) &&
-            gw__messenger_receive(set.posts[1], &parcel) == GW_OK)
-            gw__message_in_release(parcel);
+            gw__messenger_receive(set.posts[1], &message) == GW_OK)
+            gw__message_in_release(message);
         gw__messenger_forget(set.posts[1], 0);
         if (gw_rng_below(&rng, 2))
             post_expect_none(set.posts[1]);
@@ -156,10 +157,10 @@ START_TEST(one_that_was_forgotten_is_heard_again)
             post_expect_none(set.posts[0]);
         say_number(set.posts[0], last = ++number, 8);
         for (uint32_t before = 0; came != last; before = came) {
-            parcel = post_await(set.posts[1]);
-            memcpy(&came, parcel->parts[0].data, sizeof came);
+            message = post_await(set.posts[1]);
+            memcpy(&came, message->parts[0].data, sizeof came);
             ck_assert_uint_gt(came, before);
-            gw__message_in_release(parcel);
+            gw__message_in_release(message);
         }
     }
     post_set_close(&set);
@@ -170,7 +171,7 @@ END_TEST
 
 /* A process that sends as node 3 on both paths. */
 struct stranger {
-    struct gw__messenger *post;
+    struct gw__messenger *messenger;
     struct gw__messenger *node; /* the node that it sends to */
     void *context, *dealer;
     int near_fd;
@@ -181,18 +182,19 @@ struct stranger {
 static struct stranger come(void)
 {
     struct gw__messenger_config config = post_config("ipc", 3);
-    struct stranger s = {.post = post_open(post_config("ipc", 0)),
+    struct stranger s = {.messenger = post_open(post_config("ipc", 0)),
                          .node = post_open(config),
                          .context = zmq_ctx_new(),
                          .place = {.sun_family = AF_UNIX}};
-    const struct gw__messenger_zmq *zmq = (struct gw__messenger_zmq *)s.post;
-    post_tell(s.post, s.node, &config);
+    const struct gw__messenger_zmq *zmq =
+        (struct gw__messenger_zmq *)s.messenger;
+    post_tell(s.messenger, s.node, &config);
     s.dealer = zmq_socket(s.context, ZMQ_DEALER);
     ck_assert_int_eq(zmq_connect(s.dealer, zmq->endpoint), 0);
     s.near_fd = socket(AF_UNIX, SOCK_DGRAM, 0);
     s.place_bytes = sizeof s.place;
     ck_assert_int_eq(
-        getsockname(zmq->near_fd, (struct sockaddr *)&s.place, &s.place_bytes),
+        getsockname(zmq->local_fd, (struct sockaddr *)&s.place, &s.place_bytes),
         0);
     return s;
 }
@@ -205,7 +207,7 @@ static void go(struct stranger *s)
     zmq_ctx_term(s->context);
     close(s->near_fd);
     gw__messenger_close(&s->node);
-    gw__messenger_close(&s->post);
+    gw__messenger_close(&s->messenger);
 }
 
 static struct gw__messenger_head head_of(uint32_t session, uint64_t sequence)
@@ -247,21 +249,21 @@ START_TEST(a_near_letter_waits_for_those_before_it)
     struct stranger s = come();
     send_near(&s, head_of(1, 2), "two.");
     send_near(&s, head_of(1, 1), "one.");
-    post_expect_none(s.post);
+    post_expect_none(s.messenger);
     send_far(&s, head_of(1, 0), "nil.");
-    post_expect(s.post, 3, "nil.");
-    post_expect(s.post, 3, "one.");
-    post_expect(s.post, 3, "two.");
+    post_expect(s.messenger, 3, "nil.");
+    post_expect(s.messenger, 3, "one.");
+    post_expect(s.messenger, 3, "two.");
     send_near(&s, head_of(1, 3), "thre");
-    post_expect(s.post, 3, "thre");
+    post_expect(s.messenger, 3, "thre");
     send_near(&s, head_of(1, 6), "six.");
-    post_expect_none(s.post);
+    post_expect_none(s.messenger);
     send_far(&s, head_of(1, 4), "four");
-    post_expect(s.post, 3, "four");
-    post_expect_none(s.post);
+    post_expect(s.messenger, 3, "four");
+    post_expect_none(s.messenger);
     send_far(&s, head_of(1, 8), "eigh"); /* five and seven are lost */
-    post_expect(s.post, 3, "six.");
-    post_expect(s.post, 3, "eigh");
+    post_expect(s.messenger, 3, "six.");
+    post_expect(s.messenger, 3, "eigh");
     go(&s);
 }
 END_TEST
@@ -270,18 +272,18 @@ START_TEST(a_new_session_begins_with_zeromq)
 {
     struct stranger s = come();
     send_far(&s, head_of(1, 0), "old0");
-    post_expect(s.post, 3, "old0");
+    post_expect(s.messenger, 3, "old0");
     send_near(&s, head_of(1, 5), "old5"); /* forever too early */
     send_near(&s, head_of(2, 1), "new1");
-    post_expect_none(s.post);
+    post_expect_none(s.messenger);
     send_far(&s, head_of(2, 0), "new0");
-    post_expect(s.post, 3, "new0");
-    post_expect(s.post, 3, "new1");
+    post_expect(s.messenger, 3, "new0");
+    post_expect(s.messenger, 3, "new1");
     send_near(&s, head_of(1, 1), "old1");
     send_near(&s, head_of(2, 2), "new2");
-    post_expect(s.post, 3, "new2");
-    post_expect_none(s.post);
-    ck_assert_uint_eq(gw__messenger_counts(s.post)->dropped, 2);
+    post_expect(s.messenger, 3, "new2");
+    post_expect_none(s.messenger);
+    ck_assert_uint_eq(gw__messenger_counts(s.messenger)->dropped, 2);
     go(&s);
 }
 END_TEST
@@ -291,18 +293,18 @@ START_TEST(what_is_malformed_is_refused)
     struct stranger s = come();
     struct gw__messenger_head other = head_of(1, 1), long_one = head_of(1, 1),
                               nobody = head_of(1, 1);
-    static char huge[GW__MESSENGER_NEAR_BYTES + 1000];
+    static char huge[GW__MESSENGER_LOCAL_BYTES + 1000];
     other.token = 1;
     nobody.from_low = 9;
     long_one.bytes[0] = UINT64_MAX;
     send_far(&s, head_of(1, 0), "nil.");
-    post_expect(s.post, 3, "nil.");
+    post_expect(s.messenger, 3, "nil.");
     send_near(&s, other, "one.");
     send_near(&s, long_one, "one.");
     send_near(&s, head_of(1, 1), "ones.");
     send_near(&s, head_of(1, 1), "one");
     send_near(&s, nobody, "one.");
-    post_expect_none(s.post);
+    post_expect_none(s.messenger);
     ck_assert_int_eq(
         sendto(s.near_fd, "", 0, 0, (struct sockaddr *)&s.place, s.place_bytes),
         0);
@@ -311,10 +313,10 @@ START_TEST(what_is_malformed_is_refused)
     ck_assert_int_gt(sendto(s.near_fd, huge, sizeof huge, 0,
                             (struct sockaddr *)&s.place, s.place_bytes),
                      0);
-    post_expect_none(s.post);
-    ck_assert_uint_eq(gw__messenger_counts(s.post)->dropped, 7);
+    post_expect_none(s.messenger);
+    ck_assert_uint_eq(gw__messenger_counts(s.messenger)->dropped, 7);
     send_near(&s, head_of(1, 1), "one.");
-    post_expect(s.post, 3, "one.");
+    post_expect(s.messenger, 3, "one.");
     go(&s);
 }
 END_TEST
@@ -323,21 +325,22 @@ END_TEST
 START_TEST(lines_have_an_end)
 {
     struct stranger s = come();
-    const struct gw__messenger_zmq *zmq = (struct gw__messenger_zmq *)s.post;
+    const struct gw__messenger_zmq *zmq =
+        (struct gw__messenger_zmq *)s.messenger;
     unsigned sent = 0;
     while (sent < GW__REORDER_QUEUE_MAX) {
         send_near(&s, head_of(1, ++sent), "wait");
-        post_expect_none(s.post);
+        post_expect_none(s.messenger);
     }
     send_near(&s, head_of(1, ++sent), "wait");
-    post_expect_none(s.post);
+    post_expect_none(s.messenger);
     ck_assert_uint_eq(zmq->line_count, GW__REORDER_QUEUE_MAX);
-    ck_assert(!s.post->ops->ready(s.post));
+    ck_assert(!s.messenger->ops->ready(s.messenger));
     send_far(&s, head_of(1, 0), "nil.");
-    post_expect(s.post, 3, "nil.");
+    post_expect(s.messenger, 3, "nil.");
     while (sent-- > 0)
-        post_expect(s.post, 3, "wait");
-    post_expect_none(s.post);
+        post_expect(s.messenger, 3, "wait");
+    post_expect_none(s.messenger);
     ck_assert_uint_eq(zmq->line_count, 0);
     go(&s);
 }

@@ -18,7 +18,7 @@ static const uint64_t MS = 1000000;
 /* Node 0 sends, node 1 has the link profile. */
 struct scene {
     struct post_set set;
-    struct gw__rules *rules;
+    struct gw__link_profiles *profiles;
     struct gw__messenger *from, *to;
 };
 
@@ -26,8 +26,8 @@ static void scene_open(struct scene *scene, const char *wire)
 {
     struct gw__messenger_config configs[2] = {post_config(wire, 0),
                                               post_config(wire, 1)};
-    ck_assert_int_eq(gw__rules_new(1, &scene->rules, NULL), GW_OK);
-    configs[1].rules = scene->rules;
+    ck_assert_int_eq(gw__link_profiles_new(1, &scene->profiles, NULL), GW_OK);
+    configs[1].profiles = scene->profiles;
     scene->set.size = 2;
     for (unsigned i = 0; i < 2; i++)
         scene->set.posts[i] = post_open(configs[i]);
@@ -41,12 +41,12 @@ static void scene_open(struct scene *scene, const char *wire)
 static void scene_close(struct scene *scene)
 {
     post_set_close(&scene->set);
-    gw__rules_destroy(&scene->rules);
+    gw__link_profiles_destroy(&scene->profiles);
 }
 
-static void set_rule(struct scene *scene, struct gw__rule rule)
+static void set_rule(struct scene *scene, struct gw__link_profile profile)
 {
-    gw__rules_set(scene->rules, 0, &rule);
+    gw__link_profiles_set(scene->profiles, 0, &profile);
 }
 
 /* Waits until `count` messages have arrived and are delayed. */
@@ -58,11 +58,11 @@ static void await_held(struct scene *scene, unsigned count)
     }
 }
 
-static unsigned number_of(struct gw__message_in *parcel)
+static unsigned number_of(struct gw__message_in *message)
 {
     unsigned number;
-    memcpy(&number, parcel->parts[0].data, sizeof number);
-    gw__message_in_release(parcel);
+    memcpy(&number, message->parts[0].data, sizeof number);
+    gw__message_in_release(message);
     return number;
 }
 
@@ -70,7 +70,8 @@ START_TEST(a_delay_is_kept_and_the_order_too)
 {
     struct scene scene;
     scene_open(&scene, post_wires[_i]);
-    set_rule(&scene, (struct gw__rule){.delay_us = 20000, .jitter_us = 5000});
+    set_rule(&scene,
+             (struct gw__link_profile){.delay_us = 20000, .jitter_us = 5000});
     uint64_t begin = gw_now_ns();
     for (unsigned i = 0; i < 200; i++)
         ck_assert_int_eq(post_try(scene.from, 1, &i, sizeof i), GW_OK);
@@ -89,17 +90,17 @@ START_TEST(a_rate_and_pace_take_their_time)
     struct scene scene;
     char *data = malloc(BYTES);
     scene_open(&scene, post_wires[_i]);
-    set_rule(&scene, (struct gw__rule){.rate = 10 * 1000 * 1000});
-    gw__rules_pace(scene.rules, 5 * MS);
+    set_rule(&scene, (struct gw__link_profile){.rate = 10 * 1000 * 1000});
+    gw__link_profiles_pace(scene.profiles, 5 * MS);
     post_fill(data, BYTES, 1);
     uint64_t begin = gw_now_ns();
     for (unsigned i = 0; i < 3; i++)
         ck_assert_int_eq(post_try(scene.from, 1, data, BYTES), GW_OK);
     for (unsigned i = 1; i <= 3; i++) {
-        struct gw__message_in *parcel = post_await(scene.to);
+        struct gw__message_in *message = post_await(scene.to);
         ck_assert_uint_ge(gw_now_ns() - begin, i * 15 * MS);
-        ck_assert(!post_differs(parcel->parts[0].data, BYTES, 1));
-        gw__message_in_release(parcel);
+        ck_assert(!post_differs(message->parts[0].data, BYTES, 1));
+        gw__message_in_release(message);
     }
     scene_close(&scene);
     free(data);
@@ -113,14 +114,14 @@ START_TEST(a_link_that_is_down_drops)
     scene_open(&scene, post_wires[_i]);
     post_say(scene.from, 1, "before");
     post_expect(scene.to, 0, "before");
-    set_rule(&scene, (struct gw__rule){.down = true});
-    struct gw__message_out letter = {.node = 1,
-                                     .part_count = 1,
-                                     .parts = {{"lost", 4}},
-                                     .lent = 1,
-                                     .back = post_count_back,
-                                     .context = &back};
-    ck_assert_int_eq(gw__messenger_send(scene.from, &letter), GW_OK);
+    set_rule(&scene, (struct gw__link_profile){.down = true});
+    struct gw__message_out message = {.node = 1,
+                                      .part_count = 1,
+                                      .parts = {{"lost", 4}},
+                                      .lent = 1,
+                                      .back = post_count_back,
+                                      .context = &back};
+    ck_assert_int_eq(gw__messenger_send(scene.from, &message), GW_OK);
     post_say(scene.from, 1, "lost too");
     while (gw__messenger_counts(scene.to)->dropped < 2) {
         post_expect_none(scene.to);
@@ -128,7 +129,7 @@ START_TEST(a_link_that_is_down_drops)
     }
     post_say(scene.to, 0, "the other way is open");
     post_expect(scene.from, 1, "the other way is open");
-    set_rule(&scene, (struct gw__rule){.down = false});
+    set_rule(&scene, (struct gw__link_profile){.down = false});
     post_say(scene.from, 1, "healed");
     post_expect(scene.to, 0, "healed");
     ck_assert_uint_eq(back, 1);
@@ -142,18 +143,18 @@ START_TEST(a_change_of_the_rules_is_obeyed)
 {
     struct scene scene;
     scene_open(&scene, post_wires[_i]);
-    set_rule(&scene, (struct gw__rule){.delay_us = 3600 * 1000000U});
+    set_rule(&scene, (struct gw__link_profile){.delay_us = 3600 * 1000000U});
     for (unsigned i = 0; i < 10; i++)
         ck_assert_int_eq(post_try(scene.from, 1, &i, sizeof i), GW_OK);
     await_held(&scene, 10);
-    set_rule(&scene, (struct gw__rule){.down = false});
+    set_rule(&scene, (struct gw__link_profile){.down = false});
     for (unsigned i = 0; i < 10; i++)
         ck_assert_uint_eq(number_of(post_await(scene.to)), i);
-    set_rule(&scene, (struct gw__rule){.delay_us = 3600 * 1000000U});
+    set_rule(&scene, (struct gw__link_profile){.delay_us = 3600 * 1000000U});
     post_say(scene.from, 1, "held, then lost");
     await_held(&scene, 1);
     uint64_t dropped = gw__messenger_counts(scene.to)->dropped;
-    set_rule(&scene, (struct gw__rule){.down = true});
+    set_rule(&scene, (struct gw__link_profile){.down = true});
     post_expect_none(scene.to);
     ck_assert_uint_eq(gw__messenger_counts(scene.to)->dropped, dropped + 1);
     scene_close(&scene);
@@ -166,18 +167,18 @@ START_TEST(some_are_lost_the_others_keep_their_order)
     struct scene scene;
     unsigned last = 0, received = 0;
     scene_open(&scene, post_wires[_i]);
-    set_rule(&scene, (struct gw__rule){.loss_ppm = 200000});
+    set_rule(&scene, (struct gw__link_profile){.loss_ppm = 200000});
     for (unsigned i = 1; i <= MANY; i++)
         ck_assert_int_eq(post_try(scene.from, 1, &i, sizeof i), GW_OK);
     const struct gw__messenger_counts *counts = gw__messenger_counts(scene.to);
     while (received + counts->dropped < MANY) {
-        struct gw__message_in *parcel;
+        struct gw__message_in *message;
         gw__messenger_wait(scene.from, 0);
-        if (gw__messenger_receive(scene.to, &parcel) != GW_OK) {
+        if (gw__messenger_receive(scene.to, &message) != GW_OK) {
             gw__messenger_wait(scene.to, gw_now_ns() + 100 * MS);
             continue;
         }
-        unsigned number = number_of(parcel);
+        unsigned number = number_of(message);
         ck_assert_uint_gt(number, last);
         last = number;
         received++;
@@ -195,20 +196,20 @@ START_TEST(what_is_held_back_is_dropped_with_its_sender)
     unsigned back = 0;
     char *data = malloc(100000);
     scene_open(&scene, post_wires[_i]);
-    set_rule(&scene, (struct gw__rule){.delay_us = 3600 * 1000000U});
-    struct gw__message_out letter = {.node = 1,
-                                     .part_count = 1,
-                                     .parts = {{data, 100000}},
-                                     .lent = 1,
-                                     .back = post_count_back,
-                                     .context = &back};
+    set_rule(&scene, (struct gw__link_profile){.delay_us = 3600 * 1000000U});
+    struct gw__message_out message = {.node = 1,
+                                      .part_count = 1,
+                                      .parts = {{data, 100000}},
+                                      .lent = 1,
+                                      .back = post_count_back,
+                                      .context = &back};
     post_fill(data, 100000, 1);
-    ck_assert_int_eq(gw__messenger_send(scene.from, &letter), GW_OK);
+    ck_assert_int_eq(gw__messenger_send(scene.from, &message), GW_OK);
     await_held(&scene, 1);
     gw__messenger_forget(scene.to, 0);
     post_await_count(scene.from, &back, 1);
     ck_assert_uint_eq(gw__messenger_counts(scene.to)->dropped, 1);
-    set_rule(&scene, (struct gw__rule){.down = false});
+    set_rule(&scene, (struct gw__link_profile){.down = false});
     post_expect_none(scene.to);
     scene_close(&scene);
     free(data);

@@ -28,17 +28,17 @@ struct wire {
     unsigned count, backs;
 };
 
-static void keep(void *context, const struct gw__message_out *letter)
+static void keep(void *context, const struct gw__message_out *message)
 {
     struct wire *wire = context;
-    size_t bytes = letter->parts[0].bytes;
+    size_t bytes = message->parts[0].bytes;
     ck_assert_uint_lt(wire->count, MESSAGES);
-    ck_assert_uint_eq(letter->part_count, 1);
-    ck_assert_uint_eq(letter->lent, 0);
+    ck_assert_uint_eq(message->part_count, 1);
+    ck_assert_uint_eq(message->lent, 0);
     void *data = malloc(bytes);
     ck_assert_ptr_nonnull(data);
-    memcpy(data, letter->parts[0].data, bytes);
-    wire->to[wire->count] = letter->node;
+    memcpy(data, message->parts[0].data, bytes);
+    wire->to[wire->count] = message->node;
     wire->messages[wire->count++] = (struct gw__message_in){
         .from = 60, .part_count = 1, .holds = 100, .parts = {{data, bytes}}};
 }
@@ -79,11 +79,11 @@ START_TEST(an_envelope_keeps_the_other_end_of_each_letter)
     size_t at = 0;
     for (unsigned n = 0; n < 3; n++) {
         const struct gw__bundle_end end = end_of(n);
-        struct gw__message_out letter = letter_of(9, data, 10 + n);
-        letter.lent = 1;
-        letter.back = count_back;
-        letter.context = &wire;
-        ck_assert(gw__bundles_forward(&bundles, &letter, &end));
+        struct gw__message_out message = letter_of(9, data, 10 + n);
+        message.lent = 1;
+        message.back = count_back;
+        message.context = &wire;
+        ck_assert(gw__bundles_forward(&bundles, &message, &end));
         ck_assert_uint_eq(wire.backs, n + 1);
     }
     ck_assert_uint_eq(wire.count, 0); /* they wait */
@@ -147,8 +147,8 @@ START_TEST(garbage_is_refused)
     gw_rng_seed(&rng, 5);
     for (unsigned n = 0; n < 4; n++) {
         const struct gw__bundle_end end = end_of(n);
-        const struct gw__message_out letter = letter_of(9, data, sizeof data);
-        ck_assert(gw__bundles_forward(&bundles, &letter, &end));
+        const struct gw__message_out out = letter_of(9, data, sizeof data);
+        ck_assert(gw__bundles_forward(&bundles, &out, &end));
     }
     gw__bundles_flush(&bundles);
     struct gw__message_in *message = &wire.messages[0];
@@ -186,9 +186,9 @@ static void put(struct gw__gather *gather, uint64_t now_ns, unsigned worker,
 {
     static const uint8_t data[40] = {0};
     const struct gw__bundle_end end = end_of(worker);
-    const struct gw__message_out letter =
+    const struct gw__message_out message =
         letter_of(32 + server, data, sizeof data);
-    ck_assert(gw__gather_for_server(gather, now_ns, &letter, &end));
+    ck_assert(gw__gather_for_server(gather, now_ns, &message, &end));
     gw__gather_flush(gather, now_ns);
 }
 
@@ -198,7 +198,7 @@ START_TEST(all_workers_of_a_host_share_a_message_per_server)
     struct wire wire = {.count = 0};
     struct gw__gather gather;
     gw__gather_init(&gather, WINDOW_NS, keep, &wire);
-    gather.crew = (1U << WORKERS) - 1;
+    gather.ps_members = (1U << WORKERS) - 1;
     for (unsigned round = 0; round < ROUNDS; round++)
         for (unsigned w = 0; w < WORKERS; w++) {
             for (unsigned s = 0; s < SERVERS; s++)
@@ -219,7 +219,7 @@ START_TEST(the_first_letter_waits_no_longer_than_the_window)
     struct wire wire = {.count = 0};
     struct gw__gather gather;
     gw__gather_init(&gather, WINDOW_NS, keep, &wire);
-    gather.crew = (1U << WORKERS) - 1;
+    gather.ps_members = (1U << WORKERS) - 1;
     put(&gather, 10, 0, 0);
     put(&gather, 500, 1, 0);
     put(&gather, 700, 1, 0); /* two of one worker */
@@ -230,7 +230,7 @@ START_TEST(the_first_letter_waits_no_longer_than_the_window)
     ck_assert_uint_eq(wire.count, 1);
     ck_assert_uint_eq(wire.to[0], 32);
     ck_assert_uint_eq(gw__gather_due(&gather), 900 + WINDOW_NS);
-    gather.crew = 1U << 2; /* the others have gone */
+    gather.ps_members = 1U << 2; /* the others have gone */
     gw__gather_flush(&gather, 1100);
     ck_assert_uint_eq(wire.count, 2);
     ck_assert_uint_eq(gather.servers.saved, 2);
@@ -336,8 +336,8 @@ static struct gw__node *become(struct gw_ps_local *local, enum gw__role role)
     return node;
 }
 
-static const struct gw__crew_member *await_member(struct gw__node *node,
-                                                  unsigned number)
+static const struct gw__ps_member *await_member(struct gw__node *node,
+                                                unsigned number)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     while (!gw__node_reaches(node, number)) {
@@ -347,9 +347,9 @@ static const struct gw__crew_member *await_member(struct gw__node *node,
     return gw__node_member(node, number);
 }
 
-static void post(void *context, const struct gw__message_out *letter)
+static void post(void *context, const struct gw__message_out *message)
 {
-    ck_assert(!gw__messenger_send(gw__node_post(context), letter));
+    ck_assert(!gw__messenger_send(gw__node_messenger(context), message));
 }
 
 /* Waits until server 0 has refused so many envelopes. */
@@ -377,9 +377,9 @@ START_TEST(nobody_speaks_for_others)
     struct gw__bundles bundles = {.send = post, .context = node};
     unsigned server = 32, other = 33, refused = 0;
     await_member(node, server);
-    const struct gw__crew_member *second = await_member(node, other);
-    const struct gw__message_out letter = letter_of(server, data, sizeof data);
-    const struct gw__crew_member *worker =
+    const struct gw__ps_member *second = await_member(node, other);
+    const struct gw__message_out message = letter_of(server, data, sizeof data);
+    const struct gw__ps_member *worker =
         aggregator ? await_member(node, gw_ps_node(ps))
                    : gw__node_member(node, gw_ps_node(ps));
     struct gw__bundle_end ends[] = {
@@ -389,7 +389,7 @@ START_TEST(nobody_speaks_for_others)
         {1000, 1, 1},
         {worker->node, worker->incarnation.high, worker->incarnation.low}};
     for (unsigned i = 0; i < 5U - aggregator; i++, refused++)
-        ck_assert(gw__bundles_forward(&bundles, &letter, &ends[i]));
+        ck_assert(gw__bundles_forward(&bundles, &message, &ends[i]));
     gw__bundles_flush(&bundles);
     await_refused(local, refused);
     const struct gw__message_out cut = {

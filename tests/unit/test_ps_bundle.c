@@ -26,42 +26,42 @@ struct wire {
     unsigned backs;
 };
 
-static void free_message(struct gw__message_in *parcel)
+static void free_message(struct gw__message_in *message)
 {
-    for (unsigned i = 0; i < parcel->part_count; i++)
-        free((void *)(uintptr_t)parcel->parts[i].data);
-    free(parcel);
+    for (unsigned i = 0; i < message->part_count; i++)
+        free((void *)(uintptr_t)message->parts[i].data);
+    free(message);
 }
 
-static struct gw__message_in *copy_of(const struct gw__message_out *letter)
+static struct gw__message_in *copy_of(const struct gw__message_out *out)
 {
-    struct gw__message_in *parcel = calloc(1, sizeof *parcel);
-    ck_assert_ptr_nonnull(parcel);
-    *parcel = (struct gw__message_in){.from = 3,
-                                      .incarnation_high = 4,
-                                      .incarnation_low = 5,
-                                      .part_count = letter->part_count,
-                                      .free = free_message};
-    atomic_init(&parcel->holds, 1);
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        size_t bytes = letter->parts[i].bytes;
+    struct gw__message_in *in = calloc(1, sizeof *in);
+    ck_assert_ptr_nonnull(in);
+    *in = (struct gw__message_in){.from = 3,
+                                  .incarnation_high = 4,
+                                  .incarnation_low = 5,
+                                  .part_count = out->part_count,
+                                  .free = free_message};
+    atomic_init(&in->holds, 1);
+    for (unsigned i = 0; i < out->part_count; i++) {
+        size_t bytes = out->parts[i].bytes;
         void *data = malloc(bytes + 1);
         ck_assert_ptr_nonnull(data);
         if (bytes > 0)
-            memcpy(data, letter->parts[i].data, bytes);
-        parcel->parts[i] = (struct gw__messenger_part){data, bytes};
+            memcpy(data, out->parts[i].data, bytes);
+        in->parts[i] = (struct gw__messenger_part){data, bytes};
     }
-    return parcel;
+    return in;
 }
 
-static void keep(void *context, const struct gw__message_out *letter)
+static void keep(void *context, const struct gw__message_out *message)
 {
     struct wire *wire = context;
     ck_assert_uint_lt(wire->count, MESSAGES);
-    ck_assert_uint_eq(letter->node, NODE);
-    wire->messages[wire->count++] = copy_of(letter);
-    if (letter->lent)
-        letter->back(letter->context);
+    ck_assert_uint_eq(message->node, NODE);
+    wire->messages[wire->count++] = copy_of(message);
+    if (message->lent)
+        message->back(message->context);
 }
 
 static void count_back(void *context)
@@ -87,21 +87,21 @@ static void send_one(struct gw__bundles *bundles, struct wire *wire,
                      const size_t *bytes, unsigned part_count, bool lent)
 {
     uint8_t *data[GW__MESSENGER_PARTS];
-    struct gw__message_out letter = {.node = NODE, .part_count = part_count};
+    struct gw__message_out message = {.node = NODE, .part_count = part_count};
     unsigned number = wire->letters++;
     for (unsigned p = 0; p < part_count; p++) {
         data[p] = malloc(bytes[p] + 1);
         ck_assert_ptr_nonnull(data[p]);
         for (size_t i = 0; i < bytes[p]; i++)
             data[p][i] = byte_of(number, p, i);
-        letter.parts[p] = (struct gw__messenger_part){data[p], bytes[p]};
+        message.parts[p] = (struct gw__messenger_part){data[p], bytes[p]};
     }
     if (lent) {
-        letter.lent = 1U << (part_count - 1);
-        letter.back = count_back;
-        letter.context = wire;
+        message.lent = 1U << (part_count - 1);
+        message.back = count_back;
+        message.context = wire;
     }
-    gw__bundles_send(bundles, &letter);
+    gw__bundles_send(bundles, &message);
     /* A lent part may be read until the flush. */
     for (unsigned p = 0; p < part_count - lent; p++) {
         memset(data[p], 0xee, bytes[p]);
@@ -113,16 +113,16 @@ static void send_one(struct gw__bundles *bundles, struct wire *wire,
     }
 }
 
-static void expect_letter(const struct gw__message_in *parcel, unsigned number,
+static void expect_letter(const struct gw__message_in *message, unsigned number,
                           const size_t *bytes, unsigned part_count)
 {
-    ck_assert_uint_eq(parcel->from, 3);
-    ck_assert_uint_eq(parcel->incarnation_high, 4);
-    ck_assert_uint_eq(parcel->incarnation_low, 5);
-    ck_assert_uint_eq(parcel->part_count, part_count);
+    ck_assert_uint_eq(message->from, 3);
+    ck_assert_uint_eq(message->incarnation_high, 4);
+    ck_assert_uint_eq(message->incarnation_low, 5);
+    ck_assert_uint_eq(message->part_count, part_count);
     for (unsigned p = 0; p < part_count; p++) {
-        const uint8_t *data = parcel->parts[p].data;
-        ck_assert_uint_eq(parcel->parts[p].bytes, bytes[p]);
+        const uint8_t *data = message->parts[p].data;
+        ck_assert_uint_eq(message->parts[p].bytes, bytes[p]);
         ck_assert_uint_eq((uintptr_t)data % 8, 0);
         for (size_t i = 0; i < bytes[p]; i++)
             ck_assert_uint_eq(data[i], byte_of(number, p, i));
@@ -170,11 +170,11 @@ START_TEST(letters_come_out_in_order)
             ck_assert(!gw__bundle_check(message, &count, NULL));
         ck_assert(count > 1 || !bundle);
         for (unsigned i = 0; i < count; i++, number++) {
-            struct gw__message_in *parcel =
+            struct gw__message_in *in =
                 bundle ? gw__bundle_next(message, &at) : message;
-            expect_letter(parcel, number, bytes[number], part_counts[number]);
+            expect_letter(in, number, bytes[number], part_counts[number]);
             if (bundle)
-                gw__message_in_release(parcel);
+                gw__message_in_release(in);
         }
     }
     ck_assert_uint_eq(number, MANY);

@@ -294,10 +294,10 @@ START_TEST(drop_makes_up_by_the_scale)
     ps_crew_tell_alive(&c);
     do_unit(&c, 1);
     do_unit(&c, 2);
-    const struct gw__round_commit *closing =
+    const struct gw__round_commit *commit =
         gw__clock_round_commit(c.clock, gw__clock_closed(c.clock));
-    ck_assert_uint_eq(closing->apply, 3);
-    ck_assert_double_eq_tol((double)closing->scale, 4.0 / 3, 1e-6);
+    ck_assert_uint_eq(commit->apply, 3);
+    ck_assert_double_eq_tol((double)commit->scale, 4.0 / 3, 1e-6);
     ck_assert_uint_eq(status_of(&c).parts_dropped, 1);
     c.hands[1].alive = c.hands[2].alive = false;
     ps_crew_tell_alive(&c);

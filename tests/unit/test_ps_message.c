@@ -29,25 +29,25 @@ static struct request make_request(void)
 
 static struct gw__message_in parcel_of(const struct request *request)
 {
-    struct gw__message_in parcel = {.part_count = 3};
-    parcel.parts[0] = (struct gw__messenger_part){request, sizeof *request};
-    parcel.parts[1] = (struct gw__messenger_part){keys, sizeof keys};
-    parcel.parts[2] = (struct gw__messenger_part){values, sizeof values};
-    return parcel;
+    struct gw__message_in message = {.part_count = 3};
+    message.parts[0] = (struct gw__messenger_part){request, sizeof *request};
+    message.parts[1] = (struct gw__messenger_part){keys, sizeof keys};
+    message.parts[2] = (struct gw__messenger_part){values, sizeof values};
+    return message;
 }
 
-static enum gw_err check(const struct gw__message_in *parcel)
+static enum gw_err check(const struct gw__message_in *message)
 {
     const struct gw__ps_head *head;
     const struct gw__ps_segment *segments;
     struct gw_error why = {.code = GW_OK};
-    enum gw_err err = gw__ps_check(parcel, &head, &segments, &why);
+    enum gw_err err = gw__ps_check(message, &head, &segments, &why);
     if (err) {
         ck_assert_int_eq(err, GW_EDATA);
         ck_assert_int_eq(why.code, GW_EDATA);
         ck_assert_int_gt((int)strlen(why.text), 0);
     } else {
-        ck_assert_ptr_eq(head, parcel->parts[0].data);
+        ck_assert_ptr_eq(head, message->parts[0].data);
     }
     return err;
 }
@@ -55,21 +55,21 @@ static enum gw_err check(const struct gw__message_in *parcel)
 START_TEST(a_good_one_passes)
 {
     struct request request = make_request();
-    struct gw__message_in parcel = parcel_of(&request);
-    ck_assert_int_eq(check(&parcel), GW_OK);
+    struct gw__message_in message = parcel_of(&request);
+    ck_assert_int_eq(check(&message), GW_OK);
     request.head.kind = GW__PS_PULL;
-    parcel.parts[2].bytes = 0;
-    ck_assert_int_eq(check(&parcel), GW_OK);
+    message.parts[2].bytes = 0;
+    ck_assert_int_eq(check(&message), GW_OK);
     request.head.key_list = 77;
-    parcel.parts[1].bytes = 0;
-    ck_assert_int_eq(check(&parcel), GW_OK);
+    message.parts[1].bytes = 0;
+    ck_assert_int_eq(check(&message), GW_OK);
     request.head.kind = GW__PS_REPLY;
-    ck_assert_int_eq(check(&parcel), GW_OK);
+    ck_assert_int_eq(check(&message), GW_OK);
 }
 END_TEST
 
 static void spoil(unsigned how, struct request *request,
-                  struct gw__message_in *parcel)
+                  struct gw__message_in *message)
 {
     switch (how) {
     case 0:
@@ -100,28 +100,28 @@ static void spoil(unsigned how, struct request *request,
         request->segments[0].keys = 0;
         break;
     case 9:
-        parcel->parts[1].bytes -= 8;
+        message->parts[1].bytes -= 8;
         break;
     case 10:
-        parcel->parts[1].bytes -= 1;
+        message->parts[1].bytes -= 1;
         break;
     case 11:
-        parcel->parts[2].bytes -= 1;
+        message->parts[2].bytes -= 1;
         break;
     case 12:
-        parcel->parts[0].bytes -= 1;
+        message->parts[0].bytes -= 1;
         break;
     case 13:
-        parcel->parts[0].bytes = sizeof request->head - 1;
+        message->parts[0].bytes = sizeof request->head - 1;
         break;
     case 14:
-        parcel->part_count = 0;
+        message->part_count = 0;
         break;
     case 15:
-        parcel->part_count = 1;
+        message->part_count = 1;
         break;
     case 16:
-        parcel->part_count = 4;
+        message->part_count = 4;
         break;
     case 17:
         request->head.kind = GW__PS_PULL; /* with values */
@@ -140,9 +140,9 @@ static void spoil(unsigned how, struct request *request,
 START_TEST(a_bad_one_is_refused)
 {
     struct request request = make_request();
-    struct gw__message_in parcel = parcel_of(&request);
-    spoil((unsigned)_i, &request, &parcel);
-    ck_assert_int_eq(check(&parcel), GW_EDATA);
+    struct gw__message_in message = parcel_of(&request);
+    spoil((unsigned)_i, &request, &message);
+    ck_assert_int_eq(check(&message), GW_EDATA);
 }
 END_TEST
 

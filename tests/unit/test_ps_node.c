@@ -33,7 +33,7 @@ static struct gw__node *open_node(struct gw_ps_local *local, enum gw__role role)
 
 static unsigned turn(struct gw__node *node)
 {
-    gw__messenger_wait(gw__node_post(node), gw_now_ns() + 10000000);
+    gw__messenger_wait(gw__node_messenger(node), gw_now_ns() + 10000000);
     return gw__node_turn(node);
 }
 
@@ -56,7 +56,8 @@ START_TEST(it_meets_the_servers)
         if (turn(node) & GW__NODE_REACH)
             reached |= gw__node_reached(node);
     ck_assert_uint_eq(reached, UINT64_C(3) << 32);
-    ck_assert_uint_eq(gw__node_news(node)->routes.slot_count, GW_PS_SLOTS_MAX);
+    ck_assert_uint_eq(gw__node_update(node)->routes.slot_count,
+                      GW_PS_SLOTS_MAX);
     ck_assert_uint_eq(gw__node_lease(node), 0);
     gw_ps_local_kill(local, 1);
     while (gw__node_reaches(node, 33))
@@ -95,7 +96,7 @@ START_TEST(commands_are_answered_by_their_tags)
     ck_assert(!gw__node_command(node, &table, 7));
     struct gw__answer answer = await_answer(node, 7);
     ck_assert_int_eq(answer.code, GW_OK);
-    while (gw__node_news(node)->routes.table_count == 0)
+    while (gw__node_update(node)->routes.table_count == 0)
         turn(node);
     table.table.width = 3;
     /* A command whose answer is not wanted is sent once and gets no answer. */
@@ -130,10 +131,11 @@ END_TEST
 static struct gw__process find(struct gw__node *node, unsigned number)
 {
     for (;; turn(node)) {
-        const struct gw__membership_update *news = gw__node_news(node);
-        for (unsigned i = 0; i < news->crew_count; i++)
-            if (news->crew[i].node == number)
-                return (struct gw__process){number, news->crew[i].incarnation};
+        const struct gw__membership_update *update = gw__node_update(node);
+        for (unsigned i = 0; i < update->ps_member_count; i++)
+            if (update->ps_members[i].node == number)
+                return (struct gw__process){number,
+                                            update->ps_members[i].incarnation};
     }
 }
 
@@ -144,10 +146,10 @@ START_TEST(a_convicted_client_is_told_so)
     struct gw__node *node = open_node(local, GW__WORKER);
     struct gw_ps *ps = cluster_join(local);
     unsigned table = cluster_table(ps, 1);
-    struct gw__command accuse = {.kind = GW__CMD_ACCUSE,
+    struct gw__command accuse = {.kind = GW__CMD_SUSPECT,
                                  .who = {.node = GW__NODE_ANY}};
-    accuse.accuse.accused = find(node, gw_ps_node(ps));
-    accuse.accuse.certain = true;
+    accuse.suspect.suspected = find(node, gw_ps_node(ps));
+    accuse.suspect.certain = true;
     ck_assert(!gw__node_command(node, &accuse, 3));
     ck_assert_int_eq(await_answer(node, 3).code, GW_OK);
     ck_assert_int_eq(gw_ps_barrier(ps, 1, 2, &why), GW_ECLOSED);
@@ -171,10 +173,10 @@ START_TEST(an_idle_client_is_told_so_too)
     struct gw_ps_local *local = cluster_start("shm", 1, 1);
     struct gw__node *node = open_node(local, GW__WORKER);
     struct gw_ps *ps = cluster_join(local);
-    struct gw__command accuse = {.kind = GW__CMD_ACCUSE,
+    struct gw__command accuse = {.kind = GW__CMD_SUSPECT,
                                  .who = {.node = GW__NODE_ANY}};
-    accuse.accuse.accused = find(node, gw_ps_node(ps));
-    accuse.accuse.certain = true;
+    accuse.suspect.suspected = find(node, gw_ps_node(ps));
+    accuse.suspect.certain = true;
     ck_assert_int_eq(gw_ps_find(ps, "none", &table, &form, &why), GW_EINVAL);
     ck_assert(!gw__node_command(node, &accuse, 3));
     ck_assert_int_eq(await_answer(node, 3).code, GW_OK);

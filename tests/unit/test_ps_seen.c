@@ -14,7 +14,7 @@ Suite *suite_ps_seen(void);
 START_TEST(numbers_are_seen_once)
 {
     enum { PUSHES = 2000 };
-    struct gw__dedup seen = {.count = 0};
+    struct gw__dedup dedup = {.count = 0};
     struct gw_rng rng;
     bool applied[PUSHES + 1] = {false}, acked[PUSHES + 1] = {false};
     uint64_t floor = 0;
@@ -24,7 +24,7 @@ START_TEST(numbers_are_seen_once)
         uint64_t sequence = floor + 1 + gw_rng_below(&rng, 64);
         if (sequence > PUSHES)
             continue;
-        struct gw__dedup_worker *w = gw__dedup_make(&seen, 3, 99, sequence);
+        struct gw__dedup_worker *w = gw__dedup_make(&dedup, 3, 99, sequence);
         ck_assert(gw__dedup_is_sound(floor, sequence));
         ck_assert_int_eq(gw__dedup_has(w, sequence), applied[sequence]);
         gw__dedup_add(w, floor, sequence);
@@ -35,9 +35,9 @@ START_TEST(numbers_are_seen_once)
             floor++;
     }
     for (unsigned i = 1; i <= PUSHES; i++)
-        ck_assert(gw__dedup_has(gw__dedup_find(&seen, 3, 99), i));
-    ck_assert_ptr_null(gw__dedup_find(&seen, 3, 98));
-    gw__dedup_fini(&seen);
+        ck_assert(gw__dedup_has(gw__dedup_find(&dedup, 3, 99), i));
+    ck_assert_ptr_null(gw__dedup_find(&dedup, 3, 98));
+    gw__dedup_fini(&dedup);
 }
 END_TEST
 
@@ -53,33 +53,33 @@ END_TEST
 
 START_TEST(the_idle_are_forgotten_first)
 {
-    struct gw__dedup seen = {.count = 0};
+    struct gw__dedup dedup = {.count = 0};
     uint64_t index = 0;
     for (unsigned i = 0; i < GW__DEDUP_MAX; i++)
-        gw__dedup_add(gw__dedup_make(&seen, i % 64, i, ++index), 0, 1);
+        gw__dedup_add(gw__dedup_make(&dedup, i % 64, i, ++index), 0, 1);
     /* Worker 0 comes again, so 1 has been idle longest. */
-    gw__dedup_make(&seen, 0, 0, ++index);
-    gw__dedup_make(&seen, 5, 5000, ++index);
-    ck_assert_uint_eq(seen.count, GW__DEDUP_MAX);
-    ck_assert_ptr_nonnull(gw__dedup_find(&seen, 0, 0));
-    ck_assert_ptr_null(gw__dedup_find(&seen, 1, 1));
-    ck_assert_ptr_nonnull(gw__dedup_find(&seen, 2, 2));
-    ck_assert(!gw__dedup_has(gw__dedup_find(&seen, 5, 5000), 1));
-    gw__dedup_fini(&seen);
+    gw__dedup_make(&dedup, 0, 0, ++index);
+    gw__dedup_make(&dedup, 5, 5000, ++index);
+    ck_assert_uint_eq(dedup.count, GW__DEDUP_MAX);
+    ck_assert_ptr_nonnull(gw__dedup_find(&dedup, 0, 0));
+    ck_assert_ptr_null(gw__dedup_find(&dedup, 1, 1));
+    ck_assert_ptr_nonnull(gw__dedup_find(&dedup, 2, 2));
+    ck_assert(!gw__dedup_has(gw__dedup_find(&dedup, 5, 5000), 1));
+    gw__dedup_fini(&dedup);
 }
 END_TEST
 
 START_TEST(bytes_and_back)
 {
-    struct gw__dedup seen = {.count = 0}, again = {.count = 0};
+    struct gw__dedup dedup = {.count = 0}, again = {.count = 0};
     uint8_t bytes[8192], twice[8192];
     for (unsigned i = 0; i < 40; i++) {
-        struct gw__dedup_worker *w = gw__dedup_make(&seen, i, i * 7, i + 1);
+        struct gw__dedup_worker *w = gw__dedup_make(&dedup, i, i * 7, i + 1);
         gw__dedup_add(w, i, i + 3);
         w->over[i % GW_PS_GROUPS_MAX] = i;
     }
     struct gw__writer out = gw__writer_on(bytes, sizeof bytes);
-    gw__put_dedup(&out, &seen);
+    gw__put_dedup(&out, &dedup);
     ck_assert(gw__writer_fits(&out));
     struct gw__reader in = gw__reader_on(bytes, out.used);
     gw__get_dedup(&in, &again);
@@ -93,7 +93,7 @@ START_TEST(bytes_and_back)
     gw__get_dedup(&in, &again);
     ck_assert(in.bad);
     gw__dedup_fini(&again);
-    gw__dedup_fini(&seen);
+    gw__dedup_fini(&dedup);
 }
 END_TEST
 

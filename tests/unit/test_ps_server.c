@@ -140,15 +140,15 @@ static struct net_request *send_bad(struct net *net, unsigned table,
                       .table = (uint16_t)table,
                       .segments = 1},
              .segment = {slot, count}};
-    struct gw__message_out letter = {.part_count = 3};
-    letter.parts[0] = (struct gw__messenger_part){&out, sizeof out};
-    letter.parts[1] = (struct gw__messenger_part){keys, count * sizeof *keys};
-    letter.parts[2] = (struct gw__messenger_part){values, value_bytes};
+    struct gw__message_out message = {.part_count = 3};
+    message.parts[0] = (struct gw__messenger_part){&out, sizeof out};
+    message.parts[1] = (struct gw__messenger_part){keys, count * sizeof *keys};
+    message.parts[2] = (struct gw__messenger_part){values, value_bytes};
     struct net_request *r = &net->requests[net->request_count++];
     *r = (struct net_request){.used = true, .worker = 3, .todo = ~0ULL};
     r->kind = GW__PS_PUSH;
     r->asked_ns = UINT64_MAX / 2;
-    net_send(net, 3, 0, &letter);
+    net_send(net, 3, 0, &message);
     net_run(net, 5);
     r->failed |= !r->done;
     return r;
@@ -210,20 +210,20 @@ START_TEST(unknown_key_lists_are_asked_for)
                       .table = (uint16_t)table,
                       .segments = 1},
              .segment = {1, 1}};
-    struct gw__message_out letter = {.part_count = 3};
-    letter.parts[0] = (struct gw__messenger_part){&out, sizeof out};
-    letter.parts[1] = letter.parts[2] = (struct gw__messenger_part){"", 0};
+    struct gw__message_out message = {.part_count = 3};
+    message.parts[0] = (struct gw__messenger_part){&out, sizeof out};
+    message.parts[1] = message.parts[2] = (struct gw__messenger_part){"", 0};
     struct net_request *r = &net->requests[net->request_count++];
     *r = (struct net_request){.used = true, .kind = GW__PS_PUSH, .todo = 2};
     r->asked_ns = UINT64_MAX / 2;
-    net_send(net, 0, 0, &letter);
+    net_send(net, 0, 0, &message);
     net_run(net, 5);
     ck_assert(r->reply.flags & GW__PS_WANT_KEYS);
     ck_assert_int_eq(r->reply.code, GW_PENDING);
     /* A list with another list's signature is not kept. */
     out.head.flags = GW__PS_CACHE;
-    letter.parts[1] = (struct gw__messenger_part){&key, sizeof key};
-    net_send(net, 0, 0, &letter);
+    message.parts[1] = (struct gw__messenger_part){&key, sizeof key};
+    net_send(net, 0, 0, &message);
     net_run(net, 5);
     ck_assert_int_eq(r->reply.code, GW_EDATA);
     net_free(net);

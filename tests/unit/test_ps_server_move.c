@@ -170,24 +170,24 @@ START_TEST(a_deaf_primary_commits_nothing)
                       .kind = GW__PS_PUSH,
                       .request = net->request_count + 1,
                       .sequence = 60,
-                      .floor = 59,
+                      .low_watermark = 59,
                       .clock = GW__NO_CLOCK,
                       .keys = 1,
                       .table = (uint16_t)table,
                       .segments = 1},
              .segment = {0, 1}};
     float one = 1;
-    struct gw__message_out letter = {.part_count = 3};
-    letter.parts[0] = (struct gw__messenger_part){&out, sizeof out};
-    letter.parts[1] = (struct gw__messenger_part){&key, sizeof key};
-    letter.parts[2] = (struct gw__messenger_part){&one, sizeof one};
+    struct gw__message_out message = {.part_count = 3};
+    message.parts[0] = (struct gw__messenger_part){&out, sizeof out};
+    message.parts[1] = (struct gw__messenger_part){&key, sizeof key};
+    message.parts[2] = (struct gw__messenger_part){&one, sizeof one};
     struct net_request *r = &net->requests[net->request_count++];
     *r = (struct net_request){.used = true, .worker = 3, .todo = 1};
     r->kind = GW__PS_PUSH;
     r->asked_ns = UINT64_MAX / 2;
     net_lose_mail(net, old);
     net->paused[old] = false;
-    net_send(net, 3, old, &letter);
+    net_send(net, 3, old, &message);
     net_run(net, 300);
     gw__server_get_status(net->servers[old], &after);
     ck_assert_uint_eq(after.slots[0].committed, before.slots[0].committed);

@@ -80,7 +80,7 @@ END_TEST
 
 START_TEST(no_more_than_64_pushes_are_under_way)
 {
-    const struct gw__worker_config config = {.piece_bytes = 16};
+    const struct gw__worker_config config = {.range_bytes = 16};
     toy_begin(SEED, 64, 1, &config);
     uint64_t request = begin((struct gw__access){
         .count = 4000, .values = some_values, .clock = GW__NO_CLOCK});
@@ -291,18 +291,18 @@ static void forge(unsigned server)
                                .done = gw_rng_next(&toy.rng) &
                                        gw_rng_next(&toy.rng),
                                .code = -(int32_t)gw_rng_below(&toy.rng, 20)};
-    struct gw__message_in parcel = {.from = TOY_FIRST + server,
-                                    .part_count = 3};
-    atomic_init(&parcel.holds, 2);
-    parcel.parts[0] = (struct gw__messenger_part){&head, sizeof head};
-    parcel.parts[1] =
+    struct gw__message_in message = {.from = TOY_FIRST + server,
+                                     .part_count = 3};
+    atomic_init(&message.holds, 2);
+    message.parts[0] = (struct gw__messenger_part){&head, sizeof head};
+    message.parts[1] =
         (struct gw__messenger_part){junk, gw_rng_below(&toy.rng, 9000)};
-    parcel.parts[2] =
+    message.parts[2] =
         (struct gw__messenger_part){junk, 4 * gw_rng_below(&toy.rng, 100)};
     if (gw_rng_below(&toy.rng, 10) == 0)
-        parcel.parts[0].bytes = gw_rng_below(&toy.rng, sizeof head);
-    gw__worker_message_in(toy.worker, toy.now_ns, &parcel);
-    ck_assert_uint_eq(atomic_load(&parcel.holds), 1);
+        message.parts[0].bytes = gw_rng_below(&toy.rng, sizeof head);
+    gw__worker_message_in(toy.worker, toy.now_ns, &message);
+    ck_assert_uint_eq(atomic_load(&message.holds), 1);
 }
 
 /* The worker believes false acknowledgements, but does not crash. */

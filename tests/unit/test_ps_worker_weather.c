@@ -101,7 +101,7 @@ static const struct weather {
 
 static void in_weather(const struct weather *w, uint64_t seed)
 {
-    const struct gw__worker_config config = {.piece_bytes = w->piece_bytes,
+    const struct gw__worker_config config = {.range_bytes = w->piece_bytes,
                                              .no_key_cache = w->no_key_cache,
                                              .half = w->half};
     toy_begin(seed, w->slots, w->width, &config);

@@ -103,7 +103,7 @@ static void commit_without(unsigned old, uint64_t number)
 /* Also with links that delay messages. */
 START_TEST(a_leader_that_is_cut_off_is_replaced_and_comes_back)
 {
-    const struct gw__rule late = {.delay_us = 20000};
+    const struct gw__link_profile late = {.delay_us = 20000};
     begin(3, _i & 1);
     if (_i & 2) {
         logs_rule(&logs);
@@ -161,8 +161,8 @@ static uint64_t commit_ns(uint64_t number)
 /* Message and answer both take the time of the link. */
 START_TEST(what_a_link_does_the_log_feels)
 {
-    const struct gw__rule none = {0}, late = {.delay_us = 30000},
-                          slow = {.rate = 4000};
+    const struct gw__link_profile none = {0}, late = {.delay_us = 30000},
+                                  slow = {.rate = 4000};
     begin(3, _i);
     logs_rule(&logs);
     for (unsigned i = 0; i < 3; i++)

@@ -236,7 +236,7 @@ END_TEST
 START_TEST(what_is_no_message_is_dropped)
 {
     char endpoint[64];
-    struct gw__control_channel *mesh;
+    struct gw__control_channel *channel;
     struct gw__control_channel_config config = {.node = 17,
                                                 .endpoint = "tcp://127.0.0.1:*",
                                                 .token = LOGS_TOKEN,
@@ -247,17 +247,18 @@ START_TEST(what_is_no_message_is_dropped)
     config.key_file = logs.key.path;
     for (unsigned round = 0; round < 2; round++) {
         config.node = round ? (victim + 1) % 3 : 17;
-        ck_assert_int_eq(gw__control_channel_open(&config, &mesh, NULL), GW_OK);
-        ck_assert_int_eq(gw__control_channel_know(mesh, victim, endpoint, NULL),
+        ck_assert_int_eq(gw__control_channel_open(&config, &channel, NULL),
                          GW_OK);
-        while (gw__control_channel_send(mesh, victim, "gwr1\1 and more", 14) !=
-               GW_OK)
-            gw__control_channel_wait(mesh, -1, gw_now_ns() + 1000000);
+        ck_assert_int_eq(
+            gw__control_channel_know(channel, victim, endpoint, NULL), GW_OK);
+        while (gw__control_channel_send(channel, victim, "gwr1\1 and more",
+                                        14) != GW_OK)
+            gw__control_channel_wait(channel, -1, gw_now_ns() + 1000000);
         for (unsigned i = 0; i < 500; i++)
-            if (gw__control_channel_send(mesh, victim, "rubbish", i % 8))
-                gw__control_channel_wait(mesh, -1, gw_now_ns() + 1000000);
+            if (gw__control_channel_send(channel, victim, "rubbish", i % 8))
+                gw__control_channel_wait(channel, -1, gw_now_ns() + 1000000);
         expect_to_go_on(logs.count);
-        gw__control_channel_close(&mesh);
+        gw__control_channel_close(&channel);
     }
     for (unsigned i = 0; i < 3; i++)
         logs_check(&logs, i);

@@ -253,7 +253,7 @@ START_TEST(without_its_last_member_a_ring_begins_anew)
     pair_ring_is(0, NULL);
     ck_assert(!pair.first->flush.open);
     ck_assert_uint_eq(pair.first->decision_count, 0);
-    ck_assert_uint_eq(pair.first->view.op_floor, 0);
+    ck_assert_uint_eq(pair.first->view.op_low_watermark, 0);
     pair_join(1, 1, GW__WORKER);
     ck_assert_int_eq(pair_admit(1, 1, 0), GW_OK);
     pair_ring_is(1, (unsigned[]){1});
@@ -302,24 +302,25 @@ START_TEST(link_rules_merge_and_belong_to_the_link)
     struct gw__command c = {
         .kind = GW__CMD_LINK,
         .link = {0, 1, GW__LINK_DELAY | GW__LINK_LOSS, {.delay_us = 5000}}};
-    c.link.rule.loss_ppm = 10000;
+    c.link.profile.loss_ppm = 10000;
     ck_assert_int_eq(pair_apply(c), GW_OK);
     pair_says(
         "link 0>1: delay 5000 us, jitter 0 us, rate 0, loss 10000 ppm, up");
     c.link.fields = GW__LINK_RATE;
-    c.link.rule = (struct gw__rule){.rate = 1000, .delay_us = 1};
+    c.link.profile = (struct gw__link_profile){.rate = 1000, .delay_us = 1};
     pair_apply(c);
-    ck_assert_uint_eq(pair.answer.rule.delay_us, 5000);
-    ck_assert_uint_eq(pair.answer.rule.rate, 1000);
+    ck_assert_uint_eq(pair.answer.profile.delay_us, 5000);
+    ck_assert_uint_eq(pair.answer.profile.rate, 1000);
     ck_assert_uint_eq(pair.first->links[1][0].delay_us, 0);
     pair_accuse(pair_process(0, 0), pair_process(1, 0), true);
     pair_join(1, 1, GW__WORKER);
     ck_assert_uint_eq(pair.first->links[0][1].delay_us, 5000);
     c.link.fields = GW__LINK_CLEAR | GW__LINK_JITTER;
-    c.link.rule = (struct gw__rule){.jitter_us = 7};
+    c.link.profile = (struct gw__link_profile){.jitter_us = 7};
     pair_apply(c);
-    ck_assert_uint_eq(pair.answer.rule.delay_us + pair.answer.rule.rate, 0);
-    ck_assert_uint_eq(pair.answer.rule.jitter_us, 7);
+    ck_assert_uint_eq(pair.answer.profile.delay_us + pair.answer.profile.rate,
+                      0);
+    ck_assert_uint_eq(pair.answer.profile.jitter_us, 7);
     c.link.to = 9;
     ck_assert_int_eq(pair_apply(c), GW_EINVAL);
     pair_says("node 9 does not exist");

@@ -60,11 +60,12 @@ START_TEST(a_decision_about_an_op_that_nobody_has_begun_is_void)
     ck_assert_ptr_nonnull(gw__registry_decision(pair.first, 5));
     pair_accuse(pair_process(1, 0), pair_process(3, 0), true);
     for (unsigned node = 1; node < 3; node++)
-        ck_assert_int_eq(pair_apply((struct gw__command){
-                             .kind = GW__CMD_REPORT,
-                             .who = pair_process(node, 0),
-                             .flush = {.epoch = 3, .report = {.floor = 5}}}),
-                         GW_OK);
+        ck_assert_int_eq(
+            pair_apply((struct gw__command){
+                .kind = GW__CMD_REPORT,
+                .who = pair_process(node, 0),
+                .flush = {.epoch = 3, .report = {.low_watermark = 5}}}),
+            GW_OK);
     ck_assert(!pair.first->flush.open);
     ck_assert_ptr_null(gw__registry_decision(pair.first, 5));
 }

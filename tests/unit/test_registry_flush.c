@@ -27,7 +27,7 @@ START_TEST(finals_of_every_chunk_force_forward)
     pair_says("node 1 has reported: epoch 2 is decided");
     ck_assert_int_eq(decision(4)->fate, GW__FORWARD);
     ck_assert_uint_eq(decision(4)->contributors, 7);
-    ck_assert_uint_eq(pair.first->view.op_floor, 4);
+    ck_assert_uint_eq(pair.first->view.op_low_watermark, 4);
     ck_assert_int_eq(pair_report(1, 4, 0, 0, 0), GW_OK);
     pair_says("epoch 2 is decided");
     ck_assert_int_eq(pair_admit(9, 0, 5), GW_OK);
@@ -45,7 +45,7 @@ START_TEST(else_the_survivors_are_the_contributors)
     pair_report(5, 8, 0, 0, 0);
     ck_assert_int_eq(decision(8)->fate, GW__EXCLUDE);
     ck_assert_uint_eq(decision(8)->contributors, 1 | 2 | 32);
-    ck_assert_uint_eq(pair.first->view.op_floor,
+    ck_assert_uint_eq(pair.first->view.op_low_watermark,
                       8); /* node 5 knew that 7 was over */
     ck_assert_ptr_null(gw__registry_decision(pair.first, 7));
 }
@@ -53,12 +53,12 @@ END_TEST
 
 START_TEST(who_did_not_take_part_is_not_counted)
 {
-    struct gw__report reports[2] = {{.floor = 7, .op_count = 1},
-                                    {.floor = 7, .op_count = 0}};
+    struct gw__report reports[2] = {{.low_watermark = 7, .op_count = 1},
+                                    {.low_watermark = 7, .op_count = 0}};
     reports[0].ops[0].chunks = 1;
     struct gw__survivor survivors[2] = {{3, 0, &reports[0]},
                                         {5, 8, &reports[1]}};
-    struct gw__decision d = {.epoch = 4, .op = 7, .origin_count = 1}, e = d;
+    struct gw__decision d = {.epoch = 4, .op = 7, .initial_count = 1}, e = d;
     gw__decide(survivors, 2, &d);
     ck_assert_int_eq(d.fate, GW__EXCLUDE);
     ck_assert_uint_eq(d.contributors, 8);
@@ -134,7 +134,7 @@ static void report_one_chunk(unsigned node, uint64_t op, uint64_t set)
     struct gw__command c = {.kind = GW__CMD_REPORT,
                             .who = pair_process(node, 0),
                             .flush = {.epoch = pair.first->view.epoch}};
-    c.flush.report.floor = op;
+    c.flush.report.low_watermark = op;
     c.flush.report.op_count = 1;
     c.flush.report.ops[0] =
         (struct gw__holdings){.chunks = 1, .sets = {set}, .finals = {1}};
@@ -154,8 +154,8 @@ END_TEST
 
 static void origin_is(uint64_t op, unsigned count, const uint8_t *nodes)
 {
-    ck_assert_uint_eq(decision(op)->origin_count, count);
-    ck_assert_mem_eq(decision(op)->origin, nodes, count);
+    ck_assert_uint_eq(decision(op)->initial_count, count);
+    ck_assert_mem_eq(decision(op)->initial_members, nodes, count);
 }
 
 START_TEST(the_origin_is_the_ring_before_with_the_dead)
@@ -214,7 +214,7 @@ START_TEST(the_origin_of_an_op_stays_through_further_flushes)
     struct gw__command two = {.kind = GW__CMD_REPORT,
                               .who = pair_process(0, 0),
                               .flush = {.epoch = pair.first->view.epoch}};
-    two.flush.report.floor = 4;
+    two.flush.report.low_watermark = 4;
     two.flush.report.op_count = 2;
     two.flush.report.ops[0] =
         (struct gw__holdings){.chunks = 4, .sets = {7, 7}, .finals = {3}};
@@ -261,7 +261,7 @@ START_TEST(every_open_op_is_decided_and_old_decisions_are_forgotten)
         struct gw__command c = {.kind = GW__CMD_REPORT,
                                 .who = pair_process(0, 0),
                                 .flush = {.epoch = pair.first->view.epoch}};
-        c.flush.report.floor = OPS * round;
+        c.flush.report.low_watermark = OPS * round;
         c.flush.report.op_count = OPS;
         for (unsigned i = 0; i < OPS; i++)
             c.flush.report.ops[i].chunks = GW__REPORT_CHUNKS_MAX;

@@ -192,7 +192,7 @@ static struct gw__process some_process(struct gw_rng *rng)
 
 static void fill_report(struct gw_rng *rng, struct gw__report *report)
 {
-    report->floor = gw_rng_below(rng, 3);
+    report->low_watermark = gw_rng_below(rng, 3);
     report->op_count = (unsigned)gw_rng_below(rng, 3);
     for (unsigned i = 0; i < report->op_count; i++) {
         struct gw__holdings *h = &report->ops[i];
@@ -210,7 +210,8 @@ static void fill_slot(struct gw_rng *rng, struct gw__command *c)
     for (unsigned i = 0; i < 4; i++) {
         const struct gw__slot_route *slot =
             &pair.first->routes.slots[(first + i) % 4];
-        unsigned node = c->kind == GW__CMD_PROMOTE ? slot->learner : slot->heir;
+        unsigned node =
+            c->kind == GW__CMD_PROMOTE ? slot->learner : slot->successor;
         if (node == GW__NO_NODE || slot->primary == GW__NO_NODE)
             continue;
         c->who = (struct gw__process){
@@ -244,10 +245,10 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
         c.admit.count = 1;
         c.admit.joiners[0] = some_process(rng);
         break;
-    case GW__CMD_ACCUSE:
-        c.accuse.accused = some_process(rng);
-        c.accuse.certain = gw_rng_below(rng, 2);
-        c.accuse.alone = gw_rng_below(rng, 2);
+    case GW__CMD_SUSPECT:
+        c.suspect.suspected = some_process(rng);
+        c.suspect.certain = gw_rng_below(rng, 2);
+        c.suspect.alone = gw_rng_below(rng, 2);
         break;
     case GW__CMD_REPORT:
         c.flush.epoch = pair.first->view.epoch;
@@ -278,7 +279,7 @@ static struct gw__command random_command(struct gw_rng *rng, unsigned i)
     case GW__CMD_LINK:
         c.link.from = 1;
         c.link.fields = (unsigned)gw_rng_below(rng, 64);
-        c.link.rule.delay_us = 3;
+        c.link.profile.delay_us = 3;
         break;
     case GW__CMD_CUT:
         c.cut.left = 1 + gw_rng_below(rng, 7);

@@ -45,9 +45,9 @@ static void settle(void)
                 ck_assert_int_eq(on_slot(GW__CMD_PROMOTE, slot.primary, i,
                                          slot.term, slot.learner),
                                  GW_OK);
-            else if (slot.heir != GW__NO_NODE)
+            else if (slot.successor != GW__NO_NODE)
                 ck_assert_int_eq(on_slot(GW__CMD_HANDOVER, slot.primary, i,
-                                         slot.term, slot.heir),
+                                         slot.term, slot.successor),
                                  GW_OK);
             else
                 continue;
@@ -168,9 +168,9 @@ END_TEST
 static void accuse_alone(unsigned by, unsigned node)
 {
     pair_apply((struct gw__command){
-        .kind = GW__CMD_ACCUSE,
+        .kind = GW__CMD_SUSPECT,
         .who = pair_process(by, 0),
-        .accuse = {.accused = pair_process(node, 0), .alone = true}});
+        .suspect = {.suspected = pair_process(node, 0), .alone = true}});
 }
 
 /* Two accusations that were proposed at once, when each slot still had the

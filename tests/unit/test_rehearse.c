@@ -30,7 +30,7 @@ static double round_of(unsigned n, unsigned k, const char *law)
     r.give_up = true;
     play_times(n, law, NULL);
     play_run(&r, 7);
-    ck_assert_uint_eq(play_result.units, k * r.rounds);
+    ck_assert_uint_eq(play_result.items, k * r.rounds);
     ck_assert_uint_eq(play_result.dropped, (n - k) * r.rounds);
     ck_assert_uint_eq(play_result.updates, r.rounds);
     ck_assert_uint_eq(play_result.stale_max, 0);
@@ -93,7 +93,7 @@ START_TEST(bsp_waits_for_the_slowest)
     play_times(4, "fixed:1s", "3:4");
     play_run(&r, 1);
     play_near(play_round_s(&r), 4.3, 1e-9, "pull + 4 + push");
-    ck_assert_uint_eq(play_result.units, 400);
+    ck_assert_uint_eq(play_result.items, 400);
     ck_assert_uint_eq(play_result.stale_max + play_result.ahead_max, 0);
     for (unsigned i = 0; i < 4; i++)
         play_near((double)play_result.workers[i].waited_ns / 1e9,
@@ -123,10 +123,10 @@ START_TEST(asp_sees_n_minus_1_less)
         struct gw__clock_sim r = play_how(16, "asp", 2000);
         play_times(16, "exp:1s", slows[i]);
         play_run(&r, 5);
-        play_near((double)play_result.stale_sum / (double)play_result.units, 15,
+        play_near((double)play_result.stale_sum / (double)play_result.items, 15,
                   0.01, "staleness");
         ck_assert_uint_eq(play_result.dropped, 0);
-        ck_assert_uint_eq(play_result.updates, play_result.units);
+        ck_assert_uint_eq(play_result.updates, play_result.items);
         for (unsigned w = 0; w < 16; w++)
             ck_assert_uint_eq(play_result.workers[w].waited_ns, 0);
     }
@@ -139,7 +139,7 @@ START_TEST(asp_adds_up_paces)
     struct gw__clock_sim r = play_how(4, "asp", 1000);
     play_times(4, "fixed:1s", "0:4");
     play_run(&r, 1);
-    play_near((double)play_result.units / ((double)play_result.ended_ns / 1e9),
+    play_near((double)play_result.items / ((double)play_result.ended_ns / 1e9),
               3.25, 0.01, "units a second");
 }
 END_TEST

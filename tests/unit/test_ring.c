@@ -81,10 +81,10 @@ static enum gw_err leave_in_turn(struct crew *c, struct gw_ring *ring,
         atomic_store(&crew_seat(c, c->seat)->leaves, true);
         return GW_OK;
     }
-    struct gw_error told;
-    err = gw_ring_leave(ring, &told);
-    if (err != GW_EINVAL || !strstr(told.text, "it is the last member"))
-        return gw_fail(why, GW_EWRONG, "the last one left: %s", told.text);
+    struct gw_error reason;
+    err = gw_ring_leave(ring, &reason);
+    if (err != GW_EINVAL || !strstr(reason.text, "it is the last member"))
+        return gw_fail(why, GW_EWRONG, "the last one left: %s", reason.text);
     return GW_OK;
 }
 
@@ -138,8 +138,8 @@ static enum gw_err expect_refusal(struct gw_ring *ring,
                                   struct gw_error *why)
 {
     struct gw_ring_result result;
-    struct gw_error told;
-    if (gw_ring_allreduce(ring, call, &result, &told) == GW_EINVAL)
+    struct gw_error reason;
+    if (gw_ring_allreduce(ring, call, &result, &reason) == GW_EINVAL)
         return GW_OK;
     return gw_fail(why, GW_EWRONG, "a wrong call was not refused");
 }
@@ -180,12 +180,12 @@ static enum gw_err differ(struct crew *c, struct gw_ring *ring,
                           struct gw_error *why)
 {
     struct gw_ring_result result;
-    struct gw_error told;
+    struct gw_error reason;
     const struct gw_ring_call call = {
         .in = c->in, .count = 10 + c->seat, .type = GW_I64, .op = GW_SUM};
-    enum gw_err err = gw_ring_allreduce(ring, &call, &result, &told);
+    enum gw_err err = gw_ring_allreduce(ring, &call, &result, &reason);
     if (err != GW_EMISMATCH)
-        return gw_fail(why, GW_EWRONG, "%s: %s", gw_err_name(err), told.text);
+        return gw_fail(why, GW_EWRONG, "%s: %s", gw_err_name(err), reason.text);
     atomic_store(&crew_seat(c, c->seat)->state, CREW_DONE);
     return GW_EMISMATCH;
 }
@@ -211,15 +211,15 @@ END_TEST
 static enum gw_err spoil(struct crew *c, struct gw_ring *ring,
                          struct gw_error *why)
 {
-    struct gw_error told = {0};
+    struct gw_error reason = {0};
     enum gw_err err = crew_turn(c, ring, why);
     if (err || c->head->ops != 5)
         return err;
     c->head->sum ^= c->seat == 1;
-    err = gw_ring_check(ring, &told);
+    err = gw_ring_check(ring, &reason);
     c->head->sum ^= c->seat == 1;
-    if (err != GW_EWRONG || !strstr(told.text, "state of node 1 differs"))
-        return gw_fail(why, GW_EWRONG, "%s: %s", gw_err_name(err), told.text);
+    if (err != GW_EWRONG || !strstr(reason.text, "state of node 1 differs"))
+        return gw_fail(why, GW_EWRONG, "%s: %s", gw_err_name(err), reason.text);
     return GW_OK;
 }
 

@@ -27,7 +27,7 @@ static void gives_up(unsigned seat, const char *sentence)
 static unsigned joiners(void)
 {
     gw__session_lock(&crew.supervisor);
-    unsigned count = crew.supervisor.news.joiner_count;
+    unsigned count = crew.supervisor.update.joiner_count;
     gw__session_unlock(&crew.supervisor);
     return count;
 }
@@ -87,7 +87,7 @@ START_TEST(a_full_ring_lets_nobody_in)
     gives_up(2, "the ring already has its 2 members");
     await_joiners(0); /* its candidacy has ended */
     gw__session_lock(&crew.supervisor);
-    ck_assert_uint_eq(crew.supervisor.news.view.ring_epoch,
+    ck_assert_uint_eq(crew.supervisor.update.view.ring_epoch,
                       1); /* it was never a member */
     gw__session_unlock(&crew.supervisor);
     crew_go(&crew, 3); /* a joiner that waits for a free place */

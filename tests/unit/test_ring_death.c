@@ -41,7 +41,7 @@ static void nap_us(uint64_t us)
 static uint64_t newest_epoch(void)
 {
     gw__session_lock(&crew.supervisor);
-    uint64_t epoch = crew.supervisor.news.view.epoch;
+    uint64_t epoch = crew.supervisor.update.view.epoch;
     gw__session_unlock(&crew.supervisor);
     return epoch;
 }

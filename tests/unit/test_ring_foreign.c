@@ -11,14 +11,14 @@
 
 Suite *suite_ring_foreign(void);
 
-static uint8_t bytes[GW__FOREIGN_BYTES_MAX];
+static uint8_t bytes[GW__TRANSFER_BYTES_MAX];
 static unsigned char payload[GW__PIECE_BYTES];
 
-static struct gw__foreign result_piece(size_t length)
+static struct gw__state_transfer result_piece(size_t length)
 {
-    struct gw__foreign f = {.kind = GW__FOREIGN_PIECE};
-    f.piece = (struct gw__foreign_piece){
-        .donor_op = 12,
+    struct gw__state_transfer f = {.kind = GW__TRANSFER_PIECE};
+    f.piece = (struct gw__state_transfer_piece){
+        .server_op = 12,
         .gives = true,
         .item = {GW__ITEM_RESULT, 11, 12, 100000},
         .digest = 0xfedcba9876543210,
@@ -40,15 +40,16 @@ static struct gw__foreign result_piece(size_t length)
 
 START_TEST(what_is_said_is_heard)
 {
-    struct gw__foreign said = {.kind = GW__FOREIGN_ASK}, heard;
-    said.ask = (struct gw__foreign_ask){
+    struct gw__state_transfer said = {.kind = GW__TRANSFER_REQUEST}, heard;
+    said.ask = (struct gw__transfer_request){
         .have_op = 9,
         .wants_state = true,
         .offset = 49152,
         .item = {GW__ITEM_SNAPSHOT, 0x1234567890abcdef, 0, 0},
         .endpoint = "tcp://127.0.0.1:5555"};
-    size_t used = gw__foreign_encode(&said, bytes);
-    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_OK);
+    size_t used = gw__state_transfer_encode(&said, bytes);
+    ck_assert_int_eq(gw__state_transfer_decode(bytes, used, &heard, NULL),
+                     GW_OK);
     ck_assert_uint_eq(heard.ask.have_op, 9);
     ck_assert(heard.ask.wants_state);
     ck_assert_uint_eq(heard.ask.item.id, 0x1234567890abcdef);
@@ -57,9 +58,10 @@ START_TEST(what_is_said_is_heard)
     payload[0] = 42;
     payload[GW__PIECE_BYTES - 1] = 43;
     said = result_piece(GW__PIECE_BYTES);
-    used = gw__foreign_encode(&said, bytes);
+    used = gw__state_transfer_encode(&said, bytes);
     ck_assert_uint_gt(used, GW__PIECE_BYTES);
-    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_OK);
+    ck_assert_int_eq(gw__state_transfer_decode(bytes, used, &heard, NULL),
+                     GW_OK);
     ck_assert_uint_eq(heard.piece.bytes, GW__PIECE_BYTES);
     ck_assert_mem_eq(heard.piece.data, payload, GW__PIECE_BYTES);
     ck_assert_uint_eq(heard.piece.digest, 0xfedcba9876543210);
@@ -72,66 +74,75 @@ END_TEST
 
 START_TEST(a_state_is_told_by_its_digest)
 {
-    struct gw__foreign said = {.kind = GW__FOREIGN_SURE}, heard;
-    size_t used = gw__foreign_encode(&said, bytes);
-    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_OK);
-    ck_assert_int_eq(heard.kind, GW__FOREIGN_SURE);
-    ck_assert_int_eq(gw__foreign_decode(bytes, used + 1, &heard, NULL),
+    struct gw__state_transfer said = {.kind = GW__TRANSFER_SURE}, heard;
+    size_t used = gw__state_transfer_encode(&said, bytes);
+    ck_assert_int_eq(gw__state_transfer_decode(bytes, used, &heard, NULL),
+                     GW_OK);
+    ck_assert_int_eq(heard.kind, GW__TRANSFER_SURE);
+    ck_assert_int_eq(gw__state_transfer_decode(bytes, used + 1, &heard, NULL),
                      GW_EDATA);
-    said = (struct gw__foreign){.kind = GW__FOREIGN_HAVE,
-                                .state = {.ops = 7, .digest = 0x123456789abc}};
-    used = gw__foreign_encode(&said, bytes);
-    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_OK);
+    said = (struct gw__state_transfer){
+        .kind = GW__TRANSFER_HAVE,
+        .state = {.ops = 7, .digest = 0x123456789abc}};
+    used = gw__state_transfer_encode(&said, bytes);
+    ck_assert_int_eq(gw__state_transfer_decode(bytes, used, &heard, NULL),
+                     GW_OK);
     ck_assert_uint_eq(heard.state.ops, 7);
     ck_assert_uint_eq(heard.state.digest, 0x123456789abc);
-    struct gw__foreign nothing = {.kind = GW__FOREIGN_NOTHING, .ops = 12};
-    size_t bare = gw__foreign_encode(&nothing, bytes);
-    ck_assert_int_eq(gw__foreign_decode(bytes, bare, &heard, NULL), GW_OK);
-    ck_assert_int_eq(heard.kind, GW__FOREIGN_NOTHING);
+    struct gw__state_transfer nothing = {.kind = GW__TRANSFER_NOTHING,
+                                         .ops = 12};
+    size_t bare = gw__state_transfer_encode(&nothing, bytes);
+    ck_assert_int_eq(gw__state_transfer_decode(bytes, bare, &heard, NULL),
+                     GW_OK);
+    ck_assert_int_eq(heard.kind, GW__TRANSFER_NOTHING);
     ck_assert_uint_eq(heard.ops, 12);
-    used = gw__foreign_encode(&said, bytes);
-    ck_assert_int_eq(gw__foreign_decode(bytes, used - 1, &heard, NULL),
+    used = gw__state_transfer_encode(&said, bytes);
+    ck_assert_int_eq(gw__state_transfer_decode(bytes, used - 1, &heard, NULL),
                      GW_EDATA);
 }
 END_TEST
 
 START_TEST(what_is_cut_off_is_refused)
 {
-    struct gw__foreign said = result_piece(0), heard;
-    size_t used = gw__foreign_encode(&said, bytes);
+    struct gw__state_transfer said = result_piece(0), heard;
+    size_t used = gw__state_transfer_encode(&said, bytes);
     for (size_t i = 0; i < used; i++)
-        ck_assert_int_eq(gw__foreign_decode(bytes, i, &heard, NULL), GW_EDATA);
-    bytes[0] = GW__FOREIGN_KINDS + 128;
-    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_EDATA);
+        ck_assert_int_eq(gw__state_transfer_decode(bytes, i, &heard, NULL),
+                         GW_EDATA);
+    bytes[0] = GW__TRANSFER_KINDS + 128;
+    ck_assert_int_eq(gw__state_transfer_decode(bytes, used, &heard, NULL),
+                     GW_EDATA);
 }
 END_TEST
 
 /* A piece never reaches beyond its item. */
 START_TEST(what_does_not_fit_is_refused)
 {
-    struct gw__foreign said = result_piece(GW__PIECE_BYTES), heard;
+    struct gw__state_transfer said = result_piece(GW__PIECE_BYTES), heard;
     said.piece.offset = 60000;
-    size_t used = gw__foreign_encode(&said, bytes);
-    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_EDATA);
+    size_t used = gw__state_transfer_encode(&said, bytes);
+    ck_assert_int_eq(gw__state_transfer_decode(bytes, used, &heard, NULL),
+                     GW_EDATA);
     said.piece.offset = UINT64_MAX - 10;
-    used = gw__foreign_encode(&said, bytes);
-    ck_assert_int_eq(gw__foreign_decode(bytes, used, &heard, NULL), GW_EDATA);
+    used = gw__state_transfer_encode(&said, bytes);
+    ck_assert_int_eq(gw__state_transfer_decode(bytes, used, &heard, NULL),
+                     GW_EDATA);
 }
 END_TEST
 
 START_TEST(noise_is_no_trouble)
 {
-    struct gw__foreign said = result_piece(100), heard;
+    struct gw__state_transfer said = result_piece(100), heard;
     struct gw_rng rng;
     gw_rng_seed(&rng, 1);
     for (unsigned i = 0; i < 20000; i++) {
-        size_t used = gw__foreign_encode(&said, bytes);
+        size_t used = gw__state_transfer_encode(&said, bytes);
         for (unsigned k = 0; k < 3; k++)
             bytes[1 + gw_rng_below(&rng, used - 1)] =
                 (uint8_t)gw_rng_next(&rng);
-        if (gw__foreign_decode(bytes, used, &heard, NULL))
+        if (gw__state_transfer_decode(bytes, used, &heard, NULL))
             continue;
-        const struct gw__foreign_piece *piece = &heard.piece;
+        const struct gw__state_transfer_piece *piece = &heard.piece;
         ck_assert_uint_le(piece->offset + piece->bytes, piece->item.bytes);
         ck_assert_uint_le(piece->result.origin_count, GW_RING_NODES);
     }

@@ -193,7 +193,7 @@ static enum gw_err broadcast_one(struct crew *c, struct gw_ring *ring,
 {
     uint64_t in = c->head->ops << 8 | c->seat, out = 0;
     struct gw_ring_turn turn;
-    struct gw_error told;
+    struct gw_error reason;
     enum gw_err err = gw_ring_begin(ring, &turn, why);
     if (err)
         return err;
@@ -204,13 +204,13 @@ static enum gw_err broadcast_one(struct crew *c, struct gw_ring *ring,
                                  .count = 1,
                                  .type = GW_U64,
                                  .root = root};
-    err = gw_ring_run(ring, &call, NULL, &told);
+    err = gw_ring_run(ring, &call, NULL, &reason);
     if (err == GW_ELOST)
         return GW_OK; /* all get it, otherwise the next op would not end */
     if (!err && out != (c->head->ops << 8 | turn.origin[root]))
         return gw_fail(why, GW_EWRONG, "broadcast of %u: %llx", root,
                        (unsigned long long)out);
-    return err ? gw_fail(why, err, "%s", told.text) : GW_OK;
+    return err ? gw_fail(why, err, "%s", reason.text) : GW_OK;
 }
 
 static enum gw_err collectives(struct crew *c, struct gw_ring *ring,

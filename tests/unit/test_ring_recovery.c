@@ -29,7 +29,7 @@ static unsigned missing_copies(void)
     for (unsigned rank = 0; rank < world.survivor_count; rank++)
         for (unsigned c = 0; c < world.count; c++)
             missing += !gw__contributor_sets_final(
-                &world.members[world.survivors[rank]].ledger, c);
+                &world.members[world.survivors[rank]].sets, c);
     return missing;
 }
 
@@ -255,8 +255,9 @@ static enum gw_err make(uint64_t target, unsigned chunks, struct gw_error *why)
                                         .held = held,
                                         .chunks = chunks,
                                         .target = target,
-                                        .origin_count = 3,
-                                        .origin = (unsigned[]){3, 4, 5}};
+                                        .initial_count = 3,
+                                        .initial_members =
+                                            (unsigned[]){3, 4, 5}};
     enum gw_err err = gw__recovery_make(&c, &recovery, why);
     if (!err)
         gw__recovery_fini(&recovery);

@@ -295,7 +295,7 @@ START_TEST(events_have_the_letters_of_passes)
         struct gw_event event = {
             .kind = GW_EV_PASS_BEGIN, .peer = GW_NONE, .value = kind};
         snprintf(begin, sizeof begin, "node 0 begins %c0,",
-                 gw_pass_letter((enum gw_pass_kind)kind));
+                 gw_pass_symbol((enum gw_pass_kind)kind));
         gw_event_text(&event, text, sizeof text);
         ck_assert_msg(strncmp(text, begin, strlen(begin)) == 0, "%s", text);
     }

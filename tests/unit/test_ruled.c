@@ -6,7 +6,7 @@
  */
 #include "wire_crew.h"
 
-#include "wire/emulation/rules.h"
+#include "wire/emulation/link_profiles.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -18,12 +18,12 @@ static const uint64_t ms = 1000000U;
 static const uint64_t hour = 3600000U * (uint64_t)1000000U;
 static const char *const names[] = {"shm", "ipc", "tcp"};
 enum { NAMES = sizeof names / sizeof *names };
-static const struct gw__rule none, down = {.down = true};
+static const struct gw__link_profile none, down = {.down = true};
 
 /* Two ranks, and the link profiles of each. */
 struct pair {
     struct crew crew;
-    struct gw__rules *rules[2];
+    struct gw__link_profiles *profiles[2];
     struct gw__wire *sender, *reader; /* ranks 0 and 1 */
 };
 
@@ -34,9 +34,11 @@ static void start(struct pair *pair, int name)
     crew_start(&pair->crew, names[name], 2, 0);
     for (unsigned r = 0; r < 2; r++) {
         struct gw__wire *ruled;
-        ck_assert_int_eq(gw__rules_new(r, &pair->rules[r], &why), GW_OK);
-        ck_assert_int_eq(gw__wire_ruled(&pair->crew.wires[r], pair->rules[r],
-                                        nodes, &ruled, &why),
+        ck_assert_int_eq(gw__link_profiles_new(r, &pair->profiles[r], &why),
+                         GW_OK);
+        ck_assert_int_eq(gw__wire_emulated(&pair->crew.wires[r],
+                                           pair->profiles[r], nodes, &ruled,
+                                           &why),
                          GW_OK);
         ck_assert_ptr_null(pair->crew.wires[r]);
         pair->crew.wires[r] = ruled;
@@ -49,13 +51,13 @@ static void end(struct pair *pair)
 {
     crew_end(&pair->crew);
     for (unsigned r = 0; r < 2; r++)
-        gw__rules_destroy(&pair->rules[r]);
+        gw__link_profiles_destroy(&pair->profiles[r]);
 }
 
 /* Of the link from rank 0 to rank 1. */
-static void set(struct pair *pair, const struct gw__rule *rule)
+static void set(struct pair *pair, const struct gw__link_profile *profile)
 {
-    gw__rules_set(pair->rules[1], NODE, rule);
+    gw__link_profiles_set(pair->profiles[1], NODE, profile);
 }
 
 static void send_slice(struct gw__wire *wire, uint32_t chunk, uint32_t slice)
@@ -144,8 +146,9 @@ END_TEST
 START_TEST(what_a_cut_held_keeps_to_the_rate_after_it)
 {
     struct pair pair;
-    static const struct gw__rule cut = {.down = true, .rate = BYTES * 50},
-                                 slow = {.rate = BYTES * 50};
+    static const struct gw__link_profile cut = {.down = true,
+                                                .rate = BYTES * 50},
+                                         slow = {.rate = BYTES * 50};
     start(&pair, _i);
     set(&pair, &cut);
     for (uint32_t i = 0; i < 2; i++)
@@ -175,11 +178,12 @@ static void *make_change(void *context)
 }
 
 /* Returns how long a profile held a slice after its end. */
-static uint64_t end_rule(struct pair *pair, const struct gw__rule *rule)
+static uint64_t end_rule(struct pair *pair,
+                         const struct gw__link_profile *profile)
 {
     struct change change = {.pair = pair};
     struct gw__slice_view view;
-    set(pair, rule);
+    set(pair, profile);
     send_slice(pair->sender, 0, 0);
     pthread_create(&change.thread, NULL, make_change, &change);
     while (pair->reader->ops->peek(pair->reader, 0, &view) == GW_PENDING)
@@ -195,8 +199,8 @@ static uint64_t end_rule(struct pair *pair, const struct gw__rule *rule)
 START_TEST(a_change_of_the_rules_wakes_a_sleeper)
 {
     enum { TRIES = 20, SOON_MS = 6 };
-    static const struct gw__rule rules[] = {{.down = true},
-                                            {.delay_us = 3600000000U}};
+    static const struct gw__link_profile rules[] = {{.down = true},
+                                                    {.delay_us = 3600000000U}};
     struct pair pair;
     start(&pair, _i);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
@@ -215,11 +219,11 @@ END_TEST
 START_TEST(slices_are_shown_when_they_are_due_and_delays_overlap)
 {
     enum { SLICES = 6 };
-    static const struct gw__rule rule = {.delay_us = 400000};
+    static const struct gw__link_profile profile = {.delay_us = 400000};
     struct pair pair;
     struct gw__slice_view view;
     start(&pair, _i);
-    set(&pair, &rule);
+    set(&pair, &profile);
     uint64_t begin = gw_now_ns();
     for (uint32_t i = 0; i < SLICES; i++)
         send_slice(pair.sender, i, 0);
@@ -239,7 +243,7 @@ START_TEST(pace_slows_chunks_not_slices)
     enum { CHUNKS = 3, SLICES = 2 };
     struct pair pair;
     start(&pair, _i);
-    gw__rules_pace(pair.rules[1], 30 * ms);
+    gw__link_profiles_pace(pair.profiles[1], 30 * ms);
     uint64_t begin = gw_now_ns();
     for (uint32_t i = 0; i < CHUNKS * SLICES; i++)
         send_slice(pair.sender, i / SLICES, i % SLICES);
@@ -247,11 +251,11 @@ START_TEST(pace_slows_chunks_not_slices)
         take(pair.reader, i / SLICES, i % SLICES);
         ck_assert_uint_ge(gw_now_ns() - begin, (i / SLICES + 1) * 30 * ms);
     }
-    gw__rules_pace(pair.rules[1], hour);
+    gw__link_profiles_pace(pair.profiles[1], hour);
     send_slice(pair.sender, 7, 0);
     send_slice(pair.sender, 8, 0);
     expect_nothing(pair.reader, 10 * ms);
-    gw__rules_pace(pair.rules[1], 0);
+    gw__link_profiles_pace(pair.profiles[1], 0);
     take(pair.reader, 7, 0);
     take(pair.reader, 8, 0);
     end(&pair);
@@ -279,11 +283,11 @@ END_TEST
 
 START_TEST(the_end_of_a_link_shows_after_what_is_due)
 {
-    static const struct gw__rule rule = {.delay_us = 30000};
+    static const struct gw__link_profile profile = {.delay_us = 30000};
     struct pair pair;
     struct gw__slice_view view;
     start(&pair, _i);
-    set(&pair, &rule);
+    set(&pair, &profile);
     send_slice(pair.sender, 1, 0);
     send_slice(pair.sender, 2, 0);
     uint64_t sent = gw_now_ns();
@@ -302,10 +306,10 @@ END_TEST
 START_TEST(a_slice_that_nobody_looks_at_ends_one_wait)
 {
     enum { MANY = 4000 };
-    static const struct gw__rule rule = {.delay_us = 60000};
+    static const struct gw__link_profile profile = {.delay_us = 60000};
     struct pair pair;
     start(&pair, _i);
-    set(&pair, &rule);
+    set(&pair, &profile);
     send_slice(pair.sender, 1, 0);
     uint64_t sent = gw_now_ns();
     expect_nothing(pair.reader, 10 * ms);
@@ -329,11 +333,11 @@ START_TEST(an_abort_is_told_through_it)
     struct gw_error why, reason = {GW_EMISMATCH, "rank 0 wants something else"};
     struct pair pair;
     start(&pair, _i);
-    ck_assert(!pair.reader->told);
+    ck_assert(!pair.reader->aborted_by_peer);
     pair.sender->ops->abort(pair.sender, &reason);
     ck_assert_int_eq(crew_await_failure(pair.reader, 1000, &why), GW_EMISMATCH);
     ck_assert_str_eq(why.text, reason.text);
-    ck_assert(pair.reader->told);
+    ck_assert(pair.reader->aborted_by_peer);
     end(&pair);
 }
 END_TEST
@@ -350,9 +354,9 @@ START_TEST(a_slice_that_was_spoiled_is_so_through_it)
     crew_send(pair.sender, 1, &header, data, false);
     ck_assert_int_eq(crew_await(pair.reader, 0, &view), GW_OK);
     pair.sender->ops->abort(pair.sender, &reason);
-    ck_assert(!pair.reader->spoiled);
+    ck_assert(!pair.reader->read_raced);
     pair.reader->ops->release(pair.reader, 0);
-    ck_assert(pair.reader->spoiled);
+    ck_assert(pair.reader->read_raced);
     end(&pair);
     gw_free(data);
 }
@@ -360,19 +364,19 @@ END_TEST
 
 START_TEST(a_node_beyond_the_table_is_refused)
 {
-    static const unsigned nodes[1] = {GW__RULE_NODES};
+    static const unsigned nodes[1] = {GW__LINK_PROFILE_NODES};
     struct gw__wire *inner = crew_open(names[_i], 0, 1, 0), *wire = inner;
-    struct gw__rules *rules;
+    struct gw__link_profiles *profiles;
     struct gw_error why;
-    ck_assert_int_eq(gw__rules_new(1, &rules, &why), GW_OK);
-    ck_assert_int_eq(gw__wire_ruled(&inner, rules, nodes, &wire, &why),
+    ck_assert_int_eq(gw__link_profiles_new(1, &profiles, &why), GW_OK);
+    ck_assert_int_eq(gw__wire_emulated(&inner, profiles, nodes, &wire, &why),
                      GW_EINVAL);
     ck_assert_str_eq(
         why.text,
         "link rules: rank 0 is node 64, but nodes are numbered below 64");
     ck_assert_ptr_null(inner);
     ck_assert_ptr_null(wire);
-    gw__rules_destroy(&rules);
+    gw__link_profiles_destroy(&profiles);
 }
 END_TEST
 

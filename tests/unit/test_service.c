@@ -22,7 +22,7 @@ START_TEST(who_does_not_lead_says_who_does)
 {
     fronts_request(0, 5, 1, slots_of(4));
     ck_assert(fronts_reply(0, 5, &reply, &answer));
-    ck_assert_int_eq(reply.talk, GW__PROTOCOL_REDIRECT);
+    ck_assert_int_eq(reply.protocol, GW__PROTOCOL_REDIRECT);
     ck_assert_uint_eq(reply.leader, GW__NODES_MAX);
     fronts_lead(1, false);
     fronts_request(0, 5, 1, slots_of(4));
@@ -58,7 +58,7 @@ START_TEST(a_repetition_is_answered_from_memory_by_anyone)
     for (unsigned i = 0; i < FRONTS; i++) {
         fronts_request(i, 5, 1, slots_of(4));
         ck_assert(fronts_reply(i, 5, &reply, &answer));
-        ck_assert_int_eq(reply.talk, GW__PROTOCOL_ANSWER);
+        ck_assert_int_eq(reply.protocol, GW__PROTOCOL_ANSWER);
         ck_assert_int_eq(answer.code, GW_OK);
     }
     ck_assert_uint_eq(fronts_commit(), 0);
@@ -83,9 +83,9 @@ END_TEST
 START_TEST(a_new_leader_proposes_at_once_and_it_is_done_once)
 {
     const struct gw__command accuse = {
-        .kind = GW__CMD_ACCUSE,
+        .kind = GW__CMD_SUSPECT,
         .who = fronts_process(5, 0),
-        .accuse = {fronts_process(2, 0), .certain = true}};
+        .suspect = {fronts_process(2, 0), .certain = true}};
     fronts_ring_of(6);
     fronts_lead(0, false);
     fronts_request(0, 5, 1, accuse);
@@ -100,7 +100,7 @@ START_TEST(a_new_leader_proposes_at_once_and_it_is_done_once)
     ck_assert_uint_eq(fronts_commit(), 1);
     ck_assert(fronts_reply(0, 5, &reply, &answer));
     ck_assert_str_eq(answer.text, "node 2 is declared dead: epoch 2");
-    ck_assert_int_eq(fronts_registry(0)->members[2].state, GW__CONVICTED);
+    ck_assert_int_eq(fronts_registry(0)->members[2].state, GW__CONFIRMED_DEAD);
 }
 END_TEST
 
@@ -239,14 +239,14 @@ START_TEST(who_wants_to_register_can_be_answered)
     struct mail *mail = &fronts.front[0].mail;
     fronts_request(0, 5, 1, join);
     ck_assert_uint_eq(mail->told_count, 1);
-    ck_assert(gw__service_tells_endpoint(mail->told[0].data,
+    ck_assert(gw__service_sends_endpoint(mail->told[0].data,
                                          mail->told[0].bytes, &node, endpoint));
     ck_assert_uint_eq(node, 5);
     ck_assert_str_eq(endpoint, "ipc://@five");
     fronts_clear();
     fronts_lead(0, false);
     fronts_request(0, 5, 1, slots_of(4));
-    ck_assert(!gw__service_tells_endpoint(
+    ck_assert(!gw__service_sends_endpoint(
         mail->told[0].data, mail->told[0].bytes, &node, endpoint));
 }
 END_TEST
@@ -293,15 +293,16 @@ END_TEST
 
 START_TEST(an_entry_counts_once)
 {
-    uint8_t command[GW__COMMAND_BYTES_MAX], out[GW__SERVICE_ASK_MAX];
+    uint8_t command[GW__COMMAND_BYTES_MAX], out[GW__SERVICE_REQUEST_MAX];
     struct gw__command c = slots_of(4);
     size_t bytes = gw__command_encode(&c, command, sizeof command);
-    struct gw__input input = {.kind = GW__ASKED, .data = out};
+    struct gw__input input = {.kind = GW__REQUESTED, .data = out};
     fronts_append(&c);
-    input.bytes = gw__service_ask_applied(out, 1, command, bytes);
+    input.bytes = gw__service_request_applied(out, 1, command, bytes);
     fronts_input(0, input);
     ck_assert_uint_eq(fronts_registry(0)->index, 1);
-    ck_assert_uint_eq(gw__service_ask_applied(out, 2, command, sizeof out), 0);
+    ck_assert_uint_eq(gw__service_request_applied(out, 2, command, sizeof out),
+                      0);
 }
 END_TEST
 

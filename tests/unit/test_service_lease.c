@@ -65,10 +65,10 @@ static bool accuse(unsigned by, unsigned node, bool certain, uint64_t sequence)
 {
     fronts_request(
         0, by, sequence,
-        (struct gw__command){.kind = GW__CMD_ACCUSE,
+        (struct gw__command){.kind = GW__CMD_SUSPECT,
                              .who = fronts_process(by, 0),
-                             .accuse = {.accused = fronts_process(node, 0),
-                                        .certain = certain}});
+                             .suspect = {.suspected = fronts_process(node, 0),
+                                         .certain = certain}});
     bool let_in = fronts_commit() > 0;
     ck_assert(fronts_reply(0, by, &reply, &answer));
     ck_assert(let_in == (answer.code != GW_PENDING));
@@ -120,7 +120,7 @@ START_TEST(a_new_leader_holds_guesses_back_and_facts_not)
                      "node 10 may still have a lease; try again later");
     ck_assert(accuse(WORKER, SERVER + 1, true, 3));
     ck_assert_int_eq(fronts_registry(0)->members[SERVER + 1].state,
-                     GW__CONVICTED);
+                     GW__CONFIRMED_DEAD);
     ck_assert(accuse(SERVER, WORKER, false, 2)); /* it has no lease */
     fronts_wait(1 * MS);
     fronts_clear();
@@ -141,7 +141,8 @@ START_TEST(a_guess_waits_for_the_end_of_the_lease)
     wait_ms(1);
     ck_assert(accuse(WORKER, SERVER, false, 3));
     ck_assert(accuse(SERVER + 1, SERVER, false, 2));
-    ck_assert_int_eq(fronts_registry(0)->members[SERVER].state, GW__CONVICTED);
+    ck_assert_int_eq(fronts_registry(0)->members[SERVER].state,
+                     GW__CONFIRMED_DEAD);
 }
 END_TEST
 
@@ -151,11 +152,11 @@ START_TEST(who_is_being_accused_gets_no_lease)
     crew();
     take_office();
     wait_ms(OFFICE_MS);
-    fronts_request(
-        0, WORKER, 2,
-        (struct gw__command){.kind = GW__CMD_ACCUSE,
-                             .who = fronts_process(WORKER, 0),
-                             .accuse = {.accused = fronts_process(SERVER, 0)}});
+    fronts_request(0, WORKER, 2,
+                   (struct gw__command){
+                       .kind = GW__CMD_SUSPECT,
+                       .who = fronts_process(WORKER, 0),
+                       .suspect = {.suspected = fronts_process(SERVER, 0)}});
     hello(0, SERVER, 0); /* the accusation is under way */
     ck_assert(!leased(0, SERVER, &lease));
     ck_assert_uint_eq(fronts_commit(), 1);
@@ -201,17 +202,17 @@ END_TEST
 
 START_TEST(the_crew_gets_news_at_once_and_is_watched)
 {
-    static struct gw__membership_update news;
+    static struct gw__membership_update update;
     crew();
     struct gw__command c = {.kind = GW__CMD_ROUTES, .routes = {4, 2, 2}};
     fronts_append(&c);
-    ck_assert(fronts_news(0, SERVER, &news));
-    ck_assert_uint_eq(news.crew_count, 4);
-    ck_assert_int_eq(news.crew[0].role, GW__SERVER);
-    ck_assert_uint_eq(news.crew[3].node, WORKER);
-    ck_assert_uint_eq(news.routes.slot_count, 4);
-    ck_assert_uint_eq(news.routes.slots[3].count, 2);
-    ck_assert(fronts_news(1, WORKER, &news)); /* without any HELLO */
+    ck_assert(fronts_news(0, SERVER, &update));
+    ck_assert_uint_eq(update.ps_member_count, 4);
+    ck_assert_int_eq(update.ps_members[0].role, GW__SERVER);
+    ck_assert_uint_eq(update.ps_members[3].node, WORKER);
+    ck_assert_uint_eq(update.routes.slot_count, 4);
+    ck_assert_uint_eq(update.routes.slots[3].count, 2);
+    ck_assert(fronts_news(1, WORKER, &update)); /* without any HELLO */
     fronts_lead(0, true);
     fronts_commit(); /* front 0 registers */
     fronts_wait(3000 * MS);

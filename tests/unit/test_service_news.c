@@ -69,9 +69,9 @@ START_TEST(what_concerns_no_member_is_told_to_none)
     fronts_append(&(struct gw__command){
         .kind = GW__CMD_LINK, .link = {0, 1, GW__LINK_DELAY, {.delay_us = 5}}});
     fronts_append(
-        &(struct gw__command){.kind = GW__CMD_ACCUSE,
+        &(struct gw__command){.kind = GW__CMD_SUSPECT,
                               .who = fronts_process(0, 0),
-                              .accuse = {.accused = fronts_process(1, 0)}});
+                              .suspect = {.suspected = fronts_process(1, 0)}});
     news_went_to(0, 0);
 }
 END_TEST
@@ -103,7 +103,7 @@ START_TEST(the_unknown_and_the_convicted_learn_what_they_are)
     fronts_clear();
     fronts_hello(0, fronts_process(2, 0), 1, 0);
     ck_assert(fronts_news(0, 2, &news));
-    ck_assert_int_eq(news.state, GW__CONVICTED);
+    ck_assert_int_eq(news.state, GW__CONFIRMED_DEAD);
     fronts_hello(0, fronts_process(40, 0), 0, 0);
     ck_assert(fronts_news(0, 40, &news));
     ck_assert_int_eq(news.state, GW__NO_MEMBER);
@@ -143,7 +143,7 @@ START_TEST(when_a_flush_closes_the_reports_follow_the_news)
     ck_assert_uint_eq(reports_to(0, 1), 0);
     fronts_report(3, 0);
     const struct mail *mail = &fronts.front[0].mail;
-    ck_assert_uint_eq(mail->sent[0].data[0], GW__PROTOCOL_NEWS);
+    ck_assert_uint_eq(mail->sent[0].data[0], GW__PROTOCOL_UPDATE);
     ck_assert_uint_eq(mail->sent[1].data[0], GW__PROTOCOL_REPORTED);
     ck_assert_uint_eq(reports_to(0, 0), 11);
     ck_assert_uint_eq(reports_to(0, 1), 11);

@@ -35,7 +35,7 @@ static struct gw__command accusation(unsigned front)
     struct gw__command c;
     ck_assert_uint_eq(fronts.front[front].mail.told_count, 1);
     ck_assert(mail_command(&fronts.front[front].mail, &c));
-    ck_assert_int_eq(c.kind, GW__CMD_ACCUSE);
+    ck_assert_int_eq(c.kind, GW__CMD_SUSPECT);
     ck_assert_uint_eq(c.who.node, FRONT_NODE + front);
     return c;
 }
@@ -60,9 +60,9 @@ START_TEST(a_silence_of_half_a_second_is_an_accusation)
     ck_assert_uint_ge(fronts.now_ns - last_ns, 450 * MS);
     ck_assert_uint_le(fronts.now_ns - last_ns, 550 * MS);
     struct gw__command c = accusation(0);
-    ck_assert_uint_eq(c.accuse.accused.node, 3);
-    ck_assert_uint_eq(c.accuse.accused.incarnation.high, 100);
-    ck_assert(!c.accuse.certain);
+    ck_assert_uint_eq(c.suspect.suspected.node, 3);
+    ck_assert_uint_eq(c.suspect.suspected.incarnation.high, 100);
+    ck_assert(!c.suspect.certain);
 }
 END_TEST
 
@@ -85,9 +85,9 @@ END_TEST
 START_TEST(a_second_doubt_of_it_convicts)
 {
     live(1000 * MS, 0);
-    struct gw__command doubt = {.kind = GW__CMD_ACCUSE,
+    struct gw__command doubt = {.kind = GW__CMD_SUSPECT,
                                 .who = fronts_process(0, 0),
-                                .accuse = {.accused = fronts_process(3, 0)}};
+                                .suspect = {.suspected = fronts_process(3, 0)}};
     fronts_request(0, 0, 1, doubt);
     ck_assert_uint_eq(fronts_commit(), 1);
     live(500 * MS, 8);
@@ -111,7 +111,7 @@ START_TEST(only_a_leader_accuses_but_everybody_listens)
                               .join = {GW__CONTROLLER, false, ""}});
     fronts_clear();
     fronts_lead(1, true); /* it observed the same silence */
-    ck_assert_uint_eq(accusation(1).accuse.accused.node, 3);
+    ck_assert_uint_eq(accusation(1).suspect.suspected.node, 3);
 }
 END_TEST
 
@@ -145,7 +145,7 @@ START_TEST(when_it_did_not_run_itself_nobody_was_silent)
     live(300 * MS, 8); /* node 3: 500 ms on our clock */
     ck_assert(!told());
     live(100 * MS, 8);
-    ck_assert_uint_eq(accusation(0).accuse.accused.node, 3);
+    ck_assert_uint_eq(accusation(0).suspect.suspected.node, 3);
 }
 END_TEST
 
@@ -159,8 +159,8 @@ START_TEST(a_certain_end_is_accused_at_once)
     fronts_input(1, died);
     fronts_input(0, died);
     struct gw__command c = accusation(0);
-    ck_assert_uint_eq(c.accuse.accused.node, 2);
-    ck_assert(c.accuse.certain);
+    ck_assert_uint_eq(c.suspect.suspected.node, 2);
+    ck_assert(c.suspect.certain);
     ck_assert_uint_eq(fronts.front[1].mail.told_count, 0);
     fronts_append(&c);
     for (unsigned i = 0; i < 4; i++)
@@ -216,8 +216,8 @@ static bool gives_up_the_last(void)
         fronts_wait(100 * MS);
         while (mail_command(&fronts.front[0].mail, &c))
             certain =
-                certain || (c.kind == GW__CMD_ACCUSE &&
-                            c.accuse.accused.node == 0 && c.accuse.certain);
+                certain || (c.kind == GW__CMD_SUSPECT &&
+                            c.suspect.suspected.node == 0 && c.suspect.certain);
     }
     return certain;
 }

@@ -195,7 +195,7 @@ static void crash_inside(unsigned after)
     stage_orders(s, 8 * MS, 1, orders, 3);
     stage_run(s, 30 * MS);
     ck_assert_uint_eq(gw__sim_counts(s->sim)->crashes, 1);
-    ck_assert_uint_eq(stage_count(s, 1, GW__ASKED), 1);
+    ck_assert_uint_eq(stage_count(s, 1, GW__REQUESTED), 1);
     ck_assert_uint_eq(stage_count(s, 1, GW__START), 2);
     ck_assert_uint_eq(stage_seen(s, 1, GW__START, 1)->time_ns, 11 * MS);
     ck_assert_uint_eq(stage_seen(s, 1, GW__START, 1)->value,

@@ -102,7 +102,7 @@ START_TEST(a_policy_chooses)
               "4 of 4, then 3");
     ck_assert_uint_eq(play_result.modes, 1);
     ck_assert_uint_eq(play_result.mode.bound, 3);
-    ck_assert_uint_eq(play_result.units, 5 * 4 + 15 * 3);
+    ck_assert_uint_eq(play_result.items, 5 * 4 + 15 * 3);
     ck_assert_uint_eq(play_result.dropped, 15);
 }
 END_TEST
@@ -151,8 +151,8 @@ START_TEST(modes_wander)
         play_times(5, "exp:1s", NULL);
         play_run(&r, seed);
         ck_assert_uint_gt(play_result.modes, 10);
-        ck_assert_uint_le(play_result.units, 1000);
-        ck_assert_uint_ge(play_result.units, 400);
+        ck_assert_uint_le(play_result.items, 1000);
+        ck_assert_uint_ge(play_result.items, 400);
     }
 }
 END_TEST
@@ -195,11 +195,11 @@ static enum gw_err on_granted(void *context, unsigned worker,
 }
 
 static enum gw_err on_closed(void *context,
-                             const struct gw__round_commit *closing,
+                             const struct gw__round_commit *commit,
                              uint64_t now_ns, struct gw_error *error)
 {
     (void)context;
-    return sim_learn_closed(learn, closing, now_ns, error);
+    return sim_learn_closed(learn, commit, now_ns, error);
 }
 
 static struct gw_task *make_task(void)

@@ -24,10 +24,10 @@ static void begin(void)
     run = calloc(1, sizeof *run);
     ck_assert_ptr_nonnull(run);
     run->formed = true;
-    run->news.view.epoch = run->news.view.ring_epoch = 1;
-    run->news.view.ring_count = MEMBERS;
+    run->update.view.epoch = run->update.view.ring_epoch = 1;
+    run->update.view.ring_count = MEMBERS;
     for (unsigned n = 0; n < MEMBERS; n++) {
-        run->news.view.ring[n].node = n;
+        run->update.view.ring[n].node = n;
         run->workers[n].role = GW__WORKER;
         run->workers[n].node = run->workers[n].number = n;
     }
@@ -41,25 +41,25 @@ static void end(void)
 /* A view without the member of that rank, and then its decision. */
 static void lose(unsigned rank)
 {
-    struct gw__membership_update before = run->news;
-    struct gw__view *view = &run->news.view;
+    struct gw__membership_update before = run->update;
+    struct gw__view *view = &run->update.view;
     memmove(view->ring + rank, view->ring + rank + 1,
             (view->ring_count - rank - 1) * sizeof *view->ring);
     view->ring_count--;
     view->ring_epoch = ++view->epoch;
-    run->news.flushing = true;
-    run->news.decision_count = 0;
+    run->update.flushing = true;
+    run->update.decision_count = 0;
     recovery_view(run, &before);
 }
 
 static void decide(enum gw__fate fate, uint64_t op)
 {
-    struct gw__membership_update before = run->news;
-    run->news.flushing = false;
-    run->news.decision_count = 2;
+    struct gw__membership_update before = run->update;
+    run->update.flushing = false;
+    run->update.decision_count = 2;
     for (unsigned i = 0; i < 2; i++) /* the previous op was complete */
-        run->news.decisions[i] =
-            (struct gw__decision){.epoch = run->news.view.ring_epoch,
+        run->update.decisions[i] =
+            (struct gw__decision){.epoch = run->update.view.ring_epoch,
                                   .op = op - 1 + i,
                                   .fate = i ? fate : GW__FORWARD};
     recovery_view(run, &before);
@@ -233,14 +233,14 @@ START_TEST(sums_outlive_the_list)
 {
     enum { MANY = RECOVERIES_MAX + 3 };
     for (unsigned i = 0; i < MANY; i++) {
-        unsigned lost = run->news.view.ring[0].node;
+        unsigned lost = run->update.view.ring[0].node;
         lose(0);
         decide(GW__EXCLUDE, 7 + i);
-        tell(1, (struct gw_ring_chunks){.epoch = run->news.view.ring_epoch,
+        tell(1, (struct gw_ring_chunks){.epoch = run->update.view.ring_epoch,
                                         .op = 7 + i,
                                         .kept = 1,
                                         .redone = 2});
-        run->news.view.ring[run->news.view.ring_count++].node = lost;
+        run->update.view.ring[run->update.view.ring_count++].node = lost;
     }
     SUMS(MANY, 2 * MANY, 0);
     COUNTED(0, 1, 2, 0);

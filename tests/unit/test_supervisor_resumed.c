@@ -20,7 +20,7 @@ static void begin(void)
     run = calloc(1, sizeof *run);
     ck_assert_ptr_nonnull(run);
     run->formed = true;
-    run->news.view.epoch = run->news.view.ring_epoch = 1;
+    run->update.view.epoch = run->update.view.ring_epoch = 1;
     for (unsigned n = 0; n < MEMBERS; n++)
         run->workers[n] = (struct child){
             .role = GW__WORKER, .node = n, .number = n, .fd = -1};
@@ -45,24 +45,24 @@ static bool is_over(unsigned recovery)
 
 static void form_ring(void)
 {
-    run->news.view.ring_count = MEMBERS;
+    run->update.view.ring_count = MEMBERS;
     for (unsigned n = 0; n < MEMBERS; n++)
-        run->news.view.ring[n].node = n;
+        run->update.view.ring[n].node = n;
 }
 
 static void lose_last(void)
 {
-    struct gw__membership_update before = run->news;
-    run->news.view.ring_count--;
-    run->news.view.ring_epoch = ++run->news.view.epoch;
-    run->news.flushing = true;
+    struct gw__membership_update before = run->update;
+    run->update.view.ring_count--;
+    run->update.view.ring_epoch = ++run->update.view.epoch;
+    run->update.flushing = true;
     recovery_view(run, &before);
 }
 
 static void decide(void)
 {
-    struct gw__membership_update before = run->news;
-    run->news.flushing = false;
+    struct gw__membership_update before = run->update;
+    run->update.flushing = false;
     recovery_view(run, &before);
 }
 
@@ -136,8 +136,8 @@ static void serve(unsigned slot, unsigned server, uint64_t term)
 
 static void route(unsigned slot, unsigned server, uint64_t term)
 {
-    run->news.routes.slots[slot].primary = (uint8_t)(SERVER_NODE + server);
-    run->news.routes.slots[slot].term = term;
+    run->update.routes.slots[slot].primary = (uint8_t)(SERVER_NODE + server);
+    run->update.routes.slots[slot].term = term;
 }
 
 static void form_crew(void)
@@ -150,12 +150,12 @@ static void form_crew(void)
                                          .number = n,
                                          .crew = true,
                                          .fd = -1};
-    run->news.crew_count = 4;
-    run->news.routes.slot_count = SLOTS;
+    run->update.ps_member_count = 4;
+    run->update.routes.slot_count = SLOTS;
     for (unsigned n = 0; n < 2; n++) {
         run->workers[n].crew = true;
-        run->news.crew[n].node = n;
-        run->news.crew[2 + n].node = SERVER_NODE + n;
+        run->update.ps_members[n].node = n;
+        run->update.ps_members[2 + n].node = SERVER_NODE + n;
         route(n, n, 1);
         serve(n, n, 1);
     }
@@ -163,11 +163,11 @@ static void form_crew(void)
 
 static void lose_from_crew(unsigned at)
 {
-    struct gw__membership_update before = run->news;
-    struct gw__crew_member *crew = run->news.crew;
+    struct gw__membership_update before = run->update;
+    struct gw__ps_member *crew = run->update.ps_members;
     memmove(crew + at, crew + at + 1, (3 - at) * sizeof *crew);
-    run->news.crew_count--;
-    run->news.view.epoch++;
+    run->update.ps_member_count--;
+    run->update.view.epoch++;
     if (at == 3) /* server 1 */
         route(1, 0, 2);
     recovery_view(run, &before);

@@ -18,14 +18,15 @@ static struct run *run; /* large */
 
 static void join(struct child *child, enum gw__role role, unsigned number)
 {
-    struct gw__membership_update *news = &run->news;
+    struct gw__membership_update *update = &run->update;
     child_init(child, role, number);
     child->crew = child->known = child->noted = true;
     child->pid = 1; /* never signalled in this test */
     child->note.work = 1;
     child->note.loss = (double)NAN;
-    news->crew[news->crew_count].node = child->node;
-    news->crew[news->crew_count++].incarnation = (struct gw__id){1, number + 1};
+    update->ps_members[update->ps_member_count].node = child->node;
+    update->ps_members[update->ps_member_count++].incarnation =
+        (struct gw__id){1, number + 1};
 }
 
 static void begin(void)
@@ -37,12 +38,12 @@ static void begin(void)
     run->options.ranks = WORKERS;
     run->work.kind = WORK_TRAIN;
     run->work.id = 1;
-    run->news.view.epoch = 5;
+    run->update.view.epoch = 5;
     for (unsigned n = 0; n < WORKERS; n++)
         join(&run->workers[n], GW__WORKER, n);
     for (unsigned n = 0; n < SERVERS; n++)
         join(&run->servers[n], GW__SERVER, n);
-    struct gw__routes *routes = &run->news.routes;
+    struct gw__routes *routes = &run->update.routes;
     routes->slot_count = SLOTS;
     for (unsigned s = 0; s < SLOTS; s++)
         routes->slots[s] = (struct gw__slot_route){
@@ -51,7 +52,7 @@ static void begin(void)
             .count = 2,
             .learner = GW__NO_NODE,
             .leaver = GW__NO_NODE,
-            .heir = GW__NO_NODE};
+            .successor = GW__NO_NODE};
 }
 
 static void end(void)
@@ -159,10 +160,10 @@ START_TEST(the_weakest_slot_counts)
 {
     plan(GW_PS_BSP, 0);
     ck_assert_uint_eq(progress_now().replicas, 2);
-    run->news.routes.slots[3].count = 1;
+    run->update.routes.slots[3].count = 1;
     ck_assert_uint_eq(progress_now().replicas, 1);
-    run->news.routes.slots[3].primary = GW__NO_NODE;
-    run->news.routes.slots[3].count = 0;
+    run->update.routes.slots[3].primary = GW__NO_NODE;
+    run->update.routes.slots[3].count = 0;
     ck_assert_uint_eq(progress_now().replicas, 0);
     ck_assert_uint_eq(progress_now().slots_lost, 1);
     ck_assert_uint_eq(progress_now().lost, 1);
@@ -261,23 +262,24 @@ END_TEST
 
 START_TEST(a_server_is_made_good_when_all_slots_are_served)
 {
-    struct gw__membership_update before = run->news;
-    struct gw__membership_update *news = &run->news;
+    struct gw__membership_update before = run->update;
+    struct gw__membership_update *update = &run->update;
     run->servers[0].pid = 0;
     run->servers[0].ended_ns = gw_now_ns();
-    for (unsigned i = 0; i < news->crew_count; i++)
-        if (news->crew[i].node == SERVER_NODE)
-            news->crew[i] = news->crew[--news->crew_count];
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        if (update->ps_members[i].node == SERVER_NODE)
+            update->ps_members[i] =
+                update->ps_members[--update->ps_member_count];
     for (unsigned s = 0; s < SLOTS; s++)
-        if (news->routes.slots[s].primary == SERVER_NODE) {
-            news->routes.slots[s].primary = SERVER_NODE + 1;
-            news->routes.slots[s].term = 2;
+        if (update->routes.slots[s].primary == SERVER_NODE) {
+            update->routes.slots[s].primary = SERVER_NODE + 1;
+            update->routes.slots[s].term = 2;
         }
     recovery_view(run, &before);
     ck_assert_uint_eq(run->recovery_count, 1);
     ck_assert(run->recoveries[0].decided && !run->recoveries[0].resumed);
     for (unsigned s = 0; s < SLOTS; s++) {
-        const struct gw__slot_route *slot = &news->routes.slots[s];
+        const struct gw__slot_route *slot = &update->routes.slots[s];
         struct child *child = &run->servers[slot->primary - SERVER_NODE];
         resumed_look(run);
         ck_assert(!run->recoveries[0].resumed);

@@ -22,17 +22,18 @@ static size_t heard_count;
 
 static void join(struct child *child, enum gw__role role, unsigned number)
 {
-    struct gw__membership_update *news = &run->news;
+    struct gw__membership_update *update = &run->update;
     child_init(child, role, number);
     child->crew = child->known = child->noted = true;
     child->pid = 1; /* never signalled in this test */
-    news->crew[news->crew_count].node = child->node;
-    news->crew[news->crew_count++].incarnation = (struct gw__id){1, number + 1};
+    update->ps_members[update->ps_member_count].node = child->node;
+    update->ps_members[update->ps_member_count++].incarnation =
+        (struct gw__id){1, number + 1};
 }
 
 static void place(unsigned slot, unsigned primary, unsigned secondary)
 {
-    struct gw__slot_route *route = &run->news.routes.slots[slot];
+    struct gw__slot_route *route = &run->update.routes.slots[slot];
     *route =
         (struct gw__slot_route){.term = route->term + 1,
                                 .primary = (uint8_t)(SERVER_NODE + primary),
@@ -41,13 +42,13 @@ static void place(unsigned slot, unsigned primary, unsigned secondary)
                                             (uint8_t)(SERVER_NODE + secondary)},
                                 .learner = GW__NO_NODE,
                                 .leaver = GW__NO_NODE,
-                                .heir = GW__NO_NODE};
+                                .successor = GW__NO_NODE};
 }
 
 /* The slot's primary reports that it serves the slot. */
 static void serve(unsigned slot)
 {
-    const struct gw__slot_route *route = &run->news.routes.slots[slot];
+    const struct gw__slot_route *route = &run->update.routes.slots[slot];
     struct gw_ps_slot_status *status =
         &run->servers[route->primary - SERVER_NODE].note.server.slots[slot];
     status->role = GW_PS_PRIMARY;
@@ -74,12 +75,12 @@ static void begin(void)
     ck_assert_ptr_nonnull(run);
     run->options.servers = SERVERS;
     run->options.ranks = WORKERS;
-    run->news.view.epoch = 5;
+    run->update.view.epoch = 5;
     for (unsigned n = 0; n < WORKERS; n++)
         join(&run->workers[n], GW__WORKER, n);
     for (unsigned n = 0; n < SERVERS; n++)
         join(&run->servers[n], GW__SERVER, n);
-    run->news.routes.slot_count = SLOTS;
+    run->update.routes.slot_count = SLOTS;
     for (unsigned s = 0; s < SLOTS; s++)
         place(s, s % 2, 2);
     open_stream();
@@ -125,7 +126,7 @@ static void assert_slot(size_t i, unsigned slot, unsigned server,
     ck_assert_uint_eq(heard[i].chunk, slot);
     ck_assert_uint_eq(heard[i].rank, SERVER_NODE + server);
     ck_assert_int_eq(heard[i].value, role);
-    ck_assert_uint_eq(heard[i].epoch, run->news.view.epoch);
+    ck_assert_uint_eq(heard[i].epoch, run->update.view.epoch);
 }
 
 /* As if each child had sent a note. */
@@ -172,7 +173,7 @@ START_TEST(a_primary_serves_when_it_says_so)
     take_notes();
     ck_assert_uint_eq(hear(), 1);
     assert_slot(0, 1, 1, GW_PS_PRIMARY);
-    run->news.routes.slots[1].term++; /* not in this term */
+    run->update.routes.slots[1].term++; /* not in this term */
     take_notes();
     ck_assert_uint_eq(hear(), 1);
     assert_slot(0, 1, 1, GW_PS_SECONDARY);
@@ -182,8 +183,8 @@ END_TEST
 START_TEST(who_comes_is_told_before_who_goes)
 {
     settle();
-    const struct gw__membership_update before = run->news;
-    run->news.routes.slots[2].learner = SERVER_NODE + 1;
+    const struct gw__membership_update before = run->update;
+    run->update.routes.slots[2].learner = SERVER_NODE + 1;
     tell_news(run, &before);
     ck_assert_uint_eq(hear(), 1);
     assert_slot(0, 2, 1, GW_PS_LEARNER);
@@ -199,14 +200,16 @@ END_TEST
 START_TEST(a_death_a_departure_and_a_return)
 {
     settle();
-    struct gw__membership_update before = run->news;
-    run->news.view.epoch = 6;
-    run->news.crew_count = 3; /* the first is the worker 0 */
-    memmove(run->news.crew, before.crew + 1, 3 * sizeof *run->news.crew);
-    run->news.crew[0].incarnation.low = 99; /* a new process of worker 1 */
+    struct gw__membership_update before = run->update;
+    run->update.view.epoch = 6;
+    run->update.ps_member_count = 3; /* the first is the worker 0 */
+    memmove(run->update.ps_members, before.ps_members + 1,
+            3 * sizeof *run->update.ps_members);
+    run->update.ps_members[0].incarnation.low =
+        99; /* a new process of worker 1 */
     run->servers[2].left = true;
     for (unsigned s = 0; s < SLOTS; s++)
-        run->news.routes.slots[s].count = 1;
+        run->update.routes.slots[s].count = 1;
     tell_news(run, &before);
     hear();
     static const struct {
@@ -262,8 +265,8 @@ END_TEST
 
 START_TEST(a_ring_tells_for_itself)
 {
-    struct gw__membership_update before = run->news;
-    before.crew_count = 0;
+    struct gw__membership_update before = run->update;
+    before.ps_member_count = 0;
     run->options.servers = 0;
     tell_news(run, &before);
     take_notes();

@@ -64,14 +64,14 @@ START_TEST(an_answer_is_of_a_client_and_a_sequence)
 {
     struct gw__answer answer = {.code = GW_EINVAL, .epoch = 4, .text = "no"};
     uint8_t data[GW__REPLY_BYTES_MAX + 1], bytes[GW__ANSWER_BYTES_MAX];
-    struct gw__reply out, in = {.talk = GW__PROTOCOL_ANSWER,
+    struct gw__reply out, in = {.protocol = GW__PROTOCOL_ANSWER,
                                 .client = {5, 6},
                                 .sequence = 7,
                                 .answer = bytes};
     in.answer_bytes = gw__answer_encode(&answer, bytes);
     size_t used = gw__reply_encode(&in, data, GW__REPLY_BYTES_MAX);
     ONLY_WHOLE(gw__reply_decode, data, used, &out);
-    ck_assert_int_eq(out.talk, GW__PROTOCOL_ANSWER);
+    ck_assert_int_eq(out.protocol, GW__PROTOCOL_ANSWER);
     ck_assert(gw__id_equal(out.client, in.client));
     ck_assert_uint_eq(out.sequence, 7);
     ck_assert_uint_eq(out.answer_bytes, in.answer_bytes);
@@ -82,7 +82,7 @@ END_TEST
 
 START_TEST(a_redirect_names_a_node_or_nobody)
 {
-    struct gw__reply out, in = {.talk = GW__PROTOCOL_REDIRECT,
+    struct gw__reply out, in = {.protocol = GW__PROTOCOL_REDIRECT,
                                 .client = {5, 6},
                                 .sequence = 7,
                                 .leader = GW__NODES_MAX};
@@ -103,7 +103,7 @@ START_TEST(a_report_is_passed_on_whole)
     static struct gw__reported in, out;
     static uint8_t data[GW__COMMAND_BYTES_MAX + 64];
     in = (struct gw__reported){.flush_epoch = 9, .node = 63};
-    in.report.floor = 4;
+    in.report.low_watermark = 4;
     in.report.op_count = GW__REPORT_OPS_MAX;
     for (unsigned i = 0; i < GW__REPORT_OPS_MAX; i++) {
         in.report.ops[i].chunks = GW__REPORT_CHUNKS_MAX;
@@ -115,7 +115,7 @@ START_TEST(a_report_is_passed_on_whole)
     ONLY_WHOLE(gw__reported_decode, data, used, &out);
     ck_assert_uint_eq(out.flush_epoch, 9);
     ck_assert_uint_eq(out.node, 63);
-    ck_assert_uint_eq(out.report.floor, 4);
+    ck_assert_uint_eq(out.report.low_watermark, 4);
     ck_assert_uint_eq(out.report.ops[1].sets[77], 3);
     ck_assert(gw__holdings_final(&out.report.ops[1], 77));
     data[9] = GW__NODES_MAX;
@@ -149,7 +149,7 @@ START_TEST(news_says_what_the_registry_says)
     ck_assert_uint_eq(out.time_ms, pair.first->time_ms);
     ck_assert(out.leader);
     ck_assert_uint_eq(out.view.epoch, 2);
-    ck_assert_uint_eq(out.view.op_floor, 6);
+    ck_assert_uint_eq(out.view.op_low_watermark, 6);
     ck_assert_uint_eq(out.view.ring_count, 3);
     ck_assert_uint_eq(out.view.ring[2].node, 3);
     ck_assert_str_eq(out.endpoints[2], "tcp://a:1");
@@ -159,10 +159,10 @@ START_TEST(news_says_what_the_registry_says)
     ck_assert_uint_eq(out.decision_count, 1);
     ck_assert_uint_eq(out.decisions[0].op, 6);
     ck_assert_uint_eq(out.decisions[0].contributors, 1 | 2 | 8);
-    ck_assert_uint_eq(out.decisions[0].origin_count, 4);
+    ck_assert_uint_eq(out.decisions[0].initial_count, 4);
     ck_assert_uint_eq(out.joiner_count, 1);
     ck_assert_uint_eq(out.joiners[0].node, 9);
-    ck_assert_int_eq(out.state, GW__CONVICTED);
+    ck_assert_int_eq(out.state, GW__CONFIRMED_DEAD);
     ck_assert_uint_eq(out.incarnation.low, 2);
     ck_assert_uint_eq(gw__membership_update_encode(&news, bytes, used - 1), 0);
     encode_for(50);
@@ -223,7 +223,8 @@ START_TEST(the_largest_news_fits)
     news.decision_count = GW__MEMBERSHIP_UPDATE_DECISIONS;
     for (unsigned i = 0; i < GW__MEMBERSHIP_UPDATE_DECISIONS; i++)
         for (unsigned j = 0; j < GW__NODES_MAX; j++)
-            news.decisions[i].origin[news.decisions[i].origin_count++] =
+            news.decisions[i]
+                .initial_members[news.decisions[i].initial_count++] =
                 (uint8_t)j;
     size_t used = gw__membership_update_encode(&news, bytes, GW__MESSAGE_MAX);
     ck_assert_uint_gt(used, 10000);
@@ -260,9 +261,9 @@ START_TEST(a_full_parameter_server_fits)
         ck_assert_int_eq(pair_apply(table), GW_OK);
     }
     encode_for(20);
-    ck_assert_uint_eq(news.crew_count, 48);
-    ck_assert_uint_eq(news.crew[20].node, 20);
-    ck_assert_int_eq(news.crew[20].role, GW__WORKER);
+    ck_assert_uint_eq(news.ps_member_count, 48);
+    ck_assert_uint_eq(news.ps_members[20].node, 20);
+    ck_assert_int_eq(news.ps_members[20].role, GW__WORKER);
     ck_assert_int_eq(news.state, GW__ACTIVE);
     size_t used = gw__membership_update_encode(&news, bytes, GW__MESSAGE_MAX);
     ck_assert_uint_gt(used, 8000);

@@ -80,7 +80,7 @@ START_TEST(ranks_are_dealt_in_each_order)
     ck_assert_uint_eq(gw_topology_hosts(t), 5);
     ck_assert_uint_eq(gw_topology_racks(t), 2);
     ck_assert_uint_eq(gw_topology_rack_ranks(t), 0);
-    ck_assert_int_eq(gw_topology_said(t), GW_ORDER_RACKS);
+    ck_assert_int_eq(gw_topology_default_order(t), GW_ORDER_RACKS);
     expect_hosts(t, "a0 a0 a1 a2 b0 b1");
     gw_topology_order(t, GW_ORDER_INTERLEAVED);
     expect_hosts(t, "a0 b0 a1 b1 a2 a0");
@@ -98,7 +98,7 @@ START_TEST(the_file_may_list_the_hosts)
 {
     struct gw_topology *t = parse(RACKS "order b1 a0 # and so on\n"
                                         "order a[1-1]\n");
-    ck_assert_int_eq(gw_topology_said(t), GW_ORDER_FILE);
+    ck_assert_int_eq(gw_topology_default_order(t), GW_ORDER_FILE);
     expect_hosts(t, "b1 a0 a1");
     gw_topology_order(t, GW_ORDER_INTERLEAVED);
     expect_hosts(t, "a0 b0 a1 b1");
@@ -106,7 +106,7 @@ START_TEST(the_file_may_list_the_hosts)
     expect_hosts(t, "b1 a0 a1");
     gw_topology_destroy(&t);
     t = parse(RACKS "order interleaved\n");
-    ck_assert_int_eq(gw_topology_said(t), GW_ORDER_INTERLEAVED);
+    ck_assert_int_eq(gw_topology_default_order(t), GW_ORDER_INTERLEAVED);
     ck_assert_uint_eq(gw_topology_rack_ranks(t), 2);
     expect_hosts(t, "a0 b0 a1 b1");
     gw_topology_destroy(&t);
@@ -159,7 +159,7 @@ static void expect_way(const struct gw_topology *t, unsigned src, unsigned dst,
 {
     unsigned links[GW_WAY_MAX];
     char way[512] = "", name[64];
-    unsigned count = gw_topology_way(t, src, dst, links);
+    unsigned count = gw_topology_path(t, src, dst, links);
     for (unsigned i = 0; i < count; i++) {
         size_t used = strlen(way);
         gw_topology_link_name(t, links[i], name);

@@ -45,7 +45,7 @@ static void expect_way(const struct gw_topology *t, unsigned src, unsigned dst,
 {
     unsigned links[GW_WAY_MAX];
     char way[512] = "", name[64];
-    unsigned count = gw_topology_way(t, src, dst, links);
+    unsigned count = gw_topology_path(t, src, dst, links);
     for (unsigned i = 0; i < count; i++) {
         size_t used = strlen(way);
         gw_topology_link_name(t, links[i], name);
@@ -182,7 +182,7 @@ static uint64_t ring_cost(const struct gw_topology *t, const unsigned *order,
     for (unsigned i = 0; i < ranks; i++) {
         unsigned links[GW_WAY_MAX];
         unsigned count =
-            gw_topology_way(t, order[i], order[(i + 1) % ranks], links);
+            gw_topology_path(t, order[i], order[(i + 1) % ranks], links);
         for (unsigned l = 0; l < count; l++) {
             struct gw_topology_link link;
             gw_topology_link(t, links[l], &link);
@@ -235,7 +235,7 @@ static unsigned links_called(const struct gw_topology *t, const char *word)
 {
     unsigned links[GW_WAY_MAX], found = 0, ranks = gw_topology_ranks(t);
     for (unsigned rank = 0; rank < ranks; rank++) {
-        unsigned count = gw_topology_way(t, rank, (rank + 1) % ranks, links);
+        unsigned count = gw_topology_path(t, rank, (rank + 1) % ranks, links);
         for (unsigned i = 0; i < count; i++) {
             struct gw_topology_link link;
             gw_topology_link(t, links[i], &link);
@@ -266,7 +266,7 @@ START_TEST(the_ring_avoids_pcie_and_qpi)
     gw_topology_order(t, GW_ORDER_RING);
     for (unsigned rank = 0; rank < 16; rank++) {
         unsigned links[GW_WAY_MAX];
-        ck_assert_uint_eq(gw_topology_way(t, rank, (rank + 1) % 16, links), 3);
+        ck_assert_uint_eq(gw_topology_path(t, rank, (rank + 1) % 16, links), 3);
     }
     gw_topology_destroy(&t);
 }

@@ -91,7 +91,7 @@ static double least_share(const struct shared *s, const struct link *links,
 {
     unsigned way[GW_WAY_MAX];
     const struct gw__class_message *m = &s->messages[message];
-    unsigned count = gw_topology_way(s->topology, m->src, m->dst, way);
+    unsigned count = gw_topology_path(s->topology, m->src, m->dst, way);
     double least = HUGE_VAL;
     for (unsigned i = 0; i < count; i++)
         if (s->classes.links[way[i]].rate > 0)
@@ -104,7 +104,7 @@ static void add_to_way(const struct shared *s, struct link *links,
 {
     unsigned way[GW_WAY_MAX];
     const struct gw__class_message *m = &s->messages[message];
-    unsigned count = gw_topology_way(s->topology, m->src, m->dst, way);
+    unsigned count = gw_topology_path(s->topology, m->src, m->dst, way);
     for (unsigned i = 0; i < count; i++) {
         links[way[i]].open += (unsigned)open;
         links[way[i]].room += room;

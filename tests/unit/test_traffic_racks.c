@@ -86,8 +86,8 @@ static void expect_price(const struct gw_topology *t,
                           (r->rank_us[rank] > 0 || plan->ranks == 1),
                       "%s: rank %u never ends", algo, rank);
     for (unsigned i = 0; i < r->links; i++)
-        ck_assert_msg(gw_topology_use(t, r, i) <= 1 + 1e-9, "%s: link %u", algo,
-                      i);
+        ck_assert_msg(gw_topology_utilisation(t, r, i) <= 1 + 1e-9,
+                      "%s: link %u", algo, i);
     gw_topology_result_destroy(&again);
     gw_topology_result_destroy(&r);
 }

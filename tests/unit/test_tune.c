@@ -123,8 +123,8 @@ START_TEST(new_prices_predict_the_cases_of_their_ranks)
     memcpy(before, tune.cases, tune.case_count * sizeof *before);
     tune.end = half;
     gw_costs_among("tcp", 4, &costs, &measured);
-    for (unsigned i = 0; i < GW_FIGURES_MAX; i++)
-        costs.figures[i] *= 1.5;
+    for (unsigned i = 0; i < GW_COEFFICIENTS_MAX; i++)
+        costs.coefficients[i] *= 1.5;
     tune_predict(&tune, &costs);
     for (size_t i = 0; i < tune.case_count; i++) {
         double times = i < half ? 1.5 : 1;
@@ -151,10 +151,10 @@ START_TEST(the_cheapest_by_new_prices_is_predicted)
     const char *first = item->algos[item->predicted].algo->name;
     tune.end = 1;
     gw_costs_among("tcp", 4, &costs, &measured);
-    memset(costs.figures, 0, sizeof costs.figures);
-    for (unsigned i = 0; gw_figure_name(i, NULL); i++)
-        if (strcmp(gw_figure_name(i, NULL), "turn_us") == 0)
-            costs.figures[i] = 1;
+    memset(costs.coefficients, 0, sizeof costs.coefficients);
+    for (unsigned i = 0; gw_coefficient_name(i, NULL); i++)
+        if (strcmp(gw_coefficient_name(i, NULL), "turn_us") == 0)
+            costs.coefficients[i] = 1;
     tune_predict(&tune, &costs);
     const struct tune_algo *now = &item->algos[item->predicted];
     ck_assert_str_ne(now->algo->name, first);
@@ -237,7 +237,7 @@ END_TEST
 
 START_TEST(neighbours_share_a_rule)
 {
-    struct gw_rule rules[8];
+    struct gw_tuning_rule rules[8];
     list(); /* 8 32 128 512 2048 */
     took(0, 10, 8, 20);
     took(1, 10, 5, 20);
@@ -264,7 +264,7 @@ END_TEST
 /* Rules for other cases are unchanged. */
 START_TEST(only_what_was_measured_has_rules)
 {
-    struct gw_rule rules[8];
+    struct gw_tuning_rule rules[8];
     list();
     took(0, 10, 5, 20);
     took(2, 10, 5, 20);
@@ -283,7 +283,7 @@ START_TEST(ranges_hold_their_sizes)
     tune.ranks[0] = (unsigned)_i;
     tune.bytes_max = 1 << 20;
     for (tune.factor = 2; tune.factor < 7; tune.factor++) {
-        struct gw_rule rules[256];
+        struct gw_tuning_rule rules[256];
         list();
         ck_assert_uint_le(tune.case_count, 256);
         for (size_t i = 0; i < tune.case_count; i++)

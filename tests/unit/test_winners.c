@@ -131,12 +131,12 @@ static const char *const bad_rules[] = {
 
 START_TEST(a_bad_rule_is_none)
 {
-    struct gw_rule rule;
+    struct gw_tuning_rule rule;
     const char *predicted = chosen("tcp", GW_ALLREDUCE, 4, 256);
     ck_assert_str_ne(predicted, "ring");
     write_rule("tcp", "allreduce", bad_rules[_i]);
     ck_assert_str_eq(chosen("tcp", GW_ALLREDUCE, 4, 256), predicted);
-    ck_assert(!gw_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &rule));
+    ck_assert(!gw_tuning_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &rule));
 }
 END_TEST
 
@@ -176,29 +176,29 @@ END_TEST
 
 START_TEST(what_a_rule_tells)
 {
-    struct gw_rule rule;
+    struct gw_tuning_rule rule;
     write_rule("tcp", "allreduce",
                "{\"ranks\":4,\"from_bytes\":1,\"to_bytes\":4096,"
                "\"algo\":\"ring\",\"bytes\":1024,\"us\":3.5,"
                "\"instead\":\"swing\",\"instead_us\":4,"
                "\"tuning\":\"2026-11-22T04:30:00Z\"}");
-    ck_assert(gw_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &rule));
+    ck_assert(gw_tuning_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &rule));
     ck_assert_str_eq(rule.algo->name, "ring");
     ck_assert_str_eq(rule.instead->name, "swing");
     ck_assert_double_eq(rule.us, 3.5);
     ck_assert_double_eq(rule.instead_us, 4);
     ck_assert_uint_eq(rule.bytes, 1024);
     ck_assert_str_eq(rule.date, "2026-11-22T04:30:00Z");
-    ck_assert(!gw_rule_find("tcp", GW_ALLREDUCE, 4, 2048, 4, &rule));
+    ck_assert(!gw_tuning_rule_find("tcp", GW_ALLREDUCE, 4, 2048, 4, &rule));
 }
 END_TEST
 
 /* ---- storing ---- */
 
-static struct gw_rule rule(unsigned ranks, uint64_t from_bytes,
-                           uint64_t to_bytes, const char *algo)
+static struct gw_tuning_rule rule(unsigned ranks, uint64_t from_bytes,
+                                  uint64_t to_bytes, const char *algo)
 {
-    return (struct gw_rule){
+    return (struct gw_tuning_rule){
         .collective = GW_ALLREDUCE,
         .ranks = ranks,
         .from_bytes = from_bytes,
@@ -211,12 +211,13 @@ static struct gw_rule rule(unsigned ranks, uint64_t from_bytes,
     };
 }
 
-static void store(const char *date, struct gw_rule one)
+static void store(const char *date, struct gw_tuning_rule one)
 {
     struct gw_error why;
     struct gw_tuning tuning = {.cpu = "a processor", .runs = 5, .seed = 1};
     snprintf(tuning.date, sizeof tuning.date, "%s", date);
-    ck_assert_int_eq(gw_rules_store("tcp", &tuning, &one, 1, &why), GW_OK);
+    ck_assert_int_eq(gw_tuning_rules_store("tcp", &tuning, &one, 1, &why),
+                     GW_OK);
 }
 
 /* The list in short: "4:10-20 ring 4:21-30 swing ". */
@@ -231,8 +232,8 @@ static void list(char out[512])
     out[0] = 0;
     json_array_foreach(rules, i, entry)
     {
-        struct gw_rule r;
-        ck_assert(gw__winner_read(entry, GW_ALLREDUCE, &r));
+        struct gw_tuning_rule r;
+        ck_assert(gw__tuning_entry_read(entry, GW_ALLREDUCE, &r));
         used +=
             (size_t)snprintf(out + used, 512 - used, "%u:%d-%d %s ", r.ranks,
                              (int)r.from_bytes, (int)r.to_bytes, r.algo->name);
@@ -267,9 +268,9 @@ END_TEST
 
 START_TEST(the_evidence_is_kept)
 {
-    struct gw_rule found;
+    struct gw_tuning_rule found;
     store("2026-11-22T04:30:00Z", rule(4, 8, 4096, "ring"));
-    ck_assert(gw_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &found));
+    ck_assert(gw_tuning_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &found));
     ck_assert_double_eq(found.us, 1.5);
     ck_assert_double_eq(found.instead_us, 2);
     ck_assert_str_eq(found.instead->name, "swing");
@@ -307,7 +308,7 @@ START_TEST(costs_and_rules_share_the_file)
 {
     struct gw_wire_costs costs;
     struct gw_error why;
-    struct gw_rule found;
+    struct gw_tuning_rule found;
     bool measured;
     write_file("{\"wires\":{\"ipc\":{\"alpha_us\":17}},\"mine\":[1]}");
     store("a", rule(4, 8, 4096, "ring"));
@@ -315,7 +316,7 @@ START_TEST(costs_and_rules_share_the_file)
     ck_assert(measured);
     ck_assert_double_eq(costs.model.alpha_us, 17);
     ck_assert_int_eq(gw_costs_store("tcp", &costs, &why), GW_OK);
-    ck_assert(gw_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &found));
+    ck_assert(gw_tuning_rule_find("tcp", GW_ALLREDUCE, 4, 256, 4, &found));
     json_t *file = json_load_file(path, 0, NULL);
     ck_assert_uint_eq(json_array_size(json_object_get(file, "mine")), 1);
     json_decref(file);
@@ -326,9 +327,10 @@ START_TEST(a_failure_to_store_is_told)
 {
     struct gw_error why = {0};
     struct gw_tuning tuning = {.date = "a"};
-    struct gw_rule one = rule(4, 0, 100, "ring");
+    struct gw_tuning_rule one = rule(4, 0, 100, "ring");
     setenv("GRADWIRE_CALIBRATION", "/dev/null/costs.json", 1);
-    ck_assert_int_ne(gw_rules_store("tcp", &tuning, &one, 1, &why), GW_OK);
+    ck_assert_int_ne(gw_tuning_rules_store("tcp", &tuning, &one, 1, &why),
+                     GW_OK);
     ck_assert_ptr_nonnull(strstr(why.text, "/dev/null"));
 }
 END_TEST

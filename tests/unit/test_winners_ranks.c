@@ -22,7 +22,7 @@ START_TEST(told_rules_are_checked)
     size_t algos;
     (void)gw_algo_list(&algos);
     for (unsigned i = 0; i < GW__TUNING_TABLE_MAX; i++)
-        told.list[i] = (struct gw__winner){0, UINT64_MAX, algos + i};
+        told.list[i] = (struct gw__tuning_entry){0, UINT64_MAX, algos + i};
     told.list[5].algo = 0;
     gw__tuning_table_take(&taken, &told);
     ck_assert_uint_eq(taken.count, 1);

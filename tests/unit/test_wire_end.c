@@ -112,12 +112,12 @@ static void test_reading(bool leave_before_release)
     if (!leave_before_release)
         reader->ops->release(reader, 0);
     uint64_t begin_ns = gw_now_ns();
-    crew.wires[0]->hasty = true;
+    crew.wires[0]->no_linger = true;
     gw__wire_close(&crew.wires[0]);
     ck_assert_uint_lt(ms_since(begin_ns), 150);
     if (leave_before_release)
         reader->ops->release(reader, 0);
-    ck_assert(reader->spoiled == leave_before_release);
+    ck_assert(reader->read_raced == leave_before_release);
     crew_end(&crew);
     gw_free(data);
 }

@@ -27,13 +27,13 @@ START_TEST(a_stranger_is_not_taken_for_a_rank)
 {
     struct gw_comm_config config = crew_config("ipc", 0, 2);
     struct gw__wire *wire;
-    struct gw__zmq_endpoint_address card = {0};
+    struct gw__zmq_endpoint_address address = {0};
     struct gw_error why;
     char endpoint[128];
     ck_assert_int_eq(gw__wire_open(&config, &wire, &why), GW_OK);
     struct gw__address table[2] = {wire->address, wire->address};
-    memcpy(&card, wire->address.blob, wire->address.bytes);
-    gw__zmq_endpoint(&card, 0, 1, 0, endpoint);
+    memcpy(&address, wire->address.blob, wire->address.bytes);
+    gw__zmq_endpoint(&address, 0, 1, 0, endpoint);
     void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_PAIR);
     ck_assert_int_eq(zmq_connect(socket, endpoint), 0);
     struct gw__note hello = {.kind = GW__HELLO, .from = 1, .to = 0};
@@ -76,7 +76,8 @@ START_TEST(malformed_messages_lose_the_link)
         unsigned char bytes[HEAD + 8] = {0};
         crew_start(&crew, names[_i], 2, 0);
         void *socket = gw__zmq_of(crew.wires[1])->links[0].lanes[0].socket;
-        gw__frame_seal(gw__zmq_of(crew.wires[0])->card.token, &header, bytes);
+        gw__frame_seal(gw__zmq_of(crew.wires[0])->address.token, &header,
+                       bytes);
         for (size_t p = 0; p == 0 || parts[i][p]; p++)
             zmq_send(socket, bytes, parts[i][p],
                      parts[i][p + 1] ? ZMQ_SNDMORE : 0);
@@ -96,7 +97,7 @@ START_TEST(slices_of_a_stranger_count_nowhere)
     char endpoint[128];
     crew_start(&crew, names[_i], 2, 0);
     struct gw__zmq *zmq = gw__zmq_of(crew.wires[0]);
-    gw__zmq_endpoint(&zmq->card, 0, 1, 0, endpoint);
+    gw__zmq_endpoint(&zmq->address, 0, 1, 0, endpoint);
     gw__frame_seal(zmq->links[1].token, &header, bytes); /* of rank 1 */
     struct gw__zmq_lane *lane = &gw__zmq_of(crew.wires[1])->links[0].lanes[0];
     zmq_close(lane->socket);

@@ -4,7 +4,7 @@
  */
 #include "wire_crew.h"
 
-#include "wire/emulation/rules.h"
+#include "wire/emulation/link_profiles.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -68,18 +68,18 @@ struct gw_comm_config crew_config(const char *name, unsigned rank,
 }
 
 /* One table for all ranks of the process, which is never freed. */
-static struct gw__rules *rules_for(const char *name)
+static struct gw__link_profiles *rules_for(const char *name)
 {
-    static struct gw__rules *tables[2];
-    static const struct gw__rule rule = {
+    static struct gw__link_profiles *tables[2];
+    static const struct gw__link_profile profile = {
         .delay_us = 150, .jitter_us = 150, .loss_ppm = 5000};
     bool rough = strncmp(name, "rough", 5) == 0;
-    struct gw__rules **table = &tables[rough];
+    struct gw__link_profiles **table = &tables[rough];
     struct gw_error why;
     if (!*table) {
-        ck_assert_int_eq(gw__rules_new(7, table, &why), GW_OK);
+        ck_assert_int_eq(gw__link_profiles_new(7, table, &why), GW_OK);
         for (unsigned node = 0; rough && node < CREW_MAX; node++)
-            gw__rules_set(*table, node, &rule);
+            gw__link_profiles_set(*table, node, &profile);
     }
     return *table;
 }
@@ -111,7 +111,7 @@ struct gw__wire *crew_open(const char *name, unsigned rank, unsigned size,
     config.key_file = keyed ? key_path() : NULL;
     enum gw_err err = gw__wire_open(&config, &wire, &why);
     if (!err && !keyed && crew_inner_name(name) != name) {
-        err = gw__wire_ruled(&wire, rules_for(name), nodes, &ruled, &why);
+        err = gw__wire_emulated(&wire, rules_for(name), nodes, &ruled, &why);
         wire = ruled;
     }
     ck_assert_msg(err == GW_OK, "%s: %s", gw_err_name(err), why.text);

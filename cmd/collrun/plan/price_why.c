@@ -60,7 +60,7 @@ static void list_lines(struct gw_cost_line *lines, size_t count, char *text,
         const char *what;
         struct gw_cost_line line = lines[most];
         lines[most] = lines[left - 1];
-        (void)gw_figure_name(line.figure, &what);
+        (void)gw_coefficient_name(line.coefficient, &what);
         int n =
             snprintf(text + used, room - used, "%s%.2f (%.6g %s)",
                      left == count ? "" : " + ", line.us, line.amount, what);
@@ -78,7 +78,7 @@ static void explain_bills(struct output *output,
     size_t found = choose_candidates(question, question->bytes, best);
     for (size_t i = 0; i < found && i < BILLS; i++) {
         char text[512];
-        struct gw_cost_line lines[GW_FIGURES_MAX];
+        struct gw_cost_line lines[GW_COEFFICIENTS_MAX];
         size_t count =
             gw_cost_breakdown(question->wire, best[i].algo, question->ranks,
                               question->count, question->elem_bytes, lines);
@@ -93,7 +93,7 @@ static void explain_bills(struct output *output,
 
 /* "by rule of 2026-11-22: at 4K measured 3.10 us, against 4.20 us of ring" */
 static void explain_rule(struct output *output, const char *call,
-                         const struct gw_rule *rule,
+                         const struct gw_tuning_rule *rule,
                          const struct gw_candidate *first)
 {
     char text[320], size[16];
@@ -130,7 +130,7 @@ static void explain_choice(struct output *output,
                            const struct price_question *question)
 {
     struct gw_candidate best[CANDIDATES];
-    struct gw_rule rule;
+    struct gw_tuning_rule rule;
     char call[80], size[16];
     size_t found = choose_candidates(question, question->bytes, best);
     if (found == 0)
@@ -138,8 +138,9 @@ static void explain_choice(struct output *output,
     gw_format_bytes(question->bytes, size);
     snprintf(call, sizeof call, "a call of %s among %u ranks", size,
              question->ranks);
-    if (gw_rule_find(question->wire, question->collective, question->ranks,
-                     question->count, question->elem_bytes, &rule))
+    if (gw_tuning_rule_find(question->wire, question->collective,
+                            question->ranks, question->count,
+                            question->elem_bytes, &rule))
         explain_rule(output, call, &rule, &best[0]);
     else
         explain_prediction(output, call, best, found);

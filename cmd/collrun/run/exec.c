@@ -49,16 +49,16 @@ static void set_if(const char *name, const char *text)
 /* Sets GW_* variables from the launcher's. */
 static void translate(const struct placed *placed)
 {
-    const struct gw_place *place = &placed->place;
-    char incarnation[GW_PLACE_TEXT_BYTES];
-    set_number("GW_RANK", place->rank);
-    set_number("GW_SIZE", place->size);
-    set_number("GW_LOCAL_RANK", place->local_rank);
-    if (place->local_size > 0)
-        set_number("GW_LOCAL_SIZE", place->local_size);
-    set_number("GW_RESTARTS", place->restarts);
-    set_if("GW_JOB", place->job);
-    gw_place_value(place, GW_PLACE_INCARNATION, incarnation);
+    const struct gw_launch_env *env = &placed->env;
+    char incarnation[GW_LAUNCH_TEXT_BYTES];
+    set_number("GW_RANK", env->rank);
+    set_number("GW_SIZE", env->size);
+    set_number("GW_LOCAL_RANK", env->local_rank);
+    if (env->local_size > 0)
+        set_number("GW_LOCAL_SIZE", env->local_size);
+    set_number("GW_RESTARTS", env->restarts);
+    set_if("GW_JOB", env->job);
+    gw_launch_env_value(env, GW_LAUNCH_INCARNATION, incarnation);
     set_if("GW_INCARNATION", incarnation);
     set_if("GW_RENDEZVOUS", placed->config.rendezvous);
     set_if("GW_WIRE", placed->config.wire);

@@ -11,7 +11,7 @@ enum gw_rank_order sim_order(const struct gw_topology *topology,
 {
     unsigned order = GW_ORDER_FILE;
     if (!word || strcmp(word, "all") == 0)
-        return gw_topology_said(topology);
+        return gw_topology_default_order(topology);
     while (strcmp(word, gw_rank_order_name((enum gw_rank_order)order)) != 0)
         order++;
     return (enum gw_rank_order)order;
@@ -35,7 +35,7 @@ unsigned sim_orders(const struct gw_topology *topology, const char *word,
         orders[0] = sim_order(topology, word);
         return 1;
     }
-    if (gw_topology_said(topology) == GW_ORDER_FILE)
+    if (gw_topology_default_order(topology) == GW_ORDER_FILE)
         orders[count++] = GW_ORDER_FILE;
     orders[count++] = GW_ORDER_RACKS;
     if (!orders_are_one(topology))

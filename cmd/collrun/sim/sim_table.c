@@ -124,7 +124,7 @@ static double uplink_percent(const struct sim_table *table,
     for (unsigned i = 0; i < result->links; i++) {
         struct gw_topology_link link;
         gw_topology_link(table->topology, i, &link);
-        double use = gw_topology_use(table->topology, result, i);
+        double use = gw_topology_utilisation(table->topology, result, i);
         if (gw_topology_is_shared(&link) && use > most)
             most = use;
     }
@@ -227,7 +227,7 @@ static void print_link(struct output *output, const struct sim_table *table,
     gw_topology_link_name(table->topology, index, name);
     if (!gw_topology_is_shared(&link) && (bytes == 0 || !common.verbose))
         return;
-    double use = gw_topology_use(table->topology, row->result, index);
+    double use = gw_topology_utilisation(table->topology, row->result, index);
     output_row(output, (union value[]){
                            {.text = row->algo},
                            {.text = gw_rank_order_name(row->order)},
@@ -275,7 +275,7 @@ static unsigned name_route(const struct gw_topology *t, unsigned src,
                            unsigned dst, char *text, size_t size)
 {
     unsigned links[GW_WAY_MAX];
-    unsigned count = gw_topology_way(t, src, dst, links);
+    unsigned count = gw_topology_path(t, src, dst, links);
     size_t used = 0;
     *text = 0;
     for (unsigned i = 0; i < count && used < size; i++) {

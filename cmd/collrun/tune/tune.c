@@ -173,7 +173,7 @@ static enum gw_err store(const struct tune_summary *summary, size_t *count,
                          struct gw_error *why)
 {
     struct gw_tuning tuning;
-    struct gw_rule *rules = calloc(tune.case_count, sizeof *rules);
+    struct gw_tuning_rule *rules = calloc(tune.case_count, sizeof *rules);
     if (!rules)
         return gw_fail(why, GW_ENOMEM, "%zu rules", tune.case_count);
     size_t ranges = tune_rules(&tune, rules);
@@ -185,7 +185,7 @@ static enum gw_err store(const struct tune_summary *summary, size_t *count,
     for (unsigned r = 0; r < tune.costs_count && !dry_run && !err; r++)
         err = gw_costs_store(tune.wire, &tune.costs[r], why);
     if (!dry_run && !err)
-        err = gw_rules_store(tune.wire, &tuning, rules, ranges, why);
+        err = gw_tuning_rules_store(tune.wire, &tuning, rules, ranges, why);
     free(rules);
     return err;
 }

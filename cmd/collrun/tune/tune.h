@@ -90,7 +90,7 @@ double tune_median(const struct tune_case *item, unsigned algo, unsigned first,
 /* Rules for all measured cases; neighbouring sizes with one winner are one
  * rule. One without `algo` means that no rule is needed. `rules` has room for
  * one per case; returns how many there are. */
-size_t tune_rules(const struct tune *tune, struct gw_rule *rules);
+size_t tune_rules(const struct tune *tune, struct gw_tuning_rule *rules);
 
 /* ---- tune_sum.c ---- */
 

@@ -114,13 +114,13 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a < b ? b : a;
 }
 
-static struct gw_rule rule_of(const struct tune *tune, size_t index)
+static struct gw_tuning_rule rule_of(const struct tune *tune, size_t index)
 {
     const struct tune_case *item = &tune->cases[index];
     bool first = index == 0 || !are_neighbours(item - 1, item);
     bool last =
         index + 1 == tune->case_count || !are_neighbours(item, item + 1);
-    struct gw_rule rule = {
+    struct gw_tuning_rule rule = {
         .collective = item->collective,
         .ranks = item->ranks,
         .algo = ruled(item),
@@ -140,7 +140,8 @@ static struct gw_rule rule_of(const struct tune *tune, size_t index)
 
 /* Adds `more`, the next size, to *rule; its evidence is the case with the
  * largest gain. */
-static void extend(struct gw_rule *rule, const struct gw_rule *more)
+static void extend(struct gw_tuning_rule *rule,
+                   const struct gw_tuning_rule *more)
 {
     uint64_t from_bytes = rule->from_bytes;
     if (more->instead_us * rule->us > rule->instead_us * more->us)
@@ -149,14 +150,14 @@ static void extend(struct gw_rule *rule, const struct gw_rule *more)
     rule->to_bytes = more->to_bytes;
 }
 
-size_t tune_rules(const struct tune *tune, struct gw_rule *rules)
+size_t tune_rules(const struct tune *tune, struct gw_tuning_rule *rules)
 {
     size_t count = 0;
     for (size_t i = 0; i < tune->case_count; i++) {
         const struct tune_case *item = &tune->cases[i];
         if (!item->rounds)
             continue;
-        struct gw_rule rule = rule_of(tune, i);
+        struct gw_tuning_rule rule = rule_of(tune, i);
         bool more = count > 0 && i > 0 && are_neighbours(item - 1, item) &&
                     item[-1].rounds && rules[count - 1].algo == rule.algo;
         if (more)

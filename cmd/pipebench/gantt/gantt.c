@@ -77,7 +77,7 @@ void gantt_time(double time_us, char out[24])
 
 void gantt_pass_label(const struct gw_pass *pass, unsigned chunks, char out[16])
 {
-    char letter = gw_pass_letter((enum gw_pass_kind)pass->kind);
+    char letter = gw_pass_symbol((enum gw_pass_kind)pass->kind);
     if (chunks > 1)
         snprintf(out, 16, "%c%u.%u", letter, pass->micro, pass->chunk);
     else

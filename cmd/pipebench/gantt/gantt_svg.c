@@ -89,7 +89,7 @@ static void put_head(struct page *page, const char *title,
     put_text(page->file, title);
     fprintf(page->file, "</title>\n%s", style);
     for (unsigned k = 0; k < GW_PASS_KINDS; k++) {
-        char letter = gw_pass_letter((enum gw_pass_kind)k);
+        char letter = gw_pass_symbol((enum gw_pass_kind)k);
         fprintf(page->file, ".%c{fill:%s} .in%c{fill:%s}\n", letter,
                 gantt_looks[k].fill, letter, gantt_looks[k].ink);
     }
@@ -113,8 +113,8 @@ static void put_legend(struct page *page, const struct gantt_panel *panels,
         fprintf(page->file,
                 "<rect class=\"%c\" x=\"%d\" y=\"40\" width=\"14\" "
                 "height=\"14\"/><text x=\"%d\" y=\"51\">%c %s</text>\n",
-                gw_pass_letter((enum gw_pass_kind)k), x, x + 20,
-                gw_pass_letter((enum gw_pass_kind)k), gantt_looks[k].word);
+                gw_pass_symbol((enum gw_pass_kind)k), x, x + 20,
+                gw_pass_symbol((enum gw_pass_kind)k), gantt_looks[k].word);
         x += 44 + DIGIT * (int)strlen(gantt_looks[k].word);
     }
     fprintf(page->file,
@@ -168,7 +168,7 @@ static void put_micro(const struct page *page, const struct gw_pass *pass,
                       double middle, double width)
 {
     int digits = snprintf(NULL, 0, "%u", pass->micro);
-    char letter = gw_pass_letter((enum gw_pass_kind)pass->kind);
+    char letter = gw_pass_symbol((enum gw_pass_kind)pass->kind);
     if (width <= digits * DIGIT + 2)
         return;
     fprintf(page->file,
@@ -189,7 +189,7 @@ static void put_pass(const struct page *page, const struct gantt *gantt,
     fprintf(page->file,
             "<g><rect class=\"pass %c\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
             "height=\"%.0f\"",
-            gw_pass_letter((enum gw_pass_kind)what->kind), x, page->y, width,
+            gw_pass_symbol((enum gw_pass_kind)what->kind), x, page->y, width,
             height);
     if (what->chunk > 0)
         fprintf(page->file, " fill-opacity=\"%.2f\"",

@@ -223,9 +223,9 @@ void gantt_legend(FILE *file, const struct gw_schedule *schedule,
             continue;
         if (style->color)
             fprintf(file, "\033[%sm%c \033[m", look->color[0],
-                    gw_pass_letter((enum gw_pass_kind)k));
+                    gw_pass_symbol((enum gw_pass_kind)k));
         else
-            fprintf(file, "%c%s", gw_pass_letter((enum gw_pass_kind)k),
+            fprintf(file, "%c%s", gw_pass_symbol((enum gw_pass_kind)k),
                     style->utf8 ? look->utf8 : ascii);
         fprintf(file, " %s   ", look->word);
     }

@@ -65,7 +65,7 @@ static void put_pass(struct trace *t, const struct place *place,
                      const struct gw_pass_time *time)
 {
     fprintf(next(t), "{\"ph\":\"X\",\"name\":\"%c%u",
-            gw_pass_letter((enum gw_pass_kind)pass->kind), pass->micro);
+            gw_pass_symbol((enum gw_pass_kind)pass->kind), pass->micro);
     if (t->schedule->chunks > 1)
         fprintf(t->file, ".%u", pass->chunk);
     fprintf(t->file,

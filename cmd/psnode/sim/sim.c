@@ -100,11 +100,11 @@ static enum gw_err on_granted(void *context, unsigned worker,
 }
 
 static enum gw_err on_closed(void *context,
-                             const struct gw__round_commit *closing,
+                             const struct gw__round_commit *commit,
                              uint64_t now_ns, struct gw_error *why)
 {
     struct simulation *s = context;
-    return s->learn ? sim_learn_closed(s->learn, closing, now_ns, why) : GW_OK;
+    return s->learn ? sim_learn_closed(s->learn, commit, now_ns, why) : GW_OK;
 }
 
 /* ---- one mode ---- */

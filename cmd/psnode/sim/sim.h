@@ -83,9 +83,8 @@ GW_MUST_CHECK enum gw_err sim_learn_granted(struct sim_learn *learn,
                                             const struct gw_ps_work *work,
                                             struct gw_error *why);
 GW_MUST_CHECK enum gw_err
-sim_learn_closed(struct sim_learn *learn,
-                 const struct gw__round_commit *closing, uint64_t now_ns,
-                 struct gw_error *why);
+sim_learn_closed(struct sim_learn *learn, const struct gw__round_commit *commit,
+                 uint64_t now_ns, struct gw_error *why);
 /* The loss of the test set (of the train set, if there is none) over time. */
 const struct sim_point *sim_learn_points(const struct sim_learn *learn,
                                          unsigned *count);

@@ -193,24 +193,24 @@ static enum gw_err push_gradients(struct sim_learn *learn,
 }
 
 enum gw_err sim_learn_closed(struct sim_learn *learn,
-                             const struct gw__round_commit *closing,
+                             const struct gw__round_commit *commit,
                              uint64_t now_ns, struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     uint64_t before = learn->closed / learn->each;
-    for (unsigned i = 0; i < closing->apply + closing->drop && !code; i++) {
-        const struct gw__unit *unit = &closing->units[i];
+    for (unsigned i = 0; i < commit->apply + commit->drop && !code; i++) {
+        const struct gw__work_item *item = &commit->items[i];
         struct pushed *pushed =
-            &learn->pushed[unit->node][unit->clock % GW_PS_NODES];
-        if (i < closing->apply)
-            code = push_gradients(learn, pushed, closing->scale, why);
+            &learn->pushed[item->node][item->clock % GW_PS_NODES];
+        if (i < commit->apply)
+            code = push_gradients(learn, pushed, commit->scale, why);
         free_pushed(pushed);
     }
-    if (code || !closing->apply)
+    if (code || !commit->apply)
         return code;
     gw_local_step(learn->local);
     /* In a round closed with K parts, the others count as past, too. */
-    learn->closed += (uint64_t)lroundf((float)closing->apply * closing->scale);
+    learn->closed += (uint64_t)lroundf((float)commit->apply * commit->scale);
     return learn->closed / learn->each > before
                ? evaluate_model(learn, now_ns, why)
                : GW_OK;

@@ -150,11 +150,11 @@ static void put_mode(struct output *output, const struct sim_outcome *o)
                    {.integer = (int64_t)o->rounds},
                    {.real = seconds / (double)o->rounds},
                    {.real = seconds},
-                   {.real = per((double)r->units, seconds)},
-                   {.integer = (int64_t)r->units},
+                   {.real = per((double)r->items, seconds)},
+                   {.integer = (int64_t)r->items},
                    {.integer = (int64_t)r->dropped},
                    {.integer = (int64_t)r->updates},
-                   {.real = per((double)r->stale_sum, (double)r->units)},
+                   {.real = per((double)r->stale_sum, (double)r->items)},
                    {.integer = (int64_t)r->stale_max},
                    {.real = per((double)r->ahead_sum, (double)r->grants)},
                    {.integer = (int64_t)r->ahead_max},
@@ -176,7 +176,7 @@ static void put_workers(struct output *output, const struct sim_outcome *o)
         const struct gw__clock_sim_worker *w = &o->rehearsed->workers[i];
         output_row(output, (union value[]){{.text = o->mode},
                                            {.integer = i},
-                                           {.integer = (int64_t)w->units},
+                                           {.integer = (int64_t)w->items},
                                            {.integer = (int64_t)w->applied},
                                            {.integer = (int64_t)w->dropped},
                                            {.real = waited(o, i)}});
@@ -193,7 +193,7 @@ static void put_staleness(struct output *output, const struct sim_outcome *o)
                                        {.integer = i},
                                        {.integer = (int64_t)r->stale[i]},
                                        {.real = per((double)r->stale[i],
-                                                    (double)r->units)}});
+                                                    (double)r->items)}});
 }
 
 static void put_times(struct output *output, const struct sim_outcome *o)

@@ -68,7 +68,7 @@ enum gw_err chaos_sum_tell(struct output *output, struct gw_error *why)
     json_t *status;
     unsigned all = 0;
     enum gw_err stuck = await_more(why);
-    struct gw_error told = *why;
+    struct gw_error reason = *why;
     enum gw_err code = ask_status(&status, why);
     if (code)
         return code;
@@ -95,7 +95,7 @@ enum gw_err chaos_sum_tell(struct output *output, struct gw_error *why)
                        (long long)number(status, "slots_lost"));
     json_decref(status);
     if (!code && stuck) {
-        *why = told;
+        *why = reason;
         code = stuck;
     }
     return code;

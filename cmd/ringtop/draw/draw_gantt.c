@@ -68,7 +68,7 @@ static uint32_t glyph_of(const struct chart *c, const struct pipe_pass *pass,
                          int k, int columns)
 {
     char label[16];
-    char letter = gw_pass_letter((enum gw_pass_kind)pass->kind);
+    char letter = gw_pass_symbol((enum gw_pass_kind)pass->kind);
     bool small = pass->chunk % 2 == 1;
     int digits = snprintf(label, sizeof label, "%" PRIu32, pass->micro);
     const struct glyphs *glyphs = c->picture->glyphs;

@@ -54,7 +54,7 @@ static void write_now(const struct picture *p, unsigned s, char *out,
         snprintf(out, size, "%s", rank_condition_name(trouble));
     else if (doing == PIPE_WORKS)
         snprintf(out, size, "%c%" PRIu32,
-                 gw_pass_letter((enum gw_pass_kind)pass->kind), pass->micro);
+                 gw_pass_symbol((enum gw_pass_kind)pass->kind), pass->micro);
     else if (doing == PIPE_WAITS)
         snprintf(out, size, "waits s%" PRIu32, peer);
     else

@@ -19,7 +19,7 @@
 
 struct keeper {
     struct birth birth;
-    struct gw__rules *rules;
+    struct gw__link_profiles *profiles;
     struct gw__controller *controller;
     struct outbox *outbox;
     int wake_fd; /* written for a rare event */
@@ -56,12 +56,12 @@ static void obey(void *context, const struct orders *orders)
     keeper->described = orders->describe;
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         const struct gw_ring_link *link = &orders->links[n];
-        const struct gw__rule rule = {.delay_us = link->delay_us,
-                                      .jitter_us = link->jitter_us,
-                                      .rate = link->rate,
-                                      .loss_ppm = link->loss_ppm,
-                                      .down = link->down};
-        gw__rules_set(keeper->rules, n, &rule);
+        const struct gw__link_profile profile = {.delay_us = link->delay_us,
+                                                 .jitter_us = link->jitter_us,
+                                                 .rate = link->rate,
+                                                 .loss_ppm = link->loss_ppm,
+                                                 .down = link->down};
+        gw__link_profiles_set(keeper->profiles, n, &profile);
         if (keeper->controller && changed >> n & 1)
             gw__controller_cut(keeper->controller, n, orders->severed >> n & 1);
     }
@@ -110,14 +110,14 @@ static enum gw_err start_controller(struct keeper *keeper, struct gw_error *why)
         .nodes = nodes,
         .raft_addresses = raft,
         .directory = birth->directory,
-        .mesh = {.node = CONTROLLER_NODE - birth->number,
-                 .endpoint = endpoint,
-                 .token = birth->token,
-                 .key_file = key_file(),
-                 .rules = keeper->rules},
+        .channel = {.node = CONTROLLER_NODE - birth->number,
+                    .endpoint = endpoint,
+                    .token = birth->token,
+                    .key_file = key_file(),
+                    .profiles = keeper->profiles},
         .events = outbox_sink(keeper->outbox),
     };
-    post_endpoint_of(birth->token, config.mesh.node, endpoint);
+    post_endpoint_of(birth->token, config.channel.node, endpoint);
     for (unsigned c = 0; c < birth->controllers; c++) {
         nodes[c] = CONTROLLER_NODE - c;
         raft[c] = birth->raft[c];
@@ -146,7 +146,8 @@ int controller_main(int argc, char **argv)
         return gw_err_exit(GW_EINTERNAL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGXFSZ, SIG_IGN); /* a full disk is an ordinary error */
-    enum gw_err code = gw__rules_new(keeper.birth.seed, &keeper.rules, &why);
+    enum gw_err code =
+        gw__link_profiles_new(keeper.birth.seed, &keeper.profiles, &why);
     if (!code)
         code = open_outbox(&keeper, &why);
     if (!code) {
@@ -166,6 +167,6 @@ int controller_main(int argc, char **argv)
     if (keeper.controller)
         gw__controller_stop(&keeper.controller);
     outbox_destroy(&keeper.outbox);
-    gw__rules_destroy(&keeper.rules);
+    gw__link_profiles_destroy(&keeper.profiles);
     return gw_err_exit(code);
 }

@@ -41,7 +41,7 @@ static void rule(struct node *node, unsigned from,
 {
     const struct gw_ps_link same = ps_link_of(link);
     if (node->ring)
-        gw_ring_rule(node->ring, from, link);
+        gw_ring_emulate_link(node->ring, from, link);
     if (node->ps)
         gw_ps_link(node->ps, from, &same);
     if (node->server)

@@ -87,9 +87,9 @@ struct child *child_of_node(struct run *run, unsigned node)
 bool child_is_member(const struct run *run, const struct child *child)
 {
     if (child->crew)
-        return crew_find(&run->news, child->node) != NULL;
+        return crew_find(&run->update, child->node) != NULL;
     return child->role == GW__WORKER &&
-           gw__view_rank(&run->news.view, child->node) >= 0;
+           gw__view_rank(&run->update.view, child->node) >= 0;
 }
 
 bool child_lives(const struct child *child)

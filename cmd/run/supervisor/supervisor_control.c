@@ -35,10 +35,10 @@ enum { TAG_ADMIT = 1, TAG_OTHER };
 
 struct control {
     struct gw__session observer;
-    struct gw__controller *inside; /* NULL: they are processes */
-    struct gw__rules *rules;       /* of the one inside */
-    struct outbox *outbox;         /* its events */
-    int fd;                        /* eventfd: there are reports */
+    struct gw__controller *inside;      /* NULL: they are processes */
+    struct gw__link_profiles *profiles; /* of the one inside */
+    struct outbox *outbox;              /* its events */
+    int fd;                             /* eventfd: there are reports */
     struct ports ports;
 
     /* ---- with the observer's lock held ---- */
@@ -56,12 +56,13 @@ struct control {
 
 /* ---- in the library's threads ---- */
 
-static void on_told(void *context, const struct gw__told *told)
+static void on_told(void *context, const struct gw__notification *notification)
 {
     struct control *control = context;
-    control->fresh |= told->kind == GW__TOLD_NEWS;
-    control->refused |= told->kind == GW__TOLD_ANSWER &&
-                        told->tag == TAG_ADMIT && told->answer.code;
+    control->fresh |= notification->kind == GW__NOTIFY_UPDATE;
+    control->refused |= notification->kind == GW__NOTIFY_ANSWER &&
+                        notification->tag == TAG_ADMIT &&
+                        notification->answer.code;
     eventfd_write(control->fd, 1);
 }
 
@@ -79,7 +80,8 @@ static enum gw_err start_inside(struct run *run, struct gw_error *why)
     const unsigned nodes[] = {CONTROLLER_NODE};
     const char *const raft[] = {run->raft[0]};
     char directory[PATH_MAX + 8], endpoint[ENDPOINT_MAX];
-    enum gw_err code = gw__rules_new(run->options.seed, &control->rules, why);
+    enum gw_err code =
+        gw__link_profiles_new(run->options.seed, &control->profiles, why);
     if (!code)
         code = outbox_new(control->fd, &control->outbox, why);
     if (code)
@@ -92,11 +94,11 @@ static enum gw_err start_inside(struct run *run, struct gw_error *why)
         .nodes = nodes,
         .raft_addresses = raft,
         .directory = directory,
-        .mesh = {.node = CONTROLLER_NODE,
-                 .endpoint = endpoint,
-                 .token = run->token,
-                 .key_file = key_file(),
-                 .rules = control->rules},
+        .channel = {.node = CONTROLLER_NODE,
+                    .endpoint = endpoint,
+                    .token = run->token,
+                    .key_file = key_file(),
+                    .profiles = control->profiles},
         .context = control,
         .on_leader = on_leader,
         .events = outbox_sink(control->outbox),
@@ -123,7 +125,7 @@ static enum gw_err init_observer(struct run *run, struct gw_error *why)
                                         .controller_count =
                                             controllers_all(run),
                                         .context = run->control,
-                                        .on_told = on_told};
+                                        .on_notification = on_told};
     post_endpoint_of(run->token, OBSERVER_NODE, own);
     for (unsigned c = 0; c < config.controller_count; c++) {
         post_endpoint_of(run->token, CONTROLLER_NODE - c, endpoints[c]);
@@ -160,8 +162,8 @@ void control_stop(struct run *run)
     gw__session_fini(&control->observer);
     if (control->inside)
         gw__controller_stop(&control->inside);
-    if (control->rules)
-        gw__rules_destroy(&control->rules);
+    if (control->profiles)
+        gw__link_profiles_destroy(&control->profiles);
     outbox_destroy(&control->outbox);
     ports_let_go(&control->ports);
     if (control->fd >= 0)
@@ -189,13 +191,13 @@ enum gw_err control_error(struct run *run, struct gw_error *why)
 static void look_for_loss(struct run *run,
                           const struct gw__membership_update *before)
 {
-    if (before->view.ring_count == 0 || run->news.view.ring_count > 0 ||
+    if (before->view.ring_count == 0 || run->update.view.ring_count > 0 ||
         run->ending)
         return;
     run->control->empty_ns = gw_now_ns();
     run->states_lost++;
     fprintf(stderr, "epoch %llu: " STATE_LOST "; it is being restarted\n",
-            (unsigned long long)run->news.view.epoch);
+            (unsigned long long)run->update.view.epoch);
 }
 
 static void take_events(struct run *run)
@@ -212,7 +214,7 @@ static void take_events(struct run *run)
 void control_take(struct run *run)
 {
     struct control *control = run->control;
-    const struct gw__membership_update before = run->news;
+    const struct gw__membership_update before = run->update;
     eventfd_t told;
     eventfd_read(control->fd, &told);
     take_events(run);
@@ -220,8 +222,8 @@ void control_take(struct run *run)
     bool fresh = control->fresh;
     control->fresh = false;
     if (fresh)
-        run->news = control->observer.news;
-    if (control->refused || run->news.view.ring_count > 0)
+        run->update = control->observer.update;
+    if (control->refused || run->update.view.ring_count > 0)
         control->admitting = control->refused = false;
     gw__session_unlock(&control->observer);
     if (!fresh)
@@ -261,8 +263,8 @@ void control_accuse(struct run *run)
         return;
     if (has_servers(run))
         crew_accuse(run);
-    for (unsigned i = 0; i < run->news.view.ring_count; i++) {
-        const struct gw__ring_member *m = &run->news.view.ring[i];
+    for (unsigned i = 0; i < run->update.view.ring_count; i++) {
+        const struct gw__ring_member *m = &run->update.view.ring[i];
         if (m->node < RUN_RANKS_MAX &&
             child_has_ended(&run->workers[m->node], m))
             control_accuse_one(run, m->node, m->incarnation);
@@ -271,12 +273,12 @@ void control_accuse(struct run *run)
 
 /* ---- the first members ---- */
 
-static bool find_joiner(const struct gw__membership_update *news, unsigned node,
-                        struct gw__process *joiner)
+static bool find_joiner(const struct gw__membership_update *update,
+                        unsigned node, struct gw__process *joiner)
 {
-    for (unsigned i = 0; i < news->joiner_count; i++)
-        if (news->joiners[i].node == node) {
-            *joiner = news->joiners[i];
+    for (unsigned i = 0; i < update->joiner_count; i++)
+        if (update->joiners[i].node == node) {
+            *joiner = update->joiners[i];
             return true;
         }
     return false;
@@ -294,7 +296,7 @@ void control_command(struct run *run, const struct gw__command *command)
 static bool find_first(const struct run *run, struct gw__command *command)
 {
     for (unsigned n = 0; n < run->options.ranks; n++)
-        if (!find_joiner(&run->news, n,
+        if (!find_joiner(&run->update, n,
                          &command->admit.joiners[command->admit.count++]))
             return false;
     return true;
@@ -311,7 +313,7 @@ static bool find_living(const struct run *run, struct gw__command *command)
             &command->admit.joiners[command->admit.count];
         if (child->pid <= 0 || child->paused || child->leaving)
             continue;
-        if (find_joiner(&run->news, child->node, next))
+        if (find_joiner(&run->update, child->node, next))
             command->admit.count++;
         else
             missing++;
@@ -322,14 +324,15 @@ static bool find_living(const struct run *run, struct gw__command *command)
 void control_admit(struct run *run)
 {
     struct gw__command command = {.kind = GW__CMD_ADMIT};
-    if (run->control->admitting || run->news.view.ring_count > 0 || run->ending)
+    if (run->control->admitting || run->update.view.ring_count > 0 ||
+        run->ending)
         return;
     if (has_servers(run)) {
         if (!run->formed)
             crew_open_slots(run);
         return;
     }
-    command.admit.ring_epoch = run->news.view.ring_epoch;
+    command.admit.ring_epoch = run->update.view.ring_epoch;
     ring_wanted(run, &command.admit.order);
     if (run->formed ? find_living(run, &command) : find_first(run, &command))
         control_command(run, &command);
@@ -344,12 +347,12 @@ void control_rules(struct run *run)
         return;
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         const struct gw_ring_link *link = &run->links.rules[n][CONTROLLER_NODE];
-        const struct gw__rule rule = {.delay_us = link->delay_us,
-                                      .jitter_us = link->jitter_us,
-                                      .rate = link->rate,
-                                      .loss_ppm = link->loss_ppm,
-                                      .down = link->down};
-        gw__rules_set(control->rules, n, &rule);
+        const struct gw__link_profile profile = {.delay_us = link->delay_us,
+                                                 .jitter_us = link->jitter_us,
+                                                 .rate = link->rate,
+                                                 .loss_ppm = link->loss_ppm,
+                                                 .down = link->down};
+        gw__link_profiles_set(control->profiles, n, &profile);
     }
 }
 

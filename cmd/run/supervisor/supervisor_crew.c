@@ -18,12 +18,12 @@ enum { REPLICAS_DEFAULT = 3 };
 
 /* ---- the members ---- */
 
-const struct gw__crew_member *
-crew_find(const struct gw__membership_update *news, unsigned node)
+const struct gw__ps_member *
+crew_find(const struct gw__membership_update *update, unsigned node)
 {
-    for (unsigned i = 0; i < news->crew_count; i++)
-        if (news->crew[i].node == node)
-            return &news->crew[i];
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        if (update->ps_members[i].node == node)
+            return &update->ps_members[i];
     return NULL;
 }
 
@@ -44,8 +44,8 @@ unsigned crew_alive(const struct run *run, enum gw__role role)
 
 void crew_accuse(struct run *run)
 {
-    for (unsigned i = 0; i < run->news.crew_count; i++) {
-        const struct gw__crew_member *m = &run->news.crew[i];
+    for (unsigned i = 0; i < run->update.ps_member_count; i++) {
+        const struct gw__ps_member *m = &run->update.ps_members[i];
         const struct child *child = child_of_node(run, m->node);
         if (child && child->pid <= 0)
             control_accuse_one(run, m->node, m->incarnation);
@@ -73,7 +73,7 @@ void crew_open_slots(struct run *run)
                                         .routes = {.slots = crew_slots(o),
                                                    .replicas = crew_replicas(o),
                                                    .servers = o->servers}};
-    if (run->news.routes.slot_count > 0)
+    if (run->update.routes.slot_count > 0)
         return;
     placement_look(run); /* first, so that it decides their placement */
     control_command(run, &command);
@@ -81,7 +81,7 @@ void crew_open_slots(struct run *run)
 
 bool crew_serves_slot(const struct run *run, unsigned slot)
 {
-    const struct gw__slot_route *route = &run->news.routes.slots[slot];
+    const struct gw__slot_route *route = &run->update.routes.slots[slot];
     unsigned server = (unsigned)route->primary - SERVER_NODE;
     if (server >= RUN_SERVERS_MAX)
         return false;
@@ -92,7 +92,7 @@ bool crew_serves_slot(const struct run *run, unsigned slot)
 
 bool crew_serves(const struct run *run)
 {
-    for (unsigned s = 0; s < run->news.routes.slot_count; s++)
+    for (unsigned s = 0; s < run->update.routes.slot_count; s++)
         if (!crew_serves_slot(run, s))
             return false;
     return true;
@@ -112,7 +112,7 @@ bool crew_stands(const struct run *run)
     for (unsigned n = 0; n < run->options.servers; n++)
         there += has_begun(run, &run->servers[n]);
     return there == run->options.ranks + run->options.servers &&
-           run->news.routes.slot_count > 0 && crew_serves(run);
+           run->update.routes.slot_count > 0 && crew_serves(run);
 }
 
 /* ---- reports ---- */

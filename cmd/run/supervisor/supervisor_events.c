@@ -128,7 +128,7 @@ static void answer_begin(const struct request *request)
                      json_pack("{s:s}", "file", run->recording->path),
                      "recording to %.300s started, epoch %llu",
                      run->recording->path,
-                     (unsigned long long)run->news.view.epoch);
+                     (unsigned long long)run->update.view.epoch);
 }
 
 static void answer_end(const struct request *request)
@@ -150,7 +150,7 @@ static void answer_end(const struct request *request)
             json_pack("{s:s, s:I}", "file", path, "events", (json_int_t)count),
             "%llu events recorded in %.300s, epoch %llu",
             (unsigned long long)count, path,
-            (unsigned long long)run->news.view.epoch);
+            (unsigned long long)run->update.view.epoch);
 }
 
 void verb_record(const struct request *request)
@@ -185,7 +185,7 @@ void events_ended(struct run *run, const struct child *child)
         .kind = GW_EV_FAILURE,
         .rank = GW_NONE,
         .peer = child->node,
-        .epoch = (uint32_t)run->news.view.epoch,
+        .epoch = (uint32_t)run->update.view.epoch,
         .op = GW_NONE,
         .step = GW_NONE,
         .chunk = GW_NONE,

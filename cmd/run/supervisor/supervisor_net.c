@@ -14,7 +14,7 @@ static void answer_request(const struct request *request, json_t *data,
                            const char *what)
 {
     serve_answer(request->run, &request->asker, GW_OK, data, "%s: epoch %llu",
-                 what, (unsigned long long)request->run->news.view.epoch);
+                 what, (unsigned long long)request->run->update.view.epoch);
 }
 
 /* ---- link ---- */

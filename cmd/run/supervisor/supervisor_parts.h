@@ -173,7 +173,7 @@ struct run {
     struct work_order work;
 
     struct control *control;
-    struct gw__membership_update news; /* the newest */
+    struct gw__membership_update update; /* the newest */
     unsigned states_lost; /* times that the ring had to start again */
 
     struct recovery recoveries[RECOVERIES_MAX]; /* the newest ones */
@@ -291,8 +291,8 @@ static inline bool has_servers(const struct run *run)
     return run->options.servers > 0;
 }
 /* From the newest update; NULL: not in the crew. */
-const struct gw__crew_member *
-crew_find(const struct gw__membership_update *news, unsigned node);
+const struct gw__ps_member *
+crew_find(const struct gw__membership_update *update, unsigned node);
 unsigned crew_alive(const struct run *run, enum gw__role role);
 /* Reports members of the crew whose processes have ended as dead. */
 void crew_accuse(struct run *run);

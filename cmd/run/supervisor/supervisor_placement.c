@@ -29,10 +29,10 @@ static uint64_t first_servers(const struct run *run)
 static uint64_t present_servers(const struct run *run)
 {
     uint64_t servers = 0;
-    for (unsigned i = 0; i < run->news.crew_count; i++)
-        if (run->news.crew[i].role == GW__SERVER)
-            servers |= (uint64_t)1 << run->news.crew[i].node;
-    return servers & ~run->news.routes.drained;
+    for (unsigned i = 0; i < run->update.ps_member_count; i++)
+        if (run->update.ps_members[i].role == GW__SERVER)
+            servers |= (uint64_t)1 << run->update.ps_members[i].node;
+    return servers & ~run->update.routes.drained;
 }
 
 static enum gw_err request_placement(struct run *run, uint64_t servers,
@@ -43,18 +43,18 @@ static enum gw_err request_placement(struct run *run, uint64_t servers,
                                        .replicas = crew_replicas(&run->options),
                                        .servers = servers};
     memcpy(given.weight, run->policy.weight, sizeof given.weight);
-    if (run->news.routes.slot_count > 0)
-        given.now = run->news.routes.slots;
+    if (run->update.routes.slot_count > 0)
+        given.now = run->update.routes.slots;
     command->kind = GW__CMD_PLACE;
-    return gw__placement_ask(run->policy.plugin->placement, &given,
-                             &command->advice, why);
+    return gw__placement_question(run->policy.plugin->placement, &given,
+                                  &command->advice, why);
 }
 
 /* Adds the counts that the slot's primary has reported. A slot that is being
  * moved has no counts. */
 static void note_slot(struct run *run, unsigned slot, uint64_t now_ns)
 {
-    const struct gw__slot_route *route = &run->news.routes.slots[slot];
+    const struct gw__slot_route *route = &run->update.routes.slots[slot];
     unsigned server = (unsigned)route->primary - SERVER_NODE;
     if (server >= RUN_SERVERS_MAX || !crew_serves_slot(run, slot))
         return;
@@ -71,12 +71,12 @@ static void look_at_load(struct run *run)
     if (now_ns < run->load_ns + LOAD_WINDOW_NS)
         return;
     run->load_ns = now_ns;
-    for (unsigned i = 0; i < run->news.routes.slot_count; i++)
+    for (unsigned i = 0; i < run->update.routes.slot_count; i++)
         note_slot(run, i, now_ns);
     uint64_t servers = present_servers(run);
     if (!run->policy.by_load) {
         run->load.servers = servers;
-    } else if (gw__slot_load_look(&run->load, &run->news.routes, servers,
+    } else if (gw__slot_load_look(&run->load, &run->update.routes, servers,
                                   &command.advice)) {
         command.kind = GW__CMD_PLACE;
         control_command(run, &command);

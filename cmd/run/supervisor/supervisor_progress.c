@@ -136,7 +136,7 @@ static double slowest(const struct run *run)
     double clock = (double)NAN;
     for (unsigned i = 0; i < run->clock.worker_count; i++) {
         const struct gw_ps_worker_status *w = &run->clock.workers[i];
-        if (crew_find(&run->news, w->node) && !((double)w->clock >= clock))
+        if (crew_find(&run->update, w->node) && !((double)w->clock >= clock))
             clock = (double)w->clock;
     }
     return clock;
@@ -184,7 +184,7 @@ void servers_progress(const struct run *run, struct progress_of *p)
             run->servers[n].pid > 0 && run->servers[n].note.server.parked;
     p->all_parked = p->servers > 0 && p->parked >= p->servers;
     count_units(run, p);
-    count_slots(&run->news.routes, p);
+    count_slots(&run->update.routes, p);
     p->lost += p->slots_lost;
     ask_workers(run, p);
     p->work_ns = p->judge ? p->judge->score.ns : 0;
@@ -213,7 +213,7 @@ const char *progress_state(const struct run *run, const struct progress_of *p)
 
 double servers_uneven(const struct run *run)
 {
-    return gw__slot_load_uneven(&run->load, &run->news.routes,
+    return gw__slot_load_uneven(&run->load, &run->update.routes,
                                 run->load.servers);
 }
 
@@ -225,7 +225,7 @@ void status_values(const struct run *run, struct condition_values *values)
     for (unsigned i = 0; i < COND_NAMES; i++)
         values->of[i] = (double)NAN;
     values->of[COND_alive] = members_alive(run);
-    values->of[COND_epoch] = (double)run->news.view.epoch;
+    values->of[COND_epoch] = (double)run->update.view.epoch;
     values->of[COND_data_epoch] = (double)p.data_epoch;
     values->of[COND_step] = (double)p.step;
     values->of[COND_op] = (double)p.op;

@@ -44,10 +44,10 @@ static bool is_in(const struct gw__view *view, const struct gw__ring_member *m)
            gw__id_equal(view->ring[rank].incarnation, m->incarnation);
 }
 
-static bool is_in_crew(const struct gw__membership_update *news,
-                       const struct gw__crew_member *m)
+static bool is_in_crew(const struct gw__membership_update *update,
+                       const struct gw__ps_member *m)
 {
-    const struct gw__crew_member *now = crew_find(news, m->node);
+    const struct gw__ps_member *now = crew_find(update, m->node);
     return now && gw__id_equal(now->incarnation, m->incarnation);
 }
 
@@ -58,9 +58,9 @@ static uint64_t lost_since(const struct gw__membership_update *before,
     for (unsigned i = 0; i < before->view.ring_count; i++)
         if (!is_in(&now->view, &before->view.ring[i]))
             lost |= (uint64_t)1 << before->view.ring[i].node;
-    for (unsigned i = 0; i < before->crew_count; i++)
-        if (!is_in_crew(now, &before->crew[i]))
-            lost |= (uint64_t)1 << before->crew[i].node;
+    for (unsigned i = 0; i < before->ps_member_count; i++)
+        if (!is_in_crew(now, &before->ps_members[i]))
+            lost |= (uint64_t)1 << before->ps_members[i].node;
     return lost;
 }
 
@@ -133,7 +133,7 @@ static void begin_recovery(struct run *run, uint64_t nodes, uint64_t now)
                                       .viewed_ns = now};
     }
     recovery->nodes |= nodes;
-    recovery->epoch = run->news.view.epoch;
+    recovery->epoch = run->update.view.epoch;
     take_times(run, recovery, nodes, now);
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
         struct child *child = child_of_node(run, n);
@@ -180,12 +180,12 @@ static void count_chunks(struct run *run, const struct gw_ring_status *status)
 /* Of several open ops, the newest is the interrupted one. */
 static void decide(struct run *run, struct recovery *recovery, uint64_t now)
 {
-    const struct gw__membership_update *news = &run->news;
+    const struct gw__membership_update *update = &run->update;
     recovery->decided = true;
     recovery->decided_ns = now;
     recovery->units = run->clock.units;
-    for (unsigned i = 0; i < news->decision_count; i++) {
-        const struct gw__decision *d = &news->decisions[i];
+    for (unsigned i = 0; i < update->decision_count; i++) {
+        const struct gw__decision *d = &update->decisions[i];
         if (d->epoch < recovery->epoch ||
             (recovery->has_fate && d->op < recovery->op))
             continue;
@@ -202,11 +202,11 @@ static void decide(struct run *run, struct recovery *recovery, uint64_t now)
 void recovery_view(struct run *run, const struct gw__membership_update *before)
 {
     uint64_t now = gw_now_ns();
-    uint64_t lost = lost_since(before, &run->news);
+    uint64_t lost = lost_since(before, &run->update);
     if (lost && run->formed)
         begin_recovery(run, lost, now);
     struct recovery *recovery = newest(run);
-    if (recovery && !recovery->decided && !run->news.flushing)
+    if (recovery && !recovery->decided && !run->update.flushing)
         decide(run, recovery, now);
 }
 

@@ -65,7 +65,7 @@ void ring_racks(struct run *run, const struct gw_topology *topology)
 /* The number of steps of the ring between racks; -1: no topology. */
 static int crossings(const struct run *run)
 {
-    const struct gw__view *view = &run->news.view;
+    const struct gw__view *view = &run->update.view;
     int count = 0;
     if (!*run->topology)
         return -1;
@@ -90,7 +90,7 @@ bool ring_is_ordered(const struct run *run)
 {
     struct gw__order wanted;
     ring_wanted(run, &wanted);
-    return gw__view_in_order(&run->news.view, &wanted);
+    return gw__view_in_order(&run->update.view, &wanted);
 }
 
 void ring_answer_order(struct run *run, const struct asker *asker)
@@ -190,7 +190,7 @@ static unsigned find_position(const struct gw__order *order, unsigned node)
  * members keep their places, absent ones as well. */
 void ring_insert(struct run *run, unsigned rank, unsigned node)
 {
-    struct gw__view now = run->news.view;
+    struct gw__view now = run->update.view;
     struct gw__order *list = &run->order.list;
     uint8_t *nodes = list->nodes;
     struct gw__order wanted;

@@ -23,7 +23,7 @@ void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
     /* Names of files may be invalid UTF-8. */
     json_t *answer = json_pack("{s:i, s:o, s:I}", "code", (int)code, "text",
                                json_string_nocheck(text), "epoch",
-                               (json_int_t)run->news.view.epoch);
+                               (json_int_t)run->update.view.epoch);
     if (data)
         json_object_set_new(answer, "data", data);
     serving_answer(&run->serving, asker, answer);

@@ -125,7 +125,7 @@ static json_t *server_json(const struct run *run, const struct child *child)
     put(node, "moved", s->moved);
     json_object_set_new(node, "bytes_per_second",
                         json_real(gw__slot_load_of(
-                            &run->load, &run->news.routes, child->node)));
+                            &run->load, &run->update.routes, child->node)));
     json_object_set_new(node, "freeze_ms",
                         json_real((double)s->freeze_ns_max / 1e6));
     json_object_set_new(node, "lease", json_boolean(s->lease));
@@ -154,7 +154,7 @@ static json_t *server_number(unsigned node)
 
 static json_t *slot_json(const struct run *run, unsigned number)
 {
-    const struct gw__slot_route *slot = &run->news.routes.slots[number];
+    const struct gw__slot_route *slot = &run->update.routes.slots[number];
     json_t *sync = json_array();
     for (unsigned i = 0; i < slot->count; i++)
         json_array_append_new(sync, server_number(slot->replica[i]));
@@ -162,7 +162,7 @@ static json_t *slot_json(const struct run *run, unsigned number)
         "{s:i, s:o, s:o, s:o, s:o, s:o, s:I}", "slot", (int)number, "primary",
         server_number(slot->primary), "in_sync", sync, "learner",
         server_number(slot->learner), "leaver", server_number(slot->leaver),
-        "heir", server_number(slot->heir), "term", (json_int_t)slot->term);
+        "heir", server_number(slot->successor), "term", (json_int_t)slot->term);
     unsigned server = (unsigned)slot->primary - SERVER_NODE;
     bool told = server < RUN_SERVERS_MAX &&
                 number < run->servers[server].note.server.slot_count;
@@ -190,7 +190,7 @@ static json_t *slot_json(const struct run *run, unsigned number)
 static json_t *slots_json(const struct run *run)
 {
     json_t *list = json_array();
-    for (unsigned s = 0; s < run->news.routes.slot_count; s++)
+    for (unsigned s = 0; s < run->update.routes.slot_count; s++)
         json_array_append_new(list, slot_json(run, s));
     return list;
 }
@@ -289,7 +289,7 @@ void servers_status(const struct run *run, const struct progress_of *p,
     json_object_set_new(status, "units_per_second",
                         json_real(units_per_second_of_all(run)));
     put(status, "replicas", p->replicas);
-    put(status, "replicas_wanted", run->news.routes.replicas);
+    put(status, "replicas_wanted", run->update.routes.replicas);
     json_object_set_new(status, "placement", json_string(run->policy.name));
     json_object_set_new(status, "uneven", real_json(servers_uneven(run)));
     put_text(status, "model", run->work.model);

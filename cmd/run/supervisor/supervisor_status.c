@@ -132,7 +132,7 @@ json_t *node_json(const struct run *run, const struct child *child,
     const struct node_note *note = &child->note;
     bool there = child->pid > 0, crew = child->crew;
     bool learns = child->noted && child->role == GW__WORKER;
-    int rank = crew ? -1 : gw__view_rank(&run->news.view, child->node);
+    int rank = crew ? -1 : gw__view_rank(&run->update.view, child->node);
     json_t *node = json_pack(
         "{s:i, s:s, s:s, s:i, s:i, s:I, s:s?, s:i, s:I, s:o, s:o}", "node",
         (int)child->number, "role", gw__role_name(child->role), "state",
@@ -269,7 +269,7 @@ static void put_counts(const struct run *run, const struct progress_of *p,
                        json_t *status)
 {
     put(status, "alive", members_alive(run));
-    put(status, "epoch", run->news.view.epoch);
+    put(status, "epoch", run->update.view.epoch);
     put(status, "step", p->step);
     put(status, "op", p->op);
     put(status, "lost", p->lost);
@@ -312,7 +312,7 @@ json_t *status_json(struct run *run)
         "wire", run->options.wire ? run->options.wire : "shm");
     put_counts(run, &p, status);
     json_object_set_new(status, "nodes", nodes_json(run));
-    json_object_set_new(status, "ring", ring_json(&run->news.view));
+    json_object_set_new(status, "ring", ring_json(&run->update.view));
     if (has_servers(run))
         servers_status(run, &p, status);
     else

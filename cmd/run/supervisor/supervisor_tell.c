@@ -18,7 +18,7 @@ static void emit_event(struct run *run, struct gw_event event)
 {
     event.time_ns = gw_now_ns();
     if (event.kind != GW_EV_CLOCK) /* CLOCK has the data epoch */
-        event.epoch = (uint32_t)run->news.view.epoch;
+        event.epoch = (uint32_t)run->update.view.epoch;
     event.peer = GW_NONE;
     events_publish(run, &event, 1);
 }
@@ -38,35 +38,35 @@ static void tell_member(struct run *run, unsigned node, enum gw_membership is)
 static void tell_epoch(struct run *run)
 {
     emit_event(run, (struct gw_event){.kind = GW_EV_EPOCH,
-                                      .value = run->news.crew_count,
+                                      .value = run->update.ps_member_count,
                                       .rank = GW_NONE,
                                       .op = GW_NONE,
                                       .step = GW_NONE,
                                       .chunk = GW_NONE});
 }
 
-static bool is_in(const struct gw__membership_update *news,
-                  const struct gw__crew_member *m)
+static bool is_in(const struct gw__membership_update *update,
+                  const struct gw__ps_member *m)
 {
-    const struct gw__crew_member *now = crew_find(news, m->node);
+    const struct gw__ps_member *now = crew_find(update, m->node);
     return now && gw__id_equal(now->incarnation, m->incarnation);
 }
 
 static void tell_members(struct run *run,
                          const struct gw__membership_update *before)
 {
-    const struct gw__membership_update *now = &run->news;
-    for (unsigned i = 0; i < before->crew_count; i++) {
-        const struct gw__crew_member *m = &before->crew[i];
+    const struct gw__membership_update *now = &run->update;
+    for (unsigned i = 0; i < before->ps_member_count; i++) {
+        const struct gw__ps_member *m = &before->ps_members[i];
         const struct child *child = child_of_node(run, m->node);
         bool went = child && (child->left || child->leaving);
         if (child && !is_in(now, m))
             tell_member(run, m->node, went ? GW_MEMBER_LEFT : GW_MEMBER_DEAD);
     }
-    for (unsigned i = 0; i < now->crew_count; i++)
-        if (child_of_node(run, now->crew[i].node) &&
-            !is_in(before, &now->crew[i]))
-            tell_member(run, now->crew[i].node, GW_MEMBER_ALIVE);
+    for (unsigned i = 0; i < now->ps_member_count; i++)
+        if (child_of_node(run, now->ps_members[i].node) &&
+            !is_in(before, &now->ps_members[i]))
+            tell_member(run, now->ps_members[i].node, GW_MEMBER_ALIVE);
     if (before->view.epoch != now->view.epoch)
         tell_epoch(run);
 }
@@ -76,9 +76,9 @@ static void tell_members(struct run *run,
 static enum gw_ps_role role_of(const struct run *run, unsigned slot,
                                unsigned server)
 {
-    const struct gw__slot_route *route = &run->news.routes.slots[slot];
+    const struct gw__slot_route *route = &run->update.routes.slots[slot];
     unsigned node = SERVER_NODE + server;
-    if (slot >= run->news.routes.slot_count || route->primary == GW__NO_NODE)
+    if (slot >= run->update.routes.slot_count || route->primary == GW__NO_NODE)
         return GW_PS_NOT_HERE;
     if (route->primary == node && crew_serves_slot(run, slot))
         return GW_PS_PRIMARY;
@@ -119,14 +119,14 @@ static void tell_slot(struct run *run, unsigned slot)
 
 static void tell_slots(struct run *run)
 {
-    for (unsigned slot = 0; slot < run->news.routes.slot_count; slot++)
+    for (unsigned slot = 0; slot < run->update.routes.slot_count; slot++)
         tell_slot(run, slot);
 }
 
 /* A server's own status matters for the slots that it is to serve. */
 static void tell_slots_of(struct run *run, const struct child *server)
 {
-    const struct gw__routes *routes = &run->news.routes;
+    const struct gw__routes *routes = &run->update.routes;
     for (unsigned slot = 0; slot < routes->slot_count; slot++)
         if (routes->slots[slot].primary == server->node)
             tell_slot(run, slot);

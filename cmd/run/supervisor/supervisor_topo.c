@@ -38,15 +38,15 @@ static void lay_way(struct links *links, const struct gw_topology *topology,
                     struct laid *laid)
 {
     uint64_t rate, latency_ns;
-    struct gw_ring_link *rule = &links->rules[nodes[from]][nodes[to]];
+    struct gw_ring_link *profile = &links->rules[nodes[from]][nodes[to]];
     bool first = from == 0 && to == 1;
     gw_topology_way_sum(topology, from, to, &rate, &latency_ns);
     uint64_t delay_us = (latency_ns + 500) / 1000;
-    rule->delay_us = delay_us < UINT32_MAX ? (uint32_t)delay_us : UINT32_MAX;
-    rule->rate = rate;
+    profile->delay_us = delay_us < UINT32_MAX ? (uint32_t)delay_us : UINT32_MAX;
+    profile->rate = rate;
     if (from >= laid->nodes || to >= laid->nodes)
         return;
-    widen_range(rule->delay_us, first, &laid->delay_least_us,
+    widen_range(profile->delay_us, first, &laid->delay_least_us,
                 &laid->delay_most_us);
     widen_range(or_most(rate), first, &laid->rate_least, &laid->rate_most);
 }
@@ -166,5 +166,5 @@ void verb_topo(const struct request *request)
                            (int)laid.nodes),
                  "the links of %u node%s follow topology %s%s: epoch %llu",
                  laid.nodes, laid.nodes == 1 ? "" : "s", run->topology, rules,
-                 (unsigned long long)run->news.view.epoch);
+                 (unsigned long long)run->update.view.epoch);
 }

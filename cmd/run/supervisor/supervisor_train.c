@@ -103,7 +103,7 @@ void verb_train(const struct request *request)
                  "work started: %s%s%.200s, epoch %llu",
                  order.kind == WORK_OPS ? "ops" : order.model,
                  file ? " on " : "", file ? file + 1 : "",
-                 (unsigned long long)run->news.view.epoch);
+                 (unsigned long long)run->update.view.epoch);
 }
 
 /* ---- errands ---- */

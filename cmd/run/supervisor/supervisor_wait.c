@@ -107,7 +107,7 @@ void later_order(const struct request *request)
 
 const char *ring_text(const struct run *run, char out[SENTENCE_MAX])
 {
-    const struct gw__view *view = &run->news.view;
+    const struct gw__view *view = &run->update.view;
     size_t room = SENTENCE_MAX;
     if (has_servers(run)) {
         unsigned servers = crew_alive(run, GW__SERVER),
@@ -136,9 +136,9 @@ static void explain_epoch(const struct run *run, char *out, size_t room)
                  "no new epoch yet: %u of %u controllers %s left, %s parked",
                  left, count, left == 1 ? "is" : "are",
                  has_servers(run) ? "the servers are" : "the ring is");
-    else if (run->news.flushing)
+    else if (run->update.flushing)
         snprintf(out, room, "epoch %llu is being decided",
-                 (unsigned long long)run->news.view.epoch);
+                 (unsigned long long)run->update.view.epoch);
     else if (*status_trouble(run, trouble))
         snprintf(out, room, "no new epoch yet: %.300s", trouble);
     else
@@ -198,7 +198,7 @@ static void answer_controller(struct run *run, const struct later *later)
     serve_answer(run, &later->asker, GW_OK, NULL,
                  "%s: %u of %u controllers %s alive, epoch %llu", later->text,
                  alive, run->controller_count, alive == 1 ? "is" : "are",
-                 (unsigned long long)run->news.view.epoch);
+                 (unsigned long long)run->update.view.epoch);
 }
 
 static void answer_late(struct run *run, const struct later *later)
@@ -237,7 +237,7 @@ static bool look_change(struct run *run, const struct later *later, bool late)
 static void answer_errand(struct run *run, const struct later *later)
 {
     const struct errand *errand = &run->errand;
-    unsigned long long epoch = run->news.view.epoch;
+    unsigned long long epoch = run->update.view.epoch;
     char mode[24];
     if (errand->code)
         serve_answer(run, &later->asker, errand->code, NULL, "%s",

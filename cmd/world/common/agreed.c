@@ -66,7 +66,7 @@ struct order_head {
 static void give_order(struct agreed *a, unsigned node, uint64_t delay_ns,
                        enum order order, const void *ask, size_t bytes)
 {
-    static uint8_t out[sizeof(struct order_head) + GW__SERVICE_ASK_MAX];
+    static uint8_t out[sizeof(struct order_head) + GW__SERVICE_REQUEST_MAX];
     struct order_head head = {a->replicas[node].incarnation, order};
     memcpy(out, &head, sizeof head);
     if (bytes)
@@ -78,13 +78,13 @@ static void give_order(struct agreed *a, unsigned node, uint64_t delay_ns,
 /* Sends the next entry, one at a time. */
 static void pump(struct agreed *a, unsigned node)
 {
-    static uint8_t ask[GW__SERVICE_ASK_MAX];
+    static uint8_t ask[GW__SERVICE_REQUEST_MAX];
     struct agreed_replica *r = &a->replicas[node];
     if (r->under_way || r->applied == a->count || !has_majority(a, node))
         return;
     const struct agreed_entry *entry = &a->entries[r->applied];
-    size_t bytes =
-        gw__service_ask_applied(ask, r->applied + 1, entry->data, entry->bytes);
+    size_t bytes = gw__service_request_applied(ask, r->applied + 1, entry->data,
+                                               entry->bytes);
     bool behind = r->applied + 8 < a->count;
     r->under_way = true;
     give_order(a, node, behind ? 1 : draw_chance(a, 100 * US, 2 * MS), APPLIED,
@@ -156,7 +156,7 @@ static void step_controller(void *state, const struct gw__input *input,
     struct controller *c = state;
     if (input->kind == GW__START)
         start_controller(c, input, actions);
-    else if (input->kind == GW__ASKED)
+    else if (input->kind == GW__REQUESTED)
         obey(c, input, actions);
     else
         gw__service_machine.step(c->service, input, actions);
@@ -246,7 +246,7 @@ void agreed_propose(struct agreed *a, unsigned node, const void *data,
     enum { LOST = 3, LATE = 15 }; /* percent */
     char endpoint[GW__ENDPOINT_MAX];
     unsigned whose;
-    if (gw__service_tells_endpoint(data, bytes, &whose, endpoint))
+    if (gw__service_sends_endpoint(data, bytes, &whose, endpoint))
         return; /* libraft's network has the endpoints already */
     if (a->rafts) {
         rafts_propose(a->rafts, node, data, bytes);
@@ -264,13 +264,13 @@ void agreed_propose(struct agreed *a, unsigned node, const void *data,
 /* A controller with another leader, or none, is notified after a while. */
 static void tell_leader(struct agreed *a, unsigned node)
 {
-    uint8_t ask[GW__SERVICE_ASK_MAX];
+    uint8_t ask[GW__SERVICE_REQUEST_MAX];
     struct agreed_replica *r = &a->replicas[node];
     unsigned leader = has_majority(a, node) ? a->leader : GW__NODES_MAX;
     if (r->told_leader == leader || !gw__sim_up(a->sim, node))
         return;
     r->told_leader = leader;
-    size_t bytes = gw__service_ask_leader(ask, leader);
+    size_t bytes = gw__service_request_leader(ask, leader);
     uint64_t now_ns = gw__sim_now(a->sim);
     uint64_t at_ns = now_ns + draw_chance(a, 100 * US, 20 * MS);
     r->leader_ns = at_ns > r->leader_ns ? at_ns : r->leader_ns + 1;

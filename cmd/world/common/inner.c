@@ -34,8 +34,8 @@ static const void *on_load(void *driver, uint32_t key, size_t *bytes)
 static void on_tell(void *driver, const void *data, size_t bytes)
 {
     const struct inner *inner = driver;
-    if (bytes == sizeof(struct gw__told))
-        inner->told(inner->node, data);
+    if (bytes == sizeof(struct gw__notification))
+        inner->notification(inner->node, data);
 }
 
 void inner_step(struct inner inner, const struct gw__input *input)
@@ -45,7 +45,7 @@ void inner_step(struct inner inner, const struct gw__input *input)
                                        .set_timer = on_timer,
                                        .persist = on_persist,
                                        .load = on_load,
-                                       .tell = on_tell};
+                                       .notify = on_tell};
     gw__member_machine.step(inner.state, input, &inside);
 }
 

@@ -15,7 +15,8 @@ struct inner {
     void *state;                   /* of gw__member_machine; zero at first */
     const struct gw__actions *act; /* of the node's step */
     void *node;
-    void (*told)(void *node, const struct gw__told *told);
+    void (*notification)(void *node,
+                         const struct gw__notification *notification);
 };
 
 /* The node's START. `config` has its role, incarnation and client; node,

@@ -108,7 +108,7 @@ static void forward_request(struct raft_controller *c,
                             const struct raft_node *n, const uint8_t *data,
                             size_t bytes)
 {
-    const struct gw__input input = {.kind = GW__ASKED,
+    const struct gw__input input = {.kind = GW__REQUESTED,
                                     .now_ns = n->now_ns,
                                     .from = c->node,
                                     .data = data,
@@ -118,19 +118,19 @@ static void forward_request(struct raft_controller *c,
 
 static bool give_entry(struct raft_controller *c, struct raft_node *n)
 {
-    static uint8_t out[GW__SERVICE_ASK_MAX];
+    static uint8_t out[GW__SERVICE_REQUEST_MAX];
     if (n->given == n->applied)
         return false;
     const struct agreed_entry *entry = &n->rafts->agreed->entries[n->given++];
     forward_request(
         c, n, out,
-        gw__service_ask_applied(out, n->given, entry->data, entry->bytes));
+        gw__service_request_applied(out, n->given, entry->data, entry->bytes));
     return true;
 }
 
 static bool tell_leader(struct raft_controller *c, struct raft_node *n)
 {
-    uint8_t out[GW__SERVICE_ASK_MAX];
+    uint8_t out[GW__SERVICE_REQUEST_MAX];
     const char *address;
     raft_id id;
     raft_leader(&n->raft, &id, &address);
@@ -146,7 +146,7 @@ static bool tell_leader(struct raft_controller *c, struct raft_node *n)
         if (request && raft_barrier(&n->raft, request, passed))
             raft_free(request);
     }
-    forward_request(c, n, out, gw__service_ask_leader(out, leader));
+    forward_request(c, n, out, gw__service_request_leader(out, leader));
     return true;
 }
 

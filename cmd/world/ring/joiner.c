@@ -42,7 +42,7 @@ struct given {
 
 static const struct gw__membership_update *news_of(const struct toy *toy)
 {
-    return gw__member_news(toy->member);
+    return gw__member_update(toy->member);
 }
 
 static const struct gw__view *ring_of(const struct toy *toy)
@@ -83,7 +83,7 @@ void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
         return;
     if (toy->sure)
         give(toy, from);
-    else if (gw__state_validity_is_empty(&toy->state.claim, ring_of(toy),
+    else if (gw__state_validity_is_empty(&toy->state.validity, ring_of(toy),
                                          self(toy)))
         toy_send(toy, from, &nothing, sizeof nothing);
 }
@@ -94,18 +94,18 @@ static void forget_state(struct toy *toy)
 {
     struct state *s = &toy->state;
     s->known = false;
-    gw__state_validity_forget(&s->claim);
+    gw__state_validity_forget(&s->validity);
 }
 
 /* False: it is void already. */
 static bool claim(struct toy *toy)
 {
     struct state *s = &toy->state;
-    const struct gw__membership_update *news = news_of(toy);
+    const struct gw__membership_update *update = news_of(toy);
     const struct gw__state_validity_copy copy = {s->next, s->digest, s->epoch};
-    gw__state_validity_copied(&s->claim, &copy);
-    s->known = gw__state_validity_decided(&s->claim, news->decisions,
-                                          news->decision_count);
+    gw__state_validity_copied(&s->validity, &copy);
+    s->known = gw__state_validity_decided(&s->validity, update->decisions,
+                                          update->decision_count);
     return s->known;
 }
 
@@ -146,7 +146,7 @@ static void receive_state(struct toy *toy, unsigned from,
     struct state *s = &toy->state;
     if (s->known && given->next > s->next)
         apply_later_ops(toy, given);
-    else if (!s->known || !gw__state_validity_heard(&s->claim, from,
+    else if (!s->known || !gw__state_validity_heard(&s->validity, from,
                                                     given->next, given->digest))
         copy_state(toy, given);
 }
@@ -168,7 +168,7 @@ void joiner_state(struct toy *toy, unsigned from, uint64_t incarnation,
     memcpy(&given, bytes, sizeof given);
     receive_state(toy, from, &given);
     if (toy->state.known)
-        (void)gw__state_validity_heard(&toy->state.claim, from, given.next,
+        (void)gw__state_validity_heard(&toy->state.validity, from, given.next,
                                        given.digest);
 }
 
@@ -179,19 +179,19 @@ void joiner_nothing(struct toy *toy, unsigned from, const uint8_t *bytes,
     if (count != sizeof nothing || toy->sure)
         return;
     memcpy(&nothing, bytes, sizeof nothing);
-    gw__state_validity_heard_nothing(&toy->state.claim, from,
+    gw__state_validity_heard_nothing(&toy->state.validity, from,
                                      nothing.ring_epoch);
 }
 
 void joiner_news(struct toy *toy)
 {
-    const struct gw__membership_update *news = news_of(toy);
-    if (!gw__state_validity_lasts(&toy->known, &news->view))
+    const struct gw__membership_update *update = news_of(toy);
+    if (!gw__state_validity_lasts(&toy->known, &update->view))
         toy->state.over = true;
-    toy->known = news->view;
+    toy->known = update->view;
     if (!toy->sure &&
-        !gw__state_validity_decided(&toy->state.claim, news->decisions,
-                                    news->decision_count))
+        !gw__state_validity_decided(&toy->state.validity, update->decisions,
+                                    update->decision_count))
         forget_state(toy);
 }
 
@@ -212,24 +212,24 @@ static void pull(struct toy *toy)
 static bool may_begin(struct toy *toy)
 {
     const struct state *s = &toy->state;
-    uint64_t from_op = toy->book.next_op;
+    uint64_t from_op = toy->ops.next_op;
     if (s->known && s->next > from_op && !s->over &&
         oracle_active(toy->world, toy->node, toy->incarnation))
         toy_fail(toy, "the state after op %llu, admitted from op %llu on",
                  (unsigned long long)s->next - 1, (unsigned long long)from_op);
-    return gw__state_validity_worth(&s->claim, ring_of(toy), self(toy)) ==
+    return gw__state_validity_score(&s->validity, ring_of(toy), self(toy)) ==
            GW__STATE_VALIDITY_STANDS;
 }
 
 static void say_ready(struct toy *toy)
 {
     struct state *s = &toy->state;
-    const struct gw__member_request ask = {.kind = GW__ASK_READY,
-                                           .op = s->next};
+    const struct gw__member_request request = {.kind = GW__REQUEST_READY,
+                                               .op = s->next};
     if (s->ready_said || !s->known)
         return;
     s->ready_said = true;
-    toy_ask(toy, &ask);
+    toy_ask(toy, &request);
 }
 
 /* ---- giving up ---- */
@@ -240,7 +240,7 @@ static bool is_lost(struct toy *toy)
     if (s->over && !s->known && s->next == 0)
         s->over = false; /* nothing was copied */
     return s->over ||
-           gw__state_validity_worth(&s->claim, ring_of(toy), self(toy)) ==
+           gw__state_validity_score(&s->validity, ring_of(toy), self(toy)) ==
                GW__STATE_VALIDITY_LOST;
 }
 
@@ -255,7 +255,7 @@ static void give_up(struct toy *toy)
 static bool is_heir(const struct toy *toy)
 {
     const struct gw__view *view = ring_of(toy);
-    uint64_t from_op = toy->book.next_op;
+    uint64_t from_op = toy->ops.next_op;
     for (unsigned i = 0; i < view->ring_count; i++)
         if (view->ring[i].from_op < from_op)
             return false;

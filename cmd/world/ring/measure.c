@@ -112,7 +112,7 @@ void measure_completed(const struct toy *toy, uint64_t op)
     struct world *w = toy->world;
     struct measures *m = &w->measures;
     m->ops += w->completion_count[op] == 1;
-    if (!m->recovering_ns || toy->book.view.ring_epoch < m->ring_epoch)
+    if (!m->recovering_ns || toy->ops.view.ring_epoch < m->ring_epoch)
         return;
     m->resumed |= (uint64_t)1 << toy->node;
     for (unsigned i = 0; i < m->view.ring_count; i++) {

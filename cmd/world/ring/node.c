@@ -27,25 +27,27 @@ void toy_send(const struct toy *toy, unsigned node, const void *data,
 
 /* ---- the machine inside ---- */
 
-static void on_told(void *node, const struct gw__told *told)
+static void on_told(void *node, const struct gw__notification *notification)
 {
-    ring_told(node, told);
+    ring_told(node, notification);
 }
 
 static struct inner inner_of(struct toy *toy)
 {
-    return (struct inner){
-        .state = toy->member, .act = toy->act, .node = toy, .told = on_told};
+    return (struct inner){.state = toy->member,
+                          .act = toy->act,
+                          .node = toy,
+                          .notification = on_told};
 }
 
-void toy_ask(struct toy *toy, const struct gw__member_request *ask)
+void toy_ask(struct toy *toy, const struct gw__member_request *request)
 {
-    const struct gw__input input = {.kind = GW__ASKED,
+    const struct gw__input input = {.kind = GW__REQUESTED,
                                     .now_ns = toy->now_ns,
                                     .from = toy->node,
                                     .incarnation = toy->incarnation_low,
-                                    .data = ask,
-                                    .bytes = sizeof *ask};
+                                    .data = request,
+                                    .bytes = sizeof *request};
     inner_step(inner_of(toy), &input);
 }
 
@@ -54,9 +56,9 @@ void toy_ask(struct toy *toy, const struct gw__member_request *ask)
 /* A parent finally knows which processes exist. It reports a death when no
  * other node can, because all are dead. */
 static void accuse_dead(struct toy *toy,
-                        const struct gw__membership_update *news)
+                        const struct gw__membership_update *update)
 {
-    const struct gw__view *view = &news->view;
+    const struct gw__view *view = &update->view;
     for (unsigned i = 0; i < view->ring_count; i++)
         if (oracle_lives(toy->world, &view->ring[i]))
             return;
@@ -65,7 +67,7 @@ static void accuse_dead(struct toy *toy,
     toy->accuse_ns = toy->now_ns + 100 * MS;
     for (unsigned i = 0; i < view->ring_count; i++) {
         const struct gw__member_request dead = {
-            .kind = GW__ASK_LOST,
+            .kind = GW__REQUEST_LOST,
             .who = {view->ring[i].node, view->ring[i].incarnation}};
         toy_ask(toy, &dead);
     }
@@ -75,23 +77,23 @@ static void accuse_dead(struct toy *toy,
 static void supervise(struct toy *toy)
 {
     struct world *w = toy->world;
-    const struct gw__membership_update *news = gw__member_news(toy->member);
+    const struct gw__membership_update *update = gw__member_update(toy->member);
     unsigned enough = w->first;
-    accuse_dead(toy, news);
+    accuse_dead(toy, update);
     if (toy->now_ns > 150 * MS)
         enough = 1;
-    if (!toy->registered || news->view.ring_count ||
-        news->joiner_count < enough || toy->now_ns < toy->admit_ns)
+    if (!toy->registered || update->view.ring_count ||
+        update->joiner_count < enough || toy->now_ns < toy->admit_ns)
         return;
-    struct gw__member_request ask = {.kind = GW__ASK_COMMAND,
-                                     .own = {.tag = 1}};
-    struct gw__command *admit = &ask.own.command;
+    struct gw__member_request request = {.kind = GW__REQUEST_COMMAND,
+                                         .own = {.tag = 1}};
+    struct gw__command *admit = &request.own.command;
     admit->kind = GW__CMD_ADMIT;
-    admit->admit.count = news->joiner_count;
-    admit->admit.ring_epoch = news->view.ring_epoch;
-    memcpy(admit->admit.joiners, news->joiners, sizeof news->joiners);
+    admit->admit.count = update->joiner_count;
+    admit->admit.ring_epoch = update->view.ring_epoch;
+    memcpy(admit->admit.joiners, update->joiners, sizeof update->joiners);
     toy->admit_ns = toy->now_ns + 100 * MS;
-    toy_ask(toy, &ask);
+    toy_ask(toy, &request);
 }
 
 /* ---- the machine outside ---- */

@@ -173,9 +173,9 @@ void oracle_state(const struct toy *toy)
     const struct completion mine = {.node = toy->node,
                                     .incarnation = toy->incarnation,
                                     .digest = s->digest};
-    if (s->next != toy->book.next_op)
+    if (s->next != toy->ops.next_op)
         toy_fail(toy, "begins op %llu with the state before op %llu",
-                 (unsigned long long)toy->book.next_op,
+                 (unsigned long long)toy->ops.next_op,
                  (unsigned long long)s->next);
     if (s->next > 0 && s->next <= OPS_MOST) {
         compare_completions(toy, s->next - 1, &mine);
@@ -199,7 +199,7 @@ void oracle_lost(const struct toy *toy)
 
 /* ---- plans ---- */
 
-static uint64_t plan_hash(const struct gw__task *task,
+static uint64_t plan_hash(const struct gw__recovery_task *task,
                           const struct gw__recovery *recovery)
 {
     const struct gw_plan *plan = recovery->plan;
@@ -218,7 +218,7 @@ static uint64_t plan_hash(const struct gw__task *task,
 }
 
 /* Equal plans are verified once. */
-static void verify(const struct toy *toy, const struct gw__task *task,
+static void verify(const struct toy *toy, const struct gw__recovery_task *task,
                    const struct gw__recovery *recovery, uint64_t hash)
 {
     static uint64_t known[PLANS_KNOWN];
@@ -232,7 +232,8 @@ static void verify(const struct toy *toy, const struct gw__task *task,
                  (unsigned long long)task->op, why.text);
 }
 
-static void count_chunks(struct measures *m, const struct gw__task *task,
+static void count_chunks(struct measures *m,
+                         const struct gw__recovery_task *task,
                          const struct gw__recovery *recovery)
 {
     if (!task->recovers)
@@ -243,11 +244,11 @@ static void count_chunks(struct measures *m, const struct gw__task *task,
     m->fresh += recovery->chunks_fresh;
 }
 
-void oracle_plan(const struct toy *toy, const struct gw__task *task,
+void oracle_plan(const struct toy *toy, const struct gw__recovery_task *task,
                  const struct gw__recovery *recovery)
 {
     struct world *w = toy->world;
-    const struct made_plan mine = {.ring_epoch = toy->book.view.ring_epoch,
+    const struct made_plan mine = {.ring_epoch = toy->ops.view.ring_epoch,
                                    .op = task->op,
                                    .hash = plan_hash(task, recovery)};
     verify(toy, task, recovery, mine.hash);
@@ -328,7 +329,7 @@ static bool is_whole(const struct world *w)
     unsigned living_count = 0;
     for (unsigned i = 0; i < view->ring_count; i++) {
         const struct toy *toy = living(w, &view->ring[i]);
-        if (!toy || !toy->sure || toy->book.view.ring_epoch != view->ring_epoch)
+        if (!toy || !toy->sure || toy->ops.view.ring_epoch != view->ring_epoch)
             return false;
         living_count++;
     }
@@ -341,7 +342,7 @@ static void mark(struct world *w)
     w->marked_epoch = view->ring_epoch;
     for (unsigned i = 0; i < view->ring_count; i++)
         w->marked_op[view->ring[i].node] =
-            living(w, &view->ring[i])->book.next_op;
+            living(w, &view->ring[i])->ops.next_op;
 }
 
 static bool has_advanced(const struct world *w)
@@ -350,7 +351,7 @@ static bool has_advanced(const struct world *w)
     enum { ENOUGH = 3 };
     for (unsigned i = 0; i < view->ring_count; i++) {
         unsigned node = view->ring[i].node;
-        if (living(w, &view->ring[i])->book.next_op <
+        if (living(w, &view->ring[i])->ops.next_op <
             w->marked_op[node] + ENOUGH)
             return false;
     }
@@ -375,12 +376,12 @@ bool oracle_is_done(struct world *w)
 
 static const char *what_for(const struct toy *toy)
 {
-    return !toy->registered   ? "not registered"
-           : !toy->in_ring    ? "not in the ring"
-           : !toy->sure       ? "without the state"
-           : toy->book.frozen ? "frozen"
-           : toy->admits      ? "waiting for an admission"
-           : toy->met_epoch != toy->book.view.ring_epoch
+    return !toy->registered  ? "not registered"
+           : !toy->in_ring   ? "not in the ring"
+           : !toy->sure      ? "without the state"
+           : toy->ops.frozen ? "frozen"
+           : toy->admits     ? "waiting for an admission"
+           : toy->met_epoch != toy->ops.view.ring_epoch
                ? "waiting for addresses"
                : "waiting for data";
 }
@@ -395,8 +396,8 @@ void oracle_not_done(struct world *w)
         if (toy)
             snprintf(
                 text + used, sizeof text - used, "; %u at op %llu of %llu, %s",
-                i, (unsigned long long)toy->book.next_op,
-                (unsigned long long)toy->book.view.ring_epoch, what_for(toy));
+                i, (unsigned long long)toy->ops.next_op,
+                (unsigned long long)toy->ops.view.ring_epoch, what_for(toy));
     }
     gw__sim_fail(w->sim, "the ring of %u in epoch %llu does not go on%s",
                  view->ring_count, (unsigned long long)view->ring_epoch, text);

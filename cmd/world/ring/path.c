@@ -98,18 +98,18 @@ static void copy_transfers(struct run *run, unsigned self,
 static void begin_chunk(struct toy *toy, struct run *run, unsigned chunk,
                         uint64_t start)
 {
-    const struct gw__contributor_sets *ledger =
-        gw__op_table_ledger(&toy->book, run->op);
+    const struct gw__contributor_sets *sets =
+        gw__op_table_sets(&toy->ops, run->op);
     if (start == (uint64_t)1 << toy->node)
         run->values[chunk] = value_input(toy->node, run->op, chunk);
-    else if (ledger->sets[chunk] != start)
+    else if (sets->sets[chunk] != start)
         toy_fail(toy, "op %llu, chunk %u: is to go on from %llx, has %llx",
                  (unsigned long long)run->op, chunk, (unsigned long long)start,
-                 (unsigned long long)ledger->sets[chunk]);
+                 (unsigned long long)sets->sets[chunk]);
     oracle_value(toy, run->op, chunk, start, run->values[chunk]);
 }
 
-void path_start(struct toy *toy, const struct gw__task *task)
+void path_start(struct toy *toy, const struct gw__recovery_task *task)
 {
     struct run *run = &toy->runs[task->op % GW__OP_TABLE_OPS];
     struct gw__recovery recovery;
@@ -130,7 +130,7 @@ void path_start(struct toy *toy, const struct gw__task *task)
         memset(run->values, 0, sizeof run->values);
     run->used = true;
     run->op = task->op;
-    run->ring_epoch = toy->book.view.ring_epoch;
+    run->ring_epoch = toy->ops.view.ring_epoch;
     run->chunks = task->plan.chunks;
     run->send_count = run->receive_count = 0;
     run->due_ns = 0;
@@ -143,7 +143,7 @@ void path_start(struct toy *toy, const struct gw__task *task)
     for (unsigned chunk = 0; chunk < run->chunks; chunk++)
         begin_chunk(toy, run, chunk, start[chunk]);
     tell_recovery(toy, task, start);
-    gw__contributor_sets_retarget(gw__op_table_ledger(&toy->book, task->op),
+    gw__contributor_sets_retarget(gw__op_table_sets(&toy->ops, task->op),
                                   task->plan.target, start);
     gw__recovery_fini(&recovery);
 }
@@ -174,7 +174,7 @@ static void capture(struct toy *toy, const struct run *run, struct sending *s)
                                      .chunk = s->chunk,
                                      .value = 1};
     s->captured = true;
-    s->set = gw__op_table_ledger(&toy->book, run->op)->sets[s->chunk];
+    s->set = gw__op_table_sets(&toy->ops, run->op)->sets[s->chunk];
     s->value = run->values[s->chunk];
     toy->world->measures.transfers++;
     tell(toy, &event);
@@ -225,24 +225,24 @@ void path_work(struct toy *toy)
 {
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
         struct run *run = &toy->runs[i];
-        const struct gw__page *page = &toy->book.pages[i];
-        if (!page->used || !page->begun || page->op != run->op)
+        const struct gw__op_entry *entry = &toy->ops.entries[i];
+        if (!entry->used || !entry->begun || entry->op != run->op)
             run->used = false; /* all members have completed that op */
-        if (run->used && !toy->book.frozen)
+        if (run->used && !toy->ops.frozen)
             send_due(toy, run);
     }
-    struct gw__task task;
-    while (
-        gw__op_table_task(&toy->book, &task) && run_of(toy, task.op) &&
-        run_of(toy, task.op)->ring_epoch == toy->book.view.ring_epoch &&
-        gw__contributor_sets_complete(gw__op_table_ledger(&toy->book, task.op)))
+    struct gw__recovery_task task;
+    while (gw__op_table_recovery_task(&toy->ops, &task) &&
+           run_of(toy, task.op) &&
+           run_of(toy, task.op)->ring_epoch == toy->ops.view.ring_epoch &&
+           gw__contributor_sets_complete(gw__op_table_sets(&toy->ops, task.op)))
         ring_completed(toy, task.op);
 }
 
 uint64_t path_due(const struct toy *toy)
 {
     uint64_t due = 0;
-    for (unsigned i = 0; i < GW__OP_TABLE_OPS && !toy->book.frozen; i++) {
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS && !toy->ops.frozen; i++) {
         const struct run *run = &toy->runs[i];
         if (run->used && run->due_ns < UINT64_MAX &&
             (due == 0 || run->due_ns < due))
@@ -279,25 +279,23 @@ static void tell_applied(const struct toy *toy, const struct run *run,
 static void apply_data(struct toy *toy, struct run *run, struct receiving *r,
                        const struct data *data)
 {
-    struct gw__contributor_sets *ledger =
-        gw__op_table_ledger(&toy->book, run->op);
+    struct gw__contributor_sets *sets = gw__op_table_sets(&toy->ops, run->op);
     struct amount incoming = {.digits = (wide)data->high << 64 | data->low,
                               .sum = data->sum};
     struct gw_error why;
     enum gw_err err =
-        r->adds
-            ? gw__contributor_sets_add(ledger, r->chunk, data->set, &why)
-            : gw__contributor_sets_replace(ledger, r->chunk, data->set, &why);
+        r->adds ? gw__contributor_sets_add(sets, r->chunk, data->set, &why)
+                : gw__contributor_sets_replace(sets, r->chunk, data->set, &why);
     struct amount *value = &run->values[r->chunk];
     *value = r->adds ? value_add(*value, incoming) : incoming;
     r->applied = true;
     run->due_ns = 0; /* more may be sent now */
     tell_applied(toy, run, r);
     if (err) { /* added all the same, to find the effect */
-        oracle_refused(toy, run->op, r->chunk, ledger->target, *value);
+        oracle_refused(toy, run->op, r->chunk, sets->target, *value);
         toy_fail(toy, "%s", why.text);
     }
-    oracle_value(toy, run->op, r->chunk, ledger->sets[r->chunk], *value);
+    oracle_value(toy, run->op, r->chunk, sets->sets[r->chunk], *value);
 }
 
 void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
@@ -308,7 +306,7 @@ void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
         return;
     memcpy(&data, bytes, sizeof data);
     struct run *run = run_of(toy, data.op);
-    if (!run || !gw__op_table_accepts(&toy->book, data.ring_epoch, data.op))
+    if (!run || !gw__op_table_accepts(&toy->ops, data.ring_epoch, data.op))
         return;
     struct receiving *r = find_receive(run, from, data.chunk, data.turn);
     if (!r)

@@ -27,16 +27,17 @@ void tell(const struct toy *toy, const struct told_event *e)
                                        .value = e->value,
                                        .rank = toy->node,
                                        .peer = e->peer,
-                                       .epoch = (uint32_t)toy->book.view.epoch,
+                                       .epoch = (uint32_t)toy->ops.view.epoch,
                                        .op = e->op,
                                        .step = e->step,
                                        .chunk = e->chunk});
 }
 
-void tell_recovery(const struct toy *toy, const struct gw__task *task,
+void tell_recovery(const struct toy *toy, const struct gw__recovery_task *task,
                    const uint64_t *start)
 {
-    const struct gw__page *page = &toy->book.pages[task->op % GW__OP_TABLE_OPS];
+    const struct gw__op_entry *entry =
+        &toy->ops.entries[task->op % GW__OP_TABLE_OPS];
     uint64_t own = (uint64_t)1 << toy->node;
     for (unsigned c = 0; c < task->plan.chunks && task->recovers; c++) {
         const struct told_event event = {.kind = GW_EV_RECOVERY,
@@ -45,7 +46,7 @@ void tell_recovery(const struct toy *toy, const struct gw__task *task,
                                          .step = GW_NONE,
                                          .chunk = c,
                                          .value = start[c] == own};
-        if (page->ledger.sets[c] != own)
+        if (entry->sets.sets[c] != own)
             tell(toy, &event);
     }
 }

@@ -249,7 +249,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
         .died_jitter_ns = 2 * MS,
         .died_lost = (double)world_draw(w, 0, 1) / 2,
         .context = w,
-        .on_tell = on_tell,
+        .on_notify = on_tell,
         .on_life = on_life,
         .after_step = after_step};
     if (w->asked.calm)

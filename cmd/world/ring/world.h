@@ -176,7 +176,7 @@ struct told_event {
 };
 void tell(const struct toy *toy, const struct told_event *event);
 /* The kept and the redone chunks of the current op. */
-void tell_recovery(const struct toy *toy, const struct gw__task *task,
+void tell_recovery(const struct toy *toy, const struct gw__recovery_task *task,
                    const uint64_t *start);
 /* For a controller whose log is libraft's. */
 void tell_controller(struct world *world, const struct gw_event *event);
@@ -280,9 +280,9 @@ struct state {
     bool known;
     uint64_t next; /* the state after op next - 1 */
     uint64_t digest;
-    uint64_t epoch;                  /* in which that op was completed */
-    struct gw__state_validity claim; /* a joiner's */
-    bool over;                       /* the ring that it comes from has ended */
+    uint64_t epoch;                     /* in which that op was completed */
+    struct gw__state_validity validity; /* a joiner's */
+    bool over; /* the ring that it comes from has ended */
     uint64_t pull_ns;
     bool ready_said;
 };
@@ -317,7 +317,7 @@ struct toy {
 
     bool in_ring; /* it has an op table */
     bool sure;    /* it has the state for its first op */
-    struct gw__op_table book;
+    struct gw__op_table ops;
     struct run runs[GW__OP_TABLE_OPS];
     struct result results[GW__OP_TABLE_OPS];
     struct state state;
@@ -339,14 +339,14 @@ struct toy {
 const struct gw__machine_kind *member_kind(void);
 
 /* node.c */
-void toy_ask(struct toy *toy, const struct gw__member_request *ask);
+void toy_ask(struct toy *toy, const struct gw__member_request *request);
 void toy_send(const struct toy *toy, unsigned node, const void *data,
               size_t bytes);
 GW_PRINTF(2, 3)
 void toy_fail(const struct toy *toy, const char *format, ...);
 
 /* ring.c */
-void ring_told(struct toy *toy, const struct gw__told *told);
+void ring_told(struct toy *toy, const struct gw__notification *notification);
 /* Does all work that is possible now. */
 void ring_work(struct toy *toy);
 uint64_t ring_due(const struct toy *toy);
@@ -355,7 +355,7 @@ void ring_completed(struct toy *toy, uint64_t op);
 
 /* path.c */
 enum toy_message { TOY_DATA = 128, TOY_ACK, TOY_PULL, TOY_STATE, TOY_NOTHING };
-void path_start(struct toy *toy, const struct gw__task *task);
+void path_start(struct toy *toy, const struct gw__recovery_task *task);
 void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
                size_t count);
 void path_ack(struct toy *toy, unsigned from, const uint8_t *bytes,
@@ -390,7 +390,7 @@ void oracle_state(const struct toy *toy);
 /* A joiner finds the state lost. */
 void oracle_lost(const struct toy *toy);
 /* The plan of a member; verified if it is new. */
-void oracle_plan(const struct toy *toy, const struct gw__task *task,
+void oracle_plan(const struct toy *toy, const struct gw__recovery_task *task,
                  const struct gw__recovery *recovery);
 /* After an entry of the log. */
 void oracle_log(struct world *world);

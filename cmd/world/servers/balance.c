@@ -23,12 +23,12 @@ static void note_slot(struct farm *f, const struct gw__routes *routes,
 }
 
 static uint64_t servers_of(const struct farm *f,
-                           const struct gw__membership_update *news)
+                           const struct gw__membership_update *update)
 {
     uint64_t servers = 0;
-    for (unsigned i = 0; i < news->crew_count; i++)
-        if (is_server(f, news->crew[i].node))
-            servers |= (uint64_t)1 << news->crew[i].node;
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        if (is_server(f, update->ps_members[i].node))
+            servers |= (uint64_t)1 << update->ps_members[i].node;
     return servers;
 }
 
@@ -41,9 +41,9 @@ void balance_look(struct seat *seat, unsigned tag)
         return;
     f->load_ns = now_ns;
     for (unsigned slot = 0; slot < FARM_SLOTS; slot++)
-        note_slot(f, &seat->news.routes, slot, now_ns);
-    if (!gw__slot_load_look(&f->load, &seat->news.routes,
-                            servers_of(f, &seat->news), &command.advice))
+        note_slot(f, &seat->update.routes, slot, now_ns);
+    if (!gw__slot_load_look(&f->load, &seat->update.routes,
+                            servers_of(f, &seat->update), &command.advice))
         return;
     command.kind = GW__CMD_PLACE;
     f->met.plans++;

@@ -70,7 +70,7 @@ static bool is_whole(const struct farm *f, unsigned slot)
     uint64_t digest = 0;
     if (push_slot_is_lost(f, slot))
         return true;
-    if (route->learner != GW__NO_NODE || route->heir != GW__NO_NODE)
+    if (route->learner != GW__NO_NODE || route->successor != GW__NO_NODE)
         return false;
     for (unsigned i = 0; i < route->count; i++) {
         unsigned node = route->replica[i];
@@ -232,7 +232,7 @@ static struct gw__sim_options options_of(struct farm *f, uint64_t seed)
         .died_jitter_ns = 2 * MS,
         .died_lost = (double)farm_draw(f, 0, 1) / 2,
         .context = f,
-        .on_tell = on_tell,
+        .on_notify = on_tell,
         .on_life = on_life,
         .after_step = after_step};
     if (f->asked.calm)

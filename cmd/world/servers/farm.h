@@ -184,7 +184,7 @@ struct seat {
     void *member; /* the machine's state */
     bool registered, gone, has_news, has_lease;
     unsigned answered; /* tag of the last successful command */
-    struct gw__membership_update news;
+    struct gw__membership_update update;
     struct mailbox box; /* for the data path */
 };
 
@@ -199,7 +199,7 @@ void seat_step(struct seat *seat, const struct gw__input *input);
 void seat_ask(struct seat *seat, const struct gw__command *command,
               unsigned tag);
 /* Sends a message of the data path, whose context is the seat. */
-void seat_send(void *seat, const struct gw__message_out *letter);
+void seat_send(void *seat, const struct gw__message_out *message);
 
 /* ---- the machines ---- */
 

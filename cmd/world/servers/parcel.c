@@ -19,9 +19,9 @@ struct envelope {
 
 uint64_t mailbox_member(const struct mailbox *box, unsigned node)
 {
-    for (unsigned i = 0; i < box->news->crew_count; i++)
-        if (box->news->crew[i].node == node)
-            return box->news->crew[i].incarnation.low;
+    for (unsigned i = 0; i < box->update->ps_member_count; i++)
+        if (box->update->ps_members[i].node == node)
+            return box->update->ps_members[i].incarnation.low;
     return 0;
 }
 
@@ -29,31 +29,32 @@ bool parcel_is(const struct gw__input *input)
 {
     const uint8_t *data = input->data;
     return input->kind == GW__MESSAGE && input->bytes > 0 &&
-           data[0] >= GW__FOREIGN;
+           data[0] >= GW__STATE_TRANSFER;
 }
 
 /* Adds the keys and values of a push to a replica. */
 static void count_replica_bytes(const struct mailbox *box,
-                                const struct gw__message_out *letter)
+                                const struct gw__message_out *message)
 {
-    const struct gw__ps_head *head = letter->parts[0].data;
+    const struct gw__ps_head *head = message->parts[0].data;
     const struct gw__append *record = (const void *)(head + 1);
     if (box->replica_bytes && head->kind == GW__PS_APPEND &&
-        letter->part_count == 3 && record->kind == GW__ENTRY_PUSH)
-        *box->replica_bytes += letter->parts[1].bytes + letter->parts[2].bytes;
+        message->part_count == 3 && record->kind == GW__ENTRY_PUSH)
+        *box->replica_bytes +=
+            message->parts[1].bytes + message->parts[2].bytes;
 }
 
 void parcel_send(const struct mailbox *box,
-                 const struct gw__message_out *letter)
+                 const struct gw__message_out *message)
 {
     static _Alignas(8) uint8_t out[GW__MESSAGE_MAX];
     struct envelope *envelope = (void *)out;
     size_t used = sizeof *envelope;
-    *envelope = (struct envelope){.talk = GW__FOREIGN,
-                                  .to = mailbox_member(box, letter->node),
-                                  .part_count = letter->part_count};
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        const struct gw__messenger_part *part = &letter->parts[i];
+    *envelope = (struct envelope){.talk = GW__STATE_TRANSFER,
+                                  .to = mailbox_member(box, message->node),
+                                  .part_count = message->part_count};
+    for (unsigned i = 0; i < message->part_count; i++) {
+        const struct gw__messenger_part *part = &message->parts[i];
         envelope->bytes[i] = (uint32_t)part->bytes;
         if (used + part->bytes > sizeof out)
             abort();
@@ -61,15 +62,15 @@ void parcel_send(const struct mailbox *box,
             memcpy(out + used, part->data, part->bytes);
         used += part->bytes;
     }
-    count_replica_bytes(box, letter);
-    if (letter->lent)
-        letter->back(letter->context);
-    box->act->send(box->act->driver, letter->node, out, used);
+    count_replica_bytes(box, message);
+    if (message->lent)
+        message->back(message->context);
+    box->act->send(box->act->driver, message->node, out, used);
 }
 
-static void parcel_free(struct gw__message_in *parcel)
+static void parcel_free(struct gw__message_in *message)
 {
-    free(parcel);
+    free(message);
 }
 
 /* One allocation for all of it; parts begin at multiples of 8. */
@@ -82,23 +83,23 @@ struct gw__message_in *parcel_of(const struct mailbox *box,
     bool named = mailbox_member(box, input->from) == input->incarnation;
     if (envelope.to != box->incarnation || (!named && !box->from_anybody))
         return NULL;
-    struct gw__message_in *parcel =
-        malloc(sizeof *parcel + input->bytes + GW__MESSENGER_PARTS * 8);
-    if (!parcel)
+    struct gw__message_in *message =
+        malloc(sizeof *message + input->bytes + GW__MESSENGER_PARTS * 8);
+    if (!message)
         abort();
     from += sizeof envelope;
-    *parcel = (struct gw__message_in){.from = input->from,
-                                      .incarnation_high = 1,
-                                      .incarnation_low = input->incarnation,
-                                      .part_count = envelope.part_count};
-    atomic_init(&parcel->holds, 1);
-    parcel->free = parcel_free;
-    uint8_t *to = (uint8_t *)(parcel + 1);
+    *message = (struct gw__message_in){.from = input->from,
+                                       .incarnation_high = 1,
+                                       .incarnation_low = input->incarnation,
+                                       .part_count = envelope.part_count};
+    atomic_init(&message->holds, 1);
+    message->free = parcel_free;
+    uint8_t *to = (uint8_t *)(message + 1);
     for (unsigned i = 0; i < envelope.part_count; i++) {
         memcpy(to, from, envelope.bytes[i]);
-        parcel->parts[i] = (struct gw__messenger_part){to, envelope.bytes[i]};
+        message->parts[i] = (struct gw__messenger_part){to, envelope.bytes[i]};
         from += envelope.bytes[i];
         to += (envelope.bytes[i] + 7) / 8 * 8;
     }
-    return parcel;
+    return message;
 }

@@ -12,10 +12,10 @@
 
 /* One end of the conversion. */
 struct mailbox {
-    uint64_t incarnation;                     /* the low half */
-    const struct gw__actions *act;            /* of the step */
-    const struct gw__membership_update *news; /* the newest: the members */
-    bool from_anybody;                        /* also from former members */
+    uint64_t incarnation;                       /* the low half */
+    const struct gw__actions *act;              /* of the step */
+    const struct gw__membership_update *update; /* the newest: the members */
+    bool from_anybody;                          /* also from former members */
     uint64_t *replica_bytes; /* receives the bytes of keys and values for
                                 replicas; NULL: not counted */
 };
@@ -26,7 +26,7 @@ uint64_t mailbox_member(const struct mailbox *box, unsigned node);
 /* Is this message one of the data path? */
 bool parcel_is(const struct gw__input *input);
 void parcel_send(const struct mailbox *box,
-                 const struct gw__message_out *letter);
+                 const struct gw__message_out *message);
 /* NULL: its sender or receiver no longer exists; a real transport drops it,
  * too. */
 struct gw__message_in *parcel_of(const struct mailbox *box,

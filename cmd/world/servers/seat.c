@@ -8,25 +8,25 @@
 
 /* ---- reports of the machine ---- */
 
-static void on_told(void *node, const struct gw__told *told)
+static void on_told(void *node, const struct gw__notification *notification)
 {
     struct seat *s = node;
-    switch (told->kind) {
-    case GW__TOLD_REGISTERED:
+    switch (notification->kind) {
+    case GW__NOTIFY_REGISTERED:
         s->registered = true;
         break;
-    case GW__TOLD_NEWS:
-        s->news = *gw__member_news(s->member);
+    case GW__NOTIFY_UPDATE:
+        s->update = *gw__member_update(s->member);
         s->has_news = true;
         break;
-    case GW__TOLD_LEASE:
+    case GW__NOTIFY_LEASE:
         s->has_lease = true;
         break;
-    case GW__TOLD_ANSWER:
-        if (told->answer.code == GW_OK)
-            s->answered = told->tag;
+    case GW__NOTIFY_ANSWER:
+        if (notification->answer.code == GW_OK)
+            s->answered = notification->tag;
         break;
-    case GW__TOLD_GONE:
+    case GW__NOTIFY_GONE:
         s->gone = true;
         farm_restart(s->farm, s->node);
         break;
@@ -37,8 +37,10 @@ static void on_told(void *node, const struct gw__told *told)
 
 static struct inner inner_of(struct seat *s)
 {
-    return (struct inner){
-        .state = s->member, .act = s->box.act, .node = s, .told = on_told};
+    return (struct inner){.state = s->member,
+                          .act = s->box.act,
+                          .node = s,
+                          .notification = on_told};
 }
 
 /* ---- for the data path ---- */
@@ -54,22 +56,22 @@ void seat_step(struct seat *s, const struct gw__input *input)
 
 void seat_ask(struct seat *s, const struct gw__command *command, unsigned tag)
 {
-    const struct gw__member_request ask = {
-        .kind = GW__ASK_COMMAND, .own = {.tag = tag, .command = *command}};
-    const struct gw__input input = {.kind = GW__ASKED,
+    const struct gw__member_request request = {
+        .kind = GW__REQUEST_COMMAND, .own = {.tag = tag, .command = *command}};
+    const struct gw__input input = {.kind = GW__REQUESTED,
                                     .now_ns = s->now_ns,
                                     .from = s->node,
                                     .incarnation = s->incarnation.low,
-                                    .data = &ask,
-                                    .bytes = sizeof ask};
+                                    .data = &request,
+                                    .bytes = sizeof request};
     if (!s->gone)
         inner_step(inner_of(s), &input);
 }
 
-void seat_send(void *seat, const struct gw__message_out *letter)
+void seat_send(void *seat, const struct gw__message_out *message)
 {
     const struct seat *s = seat;
-    parcel_send(&s->box, letter);
+    parcel_send(&s->box, message);
 }
 
 /* ---- beginning ---- */
@@ -79,7 +81,7 @@ void seat_wake(struct seat *s, const struct gw__input *input,
 {
     s->now_ns = input->now_ns;
     s->box.act = actions;
-    s->box.news = &s->news;
+    s->box.update = &s->update;
 }
 
 void seat_start(struct seat *s, const struct gw__input *input,

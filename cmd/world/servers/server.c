@@ -55,12 +55,12 @@ static void receive_input(struct host *h, const struct gw__input *input)
     if (h->s.has_lease)
         gw__server_lease(h->core, h->s.now_ns, gw__member_lease(h->s.member));
     if (h->s.has_news)
-        gw__server_news(h->core, h->s.now_ns, &h->s.news);
+        gw__server_update(h->core, h->s.now_ns, &h->s.update);
     if (!parcel_is(input))
         return;
-    struct gw__message_in *parcel = parcel_of(&h->s.box, input);
-    if (parcel)
-        gw__server_message_in(h->core, h->s.now_ns, parcel);
+    struct gw__message_in *message = parcel_of(&h->s.box, input);
+    if (message)
+        gw__server_message_in(h->core, h->s.now_ns, message);
 }
 
 static void step_host(void *state, const struct gw__input *input,

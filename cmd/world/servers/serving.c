@@ -16,7 +16,7 @@ static void look_at_members(struct farm *f, uint64_t now_ns)
 {
     for (unsigned node = 0; node < first_controller(f); node++) {
         const struct gw__member *m = &f->agreed.truth->members[node];
-        if (m->state != GW__CONVICTED)
+        if (m->state != GW__CONFIRMED_DEAD)
             f->convicted_ns[node] = 0;
         else if (!f->convicted_ns[node])
             f->convicted_ns[node] = now_ns;

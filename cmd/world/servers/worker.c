@@ -94,7 +94,7 @@ static void set_up(struct hand *h)
 static bool can_work(const struct hand *h)
 {
     const struct farm *f = h->s.farm;
-    const struct gw__routes *routes = &h->s.news.routes;
+    const struct gw__routes *routes = &h->s.update.routes;
     if (h->set_up < TABLE_TAG || routes->table_count == 0 ||
         mailbox_member(&h->s.box, h->s.node) != h->s.incarnation.low)
         return false;
@@ -132,7 +132,7 @@ static void begin_op(struct hand *h, struct op *op)
     op->worker =
         look ? (unsigned)gw_rng_below(&h->s.rng, f->workers) : h->index;
     op->push = look ? f->newest[op->worker] - 1
-                    : push_begin(f, h->index, &h->s.news.routes);
+                    : push_begin(f, h->index, &h->s.update.routes);
     if (op->push == UINT32_MAX)
         return;
     op->key = push_key(f, op->worker, op->push);
@@ -243,13 +243,13 @@ static void receive_input(struct hand *h, const struct gw__input *input)
 {
     seat_step(&h->s, input);
     if (h->s.has_news)
-        gw__worker_routes(h->core, h->s.now_ns, &h->s.news.routes);
+        gw__worker_routes(h->core, h->s.now_ns, &h->s.update.routes);
     if (!parcel_is(input))
         return;
-    struct gw__message_in *parcel = parcel_of(&h->s.box, input);
+    struct gw__message_in *message = parcel_of(&h->s.box, input);
     h->from = input->from;
-    if (parcel)
-        gw__worker_message_in(h->core, h->s.now_ns, parcel);
+    if (message)
+        gw__worker_message_in(h->core, h->s.now_ns, message);
 }
 
 static void step_hand(void *state, const struct gw__input *input,

@@ -24,12 +24,12 @@ static enum gw_err start_driver(struct gw__controller *c, struct gw_error *why)
 {
     const struct gw__driver_config config = {
         .kind = &gw__controller_machine,
-        .mesh = c->config.mesh,
+        .channel = c->config.channel,
         .seed = gw_hash(&c->service.incarnation, sizeof(struct gw__id), 0),
         .start = &c,
         .start_bytes = sizeof c,
         .context = c,
-        .on_tell = gw__controller_on_tell,
+        .on_notify = gw__controller_on_notify,
         .describe = gw__controller_describe};
     pthread_mutex_lock(&c->lock);
     enum gw_err err = gw__driver_start(&config, &c->driver, why);
@@ -46,11 +46,11 @@ static enum gw_err open_log(struct gw__controller *c, struct gw_error *why)
         .addresses = from->raft_addresses,
         .directory = from->directory,
         .accept_loss = from->accept_loss,
-        .key_file = from->mesh.key_file,
-        .insecure = from->mesh.insecure,
-        .rules = from->mesh.rules,
+        .key_file = from->channel.key_file,
+        .insecure = from->channel.insecure,
+        .profiles = from->channel.profiles,
         .nodes = c->nodes,
-        .token = from->mesh.token,
+        .token = from->channel.token,
         .election_ms = from->election_ms ? from->election_ms : 150,
         .heartbeat_ms = from->heartbeat_ms ? from->heartbeat_ms : 30,
         .context = c,
@@ -68,15 +68,16 @@ new_controller(const struct gw__controller_config *config, struct gw__id id)
     if (!c)
         return NULL;
     c->config = *config;
-    c->config.mesh.incarnation_high = id.high;
-    c->config.mesh.incarnation_low = id.low;
+    c->config.channel.incarnation_high = id.high;
+    c->config.channel.incarnation_low = id.low;
     c->end = &c->first;
     c->status.leader = GW__NODES_MAX;
     pthread_mutex_init(&c->lock, NULL);
     memcpy(c->nodes, config->nodes, config->count * sizeof *c->nodes);
-    c->service.node = config->mesh.node;
+    c->service.node = config->channel.node;
     c->service.incarnation = id;
-    strncpy(c->service.endpoint, config->mesh.endpoint, GW__ENDPOINT_MAX - 1);
+    strncpy(c->service.endpoint, config->channel.endpoint,
+            GW__ENDPOINT_MAX - 1);
     return c;
 }
 
@@ -90,8 +91,8 @@ enum gw_err gw__controller_start(const struct gw__controller_config *config,
         return gw_fail(why, GW_EINVAL,
                        "controller %u of %u: there can be 1 to %d controllers",
                        config->index, config->count, GW__CONTROLLERS_MAX);
-    struct gw__id id = {config->mesh.incarnation_high,
-                        config->mesh.incarnation_low};
+    struct gw__id id = {config->channel.incarnation_high,
+                        config->channel.incarnation_low};
     enum gw_err err = gw__failpoints_begin(why);
     if (!err && gw__id_is_none(id))
         err = gw__draw(&id, sizeof id, why);
@@ -125,7 +126,7 @@ void gw__controller_stop(struct gw__controller **controller)
         gw__raft_log_stop(c->log);
     gw__driver_stop(&driver);
     gw__raft_log_close(&c->log);
-    gw__controller_drop_news(c);
+    gw__controller_drop_update(c);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

@@ -30,7 +30,7 @@ struct gw__controller_config {
     bool accept_loss;      /* of damaged data there (raft_dir.h) */
     /* Own node and endpoint; an incarnation of 0 is replaced by a random
      * one. */
-    struct gw__control_channel_config mesh;
+    struct gw__control_channel_config channel;
     unsigned election_ms;  /* 0: 150 */
     unsigned heartbeat_ms; /* 0: 30 */
     void *context;

@@ -27,12 +27,12 @@ static void emit(const struct gw__controller *c, enum gw_event_kind kind,
 
 void gw__controller_event_lead(struct gw__controller *c, unsigned node)
 {
-    struct gw__raft_figures figures;
+    struct gw__raft_stats stats;
     c->seen.begun |= node < GW__NODES_MAX;
     c->seen.leased = 0;
-    gw__raft_log_figures(c->log, &figures);
+    gw__raft_log_stats(c->log, &stats);
     if (node == c->service.node)
-        emit(c, GW_EV_LEADER, GW_NONE, GW_NONE, figures.term);
+        emit(c, GW_EV_LEADER, GW_NONE, GW_NONE, stats.term);
 }
 
 void gw__controller_event_vote(struct gw__controller *c, unsigned candidate,
@@ -65,9 +65,9 @@ static void look_at_slot(struct gw__controller *c, const struct gw__service *s,
 static void look_at_lease(struct gw__controller *c, const struct gw__service *s,
                           unsigned node)
 {
-    uint64_t bit = UINT64_C(1) << node, leased_ns = s->heard[node].leased_ns;
-    bool has = gw__service_leads(s) && leased_ns >= s->office_ns && leased_ns &&
-               s->now_ns < leased_ns + GW__LEASE_NS;
+    uint64_t bit = UINT64_C(1) << node, leased_ns = s->contacts[node].leased_ns;
+    bool has = gw__service_leads(s) && leased_ns >= s->leading_since_ns &&
+               leased_ns && s->now_ns < leased_ns + GW__LEASE_NS;
     bool had = c->seen.leased & bit;
     if (has == had)
         return;
@@ -101,12 +101,12 @@ void gw__controller_event_look(struct gw__controller *c,
 void gw__controller_status(struct gw__controller *c,
                            struct gw__controller_status *status)
 {
-    struct gw__raft_figures figures;
-    gw__raft_log_figures(c->log, &figures);
+    struct gw__raft_stats stats;
+    gw__raft_log_stats(c->log, &stats);
     pthread_mutex_lock(&c->lock);
     *status = c->status;
     pthread_mutex_unlock(&c->lock);
-    status->term = figures.term;
-    status->last = figures.last;
-    status->committed = figures.committed;
+    status->term = stats.term;
+    status->last = stats.last;
+    status->committed = stats.committed;
 }

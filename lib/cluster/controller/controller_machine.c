@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum news_kind { ENTRY, SNAPSHOT, LEADER, VOTE };
+enum update_kind { ENTRY, SNAPSHOT, LEADER, VOTE };
 
 /* Queued by the log's thread. The queue has no bound, because an entry must not
  * be lost; the log's own replica has just applied the same entry. */
-struct gw__controller_news {
-    struct gw__controller_news *next;
-    enum news_kind kind;
+struct gw__controller_update {
+    struct gw__controller_update *next;
+    enum update_kind kind;
     uint64_t number; /* of the entry or term; leader: its index */
     size_t bytes;
     uint8_t data[];
@@ -33,36 +33,36 @@ struct gw__controller_news {
 /* Queues an entry. True: wake the driver. After an entry was lost, later ones
  * are dropped, so that the driver keeps a consistent state. */
 static bool queue_update(struct gw__controller *c,
-                         struct gw__controller_news *news)
+                         struct gw__controller_update *update)
 {
     pthread_mutex_lock(&c->lock);
     bool lost = c->error.code, wake = !c->first && c->driver && !lost;
     if (!lost) {
-        *c->end = news;
-        c->end = &news->next;
+        *c->end = update;
+        c->end = &update->next;
     }
     pthread_mutex_unlock(&c->lock);
     if (lost)
-        free(news);
+        free(update);
     return wake;
 }
 
-static void queue(struct gw__controller *c, enum news_kind kind,
+static void queue(struct gw__controller *c, enum update_kind kind,
                   uint64_t number, const void *data, size_t bytes)
 {
-    struct gw__controller_news *news = malloc(sizeof *news + bytes);
+    struct gw__controller_update *update = malloc(sizeof *update + bytes);
     struct gw_error why;
-    if (!news) {
+    if (!update) {
         gw_fail(&why, GW_ENOMEM, "controller %u: an entry", c->config.index);
         gw__controller_fail(c, &why);
         return;
     }
-    *news = (struct gw__controller_news){
+    *update = (struct gw__controller_update){
         .kind = kind, .number = number, .bytes = bytes};
     if (bytes > 0)
-        memcpy(news->data, data, bytes);
-    if (queue_update(c, news)) /* otherwise its timer wakes it */
-        (void)gw__driver_ask(c->driver, "", 1);
+        memcpy(update->data, data, bytes);
+    if (queue_update(c, update)) /* otherwise its timer wakes it */
+        (void)gw__driver_request(c->driver, "", 1);
 }
 
 void gw__controller_on_entry(void *context, uint64_t index, const void *command,
@@ -98,8 +98,10 @@ static void forward_request(struct state *s, const struct gw__input *now,
                             const struct gw__actions *act, const void *data,
                             size_t bytes)
 {
-    const struct gw__input input = {
-        .kind = GW__ASKED, .now_ns = now->now_ns, .data = data, .bytes = bytes};
+    const struct gw__input input = {.kind = GW__REQUESTED,
+                                    .now_ns = now->now_ns,
+                                    .data = data,
+                                    .bytes = bytes};
     gw__service_machine.step(&s->service, &input, act);
 }
 
@@ -120,37 +122,37 @@ static void lead(struct state *s, const struct gw__input *now,
                  const struct gw__actions *act, unsigned index)
 {
     struct gw__controller *c = s->controller;
-    uint8_t out[GW__SERVICE_ASK_MAX];
+    uint8_t out[GW__SERVICE_REQUEST_MAX];
     unsigned node = index < c->config.count ? c->nodes[index] : GW__NODES_MAX;
     gw__controller_event_lead(c, node);
-    forward_request(s, now, act, out, gw__service_ask_leader(out, node));
+    forward_request(s, now, act, out, gw__service_request_leader(out, node));
     if (c->config.on_leader)
         c->config.on_leader(c->config.context, node);
 }
 
 static void apply_update(struct state *s, const struct gw__input *now,
                          const struct gw__actions *act,
-                         const struct gw__controller_news *news)
+                         const struct gw__controller_update *update)
 {
     struct gw__controller *c = s->controller;
     struct gw__registry *registry = &s->service.registry;
-    uint8_t out[GW__SERVICE_ASK_MAX];
+    uint8_t out[GW__SERVICE_REQUEST_MAX];
     struct gw_error why;
     size_t bytes = 0;
-    if (news->kind == LEADER) {
-        lead(s, now, act, (unsigned)news->number);
+    if (update->kind == LEADER) {
+        lead(s, now, act, (unsigned)update->number);
         return;
     }
-    if (news->kind == VOTE) {
-        gw__controller_event_vote(c, news->data[0], news->number);
+    if (update->kind == VOTE) {
+        gw__controller_event_vote(c, update->data[0], update->number);
         return;
     }
-    if (news->kind == ENTRY)
-        gw__controller_event_commit(c, news->number);
-    if (news->kind == ENTRY)
-        bytes =
-            gw__service_ask_applied(out, news->number, news->data, news->bytes);
-    else if (gw__registry_restore(registry, news->data, news->bytes, &why))
+    if (update->kind == ENTRY)
+        gw__controller_event_commit(c, update->number);
+    if (update->kind == ENTRY)
+        bytes = gw__service_request_applied(out, update->number, update->data,
+                                            update->bytes);
+    else if (gw__registry_restore(registry, update->data, update->bytes, &why))
         gw__controller_fail(c, &why);
     forward_request(s, now, act, out,
                     bytes); /* without bytes it only looks for changes */
@@ -159,20 +161,20 @@ static void apply_update(struct state *s, const struct gw__input *now,
         c->config.on_applied(c->config.context, registry);
 }
 
-static void take_news(struct state *s, const struct gw__input *now,
-                      const struct gw__actions *act)
+static void take_update(struct state *s, const struct gw__input *now,
+                        const struct gw__actions *act)
 {
     struct gw__controller *c = s->controller;
     pthread_mutex_lock(&c->lock);
-    struct gw__controller_news *news = c->first;
+    struct gw__controller_update *update = c->first;
     c->first = NULL;
     c->end = &c->first;
     pthread_mutex_unlock(&c->lock);
-    while (news) {
-        struct gw__controller_news *next = news->next;
-        apply_update(s, now, act, news);
-        free(news);
-        news = next;
+    while (update) {
+        struct gw__controller_update *next = update->next;
+        apply_update(s, now, act, update);
+        free(update);
+        update = next;
     }
 }
 
@@ -187,8 +189,8 @@ static void step_controller(void *state, const struct gw__input *input,
         start.bytes = sizeof s->controller->service;
         gw__service_machine.step(&s->service, &start, act);
     }
-    take_news(s, input, act);
-    if (input->kind != GW__START && input->kind != GW__ASKED)
+    take_update(s, input, act);
+    if (input->kind != GW__START && input->kind != GW__REQUESTED)
         gw__service_machine.step(&s->service, input, act);
     gw__controller_event_look(s->controller, &s->service);
 }
@@ -207,12 +209,12 @@ void gw__controller_describe(const void *state, uint64_t now_ns,
     gw__service_describe(&s->service, out);
 }
 
-void gw__controller_on_tell(void *context, const void *data, size_t bytes)
+void gw__controller_on_notify(void *context, const void *data, size_t bytes)
 {
     struct gw__controller *c = context;
     char endpoint[GW__ENDPOINT_MAX];
     unsigned node;
-    if (!gw__service_tells_endpoint(data, bytes, &node, endpoint)) {
+    if (!gw__service_sends_endpoint(data, bytes, &node, endpoint)) {
         (void)gw__raft_log_propose(c->log, data, bytes);
         return;
     }
@@ -222,11 +224,11 @@ void gw__controller_on_tell(void *context, const void *data, size_t bytes)
     memset(c->known[node], 0, sizeof c->known[node]);
 }
 
-void gw__controller_drop_news(struct gw__controller *c)
+void gw__controller_drop_update(struct gw__controller *c)
 {
     while (c->first) {
-        struct gw__controller_news *news = c->first;
-        c->first = news->next;
-        free(news);
+        struct gw__controller_update *update = c->first;
+        c->first = update->next;
+        free(update);
     }
 }

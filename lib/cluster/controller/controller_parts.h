@@ -17,7 +17,7 @@
 
 enum { GW__CONTROLLERS_MAX = GW__CLIENT_CONTROLLERS };
 
-struct gw__controller_news;
+struct gw__controller_update;
 
 /* The state that events have reported so far. Driver's thread. */
 struct gw__controller_seen {
@@ -40,7 +40,7 @@ struct gw__controller {
 
     pthread_mutex_t lock; /* guards the following, and `driver` while it is
                              started: */
-    struct gw__controller_news *first, **end;
+    struct gw__controller_update *first, **end;
     struct gw_error error;
     struct gw__controller_status status; /* without Raft's figures */
 };
@@ -70,11 +70,11 @@ void gw__controller_on_snapshot(void *context, const void *data, size_t bytes);
 void gw__controller_on_leader(void *context, unsigned leader);
 void gw__controller_on_vote(void *context, unsigned candidate, uint64_t term);
 /* The output of the machine. */
-void gw__controller_on_tell(void *context, const void *data, size_t bytes);
+void gw__controller_on_notify(void *context, const void *data, size_t bytes);
 /* The driver's `describe`. */
 void gw__controller_describe(const void *state, uint64_t now_ns,
                              struct gw__description *out);
 /* Frees queued entries that were not applied. */
-void gw__controller_drop_news(struct gw__controller *c);
+void gw__controller_drop_update(struct gw__controller *c);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { TICK_TIMER = 0 };
-enum ask { ASK_APPLIED = 1, ASK_LEADER };
+enum pending_request { REQUEST_APPLIED = 1, REQUEST_LEADER };
 
 bool gw__service_leads(const struct gw__service *s)
 {
@@ -29,20 +29,22 @@ const struct gw__registry *gw__service_registry_of(const void *state)
 
 /* ---- queries ---- */
 
-size_t gw__service_ask_applied(uint8_t out[GW__SERVICE_ASK_MAX], uint64_t index,
-                               const void *command, size_t bytes)
+size_t gw__service_request_applied(uint8_t out[GW__SERVICE_REQUEST_MAX],
+                                   uint64_t index, const void *command,
+                                   size_t bytes)
 {
-    struct gw__writer w = gw__writer_on(out, GW__SERVICE_ASK_MAX);
-    gw__put_u8(&w, ASK_APPLIED);
+    struct gw__writer w = gw__writer_on(out, GW__SERVICE_REQUEST_MAX);
+    gw__put_u8(&w, REQUEST_APPLIED);
     gw__put_u64(&w, index);
     gw__put_bytes(&w, command, bytes);
     return gw__writer_fits(&w) ? w.used : 0;
 }
 
-size_t gw__service_ask_leader(uint8_t out[GW__SERVICE_ASK_MAX], unsigned node)
+size_t gw__service_request_leader(uint8_t out[GW__SERVICE_REQUEST_MAX],
+                                  unsigned node)
 {
-    struct gw__writer w = gw__writer_on(out, GW__SERVICE_ASK_MAX);
-    gw__put_u8(&w, ASK_LEADER);
+    struct gw__writer w = gw__writer_on(out, GW__SERVICE_REQUEST_MAX);
+    gw__put_u8(&w, REQUEST_LEADER);
     gw__put_u8(&w, node);
     return w.used;
 }
@@ -54,18 +56,18 @@ static void lead(struct gw__service *s, unsigned node)
     if (led || !gw__service_leads(s))
         return;
     gw__service_enter(s);
-    gw__service_duties(s);
+    gw__service_leader_duties(s);
 }
 
-static void asked(struct gw__service *s, const struct gw__input *input)
+static void requested(struct gw__service *s, const struct gw__input *input)
 {
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
     unsigned kind = gw__get_u8(&r);
-    if (kind == ASK_LEADER) {
+    if (kind == REQUEST_LEADER) {
         unsigned node = gw__get_u8_below(&r, GW__NODES_MAX + 1);
         if (gw__reader_done(&r))
             lead(s, node);
-    } else if (kind == ASK_APPLIED) {
+    } else if (kind == REQUEST_APPLIED) {
         uint64_t index = gw__get_u64(&r);
         if (!r.bad && index > s->registry.index)
             gw__service_apply(s, index, r.at, r.left);
@@ -90,7 +92,7 @@ static void tick(struct gw__service *s)
     uint64_t late = s->now_ns > s->due_ns ? s->now_ns - s->due_ns : 0;
     gw__watch_health(s, late);
     if (gw__service_leads(s))
-        gw__service_duties(s);
+        gw__service_leader_duties(s);
 }
 
 static void message(struct gw__service *s, const struct gw__input *input)
@@ -120,10 +122,10 @@ static void apply_input(struct gw__service *s, const struct gw__input *input)
         if (input->from < GW__NODES_MAX)
             s->ended[input->from] = input->incarnation;
         if (gw__service_leads(s))
-            gw__watch_accuse(s);
+            gw__watch_suspect(s);
         break;
-    case GW__ASKED:
-        asked(s, input);
+    case GW__REQUESTED:
+        requested(s, input);
         break;
     case GW__OBSERVED:
         gw__watched_seen(s, input);

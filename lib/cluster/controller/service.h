@@ -87,15 +87,17 @@ struct gw__service_config {
 
 extern const struct gw__machine_kind gw__service_machine;
 
-/* ---- requests of the driver (GW__ASKED) ---- */
+/* ---- requests of the driver (GW__REQUESTED) ---- */
 
-enum { GW__SERVICE_ASK_MAX = GW__COMMAND_BYTES_MAX + 32 };
+enum { GW__SERVICE_REQUEST_MAX = GW__COMMAND_BYTES_MAX + 32 };
 
 /* Entry `index` of the log. */
-size_t gw__service_ask_applied(uint8_t out[GW__SERVICE_ASK_MAX], uint64_t index,
-                               const void *command, size_t bytes);
+size_t gw__service_request_applied(uint8_t out[GW__SERVICE_REQUEST_MAX],
+                                   uint64_t index, const void *command,
+                                   size_t bytes);
 /* The leader: a node, or GW__NODES_MAX if there is none. */
-size_t gw__service_ask_leader(uint8_t out[GW__SERVICE_ASK_MAX], unsigned node);
+size_t gw__service_request_leader(uint8_t out[GW__SERVICE_REQUEST_MAX],
+                                  unsigned node);
 
 /* ---- output ---- */
 
@@ -103,7 +105,7 @@ size_t gw__service_ask_leader(uint8_t out[GW__SERVICE_ASK_MAX], unsigned node);
  * longer leader); the client repeats it. If this function returns true, the
  * output is not a command but the endpoint of a process that wants to register.
  * It must be answered, even if the registry never learns about it. */
-bool gw__service_tells_endpoint(const void *data, size_t bytes, unsigned *node,
+bool gw__service_sends_endpoint(const void *data, size_t bytes, unsigned *node,
                                 char endpoint[GW__ENDPOINT_MAX]);
 
 /* The replica. The driver may restore a snapshot into it (registry.h) between

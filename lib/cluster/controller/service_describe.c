@@ -12,7 +12,7 @@ static void describe_members(const struct gw__service *s,
     char heard[32], leased[32];
     for (unsigned n = 0; n < GW__NODES_MAX; n++) {
         const struct gw__member *m = &s->registry.members[n];
-        const struct gw__heard *h = &s->heard[n];
+        const struct contact *h = &s->contacts[n];
         if (m->state == GW__NO_MEMBER && gw__id_is_none(h->incarnation))
             continue;
         gw__describe(out, "  node %u: %s %s, incarnation ", n,
@@ -23,7 +23,7 @@ static void describe_members(const struct gw__service *s,
         gw__describe_id(out, h->incarnation);
         gw__describe(out, "; lease %s%s\n",
                      gw__describe_since(h->leased_ns, s->now_ns, leased),
-                     h->accusing ? "; is suspected" : "");
+                     h->suspecting ? "; is suspected" : "");
     }
 }
 
@@ -36,7 +36,7 @@ static void describe_askers(const struct gw__service *s,
         if (gw__id_is_none(a->client))
             continue;
         gw__describe(out, "  node %u asked %s, proposed %s: client ", a->node,
-                     gw__describe_since(a->asked_ns, s->now_ns, asked),
+                     gw__describe_since(a->requested_ns, s->now_ns, asked),
                      gw__describe_since(a->proposed_ns, s->now_ns, proposed));
         gw__describe_id(out, a->client);
         gw__describe(out, ", request %llu\n", (unsigned long long)a->sequence);

@@ -12,29 +12,29 @@ void gw__lease_wake(struct gw__service *s)
 }
 
 /* The node that the command suspects; NULL: none. */
-static struct gw__heard *guessed(struct gw__service *s,
-                                 const struct gw__command *command)
+static struct contact *guessed(struct gw__service *s,
+                               const struct gw__command *command)
 {
-    unsigned node = command->accuse.accused.node;
-    bool guess = command->kind == GW__CMD_ACCUSE && !command->accuse.certain;
-    return guess && node < GW__NODES_MAX ? &s->heard[node] : NULL;
+    unsigned node = command->suspect.suspected.node;
+    bool guess = command->kind == GW__CMD_SUSPECT && !command->suspect.certain;
+    return guess && node < GW__NODES_MAX ? &s->contacts[node] : NULL;
 }
 
 void gw__lease_proposed(struct gw__service *s,
                         const struct gw__command *command)
 {
-    struct gw__heard *heard = guessed(s, command);
+    struct contact *heard = guessed(s, command);
     if (!heard)
         return;
-    heard->accusing++;
-    heard->accused_ns = s->now_ns;
+    heard->suspecting++;
+    heard->suspected_ns = s->now_ns;
 }
 
 void gw__lease_applied(struct gw__service *s, const struct gw__command *command)
 {
-    struct gw__heard *heard = guessed(s, command);
-    if (heard && heard->accusing > 0)
-        heard->accusing--;
+    struct contact *heard = guessed(s, command);
+    if (heard && heard->suspecting > 0)
+        heard->suspecting--;
     if (command->kind == GW__CMD_REGISTER && command->sequence == s->offices &&
         gw__id_is_none(command->client) &&
         gw__id_equal(command->who.incarnation, s->self.incarnation))
@@ -47,8 +47,9 @@ bool gw__lease_may_grant(const struct gw__service *s, unsigned node,
                          struct gw__id incarnation)
 {
     const struct gw__member *m = &s->registry.members[node];
-    const struct gw__heard *heard = &s->heard[node];
-    if (heard->accusing && s->now_ns < heard->accused_ns + GW__LEASE_ACCUSED_NS)
+    const struct contact *heard = &s->contacts[node];
+    if (heard->suspecting &&
+        s->now_ns < heard->suspected_ns + GW__LEASE_ACCUSED_NS)
         return false;
     return gw__service_leads(s) && s->settled && s->now_ns >= s->unsure_ns &&
            m->state == GW__ACTIVE && m->role == GW__SERVER &&
@@ -58,12 +59,12 @@ bool gw__lease_may_grant(const struct gw__service *s, unsigned node,
 bool gw__lease_protects(const struct gw__service *s,
                         const struct gw__command *command)
 {
-    unsigned node = command->accuse.accused.node;
-    if (command->kind != GW__CMD_ACCUSE || command->accuse.certain ||
+    unsigned node = command->suspect.suspected.node;
+    if (command->kind != GW__CMD_SUSPECT || command->suspect.certain ||
         node >= GW__NODES_MAX || s->registry.members[node].role != GW__SERVER)
         return false;
     uint64_t lasts_ns = GW__LEASE_NS + GW__LEASE_MARGIN_NS;
-    uint64_t leased_ns = s->heard[node].leased_ns;
-    return s->now_ns < s->office_ns + lasts_ns + GW__LEASE_OFFICE_NS ||
+    uint64_t leased_ns = s->contacts[node].leased_ns;
+    return s->now_ns < s->leading_since_ns + lasts_ns + GW__LEASE_OFFICE_NS ||
            (leased_ns && s->now_ns < leased_ns + lasts_ns);
 }

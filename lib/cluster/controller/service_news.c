@@ -13,13 +13,13 @@
 /* After this time without HELLO a process gets no NEWS unless it asks. */
 #define FORGET_NS 3000000000ULL
 
-static void send_news(struct gw__service *s, struct gw__membership_update *news,
-                      unsigned node)
+static void send_update(struct gw__service *s,
+                        struct gw__membership_update *update, unsigned node)
 {
     uint8_t out[GW__MESSAGE_MAX];
-    news->state = s->registry.members[node].state;
-    news->incarnation = s->registry.members[node].incarnation;
-    size_t bytes = gw__membership_update_encode(news, out, sizeof out);
+    update->state = s->registry.members[node].state;
+    update->incarnation = s->registry.members[node].incarnation;
+    size_t bytes = gw__membership_update_encode(update, out, sizeof out);
     s->act->send(s->act->driver, node, out, bytes);
 }
 
@@ -52,7 +52,7 @@ static void send_lease(struct gw__service *s, unsigned node,
                                     .lease_ns = GW__LEASE_NS};
     if (!gw__lease_may_grant(s, node, hello->incarnation))
         return;
-    s->heard[node].leased_ns = s->now_ns;
+    s->contacts[node].leased_ns = s->now_ns;
     s->leases++;
     size_t bytes = gw__lease_encode(&lease, out, sizeof out);
     s->act->send(s->act->driver, node, out, bytes);
@@ -70,22 +70,22 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
 {
     const struct gw__flush *flush = &s->registry.flush;
     struct gw__hello hello;
-    struct gw__membership_update news;
+    struct gw__membership_update update;
     struct gw_error why;
     unsigned node = input->from;
     if (gw__hello_decode(input->data, input->bytes, &hello, &why) ||
         hello.incarnation.low != input->incarnation)
         return;
-    s->heard[node].incarnation = hello.incarnation;
-    s->heard[node].heard_ns = s->now_ns;
+    s->contacts[node].incarnation = hello.incarnation;
+    s->contacts[node].heard_ns = s->now_ns;
     s->hellos++;
     gw__watch_beat(s, node, hello.incarnation);
     send_lease(s, node, &hello);
     if (hello.index < s->changed_index ||
         (flush->open && gw__service_leads(s))) {
         gw__membership_update_make(&s->registry, node, gw__service_leads(s),
-                                   &news);
-        send_news(s, &news, node);
+                                   &update);
+        send_update(s, &update, node);
     } else if (!flush->open && in_ring(s, node, hello.incarnation)) {
         send_reports(s, node, flush->reported & ~hello.reports);
     }
@@ -96,12 +96,12 @@ void gw__service_hello(struct gw__service *s, const struct gw__input *input)
 bool gw__service_is_waited_for(const struct gw__member *m)
 {
     return (m->state == GW__ACTIVE || m->state == GW__JOINING) &&
-           gw__role_is_crew(m->role);
+           gw__role_is_ps_members(m->role);
 }
 
-static bool wants_news(const struct gw__service *s, unsigned node)
+static bool wants_update(const struct gw__service *s, unsigned node)
 {
-    const struct gw__heard *heard = &s->heard[node];
+    const struct contact *heard = &s->contacts[node];
     if (node == s->self.node)
         return false;
     return gw__service_is_waited_for(&s->registry.members[node]) ||
@@ -111,13 +111,13 @@ static bool wants_news(const struct gw__service *s, unsigned node)
 
 static void push_update(struct gw__service *s, bool decided)
 {
-    struct gw__membership_update news;
+    struct gw__membership_update update;
     gw__membership_update_make(&s->registry, s->self.node, gw__service_leads(s),
-                               &news);
+                               &update);
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
-        if (!wants_news(s, node))
+        if (!wants_update(s, node))
             continue;
-        send_news(s, &news, node);
+        send_update(s, &update, node);
         if (decided && gw__view_rank(&s->registry.view, node) >= 0)
             send_reports(s, node, s->registry.flush.reported);
     }

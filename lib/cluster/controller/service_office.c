@@ -53,7 +53,7 @@ static bool awaits_living(const struct gw__service *s)
     uint64_t missing = gw__view_nodes(&r->view) & ~r->flush.reported;
     for (; missing; missing &= missing - 1) {
         unsigned node = (unsigned)__builtin_ctzll(missing);
-        const struct gw__heard *heard = &s->heard[node];
+        const struct contact *heard = &s->contacts[node];
         if (gw__id_equal(heard->incarnation, r->members[node].incarnation) &&
             s->now_ns - heard->heard_ns < GW__FLUSH_DEADLINE_NS)
             return true;
@@ -67,7 +67,8 @@ static bool awaits_living(const struct gw__service *s)
 static void end_flush(struct gw__service *s)
 {
     uint64_t epoch = s->registry.view.epoch;
-    uint64_t since_ns = s->flush_ns > s->office_ns ? s->flush_ns : s->office_ns;
+    uint64_t since_ns =
+        s->flush_ns > s->leading_since_ns ? s->flush_ns : s->leading_since_ns;
     uint64_t deadline_ns =
         awaits_living(s) ? GW__FLUSH_PATIENCE_NS : GW__FLUSH_DEADLINE_NS;
     uint64_t patience_ns =
@@ -83,9 +84,9 @@ static void end_flush(struct gw__service *s)
     gw__service_propose(s, &command);
 }
 
-void gw__service_duties(struct gw__service *s)
+void gw__service_leader_duties(struct gw__service *s)
 {
     enter(s);
-    gw__watch_accuse(s);
+    gw__watch_suspect(s);
     end_flush(s);
 }

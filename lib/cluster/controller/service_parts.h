@@ -26,25 +26,25 @@ struct gw__asker {
     struct gw__id client; /* none: a free entry */
     uint64_t sequence;
     unsigned node;
-    uint64_t asked_ns;    /* last time */
-    uint64_t proposed_ns; /* last time, in this leadership; 0: not yet */
+    uint64_t requested_ns; /* last time */
+    uint64_t proposed_ns;  /* last time, in this leadership; 0: not yet */
 };
 
 /* A process that sends HELLO. */
-struct gw__heard {
+struct contact {
     struct gw__id incarnation; /* none: no process yet */
     uint64_t heard_ns;
-    uint64_t leased_ns;  /* time of its last lease; 0: never */
-    unsigned accusing;   /* suspicions in the log that are not applied yet, */
-    uint64_t accused_ns; /* and the time of the last one */
+    uint64_t leased_ns;    /* time of its last lease; 0: never */
+    unsigned suspecting;   /* suspicions in the log that are not applied yet, */
+    uint64_t suspected_ns; /* and the time of the last one */
 };
 
 /* The observation of an active member. */
 struct gw__member_watch {
     struct gw__id incarnation; /* none: not observed */
     struct gw__silence silence;
-    uint64_t accused_ns; /* last time; 0: never */
-    bool certain, alone; /* in that accusation */
+    uint64_t suspected_ns; /* last time; 0: never */
+    bool certain, alone;   /* in that accusation */
 };
 
 struct gw__service {
@@ -54,9 +54,9 @@ struct gw__service {
     uint64_t late_ns; /* how late it fired last, if that counts as late */
     const struct gw__actions *act;
 
-    unsigned leader;     /* a node, or GW__NODES_MAX */
-    uint64_t office_ns;  /* start of the own leadership */
-    unsigned offices;    /* number of own leaderships */
+    unsigned leader;           /* a node, or GW__NODES_MAX */
+    uint64_t leading_since_ns; /* start of the own leadership */
+    unsigned offices;          /* number of own leaderships */
     bool settled;        /* the first proposal of this leadership is applied */
     uint64_t unsure_ns;  /* until then another leader may have been elected */
     uint64_t clock_ns;   /* local time at which */
@@ -75,7 +75,7 @@ struct gw__service {
 
     uint64_t hellos, leases; /* received and granted, in total */
     struct gw__asker askers[GW__ASKERS_MAX];
-    struct gw__heard heard[GW__NODES_MAX];
+    struct contact contacts[GW__NODES_MAX];
     struct gw__health health;
     struct gw__member_watch watched[GW__NODES_MAX];
     uint64_t ended[GW__NODES_MAX]; /* incarnation that has certainly ended */
@@ -130,13 +130,13 @@ void gw__watch_beat(struct gw__service *s, unsigned node,
 /* The own timer fired `late_ns` late. */
 void gw__watch_health(struct gw__service *s, uint64_t late_ns);
 /* As leader: accuses members that are silent or have ended. */
-void gw__watch_accuse(struct gw__service *s);
+void gw__watch_suspect(struct gw__service *s);
 /* The result of a look at a process. */
 void gw__watched_seen(struct gw__service *s, const struct gw__input *input);
 
 /* ---- service_office.c ---- */
 
 /* As leader: makes all proposals that are due. */
-void gw__service_duties(struct gw__service *s);
+void gw__service_leader_duties(struct gw__service *s);
 
 #endif

@@ -43,7 +43,7 @@ void gw__service_apply(struct gw__service *s, uint64_t index, const void *data,
     if (!asker || asker->sequence != command.sequence)
         return;
     reply(s, asker->node,
-          &(struct gw__reply){.talk = GW__PROTOCOL_ANSWER,
+          &(struct gw__reply){.protocol = GW__PROTOCOL_ANSWER,
                               .client = command.client,
                               .sequence = command.sequence,
                               .answer = answer,
@@ -67,7 +67,7 @@ static uint64_t time_ms(struct gw__service *s)
 
 void gw__service_enter(struct gw__service *s)
 {
-    s->office_ns = s->now_ns;
+    s->leading_since_ns = s->now_ns;
     s->offices++;
     s->settled = false;
     s->clock_ns = s->now_ns;
@@ -85,7 +85,7 @@ void gw__service_propose(struct gw__service *s, struct gw__command *command)
     if (bytes == 0)
         return;
     gw__lease_proposed(s, command);
-    s->act->tell(s->act->driver, out, bytes);
+    s->act->notify(s->act->driver, out, bytes);
 }
 
 /* ---- requests ---- */
@@ -99,7 +99,7 @@ static struct gw__asker *place_for(struct gw__service *s, struct gw__id client)
         return place;
     place = &s->askers[0];
     for (unsigned i = 1; i < GW__ASKERS_MAX; i++)
-        if (s->askers[i].asked_ns < place->asked_ns)
+        if (s->askers[i].requested_ns < place->requested_ns)
             place = &s->askers[i];
     return place;
 }
@@ -113,7 +113,7 @@ static void accept_command(struct gw__service *s, unsigned from,
         *asker = (struct gw__asker){.client = command->client,
                                     .sequence = command->sequence};
     asker->node = from;
-    asker->asked_ns = s->now_ns;
+    asker->requested_ns = s->now_ns;
     if (asker->proposed_ns &&
         s->now_ns - asker->proposed_ns < GW__SERVICE_RETRY_NS)
         return;
@@ -130,9 +130,9 @@ static void hold_back(struct gw__service *s, unsigned from,
     struct gw__answer answer = {.epoch = s->registry.view.epoch};
     gw__refuse(&answer, GW_PENDING,
                "node %u may still have a lease; try again later",
-               command->accuse.accused.node);
+               command->suspect.suspected.node);
     reply(s, from,
-          &(struct gw__reply){.talk = GW__PROTOCOL_ANSWER,
+          &(struct gw__reply){.protocol = GW__PROTOCOL_ANSWER,
                               .client = command->client,
                               .sequence = command->sequence,
                               .answer = out,
@@ -154,7 +154,7 @@ static bool is_taken(const struct gw__member *m,
  * an answer even if it is refused. A process that uses the number of another
  * one gets no answer: the other's endpoint is kept, or that process would never
  * hear that it was admitted. */
-static void tell_endpoint(struct gw__service *s, unsigned from,
+static void send_endpoint(struct gw__service *s, unsigned from,
                           const struct gw__command *command)
 {
     uint8_t out[GW__ENDPOINT_MAX + 8];
@@ -166,10 +166,10 @@ static void tell_endpoint(struct gw__service *s, unsigned from,
     gw__put_u8(&w, 0); /* commands never begin with 0 */
     gw__put_u8(&w, from);
     gw__put_text(&w, command->join.endpoint);
-    s->act->tell(s->act->driver, out, w.used);
+    s->act->notify(s->act->driver, out, w.used);
 }
 
-bool gw__service_tells_endpoint(const void *data, size_t bytes, unsigned *node,
+bool gw__service_sends_endpoint(const void *data, size_t bytes, unsigned *node,
                                 char endpoint[GW__ENDPOINT_MAX])
 {
     struct gw__reader r = gw__reader_on(data, bytes);
@@ -190,9 +190,9 @@ void gw__service_request(struct gw__service *s, const struct gw__input *input)
     struct gw__reply back = {.client = command.client,
                              .sequence = command.sequence};
     struct gw__client *known = gw__client_find(&s->registry, command.client);
-    tell_endpoint(s, input->from, &command);
+    send_endpoint(s, input->from, &command);
     if (known && known->sequence == command.sequence) {
-        back.talk = GW__PROTOCOL_ANSWER;
+        back.protocol = GW__PROTOCOL_ANSWER;
         back.answer = known->answer;
         back.answer_bytes = known->answer_bytes;
         reply(s, input->from, &back);
@@ -201,7 +201,7 @@ void gw__service_request(struct gw__service *s, const struct gw__input *input)
     } else if (gw__service_leads(s)) {
         accept_command(s, input->from, &command);
     } else {
-        back.talk = GW__PROTOCOL_REDIRECT;
+        back.protocol = GW__PROTOCOL_REDIRECT;
         back.leader = s->leader;
         reply(s, input->from, &back);
     }

@@ -19,7 +19,7 @@ static void watch_member(struct gw__service *s, unsigned node)
 {
     const struct gw__member *m = &s->registry.members[node];
     struct gw__member_watch *w = &s->watched[node];
-    const struct gw__heard *heard = &s->heard[node];
+    const struct contact *heard = &s->contacts[node];
     if (gw__id_equal(w->incarnation, m->incarnation))
         return;
     bool known = gw__id_equal(heard->incarnation, m->incarnation);
@@ -47,8 +47,8 @@ void gw__watch_beat(struct gw__service *s, unsigned node,
         return;
     if (w->silence.phi.beat_ns == 0)
         gw__silence_begin(&w->silence, &rule, s->now_ns);
-    gw__silence_heard(&w->silence, s->now_ns);
-    w->accused_ns = 0;
+    gw__silence_end(&w->silence, s->now_ns);
+    w->suspected_ns = 0;
 }
 
 void gw__watch_health(struct gw__service *s, uint64_t late_ns)
@@ -83,7 +83,7 @@ static bool joiner_waits(const struct gw__service *s)
 {
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
         const struct gw__member *m = &s->registry.members[node];
-        const struct gw__heard *heard = &s->heard[node];
+        const struct contact *heard = &s->contacts[node];
         if (m->state == GW__JOINING &&
             gw__id_equal(heard->incarnation, m->incarnation) &&
             s->now_ns - heard->heard_ns < GW__DESERTED_NS)
@@ -145,28 +145,28 @@ static bool is_parted(const struct gw__service *s, unsigned node)
     return true;
 }
 
-static void accuse(struct gw__service *s, unsigned node, bool certain,
-                   bool alone)
+static void suspect(struct gw__service *s, unsigned node, bool certain,
+                    bool alone)
 {
     struct gw__member_watch *w = &s->watched[node];
     struct gw__command command = {
-        .kind = GW__CMD_ACCUSE,
+        .kind = GW__CMD_SUSPECT,
         .who = {s->self.node, s->self.incarnation},
-        .accuse = {
+        .suspect = {
             {node, s->registry.members[node].incarnation}, certain, alone}};
-    if (w->accused_ns && w->certain == certain && w->alone == alone &&
-        s->now_ns - w->accused_ns < GW__SERVICE_RETRY_NS)
+    if (w->suspected_ns && w->certain == certain && w->alone == alone &&
+        s->now_ns - w->suspected_ns < GW__SERVICE_RETRY_NS)
         return;
     if (gw__lease_protects(s, &command))
         return;
-    w->accused_ns = s->now_ns;
+    w->suspected_ns = s->now_ns;
     w->certain = certain;
     w->alone = alone;
     gw__service_propose(s, &command);
 }
 
 /* May this controller accuse members? */
-static bool has_office(const struct gw__service *s)
+static bool is_established_leader(const struct gw__service *s)
 {
     const struct gw__member *self = &s->registry.members[s->self.node];
     return gw__service_leads(s) && self->state == GW__ACTIVE &&
@@ -176,18 +176,19 @@ static bool has_office(const struct gw__service *s)
 static void confirm_if_silent(struct gw__service *s, unsigned node)
 {
     if (is_silent(s, &s->watched[node]))
-        accuse(s, node, false, is_parted(s, node));
+        suspect(s, node, false, is_parted(s, node));
 }
 
 /* If a process can be looked at, the look decides. */
-void gw__watch_accuse(struct gw__service *s)
+void gw__watch_suspect(struct gw__service *s)
 {
-    for (unsigned node = 0; has_office(s) && node < GW__NODES_MAX; node++) {
+    for (unsigned node = 0; is_established_leader(s) && node < GW__NODES_MAX;
+         node++) {
         const struct gw__member_watch *w = &s->watched[node];
         bool is_watched = !gw__id_is_none(w->incarnation);
         if (node != s->self.node &&
             (member_has_ended(s, node) || is_deserted(s, node)))
-            accuse(s, node, true, false);
+            suspect(s, node, true, false);
         else if (is_watched && s->act->look &&
                  gw__silence_wants_look(&w->silence, s->now_ns))
             s->act->look(s->act->driver, node, w->incarnation.low);
@@ -207,6 +208,6 @@ void gw__watched_seen(struct gw__service *s, const struct gw__input *input)
         return;
     memcpy(&sight, input->data, sizeof sight);
     gw__silence_seen(&w->silence, &sight, s->late_ns, s->now_ns);
-    if (has_office(s))
+    if (is_established_leader(s))
         confirm_if_silent(s, input->from);
 }

@@ -16,7 +16,8 @@ const char *gw__phase_name(enum gw__phase phase)
     return phase < GW__PHASE_COUNT ? names[phase] : "?";
 }
 
-void gw__put_standing(struct gw__writer *w, const struct gw__standing *s)
+void gw__put_progress_report(struct gw__writer *w,
+                             const struct gw__progress_report *s)
 {
     gw__put_u64(w, s->stamp);
     gw__put_u64(w, s->op);
@@ -25,7 +26,8 @@ void gw__put_standing(struct gw__writer *w, const struct gw__standing *s)
     gw__put_u8(w, s->waits_for);
 }
 
-void gw__get_standing(struct gw__reader *r, struct gw__standing *s)
+void gw__get_progress_report(struct gw__reader *r,
+                             struct gw__progress_report *s)
 {
     s->stamp = gw__get_u64(r);
     s->op = gw__get_u64(r);
@@ -33,18 +35,19 @@ void gw__get_standing(struct gw__reader *r, struct gw__standing *s)
     s->phase = (enum gw__phase)gw__get_u8_below(r, GW__PHASE_COUNT);
     s->waits_for = gw__get_u8(r);
     gw__reader_demand(r, s->waits_for < GW__NODES_MAX ||
-                             s->waits_for == GW__WAITS_FOR_NOBODY);
+                             s->waits_for == GW__WAITS_FOR_NONE);
 }
 
-static bool waits(const struct gw__standing *s)
+static bool waits(const struct gw__progress_report *s)
 {
-    return s->phase != GW__COMPUTE && s->waits_for != GW__WAITS_FOR_NOBODY;
+    return s->phase != GW__COMPUTE && s->waits_for != GW__WAITS_FOR_NONE;
 }
 
 /* Why the path ends at `to`, for which `from` waits; GW__LAG_NONE if it
  * continues, because `to` waits itself. */
-static enum gw__lag classify_wait(const struct gw__standing *from,
-                                  const struct gw__standing *to, bool dead)
+static enum gw__lag classify_wait(const struct gw__progress_report *from,
+                                  const struct gw__progress_report *to,
+                                  bool dead)
 {
     if (dead)
         return GW__LAG_DEAD;
@@ -56,7 +59,7 @@ static enum gw__lag classify_wait(const struct gw__standing *from,
 }
 
 /* The nodes of the cycle through `node`. */
-static uint64_t cycle_through(const struct gw__standing *standings,
+static uint64_t cycle_through(const struct gw__progress_report *standings,
                               unsigned node)
 {
     uint64_t cycle = 0;
@@ -68,14 +71,14 @@ static uint64_t cycle_through(const struct gw__standing *standings,
 }
 
 struct gw__stall_diagnosis
-gw__stall_diagnosis_find(const struct gw__standing *standings, uint64_t dead,
-                         unsigned node)
+gw__stall_diagnosis_find(const struct gw__progress_report *standings,
+                         uint64_t dead, unsigned node)
 {
     struct gw__stall_diagnosis found = {
         .lag = GW__LAG_NONE, .node = node, .waiter = node};
     uint64_t seen = 0;
     while (found.lag == GW__LAG_NONE && waits(&standings[node])) {
-        const struct gw__standing *from = &standings[node];
+        const struct gw__progress_report *from = &standings[node];
         unsigned next = from->waits_for;
         seen |= (uint64_t)1 << node;
         found.waiter = node;

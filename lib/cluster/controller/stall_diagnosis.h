@@ -38,19 +38,20 @@ enum gw__phase {
 };
 const char *gw__phase_name(enum gw__phase phase);
 
-enum { GW__WAITS_FOR_NOBODY = 255 };
+enum { GW__WAITS_FOR_NONE = 255 };
 
 /* The progress report of a member. */
-struct gw__standing {
+struct gw__progress_report {
     uint64_t stamp; /* grows with every change; 0: no report yet */
     uint64_t op;    /* the current op; in GW__COMPUTE the next one */
     uint64_t moved; /* slices moved since the op began: the sign of progress */
     enum gw__phase phase;
-    unsigned waits_for; /* a node, or GW__WAITS_FOR_NOBODY */
+    unsigned waits_for; /* a node, or GW__WAITS_FOR_NONE */
 };
 
-void gw__put_standing(struct gw__writer *, const struct gw__standing *);
-void gw__get_standing(struct gw__reader *, struct gw__standing *);
+void gw__put_progress_report(struct gw__writer *,
+                             const struct gw__progress_report *);
+void gw__get_progress_report(struct gw__reader *, struct gw__progress_report *);
 
 enum gw__lag {
     GW__LAG_NONE, /* the first member does not wait */
@@ -74,11 +75,11 @@ struct gw__stall_diagnosis {
 
 /* Follows the graph from `node`; `standings` by node, `dead` nodes as bits. */
 struct gw__stall_diagnosis
-gw__stall_diagnosis_find(const struct gw__standing *standings, uint64_t dead,
-                         unsigned node);
+gw__stall_diagnosis_find(const struct gw__progress_report *standings,
+                         uint64_t dead, unsigned node);
 /* For example "op 12, reduce: node 3 has not entered it; node 2 waits for
  * it". */
-void gw__stall_diagnosis_text(const struct gw__stall_diagnosis *laggard,
+void gw__stall_diagnosis_text(const struct gw__stall_diagnosis *diagnosis,
                               char out[160]);
 
 #endif

@@ -55,7 +55,7 @@ static void reset_reports(struct gw__detector *d, uint64_t now_ns)
     memset(d->known, 0, sizeof d->known);
     self.changed_ns = now_ns;
     d->known[d->self] = self;
-    d->told = (struct gw__stall_diagnosis){.lag = GW__LAG_NONE};
+    d->reported = (struct gw__stall_diagnosis){.lag = GW__LAG_NONE};
     d->receivers = 0;
 }
 
@@ -99,22 +99,23 @@ void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
 
 /* ---- events ---- */
 
-static bool same_place(const struct gw__standing *a,
-                       const struct gw__standing *b)
+static bool same_place(const struct gw__progress_report *a,
+                       const struct gw__progress_report *b)
 {
     return a->op == b->op && a->moved == b->moved && a->phase == b->phase &&
            a->waits_for == b->waits_for;
 }
 
 void gw__detector_stand(struct gw__detector *d,
-                        const struct gw__standing *standing, uint64_t now_ns)
+                        const struct gw__progress_report *report,
+                        uint64_t now_ns)
 {
     struct gw__known *self = &d->known[d->self];
-    uint64_t stamp = self->standing.stamp;
-    if (stamp > 0 && same_place(standing, &self->standing))
+    uint64_t stamp = self->report.stamp;
+    if (stamp > 0 && same_place(report, &self->report))
         return;
-    self->standing = *standing;
-    self->standing.stamp = stamp + 1;
+    self->report = *report;
+    self->report.stamp = stamp + 1;
     self->changed_ns = now_ns;
 }
 
@@ -122,7 +123,7 @@ void gw__detector_beat(struct gw__detector *d, const struct gw__input *input)
 {
     if (gw__detector_member(d, input->from, input->incarnation) &&
         gw__beat_receive(d, input))
-        gw__suspect_heard(d, input->from, input->now_ns);
+        gw__suspect_contact(d, input->from, input->now_ns);
 }
 
 void gw__detector_died(struct gw__detector *d, unsigned node,
@@ -137,29 +138,29 @@ void gw__detector_died(struct gw__detector *d, unsigned node,
 
 /* Reports a diagnosis if an op has made no progress for too long. Reports again
  * only after the same time, or when the answer changes. */
-static void look_for_laggard(struct gw__detector *d, uint64_t now_ns)
+static void look_for_stall(struct gw__detector *d, uint64_t now_ns)
 {
-    struct gw__standing standings[GW__NODES_MAX];
+    struct gw__progress_report standings[GW__NODES_MAX];
     const struct gw__known *self = &d->known[d->self];
-    if (d->rank < 0 || self->standing.stamp == 0 ||
-        self->standing.phase == GW__COMPUTE ||
+    if (d->rank < 0 || self->report.stamp == 0 ||
+        self->report.phase == GW__COMPUTE ||
         now_ns - self->changed_ns < d->config.stall_ns)
         return;
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        standings[i] = d->known[i].standing;
+        standings[i] = d->known[i].report;
     struct gw__stall_diagnosis found =
         gw__stall_diagnosis_find(standings, gw__suspect_dead(d), d->self);
-    bool again = found.lag == d->told.lag && found.node == d->told.node &&
-                 found.op == d->told.op &&
-                 now_ns - d->told_ns < d->config.stall_ns;
+    bool again = found.lag == d->reported.lag &&
+                 found.node == d->reported.node && found.op == d->reported.op &&
+                 now_ns - d->reported_ns < d->config.stall_ns;
     if (found.lag == GW__LAG_NONE || again)
         return;
-    d->told = found;
-    d->told_ns = now_ns;
+    d->reported = found;
+    d->reported_ns = now_ns;
     const struct gw__notice notice = {.kind = GW__NOTICE_STUCK,
                                       .epoch = d->view.epoch,
                                       .node = found.node,
-                                      .laggard = found};
+                                      .stall = found};
     d->config.notify(d->config.owner, &notice);
 }
 
@@ -177,6 +178,6 @@ void gw__detector_tick(struct gw__detector *d, uint64_t now_ns,
     gw__suspect_health(d, late, now_ns);
     gw__beat_send(d, act);
     gw__suspect_check(d, now_ns, act);
-    look_for_laggard(d, now_ns);
+    look_for_stall(d, now_ns);
     d->due_ns = now_ns + d->config.beat_ns;
 }

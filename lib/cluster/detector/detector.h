@@ -42,9 +42,9 @@
 #include <gradwire/suspicion.h>
 
 enum gw__notice_kind {
-    GW__NOTICE_ACCUSE, /* propose ACCUSE to the controllers */
-    GW__NOTICE_TRUST,  /* the silence has ended */
-    GW__NOTICE_STUCK   /* `laggard` */
+    GW__NOTICE_SUSPECT, /* propose ACCUSE to the controllers */
+    GW__NOTICE_TRUST,   /* the silence has ended */
+    GW__NOTICE_STUCK    /* `laggard` */
 };
 
 struct gw__notice {
@@ -55,7 +55,7 @@ struct gw__notice {
     bool certain;
     uint64_t silence_ns;
     uint32_t phi_milli;
-    struct gw__stall_diagnosis laggard;
+    struct gw__stall_diagnosis stall;
 };
 
 struct gw__detector_config {
@@ -88,7 +88,8 @@ void gw__detector_view(struct gw__detector *d, const struct gw__view *view,
                        uint64_t now_ns);
 /* Sets the progress of this member; the detector sets the stamp. */
 void gw__detector_stand(struct gw__detector *d,
-                        const struct gw__standing *standing, uint64_t now_ns);
+                        const struct gw__progress_report *report,
+                        uint64_t now_ns);
 /* Inputs: a message whose first byte is GW__PROTOCOL_BEAT, the certain end of a
  * process, and the result of a look. Invalid data is ignored. */
 void gw__detector_beat(struct gw__detector *d, const struct gw__input *input);

@@ -9,11 +9,11 @@
 
 #include "cluster/messages/protocol.h"
 
-enum { STANDING_BYTES = 27 };
+enum { PROGRESS_REPORT_BYTES = 27 };
 
 void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
 {
-    uint8_t out[16 + GW__BEAT_STANDINGS_MAX * STANDING_BYTES];
+    uint8_t out[16 + GW__BEAT_STANDINGS_MAX * PROGRESS_REPORT_BYTES];
     struct gw__writer w = gw__writer_on(out, sizeof out);
     unsigned ring = d->view.ring_count;
     if (d->rank < 0)
@@ -24,13 +24,13 @@ void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
     gw__put_u64(&w, d->view.ring_epoch);
     gw__put_u8(&w, count);
     gw__put_u8(&w, d->self);
-    gw__put_standing(&w, &d->known[d->self].standing);
+    gw__put_progress_report(&w, &d->known[d->self].report);
     for (unsigned i = 1; i < count; i++) {
         if (d->gossip_next % ring == (unsigned)d->rank)
             d->gossip_next++;
         unsigned node = d->view.ring[d->gossip_next++ % ring].node;
         gw__put_u8(&w, node);
-        gw__put_standing(&w, &d->known[node].standing);
+        gw__put_progress_report(&w, &d->known[node].report);
     }
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
         if (d->receivers >> node & 1)
@@ -39,12 +39,13 @@ void gw__beat_send(struct gw__detector *d, const struct gw__actions *act)
 
 /* No other node knows more about this member's own progress. */
 static void apply_report(struct gw__detector *d, unsigned node,
-                         const struct gw__standing *standing, uint64_t now_ns)
+                         const struct gw__progress_report *report,
+                         uint64_t now_ns)
 {
     struct gw__known *known = &d->known[node];
-    if (node == d->self || standing->stamp <= known->standing.stamp)
+    if (node == d->self || report->stamp <= known->report.stamp)
         return;
-    known->standing = *standing;
+    known->report = *report;
     known->changed_ns = now_ns;
 }
 
@@ -52,19 +53,19 @@ bool gw__beat_receive(struct gw__detector *d, const struct gw__input *input)
 {
     struct {
         unsigned node;
-        struct gw__standing standing;
-    } news[GW__BEAT_STANDINGS_MAX];
+        struct gw__progress_report progress;
+    } update[GW__BEAT_STANDINGS_MAX];
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
     gw__reader_demand(&r, gw__get_u8(&r) == GW__PROTOCOL_BEAT);
     uint64_t ring_epoch = gw__get_u64(&r);
     unsigned count = gw__get_u8_below(&r, GW__BEAT_STANDINGS_MAX + 1);
     for (unsigned i = 0; i < count; i++) {
-        news[i].node = gw__get_u8_below(&r, GW__NODES_MAX);
-        gw__get_standing(&r, &news[i].standing);
+        update[i].node = gw__get_u8_below(&r, GW__NODES_MAX);
+        gw__get_progress_report(&r, &update[i].progress);
     }
     if (!gw__reader_done(&r))
         return false;
     for (unsigned i = 0; i < count && ring_epoch == d->view.ring_epoch; i++)
-        apply_report(d, news[i].node, &news[i].standing, input->now_ns);
+        apply_report(d, update[i].node, &update[i].progress, input->now_ns);
     return true;
 }

@@ -21,12 +21,12 @@ struct gw__watched {
     struct gw__silence silence;
     uint64_t connected_ns; /* until then it may connect; 0: it has connected */
     bool suspected;
-    uint64_t accused_ns; /* last time */
+    uint64_t suspected_ns; /* last time */
 };
 
 /* The state of a node, from all its observers. */
 struct gw__known {
-    struct gw__standing standing;
+    struct gw__progress_report report;
     uint64_t changed_ns; /* when it was first received */
 };
 
@@ -43,9 +43,9 @@ struct gw__detector {
     unsigned watched_count;
     struct gw__watched watched[GW__WATCHED_MAX];
     struct gw__known known[GW__NODES_MAX];
-    unsigned gossip_next;            /* the rank whose progress is sent next */
-    struct gw__stall_diagnosis told; /* the last report, and its time */
-    uint64_t told_ns;
+    unsigned gossip_next; /* the rank whose progress is sent next */
+    struct gw__stall_diagnosis reported; /* the last report, and its time */
+    uint64_t reported_ns;
     uint64_t ended[GW__NODES_MAX]; /* incarnation that has certainly ended */
 };
 
@@ -61,7 +61,8 @@ struct gw__watched *gw__detector_watched(struct gw__detector *d, unsigned node);
 void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
                        unsigned count, uint64_t now_ns);
 /* A beat has been received. */
-void gw__suspect_heard(struct gw__detector *d, unsigned node, uint64_t now_ns);
+void gw__suspect_contact(struct gw__detector *d, unsigned node,
+                         uint64_t now_ns);
 /* The tick came `late_ns` after it should. */
 void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
                         uint64_t now_ns);

@@ -56,7 +56,7 @@ void gw__suspect_begin(struct gw__detector *d, const struct gw__watched *before,
     }
 }
 
-void gw__suspect_heard(struct gw__detector *d, unsigned node, uint64_t now_ns)
+void gw__suspect_contact(struct gw__detector *d, unsigned node, uint64_t now_ns)
 {
     struct gw__watched *w = gw__detector_watched(d, node);
     if (!w)
@@ -67,7 +67,7 @@ void gw__suspect_heard(struct gw__detector *d, unsigned node, uint64_t now_ns)
         .node = node,
         .incarnation = w->incarnation,
         .silence_ns = gw__phi_silence(&w->silence.phi, now_ns)};
-    gw__silence_heard(&w->silence, now_ns);
+    gw__silence_end(&w->silence, now_ns);
     w->connected_ns = 0;
     if (w->suspected)
         d->config.notify(d->config.owner, &notice);
@@ -84,11 +84,11 @@ void gw__suspect_health(struct gw__detector *d, uint64_t late_ns,
         gw__silence_shift(&d->watched[i].silence, late_ns, now_ns);
 }
 
-static void accuse(const struct gw__detector *d,
-                   const struct gw__ring_member *member,
-                   const struct gw__watched *w, uint64_t now_ns)
+static void suspect(const struct gw__detector *d,
+                    const struct gw__ring_member *member,
+                    const struct gw__watched *w, uint64_t now_ns)
 {
-    struct gw__notice notice = {.kind = GW__NOTICE_ACCUSE,
+    struct gw__notice notice = {.kind = GW__NOTICE_SUSPECT,
                                 .epoch = d->view.epoch,
                                 .node = member->node,
                                 .incarnation = member->incarnation,
@@ -128,12 +128,12 @@ static void suspect_if_silent(const struct gw__detector *d,
                               struct gw__watched *w, uint64_t now_ns)
 {
     if (now_ns < w->connected_ns || !is_silent(d, w, now_ns) ||
-        (w->suspected && now_ns - w->accused_ns < d->config.repeat_ns))
+        (w->suspected && now_ns - w->suspected_ns < d->config.repeat_ns))
         return;
     w->suspected = true;
-    w->accused_ns = now_ns;
+    w->suspected_ns = now_ns;
     int rank = gw__view_rank(&d->view, w->node);
-    accuse(d, &d->view.ring[rank], w, now_ns);
+    suspect(d, &d->view.ring[rank], w, now_ns);
 }
 
 /* If a process can be looked at, the look decides. */
@@ -174,7 +174,7 @@ void gw__suspect_certain(const struct gw__detector *d)
 {
     for (unsigned i = 0; d->rank >= 0 && i < d->view.ring_count; i++)
         if (process_has_ended(d, &d->view.ring[i]))
-            accuse(d, &d->view.ring[i], NULL, 0);
+            suspect(d, &d->view.ring[i], NULL, 0);
 }
 
 uint64_t gw__suspect_dead(const struct gw__detector *d)

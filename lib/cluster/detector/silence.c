@@ -15,7 +15,7 @@ void gw__silence_begin(struct gw__silence *s, const struct gw__phi_rule *rule,
     gw__phi_begin(&s->phi, rule, now_ns);
 }
 
-void gw__silence_heard(struct gw__silence *s, uint64_t now_ns)
+void gw__silence_end(struct gw__silence *s, uint64_t now_ns)
 {
     gw__phi_beat(&s->phi, now_ns);
     if (now_ns > s->heard_ns)

@@ -43,7 +43,7 @@ struct gw__silence {
 void gw__silence_begin(struct gw__silence *silence,
                        const struct gw__phi_rule *rule, uint64_t now_ns);
 /* A beat has arrived. */
-void gw__silence_heard(struct gw__silence *silence, uint64_t now_ns);
+void gw__silence_end(struct gw__silence *silence, uint64_t now_ns);
 /* The observer did not run for `ns` before `now_ns`. */
 void gw__silence_shift(struct gw__silence *silence, uint64_t ns,
                        uint64_t now_ns);

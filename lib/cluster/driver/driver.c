@@ -41,8 +41,8 @@ static void fulfil(struct gw__driver *driver, const struct gw__wish *wish)
                               .bytes = wish->bytes};
     struct gw_error why;
     switch ((enum gw__wish_kind)wish->kind) {
-    case GW__WISH_ASK:
-        input.kind = GW__ASKED;
+    case GW__WISH_REQUEST:
+        input.kind = GW__REQUESTED;
         gw__driver_step(driver, &input);
         break;
     case GW__WISH_DIED:
@@ -50,10 +50,11 @@ static void fulfil(struct gw__driver *driver, const struct gw__wish *wish)
         gw__driver_step(driver, &input);
         break;
     case GW__WISH_SEND:
-        gw__control_channel_send(driver->mesh, wish->node, data, wish->bytes);
+        gw__control_channel_send(driver->channel, wish->node, data,
+                                 wish->bytes);
         break;
     case GW__WISH_KNOW:
-        if (gw__control_channel_know(driver->mesh, wish->node, data, &why))
+        if (gw__control_channel_know(driver->channel, wish->node, data, &why))
             gw__driver_fail(driver, why.code, "%s", why.text);
         break;
     case GW__WISH_DESCRIBE:
@@ -110,7 +111,7 @@ static void deliver_message(struct gw__driver *driver,
                               .incarnation = message->incarnation_low,
                               .data = message->data,
                               .bytes = message->bytes};
-    if (message->bytes == 0 || *first < GW__FOREIGN)
+    if (message->bytes == 0 || *first < GW__STATE_TRANSFER)
         gw__driver_step(driver, &input);
     else if (config->on_message)
         config->on_message(config->context, message->from,
@@ -123,7 +124,7 @@ static bool take_messages(struct gw__driver *driver)
 {
     struct gw__control_channel_message message;
     for (unsigned i = 0; i < A_TURN && !driver->failed; i++) {
-        if (gw__control_channel_receive(driver->mesh, &message) != GW_OK)
+        if (gw__control_channel_receive(driver->channel, &message) != GW_OK)
             return false;
         deliver_message(driver, &message);
     }
@@ -132,7 +133,7 @@ static bool take_messages(struct gw__driver *driver)
 
 /* ---- the thread ---- */
 
-static void sleep_until_news(struct gw__driver *driver)
+static void sleep_until_update(struct gw__driver *driver)
 {
     unsigned timer = next_timer(driver);
     uint64_t until_ns = UINT64_MAX;
@@ -140,7 +141,7 @@ static void sleep_until_news(struct gw__driver *driver)
         until_ns = driver->timers[timer];
     if (driver->config.on_turn && until_ns > driver->turned_ns + turn_ns)
         until_ns = driver->turned_ns + turn_ns;
-    gw__control_channel_wait(driver->mesh, driver->queue.bell, until_ns);
+    gw__control_channel_wait(driver->channel, driver->queue.bell, until_ns);
 }
 
 /* False: it was the last one. */
@@ -158,7 +159,7 @@ static bool run_turn(struct gw__driver *driver)
         driver->config.on_turn(driver->config.context);
     }
     if (!more)
-        sleep_until_news(driver);
+        sleep_until_update(driver);
     return true;
 }
 
@@ -167,9 +168,9 @@ static void *run_driver(void *context)
     struct gw__driver *driver = context;
     prctl(PR_SET_NAME, GW__CONTROL_THREAD); /* for tools that list threads */
     struct gw__input start = {.kind = GW__START,
-                              .from = driver->config.mesh.node,
+                              .from = driver->config.channel.node,
                               .incarnation =
-                                  driver->config.mesh.incarnation_low,
+                                  driver->config.channel.incarnation_low,
                               .seed = driver->config.seed,
                               .data = driver->start,
                               .bytes = driver->config.start_bytes};
@@ -190,10 +191,10 @@ static enum gw_err start_thread(struct gw__driver *driver, struct gw_error *why)
 
 static void destroy(struct gw__driver *driver)
 {
-    gw__control_channel_close(&driver->mesh);
+    gw__control_channel_close(&driver->channel);
     gw__driver_queue_fini(&driver->queue);
     gw__disk_fini(&driver->disk);
-    pthread_cond_destroy(&driver->told);
+    pthread_cond_destroy(&driver->notified);
     pthread_mutex_destroy(&driver->lock);
     free(driver->looks);
     free(driver->start);
@@ -215,9 +216,9 @@ static enum gw_err prepare_driver(struct gw__driver *driver,
         memcpy(driver->start, config->start, config->start_bytes);
     enum gw_err err = gw__driver_queue_init(&driver->queue, why);
     if (!err)
-        err = gw__control_channel_open(&config->mesh, &driver->mesh, why);
+        err = gw__control_channel_open(&config->channel, &driver->channel, why);
     for (unsigned i = 0; !err && i < config->peer_count; i++)
-        err = gw__control_channel_know(driver->mesh, config->peers[i].node,
+        err = gw__control_channel_know(driver->channel, config->peers[i].node,
                                        config->peers[i].endpoint, why);
     return err ? err : start_thread(driver, why);
 }
@@ -232,7 +233,7 @@ enum gw_err gw__driver_start(const struct gw__driver_config *config,
     driver->config = *config;
     driver->kind = config->kind;
     pthread_mutex_init(&driver->lock, NULL);
-    gw__clock_cond_init(&driver->told);
+    gw__clock_cond_init(&driver->notified);
     enum gw_err err = prepare_driver(driver, why);
     if (err) {
         destroy(driver);

@@ -4,14 +4,14 @@
  * thread that owns the control channel, the timers and the machine's state. The
  * machine does not depend on it: lib/sim drives the same object code.
  *
- * Other threads send requests to the machine by gw__driver_ask, from any
+ * Other threads send requests to the machine by gw__driver_request, from any
  * thread: the bytes are copied into a queue that the driver's thread processes
  * in order. The machine notifies its application by `on_tell`, from the
  * driver's thread, inside a step. `on_tell` must be quick. It may read the
  * machine's state, and may take locks that are never held while asking, but
  * must not ask and wait.
  *
- * Messages whose first byte is GW__FOREIGN or more do not belong to the
+ * Messages whose first byte is GW__STATE_TRANSFER or more do not belong to the
  * machine: `on_message` receives them, in the same thread; gw__driver_send
  * sends them, from any thread. `on_turn` runs once per turn, and at least every
  * 20 ms.
@@ -28,7 +28,7 @@
 #include <base/machine.h>
 #include <wire/control_channel/control_channel.h>
 
-enum { GW__FOREIGN = 128 };
+enum { GW__STATE_TRANSFER = 128 };
 
 struct gw__driver_peer {
     unsigned node;
@@ -38,7 +38,7 @@ struct gw__driver_peer {
 struct gw__driver_config {
     const struct gw__machine_kind *kind;
     struct gw__control_channel_config
-        mesh; /* node, incarnation, endpoint, ... */
+        channel; /* node, incarnation, endpoint, ... */
     uint64_t seed;
     /* Peers known before START, so that the machine's first messages reach
      * them; read by gw__driver_start only. */
@@ -47,7 +47,7 @@ struct gw__driver_config {
     const void *start; /* the data of START; copied */
     size_t start_bytes;
     void *context;
-    void (*on_tell)(void *context, const void *data, size_t bytes);
+    void (*on_notify)(void *context, const void *data, size_t bytes);
     void (*on_message)(void *context, unsigned from, struct gw__id incarnation,
                        const void *data, size_t bytes);
     void (*on_turn)(void *context);
@@ -70,8 +70,8 @@ void gw__driver_stop(struct gw__driver **driver);
 /* Errors of these functions: GW_EINVAL (too long, unknown node, missing
  * endpoint, not a foreign message), GW_ENOMEM (the queue of 4 MB is full),
  * GW_ECLOSED (the machine has failed). */
-enum gw_err gw__driver_ask(struct gw__driver *driver, const void *data,
-                           size_t bytes);
+enum gw_err gw__driver_request(struct gw__driver *driver, const void *data,
+                               size_t bytes);
 enum gw_err gw__driver_send(struct gw__driver *driver, unsigned node,
                             const void *data, size_t bytes);
 /* Reports the certain end of a process, as DIED. */

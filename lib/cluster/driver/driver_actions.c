@@ -12,15 +12,15 @@
 void gw__driver_fail(struct gw__driver *driver, enum gw_err code,
                      const char *format, ...)
 {
-    char told[256];
+    char notification[256];
     va_list args;
     va_start(args, format);
-    vsnprintf(told, sizeof told, format, args);
+    vsnprintf(notification, sizeof notification, format, args);
     va_end(args);
     pthread_mutex_lock(&driver->lock);
     if (!driver->failed)
         gw_fail(&driver->error, code, "%s on node %u: %s", driver->kind->name,
-                driver->config.mesh.node, told);
+                driver->config.channel.node, notification);
     pthread_mutex_unlock(&driver->lock);
     driver->failed = true;
 }
@@ -36,13 +36,13 @@ static void act_send(void *context, uint32_t to, const void *data, size_t bytes)
                         "it sends %zu bytes to node %u; a message has at most "
                         "%d bytes, and nodes are numbered below %d",
                         bytes, to, GW__MESSAGE_MAX, GW__NODES_MAX);
-    else if (bytes > 0 && *first >= GW__FOREIGN)
+    else if (bytes > 0 && *first >= GW__STATE_TRANSFER)
         gw__driver_fail(
             driver, GW_EINTERNAL,
             "it sends a message that begins with byte %u; it must be below %d",
-            *first, GW__FOREIGN);
+            *first, GW__STATE_TRANSFER);
     else
-        gw__control_channel_send(driver->mesh, to, data,
+        gw__control_channel_send(driver->channel, to, data,
                                  bytes); /* a failure means that the message is
                                             lost */
 }
@@ -78,11 +78,11 @@ static const void *act_load(void *context, uint32_t key, size_t *bytes)
     return driver->failed ? NULL : gw__disk_read(&driver->disk, key, bytes);
 }
 
-static void act_tell(void *context, const void *data, size_t bytes)
+static void act_notify(void *context, const void *data, size_t bytes)
 {
     struct gw__driver *driver = context;
-    if (!driver->failed && driver->config.on_tell)
-        driver->config.on_tell(driver->config.context, data, bytes);
+    if (!driver->failed && driver->config.on_notify)
+        driver->config.on_notify(driver->config.context, data, bytes);
 }
 
 static void act_look(void *context, uint32_t node, uint64_t incarnation)
@@ -102,7 +102,7 @@ void gw__driver_step(struct gw__driver *driver, struct gw__input *input)
         .set_timer = act_set_timer,
         .persist = act_persist,
         .load = act_load,
-        .tell = act_tell,
+        .notify = act_notify,
         .look = act_look,
     };
     if (driver->failed)

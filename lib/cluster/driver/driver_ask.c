@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-enum gw_err gw__driver_ask(struct gw__driver *driver, const void *data,
-                           size_t bytes)
+enum gw_err gw__driver_request(struct gw__driver *driver, const void *data,
+                               size_t bytes)
 {
-    struct gw__wish wish = {.kind = GW__WISH_ASK, .bytes = bytes};
+    struct gw__wish wish = {.kind = GW__WISH_REQUEST, .bytes = bytes};
     if (bytes > GW__MESSAGE_MAX)
         return GW_EINVAL;
     return gw__driver_queue_add(&driver->queue, &wish, data);
@@ -22,7 +22,7 @@ enum gw_err gw__driver_send(struct gw__driver *driver, unsigned node,
         .kind = GW__WISH_SEND, .node = node, .bytes = bytes};
     const unsigned char *first = data;
     if (node >= GW__NODES_MAX || bytes == 0 || bytes > GW__MESSAGE_MAX ||
-        *first < GW__FOREIGN)
+        *first < GW__STATE_TRANSFER)
         return GW_EINVAL;
     return gw__driver_queue_add(&driver->queue, &wish, data);
 }
@@ -55,7 +55,7 @@ const void *gw__driver_state(const struct gw__driver *driver)
 
 const char *gw__driver_endpoint(const struct gw__driver *driver)
 {
-    return gw__control_channel_endpoint(driver->mesh);
+    return gw__control_channel_endpoint(driver->channel);
 }
 
 enum gw_err gw__driver_error(struct gw__driver *driver, struct gw_error *why)

@@ -76,15 +76,15 @@ void gw__driver_describe(struct gw__driver *driver)
     struct gw__description *d = &driver->described;
     d->used = 0;
     gw__describe(d, "%s, node %u, incarnation ", driver->kind->name,
-                 config->mesh.node);
-    gw__describe_id(d, (struct gw__id){config->mesh.incarnation_high,
-                                       config->mesh.incarnation_low});
+                 config->channel.node);
+    gw__describe_id(d, (struct gw__id){config->channel.incarnation_high,
+                                       config->channel.incarnation_low});
     gw__describe(d, "%s%s\n", driver->failed ? ", FAILED: " : "",
                  driver->failed ? driver->error.text : "");
     if (config->describe)
         config->describe(driver->state, gw_now_ns(), d);
     driver->descriptions++;
-    pthread_cond_broadcast(&driver->told);
+    pthread_cond_broadcast(&driver->notified);
     pthread_mutex_unlock(&driver->lock);
 }
 
@@ -102,12 +102,13 @@ static size_t one(struct gw__driver *driver, char *out, size_t room,
     enum gw_err err = gw__driver_queue_add(&driver->queue, &wish, NULL);
     pthread_mutex_lock(&driver->lock);
     while (!err && driver->descriptions == before && waited != ETIMEDOUT)
-        waited = pthread_cond_timedwait(&driver->told, &driver->lock, &until);
+        waited =
+            pthread_cond_timedwait(&driver->notified, &driver->lock, &until);
     if (driver->descriptions > before)
         bytes = snprintf(out, room, "%s", driver->described.text);
     else
         bytes = snprintf(out, room, "%s, node %u: its thread does not answer\n",
-                         driver->kind->name, driver->config.mesh.node);
+                         driver->kind->name, driver->config.channel.node);
     pthread_mutex_unlock(&driver->lock);
     return bytes > 0 ? (size_t)bytes : 0;
 }

@@ -44,7 +44,7 @@ bool gw__driver_look(struct gw__driver *driver)
     for (; wanted; wanted &= wanted - 1) {
         unsigned node = (unsigned)__builtin_ctzll(wanted);
         const struct gw__process_watch_id *id = gw__control_channel_process(
-            driver->mesh, node, looks->of[node].incarnation);
+            driver->channel, node, looks->of[node].incarnation);
         seen =
             (struct gw__process_watch_seen){.state = GW__PROCESS_WATCH_HIDDEN};
         if (id && id->host == self.host)

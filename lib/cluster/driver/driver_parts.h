@@ -24,7 +24,7 @@
 enum { GW__DRIVER_QUEUE_BYTES = 4 << 20 };
 
 enum gw__wish_kind {
-    GW__WISH_ASK,
+    GW__WISH_REQUEST,
     GW__WISH_SEND,
     GW__WISH_DIED,
     GW__WISH_KNOW,
@@ -72,7 +72,7 @@ struct gw__driver {
     void *state;
     struct gw__driver_config config;
     void *start; /* a copy */
-    struct gw__control_channel *mesh;
+    struct gw__control_channel *channel;
     struct gw__driver_queue queue;
     pthread_t thread;
 
@@ -94,7 +94,7 @@ struct gw__driver {
 
     pthread_mutex_t lock; /* guards the following: */
     struct gw_error error;
-    pthread_cond_t told;
+    pthread_cond_t notified;
     uint64_t descriptions; /* in total */
     struct gw__description described;
 };

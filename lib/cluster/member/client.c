@@ -26,9 +26,9 @@ bool gw__client_has(const struct gw__client_state *client, unsigned tag)
 uint64_t gw__client_waiting(const struct gw__client_state *client,
                             uint64_t now_ns)
 {
-    if (client->count == 0 || now_ns <= client->asked_ns)
+    if (client->count == 0 || now_ns <= client->requested_ns)
         return 0;
-    return now_ns - client->asked_ns;
+    return now_ns - client->requested_ns;
 }
 
 uint64_t gw__client_due(const struct gw__client_state *client)
@@ -59,7 +59,7 @@ static void begin_request(struct gw__client_state *client, uint64_t now_ns,
         return;
     client->queue[0].client = client->config.id;
     client->queue[0].sequence = ++client->sequence;
-    client->asked_ns = now_ns;
+    client->requested_ns = now_ns;
     client->redirected = false;
     send_request(client, now_ns, act);
 }
@@ -155,7 +155,7 @@ bool gw__client_message(struct gw__client_state *client, unsigned from,
         !gw__id_equal(reply.client, client->config.id) ||
         reply.sequence != client->sequence)
         return false;
-    if (reply.talk == GW__PROTOCOL_REDIRECT) {
+    if (reply.protocol == GW__PROTOCOL_REDIRECT) {
         redirect(client, place, reply.leader, now_ns, act);
         return false;
     }

@@ -35,7 +35,7 @@ struct gw__client_config {
 struct gw__client_state {
     struct gw__client_config config;
     uint64_t sequence; /* of the pending request */
-    uint64_t sent_ns, asked_ns;
+    uint64_t sent_ns, requested_ns;
     unsigned at;     /* the controller asked now: index in controllers */
     unsigned turn;   /* the controller asked last after a silence */
     bool redirected; /* since it was last sent on time */

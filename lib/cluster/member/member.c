@@ -12,18 +12,19 @@
 
 enum { SOON_NS = 1000000 };
 
-void gw__member_tell(const struct gw__member_core *m,
-                     const struct gw__told *told)
+void gw__member_notify(const struct gw__member_core *m,
+                       const struct gw__notification *notification)
 {
-    m->act->tell(m->act->driver, told, sizeof *told);
+    m->act->notify(m->act->driver, notification, sizeof *notification);
 }
 
 void gw__member_leave(struct gw__member_core *m, const char *why)
 {
-    struct gw__told told = {.kind = GW__TOLD_GONE, .node = m->node};
-    snprintf(told.text, sizeof told.text, "%s", why);
+    struct gw__notification notification = {.kind = GW__NOTIFY_GONE,
+                                            .node = m->node};
+    snprintf(notification.text, sizeof notification.text, "%s", why);
     m->stage = GW__STAGE_GONE;
-    gw__member_tell(m, &told);
+    gw__member_notify(m, &notification);
 }
 
 struct gw__process gw__member_self(const struct gw__member_core *m)
@@ -47,8 +48,9 @@ void gw__member_registered(struct gw__member_core *m, unsigned node)
     m->registered_ns = m->now_ns;
     gw__log_info("member", "node %u is registered", node);
     gw__member_watch_peers(m);
-    struct gw__told told = {.kind = GW__TOLD_REGISTERED, .node = node};
-    gw__member_tell(m, &told);
+    struct gw__notification notification = {.kind = GW__NOTIFY_REGISTERED,
+                                            .node = node};
+    gw__member_notify(m, &notification);
 }
 
 /* ---- controllers ---- */
@@ -59,7 +61,7 @@ void gw__member_hello(struct gw__member_core *m)
     /* Outside a flush no reports are needed. */
     const struct gw__hello hello = {
         .incarnation = m->config.incarnation,
-        .index = m->asks_news ? 0 : m->news.index,
+        .index = m->requests_update ? 0 : m->update.index,
         .reports = m->stage == GW__STAGE_FLUSHING ? m->have : UINT64_MAX,
         .sent_ns = m->now_ns};
     size_t bytes = gw__hello_encode(&hello, out, sizeof out);
@@ -74,23 +76,25 @@ void gw__member_hello(struct gw__member_core *m)
 /* A registered server needs a lease. */
 static bool needs_lease(const struct gw__member_core *m)
 {
-    return gw__member_is_crew(m) && m->config.role == GW__SERVER &&
+    return gw__member_is_ps(m) && m->config.role == GW__SERVER &&
            m->stage == GW__STAGE_REGISTERED;
 }
 
 void gw__member_led(struct gw__member_core *m)
 {
-    struct gw__told told = {.kind = GW__TOLD_UNPARKED, .node = m->node};
+    struct gw__notification notification = {.kind = GW__NOTIFY_UNPARKED,
+                                            .node = m->node};
     m->leader_ns = m->now_ns;
     if (!m->parked || (needs_lease(m) && m->lease_ns <= m->now_ns))
         return;
     m->parked = false;
-    gw__member_tell(m, &told);
+    gw__member_notify(m, &notification);
 }
 
 static void lease(struct gw__member_core *m, const struct gw__input *input)
 {
-    struct gw__told told = {.kind = GW__TOLD_LEASE, .node = m->node};
+    struct gw__notification notification = {.kind = GW__NOTIFY_LEASE,
+                                            .node = m->node};
     struct gw__lease lease;
     struct gw_error why;
     if (gw__lease_decode(input->data, input->bytes, &lease, &why) ||
@@ -103,20 +107,22 @@ static void lease(struct gw__member_core *m, const struct gw__input *input)
         m->lease_ns = until_ns;
     gw__member_led(m);
     if (longer)
-        gw__member_tell(m, &told);
+        gw__member_notify(m, &notification);
 }
 
-static void tell_parked(struct gw__member_core *m, uint64_t since_ns,
-                        const char *sentence)
+static void notify_parked(struct gw__member_core *m, uint64_t since_ns,
+                          const char *sentence)
 {
-    struct gw__told told = {.kind = GW__TOLD_PARKED, .node = m->node};
-    snprintf(told.text, sizeof told.text, "no %s for %llu ms; node %u %s",
+    struct gw__notification notification = {.kind = GW__NOTIFY_PARKED,
+                                            .node = m->node};
+    snprintf(notification.text, sizeof notification.text,
+             "no %s for %llu ms; node %u %s",
              needs_lease(m) ? "lease from the controllers"
                             : "message from the leading controller",
              (unsigned long long)((m->now_ns - since_ns) / 1000000), m->node,
              sentence);
     m->parked = true;
-    gw__member_tell(m, &told);
+    gw__member_notify(m, &notification);
 }
 
 /* Reports that this member is parked: it waits for a leader and hears none. A
@@ -127,7 +133,7 @@ static void check_parked(struct gw__member_core *m)
         uint64_t had_ns =
             m->lease_ns > m->registered_ns ? m->lease_ns : m->registered_ns;
         if (!m->parked && m->now_ns >= had_ns + GW__PARK_NS)
-            tell_parked(m, had_ns, "does not serve");
+            notify_parked(m, had_ns, "does not serve");
         return;
     }
     bool decision = m->stage == GW__STAGE_FLUSHING;
@@ -138,8 +144,8 @@ static void check_parked(struct gw__member_core *m)
     uint64_t since = m->waits_ns > m->leader_ns ? m->waits_ns : m->leader_ns;
     if (m->waits_ns == 0 || m->parked || m->now_ns - since < GW__PARK_NS)
         return;
-    tell_parked(m, since,
-                decision ? "waits for a decision" : "waits for an answer");
+    notify_parked(m, since,
+                  decision ? "waits for a decision" : "waits for an answer");
 }
 
 static bool is_controller(const struct gw__member_core *m, unsigned node)
@@ -170,7 +176,7 @@ static void message(struct gw__member_core *m, const struct gw__input *input)
     case GW__PROTOCOL_REDIRECT:
         answered(m, input);
         break;
-    case GW__PROTOCOL_NEWS:
+    case GW__PROTOCOL_UPDATE:
         if (trusted)
             gw__member_apply_update(m, input);
         break;
@@ -185,8 +191,8 @@ static void message(struct gw__member_core *m, const struct gw__input *input)
     case GW__PROTOCOL_BEAT:
         gw__detector_beat(&m->detector, input);
         break;
-    case GW__PROTOCOL_MEET:
-        gw__meet_message(m, input);
+    case GW__PROTOCOL_ADDRESS:
+        gw__addresses_message(m, input);
         break;
     case GW__PROTOCOL_READY:
         gw__ready_message(m, input);
@@ -223,7 +229,7 @@ static void tick(struct gw__member_core *m)
         gw__ready_check(m);
     }
     gw__client_tick(&m->client, m->now_ns, m->act);
-    gw__meet_tick(m);
+    gw__addresses_tick(m);
     check_parked(m);
     gw__member_check_known(m);
 }
@@ -285,8 +291,8 @@ static void step_member(void *state, const struct gw__input *input,
         gw__detector_seen(&m->detector, input);
         gw__member_suspicion_seen(m, input);
         break;
-    case GW__ASKED:
-        gw__member_asked(m, input);
+    case GW__REQUESTED:
+        gw__member_requested(m, input);
         break;
     }
     finish_input(m);
@@ -301,10 +307,10 @@ const struct gw__machine_kind gw__member_machine = {
 
 /* ---- accessors ---- */
 
-const struct gw__membership_update *gw__member_news(const void *state)
+const struct gw__membership_update *gw__member_update(const void *state)
 {
     const struct gw__member_core *m = state;
-    return &m->news;
+    return &m->update;
 }
 
 const struct gw__view *gw__member_view(const void *state)

@@ -24,7 +24,7 @@
  * use it too. They are active as soon as they are registered and obey no views.
  * They send beats, observe and accuse each other as a ring in the order of
  * nodes. A server may serve until gw__member_lease; without a lease for
- * GW__PARK_NS it is parked. They read gw__member_news(state)->routes and
+ * GW__PARK_NS it is parked. They read gw__member_update(state)->routes and
  * ->crew.
  *
  * Observers (a run's supervisor) use it as well: without beats, but with
@@ -66,8 +66,8 @@ struct gw__member_config {
 
 extern const struct gw__machine_kind gw__member_machine;
 
-/* ---- requests of the application (GW__ASKED): one struct gw__member_request,
- * unencoded: same process, same build ---- */
+/* ---- requests of the application (GW__REQUESTED): one struct
+ * gw__member_request, unencoded: same process, same build ---- */
 
 enum gw__member_request_kind {
     /* A joiner has copied the state and takes part from `op` on, if admitted.
@@ -76,30 +76,30 @@ enum gw__member_request_kind {
      * confirms the newest op in its state: either the server of the state has
      * completed another op since then, or all members of the view that took
      * part in it have the same. */
-    GW__ASK_READY,
+    GW__REQUEST_READY,
     /* Admits all ready joiners and puts the ring into this order. Sent at a
      * boundary, by a member that may admit (gw__op_table_may_admit) and has not
      * begun `from_op`. It must not begin the op before the request has ended:
      * in VIEW, FREEZE or REFUSED. `ring_epoch`: of the view for which it may
      * admit; the machine may already have a later one. */
-    GW__ASK_ADMIT,
+    GW__REQUEST_ADMIT,
     /* The frozen holdings, after FREEZE. */
-    GW__ASK_REPORT,
+    GW__REQUEST_REPORT,
     /* The member's end of the data wire of a ring epoch. */
-    GW__ASK_ADDRESS,
-    GW__ASK_LEAVE,
+    GW__REQUEST_ADDRESS,
+    GW__REQUEST_LEAVE,
     /* Requests NEWS, even if this member may have the newest: HEARD follows
      * when the leader has answered. */
-    GW__ASK_NEWS,
+    GW__REQUEST_UPDATE,
     /* The process has certainly ended. (DIED has the same effect.) */
-    GW__ASK_LOST,
+    GW__REQUEST_LOST,
     /* The connection has ended. This is not a proof: the peer may have gone on
      * to another view that this member does not know yet. */
-    GW__ASK_RESET,
+    GW__REQUEST_RESET,
     /* For the detector. */
-    GW__ASK_STANDING,
+    GW__REQUEST_PROGRESS,
     /* A command of the application; ends in ANSWER with the tag. */
-    GW__ASK_COMMAND
+    GW__REQUEST_COMMAND
 };
 
 struct gw__member_request {
@@ -120,7 +120,7 @@ struct gw__member_request {
             uint8_t blob[GW__BLOB_MAX];
         } address;
         struct gw__process who; /* LOST, RESET */
-        struct gw__standing standing;
+        struct gw__progress_report progress;
         struct {
             unsigned tag;
             struct gw__command command;
@@ -130,45 +130,45 @@ struct gw__member_request {
 
 /* ---- notifications ---- */
 
-enum gw__told_kind {
-    GW__TOLD_REGISTERED, /* `node` is the own number; joining */
-    GW__TOLD_NEWS,       /* gw__member_news has changed */
-    GW__TOLD_HEARD,      /* the leader's NEWS, as requested, has arrived */
-    GW__TOLD_VIEW,       /* a view that needs no flush: the first one that
+enum gw__notification_kind {
+    GW__NOTIFY_REGISTERED, /* `node` is the own number; joining */
+    GW__NOTIFY_UPDATE,     /* gw__member_update has changed */
+    GW__NOTIFY_ANSWERED,   /* the leader's NEWS, as requested, has arrived */
+    GW__NOTIFY_VIEW,       /* a view that needs no flush: the first one that
                            contains us, or one that admits others */
-    GW__TOLD_FREEZE,    /* `epoch`: of the flush; a report is needed. May be the
+    GW__NOTIFY_FREEZE,  /* `epoch`: of the flush; a report is needed. May be the
                            first notification of its ring to a joiner */
-    GW__TOLD_DECIDED,   /* the flush is over; see the accessors */
-    GW__TOLD_ADDRESSES, /* `epoch`: ring epoch; see gw__member_address */
-    GW__TOLD_READY,     /* joiners are ready to be admitted: `count` */
-    GW__TOLD_REFUSED,   /* the ADMIT: `text` */
-    GW__TOLD_ANSWER,    /* `tag`, `answer` */
-    GW__TOLD_SUSPECT,   /* `node` was accused by this member: `certain`,
+    GW__NOTIFY_DECIDED, /* the flush is over; see the accessors */
+    GW__NOTIFY_ADDRESSES, /* `epoch`: ring epoch; see gw__member_address */
+    GW__NOTIFY_READY,     /* joiners are ready to be admitted: `count` */
+    GW__NOTIFY_REFUSED,   /* the ADMIT: `text` */
+    GW__NOTIFY_ANSWER,    /* `tag`, `answer` */
+    GW__NOTIFY_SUSPECT,   /* `node` was accused by this member: `certain`,
                            `silence_ns` */
-    GW__TOLD_TRUST,     /* `node` sends beats again */
-    GW__TOLD_STUCK,     /* `laggard` */
-    GW__TOLD_PARKED,    /* `text`: the reason */
-    GW__TOLD_UNPARKED,
-    GW__TOLD_LEASE, /* gw__member_lease has increased */
-    GW__TOLD_GONE   /* `text`: convicted, replaced or left */
+    GW__NOTIFY_TRUST,     /* `node` sends beats again */
+    GW__NOTIFY_STUCK,     /* `laggard` */
+    GW__NOTIFY_PARKED,    /* `text`: the reason */
+    GW__NOTIFY_UNPARKED,
+    GW__NOTIFY_LEASE, /* gw__member_lease has increased */
+    GW__NOTIFY_GONE   /* `text`: convicted, replaced or left */
 };
 
-struct gw__told {
-    enum gw__told_kind kind;
+struct gw__notification {
+    enum gw__notification_kind kind;
     uint64_t epoch;
     unsigned node, count, tag;
     bool certain;
     uint64_t silence_ns;
-    struct gw__stall_diagnosis laggard;
+    struct gw__stall_diagnosis stall;
     struct gw__answer answer;
     char text[200];
 };
-/* Each notification is one struct gw__told, unencoded: same process, same
- * build. */
+/* Each notification is one struct gw__notification, unencoded: same process,
+ * same build. */
 
 /* ---- accessors for callbacks and the driver's hooks ---- */
 
-const struct gw__membership_update *gw__member_news(const void *state);
+const struct gw__membership_update *gw__member_update(const void *state);
 /* The newest view that contains, or contained, this member. */
 const struct gw__view *gw__member_view(const void *state);
 /* After DECIDED: the report of `node` in that flush, or NULL. */

@@ -6,65 +6,66 @@
 
 #include <string.h>
 
-static void ask_admit(struct gw__member_core *m,
-                      const struct gw__member_request *ask)
+static void request_admit(struct gw__member_core *m,
+                          const struct gw__member_request *request)
 {
-    m->admit_op = ask->admit.from_op;
-    m->admit_ring_epoch = ask->admit.ring_epoch;
-    m->admit_order = ask->admit.order;
+    m->admit_op = request->admit.from_op;
+    m->admit_ring_epoch = request->admit.ring_epoch;
+    m->admit_order = request->admit.order;
     m->admits = true;
     m->admit_sent = false;
 }
 
-static void ask_report(struct gw__member_core *m,
-                       const struct gw__member_request *ask)
+static void request_report(struct gw__member_core *m,
+                           const struct gw__member_request *request)
 {
-    if (m->stage != GW__STAGE_FLUSHING || ask->flush.epoch != m->flush_epoch ||
-        m->has_report)
+    if (m->stage != GW__STAGE_FLUSHING ||
+        request->flush.epoch != m->flush_epoch || m->has_report)
         return;
-    m->report = ask->flush.report;
+    m->report = request->flush.report;
     m->has_report = true;
 }
 
-void gw__member_asked(struct gw__member_core *m, const struct gw__input *input)
+void gw__member_requested(struct gw__member_core *m,
+                          const struct gw__input *input)
 {
-    const struct gw__member_request *ask = input->data;
-    if (input->bytes != sizeof *ask)
+    const struct gw__member_request *request = input->data;
+    if (input->bytes != sizeof *request)
         return;
-    switch (ask->kind) {
-    case GW__ASK_READY:
-        m->ready_op = ask->op;
+    switch (request->kind) {
+    case GW__REQUEST_READY:
+        m->ready_op = request->op;
         m->is_ready = true;
         gw__ready_send(m);
         break;
-    case GW__ASK_ADMIT:
-        ask_admit(m, ask);
+    case GW__REQUEST_ADMIT:
+        request_admit(m, request);
         break;
-    case GW__ASK_REPORT:
-        ask_report(m, ask);
+    case GW__REQUEST_REPORT:
+        request_report(m, request);
         break;
-    case GW__ASK_ADDRESS:
-        gw__meet_begin(m, ask->address.ring_epoch, ask->address.blob,
-                       ask->address.bytes);
+    case GW__REQUEST_ADDRESS:
+        gw__addresses_begin(m, request->address.ring_epoch,
+                            request->address.blob, request->address.bytes);
         break;
-    case GW__ASK_LEAVE:
+    case GW__REQUEST_LEAVE:
         m->leaves = true;
         break;
-    case GW__ASK_NEWS:
-        m->asks_news = true;
+    case GW__REQUEST_UPDATE:
+        m->requests_update = true;
         gw__member_hello(m);
         break;
-    case GW__ASK_LOST:
-        gw__member_suspicion_lost(m, ask->who);
+    case GW__REQUEST_LOST:
+        gw__member_suspicion_lost(m, request->who);
         break;
-    case GW__ASK_RESET:
-        gw__member_suspicion_reset(m, ask->who);
+    case GW__REQUEST_RESET:
+        gw__member_suspicion_reset(m, request->who);
         break;
-    case GW__ASK_STANDING:
-        gw__detector_stand(&m->detector, &ask->standing, m->now_ns);
+    case GW__REQUEST_PROGRESS:
+        gw__detector_stand(&m->detector, &request->progress, m->now_ns);
         break;
-    case GW__ASK_COMMAND:
-        gw__want_add(m, &ask->own.command, ask->own.tag);
+    case GW__REQUEST_COMMAND:
+        gw__want_add(m, &request->own.command, request->own.tag);
         break;
     }
 }

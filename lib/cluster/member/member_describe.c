@@ -29,38 +29,38 @@ static void describe_client(const struct gw__member_core *m, uint64_t now_ns,
         gw__describe(out, "; request %llu, %s, asked %s, sent %s, to node %u",
                      (unsigned long long)c->sequence,
                      gw__command_name(c->queue[0].kind),
-                     gw__describe_since(c->asked_ns, now_ns, asked),
+                     gw__describe_since(c->requested_ns, now_ns, asked),
                      gw__describe_since(c->sent_ns, now_ns, sent),
                      c->config.controllers[c->at]);
     gw__describe(out, "\n");
 }
 
-static void describe_news(const struct gw__member_core *m, uint64_t now_ns,
-                          struct gw__description *out)
+static void describe_update(const struct gw__member_core *m, uint64_t now_ns,
+                            struct gw__description *out)
 {
-    const struct gw__membership_update *news = &m->news;
+    const struct gw__membership_update *update = &m->update;
     char came[32], leader[32];
     gw__describe(out,
                  "  updates: index %llu, %s; last message of a leader %s\n  "
                  "this node: %s, incarnation ",
-                 (unsigned long long)news->index,
-                 gw__describe_since(m->news_ns, now_ns, came),
+                 (unsigned long long)update->index,
+                 gw__describe_since(m->update_ns, now_ns, came),
                  gw__describe_since(m->leader_ns, now_ns, leader),
-                 gw__member_state_name(news->state));
-    gw__describe_id(out, news->incarnation);
+                 gw__member_state_name(update->state));
+    gw__describe_id(out, update->incarnation);
     gw__describe(out, "%s\n  epoch %llu, ring epoch %llu, op floor %llu:",
                  m->seen ? ", ours" : ", not yet of this node",
-                 (unsigned long long)news->view.epoch,
-                 (unsigned long long)news->view.ring_epoch,
-                 (unsigned long long)news->view.op_floor);
-    for (unsigned i = 0; i < news->view.ring_count; i++)
-        gw__describe(out, " %u", news->view.ring[i].node);
+                 (unsigned long long)update->view.epoch,
+                 (unsigned long long)update->view.ring_epoch,
+                 (unsigned long long)update->view.op_low_watermark);
+    for (unsigned i = 0; i < update->view.ring_count; i++)
+        gw__describe(out, " %u", update->view.ring[i].node);
     gw__describe(out, "; joiners:");
-    for (unsigned i = 0; i < news->joiner_count; i++)
-        gw__describe(out, " %u", news->joiners[i].node);
+    for (unsigned i = 0; i < update->joiner_count; i++)
+        gw__describe(out, " %u", update->joiners[i].node);
     gw__describe(out, "; crew:");
-    for (unsigned i = 0; i < news->crew_count; i++)
-        gw__describe(out, " %u", news->crew[i].node);
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        gw__describe(out, " %u", update->ps_members[i].node);
     gw__describe(out, "\n");
 }
 
@@ -72,10 +72,11 @@ static void describe_ring(const struct gw__member_core *m, uint64_t now_ns,
         out,
         "  flush %llu%s%s%s, reports %llx\n  address of epoch %llu%s, view of "
         "epoch %llu\n",
-        (unsigned long long)m->flush_epoch, m->news.flushing ? ", open" : "",
+        (unsigned long long)m->flush_epoch, m->update.flushing ? ", open" : "",
         m->has_report ? ", own report is here" : "",
         m->reported ? ", recorded" : "", (unsigned long long)m->have,
-        (unsigned long long)m->address_epoch, m->met_all ? ", all met" : "",
+        (unsigned long long)m->address_epoch,
+        m->has_all_addresses ? ", all met" : "",
         (unsigned long long)m->view.ring_epoch);
     if (m->is_ready)
         gw__describe(out, "  ready since op %llu\n",
@@ -104,7 +105,7 @@ void gw__member_describe(const void *state, uint64_t now_ns,
                  m->parked ? ", PARKED" : "", m->leaves ? ", leaves" : "",
                  gw__describe_since(m->lease_ns, now_ns, lease));
     describe_client(m, now_ns, out);
-    describe_news(m, now_ns, out);
+    describe_update(m, now_ns, out);
     if (m->config.ring)
         describe_ring(m, now_ns, out);
 }

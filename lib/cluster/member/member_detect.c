@@ -5,25 +5,25 @@
  */
 #include "member_parts.h"
 
-bool gw__member_is_crew(const struct gw__member_core *m)
+bool gw__member_is_ps(const struct gw__member_core *m)
 {
-    return !m->config.ring && gw__role_is_crew(m->config.role);
+    return !m->config.ring && gw__role_is_ps_members(m->config.role);
 }
 
 /* The members of the parameter server in the order of nodes. The view's epoch
  * is the registry's, because every change of these members is a new epoch. */
 void gw__member_watched(const struct gw__member_core *m, struct gw__view *view)
 {
-    const struct gw__membership_update *news = &m->news;
-    *view = news->view;
-    if (!gw__member_is_crew(m))
+    const struct gw__membership_update *update = &m->update;
+    *view = update->view;
+    if (!gw__member_is_ps(m))
         return;
-    *view = (struct gw__view){.epoch = news->view.epoch,
-                              .ring_epoch = news->view.epoch,
-                              .ring_count = news->crew_count};
-    for (unsigned i = 0; i < news->crew_count; i++) {
-        view->ring[i].node = news->crew[i].node;
-        view->ring[i].incarnation = news->crew[i].incarnation;
+    *view = (struct gw__view){.epoch = update->view.epoch,
+                              .ring_epoch = update->view.epoch,
+                              .ring_count = update->ps_member_count};
+    for (unsigned i = 0; i < update->ps_member_count; i++) {
+        view->ring[i].node = update->ps_members[i].node;
+        view->ring[i].incarnation = update->ps_members[i].incarnation;
     }
 }
 
@@ -38,7 +38,7 @@ void gw__member_watch_peers(struct gw__member_core *m)
     const struct gw__detector_config *given = &m->config.detector;
     struct gw__detector_config config =
         given->beat_ns ? *given : gw__detector_defaults;
-    if (!m->config.ring && !gw__member_is_crew(m))
+    if (!m->config.ring && !gw__member_is_ps(m))
         return;
     config.suspicion = given->suspicion;
     config.owner = m;

@@ -6,7 +6,7 @@
  *   member_want.c       requests to the controllers, most urgent first
  *   member_detect.c     the detector inside
  *   member_suspicion.c  members to accuse
- *   member_meet.c       addresses of the data wire, and joiners that are ready
+ *   member_addresses.c  addresses of the data wire, and joiners that are ready
  *   member_describe.c   the state, for people
  *   member_ask.c        requests of the application
  *
@@ -47,7 +47,7 @@ struct gw__member_suspicion {
 };
 
 /* Another member's end of the data wire. */
-struct gw__met {
+struct gw__peer_address {
     uint64_t ring_epoch;
     struct gw__id incarnation;
     bool knows_ours;
@@ -82,10 +82,10 @@ struct gw__member_core {
 
     /* The newest NEWS; index 0: none. `seen`: it described this very
      * process. */
-    struct gw__membership_update news;
-    uint64_t news_ns; /* time of its arrival */
+    struct gw__membership_update update;
+    uint64_t update_ns; /* time of its arrival */
     bool seen;
-    bool asks_news;       /* accepts NEWS that is not newer, until the leader
+    bool requests_update; /* accepts NEWS that is not newer, until the leader
                        answers */
     struct gw__view view; /* the one that the application knows */
 
@@ -107,27 +107,27 @@ struct gw__member_core {
     unsigned want_tags[GW__WANTS_MAX];
     struct gw__command wants[GW__WANTS_MAX]; /* of the application */
     uint64_t doubted; /* nodes that were ever suspected */
-    struct gw__member_suspicion doubts[GW__NODES_MAX];
+    struct gw__member_suspicion suspicions[GW__NODES_MAX];
 
     /* The meeting; `address_epoch` 0: not requested. */
     uint64_t address_epoch;
-    bool met_all;
+    bool has_all_addresses;
     uint64_t meet_ns; /* time of the next repetition; 0: not needed */
     size_t address_bytes;
     uint8_t address[GW__BLOB_MAX];
-    struct gw__met met[GW__NODES_MAX];
+    struct gw__peer_address addresses[GW__NODES_MAX];
 
     bool is_ready;
     uint64_t ready_op;
     struct gw__ready ready[GW__NODES_MAX];
-    uint64_t ready_told; /* nodes */
+    uint64_t ready_notified; /* nodes */
 };
 
 /* ---- member.c ---- */
 
 /* Sends a notification to the application. */
-void gw__member_tell(const struct gw__member_core *m,
-                     const struct gw__told *told);
+void gw__member_notify(const struct gw__member_core *m,
+                       const struct gw__notification *notification);
 /* The member is gone permanently: notifies the application of the reason. */
 void gw__member_leave(struct gw__member_core *m, const char *why);
 /* A sign of life of the leader. */
@@ -135,7 +135,7 @@ void gw__member_led(struct gw__member_core *m);
 void gw__member_hello(struct gw__member_core *m);
 struct gw__process gw__member_self(const struct gw__member_core *m);
 /* A worker, server or aggregator outside the ring. */
-bool gw__member_is_crew(const struct gw__member_core *m);
+bool gw__member_is_ps(const struct gw__member_core *m);
 /* The view of the members that beat and are observed with this node: the ring,
  * or the members of the parameter server. */
 void gw__member_watched(const struct gw__member_core *m, struct gw__view *view);
@@ -195,13 +195,14 @@ bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
 uint64_t gw__member_suspicion_due(const struct gw__member_core *m);
 void gw__member_suspicion_answered(struct gw__member_core *m, unsigned node);
 
-/* ---- member_meet.c ---- */
+/* ---- member_addresses.c ---- */
 
-void gw__meet_begin(struct gw__member_core *m, uint64_t ring_epoch,
-                    const void *blob, size_t bytes);
-void gw__meet_message(struct gw__member_core *m, const struct gw__input *input);
+void gw__addresses_begin(struct gw__member_core *m, uint64_t ring_epoch,
+                         const void *blob, size_t bytes);
+void gw__addresses_message(struct gw__member_core *m,
+                           const struct gw__input *input);
 /* Repeats unconfirmed messages when it is time. */
-void gw__meet_tick(struct gw__member_core *m);
+void gw__addresses_tick(struct gw__member_core *m);
 void gw__ready_send(const struct gw__member_core *m);
 void gw__ready_message(struct gw__member_core *m,
                        const struct gw__input *input);
@@ -214,6 +215,7 @@ void gw__ready_check(struct gw__member_core *m);
 
 /* ---- member_ask.c ---- */
 
-void gw__member_asked(struct gw__member_core *m, const struct gw__input *input);
+void gw__member_requested(struct gw__member_core *m,
+                          const struct gw__input *input);
 
 #endif

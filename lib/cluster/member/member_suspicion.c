@@ -23,12 +23,12 @@ static const uint64_t reset_ns = 1000000000;
  * members of the parameter server; or none. */
 static struct gw__id active(const struct gw__member_core *m, unsigned node)
 {
-    int rank = gw__view_rank(&m->news.view, node);
+    int rank = gw__view_rank(&m->update.view, node);
     if (rank >= 0)
-        return m->news.view.ring[rank].incarnation;
-    for (unsigned i = 0; i < m->news.crew_count; i++)
-        if (m->news.crew[i].node == node)
-            return m->news.crew[i].incarnation;
+        return m->update.view.ring[rank].incarnation;
+    for (unsigned i = 0; i < m->update.ps_member_count; i++)
+        if (m->update.ps_members[i].node == node)
+            return m->update.ps_members[i].incarnation;
     return (struct gw__id){0};
 }
 
@@ -45,32 +45,32 @@ static bool beats_no_more(const struct gw__member_core *m, unsigned node)
 static bool is_cut_off(const struct gw__member_core *m, unsigned node,
                        struct gw__id member)
 {
-    const struct gw__member_suspicion *doubt = &m->doubts[node];
-    return !gw__id_is_none(member) && gw__id_equal(member, doubt->reset) &&
-           (m->now_ns >= doubt->reset_ns + reset_ns ||
-            (doubt->hidden && beats_no_more(m, node)));
+    const struct gw__member_suspicion *suspicion = &m->suspicions[node];
+    return !gw__id_is_none(member) && gw__id_equal(member, suspicion->reset) &&
+           (m->now_ns >= suspicion->reset_ns + reset_ns ||
+            (suspicion->hidden && beats_no_more(m, node)));
 }
 
 /* The incarnation whose end is certain, or none. */
 static struct gw__id ended(const struct gw__member_core *m, unsigned node)
 {
-    const struct gw__member_suspicion *doubt = &m->doubts[node];
+    const struct gw__member_suspicion *suspicion = &m->suspicions[node];
     struct gw__id member = active(m, node);
-    if ((doubt->ended && member.low == doubt->ended) ||
+    if ((suspicion->ended && member.low == suspicion->ended) ||
         is_cut_off(m, node, member))
         return member;
-    return doubt->lost;
+    return suspicion->lost;
 }
 
 static struct gw__id silent(const struct gw__member_core *m, unsigned node)
 {
     struct gw__id member = active(m, node);
-    bool there = gw__id_equal(member, m->doubts[node].silent);
+    bool there = gw__id_equal(member, m->suspicions[node].silent);
     return there ? member : (struct gw__id){0};
 }
 
-static struct gw__id accused(const struct gw__member_core *m, unsigned node,
-                             bool certain)
+static struct gw__id suspected_since(const struct gw__member_core *m,
+                                     unsigned node, bool certain)
 {
     bool may = m->stage >= GW__STAGE_QUIET || !m->config.ring;
     if (!may || node == m->node)
@@ -83,13 +83,13 @@ bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
 {
     for (uint64_t left = m->doubted; left; left &= left - 1) {
         unsigned node = (unsigned)__builtin_ctzll(left);
-        struct gw__id who = accused(m, node, certain);
-        if (gw__id_is_none(who) || m->now_ns < m->doubts[node].due_ns)
+        struct gw__id who = suspected_since(m, node, certain);
+        if (gw__id_is_none(who) || m->now_ns < m->suspicions[node].due_ns)
             continue;
-        m->doubts[node].due_ns = m->now_ns + REPEAT_NS;
-        command->kind = GW__CMD_ACCUSE;
-        command->accuse.accused = (struct gw__process){node, who};
-        command->accuse.certain = certain;
+        m->suspicions[node].due_ns = m->now_ns + REPEAT_NS;
+        command->kind = GW__CMD_SUSPECT;
+        command->suspect.suspected = (struct gw__process){node, who};
+        command->suspect.certain = certain;
         return true;
     }
     return false;
@@ -98,11 +98,12 @@ bool gw__member_suspicion_next(struct gw__member_core *m, bool certain,
 /* The next time to look at a node whose connection was reset; 0: none. */
 static uint64_t reset_due(const struct gw__member_core *m, unsigned node)
 {
-    const struct gw__member_suspicion *doubt = &m->doubts[node];
-    if (gw__id_is_none(doubt->reset) ||
-        !gw__id_equal(active(m, node), doubt->reset))
+    const struct gw__member_suspicion *suspicion = &m->suspicions[node];
+    if (gw__id_is_none(suspicion->reset) ||
+        !gw__id_equal(active(m, node), suspicion->reset))
         return 0;
-    return doubt->hidden ? m->now_ns + LOOK_NS : doubt->reset_ns + reset_ns;
+    return suspicion->hidden ? m->now_ns + LOOK_NS
+                             : suspicion->reset_ns + reset_ns;
 }
 
 uint64_t gw__member_suspicion_due(const struct gw__member_core *m)
@@ -110,10 +111,10 @@ uint64_t gw__member_suspicion_due(const struct gw__member_core *m)
     uint64_t due = 0;
     for (uint64_t left = m->doubted; left; left &= left - 1) {
         unsigned node = (unsigned)__builtin_ctzll(left);
-        uint64_t at = m->doubts[node].due_ns + 1; /* + 1, because 0 means
+        uint64_t at = m->suspicions[node].due_ns + 1; /* + 1, because 0 means
                                                      none */
-        if (gw__id_is_none(accused(m, node, true)) &&
-            gw__id_is_none(accused(m, node, false)))
+        if (gw__id_is_none(suspected_since(m, node, true)) &&
+            gw__id_is_none(suspected_since(m, node, false)))
             at = reset_due(m, node);
         if (at && (due == 0 || at < due))
             due = at;
@@ -124,7 +125,8 @@ uint64_t gw__member_suspicion_due(const struct gw__member_core *m)
 void gw__member_suspicion_forget(struct gw__member_core *m)
 {
     for (unsigned node = 0; node < GW__NODES_MAX; node++)
-        m->doubts[node].silent = m->doubts[node].reset = (struct gw__id){0};
+        m->suspicions[node].silent = m->suspicions[node].reset =
+            (struct gw__id){0};
 }
 
 void gw__member_suspicion_reset(struct gw__member_core *m,
@@ -132,10 +134,10 @@ void gw__member_suspicion_reset(struct gw__member_core *m,
 {
     if (who.node >= GW__NODES_MAX)
         return;
-    struct gw__member_suspicion *doubt = &m->doubts[who.node];
-    doubt->reset = who.incarnation;
-    doubt->reset_ns = m->now_ns;
-    doubt->hidden = !m->act->look;
+    struct gw__member_suspicion *suspicion = &m->suspicions[who.node];
+    suspicion->reset = who.incarnation;
+    suspicion->reset_ns = m->now_ns;
+    suspicion->hidden = !m->act->look;
     m->doubted |= (uint64_t)1 << who.node;
     if (m->act->look)
         m->act->look(m->act->driver, who.node, who.incarnation.low);
@@ -148,7 +150,7 @@ void gw__member_suspicion_seen(struct gw__member_core *m,
     if (input->from >= GW__NODES_MAX || input->bytes != sizeof sight)
         return;
     memcpy(&sight, input->data, sizeof sight);
-    m->doubts[input->from].hidden = sight.state == GW__SIGHT_NONE;
+    m->suspicions[input->from].hidden = sight.state == GW__SIGHT_NONE;
 }
 
 void gw__member_suspicion_ended(struct gw__member_core *m, unsigned node,
@@ -156,8 +158,8 @@ void gw__member_suspicion_ended(struct gw__member_core *m, unsigned node,
 {
     if (node >= GW__NODES_MAX)
         return;
-    m->doubts[node].ended = incarnation;
-    m->doubts[node].due_ns = 0;
+    m->suspicions[node].ended = incarnation;
+    m->suspicions[node].due_ns = 0;
     m->doubted |= (uint64_t)1 << node;
 }
 
@@ -166,7 +168,7 @@ void gw__member_suspicion_lost(struct gw__member_core *m,
 {
     if (who.node >= GW__NODES_MAX)
         return;
-    m->doubts[who.node].lost = who.incarnation;
+    m->suspicions[who.node].lost = who.incarnation;
     gw__member_suspicion_ended(m, who.node, who.incarnation.low);
 }
 
@@ -174,44 +176,44 @@ void gw__member_suspicion_lost(struct gw__member_core *m,
  * is the confirmation. */
 void gw__member_suspicion_answered(struct gw__member_core *m, unsigned node)
 {
-    m->doubts[node].lost = (struct gw__id){0};
+    m->suspicions[node].lost = (struct gw__id){0};
 }
 
 /* ---- findings of the detector ---- */
 
 static void suspect(struct gw__member_core *m, const struct gw__notice *notice)
 {
-    struct gw__member_suspicion *doubt = &m->doubts[notice->node];
-    struct gw__told told = {.kind = GW__TOLD_SUSPECT,
-                            .node = notice->node,
-                            .certain = notice->certain,
-                            .silence_ns = notice->silence_ns};
-    if (notice->certain || gw__id_equal(doubt->silent, notice->incarnation))
+    struct gw__member_suspicion *suspicion = &m->suspicions[notice->node];
+    struct gw__notification notification = {.kind = GW__NOTIFY_SUSPECT,
+                                            .node = notice->node,
+                                            .certain = notice->certain,
+                                            .silence_ns = notice->silence_ns};
+    if (notice->certain || gw__id_equal(suspicion->silent, notice->incarnation))
         return; /* certain ends reach this machine too; or a repetition */
-    doubt->silent = notice->incarnation;
-    doubt->due_ns = 0;
+    suspicion->silent = notice->incarnation;
+    suspicion->due_ns = 0;
     m->doubted |= (uint64_t)1 << notice->node;
-    gw__member_tell(m, &told);
+    gw__member_notify(m, &notification);
 }
 
 void gw__member_suspicion_notice(void *member, const struct gw__notice *notice)
 {
     struct gw__member_core *m = member;
-    struct gw__told told = {.node = notice->node,
-                            .epoch = notice->epoch,
-                            .silence_ns = notice->silence_ns,
-                            .laggard = notice->laggard};
+    struct gw__notification notification = {.node = notice->node,
+                                            .epoch = notice->epoch,
+                                            .silence_ns = notice->silence_ns,
+                                            .stall = notice->stall};
     switch (notice->kind) {
-    case GW__NOTICE_ACCUSE:
+    case GW__NOTICE_SUSPECT:
         suspect(m, notice);
         return;
     case GW__NOTICE_TRUST:
-        m->doubts[notice->node].silent = (struct gw__id){0};
-        told.kind = GW__TOLD_TRUST;
+        m->suspicions[notice->node].silent = (struct gw__id){0};
+        notification.kind = GW__NOTIFY_TRUST;
         break;
     case GW__NOTICE_STUCK:
-        told.kind = GW__TOLD_STUCK;
+        notification.kind = GW__NOTIFY_STUCK;
         break;
     }
-    gw__member_tell(m, &told);
+    gw__member_notify(m, &notification);
 }

@@ -24,16 +24,16 @@
  * process, it may describe an earlier one. */
 static void check_self(struct gw__member_core *m)
 {
-    bool ours = gw__id_equal(m->news.incarnation, m->config.incarnation);
+    bool ours = gw__id_equal(m->update.incarnation, m->config.incarnation);
     if (!ours && !m->seen)
         return;
     m->seen = true;
     if (!ours)
         gw__member_leave(m, "this node number now belongs to another process");
-    else if (m->news.state == GW__CONVICTED)
+    else if (m->update.state == GW__CONFIRMED_DEAD)
         gw__member_leave(
             m, "declared dead: the other members continued without this one");
-    else if (m->news.state == GW__LEFT)
+    else if (m->update.state == GW__LEFT)
         gw__member_leave(m, "left");
     else if (m->node != GW__NODE_ANY) /* otherwise only the answer contains the
                                          number */
@@ -47,38 +47,40 @@ void gw__member_check_known(struct gw__member_core *m)
 {
     enum { UNKNOWN_NS = 2000000000 };
     if (m->stage == GW__STAGE_REGISTERED && !m->seen &&
-        m->news_ns > m->registered_ns &&
+        m->update_ns > m->registered_ns &&
         m->now_ns - m->registered_ns >= UNKNOWN_NS)
         gw__member_leave(m, "this node number now belongs to another process");
 }
 
 /* ---- views and flushes ---- */
 
-static void tell_view(struct gw__member_core *m, enum gw__told_kind kind,
-                      const struct gw__view *view)
+static void notify_view(struct gw__member_core *m,
+                        enum gw__notification_kind kind,
+                        const struct gw__view *view)
 {
-    struct gw__told told = {.kind = kind, .node = m->node};
-    told.epoch = kind == GW__TOLD_FREEZE ? m->flush_epoch : view->ring_epoch;
-    if (kind != GW__TOLD_FREEZE)
+    struct gw__notification notification = {.kind = kind, .node = m->node};
+    notification.epoch =
+        kind == GW__NOTIFY_FREEZE ? m->flush_epoch : view->ring_epoch;
+    if (kind != GW__NOTIFY_FREEZE)
         m->view = *view;
     m->admits = false; /* the ring has changed: the admission has succeeded or
                           will be refused */
-    gw__member_tell(m, &told);
+    gw__member_notify(m, &notification);
 }
 
 static void freeze(struct gw__member_core *m)
 {
     m->stage = GW__STAGE_FLUSHING;
-    m->flush_epoch = m->news.flush_epoch;
+    m->flush_epoch = m->update.flush_epoch;
     m->has_report = m->reported = false;
     m->have = 0;
-    tell_view(m, GW__TOLD_FREEZE, NULL);
+    notify_view(m, GW__NOTIFY_FREEZE, NULL);
 }
 
 /* Have the reports of all survivors arrived? */
 static bool has_reports(const struct gw__member_core *m)
 {
-    uint64_t needed = gw__view_nodes(&m->news.view) & m->news.reported;
+    uint64_t needed = gw__view_nodes(&m->update.view) & m->update.reported;
     return (m->have & needed) == needed;
 }
 
@@ -87,25 +89,25 @@ static void check_decided(struct gw__member_core *m)
     if (!has_reports(m))
         return;
     m->stage = GW__STAGE_QUIET;
-    tell_view(m, GW__TOLD_DECIDED, &m->news.view);
+    notify_view(m, GW__NOTIFY_DECIDED, &m->update.view);
 }
 
 static void check_ring(struct gw__member_core *m)
 {
-    const struct gw__membership_update *news = &m->news;
+    const struct gw__membership_update *update = &m->update;
     if (!m->config.ring ||
-        !gw__member_in(&news->view, m->node, m->config.incarnation))
+        !gw__member_in(&update->view, m->node, m->config.incarnation))
         return;
-    if (news->flushing &&
-        (m->stage != GW__STAGE_FLUSHING || m->flush_epoch != news->flush_epoch))
+    if (update->flushing && (m->stage != GW__STAGE_FLUSHING ||
+                             m->flush_epoch != update->flush_epoch))
         freeze(m);
     if (m->stage == GW__STAGE_REGISTERED)
         m->stage = GW__STAGE_QUIET;
-    if (!news->flushing && m->stage == GW__STAGE_FLUSHING)
+    if (!update->flushing && m->stage == GW__STAGE_FLUSHING)
         check_decided(m);
-    if (m->stage == GW__STAGE_QUIET && !news->flushing &&
-        news->view.ring_epoch > m->view.ring_epoch)
-        tell_view(m, GW__TOLD_VIEW, &news->view);
+    if (m->stage == GW__STAGE_QUIET && !update->flushing &&
+        update->view.ring_epoch > m->view.ring_epoch)
+        notify_view(m, GW__NOTIFY_VIEW, &update->view);
 }
 
 static void watch_ring(struct gw__member_core *m)
@@ -121,29 +123,29 @@ static bool lacks_reports(const struct gw__member_core *m, uint64_t had_flush,
                           bool was_flushing)
 {
     return m->stage == GW__STAGE_FLUSHING && !has_reports(m) &&
-           (m->flush_epoch != had_flush || m->news.flushing != was_flushing);
+           (m->flush_epoch != had_flush || m->update.flushing != was_flushing);
 }
 
 /* Does the detector start again? */
 static bool is_other(const struct gw__member_core *m,
-                     const struct gw__membership_update *news)
+                     const struct gw__membership_update *update)
 {
-    if (gw__member_is_crew(m))
-        return news->view.epoch != m->news.view.epoch;
-    return news->view.ring_epoch != m->news.view.ring_epoch;
+    if (gw__member_is_ps(m))
+        return update->view.epoch != m->update.view.epoch;
+    return update->view.ring_epoch != m->update.view.ring_epoch;
 }
 
 static void apply_update(struct gw__member_core *m,
-                         const struct gw__membership_update *news)
+                         const struct gw__membership_update *update)
 {
-    static const struct gw__told changed = {.kind = GW__TOLD_NEWS};
+    static const struct gw__notification changed = {.kind = GW__NOTIFY_UPDATE};
     uint64_t had_flush = m->flush_epoch;
-    bool was_flushing = m->news.flushing;
-    if (is_other(m, news))
+    bool was_flushing = m->update.flushing;
+    if (is_other(m, update))
         gw__member_suspicion_forget(m);
-    m->news = *news;
-    m->news_ns = m->now_ns;
-    gw__member_tell(m, &changed);
+    m->update = *update;
+    m->update_ns = m->now_ns;
+    gw__member_notify(m, &changed);
     check_self(m);
     if (m->stage == GW__STAGE_GONE || m->stage == GW__STAGE_REGISTERING)
         return;
@@ -157,19 +159,19 @@ static void apply_update(struct gw__member_core *m,
 void gw__member_apply_update(struct gw__member_core *m,
                              const struct gw__input *input)
 {
-    static const struct gw__told heard = {.kind = GW__TOLD_HEARD};
-    struct gw__membership_update news;
+    static const struct gw__notification heard = {.kind = GW__NOTIFY_ANSWERED};
+    struct gw__membership_update update;
     struct gw_error why;
-    if (gw__membership_update_decode(input->data, input->bytes, &news, &why))
+    if (gw__membership_update_decode(input->data, input->bytes, &update, &why))
         return;
-    if (news.leader)
+    if (update.leader)
         gw__member_led(m);
-    if (news.index > m->news.index)
-        apply_update(m, &news);
-    if (!m->asks_news || !news.leader)
+    if (update.index > m->update.index)
+        apply_update(m, &update);
+    if (!m->requests_update || !update.leader)
         return;
-    m->asks_news = false;
-    gw__member_tell(m, &heard);
+    m->requests_update = false;
+    gw__member_notify(m, &heard);
 }
 
 void gw__member_reported(struct gw__member_core *m,

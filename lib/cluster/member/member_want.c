@@ -20,7 +20,7 @@ enum {
     TAG_REPORT,
     TAG_ADMIT,
     TAG_LEAVE,
-    TAG_ACCUSE = 64, /* plus the node */
+    TAG_SUSPECT = 64, /* plus the node */
     TAG_WANT = 128,
     RETRY_NS = 100000000
 };
@@ -66,7 +66,7 @@ static bool want_admit(const struct gw__member_core *m, struct gw__command *c)
     c->admit.ring_epoch = m->admit_ring_epoch;
     c->admit.order = m->admit_order;
     c->admit.count = gw__ready_joiners(m, c->admit.joiners);
-    unsigned most = m->config.most, there = m->news.view.ring_count;
+    unsigned most = m->config.most, there = m->update.view.ring_count;
     unsigned room = there < most ? most - there : 0;
     if (most && c->admit.count > room)
         c->admit.count = room;
@@ -84,7 +84,7 @@ static unsigned next_of(struct gw__member_core *m, struct gw__command *c)
     if (want_report(m, c))
         return TAG_REPORT;
     if (gw__member_suspicion_next(m, true, c))
-        return TAG_ACCUSE + c->accuse.accused.node;
+        return TAG_SUSPECT + c->suspect.suspected.node;
     if (want_leave(m, c))
         return TAG_LEAVE;
     if (want_admit(m, c)) {
@@ -92,7 +92,7 @@ static unsigned next_of(struct gw__member_core *m, struct gw__command *c)
         return TAG_ADMIT;
     }
     if (gw__member_suspicion_next(m, false, c))
-        return TAG_ACCUSE + c->accuse.accused.node;
+        return TAG_SUSPECT + c->suspect.suspected.node;
     if (m->want_count == 0)
         return 0;
     *c = m->wants[0];
@@ -133,16 +133,17 @@ uint64_t gw__want_due(const struct gw__member_core *m)
 void gw__want_add(struct gw__member_core *m, const struct gw__command *command,
                   unsigned tag)
 {
-    struct gw__told told = {.kind = GW__TOLD_ANSWER, .tag = tag};
+    struct gw__notification notification = {.kind = GW__NOTIFY_ANSWER,
+                                            .tag = tag};
     if (m->want_count < GW__WANTS_MAX) {
         m->want_tags[m->want_count] = tag;
         m->wants[m->want_count++] = *command;
         return;
     }
-    told.answer.code = GW_ENOMEM;
-    snprintf(told.answer.text, sizeof told.answer.text,
+    notification.answer.code = GW_ENOMEM;
+    snprintf(notification.answer.text, sizeof notification.answer.text,
              "%d commands wait for an answer already", GW__WANTS_MAX);
-    gw__member_tell(m, &told);
+    gw__member_notify(m, &notification);
 }
 
 /* ---- answers ---- */
@@ -165,26 +166,27 @@ static void registered(struct gw__member_core *m,
 
 static void admitted(struct gw__member_core *m, const struct gw__answer *answer)
 {
-    struct gw__told told = {.kind = GW__TOLD_REFUSED, .node = m->node};
+    struct gw__notification notification = {.kind = GW__NOTIFY_REFUSED,
+                                            .node = m->node};
     if (!m->admits || !m->admit_sent || answer->code == GW_OK)
         return; /* of an abandoned request; or the view will show it */
     m->admits = false;
-    snprintf(told.text, sizeof told.text, "%s", answer->text);
-    gw__member_tell(m, &told);
+    snprintf(notification.text, sizeof notification.text, "%s", answer->text);
+    gw__member_notify(m, &notification);
 }
 
 static void command_ended(struct gw__member_core *m,
                           const struct gw__answer *answer)
 {
-    struct gw__told told = {.kind = GW__TOLD_ANSWER,
-                            .node = m->node,
-                            .tag = m->want_tags[0],
-                            .answer = *answer};
+    struct gw__notification notification = {.kind = GW__NOTIFY_ANSWER,
+                                            .node = m->node,
+                                            .tag = m->want_tags[0],
+                                            .answer = *answer};
     m->want_count--;
     memmove(m->wants, m->wants + 1, m->want_count * sizeof *m->wants);
     memmove(m->want_tags, m->want_tags + 1,
             m->want_count * sizeof *m->want_tags);
-    gw__member_tell(m, &told);
+    gw__member_notify(m, &notification);
 }
 
 /* Starts again under another client id with the same requests, after the
@@ -213,6 +215,6 @@ void gw__want_answered(struct gw__member_core *m, unsigned tag,
         m->left = m->leaves = false;
     else if (tag == TAG_WANT)
         command_ended(m, answer);
-    else if (tag >= TAG_ACCUSE && tag < TAG_ACCUSE + GW__NODES_MAX)
-        gw__member_suspicion_answered(m, tag - TAG_ACCUSE);
+    else if (tag >= TAG_SUSPECT && tag < TAG_SUSPECT + GW__NODES_MAX)
+        gw__member_suspicion_answered(m, tag - TAG_SUSPECT);
 }

@@ -23,7 +23,7 @@ pick_decisions(const struct gw__registry *registry,
     unsigned count = 0;
     for (unsigned i = 0; i < registry->decision_count; i++) {
         const struct gw__decision *d = &registry->decisions[i];
-        if (d->op >= registry->view.op_floor &&
+        if (d->op >= registry->view.op_low_watermark &&
             d->epoch >= registry->flush.since_epoch &&
             count < GW__MEMBERSHIP_UPDATE_DECISIONS &&
             d == gw__registry_decision(registry, d->op))
@@ -43,15 +43,16 @@ static unsigned pick_joiners(const struct gw__registry *registry,
     return count;
 }
 
-static unsigned pick_crew(const struct gw__registry *registry,
-                          struct gw__crew_member out[GW__NODES_MAX])
+static unsigned pick_ps_members(const struct gw__registry *registry,
+                                struct gw__ps_member out[GW__NODES_MAX])
 {
     unsigned count = 0;
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
         const struct gw__member *m = &registry->members[node];
-        if (m->state != GW__ACTIVE || m->ring || !gw__role_is_crew(m->role))
+        if (m->state != GW__ACTIVE || m->ring ||
+            !gw__role_is_ps_members(m->role))
             continue;
-        struct gw__crew_member *one = &out[count++];
+        struct gw__ps_member *one = &out[count++];
         one->node = node;
         one->role = m->role;
         one->incarnation = m->incarnation;
@@ -62,95 +63,95 @@ static unsigned pick_crew(const struct gw__registry *registry,
 
 void gw__membership_update_make(const struct gw__registry *registry,
                                 unsigned node, bool leader,
-                                struct gw__membership_update *news)
+                                struct gw__membership_update *update)
 {
-    news->index = registry->index;
-    news->time_ms = registry->time_ms;
-    news->leader = leader;
-    news->view = registry->view;
-    for (unsigned i = 0; i < news->view.ring_count; i++)
-        memcpy(news->endpoints[i],
-               registry->members[news->view.ring[i].node].endpoint,
-               sizeof news->endpoints[i]);
-    news->flushing = registry->flush.open;
-    news->flush_epoch = registry->flush.since_epoch;
-    news->reported = registry->flush.reported;
-    news->decision_count = pick_decisions(registry, news->decisions);
-    news->joiner_count = pick_joiners(registry, news->joiners);
-    news->crew_count = pick_crew(registry, news->crew);
-    news->routes = registry->routes;
+    update->index = registry->index;
+    update->time_ms = registry->time_ms;
+    update->leader = leader;
+    update->view = registry->view;
+    for (unsigned i = 0; i < update->view.ring_count; i++)
+        memcpy(update->endpoints[i],
+               registry->members[update->view.ring[i].node].endpoint,
+               sizeof update->endpoints[i]);
+    update->flushing = registry->flush.open;
+    update->flush_epoch = registry->flush.since_epoch;
+    update->reported = registry->flush.reported;
+    update->decision_count = pick_decisions(registry, update->decisions);
+    update->joiner_count = pick_joiners(registry, update->joiners);
+    update->ps_member_count = pick_ps_members(registry, update->ps_members);
+    update->routes = registry->routes;
     bool known = node < GW__NODES_MAX;
-    news->state = known ? registry->members[node].state : GW__NO_MEMBER;
-    news->incarnation =
+    update->state = known ? registry->members[node].state : GW__NO_MEMBER;
+    update->incarnation =
         known ? registry->members[node].incarnation : (struct gw__id){0};
 }
 
 /* ---- encoding ---- */
 
 static void put_flush(struct gw__writer *w,
-                      const struct gw__membership_update *news)
+                      const struct gw__membership_update *update)
 {
-    gw__put_u8(w, news->flushing);
-    gw__put_u64(w, news->flush_epoch);
-    gw__put_u64(w, news->reported);
-    gw__put_u8(w, news->decision_count);
-    for (unsigned i = 0; i < news->decision_count; i++)
-        gw__put_decision(w, &news->decisions[i]);
+    gw__put_u8(w, update->flushing);
+    gw__put_u64(w, update->flush_epoch);
+    gw__put_u64(w, update->reported);
+    gw__put_u8(w, update->decision_count);
+    for (unsigned i = 0; i < update->decision_count; i++)
+        gw__put_decision(w, &update->decisions[i]);
 }
 
 /* Empty in a run without a parameter server. */
-static void put_crew(struct gw__writer *w,
-                     const struct gw__membership_update *news)
+static void put_ps_members(struct gw__writer *w,
+                           const struct gw__membership_update *update)
 {
-    gw__put_u8(w, news->crew_count);
-    for (unsigned i = 0; i < news->crew_count; i++) {
-        const struct gw__crew_member *m = &news->crew[i];
+    gw__put_u8(w, update->ps_member_count);
+    for (unsigned i = 0; i < update->ps_member_count; i++) {
+        const struct gw__ps_member *m = &update->ps_members[i];
         gw__put_u8(w, m->node);
         gw__put_u8(w, m->role);
         gw__put_id(w, m->incarnation);
         gw__put_text(w, m->endpoint);
     }
-    gw__put_u8(w, news->routes.slot_count > 0);
-    if (news->routes.slot_count > 0)
-        gw__put_routes(w, &news->routes);
+    gw__put_u8(w, update->routes.slot_count > 0);
+    if (update->routes.slot_count > 0)
+        gw__put_routes(w, &update->routes);
 }
 
 /* The part that is the same for every receiver. */
 static void put_common(struct gw__writer *w,
-                       const struct gw__membership_update *news)
+                       const struct gw__membership_update *update)
 {
-    gw__put_view(w, &news->view);
-    for (unsigned i = 0; i < news->view.ring_count; i++)
-        gw__put_text(w, news->endpoints[i]);
-    put_flush(w, news);
-    gw__put_u8(w, news->joiner_count);
-    for (unsigned i = 0; i < news->joiner_count; i++)
-        gw__put_process(w, news->joiners[i]);
-    put_crew(w, news);
+    gw__put_view(w, &update->view);
+    for (unsigned i = 0; i < update->view.ring_count; i++)
+        gw__put_text(w, update->endpoints[i]);
+    put_flush(w, update);
+    gw__put_u8(w, update->joiner_count);
+    for (unsigned i = 0; i < update->joiner_count; i++)
+        gw__put_process(w, update->joiners[i]);
+    put_ps_members(w, update);
 }
 
-size_t gw__membership_update_encode(const struct gw__membership_update *news,
+size_t gw__membership_update_encode(const struct gw__membership_update *update,
                                     void *out, size_t room)
 {
     struct gw__writer w = gw__writer_on(out, room);
-    gw__put_u8(&w, GW__PROTOCOL_NEWS);
-    gw__put_u64(&w, news->index);
-    gw__put_u64(&w, news->time_ms);
-    gw__put_u8(&w, news->leader);
-    put_common(&w, news);
-    gw__put_u8(&w, news->state);
-    gw__put_id(&w, news->incarnation);
+    gw__put_u8(&w, GW__PROTOCOL_UPDATE);
+    gw__put_u64(&w, update->index);
+    gw__put_u64(&w, update->time_ms);
+    gw__put_u8(&w, update->leader);
+    put_common(&w, update);
+    gw__put_u8(&w, update->state);
+    gw__put_id(&w, update->incarnation);
     return gw__writer_fits(&w) ? w.used : 0;
 }
 
 uint64_t gw__membership_update_mark(const struct gw__registry *registry)
 {
-    struct gw__membership_update news;
+    struct gw__membership_update update;
     struct gw__writer w = gw__writer_on(NULL, 0);
-    gw__membership_update_make(registry, GW__NODES_MAX, false, &news);
-    if (news.flushing)
-        news.reported = 0;
-    put_common(&w, &news);
+    gw__membership_update_make(registry, GW__NODES_MAX, false, &update);
+    if (update.flushing)
+        update.reported = 0;
+    put_common(&w, &update);
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {
         if (registry->members[i].state == GW__NO_MEMBER)
             continue;
@@ -163,66 +164,69 @@ uint64_t gw__membership_update_mark(const struct gw__registry *registry)
 
 /* ---- decoding ---- */
 
-static void get_flush(struct gw__reader *r, struct gw__membership_update *news)
+static void get_flush(struct gw__reader *r,
+                      struct gw__membership_update *update)
 {
-    news->flushing = gw__get_bool(r);
-    news->flush_epoch = gw__get_u64(r);
-    news->reported = gw__get_u64(r);
-    news->decision_count =
+    update->flushing = gw__get_bool(r);
+    update->flush_epoch = gw__get_u64(r);
+    update->reported = gw__get_u64(r);
+    update->decision_count =
         gw__get_u8_below(r, GW__MEMBERSHIP_UPDATE_DECISIONS + 1);
-    for (unsigned i = 0; i < news->decision_count; i++)
-        gw__get_decision(r, &news->decisions[i]);
+    for (unsigned i = 0; i < update->decision_count; i++)
+        gw__get_decision(r, &update->decisions[i]);
 }
 
 static void get_joiners(struct gw__reader *r,
-                        struct gw__membership_update *news)
+                        struct gw__membership_update *update)
 {
-    news->joiner_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
-    for (unsigned i = 0; i < news->joiner_count; i++) {
-        news->joiners[i] = gw__get_process(r);
-        gw__reader_demand(r, news->joiners[i].node < GW__NODES_MAX);
+    update->joiner_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    for (unsigned i = 0; i < update->joiner_count; i++) {
+        update->joiners[i] = gw__get_process(r);
+        gw__reader_demand(r, update->joiners[i].node < GW__NODES_MAX);
     }
 }
 
-static void get_crew(struct gw__reader *r, struct gw__membership_update *news)
+static void get_ps_members(struct gw__reader *r,
+                           struct gw__membership_update *update)
 {
     unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1), next = 0;
-    news->crew_count = 0;
-    while (news->crew_count < count && !r->bad) {
-        struct gw__crew_member *m = &news->crew[news->crew_count++];
+    update->ps_member_count = 0;
+    while (update->ps_member_count < count && !r->bad) {
+        struct gw__ps_member *m =
+            &update->ps_members[update->ps_member_count++];
         m->node = gw__get_u8_below(r, GW__NODES_MAX);
         m->role = (enum gw__role)gw__get_u8_below(r, GW__ROLES);
-        gw__reader_demand(r, gw__role_is_crew(m->role));
+        gw__reader_demand(r, gw__role_is_ps_members(m->role));
         m->incarnation = gw__get_id(r);
         gw__get_text(r, m->endpoint, sizeof m->endpoint);
         gw__reader_demand(r, m->node >= next);
         next = m->node + 1;
     }
-    gw__routes_init(&news->routes);
+    gw__routes_init(&update->routes);
     if (gw__get_bool(r)) {
-        gw__get_routes(r, &news->routes);
-        gw__reader_demand(r, news->routes.slot_count > 0);
+        gw__get_routes(r, &update->routes);
+        gw__reader_demand(r, update->routes.slot_count > 0);
     }
 }
 
 enum gw_err gw__membership_update_decode(const void *data, size_t bytes,
-                                         struct gw__membership_update *news,
+                                         struct gw__membership_update *update,
                                          struct gw_error *why)
 {
     struct gw__reader r = gw__reader_on(data, bytes);
-    gw__reader_demand(&r, gw__get_u8(&r) == GW__PROTOCOL_NEWS);
-    news->index = gw__get_u64(&r);
-    news->time_ms = gw__get_u64(&r);
-    news->leader = gw__get_bool(&r);
-    gw__get_view(&r, &news->view);
-    for (unsigned i = 0; i < news->view.ring_count; i++)
-        gw__get_text(&r, news->endpoints[i], sizeof news->endpoints[i]);
-    get_flush(&r, news);
-    get_joiners(&r, news);
-    get_crew(&r, news);
-    news->state =
+    gw__reader_demand(&r, gw__get_u8(&r) == GW__PROTOCOL_UPDATE);
+    update->index = gw__get_u64(&r);
+    update->time_ms = gw__get_u64(&r);
+    update->leader = gw__get_bool(&r);
+    gw__get_view(&r, &update->view);
+    for (unsigned i = 0; i < update->view.ring_count; i++)
+        gw__get_text(&r, update->endpoints[i], sizeof update->endpoints[i]);
+    get_flush(&r, update);
+    get_joiners(&r, update);
+    get_ps_members(&r, update);
+    update->state =
         (enum gw__member_state)gw__get_u8_below(&r, GW__MEMBER_STATES);
-    news->incarnation = gw__get_id(&r);
+    update->incarnation = gw__get_id(&r);
     if (!gw__reader_done(&r))
         return gw_fail(why, GW_EDATA,
                        "malformed membership update of %zu bytes", bytes);

@@ -71,10 +71,10 @@ enum gw_err gw__lease_decode(const void *data, size_t bytes,
 size_t gw__reply_encode(const struct gw__reply *reply, void *out, size_t room)
 {
     struct gw__writer w = gw__writer_on(out, room);
-    gw__put_u8(&w, reply->talk);
+    gw__put_u8(&w, reply->protocol);
     gw__put_id(&w, reply->client);
     gw__put_u64(&w, reply->sequence);
-    if (reply->talk == GW__PROTOCOL_REDIRECT)
+    if (reply->protocol == GW__PROTOCOL_REDIRECT)
         gw__put_u8(&w, reply->leader);
     else
         gw__put_bytes(&w, reply->answer, reply->answer_bytes);
@@ -86,14 +86,14 @@ enum gw_err gw__reply_decode(const void *data, size_t bytes,
 {
     struct gw__reader r = gw__reader_on(data, bytes);
     struct gw__answer answer;
-    *reply = (struct gw__reply){.talk = (enum gw__protocol)gw__get_u8(&r)};
+    *reply = (struct gw__reply){.protocol = (enum gw__protocol)gw__get_u8(&r)};
     reply->client = gw__get_id(&r);
     reply->sequence = gw__get_u64(&r);
-    if (reply->talk == GW__PROTOCOL_REDIRECT) {
+    if (reply->protocol == GW__PROTOCOL_REDIRECT) {
         reply->leader = gw__get_u8_below(&r, GW__NODES_MAX + 1);
         if (gw__reader_done(&r))
             return GW_OK;
-    } else if (reply->talk == GW__PROTOCOL_ANSWER && !r.bad) {
+    } else if (reply->protocol == GW__PROTOCOL_ANSWER && !r.bad) {
         reply->answer = r.at;
         reply->answer_bytes = r.left;
         if (gw__answer_decode(r.at, r.left, &answer, why) == GW_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The messages between members and controllers on the control channel: structs
- * and their bytes. The first byte is the type; all are below GW__FOREIGN
+ * and their bytes. The first byte is the type; all are below GW__STATE_TRANSFER
  * (driver.h).
  *
  *     client -> controller  REQUEST   a command of the registry (command.h)
@@ -31,10 +31,10 @@ enum gw__protocol {
     GW__PROTOCOL_ANSWER,
     GW__PROTOCOL_REDIRECT,
     GW__PROTOCOL_HELLO,
-    GW__PROTOCOL_NEWS,
+    GW__PROTOCOL_UPDATE,
     GW__PROTOCOL_REPORTED,
     GW__PROTOCOL_BEAT,
-    GW__PROTOCOL_MEET,
+    GW__PROTOCOL_ADDRESS,
     GW__PROTOCOL_READY,
     GW__PROTOCOL_LEASE,
     GW__PROTOCOL_KINDS
@@ -59,7 +59,7 @@ struct gw__lease {
 };
 
 /* An active worker, server or aggregator outside the ring. */
-struct gw__crew_member {
+struct gw__ps_member {
     unsigned node;
     enum gw__role role;
     struct gw__id incarnation;
@@ -86,8 +86,8 @@ struct gw__membership_update {
     /* Registered, not yet admitted. */
     unsigned joiner_count;
     struct gw__process joiners[GW__NODES_MAX];
-    unsigned crew_count; /* in the order of nodes */
-    struct gw__crew_member crew[GW__NODES_MAX];
+    unsigned ps_member_count; /* in the order of nodes */
+    struct gw__ps_member ps_members[GW__NODES_MAX];
     struct gw__routes routes;
     /* The registry's state and incarnation of the receiver. */
     enum gw__member_state state;
@@ -105,24 +105,24 @@ GW_MUST_CHECK enum gw_err gw__lease_decode(const void *data, size_t bytes,
 /* From a registry, for node `node`, which need not be a member. */
 void gw__membership_update_make(const struct gw__registry *registry,
                                 unsigned node, bool leader,
-                                struct gw__membership_update *news);
+                                struct gw__membership_update *update);
 /* A hash of the contents for all receivers, without index, time and leader and,
  * during a flush, without the set of reporters. Members need NEWS when it
  * changes. */
 uint64_t gw__membership_update_mark(const struct gw__registry *registry);
 /* Fits GW__MESSAGE_MAX; 0 if `room` is too small. */
-size_t gw__membership_update_encode(const struct gw__membership_update *news,
+size_t gw__membership_update_encode(const struct gw__membership_update *update,
                                     void *out, size_t room);
 GW_MUST_CHECK enum gw_err
 gw__membership_update_decode(const void *data, size_t bytes,
-                             struct gw__membership_update *news,
+                             struct gw__membership_update *update,
                              struct gw_error *why);
 
 /* ---- REQUEST is its tag and a command's bytes; the answers: ---- */
 
 /* ANSWER or REDIRECT to request `sequence` of `client`. */
 struct gw__reply {
-    enum gw__protocol talk;
+    enum gw__protocol protocol;
     struct gw__id client;
     uint64_t sequence;
     unsigned leader;    /* REDIRECT: its node; GW__NODES_MAX: unknown */

@@ -113,7 +113,7 @@ static void passed(struct raft_barrier *request, int status)
 
 /* Proposes an own entry, with which a new leader commits the entries of earlier
  * leaders. */
-static void take_office(struct gw__raft_log *log)
+static void become_leader(struct gw__raft_log *log)
 {
     struct raft_barrier *request = raft_malloc(sizeof *request);
     if (request && raft_barrier(&log->raft, request, passed))
@@ -135,26 +135,24 @@ static void look_for_leader(struct gw__raft_log *log)
         return;
     log->leader = leader;
     if (leader == log->config.index)
-        take_office(log);
+        become_leader(log);
     log->config.on_leader(log->config.context, leader);
 }
 
-static void note_figures(struct gw__raft_log *log)
+static void note_stats(struct gw__raft_log *log)
 {
-    const struct gw__raft_figures figures = {
-        .term = log->raft.current_term,
-        .last = raft_last_index(&log->raft),
-        .committed = log->raft.commit_index};
+    const struct gw__raft_stats stats = {.term = log->raft.current_term,
+                                         .last = raft_last_index(&log->raft),
+                                         .committed = log->raft.commit_index};
     pthread_mutex_lock(&log->lock);
-    log->figures = figures;
+    log->stats = stats;
     pthread_mutex_unlock(&log->lock);
 }
 
-void gw__raft_log_figures(struct gw__raft_log *log,
-                          struct gw__raft_figures *out)
+void gw__raft_log_stats(struct gw__raft_log *log, struct gw__raft_stats *out)
 {
     pthread_mutex_lock(&log->lock);
-    *out = log->figures;
+    *out = log->stats;
     pthread_mutex_unlock(&log->lock);
 }
 
@@ -162,8 +160,8 @@ static void on_prepare(uv_prepare_t *prepare)
 {
     struct gw__raft_log *log = prepare->data;
     if (!log->ending)
-        note_figures(log);
-    if (log->has_ear)
+        note_stats(log);
+    if (log->has_poll)
         gw__raft_channel_turn(log);
     if (!log->ending && !log->broken)
         look_for_leader(log);
@@ -178,8 +176,8 @@ static void close_handles(struct gw__raft_log *log)
     uv_close((uv_handle_t *)&log->prepare, NULL);
     uv_close((uv_handle_t *)&log->patience, NULL);
     uv_close((uv_handle_t *)&log->held.alarm, NULL);
-    if (log->has_ear)
-        uv_close((uv_handle_t *)&log->ear, NULL);
+    if (log->has_poll)
+        uv_close((uv_handle_t *)&log->poll, NULL);
 }
 
 static void closed(struct raft *raft)
@@ -209,7 +207,7 @@ static void end_loop(struct gw__raft_log *log)
     uv_timer_start(&log->patience, wait_for_quiet, 0, PATIENCE_MS);
 }
 
-static void hear_bell(uv_async_t *bell)
+static void clear_doorbell(uv_async_t *bell)
 {
     struct gw__raft_log *log = bell->data;
     if (take_wishes(log) && !log->ending)
@@ -218,7 +216,7 @@ static void hear_bell(uv_async_t *bell)
 
 int gw__raft_log_init_handles(struct gw__raft_log *log)
 {
-    int failed = uv_async_init(&log->loop, &log->bell, hear_bell);
+    int failed = uv_async_init(&log->loop, &log->bell, clear_doorbell);
     if (failed)
         return failed;
     failed = gw__raft_held_init(log);

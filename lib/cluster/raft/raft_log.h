@@ -35,7 +35,7 @@
 #include <gradwire/base.h>
 
 struct gw__raft_log;
-struct gw__rules; /* wire/emulation/rules.h */
+struct gw__link_profiles; /* wire/emulation/link_profiles.h */
 
 struct gw__raft_log_config {
     unsigned index; /* index of this controller, below `count` */
@@ -49,7 +49,7 @@ struct gw__raft_log_config {
     bool insecure;                /* may listen outside loopback without one */
     /* Link profiles for messages of the other controllers, received here;
      * `nodes` [index] are their nodes. Not owned; NULL: none. */
-    struct gw__rules *rules;
+    struct gw__link_profiles *profiles;
     const unsigned *nodes;
     uint64_t token;       /* of the cluster: the same for all; used with a
                              key */
@@ -67,7 +67,7 @@ struct gw__raft_log_config {
 };
 
 /* Progress of this controller, as of its last turn. */
-struct gw__raft_figures {
+struct gw__raft_stats {
     uint64_t term, last, committed; /* of Raft's own log */
 };
 
@@ -91,8 +91,7 @@ void gw__raft_log_close(struct gw__raft_log **log);
  * then. GW_ENOMEM: the queue is full. */
 enum gw_err gw__raft_log_propose(struct gw__raft_log *log, const void *command,
                                  size_t bytes);
-void gw__raft_log_figures(struct gw__raft_log *log,
-                          struct gw__raft_figures *out);
+void gw__raft_log_stats(struct gw__raft_log *log, struct gw__raft_stats *out);
 /* Drops messages to controller `index` while `down`. */
 void gw__raft_log_cut(struct gw__raft_log *log, unsigned index, bool down);
 /* GW_OK while it runs. */

@@ -72,9 +72,9 @@ enum gw_err gw__raft_channel_check(const struct gw__raft_log_config *config,
 }
 
 /* The loop is awake now; its turn does the rest. */
-static void wake(uv_poll_t *ear, int status, int events)
+static void wake(uv_poll_t *poll, int status, int events)
 {
-    (void)ear, (void)status, (void)events;
+    (void)poll, (void)status, (void)events;
 }
 
 static enum gw_err know_all(struct gw__raft_log *log, struct gw_error *why)
@@ -85,7 +85,7 @@ static enum gw_err know_all(struct gw__raft_log *log, struct gw_error *why)
     for (unsigned i = 0; i < c->count && !err; i++) {
         endpoint_of(c->addresses[i], endpoint);
         if (i != c->index)
-            err = gw__control_channel_know(log->mesh, i, endpoint, why);
+            err = gw__control_channel_know(log->channel, i, endpoint, why);
     }
     return err;
 }
@@ -104,18 +104,18 @@ enum gw_err gw__raft_channel_open(struct gw__raft_log *log,
     log->frame = malloc(GW__CONTROL_CHANNEL_BULK_MAX);
     if (!log->frame)
         return gw_fail(why, GW_ENOMEM, "a frame");
-    enum gw_err err = gw__control_channel_open(&config, &log->mesh, why);
+    enum gw_err err = gw__control_channel_open(&config, &log->channel, why);
     if (!err)
         err = know_all(log, why);
     if (err)
         return err;
-    int failed =
-        uv_poll_init(&log->loop, &log->ear, gw__control_channel_fd(log->mesh));
+    int failed = uv_poll_init(&log->loop, &log->poll,
+                              gw__control_channel_fd(log->channel));
     if (failed)
         return gw_fail(why, GW_ESYS, "polling for messages: %s",
                        uv_strerror(failed));
-    uv_poll_start(&log->ear, UV_READABLE, wake);
-    log->has_ear = true;
+    uv_poll_start(&log->poll, UV_READABLE, wake);
+    log->has_poll = true;
     log->transport = (struct raft_uv_transport){.init = init,
                                                 .listen = listen_to_nobody,
                                                 .connect = connect_to_nobody,
@@ -125,7 +125,7 @@ enum gw_err gw__raft_channel_open(struct gw__raft_log *log,
 
 void gw__raft_channel_close(struct gw__raft_log *log)
 {
-    gw__control_channel_close(&log->mesh);
+    gw__control_channel_close(&log->channel);
     free(log->frame);
     log->frame = NULL;
 }
@@ -143,10 +143,10 @@ int gw__raft_channel_send(struct raft_io *io, struct raft_io_send *request,
         message, log->frame, GW__CONTROL_CHANNEL_BULK_MAX, &whole);
     if (bytes == 0)
         return RAFT_TOOBIG;
-    if (!gw__control_channel_send(log->mesh, (unsigned)message->server_id - 1,
-                                  log->frame, bytes))
+    if (!gw__control_channel_send(
+            log->channel, (unsigned)message->server_id - 1, log->frame, bytes))
         status = whole ? 0 : RAFT_TOOBIG; /* libraft will send the rest */
-    return gw__raft_io_tell_later(log, request, done, status);
+    return gw__raft_io_report_later(log, request, done, status);
 }
 
 static void receive_message(struct gw__raft_log *log,
@@ -165,10 +165,10 @@ void gw__raft_channel_turn(struct gw__raft_log *log)
 {
     struct gw__control_channel_message message;
     for (unsigned i = 0; i < MESSAGES_A_TURN; i++) {
-        if (gw__control_channel_receive(log->mesh, &message))
+        if (gw__control_channel_receive(log->channel, &message))
             break;
         receive_message(log, &message);
     }
-    if (gw__control_channel_has_some(log->mesh))
+    if (gw__control_channel_has_some(log->channel))
         uv_async_send(&log->bell);
 }

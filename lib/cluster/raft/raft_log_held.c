@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Link profiles on the controllers' log (wire/emulation/rules.h): messages of
- * other controllers wait here until they are due. All of them pass
+ * Link profiles on the controllers' log (wire/emulation/link_profiles.h):
+ * messages of other controllers wait here until they are due. All of them pass
  * gw__raft_io_receive, with or without a key, so one place is enough.
  *
  * libraft's streams have no send times, so delays count from the arrival. Both
@@ -43,11 +43,12 @@ static size_t encoded_bytes(const struct raft_message *message)
     return bytes;
 }
 
-static uint64_t ask_rules(struct gw__raft_log *log, unsigned from,
-                          uint64_t come_ns, size_t bytes)
+static uint64_t hold_by_profile(struct gw__raft_log *log, unsigned from,
+                                uint64_t come_ns, size_t bytes)
 {
-    return gw__rules_due(log->config.rules, log->config.nodes[from],
-                         &log->held.links[from], come_ns, bytes, false, false);
+    return gw__link_profiles_due(log->config.profiles, log->config.nodes[from],
+                                 &log->held.links[from], come_ns, bytes, false,
+                                 false);
 }
 
 static unsigned from_of(const struct raft_message *message)
@@ -58,15 +59,15 @@ static unsigned from_of(const struct raft_message *message)
 /* Otherwise messages of a slow link would stay after its profile is reset. */
 static void heed_changes(struct gw__raft_log *log)
 {
-    uint64_t changes = gw__rules_changes(log->config.rules);
+    uint64_t changes = gw__link_profiles_changes(log->config.profiles);
     if (changes == log->held.changes)
         return;
     log->held.changes = changes;
     for (unsigned i = 0; i < log->config.count; i++)
         log->held.links[i] = (struct gw__due){0};
     for (struct gw__raft_held *one = log->held.first; one; one = one->next)
-        one->due_ns =
-            ask_rules(log, from_of(&one->message), one->come_ns, one->bytes);
+        one->due_ns = hold_by_profile(log, from_of(&one->message), one->come_ns,
+                                      one->bytes);
 }
 
 /* Passes due messages to libraft. */
@@ -133,8 +134,8 @@ static void hold_message(struct gw__raft_log *log,
 bool gw__raft_held_take(struct gw__raft_log *log, struct raft_message *message)
 {
     unsigned from = from_of(message);
-    if (log->ending || !log->config.rules || from >= log->config.count ||
-        (gw__rules_quiet(log->config.rules) && !log->held.first))
+    if (log->ending || !log->config.profiles || from >= log->config.count ||
+        (gw__link_profiles_quiet(log->config.profiles) && !log->held.first))
         return false;
     uint64_t now_ns = gw_now_ns();
     heed_changes(log);
@@ -142,7 +143,8 @@ bool gw__raft_held_take(struct gw__raft_log *log, struct raft_message *message)
     struct gw__due before = log->held.links[from];
     size_t bytes = encoded_bytes(message);
     struct gw__raft_held one = {.come_ns = now_ns,
-                                .due_ns = ask_rules(log, from, now_ns, bytes),
+                                .due_ns =
+                                    hold_by_profile(log, from, now_ns, bytes),
                                 .bytes = bytes,
                                 .message = *message};
     if (one.due_ns <= now_ns)

@@ -69,12 +69,12 @@ static int send_or_keep(struct raft_io *io, struct raft_io_send *request,
     uint64_t cut = atomic_load_explicit(&log->cut, memory_order_relaxed);
     if (!(cut >> (message->server_id - 1) % 64 & 1))
         return log->back.send(io, request, message, done);
-    return gw__raft_io_tell_later(log, request, done, RAFT_NOCONNECTION);
+    return gw__raft_io_report_later(log, request, done, RAFT_NOCONNECTION);
 }
 
-int gw__raft_io_tell_later(struct gw__raft_log *log,
-                           struct raft_io_send *request, raft_io_send_cb done,
-                           int status)
+int gw__raft_io_report_later(struct gw__raft_log *log,
+                             struct raft_io_send *request, raft_io_send_cb done,
+                             int status)
 {
     struct gw__raft_sent *sent = raft_malloc(sizeof *sent);
     if (!sent)
@@ -176,7 +176,7 @@ static void keep_cancelled(struct gw__raft_append *a)
     *at = a;
 }
 
-static void tell_cancelled(struct gw__raft_log *log)
+static void report_cancelled(struct gw__raft_log *log)
 {
     while (log->cancelled) {
         struct gw__raft_append *a = log->cancelled;
@@ -303,7 +303,7 @@ void gw__raft_io_hand_over(struct gw__raft_log *log,
         gw__raft_message_drop(message);
         return;
     }
-    gw__raft_slow_hear(log, message);
+    gw__raft_slow_note(log, message);
     log->receive(&log->io, message);
 }
 
@@ -329,7 +329,7 @@ static void on_closed(struct raft_io *io)
 {
     struct gw__raft_log *log = gw__raft_log_of(io);
     raft_io_close_cb closed = log->closed;
-    tell_cancelled(log);
+    report_cancelled(log);
     log->closed = NULL;
     if (closed)
         closed(io);
@@ -356,7 +356,7 @@ void gw__raft_io_init(struct gw__raft_log *log)
     log->sent_end = &log->sent;
     log->writing_end = &log->writing;
     log->back = log->io;
-    if (log->mesh)
+    if (log->channel)
         log->back.send = gw__raft_channel_send;
     gw__raft_note_init(log);
     log->io.start = start_io;

@@ -70,11 +70,11 @@ struct gw__raft_log {
     uv_work_t first_work; /* starts libuv's threads */
     uv_prepare_t prepare; /* once per turn of the loop */
     uv_timer_t patience;  /* while closing */
-    uv_poll_t ear;        /* of `mesh` */
-    bool has_loop, has_tcp, has_ear, has_uv, has_raft;
+    uv_poll_t poll;       /* of `mesh` */
+    bool has_loop, has_tcp, has_poll, has_uv, has_raft;
 
     /* With a key (raft_log_channel.c), else NULL. */
-    struct gw__control_channel *mesh;
+    struct gw__control_channel *channel;
     uint8_t *frame; /* the frame being sent */
 
     char path[GW__RAFT_PATH_MAX]; /* the directory, for messages */
@@ -120,7 +120,7 @@ struct gw__raft_log {
     bool stop;
     struct gw__raft_wishes filling;
     struct gw_error error;
-    struct gw__raft_figures figures;
+    struct gw__raft_stats stats;
     struct gw__raft_wishes working; /* used by the loop only */
 };
 
@@ -152,9 +152,9 @@ void gw__raft_io_init(struct gw__raft_log *log);
 struct gw__raft_log *gw__raft_log_of(struct raft_io *io);
 /* Reports the result at the next turn. Returns 0 or libraft's error; after
  * RAFT_NOMEM it is never reported. */
-GW_MUST_CHECK int gw__raft_io_tell_later(struct gw__raft_log *log,
-                                         struct raft_io_send *request,
-                                         raft_io_send_cb done, int status);
+GW_MUST_CHECK int gw__raft_io_report_later(struct gw__raft_log *log,
+                                           struct raft_io_send *request,
+                                           raft_io_send_cb done, int status);
 void gw__raft_io_turn(struct gw__raft_log *log);
 /* Both take ownership of the memory of `message`. The first passes it on at
  * once or when it is due, the second at once. */
@@ -181,7 +181,7 @@ uint32_t gw__raft_note_crc(const struct raft_buffer buffers[], unsigned count);
 /* ---- raft_log_slow.c ---- */
 
 /* Reads the peer's stored entries from a message. */
-void gw__raft_slow_hear(struct gw__raft_log *log,
+void gw__raft_slow_note(struct gw__raft_log *log,
                         const struct raft_message *message);
 /* At each tick: true while the disk does not finish a write. */
 bool gw__raft_slow_turn(struct gw__raft_log *log);

@@ -66,7 +66,7 @@ bool gw__raft_slow_turn(struct gw__raft_log *log)
     return slow;
 }
 
-void gw__raft_slow_hear(struct gw__raft_log *log,
+void gw__raft_slow_note(struct gw__raft_log *log,
                         const struct raft_message *message)
 {
     const struct raft_append_entries_result *stored =

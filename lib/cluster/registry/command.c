@@ -40,23 +40,23 @@ struct gw__process gw__get_process(struct gw__reader *r)
     return (struct gw__process){.node = node, .incarnation = gw__get_id(r)};
 }
 
-void gw__put_rule(struct gw__writer *w, const struct gw__rule *rule)
+void gw__put_rule(struct gw__writer *w, const struct gw__link_profile *profile)
 {
-    gw__put_u32(w, rule->delay_us);
-    gw__put_u32(w, rule->jitter_us);
-    gw__put_u64(w, rule->rate);
-    gw__put_u32(w, rule->loss_ppm);
-    gw__put_u8(w, rule->down);
+    gw__put_u32(w, profile->delay_us);
+    gw__put_u32(w, profile->jitter_us);
+    gw__put_u64(w, profile->rate);
+    gw__put_u32(w, profile->loss_ppm);
+    gw__put_u8(w, profile->down);
 }
 
-void gw__get_rule(struct gw__reader *r, struct gw__rule *rule)
+void gw__get_rule(struct gw__reader *r, struct gw__link_profile *profile)
 {
-    rule->delay_us = gw__get_u32(r);
-    rule->jitter_us = gw__get_u32(r);
-    rule->rate = gw__get_u64(r);
-    rule->loss_ppm = gw__get_u32(r);
-    rule->down = gw__get_bool(r);
-    gw__reader_demand(r, rule->loss_ppm <= 1000000);
+    profile->delay_us = gw__get_u32(r);
+    profile->jitter_us = gw__get_u32(r);
+    profile->rate = gw__get_u64(r);
+    profile->loss_ppm = gw__get_u32(r);
+    profile->down = gw__get_bool(r);
+    gw__reader_demand(r, profile->loss_ppm <= 1000000);
 }
 
 static bool names_a_process(enum gw__command_kind kind)
@@ -107,10 +107,10 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
     case GW__CMD_ADMIT:
         put_admit(w, c);
         break;
-    case GW__CMD_ACCUSE:
-        gw__put_process(w, c->accuse.accused);
-        gw__put_u8(w, c->accuse.certain);
-        gw__put_u8(w, c->accuse.alone);
+    case GW__CMD_SUSPECT:
+        gw__put_process(w, c->suspect.suspected);
+        gw__put_u8(w, c->suspect.certain);
+        gw__put_u8(w, c->suspect.alone);
         break;
     case GW__CMD_REPORT:
         gw__put_u64(w, c->flush.epoch);
@@ -140,7 +140,7 @@ static void put_body(struct gw__writer *w, const struct gw__command *c)
         gw__put_u8(w, c->link.from);
         gw__put_u8(w, c->link.to);
         gw__put_u8(w, c->link.fields);
-        gw__put_rule(w, &c->link.rule);
+        gw__put_rule(w, &c->link.profile);
         break;
     case GW__CMD_CUT:
         gw__put_u64(w, c->cut.left);
@@ -162,10 +162,10 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
     case GW__CMD_ADMIT:
         get_admit(r, c);
         break;
-    case GW__CMD_ACCUSE:
-        c->accuse.accused = gw__get_process(r);
-        c->accuse.certain = gw__get_bool(r);
-        c->accuse.alone = gw__get_bool(r);
+    case GW__CMD_SUSPECT:
+        c->suspect.suspected = gw__get_process(r);
+        c->suspect.certain = gw__get_bool(r);
+        c->suspect.alone = gw__get_bool(r);
         break;
     case GW__CMD_REPORT:
         c->flush.epoch = gw__get_u64(r);
@@ -195,7 +195,7 @@ static void get_body(struct gw__reader *r, struct gw__command *c)
         c->link.from = gw__get_u8(r);
         c->link.to = gw__get_u8(r);
         c->link.fields = gw__get_u8_below(r, GW__LINK_FIELDS + 1);
-        gw__get_rule(r, &c->link.rule);
+        gw__get_rule(r, &c->link.profile);
         break;
     case GW__CMD_CUT:
         c->cut.left = gw__get_u64(r);

@@ -22,12 +22,12 @@
 #include "report.h"
 #include "view.h"
 
-#include <base/rule.h>
+#include <base/link_profile.h>
 
 #define GW__COMMANDS(X)                                                        \
     X(GW__CMD_REGISTER, "register")                                            \
     X(GW__CMD_ADMIT, "admit")                                                  \
-    X(GW__CMD_ACCUSE, "accuse")                                                \
+    X(GW__CMD_SUSPECT, "accuse")                                               \
     X(GW__CMD_LEAVE, "leave")                                                  \
     X(GW__CMD_REPORT, "report")                                                \
     X(GW__CMD_DEADLINE, "deadline")                                            \
@@ -59,7 +59,7 @@ enum gw__role {
 const char *gw__role_name(enum gw__role role);
 /* Do members of this role send each other beats, and do their changes begin new
  * epochs? */
-static inline bool gw__role_is_crew(enum gw__role role)
+static inline bool gw__role_is_ps_members(enum gw__role role)
 {
     return role == GW__WORKER || role == GW__SERVER || role == GW__AGGREGATOR;
 }
@@ -110,11 +110,11 @@ struct gw__command {
             struct gw__order order; /* of the ring from then on */
         } admit;
         struct {
-            struct gw__process accused;
+            struct gw__process suspected;
             bool certain; /* its process has ended: known, not suspected */
             bool alone;   /* a suspicion that is enough alone, if other servers
                              have its slots */
-        } accuse;
+        } suspect;
         struct {
             uint64_t epoch;
             struct gw__report report;
@@ -136,7 +136,7 @@ struct gw__command {
             unsigned from;
             unsigned to;
             unsigned fields; /* of enum gw__link_field */
-            struct gw__rule rule;
+            struct gw__link_profile profile;
         } link;
         struct {
             uint64_t left; /* nodes as bits */
@@ -147,11 +147,11 @@ struct gw__command {
 
 struct gw__answer {
     enum gw_err code;
-    uint64_t epoch;       /* after the command */
-    unsigned node;        /* REGISTER */
-    unsigned table;       /* TABLE: its number */
-    struct gw__rule rule; /* LINK: the profile after the command */
-    char text[160];       /* one sentence, also on success */
+    uint64_t epoch;                  /* after the command */
+    unsigned node;                   /* REGISTER */
+    unsigned table;                  /* TABLE: its number */
+    struct gw__link_profile profile; /* LINK: the profile after the command */
+    char text[160];                  /* one sentence, also on success */
 };
 
 enum {
@@ -173,8 +173,9 @@ GW_MUST_CHECK enum gw_err gw__answer_decode(const void *data, size_t bytes,
                                             struct gw__answer *answer,
                                             struct gw_error *why);
 
-void gw__put_rule(struct gw__writer *writer, const struct gw__rule *rule);
-void gw__get_rule(struct gw__reader *reader, struct gw__rule *rule);
+void gw__put_rule(struct gw__writer *writer,
+                  const struct gw__link_profile *profile);
+void gw__get_rule(struct gw__reader *reader, struct gw__link_profile *profile);
 void gw__put_process(struct gw__writer *writer, struct gw__process who);
 /* Accepts any node number: the registry checks whether it exists. */
 struct gw__process gw__get_process(struct gw__reader *reader);

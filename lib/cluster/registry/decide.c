@@ -18,7 +18,7 @@ static const struct gw__holdings *held_by(const struct question *q, unsigned i)
         return NULL;
     const struct gw__holdings *h =
         gw__report_of(q->survivors[i].report, q->about->op);
-    return h && h->chunks == q->about->origin_count ? h : NULL;
+    return h && h->chunks == q->about->initial_count ? h : NULL;
 }
 
 /* The set of a surviving final copy of the chunk: `wanted`, or any if `wanted`
@@ -39,7 +39,7 @@ static uint64_t final_set(const struct question *q, unsigned chunk,
 /* The set for which every chunk has a final copy, or 0. */
 static uint64_t complete_set(const struct question *q)
 {
-    unsigned chunks = q->about->origin_count;
+    unsigned chunks = q->about->initial_count;
     uint64_t set = chunks ? final_set(q, 0, q->about->contributors) : 0;
     for (unsigned c = 1; set && c < chunks; c++)
         set = final_set(q, c, set);
@@ -65,8 +65,8 @@ void gw__put_decision(struct gw__writer *w, const struct gw__decision *d)
     gw__put_u64(w, d->op);
     gw__put_u8(w, d->fate);
     gw__put_u64(w, d->contributors);
-    gw__put_u8(w, d->origin_count);
-    gw__put_bytes(w, d->origin, d->origin_count);
+    gw__put_u8(w, d->initial_count);
+    gw__put_bytes(w, d->initial_members, d->initial_count);
 }
 
 void gw__get_decision(struct gw__reader *r, struct gw__decision *d)
@@ -76,10 +76,10 @@ void gw__get_decision(struct gw__reader *r, struct gw__decision *d)
     d->op = gw__get_u64(r);
     d->fate = (enum gw__fate)gw__get_u8_below(r, GW__FATES);
     d->contributors = gw__get_u64(r);
-    d->origin_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
-    for (unsigned i = 0; i < d->origin_count; i++) {
-        d->origin[i] = (uint8_t)gw__get_u8_below(r, GW__NODES_MAX);
-        gw__reader_demand(r, r->bad || !(seen >> d->origin[i] & 1));
-        seen |= (uint64_t)1 << d->origin[i];
+    d->initial_count = gw__get_u8_below(r, GW__NODES_MAX + 1);
+    for (unsigned i = 0; i < d->initial_count; i++) {
+        d->initial_members[i] = (uint8_t)gw__get_u8_below(r, GW__NODES_MAX);
+        gw__reader_demand(r, r->bad || !(seen >> d->initial_members[i] & 1));
+        seen |= (uint64_t)1 << d->initial_members[i];
     }
 }

@@ -31,8 +31,8 @@ struct gw__decision {
      * last quiet view that take part in it, by their places (view.h). Member c
      * owns chunk c of the op, so there are origin_count chunks. A report with
      * another number of chunks counts as none. */
-    unsigned origin_count;
-    uint8_t origin[GW__NODES_MAX];
+    unsigned initial_count;
+    uint8_t initial_members[GW__NODES_MAX];
 };
 
 void gw__put_decision(struct gw__writer *, const struct gw__decision *);

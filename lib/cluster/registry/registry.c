@@ -13,7 +13,7 @@
 static gw__command_apply *const apply[GW__COMMAND_KINDS] = {
     [GW__CMD_REGISTER] = gw__apply_register,
     [GW__CMD_ADMIT] = gw__apply_admit,
-    [GW__CMD_ACCUSE] = gw__apply_accuse,
+    [GW__CMD_SUSPECT] = gw__apply_suspect,
     [GW__CMD_LEAVE] = gw__apply_leave,
     [GW__CMD_REPORT] = gw__apply_report,
     [GW__CMD_DEADLINE] = gw__apply_deadline,
@@ -46,7 +46,7 @@ enum gw_err gw__refuse(struct gw__answer *answer, enum gw_err code,
     return answer->code = code;
 }
 
-enum gw_err gw__say(struct gw__answer *answer, const char *format, ...)
+enum gw_err gw__append_text(struct gw__answer *answer, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -61,7 +61,7 @@ const char *gw__member_state_name(enum gw__member_state state)
         [GW__NO_MEMBER] = "unknown",
         [GW__JOINING] = "joining",
         [GW__ACTIVE] = "active",
-        [GW__CONVICTED] = "convicted",
+        [GW__CONFIRMED_DEAD] = "convicted",
         [GW__LEFT] = "left"};
     return state < GW__MEMBER_STATES ? names[state] : "?";
 }

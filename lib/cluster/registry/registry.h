@@ -126,7 +126,7 @@ enum gw__member_state {
     GW__NO_MEMBER,
     GW__JOINING,
     GW__ACTIVE,
-    GW__CONVICTED,
+    GW__CONFIRMED_DEAD,
     GW__LEFT,
     GW__MEMBER_STATES
 };
@@ -141,7 +141,7 @@ struct gw__member {
     char endpoint[GW__ENDPOINT_MAX];
     /* The accusation that waits for a second one; none: no incarnation. */
     struct gw__process accuser;
-    uint64_t accused_ms;
+    uint64_t suspected_ms;
 };
 
 struct gw__flush {
@@ -176,7 +176,7 @@ struct gw__registry {
     unsigned decision_count;
     struct gw__decision decisions[GW__DECISIONS_MAX]; /* oldest first */
     struct gw__routes routes;
-    struct gw__rule links[GW__NODES_MAX][GW__NODES_MAX]; /* from, to */
+    struct gw__link_profile links[GW__NODES_MAX][GW__NODES_MAX]; /* from, to */
     struct gw__client clients[GW__CLIENTS_MAX];
 };
 

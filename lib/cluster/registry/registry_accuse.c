@@ -9,14 +9,14 @@
 void gw__accusation_drop(struct gw__member *member)
 {
     member->accuser = (struct gw__process){0};
-    member->accused_ms = 0;
+    member->suspected_ms = 0;
 }
 
-static unsigned observers_of(const struct gw__registry *r, unsigned accused)
+static unsigned observers_of(const struct gw__registry *r, unsigned suspected)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        count += i != accused && r->members[i].state == GW__ACTIVE;
+        count += i != suspected && r->members[i].state == GW__ACTIVE;
     return count;
 }
 
@@ -27,34 +27,35 @@ static bool is_seconded(const struct gw__registry *r,
 {
     return !gw__id_is_none(m->accuser.incarnation) &&
            m->accuser.node != accuser &&
-           r->time_ms - m->accused_ms <= GW__ACCUSATION_LAPSE_MS;
+           r->time_ms - m->suspected_ms <= GW__ACCUSATION_LAPSE_MS;
 }
 
-enum gw_err gw__apply_accuse(struct gw__registry *r,
-                             const struct gw__command *c,
-                             struct gw__answer *answer)
+enum gw_err gw__apply_suspect(struct gw__registry *r,
+                              const struct gw__command *c,
+                              struct gw__answer *answer)
 {
-    unsigned by = c->who.node, node = c->accuse.accused.node;
+    unsigned by = c->who.node, node = c->suspect.suspected.node;
     if (!gw__registry_active(r, c->who, answer))
         return answer->code;
-    struct gw__member *m = gw__registry_active(r, c->accuse.accused, answer);
+    struct gw__member *m = gw__registry_active(r, c->suspect.suspected, answer);
     if (!m)
         return answer->code;
     if (by == node)
         return gw__refuse(answer, GW_EINVAL, "node %u cannot suspect itself",
                           node);
-    bool enough = c->accuse.certain || c->accuse.alone ||
+    bool enough = c->suspect.certain || c->suspect.alone ||
                   is_seconded(r, m, by) || observers_of(r, node) == 1;
     if (!enough) {
         m->accuser = c->who;
-        m->accused_ms = r->time_ms;
-        return gw__say(answer, "node %u is suspected by node %u", node, by);
+        m->suspected_ms = r->time_ms;
+        return gw__append_text(answer, "node %u is suspected by node %u", node,
+                               by);
     }
-    if (!c->accuse.certain && gw__registry_is_last(r, node, answer))
+    if (!c->suspect.certain && gw__registry_is_last(r, node, answer))
         return answer->code;
-    if (c->accuse.alone && gw__registry_needs(r, node, answer))
+    if (c->suspect.alone && gw__registry_needs(r, node, answer))
         return answer->code;
-    gw__registry_remove(r, (uint64_t)1 << node, GW__CONVICTED);
-    return gw__say(answer, "node %u is declared dead: epoch %llu", node,
-                   (unsigned long long)r->view.epoch);
+    gw__registry_remove(r, (uint64_t)1 << node, GW__CONFIRMED_DEAD);
+    return gw__append_text(answer, "node %u is declared dead: epoch %llu", node,
+                           (unsigned long long)r->view.epoch);
 }

@@ -29,16 +29,17 @@ static void remember(struct gw__registry *r,
 }
 
 /* The open ops: those from `floor` on that some member has begun. */
-static uint64_t open_until(const struct gw__registry *r, uint64_t *floor)
+static uint64_t open_until(const struct gw__registry *r,
+                           uint64_t *low_watermark)
 {
     uint64_t until = 0;
-    *floor = r->view.op_floor;
+    *low_watermark = r->view.op_low_watermark;
     for (unsigned i = 0; i < r->view.ring_count; i++) {
         const struct gw__report *report =
             &r->flush.reports[r->view.ring[i].node];
-        uint64_t next = report->floor + report->op_count;
-        if (report->floor > *floor)
-            *floor = report->floor;
+        uint64_t next = report->low_watermark + report->op_count;
+        if (report->low_watermark > *low_watermark)
+            *low_watermark = report->low_watermark;
         if (report->op_count && next > until)
             until = next;
     }
@@ -47,19 +48,21 @@ static uint64_t open_until(const struct gw__registry *r, uint64_t *floor)
 
 /* Fills in the initial members of the op, from an earlier decision or the
  * flush. */
-static void find_origin(const struct gw__registry *r,
-                        const struct gw__decision *earlier,
-                        struct gw__decision *decision)
+static void find_initial_members(const struct gw__registry *r,
+                                 const struct gw__decision *earlier,
+                                 struct gw__decision *decision)
 {
     const struct gw__flush *flush = &r->flush;
     if (earlier) {
         decision->contributors = earlier->contributors;
-        decision->origin_count = earlier->origin_count;
-        memcpy(decision->origin, earlier->origin, sizeof earlier->origin);
+        decision->initial_count = earlier->initial_count;
+        memcpy(decision->initial_members, earlier->initial_members,
+               sizeof earlier->initial_members);
         return;
     }
-    decision->origin_count = gw__ring_places(flush->before, flush->before_count,
-                                             decision->op, decision->origin);
+    decision->initial_count =
+        gw__ring_places(flush->before, flush->before_count, decision->op,
+                        decision->initial_members);
 }
 
 static bool was_begun(const struct gw__survivor *survivors, unsigned count,
@@ -74,11 +77,11 @@ static bool was_begun(const struct gw__survivor *survivors, unsigned count,
 /* Forgets earlier decisions about ops that are open now: either the op was
  * decided again, or no survivor has begun it, and it starts from the
  * beginning. */
-static void forget_older(struct gw__registry *r, uint64_t floor)
+static void forget_older(struct gw__registry *r, uint64_t low_watermark)
 {
     unsigned kept = 0, before = r->decision_count;
     for (unsigned i = 0; i < before; i++)
-        if (r->decisions[i].op < floor ||
+        if (r->decisions[i].op < low_watermark ||
             r->decisions[i].epoch == r->view.ring_epoch)
             r->decisions[kept++] = r->decisions[i];
     memset(r->decisions + kept, 0, (before - kept) * sizeof *r->decisions);
@@ -94,19 +97,19 @@ static void decide(struct gw__registry *r)
             .node = r->view.ring[i].node,
             .from_op = r->view.ring[i].from_op,
             .report = &r->flush.reports[r->view.ring[i].node]};
-    uint64_t floor, until = open_until(r, &floor);
+    uint64_t low_watermark, until = open_until(r, &low_watermark);
     /* At most GW__REPORT_OPS_MAX ops, because each report begins at its
      * floor. */
-    for (uint64_t op = floor; op < until; op++) {
+    for (uint64_t op = low_watermark; op < until; op++) {
         struct gw__decision decision = {.epoch = r->view.ring_epoch, .op = op};
         if (!was_begun(survivors, count, op))
             continue;
-        find_origin(r, gw__registry_decision(r, op), &decision);
+        find_initial_members(r, gw__registry_decision(r, op), &decision);
         gw__decide(survivors, count, &decision);
         remember(r, &decision);
     }
-    forget_older(r, floor);
-    r->view.op_floor = floor;
+    forget_older(r, low_watermark);
+    r->view.op_low_watermark = low_watermark;
     r->flush.open = false;
 }
 
@@ -145,17 +148,17 @@ enum gw_err gw__apply_report(struct gw__registry *r,
             "the report is for epoch %llu; the current epoch is %llu",
             (unsigned long long)c->flush.epoch, epoch);
     if (!r->flush.open)
-        return gw__say(answer, "epoch %llu is decided", epoch);
+        return gw__append_text(answer, "epoch %llu is decided", epoch);
     if (!(r->flush.reported >> node & 1)) {
         r->flush.reported |= (uint64_t)1 << node;
         r->flush.reports[node] = c->flush.report;
     }
     gw__flush_check(r);
-    return gw__say(answer,
-                   r->flush.open
-                       ? "node %u has reported for epoch %llu"
-                       : "node %u has reported: epoch %llu is decided",
-                   node, epoch);
+    return gw__append_text(answer,
+                           r->flush.open
+                               ? "node %u has reported for epoch %llu"
+                               : "node %u has reported: epoch %llu is decided",
+                           node, epoch);
 }
 
 enum gw_err gw__apply_deadline(struct gw__registry *r,
@@ -171,8 +174,8 @@ enum gw_err gw__apply_deadline(struct gw__registry *r,
         return gw__refuse(answer, GW_PENDING,
                           "no member has reported for epoch %llu yet",
                           (unsigned long long)c->epoch);
-    gw__registry_remove(r, silent, GW__CONVICTED);
-    return gw__say(
+    gw__registry_remove(r, silent, GW__CONFIRMED_DEAD);
+    return gw__append_text(
         answer,
         "members declared dead without a report: %d; epoch %llu is decided",
         __builtin_popcountll(silent), (unsigned long long)r->view.epoch);

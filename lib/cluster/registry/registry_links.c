@@ -4,21 +4,21 @@
  */
 #include "registry_parts.h"
 
-static void merge(struct gw__rule *rule, unsigned fields,
-                  const struct gw__rule *with)
+static void merge(struct gw__link_profile *profile, unsigned fields,
+                  const struct gw__link_profile *with)
 {
     if (fields & GW__LINK_CLEAR)
-        *rule = (struct gw__rule){0};
+        *profile = (struct gw__link_profile){0};
     if (fields & GW__LINK_DELAY)
-        rule->delay_us = with->delay_us;
+        profile->delay_us = with->delay_us;
     if (fields & GW__LINK_JITTER)
-        rule->jitter_us = with->jitter_us;
+        profile->jitter_us = with->jitter_us;
     if (fields & GW__LINK_RATE)
-        rule->rate = with->rate;
+        profile->rate = with->rate;
     if (fields & GW__LINK_LOSS)
-        rule->loss_ppm = with->loss_ppm;
+        profile->loss_ppm = with->loss_ppm;
     if (fields & GW__LINK_DOWN)
-        rule->down = with->down;
+        profile->down = with->down;
 }
 
 enum gw_err gw__apply_link(struct gw__registry *r, const struct gw__command *c,
@@ -32,15 +32,15 @@ enum gw_err gw__apply_link(struct gw__registry *r, const struct gw__command *c,
         return gw__refuse(answer, GW_EINVAL,
                           "a link needs two different nodes; both are node %u",
                           from);
-    struct gw__rule *rule = &r->links[from][to];
-    merge(rule, c->link.fields, &c->link.rule);
-    answer->rule = *rule;
-    return gw__say(
+    struct gw__link_profile *profile = &r->links[from][to];
+    merge(profile, c->link.fields, &c->link.profile);
+    answer->profile = *profile;
+    return gw__append_text(
         answer,
         "link %u>%u: delay %u us, jitter %u us, rate %llu, loss %u ppm, %s",
-        from, to, rule->delay_us, rule->jitter_us,
-        (unsigned long long)rule->rate, rule->loss_ppm,
-        rule->down ? "down" : "up");
+        from, to, profile->delay_us, profile->jitter_us,
+        (unsigned long long)profile->rate, profile->loss_ppm,
+        profile->down ? "down" : "up");
 }
 
 enum gw_err gw__apply_cut(struct gw__registry *r, const struct gw__command *c,
@@ -63,7 +63,7 @@ enum gw_err gw__apply_cut(struct gw__registry *r, const struct gw__command *c,
             cut += across && !r->links[i][j].down;
             r->links[i][j].down = r->links[i][j].down || across;
         }
-    return gw__say(answer, "links taken down: %u", cut);
+    return gw__append_text(answer, "links taken down: %u", cut);
 }
 
 enum gw_err gw__apply_heal(struct gw__registry *r, const struct gw__command *c,
@@ -76,5 +76,5 @@ enum gw_err gw__apply_heal(struct gw__registry *r, const struct gw__command *c,
             healed += r->links[i][j].down;
             r->links[i][j].down = false;
         }
-    return gw__say(answer, "links taken up: %u", healed);
+    return gw__append_text(answer, "links taken up: %u", healed);
 }

@@ -33,7 +33,7 @@ struct gw__member *gw__registry_active(struct gw__registry *r,
                    who.node);
     else if (m->state == GW__JOINING)
         gw__refuse(answer, GW_EINVAL, "node %u is still joining", who.node);
-    else if (m->state == GW__CONVICTED)
+    else if (m->state == GW__CONFIRMED_DEAD)
         gw__refuse(answer, GW_EINVAL, "node %u is already declared dead",
                    who.node);
     else if (m->state == GW__LEFT)
@@ -51,7 +51,7 @@ static unsigned free_node(const struct gw__registry *r)
         if (r->members[i].state == GW__NO_MEMBER)
             return i;
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        if (r->members[i].state >= GW__CONVICTED)
+        if (r->members[i].state >= GW__CONFIRMED_DEAD)
             return i;
     return GW__NODES_MAX;
 }
@@ -82,7 +82,7 @@ static void end_former(struct gw__registry *r, unsigned node,
     const struct gw__member *m = &r->members[node];
     if (m->state == GW__ACTIVE && m->ring &&
         is_later(incarnation, m->incarnation))
-        gw__registry_remove(r, bit(node), GW__CONVICTED);
+        gw__registry_remove(r, bit(node), GW__CONFIRMED_DEAD);
 }
 
 static bool may_register(const struct gw__registry *r, unsigned node,
@@ -90,7 +90,7 @@ static bool may_register(const struct gw__registry *r, unsigned node,
 {
     const struct gw__member *m = &r->members[node];
     bool same = gw__id_equal(m->incarnation, incarnation);
-    if (m->state == GW__CONVICTED && same)
+    if (m->state == GW__CONFIRMED_DEAD && same)
         gw__refuse(answer, GW_EINVAL,
                    "node %u is declared dead; start it again as a new process",
                    node);
@@ -108,7 +108,7 @@ static bool may_register(const struct gw__registry *r, unsigned node,
 static void activate(struct gw__registry *r, struct gw__member *m)
 {
     m->state = GW__ACTIVE;
-    r->view.epoch += gw__role_is_crew(m->role);
+    r->view.epoch += gw__role_is_ps_members(m->role);
     gw__registry_route(r);
 }
 
@@ -134,18 +134,18 @@ enum gw_err gw__apply_register(struct gw__registry *r,
     struct gw__member *m = &r->members[node];
     answer->node = node;
     if (m->state == GW__ACTIVE)
-        return gw__say(answer, "node %u is active", node);
+        return gw__append_text(answer, "node %u is active", node);
     *m = (struct gw__member){.state = GW__JOINING,
                              .role = c->join.role,
                              .ring = c->join.ring,
                              .incarnation = c->who.incarnation};
     memcpy(m->endpoint, c->join.endpoint, sizeof m->endpoint);
-    m->ring = m->ring && gw__role_is_crew(m->role);
+    m->ring = m->ring && gw__role_is_ps_members(m->role);
     if (!m->ring)
         activate(r, m);
-    return gw__say(answer, "node %u is %s as %s", node,
-                   m->state == GW__ACTIVE ? "active" : "joining",
-                   gw__role_name(m->role));
+    return gw__append_text(answer, "node %u is %s as %s", node,
+                           m->state == GW__ACTIVE ? "active" : "joining",
+                           gw__role_name(m->role));
 }
 
 /* ---- admit ---- */
@@ -196,7 +196,7 @@ static bool is_boundary(const struct gw__registry *r, uint64_t from_op,
                    "of epoch %llu",
                    (unsigned long long)ring_epoch,
                    (unsigned long long)r->view.ring_epoch);
-    else if (from_op < r->view.op_floor)
+    else if (from_op < r->view.op_low_watermark)
         gw__refuse(answer, GW_EINVAL, "op %llu is already complete",
                    (unsigned long long)from_op);
     else if (from_op < decided)
@@ -226,9 +226,9 @@ enum gw_err gw__apply_admit(struct gw__registry *r, const struct gw__command *c,
     gw__view_reorder(&r->view, &c->admit.order);
     r->view.from_op = c->admit.from_op;
     r->view.ring_epoch = r->view.epoch;
-    return gw__say(answer, "%u admitted from op %llu on: epoch %llu",
-                   c->admit.count, (unsigned long long)c->admit.from_op,
-                   (unsigned long long)r->view.epoch);
+    return gw__append_text(answer, "%u admitted from op %llu on: epoch %llu",
+                           c->admit.count, (unsigned long long)c->admit.from_op,
+                           (unsigned long long)r->view.epoch);
 }
 
 /* ---- removing ---- */
@@ -279,7 +279,7 @@ static void end_ring(struct gw__registry *r)
 {
     memset(r->decisions, 0, sizeof r->decisions);
     r->decision_count = 0;
-    r->view.op_floor = 0;
+    r->view.op_low_watermark = 0;
     r->flush.open = false;
 }
 
@@ -291,7 +291,7 @@ void gw__registry_remove(struct gw__registry *r, uint64_t nodes,
         struct gw__member *m = &r->members[i];
         if (!(nodes & bit(i)))
             continue;
-        new_epoch = new_epoch || gw__role_is_crew(m->role);
+        new_epoch = new_epoch || gw__role_is_ps_members(m->role);
         m->state = state;
         gw__accusation_drop(m);
     }
@@ -326,13 +326,13 @@ enum gw_err gw__apply_leave(struct gw__registry *r, const struct gw__command *c,
                             struct gw__answer *answer)
 {
     if (has_withdrawn(r, c->who))
-        return gw__say(answer, "node %u has left before it was admitted",
-                       c->who.node);
+        return gw__append_text(
+            answer, "node %u has left before it was admitted", c->who.node);
     if (!gw__registry_active(r, c->who, answer) ||
         gw__registry_is_last(r, c->who.node, answer) ||
         gw__registry_needs(r, c->who.node, answer))
         return answer->code;
     gw__registry_remove(r, bit(c->who.node), GW__LEFT);
-    return gw__say(answer, "node %u has left: epoch %llu", c->who.node,
-                   (unsigned long long)r->view.epoch);
+    return gw__append_text(answer, "node %u has left: epoch %llu", c->who.node,
+                           (unsigned long long)r->view.epoch);
 }

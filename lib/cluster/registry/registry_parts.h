@@ -22,7 +22,7 @@ enum gw_err gw__refuse(struct gw__answer *answer, enum gw_err code,
                        const char *format, ...);
 /* Describes the effect in a sentence; returns GW_OK. */
 GW_PRINTF(2, 3)
-enum gw_err gw__say(struct gw__answer *answer, const char *format, ...);
+enum gw_err gw__append_text(struct gw__answer *answer, const char *format, ...);
 
 /* The member with this number in any state; NULL and a refusal if there is
  * none. */
@@ -58,7 +58,7 @@ bool gw__registry_needs(const struct gw__registry *registry, unsigned node,
 typedef enum gw_err gw__command_apply(struct gw__registry *,
                                       const struct gw__command *,
                                       struct gw__answer *);
-gw__command_apply gw__apply_register, gw__apply_admit, gw__apply_accuse,
+gw__command_apply gw__apply_register, gw__apply_admit, gw__apply_suspect,
     gw__apply_leave, gw__apply_report, gw__apply_deadline, gw__apply_routes,
     gw__apply_table, gw__apply_place, gw__apply_promote, gw__apply_handover,
     gw__apply_drain, gw__apply_link, gw__apply_cut, gw__apply_heal;

@@ -19,7 +19,7 @@ static void get_member(struct gw__reader *r, struct gw__member *m)
     m->incarnation = gw__get_id(r);
     gw__get_text(r, m->endpoint, sizeof m->endpoint);
     m->accuser = gw__get_process(r);
-    m->accused_ms = gw__get_u64(r);
+    m->suspected_ms = gw__get_u64(r);
     gw__reader_demand(r, m->accuser.node < GW__NODES_MAX);
     gw__reader_demand(r, !gw__id_is_none(m->incarnation));
 }
@@ -74,7 +74,7 @@ static void get_clients(struct gw__reader *r, struct gw__registry *registry)
 static bool ring_is_right(const struct gw__registry *registry)
 {
     const struct gw__view *view = &registry->view;
-    unsigned standing = 0;
+    unsigned report = 0;
     for (unsigned i = 0; i < view->ring_count; i++) {
         const struct gw__member *m = &registry->members[view->ring[i].node];
         if (m->state != GW__ACTIVE || !m->ring ||
@@ -82,9 +82,9 @@ static bool ring_is_right(const struct gw__registry *registry)
             return false;
     }
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        standing += registry->members[i].state == GW__ACTIVE &&
-                    registry->members[i].ring;
-    return standing == view->ring_count;
+        report += registry->members[i].state == GW__ACTIVE &&
+                  registry->members[i].ring;
+    return report == view->ring_count;
 }
 
 /* Only active servers have slots. */

@@ -58,8 +58,9 @@ enum gw_err gw__apply_routes(struct gw__registry *r,
     if (err)
         return refuse_change(answer, &why, err);
     gw__registry_route(r);
-    return gw__say(answer, "%u slots with %u replicas, created for %u servers",
-                   c->routes.slots, c->routes.replicas, c->routes.servers);
+    return gw__append_text(
+        answer, "%u slots with %u replicas, created for %u servers",
+        c->routes.slots, c->routes.replicas, c->routes.servers);
 }
 
 enum gw_err gw__apply_table(struct gw__registry *r, const struct gw__command *c,
@@ -70,8 +71,8 @@ enum gw_err gw__apply_table(struct gw__registry *r, const struct gw__command *c,
         gw__routes_table(&r->routes, &c->table, &answer->table, &why);
     if (err)
         return refuse_change(answer, &why, err);
-    return gw__say(answer, "table %s has number %u", c->table.name,
-                   answer->table);
+    return gw__append_text(answer, "table %s has number %u", c->table.name,
+                           answer->table);
 }
 
 enum gw_err gw__apply_place(struct gw__registry *r, const struct gw__command *c,
@@ -79,9 +80,9 @@ enum gw_err gw__apply_place(struct gw__registry *r, const struct gw__command *c,
 {
     gw__routes_advise(&r->routes, &c->advice, servers_of(r));
     if (c->advice.slots == 0)
-        return gw__say(answer, "slots are spread evenly");
-    return gw__say(answer, "%u slots move to their advised servers",
-                   c->advice.slots);
+        return gw__append_text(answer, "slots are spread evenly");
+    return gw__append_text(answer, "%u slots move to their advised servers",
+                           c->advice.slots);
 }
 
 /* Accepts a proposal only from an active server. */
@@ -118,8 +119,8 @@ enum gw_err gw__apply_promote(struct gw__registry *r,
                                          c->slot.node, servers_of(r), &why);
     if (err)
         return refuse_change(answer, &why, err);
-    return gw__say(answer, "slot %u: node %u is in sync", c->slot.slot,
-                   c->slot.node);
+    return gw__append_text(answer, "slot %u: node %u is in sync", c->slot.slot,
+                           c->slot.node);
 }
 
 enum gw_err gw__apply_handover(struct gw__registry *r,
@@ -134,8 +135,8 @@ enum gw_err gw__apply_handover(struct gw__registry *r,
                             c->slot.node, servers_of(r), &why);
     if (err)
         return refuse_change(answer, &why, err);
-    return gw__say(answer, "slot %u: node %u is primary", c->slot.slot,
-                   c->slot.node);
+    return gw__append_text(answer, "slot %u: node %u is primary", c->slot.slot,
+                           c->slot.node);
 }
 
 enum gw_err gw__apply_drain(struct gw__registry *r, const struct gw__command *c,
@@ -145,5 +146,5 @@ enum gw_err gw__apply_drain(struct gw__registry *r, const struct gw__command *c,
         return answer->code;
     uint64_t drained = r->routes.drained | (uint64_t)1 << c->who.node;
     (void)gw__routes_drain(&r->routes, servers_of(r), drained);
-    return gw__say(answer, "node %u hands over its slots", c->who.node);
+    return gw__append_text(answer, "node %u hands over its slots", c->who.node);
 }

@@ -16,7 +16,7 @@ static void put_member(struct gw__writer *w, const struct gw__member *m)
     gw__put_id(w, m->incarnation);
     gw__put_text(w, m->endpoint);
     gw__put_process(w, m->accuser);
-    gw__put_u64(w, m->accused_ms);
+    gw__put_u64(w, m->suspected_ms);
 }
 
 static void put_flush(struct gw__writer *w, const struct gw__flush *flush)
@@ -39,10 +39,10 @@ static void put_decisions(struct gw__writer *w, const struct gw__registry *r)
         gw__put_decision(w, &r->decisions[i]);
 }
 
-static bool is_plain(const struct gw__rule *rule)
+static bool is_plain(const struct gw__link_profile *profile)
 {
-    return !rule->delay_us && !rule->jitter_us && !rule->rate &&
-           !rule->loss_ppm && !rule->down;
+    return !profile->delay_us && !profile->jitter_us && !profile->rate &&
+           !profile->loss_ppm && !profile->down;
 }
 
 static void put_links(struct gw__writer *w, const struct gw__registry *r)

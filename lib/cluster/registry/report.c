@@ -7,9 +7,10 @@
 const struct gw__holdings *gw__report_of(const struct gw__report *report,
                                          uint64_t op)
 {
-    if (op < report->floor || op - report->floor >= report->op_count)
+    if (op < report->low_watermark ||
+        op - report->low_watermark >= report->op_count)
         return NULL;
-    return &report->ops[op - report->floor];
+    return &report->ops[op - report->low_watermark];
 }
 
 bool gw__holdings_final(const struct gw__holdings *holdings, unsigned chunk)
@@ -28,7 +29,7 @@ static void put_holdings(struct gw__writer *w, const struct gw__holdings *h)
 
 void gw__put_report(struct gw__writer *w, const struct gw__report *report)
 {
-    gw__put_u64(w, report->floor);
+    gw__put_u64(w, report->low_watermark);
     gw__put_u8(w, report->op_count);
     for (unsigned i = 0; i < report->op_count; i++)
         put_holdings(w, &report->ops[i]);
@@ -51,9 +52,10 @@ static void get_holdings(struct gw__reader *r, struct gw__holdings *h)
 
 void gw__get_report(struct gw__reader *r, struct gw__report *report)
 {
-    *report = (struct gw__report){.floor = gw__get_u64(r)};
+    *report = (struct gw__report){.low_watermark = gw__get_u64(r)};
     report->op_count = gw__get_u8_below(r, GW__REPORT_OPS_MAX + 1);
-    gw__reader_demand(r, report->floor <= UINT64_MAX - GW__REPORT_OPS_MAX);
+    gw__reader_demand(r,
+                      report->low_watermark <= UINT64_MAX - GW__REPORT_OPS_MAX);
     for (unsigned i = 0; i < report->op_count && !r->bad; i++)
         get_holdings(r, &report->ops[i]);
 }

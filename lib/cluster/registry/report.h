@@ -30,7 +30,8 @@ struct gw__holdings {
 };
 
 struct gw__report {
-    uint64_t floor; /* all ops below are complete everywhere, as the sender
+    uint64_t
+        low_watermark; /* all ops below are complete everywhere, as the sender
                        knows */
     unsigned op_count;
     struct gw__holdings ops[GW__REPORT_OPS_MAX]; /* of op floor + i */

@@ -127,7 +127,7 @@ void gw__put_view(struct gw__writer *w, const struct gw__view *view)
 {
     gw__put_u64(w, view->epoch);
     gw__put_u64(w, view->ring_epoch);
-    gw__put_u64(w, view->op_floor);
+    gw__put_u64(w, view->op_low_watermark);
     gw__put_u64(w, view->from_op);
     gw__put_u8(w, view->ring_count);
     for (unsigned i = 0; i < view->ring_count; i++)
@@ -138,7 +138,7 @@ void gw__get_view(struct gw__reader *r, struct gw__view *view)
 {
     *view = (struct gw__view){.epoch = gw__get_u64(r)};
     view->ring_epoch = gw__get_u64(r);
-    view->op_floor = gw__get_u64(r);
+    view->op_low_watermark = gw__get_u64(r);
     view->from_op = gw__get_u64(r);
     gw__reader_demand(r, view->ring_epoch <= view->epoch);
     unsigned count = gw__get_u8_below(r, GW__NODES_MAX + 1);

@@ -26,11 +26,11 @@ struct gw__order {
 
 /* Position in `ring` is the rank. */
 struct gw__view {
-    uint64_t epoch;      /* grows with every change of members */
-    uint64_t ring_epoch; /* the epoch of the last change of the ring: its
+    uint64_t epoch;            /* grows with every change of members */
+    uint64_t ring_epoch;       /* the epoch of the last change of the ring: its
                             messages carry it */
-    uint64_t op_floor;   /* all members have completed the ops below */
-    uint64_t from_op;    /* the first op in this order, and of its newest
+    uint64_t op_low_watermark; /* all members have completed the ops below */
+    uint64_t from_op;          /* the first op in this order, and of its newest
                             members: the last admission sets both */
     unsigned ring_count;
     struct gw__ring_member ring[GW__NODES_MAX];

@@ -93,9 +93,9 @@ static void count_shared(struct round *round, const unsigned *given,
             round->shared[given[i]][given[j]] += i != j;
 }
 
-static enum gw_err ask_slot(const struct gw_placement *policy,
-                            struct round *round, unsigned slot,
-                            unsigned replicas, struct gw_error *why)
+static enum gw_err query_slot(const struct gw_placement *policy,
+                              struct round *round, unsigned slot,
+                              unsigned replicas, struct gw_error *why)
 {
     struct gw_placement_server servers[GW__NODES_MAX];
     unsigned given[GW_PS_REPLICAS_MAX];
@@ -123,9 +123,10 @@ static enum gw_err ask_slot(const struct gw_placement *policy,
     return GW_OK;
 }
 
-enum gw_err gw__placement_ask(const struct gw_placement *policy,
-                              const struct gw__placement_case *given,
-                              struct gw__advice *advice, struct gw_error *why)
+enum gw_err gw__placement_question(const struct gw_placement *policy,
+                                   const struct gw__placement_case *given,
+                                   struct gw__advice *advice,
+                                   struct gw_error *why)
 {
     struct round round;
     unsigned slot, count = (unsigned)__builtin_popcountll(given->servers);
@@ -135,6 +136,6 @@ enum gw_err gw__placement_ask(const struct gw_placement *policy,
     if (count == 0)
         return gw_fail(why, GW_EINVAL, "no server is available for the slots");
     while (!err && (slot = heaviest(&round)) < given->slots)
-        err = ask_slot(policy, &round, slot, replicas, why);
+        err = query_slot(policy, &round, slot, replicas, why);
     return err;
 }

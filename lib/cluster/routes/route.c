@@ -20,7 +20,7 @@ bool gw__route_in_sync(const struct gw__slot_route *slot, unsigned node)
 
 bool gw__route_is_idle(const struct gw__slot_route *slot)
 {
-    return slot->learner == GW__NO_NODE && slot->heir == GW__NO_NODE;
+    return slot->learner == GW__NO_NODE && slot->successor == GW__NO_NODE;
 }
 
 bool gw__route_has(const struct gw__slot_route *slot, unsigned node)
@@ -65,15 +65,15 @@ static bool is_same(const struct gw__slot_route *a,
     return a->primary == b->primary && a->count == b->count &&
            memcmp(a->replica, b->replica, sizeof a->replica) == 0 &&
            a->learner == b->learner && a->leaver == b->leaver &&
-           a->heir == b->heir;
+           a->successor == b->successor;
 }
 
 /* ---- loads ---- */
 
 static unsigned primary_to_be(const struct gw__slot_route *slot)
 {
-    if (slot->heir != GW__NO_NODE)
-        return slot->heir;
+    if (slot->successor != GW__NO_NODE)
+        return slot->successor;
     return slot->leaver == slot->primary ? slot->learner : slot->primary;
 }
 
@@ -128,7 +128,7 @@ static void take_away(struct gw__slot_route *slot, uint64_t servers,
         if (!gw__has_node(servers, slot->replica[i]))
             gw__route_drop(slot, slot->replica[i]);
     if (slot->primary != primary)
-        slot->heir = GW__NO_NODE;
+        slot->successor = GW__NO_NODE;
     if (slot->primary != primary && slot->count > 0) {
         gw__route_lead(slot, successor(slot, loads));
         loads->primaries[slot->primary]++;
@@ -137,9 +137,9 @@ static void take_away(struct gw__slot_route *slot, uint64_t servers,
         slot->learner = slot->leaver = GW__NO_NODE;
     if (!gw__route_in_sync(slot, slot->leaver))
         slot->leaver = GW__NO_NODE;
-    if (!gw__route_in_sync(slot, slot->heir) ||
-        !gw__has_node(loads->eligible, slot->heir))
-        slot->heir = GW__NO_NODE;
+    if (!gw__route_in_sync(slot, slot->successor) ||
+        !gw__has_node(loads->eligible, slot->successor))
+        slot->successor = GW__NO_NODE;
 }
 
 /* ---- a step ---- */
@@ -193,7 +193,8 @@ void gw__routes_init(struct gw__routes *routes)
     memset(routes, 0, sizeof *routes);
     for (unsigned i = 0; i < GW_PS_SLOTS_MAX; i++) {
         struct gw__slot_route *slot = &routes->slots[i];
-        slot->primary = slot->learner = slot->leaver = slot->heir = GW__NO_NODE;
+        slot->primary = slot->learner = slot->leaver = slot->successor =
+            GW__NO_NODE;
         memset(slot->replica, GW__NO_NODE, sizeof slot->replica);
     }
 }
@@ -289,18 +290,19 @@ void gw__routes_advise(struct gw__routes *routes,
 }
 
 enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned number,
-                                uint64_t term, unsigned heir, uint64_t servers,
-                                struct gw_error *why)
+                                uint64_t term, unsigned successor,
+                                uint64_t servers, struct gw_error *why)
 {
     const struct gw__routes before = *routes;
     struct gw__slot_route *slot = slot_of(routes, number, term, why);
     if (!slot)
         return GW_EINVAL;
-    if (heir >= GW__NODES_MAX || slot->heir != heir)
+    if (successor >= GW__NODES_MAX || slot->successor != successor)
         return gw_fail(why, GW_EINVAL,
-                       "node %u is not the successor of slot %u", heir, number);
-    gw__route_lead(slot, heir);
-    slot->heir = GW__NO_NODE;
+                       "node %u is not the successor of slot %u", successor,
+                       number);
+    gw__route_lead(slot, successor);
+    slot->successor = GW__NO_NODE;
     plan_and_count(routes, &before, servers);
     return GW_OK;
 }

@@ -53,9 +53,9 @@ struct gw__slot_route {
     uint8_t primary; /* GW__NO_NODE: lost, or not placed yet */
     uint8_t count;   /* replicas in sync, the primary first */
     uint8_t replica[GW_PS_REPLICAS_MAX + 1];
-    uint8_t learner; /* GW__NO_NODE: none */
-    uint8_t leaver;  /* replaced by the learner; GW__NO_NODE: none */
-    uint8_t heir;    /* successor of the primary; GW__NO_NODE: none */
+    uint8_t learner;   /* GW__NO_NODE: none */
+    uint8_t leaver;    /* replaced by the learner; GW__NO_NODE: none */
+    uint8_t successor; /* successor of the primary; GW__NO_NODE: none */
 };
 
 /* The advised places of slots; see route_advice.c. */
@@ -92,8 +92,8 @@ enum gw_err gw__routes_promote(struct gw__routes *routes, unsigned slot,
                                uint64_t term, unsigned learner,
                                uint64_t servers, struct gw_error *why);
 enum gw_err gw__routes_handover(struct gw__routes *routes, unsigned slot,
-                                uint64_t term, unsigned heir, uint64_t servers,
-                                struct gw_error *why);
+                                uint64_t term, unsigned successor,
+                                uint64_t servers, struct gw_error *why);
 /* Sets the advised places of slots; may come before gw__routes_open. Without
  * slots in it, loads are balanced again. placement.h makes it. */
 void gw__routes_advise(struct gw__routes *routes,

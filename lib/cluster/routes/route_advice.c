@@ -107,7 +107,7 @@ static void follow_advice(struct gw__routes *routes, unsigned number,
         return;
     if (next == NOBODY) {
         if (slot->primary != nodes[0])
-            slot->heir = nodes[0];
+            slot->successor = nodes[0];
         return;
     }
     unsigned leaver = superfluous(slot, nodes, count);

@@ -205,7 +205,7 @@ static bool move_primary(struct gw__routes *routes,
     loads->primaries[from]--;
     loads->primaries[to]++;
     for (unsigned node = to; node != from; node = best.before[node])
-        routes->slots[best.slot[node]].heir = (uint8_t)node;
+        routes->slots[best.slot[node]].successor = (uint8_t)node;
     return true;
 }
 

@@ -32,7 +32,7 @@ static void put_slot(struct gw__writer *w, const struct gw__slot_route *slot)
         gw__put_u8(w, slot->replica[i]);
     gw__put_u8(w, slot->learner);
     gw__put_u8(w, slot->leaver);
-    gw__put_u8(w, slot->heir);
+    gw__put_u8(w, slot->successor);
 }
 
 static uint8_t get_node(struct gw__reader *r)
@@ -48,7 +48,7 @@ static bool is_right(const struct gw__slot_route *slot)
 {
     bool learns = slot->learner != GW__NO_NODE;
     bool leaves = slot->leaver != GW__NO_NODE;
-    bool inherits = slot->heir != GW__NO_NODE;
+    bool inherits = slot->successor != GW__NO_NODE;
     if (slot->term == 0 && slot->count > 0)
         return false;
     if (slot->count == 0 && (learns || leaves || inherits))
@@ -57,8 +57,8 @@ static bool is_right(const struct gw__slot_route *slot)
         return false;
     if (leaves && (!learns || !gw__route_in_sync(slot, slot->leaver)))
         return false;
-    return !inherits ||
-           (slot->heir != slot->primary && gw__route_in_sync(slot, slot->heir));
+    return !inherits || (slot->successor != slot->primary &&
+                         gw__route_in_sync(slot, slot->successor));
 }
 
 static void get_slot(struct gw__reader *r, struct gw__slot_route *slot)
@@ -73,7 +73,7 @@ static void get_slot(struct gw__reader *r, struct gw__slot_route *slot)
     slot->primary = slot->replica[0];
     slot->learner = get_node(r);
     slot->leaver = get_node(r);
-    slot->heir = get_node(r);
+    slot->successor = get_node(r);
     gw__reader_demand(r, is_right(slot));
 }
 

@@ -104,10 +104,10 @@ void gw__place_first(struct gw__routes *routes, struct gw__plan_loads *loads)
     gw__balance_primaries(routes, loads);
     for (unsigned i = 0; i < routes->slot_count; i++) {
         struct gw__slot_route *slot = &routes->slots[i];
-        if (slot->heir == GW__NO_NODE)
+        if (slot->successor == GW__NO_NODE)
             continue;
-        gw__route_lead(slot, slot->heir);
-        slot->heir = GW__NO_NODE;
+        gw__route_lead(slot, slot->successor);
+        slot->successor = GW__NO_NODE;
     }
 }
 
@@ -122,8 +122,8 @@ static unsigned drained(const struct gw__slot_route *slot, uint64_t eligible)
     return NOBODY;
 }
 
-static unsigned heir_for(const struct gw__slot_route *slot,
-                         const struct gw__plan_loads *loads)
+static unsigned successor_for(const struct gw__slot_route *slot,
+                              const struct gw__plan_loads *loads)
 {
     unsigned best = NOBODY;
     for (unsigned i = 1; i < slot->count; i++) {
@@ -150,12 +150,12 @@ static void let_go(struct gw__slot_route *slot, struct gw__plan_loads *loads)
     if (!gw__route_is_idle(slot) || slot->count == 0 ||
         gw__has_node(loads->eligible, slot->primary))
         return;
-    unsigned heir = heir_for(slot, loads);
-    if (heir == NOBODY)
+    unsigned successor = successor_for(slot, loads);
+    if (successor == NOBODY)
         return;
-    slot->heir = (uint8_t)heir;
+    slot->successor = (uint8_t)successor;
     loads->primaries[slot->primary]--;
-    loads->primaries[heir]++;
+    loads->primaries[successor]++;
 }
 
 /* ---- missing replicas ---- */

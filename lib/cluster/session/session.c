@@ -94,7 +94,7 @@ enum gw_err gw__session_init(struct gw__session *session,
             gw__session_next_life(config->process, &session->incarnation, why);
     if (!err)
         err = take_config(session, config, why);
-    return err ? err : gw__rules_new(seed, &session->rules, why);
+    return err ? err : gw__link_profiles_new(seed, &session->profiles, why);
 }
 
 void gw__session_fini(struct gw__session *session)
@@ -102,7 +102,7 @@ void gw__session_fini(struct gw__session *session)
     if (!session->ready)
         return;
     gw__session_stop(session);
-    gw__rules_destroy(&session->rules);
+    gw__link_profiles_destroy(&session->profiles);
     for (unsigned i = 0; i < session->string_count; i++)
         free(session->strings[i]);
     pthread_cond_destroy(&session->changed);
@@ -161,54 +161,58 @@ const void *gw__session_member(const struct gw__session *session)
 /* ---- notifications of the machine ---- */
 
 /* Learns all endpoints: the detector chooses the receivers of its beats. */
-static void take_news(struct gw__session *session)
+static void take_update(struct gw__session *session)
 {
-    struct gw__membership_update *news = &session->news;
-    *news = *gw__member_news(gw__session_member(session));
-    for (unsigned i = 0; i < news->view.ring_count; i++)
-        gw__session_know(session, news->view.ring[i].node, news->endpoints[i]);
-    for (unsigned i = 0; i < news->crew_count; i++)
-        gw__session_know(session, news->crew[i].node, news->crew[i].endpoint);
+    struct gw__membership_update *update = &session->update;
+    *update = *gw__member_update(gw__session_member(session));
+    for (unsigned i = 0; i < update->view.ring_count; i++)
+        gw__session_know(session, update->view.ring[i].node,
+                         update->endpoints[i]);
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        gw__session_know(session, update->ps_members[i].node,
+                         update->ps_members[i].endpoint);
 }
 
 static void apply_notice(struct gw__session *session,
-                         const struct gw__told *told)
+                         const struct gw__notification *notification)
 {
-    switch (told->kind) {
-    case GW__TOLD_REGISTERED:
-        session->node = told->node;
+    switch (notification->kind) {
+    case GW__NOTIFY_REGISTERED:
+        session->node = notification->node;
         session->registered = true;
         break;
-    case GW__TOLD_NEWS:
-        take_news(session);
+    case GW__NOTIFY_UPDATE:
+        take_update(session);
         break;
-    case GW__TOLD_LEASE:
+    case GW__NOTIFY_LEASE:
         session->lease_ns = gw__member_lease(gw__session_member(session));
         break;
-    case GW__TOLD_PARKED:
-    case GW__TOLD_UNPARKED:
-        session->parked = told->kind == GW__TOLD_PARKED;
+    case GW__NOTIFY_PARKED:
+    case GW__NOTIFY_UNPARKED:
+        session->parked = notification->kind == GW__NOTIFY_PARKED;
         session->parked_ns = gw_now_ns();
-        memcpy(session->parked_text, told->text, sizeof session->parked_text);
+        memcpy(session->parked_text, notification->text,
+               sizeof session->parked_text);
         break;
-    case GW__TOLD_GONE:
+    case GW__NOTIFY_GONE:
         session->gone = true;
-        memcpy(session->gone_text, told->text, sizeof session->gone_text);
+        memcpy(session->gone_text, notification->text,
+               sizeof session->gone_text);
         break;
     default: /* those of the ring */
         break;
     }
 }
 
-static void on_tell(void *context, const void *data, size_t bytes)
+static void on_notify(void *context, const void *data, size_t bytes)
 {
     struct gw__session *session = context;
-    const struct gw__told *told = data;
-    assert(bytes == sizeof *told);
+    const struct gw__notification *notification = data;
+    assert(bytes == sizeof *notification);
     gw__session_lock(session);
-    apply_notice(session, told);
-    if (session->config.on_told)
-        session->config.on_told(session->config.context, told);
+    apply_notice(session, notification);
+    if (session->config.on_notification)
+        session->config.on_notification(session->config.context, notification);
     gw__session_wake(session);
     gw__session_unlock(session);
 }
@@ -259,21 +263,21 @@ enum gw_err gw__session_launch(struct gw__session *session, unsigned node,
     fill_member_config(session, &member);
     const struct gw__driver_config driver = {
         .kind = &gw__member_machine,
-        .mesh = {.node = as,
-                 .incarnation_high = session->incarnation.high,
-                 .incarnation_low = session->incarnation.low,
-                 .endpoint = config->endpoint,
-                 .token = config->token,
-                 .key_file = config->key_file,
-                 .insecure = config->insecure,
-                 .rules = session->rules},
+        .channel = {.node = as,
+                    .incarnation_high = session->incarnation.high,
+                    .incarnation_low = session->incarnation.low,
+                    .endpoint = config->endpoint,
+                    .token = config->token,
+                    .key_file = config->key_file,
+                    .insecure = config->insecure,
+                    .profiles = session->profiles},
         .seed = seed,
         .peers = config->controllers,
         .peer_count = config->controller_count,
         .start = &member,
         .start_bytes = sizeof member,
         .context = session,
-        .on_tell = on_tell,
+        .on_notify = on_notify,
         .on_message = on_message,
         .on_turn = config->on_turn ? on_turn : NULL,
         .describe = gw__member_describe};
@@ -293,33 +297,33 @@ void gw__session_stop(struct gw__session *session)
 
 /* ---- requests ---- */
 
-enum gw_err gw__session_ask(struct gw__session *session,
-                            const struct gw__member_request *request)
+enum gw_err gw__session_request(struct gw__session *session,
+                                const struct gw__member_request *request)
 {
-    return gw__driver_ask(session->driver, request, sizeof *request);
+    return gw__driver_request(session->driver, request, sizeof *request);
 }
 
 enum gw_err gw__session_command(struct gw__session *session,
                                 const struct gw__command *command, unsigned tag)
 {
     const struct gw__member_request request = {
-        .kind = GW__ASK_COMMAND, .own = {.tag = tag, .command = *command}};
-    return gw__session_ask(session, &request);
+        .kind = GW__REQUEST_COMMAND, .own = {.tag = tag, .command = *command}};
+    return gw__session_request(session, &request);
 }
 
 enum gw_err gw__session_lost(struct gw__session *session,
                              struct gw__process who)
 {
-    const struct gw__member_request request = {.kind = GW__ASK_LOST,
+    const struct gw__member_request request = {.kind = GW__REQUEST_LOST,
                                                .who = who};
-    return gw__session_ask(session, &request);
+    return gw__session_request(session, &request);
 }
 
 enum gw_err gw__session_leave(struct gw__session *session, uint64_t deadline_ns,
                               struct gw_error *why)
 {
-    const struct gw__member_request request = {.kind = GW__ASK_LEAVE};
-    enum gw_err err = gw__session_ask(session, &request);
+    const struct gw__member_request request = {.kind = GW__REQUEST_LEAVE};
+    enum gw_err err = gw__session_request(session, &request);
     if (err)
         return gw_fail(why, err, "leave: the control thread has ended");
     gw__session_lock(session);

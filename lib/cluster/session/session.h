@@ -50,7 +50,8 @@ struct gw__session_config {
 
     void *context;
     /* With the lock, in the control thread; NULL: none. */
-    void (*on_told)(void *context, const struct gw__told *told);
+    void (*on_notification)(void *context,
+                            const struct gw__notification *notification);
     /* As in driver.h, without the lock; NULL: none. */
     void (*on_turn)(void *context);
     void (*on_message)(void *context, unsigned from, struct gw__id incarnation,
@@ -62,7 +63,8 @@ struct gw__session {
     char *strings[GW__SESSION_STRINGS];
     unsigned string_count;
     struct gw__id incarnation;
-    struct gw__rules *rules; /* for everything that this process receives */
+    struct gw__link_profiles
+        *profiles; /* for everything that this process receives */
     struct gw__driver *driver;
 
     bool ready; /* the lock is initialised */
@@ -76,7 +78,7 @@ struct gw__session {
     uint64_t parked_ns; /* time of the last change of `parked` */
     char gone_text[200], parked_text[200];
     uint64_t lease_ns; /* a server may serve until then; 0: not */
-    struct gw__membership_update news;               /* index 0: none yet */
+    struct gw__membership_update update;             /* index 0: none yet */
     char endpoints[GW__NODES_MAX][GW__ENDPOINT_MAX]; /* known to the control
                                                         channel */
 };
@@ -130,9 +132,9 @@ void gw__session_know(struct gw__session *session, unsigned node,
 const void *gw__session_member(const struct gw__session *session);
 
 /* Sends a request to the machine, from any thread, with or without the lock;
- * errors of gw__driver_ask. */
-enum gw_err gw__session_ask(struct gw__session *session,
-                            const struct gw__member_request *request);
+ * errors of gw__driver_request. */
+enum gw_err gw__session_request(struct gw__session *session,
+                                const struct gw__member_request *request);
 enum gw_err gw__session_command(struct gw__session *session,
                                 const struct gw__command *command,
                                 unsigned tag);

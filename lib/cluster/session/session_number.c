@@ -87,7 +87,7 @@ static void stop_and_forget(struct gw__session *session)
     gw__session_lock(session);
     session->registered = session->gone = session->parked = false;
     session->parked_ns = session->lease_ns = 0;
-    memset(&session->news, 0, sizeof session->news);
+    memset(&session->update, 0, sizeof session->update);
     memset(session->endpoints, 0, sizeof session->endpoints);
     gw__session_unlock(session);
 }

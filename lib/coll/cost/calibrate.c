@@ -94,20 +94,20 @@ static double fold_us(unsigned char *base, unsigned sources, size_t bytes)
     double rounds[ROUNDS];
     const void *from[2] = {base, base + bytes};
     void *to = base + 2 * bytes;
-    struct gw_reduce_local fold = {.sources = from,
-                                   .dests = &to,
-                                   .source_count = sources,
-                                   .dest_count = 1,
-                                   .count = bytes / sizeof(float),
-                                   .type = GW_F32,
-                                   .op = GW_SUM,
-                                   .scale_ranks = 1};
+    struct gw_reduce_local reduce = {.sources = from,
+                                     .dests = &to,
+                                     .source_count = sources,
+                                     .dest_count = 1,
+                                     .count = bytes / sizeof(float),
+                                     .type = GW_F32,
+                                     .op = GW_SUM,
+                                     .scale_ranks = 1};
     unsigned loops = bytes > (1 << 20) ? 1 : 8;
-    gw_reduce_local(&fold);
+    gw_reduce_local(&reduce);
     for (unsigned i = 0; i < ROUNDS; i++) {
         uint64_t begin = gw_now_ns();
         for (unsigned k = 0; k < loops; k++)
-            gw_reduce_local(&fold);
+            gw_reduce_local(&reduce);
         rounds[i] = since_us(begin) / loops;
     }
     return median(rounds, ROUNDS);
@@ -121,7 +121,7 @@ static void measure_memory(unsigned char *base, struct gw_wire_costs *costs)
     costs->model.gamma_us_per_byte = fold_us(base, 2, CACHED) / CACHED;
 }
 
-static enum gw_err measure_meeting(struct gw_comm *comm, double *us)
+static enum gw_err measure_rendezvous(struct gw_comm *comm, double *us)
 {
     double rounds[ROUNDS];
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -149,7 +149,7 @@ static enum gw_err measure_costs(struct gw_comm *comm, unsigned char *buffer,
     if (!err)
         measure_memory(buffer, costs);
     if (!err)
-        err = measure_meeting(comm, &costs->sync_us);
+        err = measure_rendezvous(comm, &costs->sync_us);
     costs->model.alpha_us = alpha;
     costs->model.beta_us_per_byte =
         large > alpha ? (large - alpha) / LARGE_BYTES : 0;
@@ -157,8 +157,8 @@ static enum gw_err measure_costs(struct gw_comm *comm, unsigned char *buffer,
 }
 
 /* alpha, beta, gamma, memory and meetings. */
-static enum gw_err measure_figures(struct gw_comm *comm,
-                                   struct gw_wire_costs *costs)
+static enum gw_err measure_coefficients(struct gw_comm *comm,
+                                        struct gw_wire_costs *costs)
 {
     struct gw_error why = {0};
     if (comm->size < 2) {
@@ -192,7 +192,7 @@ enum gw_err gw_calibration_begin(struct gw_comm *comm,
     }
     c->comm = comm;
     c->costs = comm->costs;
-    enum gw_err err = measure_figures(comm, &c->costs);
+    enum gw_err err = measure_coefficients(comm, &c->costs);
     if (!err)
         err = gw__samples_begin(comm, &c->samples);
     if (err)

@@ -112,15 +112,17 @@ static enum gw_err predict_roughly(const struct gw_wire_costs *costs,
 
 /* The features and amounts of the cost breakdown; false when memory is
  * short. */
-static bool bill(const struct gw__setting *setting, const struct gw_algo *algo,
-                 const struct gw_plan *plan, size_t count, size_t elem_bytes,
-                 double amounts[GW_FIGURES_MAX])
+static bool find_features(const struct gw__setting *setting,
+                          const struct gw_algo *algo,
+                          const struct gw_plan *plan, size_t count,
+                          size_t elem_bytes,
+                          double features[GW_COEFFICIENTS_MAX])
 {
     struct gw__cost_features work;
     if (!gw__cost_features_of(plan, algo->direct, count, elem_bytes, setting,
                               &work))
         return false;
-    gw__cost_breakdown(&work, setting, amounts);
+    gw__cost_breakdown(&work, setting, features);
     return true;
 }
 
@@ -130,7 +132,7 @@ static enum gw_err predict(const struct gw_wire_costs *costs,
                            size_t count, size_t elem_bytes, double *us)
 {
     struct gw_algo_args args = {.ranks = ranks};
-    double amounts[GW_FIGURES_MAX];
+    double features[GW_COEFFICIENTS_MAX];
     struct gw_plan *plan;
     enum gw_err err =
         gw_plan_make(algo->collective, algo->name, &args, &plan, NULL);
@@ -139,8 +141,8 @@ static enum gw_err predict(const struct gw_wire_costs *costs,
     if (!costs->fitted_ranks)
         err = predict_roughly(costs, setting->windows, algo, plan, count,
                               elem_bytes, us);
-    else if (bill(setting, algo, plan, count, elem_bytes, amounts))
-        *us = gw__cost_us(amounts, costs->figures);
+    else if (find_features(setting, algo, plan, count, elem_bytes, features))
+        *us = gw__cost_us(features, costs->coefficients);
     else
         err = GW_ENOMEM;
     gw_plan_destroy(&plan);
@@ -276,18 +278,18 @@ size_t gw_choose(const char *wire, enum gw_collective collective,
 {
     struct gw_candidate found[ALGOS_MAX];
     struct gw_wire_costs costs;
-    struct gw__tuning_table winners;
+    struct gw__tuning_table tuning_table;
     bool measured;
     json_t *file = gw__calibration_load();
     gw__costs_of(file, wire, ranks, &costs, &measured);
-    gw__tuning_table_of(file, wire, ranks, &winners);
+    gw__tuning_table_of(file, wire, ranks, &tuning_table);
     json_decref(file);
     struct gw__setting setting = setting_of(wire, &costs);
     size_t n = list_candidates(&costs, &setting, collective, ranks, count,
                                elem_bytes, found, ALGOS_MAX);
-    promote(
-        found, n,
-        gw__tuning_table_algo(&winners, collective, ranks, count, elem_bytes));
+    promote(found, n,
+            gw__tuning_table_algo(&tuning_table, collective, ranks, count,
+                                  elem_bytes));
     memcpy(out, found, (n < capacity ? n : capacity) * sizeof *out);
     return n;
 }
@@ -299,7 +301,7 @@ size_t gw_cost_breakdown(const char *wire, const struct gw_algo *algo,
     struct gw_algo_args args = {.ranks = ranks};
     struct gw_wire_costs costs;
     struct gw_plan *plan;
-    double amounts[GW_FIGURES_MAX];
+    double features[GW_COEFFICIENTS_MAX];
     size_t n = 0;
     bool measured;
     gw_costs_among(wire, ranks, &costs, &measured);
@@ -307,11 +309,12 @@ size_t gw_cost_breakdown(const char *wire, const struct gw_algo *algo,
     if (!costs.fitted_ranks ||
         gw_plan_make(algo->collective, algo->name, &args, &plan, NULL))
         return 0;
-    bool known = bill(&setting, algo, plan, count, elem_bytes, amounts);
-    for (unsigned i = 0; known && gw_figure_name(i, NULL); i++)
-        if (amounts[i] * costs.figures[i] > 0)
-            lines[n++] = (struct gw_cost_line){i, amounts[i],
-                                               amounts[i] * costs.figures[i]};
+    bool known =
+        find_features(&setting, algo, plan, count, elem_bytes, features);
+    for (unsigned i = 0; known && gw_coefficient_name(i, NULL); i++)
+        if (features[i] * costs.coefficients[i] > 0)
+            lines[n++] = (struct gw_cost_line){
+                i, features[i], features[i] * costs.coefficients[i]};
     gw_plan_destroy(&plan);
     return n;
 }

@@ -63,7 +63,7 @@ static double larger_of(double a, double b)
 
 /* ---- turns ---- */
 
-static void walk_step(struct counting *c, unsigned step, bool bytes)
+static void count_step(struct counting *c, unsigned step, bool bytes)
 {
     const struct gw_plan *plan = c->plan;
     size_t begin = plan->step_begin[step], end = plan->step_begin[step + 1];
@@ -83,7 +83,7 @@ static void walk_step(struct counting *c, unsigned step, bool bytes)
 }
 
 /* The delay between the ends of consecutive calls, in turns or in bytes. */
-static double walk(struct counting *c, bool bytes)
+static double count_plan(struct counting *c, bool bytes)
 {
     const struct gw_plan *plan = c->plan;
     double ends[CALLS];
@@ -96,7 +96,7 @@ static double walk(struct counting *c, bool bytes)
                 c->ready[cell(c, r, chunk)] = c->start[r];
         }
         for (unsigned step = 0; step < plan->steps; step++)
-            walk_step(c, step, bytes);
+            count_step(c, step, bytes);
         for (unsigned r = 0; r < plan->ranks; r++) {
             c->start[r] = c->done[r];
             ends[call] = larger_of(ends[call], c->done[r]);
@@ -278,10 +278,11 @@ static enum gw_err count_all(struct counting *c,
     count_transfers(c, work);
     count_copies(c, setting->shared);
     sum_memory(c, work);
-    work->waits = walk(c, false) > 0;
+    work->waits = count_plan(c, false) > 0;
     c->lent = setting->shared && (work->passes ? !work->eager : work->lent);
-    work->turns = walk(c, false);
-    work->path_bytes = larger_of(walk(c, true), (double)price.rank_bytes_max);
+    work->turns = count_plan(c, false);
+    work->path_bytes =
+        larger_of(count_plan(c, true), (double)price.rank_bytes_max);
     return GW_OK;
 }
 

@@ -44,7 +44,7 @@
 #include <math.h>
 #include <string.h>
 
-enum figure {
+enum coefficient {
     CALL,
     TURN,
     WAKE,
@@ -57,18 +57,18 @@ enum figure {
     ADD,
     MOVE,
     PASS = MOVE + 8,
-    MEET,
+    RENDEZVOUS,
     LEAVE,
     LOOK,
     PASS_POST,
     LOAD,
-    FIGURES = LOAD + 8,
+    COEFFICIENTS = LOAD + 8,
 };
-_Static_assert((int)FIGURES <= (int)GW_FIGURES_MAX, "room for all");
+_Static_assert((int)COEFFICIENTS <= (int)GW_COEFFICIENTS_MAX, "room for all");
 
 static const struct {
     const char *name, *what;
-} figures[FIGURES] = {
+} coefficients[COEFFICIENTS] = {
     [CALL] = {"call_us", "call"},
     [TURN] = {"turn_us", "turns"},
     [WAKE] = {"wake_us", "awaited messages per core"},
@@ -96,7 +96,7 @@ static const struct {
     [MOVE + 6] = {"move_us_per_byte_64M", "bytes loaded and stored"},
     [MOVE + 7] = {"move_us_per_byte_256M", "bytes loaded and stored"},
     [PASS] = {"pass_us", "pass"},
-    [MEET] = {"meet_us", "meeting"},
+    [RENDEZVOUS] = {"meet_us", "meeting"},
     [LEAVE] = {"leave_us", "leaving"},
     [LOOK] = {"look_us", "peers of the busiest rank"},
     [PASS_POST] = {"pass_post_us", "peers of all ranks per core"},
@@ -118,82 +118,82 @@ static const double set_sizes[] = {16 << 10, 128 << 10, 512 << 10, 2 << 20,
 #define COUNT(list)      (sizeof(list) / sizeof *(list))
 #define MEMORY_SET_BYTES (8 << 20)
 
-const char *gw_figure_name(unsigned figure, const char **what)
+const char *gw_coefficient_name(unsigned coefficient, const char **what)
 {
-    if (figure >= FIGURES)
+    if (coefficient >= COEFFICIENTS)
         return NULL;
     if (what)
-        *what = figures[figure].what;
-    return figures[figure].name;
+        *what = coefficients[coefficient].what;
+    return coefficients[coefficient].name;
 }
 
 /* Divides the bytes between the two sizes around `size`. */
-static void deal(double *amounts, const double *sizes, size_t count,
-                 double size, double bytes)
+static void split_bytes(double *features, const double *sizes, size_t count,
+                        double size, double bytes)
 {
     size_t i = 0;
     while (i + 1 < count && size > sizes[i + 1])
         i++;
     if (size <= sizes[0]) {
-        amounts[0] += bytes;
+        features[0] += bytes;
     } else if (i + 1 == count) {
-        amounts[i] += bytes;
+        features[i] += bytes;
     } else {
         double part = log(size / sizes[i]) / log(sizes[i + 1] / sizes[i]);
-        amounts[i] += (1 - part) * bytes;
-        amounts[i + 1] += part * bytes;
+        features[i] += (1 - part) * bytes;
+        features[i + 1] += part * bytes;
     }
 }
 
-static void bill_pass(const struct gw__cost_features *w, double *amounts)
+static void count_pass(const struct gw__cost_features *w, double *features)
 {
-    amounts[PASS] = 1;
-    amounts[MEET] = w->waits;
-    amounts[LEAVE] = !w->eager;
-    amounts[LOOK] = w->messages_busiest;
-    amounts[PASS_POST] = w->messages / w->cores;
-    deal(&amounts[LOAD], set_sizes, COUNT(set_sizes), w->set_bytes,
-         w->moved_bytes);
+    features[PASS] = 1;
+    features[RENDEZVOUS] = w->waits;
+    features[LEAVE] = !w->eager;
+    features[LOOK] = w->messages_busiest;
+    features[PASS_POST] = w->messages / w->cores;
+    split_bytes(&features[LOAD], set_sizes, COUNT(set_sizes), w->set_bytes,
+                w->moved_bytes);
 }
 
-static void bill_bytes(const struct gw__cost_features *w, double *amounts)
+static void count_bytes(const struct gw__cost_features *w, double *features)
 {
-    deal(&amounts[CARRY], message_sizes, COUNT(message_sizes), w->message_bytes,
-         w->sent_bytes / w->cores);
-    deal(&amounts[PATH], message_sizes, COUNT(message_sizes), w->message_bytes,
-         w->path_bytes);
-    amounts[MEMORY] = w->set_bytes >= MEMORY_SET_BYTES ? w->moved_bytes : 0;
-    amounts[ADD] = w->added_bytes / w->cores;
+    split_bytes(&features[CARRY], message_sizes, COUNT(message_sizes),
+                w->message_bytes, w->sent_bytes / w->cores);
+    split_bytes(&features[PATH], message_sizes, COUNT(message_sizes),
+                w->message_bytes, w->path_bytes);
+    features[MEMORY] = w->set_bytes >= MEMORY_SET_BYTES ? w->moved_bytes : 0;
+    features[ADD] = w->added_bytes / w->cores;
 }
 
 void gw__cost_breakdown(const struct gw__cost_features *w,
                         const struct gw__setting *setting,
-                        double amounts[GW_FIGURES_MAX])
+                        double features[GW_COEFFICIENTS_MAX])
 {
-    memset(amounts, 0, GW_FIGURES_MAX * sizeof *amounts);
+    memset(features, 0, GW_COEFFICIENTS_MAX * sizeof *features);
     if (w->passes) {
-        bill_pass(w, amounts);
+        count_pass(w, features);
         return;
     }
-    amounts[CALL] = 1;
-    amounts[TURN] = w->turns;
-    amounts[POST] = w->messages / w->cores;
-    amounts[WAKE] = w->turns > 0 ? amounts[POST] : 0;
-    amounts[SLICE] = w->slices / w->cores;
+    features[CALL] = 1;
+    features[TURN] = w->turns;
+    features[POST] = w->messages / w->cores;
+    features[WAKE] = w->turns > 0 ? features[POST] : 0;
+    features[SLICE] = w->slices / w->cores;
     if (!setting->shared) {
-        bill_bytes(w, amounts);
+        count_bytes(w, features);
         return;
     }
-    amounts[LEND] = w->lent ? amounts[POST] : 0;
-    deal(&amounts[MOVE], set_sizes, COUNT(set_sizes), w->set_bytes,
-         w->moved_bytes);
+    features[LEND] = w->lent ? features[POST] : 0;
+    split_bytes(&features[MOVE], set_sizes, COUNT(set_sizes), w->set_bytes,
+                w->moved_bytes);
 }
 
-double gw__cost_us(const double amounts[GW_FIGURES_MAX],
-                   const double prices[GW_FIGURES_MAX])
+double gw__cost_us(const double features[GW_COEFFICIENTS_MAX],
+                   const double prices[GW_COEFFICIENTS_MAX])
 {
     double us = 0;
-    for (unsigned i = 0; i < FIGURES; i++)
-        us += amounts[i] * prices[i];
+    for (unsigned i = 0; i < COEFFICIENTS; i++)
+        us += features[i] * prices[i];
     return us;
 }

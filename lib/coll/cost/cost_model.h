@@ -9,16 +9,16 @@
 
 #include "cost_features.h"
 
-/* The amounts, one per name of gw_figure_name. */
+/* The amounts, one per name of gw_coefficient_name. */
 void gw__cost_breakdown(const struct gw__cost_features *work,
                         const struct gw__setting *setting,
-                        double amounts[GW_FIGURES_MAX]);
+                        double features[GW_COEFFICIENTS_MAX]);
 /* Their sum with these coefficients. */
-double gw__cost_us(const double amounts[GW_FIGURES_MAX],
-                   const double figures[GW_FIGURES_MAX]);
+double gw__cost_us(const double features[GW_COEFFICIENTS_MAX],
+                   const double coefficients[GW_COEFFICIENTS_MAX]);
 
 struct gw__sample {
-    double amounts[GW_FIGURES_MAX];
+    double features[GW_COEFFICIENTS_MAX];
     double us;
 };
 /* Finds the non-negative coefficients that predict the samples with the least
@@ -26,6 +26,6 @@ struct gw__sample {
  * contains gets the coefficient of its lower neighbour of the same kind. False
  * when memory is short. */
 bool gw__fit(const struct gw__sample *samples, size_t count,
-             double figures[GW_FIGURES_MAX]);
+             double coefficients[GW_COEFFICIENTS_MAX]);
 
 #endif

@@ -43,12 +43,12 @@ static const struct builtin builtins[] = {
       .cores = 2}},
 };
 
-struct figure {
+struct coefficient {
     const char *name;
     size_t offset;
 };
 
-static const struct figure figures[] = {
+static const struct coefficient coefficients[] = {
     {"alpha_us", offsetof(struct gw_wire_costs, model.alpha_us)},
     {"beta_us_per_byte",
      offsetof(struct gw_wire_costs, model.beta_us_per_byte)},
@@ -58,32 +58,33 @@ static const struct figure figures[] = {
     {"memory_us_per_byte", offsetof(struct gw_wire_costs, memory_us_per_byte)},
     {"cached_us_per_byte", offsetof(struct gw_wire_costs, cached_us_per_byte)},
 };
-enum { FIGURES = sizeof figures / sizeof *figures };
+enum { COEFFICIENTS = sizeof coefficients / sizeof *coefficients };
 
-static double *figure_of(struct gw_wire_costs *costs, unsigned i)
+static double *coefficient_of(struct gw_wire_costs *costs, unsigned i)
 {
-    return (double *)(void *)((char *)costs + figures[i].offset);
+    return (double *)(void *)((char *)costs + coefficients[i].offset);
 }
 
-static void read_figures(json_t *wire, struct gw_wire_costs *costs)
+static void read_coefficients(json_t *wire, struct gw_wire_costs *costs)
 {
-    for (unsigned i = 0; i < FIGURES; i++) {
-        json_t *value = json_object_get(wire, figures[i].name);
+    for (unsigned i = 0; i < COEFFICIENTS; i++) {
+        json_t *value = json_object_get(wire, coefficients[i].name);
         double number = json_number_value(value);
         if (json_is_number(value) && isfinite(number) && number >= 0)
-            *figure_of(costs, i) = number;
+            *coefficient_of(costs, i) = number;
     }
 }
 
 /* Member "ranks" of a wire: "4": {"turn_us": 13.1, ...}. */
-static bool read_fit(json_t *wire, unsigned ranks, double fit[GW_FIGURES_MAX])
+static bool read_fit(json_t *wire, unsigned ranks,
+                     double fit[GW_COEFFICIENTS_MAX])
 {
     char name[16];
     snprintf(name, sizeof name, "%u", ranks);
     json_t *entry = json_object_get(json_object_get(wire, "ranks"), name);
-    memset(fit, 0, GW_FIGURES_MAX * sizeof *fit);
-    for (unsigned i = 0; gw_figure_name(i, NULL); i++) {
-        json_t *value = json_object_get(entry, gw_figure_name(i, NULL));
+    memset(fit, 0, GW_COEFFICIENTS_MAX * sizeof *fit);
+    for (unsigned i = 0; gw_coefficient_name(i, NULL); i++) {
+        json_t *value = json_object_get(entry, gw_coefficient_name(i, NULL));
         double number = json_number_value(value);
         if (json_is_number(value) && isfinite(number) && number >= 0)
             fit[i] = number;
@@ -115,17 +116,17 @@ static void find_neighbours(json_t *wire, unsigned ranks, unsigned *below,
  * beyond the last they are constant. */
 static void fill_fit(json_t *wire, unsigned ranks, struct gw_wire_costs *costs)
 {
-    double upper[GW_FIGURES_MAX];
+    double upper[GW_COEFFICIENTS_MAX];
     unsigned below, above;
     find_neighbours(wire, ranks, &below, &above);
     costs->fitted_ranks = below ? below : above;
     if (!costs->fitted_ranks ||
-        !read_fit(wire, costs->fitted_ranks, costs->figures) || !below ||
+        !read_fit(wire, costs->fitted_ranks, costs->coefficients) || !below ||
         above <= below || !read_fit(wire, above, upper))
         return;
     double part = log((double)ranks / below) / log((double)above / below);
-    for (unsigned i = 0; i < GW_FIGURES_MAX; i++)
-        costs->figures[i] += part * (upper[i] - costs->figures[i]);
+    for (unsigned i = 0; i < GW_COEFFICIENTS_MAX; i++)
+        costs->coefficients[i] += part * (upper[i] - costs->coefficients[i]);
 }
 
 void gw__costs_of(json_t *file, const char *wire, unsigned ranks,
@@ -140,7 +141,7 @@ void gw__costs_of(json_t *file, const char *wire, unsigned ranks,
     json_t *entry = json_object_get(json_object_get(file, "wires"), wire);
     *measured = json_is_object(entry);
     if (*measured)
-        read_figures(entry, costs);
+        read_coefficients(entry, costs);
     if (ranks < 2)
         return;
     json_t *builtin = *measured ? NULL : gw__builtin_prices(wire);
@@ -166,10 +167,10 @@ static void store_fit(json_t *wire, const struct gw_wire_costs *costs)
     char name[16];
     json_t *entry = json_object();
     snprintf(name, sizeof name, "%u", costs->fitted_ranks);
-    for (unsigned i = 0; gw_figure_name(i, NULL); i++)
-        if (costs->figures[i] > 0)
-            json_object_set_new(entry, gw_figure_name(i, NULL),
-                                json_real(costs->figures[i]));
+    for (unsigned i = 0; gw_coefficient_name(i, NULL); i++)
+        if (costs->coefficients[i] > 0)
+            json_object_set_new(entry, gw_coefficient_name(i, NULL),
+                                json_real(costs->coefficients[i]));
     json_object_set_new(gw__calibration_member(wire, "ranks"), name, entry);
 }
 
@@ -183,9 +184,9 @@ enum gw_err gw_costs_store(const char *wire, const struct gw_wire_costs *costs,
     json_t *entry =
         gw__calibration_member(gw__calibration_member(file, "wires"), wire);
     struct gw_wire_costs copy = *costs;
-    for (unsigned i = 0; i < FIGURES; i++)
-        json_object_set_new(entry, figures[i].name,
-                            json_real(*figure_of(&copy, i)));
+    for (unsigned i = 0; i < COEFFICIENTS; i++)
+        json_object_set_new(entry, coefficients[i].name,
+                            json_real(*coefficient_of(&copy, i)));
     if (costs->fitted_ranks)
         store_fit(entry, costs);
     return gw__calibration_save(file, why);

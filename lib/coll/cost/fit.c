@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 8, SWEEPS = 3000, N = GW_FIGURES_MAX };
+enum { ROUNDS = 8, SWEEPS = 3000, N = GW_COEFFICIENTS_MAX };
 #define ERROR_LEAST 0.03
 
 /* matrix * x = right, in units in which each coefficient's samples have length
@@ -32,7 +32,7 @@ static void add_sample(struct system *s, const struct gw__sample *sample,
     double row[N];
     for (unsigned i = 0; i < N; i++)
         row[i] =
-            s->unit[i] > 0 ? sample->amounts[i] / sample->us / s->unit[i] : 0;
+            s->unit[i] > 0 ? sample->features[i] / sample->us / s->unit[i] : 0;
     for (unsigned i = 0; i < N; i++) {
         if (row[i] == 0)
             continue;
@@ -64,7 +64,8 @@ static void solve(struct system *s)
  * "move_us_per_byte_8M"? */
 static bool are_kin(unsigned a, unsigned b)
 {
-    const char *x = gw_figure_name(a, NULL), *y = gw_figure_name(b, NULL);
+    const char *x = gw_coefficient_name(a, NULL),
+               *y = gw_coefficient_name(b, NULL);
     const char *end = x ? strstr(x, "_byte_") : NULL;
     return end && y && strncmp(x, y, (size_t)(end - x) + 6) == 0;
 }
@@ -91,7 +92,7 @@ static double error_of(const struct system *s, const struct gw__sample *sample)
     double us = 0;
     for (unsigned i = 0; i < N; i++)
         if (s->unit[i] > 0)
-            us += sample->amounts[i] * s->x[i] / s->unit[i];
+            us += sample->features[i] * s->x[i] / s->unit[i];
     return fabs(us / sample->us - 1);
 }
 
@@ -101,7 +102,7 @@ static void weigh(struct system *s, const struct gw__sample *samples,
     memset(s->unit, 0, sizeof s->unit);
     for (size_t k = 0; k < count; k++)
         for (unsigned i = 0; i < N; i++) {
-            double part = samples[k].amounts[i] / samples[k].us;
+            double part = samples[k].features[i] / samples[k].us;
             s->unit[i] += part * part;
         }
     for (unsigned i = 0; i < N; i++)
@@ -109,7 +110,7 @@ static void weigh(struct system *s, const struct gw__sample *samples,
 }
 
 bool gw__fit(const struct gw__sample *samples, size_t count,
-             double figures[GW_FIGURES_MAX])
+             double coefficients[GW_COEFFICIENTS_MAX])
 {
     struct system *s = calloc(1, sizeof *s);
     double *weight = calloc(count + 1, sizeof *weight);
@@ -129,9 +130,9 @@ bool gw__fit(const struct gw__sample *samples, size_t count,
             weight[k] = 1 / fmax(error_of(s, &samples[k]), ERROR_LEAST);
     }
     for (unsigned i = 0; room && i < N; i++) {
-        figures[i] = s->unit[i] > 0 ? s->x[i] / s->unit[i] : 0;
+        coefficients[i] = s->unit[i] > 0 ? s->x[i] / s->unit[i] : 0;
         if (i > 0 && s->unit[i] <= 0 && are_kin(i, i - 1))
-            figures[i] = figures[i - 1];
+            coefficients[i] = coefficients[i - 1];
     }
     free(weight);
     free(s);

@@ -104,7 +104,7 @@ static enum gw_err count_needs(struct gw__sampling *s,
     gw_plan_destroy(&plan);
     if (!counted)
         return GW_ENOMEM;
-    gw__cost_breakdown(&work, &s->setting, s->samples[s->count].amounts);
+    gw__cost_breakdown(&work, &s->setting, s->samples[s->count].features);
     return GW_OK;
 }
 
@@ -174,7 +174,7 @@ static double median(double *values, unsigned count)
 
 /* Reports a shortage of memory, which only one rank knows, to all; they know
  * every other failure. */
-static enum gw_err told(struct gw_comm *comm, enum gw_err err)
+static enum gw_err agree_on_error(struct gw_comm *comm, enum gw_err err)
 {
     struct gw_error why = {0};
     if (err != GW_ENOMEM)
@@ -190,7 +190,7 @@ enum gw_err gw__samples_begin(struct gw_comm *comm, struct gw__sampling **s)
     struct gw__sampling *made = calloc(1, sizeof *made);
     *s = made;
     if (!made)
-        return told(comm, GW_ENOMEM);
+        return agree_on_error(comm, GW_ENOMEM);
     *made = (struct gw__sampling){
         .comm = comm,
         .setting = {.windows = comm->windows != NULL,
@@ -203,7 +203,7 @@ enum gw_err gw__samples_begin(struct gw_comm *comm, struct gw__sampling **s)
     if (made->samples && made->us)
         return GW_OK;
     gw__samples_end(s);
-    return told(comm, GW_ENOMEM);
+    return agree_on_error(comm, GW_ENOMEM);
 }
 
 enum gw_err gw__samples_round(struct gw__sampling *s, unsigned part,
@@ -219,7 +219,7 @@ enum gw_err gw__samples_round(struct gw__sampling *s, unsigned part,
         if (sizes[k] <= ROOM_BYTES / s->comm->size)
             err = sample_size(s, sizes[k], k == 0);
     s->rounds += !err && part + 1 == parts;
-    return told(s->comm, err);
+    return agree_on_error(s->comm, err);
 }
 
 enum gw_err gw__samples_fit(struct gw__sampling *s, struct gw_wire_costs *costs)
@@ -228,8 +228,8 @@ enum gw_err gw__samples_fit(struct gw__sampling *s, struct gw_wire_costs *costs)
         return GW_OK;
     for (size_t i = 0; i < s->count; i++)
         s->samples[i].us = median(s->us[i], s->rounds);
-    if (!gw__fit(s->samples, s->count, costs->figures))
-        return told(s->comm, GW_ENOMEM);
+    if (!gw__fit(s->samples, s->count, costs->coefficients))
+        return agree_on_error(s->comm, GW_ENOMEM);
     costs->fitted_ranks = s->comm->size;
     return GW_OK;
 }

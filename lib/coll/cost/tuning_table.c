@@ -55,11 +55,11 @@ static const struct gw_algo *read_algo(json_t *entry, const char *name,
     return algo && !gw__algo_is_added(algo) ? algo : NULL;
 }
 
-bool gw__winner_read(json_t *entry, enum gw_collective collective,
-                     struct gw_rule *rule)
+bool gw__tuning_entry_read(json_t *entry, enum gw_collective collective,
+                           struct gw_tuning_rule *rule)
 {
     uint64_t ranks;
-    *rule = (struct gw_rule){.collective = collective};
+    *rule = (struct gw_tuning_rule){.collective = collective};
     rule->algo = read_algo(entry, "algo", collective);
     if (!rule->algo || !read_whole(entry, "ranks", &ranks) || ranks == 0 ||
         ranks > UINT32_MAX || !rule->algo->valid((unsigned)ranks))
@@ -87,36 +87,37 @@ static json_t *rules_list(json_t *file, const char *wire,
 }
 
 void gw__tuning_table_of(json_t *file, const char *wire, unsigned ranks,
-                         struct gw__tuning_table *winners)
+                         struct gw__tuning_table *tuning_table)
 {
-    memset(winners, 0, sizeof *winners);
+    memset(tuning_table, 0, sizeof *tuning_table);
     for (unsigned c = 0; c < GW_COLLECTIVES; c++) {
         json_t *list = rules_list(file, wire, (enum gw_collective)c);
         for (size_t i = 0; i < json_array_size(list); i++) {
-            struct gw_rule rule;
-            if (winners->count < GW__TUNING_TABLE_MAX &&
-                gw__winner_read(json_array_get(list, i), (enum gw_collective)c,
-                                &rule) &&
+            struct gw_tuning_rule rule;
+            if (tuning_table->count < GW__TUNING_TABLE_MAX &&
+                gw__tuning_entry_read(json_array_get(list, i),
+                                      (enum gw_collective)c, &rule) &&
                 rule.ranks == ranks)
-                winners->list[winners->count++] = (struct gw__winner){
-                    rule.from_bytes, rule.to_bytes, gw__algo_number(rule.algo)};
+                tuning_table->list[tuning_table->count++] =
+                    (struct gw__tuning_entry){rule.from_bytes, rule.to_bytes,
+                                              gw__algo_number(rule.algo)};
         }
     }
 }
 
-void gw__tuning_table_take(struct gw__tuning_table *winners,
+void gw__tuning_table_take(struct gw__tuning_table *tuning_table,
                            const struct gw__tuning_table *told)
 {
     size_t algos;
     (void)gw_algo_list(&algos);
-    memset(winners, 0, sizeof *winners);
+    memset(tuning_table, 0, sizeof *tuning_table);
     for (uint64_t i = 0; i < told->count && i < GW__TUNING_TABLE_MAX; i++)
         if (told->list[i].algo < algos)
-            winners->list[winners->count++] = told->list[i];
+            tuning_table->list[tuning_table->count++] = told->list[i];
 }
 
 const struct gw_algo *
-gw__tuning_table_algo(const struct gw__tuning_table *winners,
+gw__tuning_table_algo(const struct gw__tuning_table *tuning_table,
                       enum gw_collective collective, unsigned ranks,
                       size_t count, size_t elem_bytes)
 {
@@ -124,8 +125,8 @@ gw__tuning_table_algo(const struct gw__tuning_table *winners,
     const struct gw_algo *const *list = gw_algo_list(&algos);
     uint64_t bytes =
         gw__tuning_table_bytes(collective, ranks, count, elem_bytes);
-    for (uint64_t i = 0; i < winners->count; i++) {
-        const struct gw__winner *rule = &winners->list[i];
+    for (uint64_t i = 0; i < tuning_table->count; i++) {
+        const struct gw__tuning_entry *rule = &tuning_table->list[i];
         const struct gw_algo *algo = list[rule->algo];
         if (algo->collective == collective && bytes >= rule->from_bytes &&
             bytes <= rule->to_bytes && algo->valid(ranks))
@@ -134,9 +135,9 @@ gw__tuning_table_algo(const struct gw__tuning_table *winners,
     return NULL;
 }
 
-bool gw_rule_find(const char *wire, enum gw_collective collective,
-                  unsigned ranks, size_t count, size_t elem_bytes,
-                  struct gw_rule *rule)
+bool gw_tuning_rule_find(const char *wire, enum gw_collective collective,
+                         unsigned ranks, size_t count, size_t elem_bytes,
+                         struct gw_tuning_rule *rule)
 {
     uint64_t bytes =
         gw__tuning_table_bytes(collective, ranks, count, elem_bytes);
@@ -144,9 +145,10 @@ bool gw_rule_find(const char *wire, enum gw_collective collective,
     json_t *list = rules_list(file, wire, collective);
     bool found = false;
     for (size_t i = 0; i < json_array_size(list) && !found; i++)
-        found = gw__winner_read(json_array_get(list, i), collective, rule) &&
-                rule->ranks == ranks && bytes >= rule->from_bytes &&
-                bytes <= rule->to_bytes;
+        found =
+            gw__tuning_entry_read(json_array_get(list, i), collective, rule) &&
+            rule->ranks == ranks && bytes >= rule->from_bytes &&
+            bytes <= rule->to_bytes;
     json_decref(file);
     return found;
 }

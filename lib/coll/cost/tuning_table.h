@@ -15,7 +15,7 @@ enum { GW__TUNING_TABLE_MAX = 128 };
 
 struct gw__tuning_table {
     uint64_t count;
-    struct gw__winner {
+    struct gw__tuning_entry {
         uint64_t from_bytes, to_bytes;
         uint64_t algo; /* index into gw_algo_list */
     } list[GW__TUNING_TABLE_MAX];
@@ -28,18 +28,18 @@ uint64_t gw__tuning_table_bytes(enum gw_collective collective, unsigned ranks,
 /* Fills *winners with the file's rules for this wire and number of ranks.
  * Invalid and surplus rules are ignored. */
 void gw__tuning_table_of(json_t *file, const char *wire, unsigned ranks,
-                         struct gw__tuning_table *winners);
+                         struct gw__tuning_table *tuning_table);
 /* Copies the valid rules of another process's table. */
-void gw__tuning_table_take(struct gw__tuning_table *winners,
+void gw__tuning_table_take(struct gw__tuning_table *tuning_table,
                            const struct gw__tuning_table *told);
 /* The algorithm of the first rule that covers the call, or NULL. */
 const struct gw_algo *
-gw__tuning_table_algo(const struct gw__tuning_table *winners,
+gw__tuning_table_algo(const struct gw__tuning_table *tuning_table,
                       enum gw_collective collective, unsigned ranks,
                       size_t count, size_t elem_bytes);
 
 /* One entry of the file's list for `collective`; false if it is invalid. */
-bool gw__winner_read(json_t *entry, enum gw_collective collective,
-                     struct gw_rule *rule);
+bool gw__tuning_entry_read(json_t *entry, enum gw_collective collective,
+                           struct gw_tuning_rule *rule);
 
 #endif

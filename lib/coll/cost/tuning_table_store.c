@@ -14,7 +14,7 @@ static json_t *whole(uint64_t number)
     return json_integer(number > INT64_MAX ? INT64_MAX : (json_int_t)number);
 }
 
-static json_t *rule_entry(const struct gw_rule *rule, const char *date)
+static json_t *rule_entry(const struct gw_tuning_rule *rule, const char *date)
 {
     json_t *entry = json_object();
     json_object_set_new(entry, "ranks", json_integer(rule->ranks));
@@ -32,8 +32,9 @@ static json_t *rule_entry(const struct gw_rule *rule, const char *date)
 }
 
 /* Ends entry `at` before `fresh` begins; a copy begins after `fresh`. */
-static void split_entry(json_t *list, size_t at, const struct gw_rule *old,
-                        const struct gw_rule *fresh)
+static void split_entry(json_t *list, size_t at,
+                        const struct gw_tuning_rule *old,
+                        const struct gw_tuning_rule *fresh)
 {
     json_t *entry = json_array_get(list, at);
     if (old->to_bytes > fresh->to_bytes) {
@@ -48,25 +49,26 @@ static void split_entry(json_t *list, size_t at, const struct gw_rule *old,
 }
 
 /* Removes the range of `fresh` from all rules for the same number of ranks. */
-static void clear_range(json_t *list, const struct gw_rule *fresh)
+static void clear_range(json_t *list, const struct gw_tuning_rule *fresh)
 {
     for (size_t at = json_array_size(list); at-- > 0;) {
-        struct gw_rule old;
-        if (gw__winner_read(json_array_get(list, at), fresh->collective,
-                            &old) &&
+        struct gw_tuning_rule old;
+        if (gw__tuning_entry_read(json_array_get(list, at), fresh->collective,
+                                  &old) &&
             old.ranks == fresh->ranks && old.from_bytes <= fresh->to_bytes &&
             old.to_bytes >= fresh->from_bytes)
             split_entry(list, at, &old, fresh);
     }
 }
 
-static void insert(json_t *list, const struct gw_rule *fresh, const char *date)
+static void insert(json_t *list, const struct gw_tuning_rule *fresh,
+                   const char *date)
 {
     size_t at = 0;
     for (; at < json_array_size(list); at++) {
-        struct gw_rule old;
-        if (gw__winner_read(json_array_get(list, at), fresh->collective,
-                            &old) &&
+        struct gw_tuning_rule old;
+        if (gw__tuning_entry_read(json_array_get(list, at), fresh->collective,
+                                  &old) &&
             (old.ranks > fresh->ranks ||
              (old.ranks == fresh->ranks && old.from_bytes > fresh->from_bytes)))
             break;
@@ -74,7 +76,7 @@ static void insert(json_t *list, const struct gw_rule *fresh, const char *date)
     json_array_insert_new(list, at, rule_entry(fresh, date));
 }
 
-static void put_rule(json_t *wire, const struct gw_rule *fresh,
+static void put_rule(json_t *wire, const struct gw_tuning_rule *fresh,
                      const char *date)
 {
     const char *name = gw_collective_name(fresh->collective);
@@ -126,9 +128,10 @@ static void keep_tunings(json_t *file, const char *wire,
     json_object_set_new(tunings, tuning->date, entry);
 }
 
-enum gw_err gw_rules_store(const char *wire, const struct gw_tuning *tuning,
-                           const struct gw_rule *rules, size_t count,
-                           struct gw_error *why)
+enum gw_err gw_tuning_rules_store(const char *wire,
+                                  const struct gw_tuning *tuning,
+                                  const struct gw_tuning_rule *rules,
+                                  size_t count, struct gw_error *why)
 {
     json_t *file;
     enum gw_err err = gw__calibration_edit(&file, why);

@@ -31,45 +31,45 @@
 
 enum { LINE_BYTES = 64 };
 
-static bool foldable(const struct gw_reduce_local *fold)
+static bool foldable(const struct gw_reduce_local *reduce)
 {
-    return fold->source_count > 0 && fold->source_count <= GW_SOURCES_MAX &&
-           fold->dest_count > 0 && fold->dest_count <= GW_DESTS_MAX &&
-           gw_redop_allowed(fold->op, fold->type);
+    return reduce->source_count > 0 && reduce->source_count <= GW_SOURCES_MAX &&
+           reduce->dest_count > 0 && reduce->dest_count <= GW_DESTS_MAX &&
+           gw_redop_allowed(reduce->op, reduce->type);
 }
 
-static bool divides(const struct gw_reduce_local *fold)
+static bool divides(const struct gw_reduce_local *reduce)
 {
-    return fold->op == GW_AVG && fold->scale_ranks > 1;
+    return reduce->op == GW_AVG && reduce->scale_ranks > 1;
 }
 
-static bool copies(const struct gw_reduce_local *fold)
+static bool copies(const struct gw_reduce_local *reduce)
 {
-    return fold->source_count == 1 && !divides(fold);
+    return reduce->source_count == 1 && !divides(reduce);
 }
 
-static gw__reduce_kernel *kernel_of(const struct gw_reduce_local *fold)
+static gw__reduce_kernel *kernel_of(const struct gw_reduce_local *reduce)
 {
     const struct gw__reduce_isa *isa = gw__reduce_current();
-    if (copies(fold))
+    if (copies(reduce))
         return isa->copy;
-    if (fold->op == GW_AVG && !divides(fold))
-        return isa->kernels[fold->type][GW_SUM];
-    return isa->kernels[fold->type][fold->op];
+    if (reduce->op == GW_AVG && !divides(reduce))
+        return isa->kernels[reduce->type][GW_SUM];
+    return isa->kernels[reduce->type][reduce->op];
 }
 
 /* Ordinary copies use memcpy. Several destinations: block by block, so that the
  * source is read from memory once. */
-static void copy_blocks(const struct gw_reduce_local *fold, size_t bytes)
+static void copy_blocks(const struct gw_reduce_local *reduce, size_t bytes)
 {
     enum { BLOCK_BYTES = 16 << 10 };
-    size_t block = fold->dest_count == 1 ? bytes : BLOCK_BYTES;
-    const char *source = fold->sources[0];
+    size_t block = reduce->dest_count == 1 ? bytes : BLOCK_BYTES;
+    const char *source = reduce->sources[0];
     for (size_t at = 0; at < bytes; at += block) {
         size_t length = bytes - at < block ? bytes - at : block;
-        for (unsigned i = 0; i < fold->dest_count; i++)
-            if (fold->dests[i] != source)
-                memcpy((char *)fold->dests[i] + at, source + at, length);
+        for (unsigned i = 0; i < reduce->dest_count; i++)
+            if (reduce->dests[i] != source)
+                memcpy((char *)reduce->dests[i] + at, source + at, length);
     }
 }
 
@@ -83,44 +83,44 @@ static size_t to_line(const void *dest)
  * element: those that agree with the first one that can reach a line. Moves
  * them to the front, stores their number in job->streamed, and returns the
  * distance. */
-static size_t arrange(const struct gw_reduce_local *fold, void **dests,
+static size_t arrange(const struct gw_reduce_local *reduce, void **dests,
                       struct gw__reduce_job *job)
 {
     size_t head = LINE_BYTES; /* larger than any distance */
-    unsigned front = 0, back = fold->dest_count;
-    for (unsigned i = 0; i < fold->dest_count; i++) {
-        size_t distance = to_line(fold->dests[i]);
-        if (front == 0 && distance % gw_dtype_size(fold->type) == 0)
+    unsigned front = 0, back = reduce->dest_count;
+    for (unsigned i = 0; i < reduce->dest_count; i++) {
+        size_t distance = to_line(reduce->dests[i]);
+        if (front == 0 && distance % gw_dtype_size(reduce->type) == 0)
             head = distance;
         if (distance == head)
-            dests[front++] = fold->dests[i];
+            dests[front++] = reduce->dests[i];
         else
-            dests[--back] = fold->dests[i];
+            dests[--back] = reduce->dests[i];
     }
     job->dests = dests;
     job->streamed = front;
     return front > 0 ? head : 0;
 }
 
-void gw_reduce_local(const struct gw_reduce_local *fold)
+void gw_reduce_local(const struct gw_reduce_local *reduce)
 {
-    if (!foldable(fold))
+    if (!foldable(reduce))
         return;
-    gw__reduce_kernel *kernel = kernel_of(fold);
-    size_t bytes = fold->count * gw_dtype_size(fold->type);
-    if (copies(fold) && !fold->stream) {
-        copy_blocks(fold, bytes);
+    gw__reduce_kernel *kernel = kernel_of(reduce);
+    size_t bytes = reduce->count * gw_dtype_size(reduce->type);
+    if (copies(reduce) && !reduce->stream) {
+        copy_blocks(reduce, bytes);
         return;
     }
     struct gw__reduce_job job = {
-        .sources = fold->sources,
-        .source_count = fold->source_count,
-        .dests = fold->dests,
-        .dest_count = fold->dest_count,
-        .ranks = fold->scale_ranks,
+        .sources = reduce->sources,
+        .source_count = reduce->source_count,
+        .dests = reduce->dests,
+        .dest_count = reduce->dest_count,
+        .ranks = reduce->scale_ranks,
     };
     void *dests[GW_DESTS_MAX];
-    size_t head = fold->stream ? arrange(fold, dests, &job) : 0;
+    size_t head = reduce->stream ? arrange(reduce, dests, &job) : 0;
     if (head > 0) {
         struct gw__reduce_job first = job;
         first.streamed = 0;

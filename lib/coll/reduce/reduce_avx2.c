@@ -79,7 +79,7 @@ INLINE vec f16_from_f32(const struct pair *x)
 const struct gw__reduce_isa gw__reduce_avx2 = {
     .name = "avx2",
     .available = has_avx2,
-    .copy = fold_copy,
+    .copy = reduce_copy,
     .kernels = KERNELS,
 };
 

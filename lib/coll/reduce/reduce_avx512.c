@@ -92,7 +92,7 @@ INLINE vec f16_from_f32(const struct pair *x)
 const struct gw__reduce_isa gw__reduce_avx512 = {
     .name = "avx512",
     .available = has_avx512,
-    .copy = fold_copy,
+    .copy = reduce_copy,
     .kernels = KERNELS,
 };
 

@@ -33,11 +33,11 @@
     static __attribute__((noinline)) void part_##name(                         \
         const struct gw__reduce_job *job, size_t at)                           \
     {                                                                          \
-        fold_part(job, (struct rule){__VA_ARGS__}, at);                        \
+        reduce_part(job, (struct rule){__VA_ARGS__}, at);                      \
     }                                                                          \
-    static void fold_##name(const struct gw__reduce_job *job)                  \
+    static void reduce_##name(const struct gw__reduce_job *job)                \
     {                                                                          \
-        size_t at = fold_pairs(job, (struct rule){__VA_ARGS__});               \
+        size_t at = reduce_pairs(job, (struct rule){__VA_ARGS__});             \
         if (at < job->end)                                                     \
             part_##name(job, at);                                              \
     }
@@ -84,16 +84,17 @@ KERNEL(copy, SELDOM, WHOLE, as_is, bor, keep)
 
 #define INTEGER_ROW(t, u)                                                      \
     {                                                                          \
-        [GW_SUM] = fold_sum_##u, [GW_PROD] = fold_prod_##u,                    \
-        [GW_MIN] = fold_min_##t, [GW_MAX] = fold_max_##t,                      \
-        [GW_AVG] = fold_avg_##t, [GW_LAND] = fold_land_##u,                    \
-        [GW_LOR] = fold_lor_##u, [GW_BAND] = fold_band, [GW_BOR] = fold_bor    \
+        [GW_SUM] = reduce_sum_##u, [GW_PROD] = reduce_prod_##u,                \
+        [GW_MIN] = reduce_min_##t, [GW_MAX] = reduce_max_##t,                  \
+        [GW_AVG] = reduce_avg_##t, [GW_LAND] = reduce_land_##u,                \
+        [GW_LOR] = reduce_lor_##u, [GW_BAND] = reduce_band,                    \
+        [GW_BOR] = reduce_bor                                                  \
     }
 #define FLOAT_ROW(t)                                                           \
     {                                                                          \
-        [GW_SUM] = fold_sum_##t, [GW_PROD] = fold_prod_##t,                    \
-        [GW_MIN] = fold_min_##t, [GW_MAX] = fold_max_##t,                      \
-        [GW_AVG] = fold_avg_##t                                                \
+        [GW_SUM] = reduce_sum_##t, [GW_PROD] = reduce_prod_##t,                \
+        [GW_MIN] = reduce_min_##t, [GW_MAX] = reduce_max_##t,                  \
+        [GW_AVG] = reduce_avg_##t                                              \
     }
 
 #define KERNELS                                                                \

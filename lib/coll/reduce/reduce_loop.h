@@ -48,8 +48,8 @@ INLINE void close_pair(struct rule rule, struct pair *x, unsigned ranks)
 }
 
 /* Reduces `pairs` (1 or 2) at offset `at`. */
-INLINE void fold_step(const struct gw__reduce_job *job, struct rule rule,
-                      unsigned pairs, size_t at)
+INLINE void reduce_step(const struct gw__reduce_job *job, struct rule rule,
+                        unsigned pairs, size_t at)
 {
     size_t second = at + pair_bytes(rule.shape);
     bool two = pairs == 2;
@@ -80,8 +80,8 @@ INLINE void fold_step(const struct gw__reduce_job *job, struct rule rule,
 }
 
 /* Reduces the last bytes, less than a pair, at offset `at`. */
-INLINE void fold_part(const struct gw__reduce_job *job, struct rule rule,
-                      size_t at)
+INLINE void reduce_part(const struct gw__reduce_job *job, struct rule rule,
+                        size_t at)
 {
     size_t bytes = job->end - at;
     struct pair x, next;
@@ -99,19 +99,19 @@ INLINE void fold_part(const struct gw__reduce_job *job, struct rule rule,
 }
 
 /* Runs all whole steps from `at`; returns where they end. */
-INLINE size_t fold_steps(const struct gw__reduce_job *job, struct rule rule,
-                         unsigned pairs, size_t at)
+INLINE size_t reduce_steps(const struct gw__reduce_job *job, struct rule rule,
+                           unsigned pairs, size_t at)
 {
     size_t bytes = pairs * pair_bytes(rule.shape);
     for (; job->end - at >= bytes; at += bytes)
-        fold_step(job, rule, pairs, at);
+        reduce_step(job, rule, pairs, at);
     return at;
 }
 
 /* The same for few arrays, with a number known to the compiler: it keeps their
  * addresses in registers. */
-INLINE size_t fold_few(const struct gw__reduce_job *job, struct rule rule,
-                       unsigned source_count, unsigned dest_count)
+INLINE size_t reduce_few(const struct gw__reduce_job *job, struct rule rule,
+                         unsigned source_count, unsigned dest_count)
 {
     const void *sources[4];
     void *dests[2];
@@ -129,38 +129,38 @@ INLINE size_t fold_few(const struct gw__reduce_job *job, struct rule rule,
         .ranks = job->ranks,
         .end = job->end,
     };
-    return fold_steps(&few, rule, 2, job->begin);
+    return reduce_steps(&few, rule, 2, job->begin);
 }
 
 /* For arrays in the caches: more loads in flight. */
-INLINE size_t fold_near(const struct gw__reduce_job *job, struct rule rule)
+INLINE size_t reduce_near(const struct gw__reduce_job *job, struct rule rule)
 {
     if (rule.use == OFTEN)
         switch (job->source_count * 100 + job->dest_count) {
         case 201:
-            return fold_few(job, rule, 2, 1);
+            return reduce_few(job, rule, 2, 1);
         case 202:
-            return fold_few(job, rule, 2, 2);
+            return reduce_few(job, rule, 2, 2);
         case 301:
-            return fold_few(job, rule, 3, 1);
+            return reduce_few(job, rule, 3, 1);
         case 401:
-            return fold_few(job, rule, 4, 1);
+            return reduce_few(job, rule, 4, 1);
         }
-    return fold_steps(job, rule, 2, job->begin);
+    return reduce_steps(job, rule, 2, job->begin);
 }
 
 /* From memory, loading a grain of two cache lines from each source in turn is
- * fastest (tests/bench/fold.c; prefetching and working in pages both lost).
+ * fastest (tests/bench/reduce.c; prefetching and working in pages both lost).
  * Returns the end of the whole pairs. */
-INLINE size_t fold_pairs(const struct gw__reduce_job *job, struct rule rule)
+INLINE size_t reduce_pairs(const struct gw__reduce_job *job, struct rule rule)
 {
     enum { NEAR_BYTES = 1 << 20, GRAIN_BYTES = 128 };
     size_t at = job->begin;
     if (!job->streamed && job->end - at <= NEAR_BYTES)
-        at = fold_near(job, rule);
+        at = reduce_near(job, rule);
     else if (pair_bytes(rule.shape) < GRAIN_BYTES)
-        at = fold_steps(job, rule, 2, at);
-    at = fold_steps(job, rule, 1, at);
+        at = reduce_steps(job, rule, 2, at);
+    at = reduce_steps(job, rule, 1, at);
     if (job->streamed)
         stream_end();
     return at;

@@ -55,7 +55,7 @@ INLINE vec f16_from_f32(const struct pair *x)
 const struct gw__reduce_isa gw__reduce_neon = {
     .name = "neon",
     .available = has_neon,
-    .copy = fold_copy,
+    .copy = reduce_copy,
     .kernels = KERNELS,
 };
 

@@ -108,6 +108,6 @@ INLINE vec f16_from_f32(const struct pair *x)
 const struct gw__reduce_isa gw__reduce_scalar = {
     .name = "scalar",
     .available = always_available,
-    .copy = fold_copy,
+    .copy = reduce_copy,
     .kernels = KERNELS,
 };

@@ -1,69 +1,73 @@
 /* SPDX-License-Identifier: MIT
  *
  * Posts a call in the control block: the signature, and either the input itself
- * if it is small, or the places of the buffers (stage.c).
+ * if it is small, or the places of the buffers (staging.c).
  */
-#include "stage.h"
+#include "staging.h"
 
 #include <assert.h>
 #include <string.h>
 
-void gw__side_post_input(struct side *side, const struct gw__prepared_call *p,
-                         const struct gw_call *call)
+void gw__control_entry_post_input(struct control_entry *entry,
+                                  const struct gw__prepared_call *p,
+                                  const struct gw_call *call)
 {
     const unsigned char *from = p->key.in_place ? call->out : call->in;
     assert(p->bytes_in <= GW__EAGER_BYTES);
     if (p->bytes_in)
-        memcpy(side->bytes, from + p->posted_from, p->bytes_in);
+        memcpy(entry->bytes, from + p->posted_from, p->bytes_in);
 }
 
-struct side *gw__side_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
-                           const struct gw__signature *signature)
+struct control_entry *
+gw__control_entry_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
+                       const struct gw__signature *signature)
 {
-    struct side *side = gw__side(comm, comm->rank, turn);
-    atomic_store_explicit(&side->entered, 0, memory_order_relaxed);
+    struct control_entry *entry = gw__control_entry(comm, comm->rank, turn);
+    atomic_store_explicit(&entry->entered, 0, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
-    side->signature = *signature;
-    side->op = op;
-    return side;
+    entry->signature = *signature;
+    entry->op = op;
+    return entry;
 }
 
-void gw__side_show(struct side *side, const struct gw__place *in,
-                   const struct gw__place *out, bool in_place)
+void gw__control_entry_show(struct control_entry *entry,
+                            const struct gw__memory_range *in,
+                            const struct gw__memory_range *out, bool in_place)
 {
-    side->in = *in;
-    side->out = *out;
-    side->in_place = in_place;
-    side->in_slot_bytes = side->out_slot_bytes = 0;
-    atomic_store_explicit(&side->filled, UINT32_MAX, memory_order_relaxed);
-    atomic_store_explicit(&side->drained, UINT32_MAX, memory_order_relaxed);
-    atomic_store_explicit(&side->done, 0, memory_order_relaxed);
+    entry->in = *in;
+    entry->out = *out;
+    entry->in_place = in_place;
+    entry->in_slot_bytes = entry->out_slot_bytes = 0;
+    atomic_store_explicit(&entry->filled, UINT32_MAX, memory_order_relaxed);
+    atomic_store_explicit(&entry->drained, UINT32_MAX, memory_order_relaxed);
+    atomic_store_explicit(&entry->done, 0, memory_order_relaxed);
 }
 
-void gw__side_publish(struct gw_comm *comm, struct side *side, uint64_t turn)
+void gw__control_entry_publish(struct gw_comm *comm,
+                               struct control_entry *entry, uint64_t turn)
 {
-    atomic_store_explicit(&side->entered, turn + 1, memory_order_release);
+    atomic_store_explicit(&entry->entered, turn + 1, memory_order_release);
     comm->windows->wake_all(comm->wire);
 }
 
-bool gw__side_is_free(struct gw_comm *comm, uint64_t turn)
+bool gw__control_entry_is_free(struct gw_comm *comm, uint64_t turn)
 {
     uint64_t least = turn + 1;
     if (turn < comm->turns_free)
         return true;
     for (unsigned q = 0; q < comm->size; q++) {
-        uint64_t left =
-            atomic_load_explicit(&comm->cards[q]->left, memory_order_acquire);
+        uint64_t left = atomic_load_explicit(&comm->control_blocks[q]->left,
+                                             memory_order_acquire);
         if (q != comm->rank && left < least)
             least = left;
     }
-    comm->turns_free = least + GW__SIDES;
+    comm->turns_free = least + GW__CONTROL_ENTRIES;
     return turn < comm->turns_free;
 }
 
-void gw__tell_left(struct gw_comm *comm, uint64_t turn)
+void gw__publish_left(struct gw_comm *comm, uint64_t turn)
 {
-    atomic_store_explicit(&comm->cards[comm->rank]->left, turn,
+    atomic_store_explicit(&comm->control_blocks[comm->rank]->left, turn,
                           memory_order_release);
     comm->windows->wake_all(comm->wire);
 }
@@ -71,15 +75,16 @@ void gw__tell_left(struct gw_comm *comm, uint64_t turn)
 enum gw_err gw__control_block_enter(struct gw_request *r, struct gw_error *why)
 {
     struct gw_comm *comm = r->comm;
-    struct side *side = gw__side_open(comm, r->turn, r->op, &r->signature);
+    struct control_entry *entry =
+        gw__control_entry_open(comm, r->turn, r->op, &r->signature);
     enum gw_err err = GW_OK;
     if (r->prepared->eager)
-        gw__side_post_input(side, r->prepared, &r->call);
+        gw__control_entry_post_input(entry, r->prepared, &r->call);
     else
-        err = gw__stage_open(r, side, why);
+        err = gw__staging_open(r, entry, why);
     if (err)
         return err;
-    gw__side_publish(comm, side, r->turn);
+    gw__control_entry_publish(comm, entry, r->turn);
     comm->windows->moved(comm->wire);
     r->state = GW__ENTERED;
     r->seen = 0;
@@ -89,7 +94,7 @@ enum gw_err gw__control_block_enter(struct gw_request *r, struct gw_error *why)
 bool gw__window_posted(const struct gw_comm *comm, unsigned peer, unsigned side,
                        uint32_t *op, struct gw__signature *signature)
 {
-    struct side *theirs = &comm->cards[peer]->sides[side];
+    struct control_entry *theirs = &comm->control_blocks[peer]->entries[side];
     uint64_t before =
         atomic_load_explicit(&theirs->entered, memory_order_acquire);
     *op = theirs->op;

@@ -2,8 +2,8 @@
  *
  * The control block in which a rank posts its window passes (window.c explains
  * them), and the functions that run one. A turn is the number of a windowed
- * call in its communicator. A call uses slot `turn` mod GW__SIDES of the
- * control block.
+ * call in its communicator. A call uses slot `turn` mod GW__CONTROL_ENTRIES of
+ * the control block.
  */
 #ifndef GW__CONTROL_BLOCK_H
 #define GW__CONTROL_BLOCK_H
@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 /* One posted call. Its contents begin in the cache line of `entered`. */
-struct side {
+struct control_entry {
     _Alignas(64) _Atomic uint64_t entered; /* turn + 1; publishes the rest */
     struct gw__signature signature;
     uint32_t op;
@@ -21,8 +21,8 @@ struct side {
     union {
         unsigned char bytes[GW__EAGER_BYTES]; /* the input, when eager */
         struct {
-            struct gw__place in, out;
-            /* Slots of staging buffers (stage.c); 0: the buffer is not
+            struct gw__memory_range in, out;
+            /* Slots of staging buffers (staging.c); 0: the buffer is not
              * staged. */
             size_t in_slot_bytes, out_slot_bytes;
             _Atomic uint32_t filled, done, drained; /* pieces */
@@ -30,22 +30,23 @@ struct side {
     };
 };
 
-struct card {
+struct control_block {
     _Alignas(64) _Atomic uint64_t left; /* all earlier turns have ended here */
-    struct side sides[GW__SIDES];
+    struct control_entry entries[GW__CONTROL_ENTRIES];
 };
-_Static_assert(sizeof(struct card) <= GW__CONTROL_BLOCK_BYTES, "fits the card");
+_Static_assert(sizeof(struct control_block) <= GW__CONTROL_BLOCK_BYTES,
+               "fits the card");
 
-static inline struct side *gw__side(const struct gw_comm *comm, unsigned rank,
-                                    uint64_t turn)
+static inline struct control_entry *
+gw__control_entry(const struct gw_comm *comm, unsigned rank, uint64_t turn)
 {
-    return &comm->cards[rank]->sides[turn % GW__SIDES];
+    return &comm->control_blocks[rank]->entries[turn % GW__CONTROL_ENTRIES];
 }
 
 static inline bool gw__has_entered(const struct gw_comm *comm, unsigned rank,
                                    uint64_t turn)
 {
-    return atomic_load_explicit(&gw__side(comm, rank, turn)->entered,
+    return atomic_load_explicit(&gw__control_entry(comm, rank, turn)->entered,
                                 memory_order_acquire) == turn + 1;
 }
 
@@ -53,13 +54,14 @@ static inline bool gw__has_entered(const struct gw_comm *comm, unsigned rank,
 static inline bool gw__has_left(const struct gw_comm *comm, unsigned rank,
                                 uint64_t turn)
 {
-    return atomic_load_explicit(&comm->cards[rank]->left,
+    return atomic_load_explicit(&comm->control_blocks[rank]->left,
                                 memory_order_acquire) > turn;
 }
 
-static inline struct side *side_of(const struct gw_request *r, unsigned rank)
+static inline struct control_entry *control_entry_of(const struct gw_request *r,
+                                                     unsigned rank)
 {
-    return gw__side(r->comm, rank, r->turn);
+    return gw__control_entry(r->comm, rank, r->turn);
 }
 
 static inline bool in_place(const struct gw_request *r)
@@ -76,21 +78,25 @@ static inline const struct gw__passes *passes_of(const struct gw_request *r)
  * place. */
 enum gw_err gw__control_block_enter(struct gw_request *r, struct gw_error *why);
 /* The parts of gw__control_block_enter. This one takes back the own slot of the
- * turn and writes the call's signature; gw__side_publish shows the slot to all.
- * The other contents are written in between. */
-struct side *gw__side_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
-                           const struct gw__signature *signature);
+ * turn and writes the call's signature; gw__control_entry_publish shows the
+ * slot to all. The other contents are written in between. */
+struct control_entry *
+gw__control_entry_open(struct gw_comm *comm, uint64_t turn, uint32_t op,
+                       const struct gw__signature *signature);
 /* Posts the places of the buffers, without staging. */
-void gw__side_show(struct side *side, const struct gw__place *in,
-                   const struct gw__place *out, bool in_place);
+void gw__control_entry_show(struct control_entry *entry,
+                            const struct gw__memory_range *in,
+                            const struct gw__memory_range *out, bool in_place);
 /* Posts the input itself, laid out as if not in place. */
-void gw__side_post_input(struct side *side, const struct gw__prepared_call *p,
-                         const struct gw_call *call);
-void gw__side_publish(struct gw_comm *comm, struct side *side, uint64_t turn);
+void gw__control_entry_post_input(struct control_entry *entry,
+                                  const struct gw__prepared_call *p,
+                                  const struct gw_call *call);
+void gw__control_entry_publish(struct gw_comm *comm,
+                               struct control_entry *entry, uint64_t turn);
 /* Have all ranks finished with the previous call in the turn's slot? */
-bool gw__side_is_free(struct gw_comm *comm, uint64_t turn);
+bool gw__control_entry_is_free(struct gw_comm *comm, uint64_t turn);
 /* Publishes that this rank has ended all turns before `turn`. */
-void gw__tell_left(struct gw_comm *comm, uint64_t turn);
+void gw__publish_left(struct gw_comm *comm, uint64_t turn);
 
 /* A windowed call with its turn. */
 struct gw__window_call {
@@ -101,7 +107,7 @@ struct gw__window_call {
     uint32_t op;
     /* Read and written instead of the own input and result; NULL: not
      * staged. */
-    const struct gw__staging *stage_in, *stage_out;
+    const struct gw__staging *staging_in, *staging_out;
 };
 
 #define GW__WHOLE UINT32_MAX /* all pieces at once */

@@ -45,20 +45,21 @@ static bool buffers_are_sound(const struct gw__prepared_call *p,
     if ((p->bytes_in && !in) || (p->bytes_out && !out))
         return false;
     if (p->key.in_place)
-        return !p->set_aside && !p->overwrites;
+        return !p->saves_input && !p->overwrites;
     return !p->bytes_in || !p->bytes_out || in + p->bytes_in <= out ||
            out + p->bytes_out <= in;
 }
 
 /* Finds the places of the buffers that others touch; false: some cannot be
  * mapped. */
-static bool find_places(const struct gw__window_call *w, struct gw__place *in,
-                        struct gw__place *out)
+static bool find_places(const struct gw__window_call *w,
+                        struct gw__memory_range *in,
+                        struct gw__memory_range *out)
 {
     struct gw_comm *comm = w->comm;
     const struct gw__prepared_call *p = w->prepared;
     const struct gw__windows *windows = comm->windows;
-    *in = *out = (struct gw__place){.fd = -1};
+    *in = *out = (struct gw__memory_range){.fd = -1};
     if (p->lends && p->key.in_place)
         *in = windows->show(comm->wire, w->call->out, p->bytes_out);
     else if (p->lends)
@@ -73,18 +74,19 @@ static bool post(struct gw__window_call *w)
 {
     struct gw_comm *comm = w->comm;
     const struct gw__prepared_call *p = w->prepared;
-    struct gw__place in, out;
+    struct gw__memory_range in, out;
     if (!p->eager && !find_places(w, &in, &out))
         return false;
     w->turn = comm->turns++;
     w->op = comm->next_op++;
     gw__history_keep(comm, w->op, &p->signature);
-    struct side *own = gw__side_open(comm, w->turn, w->op, &p->signature);
+    struct control_entry *own =
+        gw__control_entry_open(comm, w->turn, w->op, &p->signature);
     if (p->eager)
-        gw__side_post_input(own, p, w->call);
+        gw__control_entry_post_input(own, p, w->call);
     else
-        gw__side_show(own, &in, &out, p->key.in_place);
-    gw__side_publish(comm, own, w->turn);
+        gw__control_entry_show(own, &in, &out, p->key.in_place);
+    gw__control_entry_publish(comm, own, w->turn);
     return true;
 }
 
@@ -93,7 +95,7 @@ static bool post(struct gw__window_call *w)
 static bool pause_a_moment(struct gw_comm *comm, bool *waited)
 {
     *waited = true;
-    return !comm->beside_count && comm->windows->relax(comm->wire);
+    return !comm->progress_with_count && comm->windows->relax(comm->wire);
 }
 
 /* Have all ranks that the steps touch entered this turn, with this call and
@@ -105,15 +107,17 @@ static bool are_there(const struct gw__window_call *w)
     const struct gw__passes *passes = gw__prepared_passes(p);
     bool waited = false;
     for (unsigned i = 0; i < passes->touch_count; i++) {
-        struct side *side = gw__side(comm, passes->touch[i], w->turn);
+        struct control_entry *entry =
+            gw__control_entry(comm, passes->touch[i], w->turn);
         while (!gw__has_entered(comm, passes->touch[i], w->turn))
             if (!pause_a_moment(comm, &waited))
                 return false;
-        __builtin_prefetch(gw__side(comm, passes->touch[i], w->turn + AHEAD));
-        if (side->op != w->op ||
-            memcmp(&side->signature, &p->signature, sizeof p->signature) != 0)
+        __builtin_prefetch(
+            gw__control_entry(comm, passes->touch[i], w->turn + AHEAD));
+        if (entry->op != w->op ||
+            memcmp(&entry->signature, &p->signature, sizeof p->signature) != 0)
             return false;
-        if (!p->eager && (side->in_slot_bytes || side->out_slot_bytes))
+        if (!p->eager && (entry->in_slot_bytes || entry->out_slot_bytes))
             return false;
     }
     if (waited)
@@ -138,9 +142,9 @@ static bool leave(const struct gw__window_call *w)
     struct gw_comm *comm = w->comm;
     const struct gw__passes *passes = &w->prepared->program->push;
     bool waited = false;
-    atomic_store_explicit(&gw__side(comm, comm->rank, w->turn)->done,
+    atomic_store_explicit(&gw__control_entry(comm, comm->rank, w->turn)->done,
                           UINT32_MAX, memory_order_release);
-    gw__tell_left(comm, w->turn + 1);
+    gw__publish_left(comm, w->turn + 1);
     for (unsigned i = 0; i < passes->touched_count; i++)
         while (!gw__has_left(comm, passes->touched[i], w->turn))
             if (!pause_a_moment(comm, &waited))
@@ -159,8 +163,8 @@ static enum gw_err run_fast_path(const struct gw__window_call *w)
     if (!w->prepared->eager && !leave(w))
         return gw__request_resume(w, GW__LEAVING);
     comm->turns_done++;
-    if (w->prepared->eager && comm->turns_done % (GW__SIDES / 2) == 0)
-        gw__tell_left(comm, comm->turns_done);
+    if (w->prepared->eager && comm->turns_done % (GW__CONTROL_ENTRIES / 2) == 0)
+        gw__publish_left(comm, comm->turns_done);
     return GW_OK;
 }
 
@@ -169,7 +173,8 @@ static enum gw_err run_fast_path(const struct gw__window_call *w)
 static bool all_agree(struct gw_comm *comm, enum gw_err *err)
 {
     struct gw_error why = {0};
-    if (comm->turns % (4 * GW__SIDES) || !gw__find_mismatch(comm, &why))
+    if (comm->turns % (4 * GW__CONTROL_ENTRIES) ||
+        !gw__find_mismatch(comm, &why))
         return true;
     *err = gw__comm_fail(comm, &why);
     return false;
@@ -185,7 +190,7 @@ bool gw__fast_path_run(struct gw_comm *comm, const struct gw_call *call,
         return false;
     if (!all_agree(comm, err))
         return true;
-    if (!gw__side_is_free(comm, comm->turns) || !post(&w))
+    if (!gw__control_entry_is_free(comm, comm->turns) || !post(&w))
         return false;
     *err = run_fast_path(&w);
     return true;

@@ -4,7 +4,7 @@
  * reduces them, and stores into every result, in one loop per chunk.
  */
 #include "coll/reduce/reduce.h"
-#include "stage.h"
+#include "staging.h"
 
 #include <string.h>
 
@@ -15,55 +15,56 @@ struct base {
     size_t slot_bytes; /* of a staging buffer */
 };
 
-static struct base stage_base(const struct gw__staging *stage)
+static struct base staging_base(const struct gw__staging *staging)
 {
-    return (struct base){stage->memory, GW__STAGED, stage->slot_bytes};
+    return (struct base){staging->memory, GW__STAGED, staging->slot_bytes};
 }
 
 static struct base own_source(const struct gw__window_call *w)
 {
     bool in_place = w->prepared->key.in_place;
-    if (w->stage_in) /* peers may have stored into the buffer */
-        return stage_base(w->stage_in);
+    if (w->staging_in) /* peers may have stored into the buffer */
+        return staging_base(w->staging_in);
     return (struct base){in_place ? w->call->out : w->call->in,
                          in_place ? GW__IN_PLACE : GW__APART, 0};
 }
 
 static struct base own_dest(const struct gw__window_call *w)
 {
-    if (w->stage_out)
-        return stage_base(w->stage_out);
+    if (w->staging_out)
+        return staging_base(w->staging_out);
     return (struct base){
         w->call->out, w->prepared->key.in_place ? GW__IN_PLACE : GW__APART, 0};
 }
 
-static enum gw__layout layout_of(const struct side *side, size_t slot_bytes)
+static enum gw__layout layout_of(const struct control_entry *entry,
+                                 size_t slot_bytes)
 {
-    return slot_bytes ? GW__STAGED : side->in_place ? GW__IN_PLACE : GW__APART;
+    return slot_bytes ? GW__STAGED : entry->in_place ? GW__IN_PLACE : GW__APART;
 }
 
 static struct base source_of(const struct gw__window_call *w, unsigned rank)
 {
     struct gw_comm *comm = w->comm;
-    const struct side *side = gw__side(comm, rank, w->turn);
+    const struct control_entry *entry = gw__control_entry(comm, rank, w->turn);
     if (rank == comm->rank)
         return own_source(w);
     if (w->prepared->eager)
-        return (struct base){side->bytes, GW__APART, 0};
-    return (struct base){comm->windows->reach(comm->wire, rank, &side->in),
-                         layout_of(side, side->in_slot_bytes),
-                         side->in_slot_bytes};
+        return (struct base){entry->bytes, GW__APART, 0};
+    return (struct base){comm->windows->reach(comm->wire, rank, &entry->in),
+                         layout_of(entry, entry->in_slot_bytes),
+                         entry->in_slot_bytes};
 }
 
 static struct base dest_of(const struct gw__window_call *w, unsigned rank)
 {
     struct gw_comm *comm = w->comm;
-    const struct side *side = gw__side(comm, rank, w->turn);
+    const struct control_entry *entry = gw__control_entry(comm, rank, w->turn);
     if (rank == comm->rank)
         return own_dest(w);
-    return (struct base){comm->windows->reach(comm->wire, rank, &side->out),
-                         layout_of(side, side->out_slot_bytes),
-                         side->out_slot_bytes};
+    return (struct base){comm->windows->reach(comm->wire, rank, &entry->out),
+                         layout_of(entry, entry->out_slot_bytes),
+                         entry->out_slot_bytes};
 }
 
 /* The address of an operand: of its piece `piece` in a staging buffer, else
@@ -73,7 +74,7 @@ static const void *address(const struct base *base,
                            size_t begin_bytes)
 {
     size_t within = base->layout == GW__STAGED
-                        ? gw__stage_slot(piece, base->slot_bytes)
+                        ? gw__staging_slot(piece, base->slot_bytes)
                         : begin_bytes;
     return base->memory ? base->memory + operand->offset[base->layout] + within
                         : NULL;
@@ -126,18 +127,18 @@ static void run_loop(const struct gw__window_call *w,
                elems * w->prepared->elem_bytes);
         return;
     }
-    const struct gw_reduce_local fold = {.sources = comm->fold_sources,
-                                         .dests = comm->fold_dests,
-                                         .source_count = s->source_count,
-                                         .dest_count = dest_count,
-                                         .count = elems,
-                                         .type = w->call->type,
-                                         .op = w->call->op,
-                                         .scale_ranks =
-                                             s->completes ? comm->size : 1,
-                                         .stream = s->past};
+    const struct gw_reduce_local reduce = {.sources = comm->fold_sources,
+                                           .dests = comm->fold_dests,
+                                           .source_count = s->source_count,
+                                           .dest_count = dest_count,
+                                           .count = elems,
+                                           .type = w->call->type,
+                                           .op = w->call->op,
+                                           .scale_ranks =
+                                               s->completes ? comm->size : 1,
+                                           .stream = s->past};
     if (dest_count > 0)
-        gw__reduce_many(&fold);
+        gw__reduce_many(&reduce);
 }
 
 bool gw__run_steps(const struct gw__window_call *w, uint32_t piece,
@@ -166,14 +167,14 @@ bool gw__run_steps(const struct gw__window_call *w, uint32_t piece,
 static enum gw_err unreachable(struct gw_request *r, unsigned peer,
                                struct gw_error *why)
 {
-    struct gw_error told;
-    if (r->comm->wire->ops->check(r->comm->wire, &told))
-        return gw_fail(why, told.code, "%s", told.text);
+    struct gw_error reason;
+    if (r->comm->wire->ops->check(r->comm->wire, &reason))
+        return gw_fail(why, reason.code, "%s", reason.text);
     return gw_fail(why, GW_ELOST, "cannot read the memory of rank %u", peer);
 }
 
 /* Emits the transfers of the call as events. */
-static void tell_moved(const struct gw_request *r)
+static void publish_moved(const struct gw_request *r)
 {
     const struct gw__program *p = r->program;
     for (uint32_t s = 0; s < p->send_count; s++) {
@@ -199,7 +200,7 @@ int gw__first_not_entered(const struct gw_comm *comm,
     atomic_thread_fence(memory_order_acquire);
     for (unsigned i = 0; i < passes->touch_count; i++)
         if (atomic_load_explicit(
-                &gw__side(comm, passes->touch[i], turn)->entered,
+                &gw__control_entry(comm, passes->touch[i], turn)->entered,
                 memory_order_relaxed) != turn + 1)
             return passes->touch[i];
     return -1;
@@ -219,8 +220,8 @@ static enum gw_err run_piece(struct gw_request *r, uint32_t piece,
         .call = &r->call,
         .prepared = r->prepared,
         .turn = r->turn,
-        .stage_in = r->aside ? &r->stage_in : NULL,
-        .stage_out = r->deferred ? &r->stage_out : NULL};
+        .staging_in = r->input_saved ? &r->staging_in : NULL,
+        .staging_out = r->deferred ? &r->staging_out : NULL};
     unsigned lost;
     return gw__run_steps(&w, piece, &lost) ? still_entered(r, why)
                                            : unreachable(r, lost, why);
@@ -230,14 +231,14 @@ static enum gw_err run_piece(struct gw_request *r, uint32_t piece,
 static enum gw_err run_pieces(struct gw_request *r, bool *moved,
                               struct gw_error *why)
 {
-    uint32_t until = gw__stage_open_until(r);
-    bool whole = r->ran == 0 && gw__stage_is_open(r);
-    struct side *side = side_of(r, r->comm->rank);
+    uint32_t until = gw__staging_open_until(r);
+    bool whole = r->ran == 0 && gw__staging_is_open(r);
+    struct control_entry *entry = control_entry_of(r, r->comm->rank);
     enum gw_err err = GW_OK;
     while (r->ran < until && !err) {
         err = run_piece(r, whole ? GW__WHOLE : r->ran, why);
         r->ran = whole ? r->prepared->pieces : r->ran + 1;
-        atomic_store_explicit(&side->done, err ? 0 : r->ran,
+        atomic_store_explicit(&entry->done, err ? 0 : r->ran,
                               memory_order_release);
         r->comm->windows->wake_all(r->comm->wire);
         *moved = true;
@@ -254,8 +255,8 @@ enum gw_err gw__run_passes(struct gw_request *r, bool *moved,
         return err;
     r->prepared->runs++;
     if (r->comm->config.events)
-        tell_moved(r);
-    gw__tell_left(r->comm, r->turn + 1);
+        publish_moved(r);
+    gw__publish_left(r->comm, r->turn + 1);
     r->comm->windows->moved(r->comm->wire);
     r->state = GW__LEAVING;
     r->seen = 0;

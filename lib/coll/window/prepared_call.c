@@ -8,7 +8,7 @@
 #include "prepared_call.h"
 
 #include "coll/reduce/reduce.h"
-#include "stage.h"
+#include "staging.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -324,12 +324,12 @@ static void describe_call(const struct preparation *m,
         p->program->eager && largest_input(m->comm, call) <= GW__EAGER_BYTES;
     p->lends = !p->eager && any_lent(p->program) && p->bytes_in > 0;
     p->takes = !p->eager && any_given(p->program) && p->bytes_out > 0;
-    p->set_aside =
+    p->saves_input =
         !p->eager && p->key.in_place && call->collective == GW_ALLTOALL;
     p->overwrites = !p->eager && p->program->overwrites && call->out != NULL;
     p->posted_from = posted_from(m);
     if (!p->eager)
-        gw__stage_cut(m->comm, call, p);
+        gw__staging_cut(m->comm, call, p);
 }
 
 static bool allocate_steps(const struct preparation *m)

@@ -58,14 +58,14 @@ struct gw__prepared_call {
     struct gw__signature signature;
     bool eager;                 /* the input travels in the control block */
     bool lends, takes;          /* others load the input, store the result */
-    bool set_aside;             /* others store into the input before all have
+    bool saves_input;           /* others store into the input before all have
                                    read it */
     bool overwrites;            /* the result may overlap memory that others
                                    still read */
     size_t bytes_in, bytes_out; /* of this rank's buffers */
     size_t posted_from;         /* eager: offset of the input in the buffer */
     size_t elem_bytes;
-    /* Pieces, if some memory cannot be mapped (stage.c). */
+    /* Pieces, if some memory cannot be mapped (staging.c). */
     struct gw_call staged; /* a call with the layout of a staging buffer */
     size_t piece_elems;
     uint32_t pieces; /* number of pieces per chunk */

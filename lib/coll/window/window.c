@@ -11,7 +11,7 @@
  *   LEAVING  -- all that touch me have left                 --> DONE
  *
  * Memory that peers cannot map moves through a staging buffer, piece by piece,
- * and the passes with it (stage.c).
+ * and the passes with it (staging.c).
  *
  * Small inputs travel in the control block itself ("eager"). Then peers touch
  * only the control block, no rank waits for others to leave, and a rooted call
@@ -19,7 +19,7 @@
  * turn, so that a rank can be some calls ahead of its readers. (A call that was
  * prepared before and need not wait takes the fast path: fast_path.c.)
  */
-#include "stage.h"
+#include "staging.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,17 +48,17 @@ enum gw_err gw__window_begin(struct gw_request *r, struct gw_error *why)
 static enum gw_err check_call(struct gw_request *r, unsigned peer,
                               struct gw_error *why)
 {
-    const struct side *side = side_of(r, peer);
-    if (memcmp(&side->signature, &r->signature, sizeof r->signature) != 0)
+    const struct control_entry *entry = control_entry_of(r, peer);
+    if (memcmp(&entry->signature, &r->signature, sizeof r->signature) != 0)
         return gw__mismatch(r->comm, r->op, &r->signature, peer,
-                            &side->signature, why);
-    if (side->op == r->op)
+                            &entry->signature, why);
+    if (entry->op == r->op)
         return GW_OK;
     char text[96];
     gw__call_describe(&r->signature, text, sizeof text);
     return gw_fail(why, GW_EMISMATCH,
                    "%s is op %u on rank %u, but op %u on rank %u", text, r->op,
-                   r->comm->rank, side->op, peer);
+                   r->comm->rank, entry->op, peer);
 }
 
 /* GW_OK if all ranks that this one touches have entered with the same call.
@@ -107,7 +107,7 @@ enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
 {
     enum gw_err err = GW_OK;
     if (r->state == GW__WAITING && r->comm->turns_done == r->turn &&
-        gw__side_is_free(r->comm, r->turn)) {
+        gw__control_entry_is_free(r->comm, r->turn)) {
         err = gw__control_block_enter(r, why);
         *moved = true;
     }
@@ -118,9 +118,9 @@ enum gw_err gw__window_progress(struct gw_request *r, bool *moved,
     }
     if (r->state != GW__WAITING && !r->prepared->eager &&
         (!err || err == GW_PENDING))
-        *moved |= gw__stage_move(r);
+        *moved |= gw__staging_move(r);
     if (!err && r->state == GW__LEAVING && all_left(r) &&
-        (r->prepared->eager || gw__stage_is_empty(r))) {
+        (r->prepared->eager || gw__staging_is_empty(r))) {
         finish_request(r);
         *moved = true;
     }
@@ -137,7 +137,7 @@ void gw__window_describe(const struct gw_request *r, char *text, size_t room,
     if (r->state == GW__ENTERED && r->seen < passes->touch_count)
         *peer = passes->touch[r->seen];
     else if (r->state == GW__ENTERED && !r->prepared->eager &&
-             gw__stage_waits_for(r, r->ran, &waited)) {
+             gw__staging_waits_for(r, r->ran, &waited)) {
         *peer = (int)waited;
         what = "to publish the next chunk";
     } else if (r->state == GW__LEAVING && r->seen < passes->touched_count) {
@@ -146,7 +146,9 @@ void gw__window_describe(const struct gw_request *r, char *text, size_t room,
     } else
         for (unsigned q = 0; q < r->comm->size && *peer < 0; q++)
             if (q != r->comm->rank &&
-                atomic_load(&r->comm->cards[q]->left) + GW__SIDES <= r->turn) {
+                atomic_load(&r->comm->control_blocks[q]->left) +
+                        GW__CONTROL_ENTRIES <=
+                    r->turn) {
                 *peer = (int)q;
                 what = "to complete an earlier call";
             }

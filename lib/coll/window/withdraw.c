@@ -37,12 +37,12 @@ static struct gw_request *find_entered(struct gw_comm *comm)
 static bool is_inside(const struct gw_request *r, unsigned peer)
 {
     struct gw_comm *comm = r->comm;
-    return atomic_load(&side_of(r, peer)->entered) == r->turn + 1 &&
-           atomic_load(&comm->cards[peer]->left) < r->turn + 1 &&
+    return atomic_load(&control_entry_of(r, peer)->entered) == r->turn + 1 &&
+           atomic_load(&comm->control_blocks[peer]->left) < r->turn + 1 &&
            !comm->windows->gone(comm->wire, peer);
 }
 
-void gw__withdraw(struct gw_comm *comm)
+void gw__revoke(struct gw_comm *comm)
 {
     static const struct timespec pause = {.tv_nsec = PAUSE_NS};
     struct gw_request *r = find_entered(comm);
@@ -52,7 +52,7 @@ void gw__withdraw(struct gw_comm *comm)
         return;
     const struct gw__passes *passes = passes_of(r);
     uint64_t deadline = gw_now_ns() + PATIENCE_NS;
-    atomic_store_explicit(&side_of(r, comm->rank)->entered, 0,
+    atomic_store_explicit(&control_entry_of(r, comm->rank)->entered, 0,
                           memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);
     for (unsigned i = 0; i < passes->touched_count; i++)

@@ -279,7 +279,7 @@ GW_API GW_MUST_CHECK enum gw_err gw_recv(struct gw_comm *comm, void *data,
 
 /* ---- choosing an algorithm ---- */
 
-enum { GW_FIGURES_MAX = 40 };
+enum { GW_COEFFICIENTS_MAX = 40 };
 
 /* The measured costs of a wire; gradwire-rules(5) describes the file. */
 struct gw_wire_costs {
@@ -289,15 +289,15 @@ struct gw_wire_costs {
     double cached_us_per_byte;  /* the same from the caches */
     double cores;               /* that share the work */
     /* The coefficients of the cost model for `fitted_ranks` ranks, by the
-     * numbers of gw_figure_name. fitted_ranks 0: not measured, predictions
+     * numbers of gw_coefficient_name. fitted_ranks 0: not measured, predictions
      * use the costs above. */
     unsigned fitted_ranks;
-    double figures[GW_FIGURES_MAX];
+    double coefficients[GW_COEFFICIENTS_MAX];
 };
 
 /* Returns the name of a coefficient ("turn_us") and sets *what (may be NULL) to
  * a short description. Returns NULL beyond the last one. */
-GW_API const char *gw_figure_name(unsigned figure, const char **what);
+GW_API const char *gw_coefficient_name(unsigned figure, const char **what);
 
 /* Reads the costs in use for `wire`: those of the calibration file if it can be
  * read ($GRADWIRE_CALIBRATION, else $XDG_CACHE_HOME/gradwire/costs.json),
@@ -359,12 +359,12 @@ GW_API double gw_predict_us(const char *wire, const struct gw_wire_costs *costs,
 
 /* One line of a predicted time: an amount and its time. */
 struct gw_cost_line {
-    unsigned figure; /* number of the coefficient, of gw_figure_name */
+    unsigned coefficient; /* of gw_coefficient_name */
     double amount, us;
 };
 /* Breaks a predicted time down: the times of the lines add up to predicted_us.
- * Fills lines[0..GW_FIGURES_MAX) and returns their number; 0: no coefficients
- * are known, or out of memory. */
+ * Fills lines[0..GW_COEFFICIENTS_MAX) and returns their number; 0: no
+ * coefficients are known, or out of memory. */
 GW_API size_t gw_cost_breakdown(const char *wire, const struct gw_algo *algo,
                                 unsigned ranks, size_t count, size_t elem_bytes,
                                 struct gw_cost_line *lines);
@@ -373,7 +373,7 @@ GW_API size_t gw_cost_breakdown(const char *wire, const struct gw_algo *algo,
  * of `from_bytes` to `to_bytes` bytes per rank (all its blocks; 0 for a
  * barrier) `algo` is faster than `instead`, the algorithm with the shortest
  * predicted time. */
-struct gw_rule {
+struct gw_tuning_rule {
     enum gw_collective collective;
     unsigned ranks;
     uint64_t from_bytes, to_bytes;
@@ -394,15 +394,16 @@ struct gw_tuning {
 };
 /* Finds the rule for a call of a new communicator. False: there is no rule, the
  * prediction decides; *rule is then undefined. */
-GW_API bool gw_rule_find(const char *wire, enum gw_collective collective,
-                         unsigned ranks, size_t count, size_t elem_bytes,
-                         struct gw_rule *rule);
+GW_API bool gw_tuning_rule_find(const char *wire, enum gw_collective collective,
+                                unsigned ranks, size_t count, size_t elem_bytes,
+                                struct gw_tuning_rule *rule);
 /* Writes rules of `wire` to the calibration file. They replace its rules for
  * the same collectives, ranks and sizes. A rule without `algo` only removes
  * those. On failure the file is unchanged. */
 GW_API GW_MUST_CHECK enum gw_err
-gw_rules_store(const char *wire, const struct gw_tuning *tuning,
-               const struct gw_rule *rules, size_t count, struct gw_error *why);
+gw_tuning_rules_store(const char *wire, const struct gw_tuning *tuning,
+                      const struct gw_tuning_rule *rules, size_t count,
+                      struct gw_error *why);
 
 /* Returns the lower bound of a collective's time on `wire` under the costs in
  * use, in microseconds: gw_bound_us; on shm the memory traffic of loading each
@@ -438,7 +439,7 @@ struct gw_reduce_local {
  * NaN. min and max of floats are NaN if either is, and -0 < +0. Nothing happens
  * if the type does not allow the reduction, or with too many sources or
  * destinations. */
-GW_API void gw_reduce_local(const struct gw_reduce_local *fold);
+GW_API void gw_reduce_local(const struct gw_reduce_local *reduce);
 /* Returns the instruction set of gw_reduce_local on this CPU: "avx512", "avx2",
  * "neon" or "scalar". $GRADWIRE_CPU forces a lower one. */
 GW_API const char *gw_reduce_isa(void);

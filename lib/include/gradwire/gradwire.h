@@ -10,11 +10,11 @@
 #include <gradwire/base.h>
 #include <gradwire/coll.h>
 #include <gradwire/event.h>
+#include <gradwire/launch.h>
 #include <gradwire/layout.h>
 #include <gradwire/learn.h>
 #include <gradwire/parallel.h>
 #include <gradwire/pipe.h>
-#include <gradwire/place.h>
 #include <gradwire/placement.h>
 #include <gradwire/plan.h>
 #include <gradwire/plugin.h>

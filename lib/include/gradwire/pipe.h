@@ -78,7 +78,7 @@ struct gw_schedule {
 };
 
 /* Returns the letter of a kind: F, B, I or W. */
-GW_API char gw_pass_letter(enum gw_pass_kind kind);
+GW_API char gw_pass_symbol(enum gw_pass_kind kind);
 /* Frees a schedule and sets the pointer to NULL. */
 GW_API void gw_schedule_destroy(struct gw_schedule **schedule);
 /* Returns the number of a virtual stage. */

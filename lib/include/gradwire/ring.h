@@ -96,7 +96,8 @@ struct gw_ring_config {
      * controllers; 0: no limit. */
     unsigned patience_ms;
     /* Experiments from the start: link profiles per node [GW_RING_NODES],
-     * as by gw_ring_rule (NULL: none), and a pace, as by gw_ring_pace. */
+     * as by gw_ring_emulate_link (NULL: none), and a pace, as by
+     * gw_ring_pace. */
     const struct gw_ring_link *links;
     uint64_t pace_ns;
     /* A suspicion policy, which must outlive the ring. NULL: built-in. */
@@ -131,7 +132,7 @@ gw_ring_join(const struct gw_ring_config *config, struct gw_ring **ring,
  * GRADWIRE_KEY, GW_INSECURE and GW_WIRE as for gw_comm_from_env. Of *config it
  * uses wire, slices, key, timeout and the fields of the state. The bounds are
  * GW_MIN_SIZE, GW_MAX_SIZE and GW_PATIENCE (a duration, default 10m), where
- * *config has none. Errors of gw_ring_join and gw_place_here. */
+ * *config has none. Errors of gw_ring_join and gw_launch_detect. */
 GW_API GW_MUST_CHECK enum gw_err
 gw_ring_from_env(const struct gw_ring_config *config, struct gw_ring **ring,
                  struct gw_error *why);
@@ -276,8 +277,8 @@ struct gw_ring_link {
     bool down;
 };
 /* Sets the link profile from node `from` to this member. */
-GW_API void gw_ring_rule(struct gw_ring *ring, unsigned from,
-                         const struct gw_ring_link *rule);
+GW_API void gw_ring_emulate_link(struct gw_ring *ring, unsigned from,
+                                 const struct gw_ring_link *profile);
 /* Sets the slow motion: every chunk takes `ns` nanoseconds; 0: off. */
 GW_API void gw_ring_pace(struct gw_ring *ring, uint64_t ns);
 

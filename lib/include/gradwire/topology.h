@@ -89,7 +89,8 @@ GW_API void gw_topology_order(struct gw_topology *topology,
                               enum gw_rank_order order);
 /* Returns the order that GW_ORDER_FILE means: itself if the file lists the
  * hosts one by one. */
-GW_API enum gw_rank_order gw_topology_said(const struct gw_topology *topology);
+GW_API enum gw_rank_order
+gw_topology_default_order(const struct gw_topology *topology);
 
 /* Returns the name of the topology. */
 GW_API const char *gw_topology_name(const struct gw_topology *topology);
@@ -160,9 +161,9 @@ gw_topology_leave_out(struct gw_topology *topology, const char *word,
                       struct gw_error *why);
 /* Writes the links of the path from rank `src` to rank `dst`, in order, and
  * returns their number. */
-GW_API unsigned gw_topology_way(const struct gw_topology *topology,
-                                unsigned src, unsigned dst,
-                                unsigned links[GW_WAY_MAX]);
+GW_API unsigned gw_topology_path(const struct gw_topology *topology,
+                                 unsigned src, unsigned dst,
+                                 unsigned links[GW_WAY_MAX]);
 /* Sums a path up: the sum of the latencies and the least rate (0: no link has a
  * limit). */
 GW_API void gw_topology_way_sum(const struct gw_topology *topology,
@@ -247,9 +248,9 @@ gw_topology_simulate(const struct gw_topology *topology,
 GW_API void gw_topology_result_destroy(struct gw_topology_result **result);
 /* Returns the utilisation of a link: the bytes that it carried as a share of
  * its capacity in that time; 0 for links without a limit. */
-GW_API double gw_topology_use(const struct gw_topology *topology,
-                              const struct gw_topology_result *result,
-                              unsigned link);
+GW_API double gw_topology_utilisation(const struct gw_topology *topology,
+                                      const struct gw_topology_result *result,
+                                      unsigned link);
 
 #ifdef __cplusplus
 }

@@ -107,7 +107,7 @@ static enum gw_err run_passes(struct gw_parallel *parallel,
         if (err)
             return gw_wrap(why, err, "step %llu, %c%u",
                            (unsigned long long)parallel->steps,
-                           gw_pass_letter((enum gw_pass_kind)pass->kind),
+                           gw_pass_symbol((enum gw_pass_kind)pass->kind),
                            pass->micro);
     }
     return GW_OK;

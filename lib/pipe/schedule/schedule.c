@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-char gw_pass_letter(enum gw_pass_kind kind)
+char gw_pass_symbol(enum gw_pass_kind kind)
 {
     static const char letters[GW_PASS_KINDS] = {
 #define X(name, letter) [name] = letter,
@@ -21,7 +21,7 @@ char gw_pass_letter(enum gw_pass_kind kind)
 const char *gw__pass_text(const struct gw_schedule *schedule,
                           struct gw_pass pass, char text[GW__PASS_TEXT])
 {
-    char letter = gw_pass_letter((enum gw_pass_kind)pass.kind);
+    char letter = gw_pass_symbol((enum gw_pass_kind)pass.kind);
     if (schedule->chunks > 1)
         snprintf(text, GW__PASS_TEXT, "%c%u.%u", letter, pass.micro,
                  pass.chunk);

@@ -156,7 +156,7 @@ static bool add_pass(struct script *script, unsigned stage, struct gw_pass pass)
 static bool parse_letter(struct gw__schedule_words *words, struct gw_pass *pass)
 {
     for (int kind = 0; kind < GW_PASS_KINDS; kind++)
-        if (gw__words_byte(words) == gw_pass_letter((enum gw_pass_kind)kind)) {
+        if (gw__words_byte(words) == gw_pass_symbol((enum gw_pass_kind)kind)) {
             pass->kind = (uint8_t)kind;
             words->at++;
             return true;

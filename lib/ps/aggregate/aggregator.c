@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURN_PARCELS = 64 };
+enum { TURN_MESSAGES = 64 };
 static const uint64_t idle_ns = 20000000, leave_ns = 1000000000;
 
 struct gw__aggregator {
@@ -24,47 +24,46 @@ struct gw__aggregator {
     _Atomic uint64_t letters, messages, refused;
 };
 
-static void send_now(void *context, const struct gw__message_out *letter)
+static void send_now(void *context, const struct gw__message_out *message)
 {
     struct gw__aggregator *a = context;
-    (void)gw__messenger_send(gw__node_post(a->node),
-                             letter); /* no part is lent */
+    (void)gw__messenger_send(gw__node_messenger(a->node),
+                             message); /* no part is lent */
 }
 
 /* ---- forwarding ---- */
 
 static void pass_on(struct gw__aggregator *a, uint64_t now_ns,
-                    const struct gw__message_in *parcel,
+                    const struct gw__message_in *in,
                     const struct gw__message_in *inner)
 {
-    const struct gw__bundle_end by = {parcel->from, parcel->incarnation_high,
-                                      parcel->incarnation_low};
-    struct gw__message_out letter = {.node = inner->from,
-                                     .part_count = inner->part_count};
-    memcpy(letter.parts, inner->parts, sizeof letter.parts);
+    const struct gw__bundle_end by = {in->from, in->incarnation_high,
+                                      in->incarnation_low};
+    struct gw__message_out out = {.node = inner->from,
+                                  .part_count = inner->part_count};
+    memcpy(out.parts, inner->parts, sizeof out.parts);
     bool worker = gw__node_member(a->node, by.node)->role == GW__WORKER;
-    bool taken = worker
-                     ? gw__gather_for_server(&a->gather, now_ns, &letter, &by)
-                     : gw__gather_for_worker(&a->gather, &letter, &by);
+    bool taken = worker ? gw__gather_for_server(&a->gather, now_ns, &out, &by)
+                        : gw__gather_for_worker(&a->gather, &out, &by);
     a->refused += !taken;
 }
 
 static void open_message(struct gw__aggregator *a, uint64_t now_ns,
-                         struct gw__message_in *parcel)
+                         struct gw__message_in *message)
 {
     size_t at = 0;
     unsigned count = 0;
-    a->refused += !gw__is_envelope(parcel) ||
-                  gw__bundle_check(parcel, &count, NULL) != GW_OK;
-    for (unsigned i = 0; i < count && gw__is_envelope(parcel); i++) {
-        struct gw__message_in *inner = gw__bundle_next(parcel, &at);
-        if (inner && gw__node_trusts(a->node, parcel, inner))
-            pass_on(a, now_ns, parcel, inner);
+    a->refused += !gw__is_envelope(message) ||
+                  gw__bundle_check(message, &count, NULL) != GW_OK;
+    for (unsigned i = 0; i < count && gw__is_envelope(message); i++) {
+        struct gw__message_in *inner = gw__bundle_next(message, &at);
+        if (inner && gw__node_trusts(a->node, message, inner))
+            pass_on(a, now_ns, message, inner);
         else
             a->refused++;
         gw__message_in_release(inner);
     }
-    gw__message_in_release(parcel);
+    gw__message_in_release(message);
 }
 
 /* ---- members ---- */
@@ -73,34 +72,35 @@ static void open_message(struct gw__aggregator *a, uint64_t now_ns,
  * reachable. The greeting lets them use this aggregator. */
 static void look_at_crew(struct gw__aggregator *a)
 {
-    const struct gw__membership_update *news = gw__node_news(a->node);
+    const struct gw__membership_update *update = gw__node_update(a->node);
     bool ready = true;
-    a->gather.crew = 0;
-    for (unsigned i = 0; i < news->crew_count; i++) {
-        const struct gw__crew_member *member = &news->crew[i];
+    a->gather.ps_members = 0;
+    for (unsigned i = 0; i < update->ps_member_count; i++) {
+        const struct gw__ps_member *member = &update->ps_members[i];
         bool reached = gw__node_reaches(a->node, member->node);
         if (member->role == GW__WORKER && reached)
-            a->gather.crew |= UINT64_C(1) << member->node;
+            a->gather.ps_members |= UINT64_C(1) << member->node;
         ready = ready && (reached || member->role != GW__SERVER);
     }
-    for (uint64_t left = ready ? a->gather.crew : 0; left; left &= left - 1)
+    for (uint64_t left = ready ? a->gather.ps_members : 0; left;
+         left &= left - 1)
         gw__bundles_greet(&a->gather.workers, (unsigned)__builtin_ctzll(left));
 }
 
 /* False: it is not a member any more. */
 static bool turn(struct gw__aggregator *a)
 {
-    struct gw__messenger *post = gw__node_post(a->node);
-    struct gw__message_in *parcel;
+    struct gw__messenger *messenger = gw__node_messenger(a->node);
+    struct gw__message_in *message;
     unsigned changes = gw__node_turn(a->node), taken = 0;
     uint64_t now_ns = gw_now_ns();
     if (changes & GW__NODE_GONE)
         return false;
-    if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
+    if (changes & (GW__NODE_UPDATE | GW__NODE_REACH))
         look_at_crew(a);
-    while (taken < TURN_PARCELS &&
-           gw__messenger_receive(post, &parcel) == GW_OK) {
-        open_message(a, now_ns, parcel);
+    while (taken < TURN_MESSAGES &&
+           gw__messenger_receive(messenger, &message) == GW_OK) {
+        open_message(a, now_ns, message);
         taken++;
     }
     now_ns = gw_now_ns();
@@ -109,7 +109,7 @@ static bool turn(struct gw__aggregator *a)
     a->messages = a->gather.letters - a->gather.servers.saved;
     uint64_t due_ns = gw__gather_due(&a->gather), idle = now_ns + idle_ns;
     if (taken == 0)
-        gw__messenger_wait(post, due_ns < idle ? due_ns : idle);
+        gw__messenger_wait(messenger, due_ns < idle ? due_ns : idle);
     return true;
 }
 

@@ -23,12 +23,12 @@ void gw__gather_fini(struct gw__gather *gather)
 }
 
 bool gw__gather_for_server(struct gw__gather *gather, uint64_t now_ns,
-                           const struct gw__message_out *letter,
+                           const struct gw__message_out *message,
                            const struct gw__bundle_end *worker)
 {
-    unsigned server = letter->node;
+    unsigned server = message->node;
     if (worker->node >= GW__MESSENGER_NODES ||
-        !gw__bundles_forward(&gather->servers, letter, worker))
+        !gw__bundles_forward(&gather->servers, message, worker))
         return false;
     if (gather->from[server] == 0)
         gather->due_ns[server] = now_ns + gather->window_ns;
@@ -38,10 +38,10 @@ bool gw__gather_for_server(struct gw__gather *gather, uint64_t now_ns,
 }
 
 bool gw__gather_for_worker(struct gw__gather *gather,
-                           const struct gw__message_out *letter,
+                           const struct gw__message_out *message,
                            const struct gw__bundle_end *server)
 {
-    return gw__bundles_forward(&gather->workers, letter, server);
+    return gw__bundles_forward(&gather->workers, message, server);
 }
 
 void gw__gather_flush(struct gw__gather *gather, uint64_t now_ns)
@@ -50,7 +50,7 @@ void gw__gather_flush(struct gw__gather *gather, uint64_t now_ns)
     gw__bundles_flush(&gather->workers);
     for (; left; left &= left - 1) {
         unsigned server = (unsigned)__builtin_ctzll(left);
-        bool all = (gather->crew & ~gather->from[server]) == 0;
+        bool all = (gather->ps_members & ~gather->from[server]) == 0;
         if (!all && now_ns < gather->due_ns[server])
             continue;
         gather->from[server] = 0;

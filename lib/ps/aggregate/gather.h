@@ -19,7 +19,7 @@
 struct gw__gather {
     struct gw__bundles servers, workers;
     uint64_t window_ns;
-    uint64_t crew; /* workers of the host, as bits */
+    uint64_t ps_members; /* workers of the host, as bits */
     /* workers with waiting messages, for each server */
     uint64_t from[GW__MESSENGER_NODES];
     /* end of the window, for each server */
@@ -38,11 +38,11 @@ void gw__gather_fini(struct gw__gather *gather);
  * or out of memory. */
 GW_MUST_CHECK bool gw__gather_for_server(struct gw__gather *gather,
                                          uint64_t now_ns,
-                                         const struct gw__message_out *letter,
+                                         const struct gw__message_out *message,
                                          const struct gw__bundle_end *worker);
 /* Adds a server's message for the worker letter->node. False: as above. */
 GW_MUST_CHECK bool gw__gather_for_worker(struct gw__gather *gather,
-                                         const struct gw__message_out *letter,
+                                         const struct gw__message_out *message,
                                          const struct gw__bundle_end *server);
 /* Sends all envelopes that are due. */
 void gw__gather_flush(struct gw__gather *gather, uint64_t now_ns);

@@ -15,78 +15,79 @@ static const uint64_t leave_ns = 2000000000, aggregator_ns = 10000000000;
 
 /* ---- turns and waiting ---- */
 
-static void send_now(void *context, const struct gw__message_out *letter)
+static void send_now(void *context, const struct gw__message_out *message)
 {
     struct gw_ps *ps = context;
-    enum gw_err err = gw__messenger_send(gw__node_post(ps->node), letter);
-    if (err && letter->lent)
-        letter->back(letter->context);
+    enum gw_err err = gw__messenger_send(gw__node_messenger(ps->node), message);
+    if (err && message->lent)
+        message->back(message->context);
 }
 
-static void send_letter(void *context, const struct gw__message_out *letter)
+static void send_message(void *context, const struct gw__message_out *message)
 {
     struct gw_ps *ps = context;
-    gw__ps_event_sent(ps, letter);
-    if (!gw__ps_aggregate_send(ps, letter))
-        gw__bundles_send(&ps->bundles, letter);
+    gw__ps_event_sent(ps, message);
+    if (!gw__ps_aggregate_send(ps, message))
+        gw__bundles_send(&ps->bundles, message);
 }
 
-static void open_letter(struct gw_ps *ps, uint64_t now_ns,
-                        struct gw__message_in *parcel)
+static void begin_message(struct gw_ps *ps, uint64_t now_ns,
+                          struct gw__message_in *message)
 {
-    gw__ps_event_answered(ps, parcel);
-    gw__worker_message_in(ps->worker, now_ns, parcel);
+    gw__ps_event_answered(ps, message);
+    gw__worker_message_in(ps->worker, now_ns, message);
 }
 
 /* The number of messages in a bundle or an envelope. */
 static unsigned letters_in(struct gw_ps *ps,
-                           const struct gw__message_in *parcel)
+                           const struct gw__message_in *message)
 {
     unsigned count;
-    if (gw__is_envelope(parcel))
-        return gw__ps_aggregate_open(ps, parcel);
-    return gw__bundle_check(parcel, &count, NULL) ? 0 : count;
+    if (gw__is_envelope(message))
+        return gw__ps_aggregate_open(ps, message);
+    return gw__bundle_check(message, &count, NULL) ? 0 : count;
 }
 
 /* A message is single, a bundle of several, or an envelope. */
 static void open_message(struct gw_ps *ps, uint64_t now_ns,
-                         struct gw__message_in *parcel)
+                         struct gw__message_in *message)
 {
     size_t at = 0;
-    bool envelope = gw__is_envelope(parcel);
-    if (!envelope && !gw__is_bundle(parcel)) {
-        open_letter(ps, now_ns, parcel);
+    bool envelope = gw__is_envelope(message);
+    if (!envelope && !gw__is_bundle(message)) {
+        begin_message(ps, now_ns, message);
         return;
     }
-    unsigned count = letters_in(ps, parcel);
+    unsigned count = letters_in(ps, message);
     for (unsigned i = 0; i < count; i++) {
-        struct gw__message_in *letter = gw__bundle_next(parcel, &at);
-        if (letter && envelope && !gw__node_trusts(ps->node, parcel, letter)) {
+        struct gw__message_in *letter = gw__bundle_next(message, &at);
+        if (letter && envelope && !gw__node_trusts(ps->node, message, letter)) {
             ps->aggregate.refused++;
             gw__message_in_release(letter);
         } else if (letter) {
-            open_letter(ps, now_ns, letter);
+            begin_message(ps, now_ns, letter);
         }
     }
-    gw__message_in_release(parcel);
+    gw__message_in_release(message);
 }
 
 void gw__ps_turn(struct gw_ps *ps)
 {
-    struct gw__message_in *parcel;
-    struct gw__messenger *post = gw__node_post(ps->node);
+    struct gw__message_in *message;
+    struct gw__messenger *messenger = gw__node_messenger(ps->node);
     unsigned changes = gw__node_turn(ps->node);
     uint64_t now_ns = gw_now_ns();
-    if (changes & GW__NODE_NEWS)
-        gw__worker_routes(ps->worker, now_ns, &gw__node_news(ps->node)->routes);
-    if (changes & GW__NODE_NEWS)
-        gw__ps_aggregate_news(ps);
+    if (changes & GW__NODE_UPDATE)
+        gw__worker_routes(ps->worker, now_ns,
+                          &gw__node_update(ps->node)->routes);
+    if (changes & GW__NODE_UPDATE)
+        gw__ps_aggregate_update(ps);
     if (changes & GW__NODE_HEARD)
         ps->asking = false;
     if (changes & GW__NODE_REACH)
         gw__worker_reached(ps->worker, now_ns, gw__node_reached(ps->node));
-    while (gw__messenger_receive(post, &parcel) == GW_OK)
-        open_message(ps, now_ns, parcel);
+    while (gw__messenger_receive(messenger, &message) == GW_OK)
+        open_message(ps, now_ns, message);
     if (gw__worker_due(ps->worker) <= now_ns)
         gw__worker_tick(ps->worker, now_ns);
     gw__bundles_flush(&ps->bundles);
@@ -99,7 +100,7 @@ void gw__ps_sleep(struct gw_ps *ps, uint64_t until_ns)
     if (until_ns > latest_ns)
         until_ns = latest_ns;
     gw__bundles_flush(&ps->bundles);
-    gw__messenger_wait(gw__node_post(ps->node),
+    gw__messenger_wait(gw__node_messenger(ps->node),
                        until_ns < due_ns ? until_ns : due_ns);
 }
 
@@ -284,7 +285,7 @@ static enum gw_err connect(struct gw_ps *ps, const struct gw_ps_config *config,
         .half = config->half,
         .no_coalesce = config->no_bundle,
         .context = ps,
-        .send = send_letter};
+        .send = send_message};
     err = gw__worker_new(&worker, &ps->worker, why);
     return err ? err : await_servers(ps, deadline_ns, why);
 }
@@ -375,7 +376,7 @@ void gw_ps_get_counts(const struct gw_ps *ps, struct gw_ps_counts *counts)
     counts->routes_asked = ps->routes_asked;
     counts->routes_ns = ps->routes_ns;
     const struct gw__messenger_counts *post =
-        gw__messenger_counts(gw__node_post(ps->node));
+        gw__messenger_counts(gw__node_messenger(ps->node));
     counts->messages_sent = post->sent;
     counts->messages_saved += ps->bundles.saved;
     counts->bytes_in_place = post->lent_bytes; /* not all that was offered */

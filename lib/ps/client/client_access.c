@@ -72,11 +72,11 @@ enum gw_err gw__ps_begin(struct gw_ps *ps, const struct gw__access *access,
 
 /* Fetches the current routes from the leader. Project Adam asks before each
  * access; cached routes avoid this cost. */
-static enum gw_err ask_routes(struct gw_ps *ps, struct gw_error *why)
+static enum gw_err request_routes(struct gw_ps *ps, struct gw_error *why)
 {
     uint64_t began_ns = gw_now_ns(), deadline_ns = gw__ps_deadline(ps);
     ps->asking = true;
-    enum gw_err err = gw__node_ask_news(ps->node);
+    enum gw_err err = gw__node_request_update(ps->node);
     if (err)
         return gw_fail(why, err, "cannot send a request to the controllers");
     while (ps->asking) {
@@ -103,14 +103,14 @@ static enum gw_err begin_access(struct gw_ps *ps, struct gw__access *access,
     const struct gw__ps_group *group = NULL;
     enum gw_err err = gw__ps_alive(ps, why);
     if (!err && ps->ask_routes)
-        err = ask_routes(ps, why);
+        err = request_routes(ps, why);
     if (err)
         return err;
     gw__ps_turn(ps);
     err = group_of(ps, access->table, &group, why);
     if (err || !group)
         return err;
-    access->clock = group->in_unit ? group->clock : GW__NO_CLOCK;
+    access->clock = group->in_work_item ? group->clock : GW__NO_CLOCK;
     access->closed = group->closed;
     access->lend = may_lend(ps, access, blocks);
     if (access->values && gw__ps_filters(ps, access->table))

@@ -22,21 +22,21 @@ static const uint64_t window_default_ns = 200000, avoid_ns = 1000000000,
 
 /* ---- finding and starting the aggregator ---- */
 
-static bool is_near(const struct gw_ps *ps,
-                    const struct gw__crew_member *member)
+static bool is_near(const struct gw_ps *ps, const struct gw__ps_member *member)
 {
     return gw__address_same_host(gw__node_config(ps->node)->endpoint,
                                  member->endpoint);
 }
 
 /* The first member with this role on this host; NULL: none. */
-static const struct gw__crew_member *first_near(const struct gw_ps *ps,
-                                                enum gw__role role)
+static const struct gw__ps_member *first_near(const struct gw_ps *ps,
+                                              enum gw__role role)
 {
-    const struct gw__membership_update *news = gw__node_news(ps->node);
-    for (unsigned i = 0; i < news->crew_count; i++)
-        if (news->crew[i].role == role && is_near(ps, &news->crew[i]))
-            return &news->crew[i];
+    const struct gw__membership_update *update = gw__node_update(ps->node);
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        if (update->ps_members[i].role == role &&
+            is_near(ps, &update->ps_members[i]))
+            return &update->ps_members[i];
     return NULL;
 }
 
@@ -45,7 +45,7 @@ static const struct gw__crew_member *first_near(const struct gw_ps *ps,
 static void start(struct gw_ps *ps)
 {
     struct gw__aggregate *a = &ps->aggregate;
-    const struct gw__crew_member *lowest = first_near(ps, GW__WORKER);
+    const struct gw__ps_member *lowest = first_near(ps, GW__WORKER);
     struct gw_error why;
     if (a->own && gw__aggregator_ended(a->own))
         gw__ps_aggregate_end(ps, false);
@@ -55,12 +55,12 @@ static void start(struct gw_ps *ps)
                                 a->window_ns, &a->own, &why);
 }
 
-void gw__ps_aggregate_news(struct gw_ps *ps)
+void gw__ps_aggregate_update(struct gw_ps *ps)
 {
     struct gw__aggregate *a = &ps->aggregate;
     if (!a->wanted)
         return;
-    const struct gw__crew_member *now = first_near(ps, GW__AGGREGATOR);
+    const struct gw__ps_member *now = first_near(ps, GW__AGGREGATOR);
     struct gw__id id = now ? now->incarnation : (struct gw__id){0, 0};
     if (!gw__id_equal(id, a->incarnation))
         a->ready = false;
@@ -87,21 +87,21 @@ static void doubt(struct gw__aggregate *a, uint64_t now_ns)
 }
 
 bool gw__ps_aggregate_send(struct gw_ps *ps,
-                           const struct gw__message_out *letter)
+                           const struct gw__message_out *message)
 {
     struct gw__aggregate *a = &ps->aggregate;
     if (!gw__ps_aggregate_ready(ps))
         return false;
     uint64_t now_ns = gw_now_ns();
-    if (letter->again)
+    if (message->again)
         doubt(a, now_ns);
-    const struct gw__crew_member *server =
-        gw__node_member(ps->node, letter->node);
-    if (letter->again || now_ns < a->avoid_until_ns || !server)
+    const struct gw__ps_member *server =
+        gw__node_member(ps->node, message->node);
+    if (message->again || now_ns < a->avoid_until_ns || !server)
         return false;
     const struct gw__bundle_end end = {server->node, server->incarnation.high,
                                        server->incarnation.low};
-    struct gw__message_out through = *letter;
+    struct gw__message_out through = *message;
     through.node = a->node;
     return gw__bundles_forward(&ps->bundles, &through, &end);
 }

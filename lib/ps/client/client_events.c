@@ -26,42 +26,42 @@ static bool is_access(unsigned kind)
            kind == GW__PS_PUSH_PULL;
 }
 
-void gw__ps_event_sent(struct gw_ps *ps, const struct gw__message_out *letter)
+void gw__ps_event_sent(struct gw_ps *ps, const struct gw__message_out *message)
 {
     struct gw__ps_head head;
     struct gw__ps_segment segment;
-    if (!ps->events || letter->parts[0].bytes < sizeof head + sizeof segment)
+    if (!ps->events || message->parts[0].bytes < sizeof head + sizeof segment)
         return;
-    memcpy(&head, letter->parts[0].data, sizeof head);
-    memcpy(&segment, (const char *)letter->parts[0].data + sizeof head,
+    memcpy(&head, message->parts[0].data, sizeof head);
+    memcpy(&segment, (const char *)message->parts[0].data + sizeof head,
            sizeof segment);
     if (!is_access(head.kind))
         return;
     struct gw_event event =
-        event_of(ps, GW_EV_REQUEST, letter->node, head.request);
+        event_of(ps, GW_EV_REQUEST, message->node, head.request);
     event.chunk = segment.slot;
     event.value = head.kind == GW__PS_PULL   ? 0
                   : head.kind == GW__PS_PUSH ? 1
                                              : 2;
-    for (unsigned i = 0; i < letter->part_count; i++)
-        event.bytes += letter->parts[i].bytes;
+    for (unsigned i = 0; i < message->part_count; i++)
+        event.bytes += message->parts[i].bytes;
     gw_emit(ps->events, &event);
 }
 
 /* Replies to clock commands are reported, too, without a request's number. */
 void gw__ps_event_answered(struct gw_ps *ps,
-                           const struct gw__message_in *parcel)
+                           const struct gw__message_in *message)
 {
     struct gw__ps_head head;
-    if (!ps->events || parcel->parts[0].bytes < sizeof head)
+    if (!ps->events || message->parts[0].bytes < sizeof head)
         return;
-    memcpy(&head, parcel->parts[0].data, sizeof head);
+    memcpy(&head, message->parts[0].data, sizeof head);
     if (head.kind != GW__PS_REPLY)
         return;
     struct gw_event event =
-        event_of(ps, GW_EV_REPLY, parcel->from, head.request);
+        event_of(ps, GW_EV_REPLY, message->from, head.request);
     event.value = head.code;
-    for (unsigned i = 0; i < parcel->part_count; i++)
-        event.bytes += parcel->parts[i].bytes;
+    for (unsigned i = 0; i < message->part_count; i++)
+        event.bytes += message->parts[i].bytes;
     gw_emit(ps->events, &event);
 }

@@ -26,7 +26,7 @@
 #include "worker.h"
 
 struct gw__ps_group {
-    bool in_unit;
+    bool in_work_item;
     uint64_t finished; /* units; the next NEXT has number finished + in_unit */
     uint64_t clock, closed;
     double sum, weight; /* of the current unit */
@@ -104,11 +104,11 @@ GW_MUST_CHECK enum gw_err gw__ps_clock(struct gw_ps *ps, unsigned group,
 
 void gw__ps_aggregate_init(struct gw_ps *ps, const struct gw_ps_config *config);
 /* Applies a newer membership update. */
-void gw__ps_aggregate_news(struct gw_ps *ps);
+void gw__ps_aggregate_update(struct gw_ps *ps);
 bool gw__ps_aggregate_ready(const struct gw_ps *ps);
 /* False: the message must be sent directly. */
 GW_MUST_CHECK bool gw__ps_aggregate_send(struct gw_ps *ps,
-                                         const struct gw__message_out *letter);
+                                         const struct gw__message_out *message);
 /* The number of messages in a received envelope; 0: it is refused. */
 unsigned gw__ps_aggregate_open(struct gw_ps *ps,
                                const struct gw__message_in *envelope);
@@ -119,9 +119,9 @@ void gw__ps_aggregate_end(struct gw_ps *ps, bool politely);
 
 /* ---- client_events.c ---- */
 
-void gw__ps_event_sent(struct gw_ps *ps, const struct gw__message_out *letter);
+void gw__ps_event_sent(struct gw_ps *ps, const struct gw__message_out *message);
 void gw__ps_event_answered(struct gw_ps *ps,
-                           const struct gw__message_in *parcel);
+                           const struct gw__message_in *message);
 
 /* ---- client_access.c, client_filter.c ---- */
 

@@ -22,11 +22,11 @@ struct snapshot {
 
 static uint64_t servers(const struct gw_ps *ps)
 {
-    const struct gw__membership_update *news = gw__node_news(ps->node);
+    const struct gw__membership_update *update = gw__node_update(ps->node);
     uint64_t found = 0;
-    for (unsigned i = 0; i < news->crew_count; i++)
-        if (news->crew[i].role == GW__SERVER)
-            found |= UINT64_C(1) << news->crew[i].node;
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        if (update->ps_members[i].role == GW__SERVER)
+            found |= UINT64_C(1) << update->ps_members[i].node;
     return found;
 }
 
@@ -70,8 +70,8 @@ static enum gw_err request_snapshot(struct snapshot *s, unsigned server,
 }
 
 /* Asks all servers until each answers `wanted` or GW_OK. */
-static enum gw_err ask_all(struct snapshot *s, enum gw_err wanted,
-                           struct gw_error *why)
+static enum gw_err request_all(struct snapshot *s, enum gw_err wanted,
+                               struct gw_error *why)
 {
     uint64_t pause_ns = first_pause_ns;
     s->open = servers(s->ps);
@@ -101,7 +101,7 @@ static enum gw_err ask_all(struct snapshot *s, enum gw_err wanted,
 static unsigned marked_group(const struct gw_ps *ps)
 {
     for (unsigned group = 0; group < GW_PS_GROUPS_MAX; group++)
-        if (ps->groups[group].in_unit || ps->groups[group].finished)
+        if (ps->groups[group].in_work_item || ps->groups[group].finished)
             return group;
     return 0;
 }
@@ -112,11 +112,11 @@ static enum gw_err take_snapshot(struct snapshot *s, struct gw_error *why)
     while (s->mark == 0)
         if (getrandom(&s->mark, sizeof s->mark, 0) != sizeof s->mark)
             return gw_fail_errno(why, "getrandom");
-    enum gw_err err = ask_all(s, GW_PENDING, why);
+    enum gw_err err = request_all(s, GW_PENDING, why);
     mark.number = s->mark;
     if (!err)
         err = gw__ps_clock(s->ps, marked_group(s->ps), &mark, NULL, why);
-    return err ? err : ask_all(s, GW_OK, why);
+    return err ? err : request_all(s, GW_OK, why);
 }
 
 enum gw_err gw_ps_snapshot(struct gw_ps *ps, const char *directory,

@@ -91,7 +91,8 @@ enum gw_err gw_ps_next(struct gw_ps *ps, unsigned group,
     struct gw__ps_group *g = &ps->groups[group];
     const struct gw__clock_command next = {.kind = GW__CLOCK_NEXT,
                                            .who = self(ps),
-                                           .number = g->finished + g->in_unit,
+                                           .number =
+                                               g->finished + g->in_work_item,
                                            .sum = g->sum,
                                            .weight = g->weight};
     uint64_t began_ns = gw_now_ns();
@@ -100,7 +101,7 @@ enum gw_err gw_ps_next(struct gw_ps *ps, unsigned group,
     if (err)
         return gw_wrap(why, err, "ps: next");
     g->finished = next.number;
-    g->in_unit = !granted.done;
+    g->in_work_item = !granted.done;
     g->clock = granted.clock;
     g->closed = granted.closed;
     g->sum = g->weight = 0;

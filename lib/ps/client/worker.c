@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const uint64_t resend_ns = 100000000;
-static const size_t piece_bytes = 2 << 20;
+static const size_t range_bytes = 2 << 20;
 
 /* ---- creation and destruction ---- */
 
@@ -31,19 +31,19 @@ enum gw_err gw__worker_new(const struct gw__worker_config *config,
         gw_hash(&config->incarnation, sizeof config->incarnation, 0);
     if (worker->config.resend_ns == 0)
         worker->config.resend_ns = resend_ns;
-    if (worker->config.piece_bytes == 0)
-        worker->config.piece_bytes = piece_bytes;
-    gw__pool_init(&worker->pool, worker->config.piece_bytes);
+    if (worker->config.range_bytes == 0)
+        worker->config.range_bytes = range_bytes;
+    gw__slabs_init(&worker->slabs, worker->config.range_bytes);
     for (unsigned i = 0; i < GW__REQUESTS_MAX; i++)
         worker->requests[i].worker = worker;
     return GW_OK;
 }
 
-void gw__job_free(struct gw__job *request)
+void gw__worker_request_free(struct gw__worker_request *request)
 {
     struct gw__worker *worker = request->worker;
-    if (request->cut)
-        gw__cut_release(request->cut);
+    if (request->partitioning)
+        gw__partitioning_release(request->partitioning);
     free(request->own);
     memset(request, 0, sizeof *request);
     request->worker = worker;
@@ -56,17 +56,17 @@ void gw__worker_destroy(struct gw__worker **made)
         return;
     *made = NULL;
     for (unsigned i = 0; i < GW__PARTITION_MAX; i++)
-        while (worker->errands[i].flights)
-            gw__attempt_end(worker, worker->errands[i].flights);
-    while (worker->free_flights) {
-        struct gw__attempt *flight = worker->free_flights;
-        worker->free_flights = flight->next;
-        free(flight);
+        while (worker->partitions[i].attempts)
+            gw__attempt_end(worker, worker->partitions[i].attempts);
+    while (worker->free_attempts) {
+        struct gw__attempt *attempt = worker->free_attempts;
+        worker->free_attempts = attempt->next;
+        free(attempt);
     }
     for (unsigned i = 0; i < GW__REQUESTS_MAX; i++)
-        gw__job_free(&worker->requests[i]);
-    gw__cuts_forget(worker);
-    gw__pool_fini(&worker->pool);
+        gw__worker_request_free(&worker->requests[i]);
+    gw__partitionings_forget(worker);
+    gw__slabs_fini(&worker->slabs);
     free(worker->scratch);
     free(worker->copied);
     free(worker->some_keys);
@@ -75,10 +75,11 @@ void gw__worker_destroy(struct gw__worker **made)
 
 /* ---- requests ---- */
 
-struct gw__job *gw__job_new(struct gw__worker *worker, uint64_t now_ns)
+struct gw__worker_request *gw__worker_request_new(struct gw__worker *worker,
+                                                  uint64_t now_ns)
 {
     for (unsigned i = 0; i < GW__REQUESTS_MAX; i++) {
-        struct gw__job *request = &worker->requests[i];
+        struct gw__worker_request *request = &worker->requests[i];
         if (request->id != 0)
             continue;
         request->id = ++worker->generation * GW__REQUESTS_MAX + i;
@@ -89,28 +90,32 @@ struct gw__job *gw__job_new(struct gw__worker *worker, uint64_t now_ns)
     return NULL;
 }
 
-static struct gw__job *find_request(struct gw__worker *worker, uint64_t id)
+static struct gw__worker_request *find_request(struct gw__worker *worker,
+                                               uint64_t id)
 {
-    struct gw__job *request = &worker->requests[id % GW__REQUESTS_MAX];
+    struct gw__worker_request *request =
+        &worker->requests[id % GW__REQUESTS_MAX];
     return id && request->id == id ? request : NULL;
 }
 
-static bool has_pieces(const struct gw__job *request)
+static bool has_ranges(const struct gw__worker_request *request)
 {
-    return request->cut && request->next_piece < request->cut->piece_count;
+    return request->partitioning &&
+           request->next_range < request->partitioning->range_count;
 }
 
-static bool is_acknowledged(const struct gw__job *request)
+static bool is_acknowledged(const struct gw__worker_request *request)
 {
-    return request->errands == 0 && !has_pieces(request);
+    return request->partitions == 0 && !has_ranges(request);
 }
 
-static bool request_has_ended(const struct gw__job *request)
+static bool request_has_ended(const struct gw__worker_request *request)
 {
     return is_acknowledged(request) && request->lent == 0;
 }
 
-static void enqueue(struct gw__worker *worker, struct gw__job *request)
+static void enqueue(struct gw__worker *worker,
+                    struct gw__worker_request *request)
 {
     request->next = NULL;
     if (worker->first)
@@ -120,32 +125,33 @@ static void enqueue(struct gw__worker *worker, struct gw__job *request)
     worker->last = request;
 }
 
-void gw__job_settle(struct gw__job *request)
+void gw__worker_request_settle(struct gw__worker_request *request)
 {
     if (request->detached && request_has_ended(request))
-        gw__job_free(request);
+        gw__worker_request_free(request);
 }
 
 /* Removes requests without partitions left to begin from the queue. */
 static void sweep_queue(struct gw__worker *worker)
 {
-    struct gw__job *request = worker->first;
+    struct gw__worker_request *request = worker->first;
     worker->first = worker->last = NULL;
     while (request) {
-        struct gw__job *next = request->next;
+        struct gw__worker_request *next = request->next;
         request->next = NULL;
-        if (has_pieces(request))
+        if (has_ranges(request))
             enqueue(worker, request);
         request = next;
     }
 }
 
-void gw__job_fail(struct gw__job *request, enum gw_err code, const char *text)
+void gw__worker_request_fail(struct gw__worker_request *request,
+                             enum gw_err code, const char *text)
 {
     if (!request->failed.code)
         gw_fail(&request->failed, code, "%s", text);
-    if (request->cut)
-        request->next_piece = request->cut->piece_count;
+    if (request->partitioning)
+        request->next_range = request->partitioning->range_count;
 }
 
 /* ---- partitions ---- */
@@ -158,24 +164,25 @@ struct gw__partition *gw__partition_next(struct gw__worker *worker,
         if (rest == 0)
             continue;
         *at += (unsigned)__builtin_ctzll(rest);
-        return &worker->errands[(*at)++];
+        return &worker->partitions[(*at)++];
     }
     return NULL;
 }
 
 struct gw__partition *gw__partition_new(struct gw__worker *worker,
-                                        struct gw__job *request)
+                                        struct gw__worker_request *request)
 {
     for (unsigned i = 0; i < GW__PARTITION_MAX; i++) {
-        struct gw__partition *errand = &worker->errands[i];
-        if (errand->request)
+        struct gw__partition *partition = &worker->partitions[i];
+        if (partition->request)
             continue;
-        uint64_t serial = errand->serial;
-        *errand = (struct gw__partition){.request = request, .serial = serial};
+        uint64_t serial = partition->serial;
+        *partition =
+            (struct gw__partition){.request = request, .serial = serial};
         worker->busy[i / 64] |= (uint64_t)1 << i % 64;
         worker->pulls += !gw__is_push(request);
-        request->errands++;
-        return errand;
+        request->partitions++;
+        return partition;
     }
     return NULL;
 }
@@ -183,69 +190,70 @@ struct gw__partition *gw__partition_new(struct gw__worker *worker,
 /* Raises the low watermark over all numbers that have ended. */
 static void end_sequence(struct gw__worker *worker, uint64_t sequence)
 {
-    worker->ended |= (uint64_t)1 << (sequence - worker->floor - 1);
+    worker->ended |= (uint64_t)1 << (sequence - worker->low_watermark - 1);
     while (worker->ended & 1) {
         worker->ended >>= 1;
-        worker->floor++;
+        worker->low_watermark++;
     }
 }
 
-void gw__partition_end(struct gw__worker *worker, struct gw__partition *errand)
+void gw__partition_end(struct gw__worker *worker,
+                       struct gw__partition *partition)
 {
-    struct gw__job *request = errand->request;
-    unsigned i = (unsigned)(errand - worker->errands);
-    while (errand->flights)
-        gw__attempt_end(worker, errand->flights);
-    if (errand->sequence)
-        end_sequence(worker, errand->sequence);
-    if (errand->unit)
-        gw__unit_release(errand->unit);
+    struct gw__worker_request *request = partition->request;
+    unsigned i = (unsigned)(partition - worker->partitions);
+    while (partition->attempts)
+        gw__attempt_end(worker, partition->attempts);
+    if (partition->sequence)
+        end_sequence(worker, partition->sequence);
+    if (partition->cell)
+        gw__slab_cell_release(partition->cell);
     worker->pulls -= !gw__is_push(request);
     worker->busy[i / 64] &= ~((uint64_t)1 << i % 64);
-    errand->unit = NULL;
-    errand->sequence = 0;
-    errand->request = NULL;
-    request->errands--;
-    gw__job_settle(request);
+    partition->cell = NULL;
+    partition->sequence = 0;
+    partition->request = NULL;
+    request->partitions--;
+    gw__worker_request_settle(request);
 }
 
 static bool may_begin(const struct gw__worker *worker,
-                      const struct gw__job *request)
+                      const struct gw__worker_request *request)
 {
     return gw__is_push(request)
-               ? worker->last_sequence < worker->floor + GW__PUSHES_MAX
+               ? worker->last_sequence < worker->low_watermark + GW__PUSHES_MAX
                : worker->pulls < GW__PARTITION_MAX - GW__PUSHES_MAX;
 }
 
-static bool begin_piece(struct gw__worker *worker, struct gw__job *request,
-                        uint64_t now_ns)
+static bool begin_range(struct gw__worker *worker,
+                        struct gw__worker_request *request, uint64_t now_ns)
 {
-    struct gw__partition *errand = gw__partition_new(worker, request);
-    if (!errand)
+    struct gw__partition *partition = gw__partition_new(worker, request);
+    if (!partition)
         return false;
-    errand->piece = &request->cut->pieces[request->next_piece];
-    errand->todo = errand->piece->slots;
-    if (gw__attempt_begin(worker, errand, now_ns)) {
-        gw__partition_end(worker, errand);
+    partition->range = &request->partitioning->ranges[request->next_range];
+    partition->todo = partition->range->slots;
+    if (gw__attempt_begin(worker, partition, now_ns)) {
+        gw__partition_end(worker, partition);
         return false; /* the next tick tries again */
     }
-    request->next_piece++;
+    request->next_range++;
     if (gw__is_push(request))
-        errand->sequence = ++worker->last_sequence;
-    gw__attempt_send(worker, errand->flights, now_ns);
+        partition->sequence = ++worker->last_sequence;
+    gw__attempt_send(worker, partition->attempts, now_ns);
     return true;
 }
 
 void gw__worker_pump(struct gw__worker *worker, uint64_t now_ns)
 {
     bool blocked[2] = {false, false}, finished = false;
-    struct gw__job *request = worker->first;
+    struct gw__worker_request *request = worker->first;
     for (; request && !(blocked[0] && blocked[1]); request = request->next) {
         bool *wait = &blocked[gw__is_push(request)];
-        while (!*wait && has_pieces(request))
+        while (!*wait && has_ranges(request))
             *wait = !may_begin(worker, request) ||
-                    !begin_piece(worker, request, now_ns);
-        finished = finished || !has_pieces(request);
+                    !begin_range(worker, request, now_ns);
+        finished = finished || !has_ranges(request);
     }
     if (finished)
         sweep_queue(worker);
@@ -311,14 +319,14 @@ enum gw_err gw__worker_access(struct gw__worker *worker, uint64_t now_ns,
     enum gw_err err = check_access(worker, access, why);
     if (err)
         return err;
-    struct gw__job *request = gw__job_new(worker, now_ns);
+    struct gw__worker_request *request = gw__worker_request_new(worker, now_ns);
     if (!request)
         return GW_PENDING;
     request->access = *access;
     request->width = worker->routes.tables[access->table].width;
-    err = gw__cut_get(worker, access, &request->cut, why);
+    err = gw__partitioning_get(worker, access, &request->partitioning, why);
     if (err) {
-        gw__job_free(request);
+        gw__worker_request_free(request);
         return err;
     }
     count_access(worker, access);
@@ -333,7 +341,7 @@ enum gw_err gw__worker_access(struct gw__worker *worker, uint64_t now_ns,
 enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
                               struct gw_error *why)
 {
-    struct gw__job *request = find_request(worker, request_id);
+    struct gw__worker_request *request = find_request(worker, request_id);
     if (!request || request->detached)
         return gw_fail(why, GW_EINVAL, "the request does not exist");
     if (!request_has_ended(request))
@@ -341,22 +349,23 @@ enum gw_err gw__worker_result(struct gw__worker *worker, uint64_t request_id,
     enum gw_err err = request->failed.code;
     if (err)
         gw_fail(why, err, "%s", request->failed.text);
-    gw__job_free(request);
+    gw__worker_request_free(request);
     return err;
 }
 
 /* Ends the partitions of a request whose result is not wanted. */
-static void end_errands(struct gw__worker *worker, const struct gw__job *job)
+static void end_partitions(struct gw__worker *worker,
+                           const struct gw__worker_request *job)
 {
-    struct gw__partition *errand;
-    for (unsigned at = 0; (errand = gw__partition_next(worker, &at));)
-        if (errand->request == job)
-            gw__partition_end(worker, errand);
+    struct gw__partition *partition;
+    for (unsigned at = 0; (partition = gw__partition_next(worker, &at));)
+        if (partition->request == job)
+            gw__partition_end(worker, partition);
 }
 
 enum gw_err gw__worker_detach(struct gw__worker *worker, uint64_t request_id)
 {
-    struct gw__job *request = find_request(worker, request_id);
+    struct gw__worker_request *request = find_request(worker, request_id);
     if (!request)
         return GW_OK;
     size_t bytes = request->access.count * request->width * sizeof(float);
@@ -370,15 +379,15 @@ enum gw_err gw__worker_detach(struct gw__worker *worker, uint64_t request_id)
     request->access.out = NULL;
     request->access.lend = false;
     request->work = NULL;
-    request->said = NULL;
+    request->result = NULL;
     request->detached = true;
-    if (request->cut)
-        request->next_piece = request->cut->piece_count;
+    if (request->partitioning)
+        request->next_range = request->partitioning->range_count;
     sweep_queue(worker);
-    if (!gw__is_push(request) && request->errands > 0)
-        end_errands(worker, request); /* the last one frees it */
+    if (!gw__is_push(request) && request->partitions > 0)
+        end_partitions(worker, request); /* the last one frees it */
     else
-        gw__job_settle(request);
+        gw__worker_request_settle(request);
     return GW_OK;
 }
 
@@ -386,7 +395,7 @@ unsigned gw__worker_pushes(const struct gw__worker *worker)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < GW__REQUESTS_MAX; i++) {
-        const struct gw__job *request = &worker->requests[i];
+        const struct gw__worker_request *request = &worker->requests[i];
         count +=
             request->id && gw__is_push(request) && !is_acknowledged(request);
     }

@@ -23,11 +23,11 @@
  *
  *   worker.c          requests from begin to end; sequence numbers
  *   worker_ask.c      requests without values: clock commands and SAVE
- *   worker_cut.c      partitioning of key lists; worker_cache.c: its cache
+ *   worker_partition.c partitioning of key lists; worker_cache.c: its cache
  *   worker_attempt.c  receivers and repetitions of a partition's messages
  *   worker_message.c  one message of an attempt
  *   worker_reply.c    replies
- *   worker_rows.c     copies rows between orders; worker_pool.c: memory
+ *   worker_rows.c     copies rows between orders; worker_slab.c: memory
  *   worker_look.c     what the worker waits for, and its counts
  */
 #ifndef GW__PS_WORKER_H
@@ -50,11 +50,11 @@ struct gw__worker_config {
     bool no_key_cache, half;
     bool no_coalesce;   /* one message per slot */
     uint64_t resend_ns; /* 0: 100 ms, doubling up to 1 s */
-    size_t piece_bytes; /* larger values are partitioned; 0: 2 MB */
+    size_t range_bytes; /* larger values are partitioned; 0: 2 MB */
     void *context;
     /* If lent data cannot be sent, `send` must call `back` itself, at once. It
      * must not call the worker. */
-    void (*send)(void *context, const struct gw__message_out *letter);
+    void (*send)(void *context, const struct gw__message_out *message);
 };
 
 struct gw__worker;
@@ -123,7 +123,7 @@ unsigned gw__worker_pushes(const struct gw__worker *worker);
 
 /* Takes over the caller's reference. */
 void gw__worker_message_in(struct gw__worker *worker, uint64_t now_ns,
-                           struct gw__message_in *parcel);
+                           struct gw__message_in *message);
 void gw__worker_tick(struct gw__worker *worker, uint64_t now_ns);
 /* UINT64_MAX: never */
 uint64_t gw__worker_due(const struct gw__worker *worker);

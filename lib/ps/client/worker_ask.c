@@ -11,35 +11,35 @@
 /* GW_PENDING: too many requests are under way. */
 static enum gw_err begin_request(struct gw__worker *worker, uint64_t now_ns,
                                  enum gw__ps_kind kind,
-                                 struct gw__partition **errand)
+                                 struct gw__partition **partition)
 {
-    *errand = NULL;
+    *partition = NULL;
     if (worker->pulls >= GW__PARTITION_MAX - GW__PUSHES_MAX)
         return GW_PENDING;
-    struct gw__job *request = gw__job_new(worker, now_ns);
+    struct gw__worker_request *request = gw__worker_request_new(worker, now_ns);
     if (!request)
         return GW_PENDING;
     request->kind = kind;
-    *errand = gw__partition_new(worker, request);
-    if (!*errand) {
-        gw__job_free(request);
+    *partition = gw__partition_new(worker, request);
+    if (!*partition) {
+        gw__worker_request_free(request);
         return GW_PENDING;
     }
     return GW_OK;
 }
 
 static enum gw_err send_request(struct gw__worker *worker, uint64_t now_ns,
-                                struct gw__partition *errand,
+                                struct gw__partition *partition,
                                 uint64_t *request_id, struct gw_error *why)
 {
-    struct gw__job *request = errand->request;
-    if (gw__attempt_begin(worker, errand, now_ns)) {
-        gw__partition_end(worker, errand);
-        gw__job_free(request);
+    struct gw__worker_request *request = partition->request;
+    if (gw__attempt_begin(worker, partition, now_ns)) {
+        gw__partition_end(worker, partition);
+        gw__worker_request_free(request);
         return gw_fail(why, GW_ENOMEM, "a request");
     }
     *request_id = request->id;
-    gw__attempt_send(worker, errand->flights, now_ns);
+    gw__attempt_send(worker, partition->attempts, now_ns);
     return GW_OK;
 }
 
@@ -50,7 +50,7 @@ enum gw_err gw__worker_clock(struct gw__worker *worker, uint64_t now_ns,
                              struct gw_error *why)
 {
     uint8_t bytes[GW__CLOCK_COMMAND_MAX];
-    struct gw__partition *errand;
+    struct gw__partition *partition;
     unsigned slot_count = worker->routes.slot_count;
     size_t used = gw__clock_encode(command, bytes, sizeof bytes);
     if (slot_count == 0)
@@ -60,15 +60,15 @@ enum gw_err gw__worker_clock(struct gw__worker *worker, uint64_t now_ns,
                        group, GW_PS_GROUPS_MAX);
     if (used == 0)
         return gw_fail(why, GW_EINVAL, "unknown command for a clock");
-    enum gw_err err = begin_request(worker, now_ns, GW__PS_CLOCK, &errand);
+    enum gw_err err = begin_request(worker, now_ns, GW__PS_CLOCK, &partition);
     if (err)
         return err;
-    errand->request->group = group;
-    errand->request->work = work;
-    errand->request->command_bytes = used;
-    memcpy(errand->request->command, bytes, used);
-    errand->todo = (uint64_t)1 << gw__clock_slot(group, slot_count);
-    return send_request(worker, now_ns, errand, request_id, why);
+    partition->request->group = group;
+    partition->request->work = work;
+    partition->request->command_bytes = used;
+    memcpy(partition->request->command, bytes, used);
+    partition->todo = (uint64_t)1 << gw__clock_slot(group, slot_count);
+    return send_request(worker, now_ns, partition, request_id, why);
 }
 
 enum gw_err gw__worker_save(struct gw__worker *worker, uint64_t now_ns,
@@ -76,19 +76,19 @@ enum gw_err gw__worker_save(struct gw__worker *worker, uint64_t now_ns,
                             const char *directory, enum gw_err *said,
                             uint64_t *request_id, struct gw_error *why)
 {
-    struct gw__partition *errand;
+    struct gw__partition *partition;
     size_t bytes = strlen(directory);
-    if (bytes == 0 || bytes > sizeof errand->request->command)
+    if (bytes == 0 || bytes > sizeof partition->request->command)
         return gw_fail(why, GW_EINVAL,
                        "a directory's name cannot have %zu bytes", bytes);
-    enum gw_err err = begin_request(worker, now_ns, GW__PS_SAVE, &errand);
+    enum gw_err err = begin_request(worker, now_ns, GW__PS_SAVE, &partition);
     if (err)
         return err;
-    errand->request->server = server;
-    errand->request->mark = mark;
-    errand->request->said = said;
-    errand->request->command_bytes = bytes;
-    memcpy(errand->request->command, directory, bytes);
-    errand->todo = 1; /* SAVE goes to a server, whatever its slots */
-    return send_request(worker, now_ns, errand, request_id, why);
+    partition->request->server = server;
+    partition->request->mark = mark;
+    partition->request->result = said;
+    partition->request->command_bytes = bytes;
+    memcpy(partition->request->command, directory, bytes);
+    partition->todo = 1; /* SAVE goes to a server, whatever its slots */
+    return send_request(worker, now_ns, partition, request_id, why);
 }

@@ -23,65 +23,67 @@ enum { RESEND_GROWTH = 10 };
 
 struct gw__attempt *gw__attempt_find(struct gw__worker *worker, uint64_t id)
 {
-    struct gw__partition *errand = &worker->errands[id % GW__PARTITION_MAX];
-    for (struct gw__attempt *f = errand->flights; f; f = f->next)
+    struct gw__partition *partition =
+        &worker->partitions[id % GW__PARTITION_MAX];
+    for (struct gw__attempt *f = partition->attempts; f; f = f->next)
         if (f->id == id)
             return f;
     return NULL;
 }
 
-bool gw__attempt_is_whole(const struct gw__attempt *flight)
+bool gw__attempt_is_whole(const struct gw__attempt *attempt)
 {
-    const struct gw__piece *piece = flight->errand->piece;
-    return piece && flight->slots == piece->slots;
+    const struct gw__key_range *range = attempt->partition->range;
+    return range && attempt->slots == range->slots;
 }
 
 /* The id combines the partition's index and a serial number, and is unique. */
-static void renumber(struct gw__worker *worker, struct gw__attempt *flight)
+static void renumber(struct gw__worker *worker, struct gw__attempt *attempt)
 {
-    struct gw__partition *errand = flight->errand;
-    uint64_t place = (uint64_t)(errand - worker->errands);
-    flight->id = ++errand->serial * GW__PARTITION_MAX + place;
+    struct gw__partition *partition = attempt->partition;
+    uint64_t place = (uint64_t)(partition - worker->partitions);
+    attempt->id = ++partition->serial * GW__PARTITION_MAX + place;
 }
 
-static struct gw__attempt *new_flight(struct gw__worker *worker,
-                                      struct gw__partition *errand,
-                                      uint64_t slots)
+static struct gw__attempt *new_attempt(struct gw__worker *worker,
+                                       struct gw__partition *partition,
+                                       uint64_t slots)
 {
-    struct gw__attempt *flight = worker->free_flights;
-    if (flight)
-        worker->free_flights = flight->next;
+    struct gw__attempt *attempt = worker->free_attempts;
+    if (attempt)
+        worker->free_attempts = attempt->next;
     else
-        flight = malloc(sizeof *flight);
-    if (!flight)
+        attempt = malloc(sizeof *attempt);
+    if (!attempt)
         return NULL;
-    *flight = (struct gw__attempt){.next = errand->flights,
-                                   .errand = errand,
-                                   .slots = slots,
-                                   .node = GW__NO_NODE,
-                                   .pause_ns = worker->config.resend_ns};
-    errand->flights = flight;
-    return flight;
+    *attempt = (struct gw__attempt){.next = partition->attempts,
+                                    .partition = partition,
+                                    .slots = slots,
+                                    .node = GW__NO_NODE,
+                                    .pause_ns = worker->config.resend_ns};
+    partition->attempts = attempt;
+    return attempt;
 }
 
 enum gw_err gw__attempt_begin(struct gw__worker *worker,
-                              struct gw__partition *errand, uint64_t now_ns)
+                              struct gw__partition *partition, uint64_t now_ns)
 {
-    struct gw__attempt *flight = new_flight(worker, errand, errand->todo);
-    if (!flight)
+    struct gw__attempt *attempt =
+        new_attempt(worker, partition, partition->todo);
+    if (!attempt)
         return GW_ENOMEM;
-    flight->sent_ns = now_ns;
+    attempt->sent_ns = now_ns;
     return GW_OK;
 }
 
-void gw__attempt_end(struct gw__worker *worker, struct gw__attempt *flight)
+void gw__attempt_end(struct gw__worker *worker, struct gw__attempt *attempt)
 {
-    struct gw__attempt **at = &flight->errand->flights;
-    while (*at != flight)
+    struct gw__attempt **at = &attempt->partition->attempts;
+    while (*at != attempt)
         at = &(*at)->next;
-    *at = flight->next;
-    flight->next = worker->free_flights;
-    worker->free_flights = flight;
+    *at = attempt->next;
+    attempt->next = worker->free_attempts;
+    worker->free_attempts = attempt;
 }
 
 /* ---- sending ---- */
@@ -101,79 +103,80 @@ static uint64_t same_primary(const struct gw__worker *worker, uint64_t slots)
 }
 
 static unsigned receiver(const struct gw__worker *worker,
-                         const struct gw__attempt *flight)
+                         const struct gw__attempt *attempt)
 {
-    unsigned server = flight->errand->request->server;
-    unsigned slot = (unsigned)__builtin_ctzll(flight->slots);
+    unsigned server = attempt->partition->request->server;
+    unsigned slot = (unsigned)__builtin_ctzll(attempt->slots);
     return server != GW__NO_NODE ? server : worker->routes.slots[slot].primary;
 }
 
 /* Sends to one node. */
-static void send_attempt(struct gw__worker *worker, struct gw__attempt *flight,
+static void send_attempt(struct gw__worker *worker, struct gw__attempt *attempt,
                          uint64_t now_ns)
 {
-    unsigned node = receiver(worker, flight);
-    if (node != flight->node || flight->id == 0) {
-        renumber(worker, flight);
-        flight->node = node;
-        flight->sent_ns = now_ns;
-        flight->pause_ns = worker->config.resend_ns;
-        flight->refused_ns = 0;
+    unsigned node = receiver(worker, attempt);
+    if (node != attempt->node || attempt->id == 0) {
+        renumber(worker, attempt);
+        attempt->node = node;
+        attempt->sent_ns = now_ns;
+        attempt->pause_ns = worker->config.resend_ns;
+        attempt->refused_ns = 0;
     }
-    flight->due_ns = now_ns + flight->pause_ns;
-    if (node != GW__NO_NODE && gw__message_out_send(worker, flight))
-        flight->due_ns = now_ns + refused_ns; /* out of memory */
+    attempt->due_ns = now_ns + attempt->pause_ns;
+    if (node != GW__NO_NODE && gw__message_out_send(worker, attempt))
+        attempt->due_ns = now_ns + refused_ns; /* out of memory */
 }
 
-void gw__attempt_send(struct gw__worker *worker, struct gw__attempt *flight,
+void gw__attempt_send(struct gw__worker *worker, struct gw__attempt *attempt,
                       uint64_t now_ns)
 {
     uint64_t same;
-    while ((same = same_primary(worker, flight->slots)) != flight->slots) {
-        struct gw__attempt *other = new_flight(worker, flight->errand, same);
+    while ((same = same_primary(worker, attempt->slots)) != attempt->slots) {
+        struct gw__attempt *other =
+            new_attempt(worker, attempt->partition, same);
         if (!other) {
-            flight->due_ns = now_ns + refused_ns;
+            attempt->due_ns = now_ns + refused_ns;
             return;
         }
-        flight->slots &= ~same;
-        flight->id = 0;
+        attempt->slots &= ~same;
+        attempt->id = 0;
         send_attempt(worker, other, now_ns);
     }
-    send_attempt(worker, flight, now_ns);
+    send_attempt(worker, attempt, now_ns);
 }
 
-void gw__attempt_refused(struct gw__worker *worker, struct gw__attempt *flight,
+void gw__attempt_refused(struct gw__worker *worker, struct gw__attempt *attempt,
                          uint64_t now_ns)
 {
     uint64_t pause_ns =
-        flight->refused_ns ? 2 * flight->refused_ns : refused_ns;
+        attempt->refused_ns ? 2 * attempt->refused_ns : refused_ns;
     if (pause_ns > worker->config.resend_ns)
         pause_ns = worker->config.resend_ns;
-    flight->refused_ns = pause_ns;
-    flight->due_ns = now_ns + pause_ns;
-    flight->id = 0; /* it was answered, and may carry less now */
+    attempt->refused_ns = pause_ns;
+    attempt->due_ns = now_ns + pause_ns;
+    attempt->id = 0; /* it was answered, and may carry less now */
 }
 
 /* ---- timers ---- */
 
-static void tick(struct gw__worker *worker, struct gw__attempt *flight,
+static void tick(struct gw__worker *worker, struct gw__attempt *attempt,
                  uint64_t now_ns)
 {
     uint64_t most_ns = RESEND_GROWTH * worker->config.resend_ns;
-    if (flight->id) {
-        flight->pause_ns *= 2;
-        if (flight->pause_ns > most_ns)
-            flight->pause_ns = most_ns;
+    if (attempt->id) {
+        attempt->pause_ns *= 2;
+        if (attempt->pause_ns > most_ns)
+            attempt->pause_ns = most_ns;
     }
-    worker->counts.retries += flight->node != GW__NO_NODE;
-    gw__attempt_send(worker, flight, now_ns);
+    worker->counts.retries += attempt->node != GW__NO_NODE;
+    gw__attempt_send(worker, attempt, now_ns);
 }
 
 void gw__worker_tick(struct gw__worker *worker, uint64_t now_ns)
 {
-    struct gw__partition *errand;
-    for (unsigned at = 0; (errand = gw__partition_next(worker, &at));)
-        for (struct gw__attempt *f = errand->flights, *next; f; f = next) {
+    struct gw__partition *partition;
+    for (unsigned at = 0; (partition = gw__partition_next(worker, &at));)
+        for (struct gw__attempt *f = partition->attempts, *next; f; f = next) {
             next = f->next;
             if (f->due_ns <= now_ns)
                 tick(worker, f, now_ns);
@@ -188,7 +191,7 @@ uint64_t gw__worker_due(const struct gw__worker *worker)
     for (unsigned word = 0; word < GW__PARTITION_MAX / 64; word++)
         for (uint64_t rest = worker->busy[word]; rest; rest &= rest - 1) {
             unsigned i = word * 64 + (unsigned)__builtin_ctzll(rest);
-            const struct gw__attempt *f = worker->errands[i].flights;
+            const struct gw__attempt *f = worker->partitions[i].attempts;
             any = true;
             for (; f; f = f->next)
                 due_ns = f->due_ns < due_ns ? f->due_ns : due_ns;
@@ -214,9 +217,9 @@ static uint64_t moved_slots(const struct gw__routes *a,
 static void send_again(struct gw__worker *worker, uint64_t now_ns,
                        uint64_t slots, uint64_t nodes)
 {
-    struct gw__partition *errand;
-    for (unsigned at = 0; (errand = gw__partition_next(worker, &at));)
-        for (struct gw__attempt *f = errand->flights, *next; f; f = next) {
+    struct gw__partition *partition;
+    for (unsigned at = 0; (partition = gw__partition_next(worker, &at));)
+        for (struct gw__attempt *f = partition->attempts, *next; f; f = next) {
             next = f->next;
             bool reached = f->node < GW__NODES_MAX && nodes >> f->node & 1;
             if (!(f->slots & slots) && !reached)

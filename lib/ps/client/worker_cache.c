@@ -44,76 +44,81 @@ uint64_t gw__keys_signature(const uint64_t *keys, size_t count, uint64_t seed)
 
 static void evict_partitioning(struct gw__worker *worker, unsigned i)
 {
-    struct gw__cut *cut = worker->cuts[i];
-    worker->cut_bytes -= cut->bytes;
-    worker->cuts[i] = worker->cuts[--worker->cut_count];
-    gw__cut_release(cut);
+    struct gw__partitioning *partitioning = worker->partitionings[i];
+    worker->partitioning_bytes -= partitioning->bytes;
+    worker->partitionings[i] =
+        worker->partitionings[--worker->partitioning_count];
+    gw__partitioning_release(partitioning);
 }
 
 static unsigned oldest(const struct gw__worker *worker)
 {
     unsigned found = 0;
-    for (unsigned i = 1; i < worker->cut_count; i++)
-        if (worker->cuts[i]->used < worker->cuts[found]->used)
+    for (unsigned i = 1; i < worker->partitioning_count; i++)
+        if (worker->partitionings[i]->used < worker->partitionings[found]->used)
             found = i;
     return found;
 }
 
-static struct gw__cut *find_partitioning(struct gw__worker *worker,
-                                         const struct gw__access *access,
-                                         uint64_t signature)
+static struct gw__partitioning *
+find_partitioning(struct gw__worker *worker, const struct gw__access *access,
+                  uint64_t signature)
 {
-    for (unsigned i = 0; i < worker->cut_count; i++) {
-        struct gw__cut *cut = worker->cuts[i];
-        if (cut->signature != signature || cut->table != access->table ||
-            cut->count != access->count)
+    for (unsigned i = 0; i < worker->partitioning_count; i++) {
+        struct gw__partitioning *partitioning = worker->partitionings[i];
+        if (partitioning->signature != signature ||
+            partitioning->table != access->table ||
+            partitioning->count != access->count)
             continue;
-        if (cut->placement == worker->placement)
-            return cut;
+        if (partitioning->placement == worker->placement)
+            return partitioning;
         evict_partitioning(worker, i);
         return NULL;
     }
     return NULL;
 }
 
-static void keep_partitioning(struct gw__worker *worker, struct gw__cut *cut)
+static void keep_partitioning(struct gw__worker *worker,
+                              struct gw__partitioning *partitioning)
 {
-    if (cut->bytes > bytes_max)
+    if (partitioning->bytes > bytes_max)
         return;
-    while (worker->cut_count == GW__CUTS_MAX ||
-           worker->cut_bytes + cut->bytes > bytes_max)
+    while (worker->partitioning_count == GW__PARTITIONINGS_MAX ||
+           worker->partitioning_bytes + partitioning->bytes > bytes_max)
         evict_partitioning(worker, oldest(worker));
-    cut->refs++;
-    worker->cut_bytes += cut->bytes;
-    worker->cuts[worker->cut_count++] = cut;
+    partitioning->refs++;
+    worker->partitioning_bytes += partitioning->bytes;
+    worker->partitionings[worker->partitioning_count++] = partitioning;
 }
 
-enum gw_err gw__cut_get(struct gw__worker *worker,
-                        const struct gw__access *access, struct gw__cut **cut,
-                        struct gw_error *why)
+enum gw_err gw__partitioning_get(struct gw__worker *worker,
+                                 const struct gw__access *access,
+                                 struct gw__partitioning **partitioning,
+                                 struct gw_error *why)
 {
     if (worker->config.no_key_cache)
-        return gw__cut_make(worker, access, cut, why);
+        return gw__partitioning_make(worker, access, partitioning, why);
     uint64_t signature =
         gw__keys_signature(access->keys, access->count, access->table);
-    struct gw__cut *found = find_partitioning(worker, access, signature);
+    struct gw__partitioning *found =
+        find_partitioning(worker, access, signature);
     enum gw_err err = GW_OK;
     if (found)
         found->refs++;
     else
-        err = gw__cut_make(worker, access, &found, why);
+        err = gw__partitioning_make(worker, access, &found, why);
     if (err)
         return err;
     found->used = ++worker->used;
     found->signature = signature;
     if (found->refs == 1)
         keep_partitioning(worker, found);
-    *cut = found;
+    *partitioning = found;
     return GW_OK;
 }
 
-void gw__cuts_forget(struct gw__worker *worker)
+void gw__partitionings_forget(struct gw__worker *worker)
 {
-    while (worker->cut_count > 0)
+    while (worker->partitioning_count > 0)
         evict_partitioning(worker, 0);
 }

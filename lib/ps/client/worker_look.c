@@ -26,7 +26,7 @@ static void GW_PRINTF(2, 3) append_text(struct text *t, const char *format, ...)
 }
 
 /* Writes, for example, "0-20, 23". */
-static void say_slots(struct text *t, uint64_t slots)
+static void append_slots(struct text *t, uint64_t slots)
 {
     const char *between = "";
     for (unsigned slot = 0; slot < GW_PS_SLOTS_MAX; slot++) {
@@ -44,12 +44,12 @@ static void say_slots(struct text *t, uint64_t slots)
     }
 }
 
-static const struct gw__job *oldest(const struct gw__worker *worker)
+static const struct gw__worker_request *oldest(const struct gw__worker *worker)
 {
-    const struct gw__job *found = NULL;
+    const struct gw__worker_request *found = NULL;
     for (unsigned i = 0; i < GW__REQUESTS_MAX; i++) {
-        const struct gw__job *r = &worker->requests[i];
-        if (r->id && r->errands > 0 &&
+        const struct gw__worker_request *r = &worker->requests[i];
+        if (r->id && r->partitions > 0 &&
             (!found || r->began_ns < found->began_ns))
             found = r;
     }
@@ -58,14 +58,14 @@ static const struct gw__job *oldest(const struct gw__worker *worker)
 
 /* Groups the request's unfinished slots by the node that each waits for. */
 static void by_node(const struct gw__worker *worker,
-                    const struct gw__job *request,
+                    const struct gw__worker_request *request,
                     uint64_t slots[GW__NO_NODE + 1])
 {
     memset(slots, 0, (GW__NO_NODE + 1) * sizeof *slots);
     for (unsigned i = 0; i < GW__PARTITION_MAX; i++)
-        if (worker->errands[i].request == request)
-            for (const struct gw__attempt *f = worker->errands[i].flights; f;
-                 f = f->next)
+        if (worker->partitions[i].request == request)
+            for (const struct gw__attempt *f = worker->partitions[i].attempts;
+                 f; f = f->next)
                 slots[f->node] |= f->slots;
 }
 
@@ -74,7 +74,7 @@ void gw__worker_waits_for(const struct gw__worker *worker, uint64_t now_ns,
 {
     struct text t = {.out = out, .room = room};
     uint64_t slots[GW__NO_NODE + 1];
-    const struct gw__job *request = oldest(worker);
+    const struct gw__worker_request *request = oldest(worker);
     const char *between = "";
     if (room > 0)
         out[0] = 0;
@@ -90,7 +90,7 @@ void gw__worker_waits_for(const struct gw__worker *worker, uint64_t now_ns,
             append_text(&t, "%sa new primary (slots ", between);
         else
             append_text(&t, "%sserver %u (slots ", between, node);
-        say_slots(&t, slots[node]);
+        append_slots(&t, slots[node]);
         append_text(&t, ")");
         between = ", ";
     }

@@ -14,10 +14,10 @@
 
 #include <string.h>
 
-struct parcel_plan {
+struct message_plan {
     struct gw__worker *worker;
-    struct gw__attempt *flight;
-    struct gw__message_out letter;
+    struct gw__attempt *attempt;
+    struct gw__message_out message;
     struct gw__ps_head head;
     unsigned char front[sizeof(struct gw__ps_head) +
                         GW_PS_SLOTS_MAX * sizeof(struct gw__ps_segment)];
@@ -25,35 +25,35 @@ struct parcel_plan {
 
 /* ---- return of lent memory ---- */
 
-static void unit_back(void *context)
+static void release_cell(void *context)
 {
-    gw__unit_release(context);
+    gw__slab_cell_release(context);
 }
 
 static void caller_back(void *context)
 {
-    struct gw__job *request = context;
+    struct gw__worker_request *request = context;
     request->lent--;
-    gw__job_settle(request);
+    gw__worker_request_settle(request);
 }
 
 /* ---- segments ---- */
 
-static bool carries(const struct gw__attempt *flight,
+static bool carries(const struct gw__attempt *attempt,
                     const struct gw__ps_segment *segment)
 {
-    return flight->slots >> segment->slot & 1;
+    return attempt->slots >> segment->slot & 1;
 }
 
-static void put_segments(struct parcel_plan *p)
+static void put_segments(struct message_plan *p)
 {
-    const struct gw__job *request = p->flight->errand->request;
-    const struct gw__piece *piece = p->flight->errand->piece;
+    const struct gw__worker_request *request = p->attempt->partition->request;
+    const struct gw__key_range *range = p->attempt->partition->range;
     const struct gw__ps_segment *from =
-        request->cut->segments + piece->first_segment;
+        request->partitioning->segments + range->first_segment;
     unsigned char *at = p->front + sizeof p->head;
-    for (uint32_t i = 0; i < piece->segment_count; i++) {
-        if (!carries(p->flight, &from[i]))
+    for (uint32_t i = 0; i < range->segment_count; i++) {
+        if (!carries(p->attempt, &from[i]))
             continue;
         memcpy(at, &from[i], sizeof from[i]);
         at += sizeof from[i];
@@ -64,21 +64,22 @@ static void put_segments(struct parcel_plan *p)
 
 /* ---- keys ---- */
 
-static enum gw_err copy_keys(struct parcel_plan *p, const uint64_t **keys)
+static enum gw_err copy_keys(struct message_plan *p, const uint64_t **keys)
 {
     struct gw__worker *worker = p->worker;
-    const struct gw__cut *cut = p->flight->errand->request->cut;
-    const struct gw__piece *piece = p->flight->errand->piece;
-    const uint64_t *from = cut->keys + piece->first;
+    const struct gw__partitioning *partitioning =
+        p->attempt->partition->request->partitioning;
+    const struct gw__key_range *range = p->attempt->partition->range;
+    const uint64_t *from = partitioning->keys + range->first;
     if (!gw__grow(&worker->some_keys, &worker->some_keys_bytes,
-                  piece->count * sizeof *from))
+                  range->count * sizeof *from))
         return GW_ENOMEM;
     unsigned char *to = worker->some_keys;
-    for (uint32_t i = 0; i < piece->segment_count; i++) {
+    for (uint32_t i = 0; i < range->segment_count; i++) {
         const struct gw__ps_segment *segment =
-            &cut->segments[piece->first_segment + i];
+            &partitioning->segments[range->first_segment + i];
         size_t bytes = segment->keys * sizeof *from;
-        if (carries(p->flight, segment)) {
+        if (carries(p->attempt, segment)) {
             memcpy(to, from, bytes);
             to += bytes;
         }
@@ -88,27 +89,28 @@ static enum gw_err copy_keys(struct parcel_plan *p, const uint64_t **keys)
     return GW_OK;
 }
 
-static enum gw_err put_keys(struct parcel_plan *p)
+static enum gw_err put_keys(struct message_plan *p)
 {
-    struct gw__partition *errand = p->flight->errand;
-    const struct gw__piece *piece = errand->piece;
+    struct gw__partition *partition = p->attempt->partition;
+    const struct gw__key_range *range = partition->range;
     struct gw_ps_counts *counts = &p->worker->counts;
-    const uint64_t *keys = errand->request->cut->keys + piece->first;
+    const uint64_t *keys =
+        partition->request->partitioning->keys + range->first;
     enum gw_err err = GW_OK;
-    p->flight->bare = false;
-    if (!gw__attempt_is_whole(p->flight))
+    p->attempt->bare = false;
+    if (!gw__attempt_is_whole(p->attempt))
         err = copy_keys(p, &keys);
-    else if (piece->key_list) {
-        p->head.key_list = piece->key_list;
-        p->flight->bare = piece->known && p->flight->node == piece->node;
-        if (p->flight->bare) {
+    else if (range->key_list) {
+        p->head.key_list = range->key_list;
+        p->attempt->bare = range->known && p->attempt->node == range->node;
+        if (p->attempt->bare) {
             counts->key_lists_cached++;
             return GW_OK;
         }
         p->head.flags |= GW__PS_CACHE;
     }
     counts->key_lists_sent++;
-    p->letter.parts[1] =
+    p->message.parts[1] =
         (struct gw__messenger_part){keys, p->head.keys * sizeof *keys};
     return err;
 }
@@ -116,21 +118,21 @@ static enum gw_err put_keys(struct parcel_plan *p)
 /* ---- values ---- */
 
 /* Copies all rows of the attempt's slots, in order, to `out`. */
-static void gather_rows(const struct parcel_plan *p, float *out)
+static void gather_rows(const struct message_plan *p, float *out)
 {
-    const struct gw__job *request = p->flight->errand->request;
-    const struct gw__cut *cut = request->cut;
-    const struct gw__piece *piece = p->flight->errand->piece;
-    const uint32_t *order = cut->order + piece->first;
-    if (gw__attempt_is_whole(p->flight)) {
-        gw__rows_gather(out, request->access.values, order, piece->count,
+    const struct gw__worker_request *request = p->attempt->partition->request;
+    const struct gw__partitioning *partitioning = request->partitioning;
+    const struct gw__key_range *range = p->attempt->partition->range;
+    const uint32_t *order = partitioning->order + range->first;
+    if (gw__attempt_is_whole(p->attempt)) {
+        gw__rows_gather(out, request->access.values, order, range->count,
                         request->width);
         return;
     }
-    for (uint32_t i = 0; i < piece->segment_count; i++) {
+    for (uint32_t i = 0; i < range->segment_count; i++) {
         const struct gw__ps_segment *segment =
-            &cut->segments[piece->first_segment + i];
-        if (carries(p->flight, segment)) {
+            &partitioning->segments[range->first_segment + i];
+        if (carries(p->attempt, segment)) {
             gw__rows_gather(out, request->access.values, order, segment->keys,
                             request->width);
             out += (size_t)segment->keys * request->width;
@@ -140,7 +142,7 @@ static void gather_rows(const struct parcel_plan *p, float *out)
 }
 
 /* Copies the values in the format of the message. */
-static enum gw_err fill_values(struct parcel_plan *p, void *out, size_t values)
+static enum gw_err fill_values(struct message_plan *p, void *out, size_t values)
 {
     struct gw__worker *worker = p->worker;
     worker->counts.bytes_gathered += values * sizeof(float);
@@ -157,95 +159,95 @@ static enum gw_err fill_values(struct parcel_plan *p, void *out, size_t values)
     return GW_OK;
 }
 
-static enum gw_err put_unit(struct parcel_plan *p, size_t values)
+static enum gw_err put_cell(struct message_plan *p, size_t values)
 {
-    struct gw__partition *errand = p->flight->errand;
+    struct gw__partition *partition = p->attempt->partition;
     enum gw_err err = GW_OK;
-    if (!errand->unit) {
-        errand->unit = gw__pool_take(&p->worker->pool);
-        if (!errand->unit)
+    if (!partition->cell) {
+        partition->cell = gw__slabs_take(&p->worker->slabs);
+        if (!partition->cell)
             return GW_ENOMEM;
-        err = fill_values(p, errand->unit->memory, values);
+        err = fill_values(p, partition->cell->memory, values);
         if (err) {
-            gw__unit_release(errand->unit);
-            errand->unit = NULL;
+            gw__slab_cell_release(partition->cell);
+            partition->cell = NULL;
             return err;
         }
     }
-    errand->unit->refs++;
-    p->letter.parts[2].data = errand->unit->memory;
-    p->letter.lent = 4;
-    p->letter.back = unit_back;
-    p->letter.context = errand->unit;
+    partition->cell->refs++;
+    p->message.parts[2].data = partition->cell->memory;
+    p->message.lent = 4;
+    p->message.back = release_cell;
+    p->message.context = partition->cell;
     return GW_OK;
 }
 
 /* The rows are sent from the caller's memory. */
-static void put_own(struct parcel_plan *p)
+static void put_own(struct message_plan *p)
 {
-    struct gw__job *request = p->flight->errand->request;
-    const struct gw__piece *piece = p->flight->errand->piece;
-    size_t first = request->cut->order[piece->first];
-    p->letter.parts[2].data = request->access.values + first * request->width;
+    struct gw__worker_request *request = p->attempt->partition->request;
+    const struct gw__key_range *range = p->attempt->partition->range;
+    size_t first = request->partitioning->order[range->first];
+    p->message.parts[2].data = request->access.values + first * request->width;
     if (!request->access.lend ||
-        p->letter.parts[2].bytes < GW__LEND_LEAST_BYTES)
+        p->message.parts[2].bytes < GW__LEND_LEAST_BYTES)
         return;
     request->lent++;
-    p->letter.lent = 4;
-    p->letter.back = caller_back;
-    p->letter.context = request;
+    p->message.lent = 4;
+    p->message.back = caller_back;
+    p->message.context = request;
 }
 
 /* The messenger copies the values before it returns. */
-static enum gw_err put_copy(struct parcel_plan *p, size_t values)
+static enum gw_err put_copy(struct message_plan *p, size_t values)
 {
     struct gw__worker *worker = p->worker;
     if (!gw__grow(&worker->copied, &worker->copied_bytes,
                   values * sizeof(float)))
         return GW_ENOMEM;
-    p->letter.parts[2].data = worker->copied;
+    p->message.parts[2].data = worker->copied;
     return fill_values(p, worker->copied, values);
 }
 
-static enum gw_err put_values(struct parcel_plan *p)
+static enum gw_err put_values(struct message_plan *p)
 {
-    const struct gw__partition *errand = p->flight->errand;
-    size_t values = p->head.keys * errand->request->width;
+    const struct gw__partition *partition = p->attempt->partition;
+    size_t values = p->head.keys * partition->request->width;
     bool half = p->worker->config.half;
-    bool whole = gw__attempt_is_whole(p->flight);
+    bool whole = gw__attempt_is_whole(p->attempt);
     size_t bytes = values * (half ? sizeof(uint16_t) : sizeof(float));
-    p->letter.parts[2].bytes = bytes;
+    p->message.parts[2].bytes = bytes;
     if (half)
         p->head.flags |= GW__PS_HALF;
-    if (whole && errand->piece->straight && !half) {
+    if (whole && partition->range->straight && !half) {
         put_own(p);
         return GW_OK;
     }
     if (whole && bytes >= GW__LEND_LEAST_BYTES &&
-        bytes <= p->worker->pool.unit_bytes && !put_unit(p, values))
+        bytes <= p->worker->slabs.cell_bytes && !put_cell(p, values))
         return GW_OK;
     return put_copy(p, values);
 }
 
 /* ---- the message ---- */
 
-static void put_head(struct parcel_plan *p)
+static void put_head(struct message_plan *p)
 {
     const struct gw__worker *worker = p->worker;
-    const struct gw__partition *errand = p->flight->errand;
-    const struct gw__access *access = &errand->request->access;
+    const struct gw__partition *partition = p->attempt->partition;
+    const struct gw__access *access = &partition->request->access;
     p->head = (struct gw__ps_head){
         .magic = GW__PS_MAGIC,
-        .request = gw__attempt_name(p->worker, p->flight->id),
+        .request = gw__attempt_name(p->worker, p->attempt->id),
         .routes = worker->routes.version,
-        .sequence = errand->sequence,
-        .floor = worker->floor,
+        .sequence = partition->sequence,
+        .low_watermark = worker->low_watermark,
         .clock = GW__NO_CLOCK,
         .nans = worker->nans};
-    if (!errand->piece) {
-        p->head.kind = (uint16_t)errand->request->kind;
-        p->head.group = (uint8_t)errand->request->group;
-        p->head.sequence = errand->request->mark;
+    if (!partition->range) {
+        p->head.kind = (uint16_t)partition->request->kind;
+        p->head.group = (uint8_t)partition->request->group;
+        p->head.sequence = partition->request->mark;
         return;
     }
     p->head.kind = access->values ? access->out ? GW__PS_PUSH_PULL : GW__PS_PUSH
@@ -256,11 +258,11 @@ static void put_head(struct parcel_plan *p)
     p->head.group = (uint8_t)worker->routes.tables[access->table].group;
 }
 
-static enum gw_err put_parts(struct parcel_plan *p)
+static enum gw_err put_parts(struct message_plan *p)
 {
-    struct gw__job *request = p->flight->errand->request;
-    if (!p->flight->errand->piece) {
-        p->letter.parts[1] = (struct gw__messenger_part){
+    struct gw__worker_request *request = p->attempt->partition->request;
+    if (!p->attempt->partition->range) {
+        p->message.parts[1] = (struct gw__messenger_part){
             request->command, request->command_bytes};
         return GW_OK;
     }
@@ -273,31 +275,31 @@ static enum gw_err put_parts(struct parcel_plan *p)
 
 /* Each slot after the first would otherwise have been a message of its own. */
 static void count_message(struct gw_ps_counts *counts,
-                          const struct parcel_plan *p)
+                          const struct message_plan *p)
 {
-    for (unsigned i = 0; i < p->letter.part_count; i++)
-        counts->bytes_sent += p->letter.parts[i].bytes;
+    for (unsigned i = 0; i < p->message.part_count; i++)
+        counts->bytes_sent += p->message.parts[i].bytes;
     counts->messages_saved += p->head.segments > 1 ? p->head.segments - 1U : 0;
 }
 
 enum gw_err gw__message_out_send(struct gw__worker *worker,
-                                 struct gw__attempt *flight)
+                                 struct gw__attempt *attempt)
 {
-    struct parcel_plan p = {.worker = worker, .flight = flight};
-    p.letter.node = flight->node;
-    p.letter.again = flight->pause_ns > worker->config.resend_ns;
+    struct message_plan p = {.worker = worker, .attempt = attempt};
+    p.message.node = attempt->node;
+    p.message.again = attempt->pause_ns > worker->config.resend_ns;
     put_head(&p);
     enum gw_err err = put_parts(&p);
     if (err)
         return err;
     memcpy(p.front, &p.head, sizeof p.head);
-    p.letter.parts[0] = (struct gw__messenger_part){
+    p.message.parts[0] = (struct gw__messenger_part){
         p.front,
         sizeof p.head + p.head.segments * sizeof(struct gw__ps_segment)};
-    p.letter.part_count = p.letter.parts[2].bytes   ? 3
-                          : p.letter.parts[1].bytes ? 2
-                                                    : 1;
+    p.message.part_count = p.message.parts[2].bytes   ? 3
+                           : p.message.parts[1].bytes ? 2
+                                                      : 1;
     count_message(&worker->counts, &p);
-    worker->config.send(worker->config.context, &p.letter);
+    worker->config.send(worker->config.context, &p.message);
     return GW_OK;
 }

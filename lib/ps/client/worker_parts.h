@@ -4,13 +4,13 @@
  *
  *   request --cut--> pieces --window--> partitions --routes--> attempts
  *
- * A job (gw__job) is the worker's record of a request. A cut (gw__cut) is a key
- * list in the order of servers and slots; it is divided into pieces
- * (gw__piece), each of which fits one message. A partition (gw__partition) is a
- * piece under way. It begins as one attempt (gw__attempt) to the piece's
- * server. If slots move meanwhile, it is split into several attempts, one per
- * primary. An attempt sends its message again until it is answered. The
- * partition ends when none of its slots is left.
+ * A job (gw__worker_request) is the worker's record of a request. A cut
+ * (gw__partitioning) is a key list in the order of servers and slots; it is
+ * divided into pieces (gw__key_range), each of which fits one message. A
+ * partition (gw__partition) is a piece under way. It begins as one attempt
+ * (gw__attempt) to the piece's server. If slots move meanwhile, it is split
+ * into several attempts, one per primary. An attempt sends its message again
+ * until it is answered. The partition ends when none of its slots is left.
  *
  * Sequence numbers: each partition with a push gets one when it begins, in
  * order. All numbers up to the low watermark (`floor`) have ended. No number
@@ -23,14 +23,14 @@
 
 enum {
     GW__PARTITION_MAX = 2 * GW__PUSHES_MAX, /* pushes, and as many pulls */
-    GW__CUTS_MAX = 32,
+    GW__PARTITIONINGS_MAX = 32,
     GW__KEY_LIST_LEAST = 16, /* shorter lists are not worth a signature */
     GW__LEND_LEAST_BYTES = 65536
 };
 
 /* ---- cuts ---- */
 
-struct gw__piece {
+struct gw__key_range {
     unsigned node;          /* GW__NO_NODE: its slots have no primary */
     uint32_t first, count;  /* in the cut */
     uint32_t first_segment; /* in the cut */
@@ -41,7 +41,7 @@ struct gw__piece {
     uint64_t key_list; /* 0: too short */
 };
 
-struct gw__cut {
+struct gw__partitioning {
     uint64_t signature; /* of the caller's list */
     unsigned table;
     size_t count;
@@ -52,32 +52,32 @@ struct gw__cut {
     uint64_t *keys;     /* in the order of pieces */
     uint32_t *order;    /* [i]: the caller's index of key i */
     struct gw__ps_segment *segments;
-    unsigned piece_count;
-    struct gw__piece *pieces;
+    unsigned range_count;
+    struct gw__key_range *ranges;
 };
 
 /* ---- memory for gathered values ---- */
 
-struct gw__pool;
-struct gw__pool_unit {
-    struct gw__pool *pool;
-    struct gw__pool_unit *next; /* in the list of free units */
+struct gw__slab_allocator;
+struct gw__slab_cell {
+    struct gw__slab_allocator *slabs;
+    struct gw__slab_cell *next; /* in the list of free units */
     unsigned char *memory;
     unsigned refs;
 };
 
 struct gw__slab {
     void *memory;
-    struct gw__pool_unit *units;
+    struct gw__slab_cell *cells;
 };
 
 enum { GW__SLABS_MAX = 8 };
 
-struct gw__pool {
-    size_t unit_bytes;
+struct gw__slab_allocator {
+    size_t cell_bytes;
     unsigned slab_count;
     struct gw__slab slabs[GW__SLABS_MAX];
-    struct gw__pool_unit *free;
+    struct gw__slab_cell *free;
 };
 
 /* ---- under way ---- */
@@ -86,7 +86,7 @@ struct gw__partition;
 
 struct gw__attempt {
     struct gw__attempt *next;
-    struct gw__partition *errand;
+    struct gw__partition *partition;
     uint64_t id; /* in the head of its messages */
     uint64_t slots;
     unsigned node;
@@ -98,25 +98,25 @@ struct gw__attempt {
 };
 
 struct gw__partition {
-    struct gw__job *request; /* NULL: this entry is free */
-    struct gw__piece *piece; /* NULL: a clock command or SAVE */
-    uint64_t sequence;       /* 0: no push */
-    uint64_t todo;           /* slots not done yet */
-    uint64_t serial;         /* of the next attempt */
+    struct gw__worker_request *request; /* NULL: this entry is free */
+    struct gw__key_range *range;        /* NULL: a clock command or SAVE */
+    uint64_t sequence;                  /* 0: no push */
+    uint64_t todo;                      /* slots not done yet */
+    uint64_t serial;                    /* of the next attempt */
     /* values in the format of the message; NULL: gathered for each message */
-    struct gw__pool_unit *unit;
-    struct gw__attempt *flights;
+    struct gw__slab_cell *cell;
+    struct gw__attempt *attempts;
 };
 
-struct gw__job {
+struct gw__worker_request {
     uint64_t id; /* 0: this entry is free */
     struct gw__access access;
-    struct gw__cut *cut;  /* NULL: not an access */
-    struct gw__job *next; /* in the queue */
+    struct gw__partitioning *partitioning; /* NULL: not an access */
+    struct gw__worker_request *next;       /* in the queue */
     struct gw__worker *worker;
     uint32_t width;
-    unsigned next_piece; /* the next one to begin */
-    unsigned errands;    /* partitions under way */
+    unsigned next_range; /* the next one to begin */
+    unsigned partitions; /* partitions under way */
     unsigned lent;       /* messages that use the caller's memory */
     bool detached;       /* the result is not wanted */
     void *own;           /* detached: a copy of the values */
@@ -127,7 +127,7 @@ struct gw__job {
     struct gw_ps_work *work; /* CLOCK; may be NULL */
     unsigned server;         /* SAVE: the receiver; otherwise GW__NO_NODE */
     uint64_t mark;           /* SAVE */
-    enum gw_err *said;       /* SAVE */
+    enum gw_err *result;     /* SAVE */
     size_t command_bytes;
     uint8_t command[GW__CLOCK_COMMAND_MAX];
 };
@@ -137,28 +137,28 @@ struct gw__worker {
     uint64_t own_names;       /* mask of gw__attempt_name */
     struct gw__routes routes; /* version 0: none yet */
     uint64_t placement;       /* grows when the primary of a slot changes */
-    uint64_t last_sequence, floor;
+    uint64_t last_sequence, low_watermark;
     uint64_t ended; /* bit i: sequence number floor + 1 + i */
     uint32_t nans;
     uint64_t generation; /* of the newest request */
     uint64_t used;       /* clock of the cache's evictions */
-    size_t cut_bytes;
-    unsigned cut_count;
-    struct gw__cut *cuts[GW__CUTS_MAX];
-    struct gw__pool pool;
+    size_t partitioning_bytes;
+    unsigned partitioning_count;
+    struct gw__partitioning *partitionings[GW__PARTITIONINGS_MAX];
+    struct gw__slab_allocator slabs;
     /* Scratch memory; each grows to the largest size needed. */
     unsigned char *scratch, *copied, *some_keys;
     size_t scratch_bytes, copied_bytes, some_keys_bytes;
-    struct gw__attempt *free_flights;
+    struct gw__attempt *free_attempts;
     uint64_t busy[GW__PARTITION_MAX / 64]; /* partitions in use, as bits */
-    struct gw__partition errands[GW__PARTITION_MAX];
-    unsigned pulls;               /* partitions without a push */
-    struct gw__job *first, *last; /* with pieces left to begin */
-    struct gw__job requests[GW__REQUESTS_MAX];
+    struct gw__partition partitions[GW__PARTITION_MAX];
+    unsigned pulls;                          /* partitions without a push */
+    struct gw__worker_request *first, *last; /* with pieces left to begin */
+    struct gw__worker_request requests[GW__REQUESTS_MAX];
     struct gw_ps_counts counts;
 };
 
-static inline bool gw__is_push(const struct gw__job *request)
+static inline bool gw__is_push(const struct gw__worker_request *request)
 {
     return request->access.values != NULL;
 }
@@ -170,47 +170,49 @@ struct gw__partition *gw__partition_next(struct gw__worker *worker,
 /* ---- worker.c ---- */
 
 /* NULL: too many requests are under way. */
-struct gw__job *gw__job_new(struct gw__worker *worker, uint64_t now_ns);
-void gw__job_free(struct gw__job *request);
+struct gw__worker_request *gw__worker_request_new(struct gw__worker *worker,
+                                                  uint64_t now_ns);
+void gw__worker_request_free(struct gw__worker_request *request);
 struct gw__partition *gw__partition_new(struct gw__worker *worker,
-                                        struct gw__job *request);
+                                        struct gw__worker_request *request);
 
 /* Ends a partition that is done or has failed, with its attempts and its
  * sequence number. */
-void gw__partition_end(struct gw__worker *worker, struct gw__partition *errand);
+void gw__partition_end(struct gw__worker *worker,
+                       struct gw__partition *partition);
 /* Records the first failure; pieces that have not begun are dropped. */
-void gw__job_fail(struct gw__job *request, enum gw_err code, const char *text);
+void gw__worker_request_fail(struct gw__worker_request *request,
+                             enum gw_err code, const char *text);
 /* Frees a detached request that has ended. */
-void gw__job_settle(struct gw__job *request);
+void gw__worker_request_settle(struct gw__worker_request *request);
 /* Begins pieces as far as the windows allow. */
 void gw__worker_pump(struct gw__worker *worker, uint64_t now_ns);
 
-/* ---- worker_cut.c, worker_cache.c ---- */
+/* ---- worker_partition.c, worker_cache.c ---- */
 
 uint64_t gw__keys_signature(const uint64_t *keys, size_t count, uint64_t seed);
-GW_MUST_CHECK enum gw_err gw__cut_make(struct gw__worker *worker,
-                                       const struct gw__access *access,
-                                       struct gw__cut **cut,
-                                       struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__partitioning_make(
+    struct gw__worker *worker, const struct gw__access *access,
+    struct gw__partitioning **partitioning, struct gw_error *why);
 /* Returns a reference for the caller. */
-GW_MUST_CHECK enum gw_err gw__cut_get(struct gw__worker *worker,
-                                      const struct gw__access *access,
-                                      struct gw__cut **cut,
-                                      struct gw_error *why);
-void gw__cut_release(struct gw__cut *cut);
-void gw__cuts_forget(struct gw__worker *worker);
+GW_MUST_CHECK enum gw_err
+gw__partitioning_get(struct gw__worker *worker, const struct gw__access *access,
+                     struct gw__partitioning **partitioning,
+                     struct gw_error *why);
+void gw__partitioning_release(struct gw__partitioning *partitioning);
+void gw__partitionings_forget(struct gw__worker *worker);
 
 /* ---- worker_attempt.c ---- */
 
 /* Creates the partition's first attempt. GW_ENOMEM. */
 GW_MUST_CHECK enum gw_err gw__attempt_begin(struct gw__worker *worker,
-                                            struct gw__partition *errand,
+                                            struct gw__partition *partition,
                                             uint64_t now_ns);
 /* Sends to the current primaries of its slots; this may split the attempt. */
-void gw__attempt_send(struct gw__worker *worker, struct gw__attempt *flight,
+void gw__attempt_send(struct gw__worker *worker, struct gw__attempt *attempt,
                       uint64_t now_ns);
 /* After a refusal: waits a little, twice as long each time. */
-void gw__attempt_refused(struct gw__worker *worker, struct gw__attempt *flight,
+void gw__attempt_refused(struct gw__worker *worker, struct gw__attempt *attempt,
                          uint64_t now_ns);
 struct gw__attempt *gw__attempt_find(struct gw__worker *worker, uint64_t id);
 /* Converts an attempt's id to its number in messages, or back. The numbers of
@@ -221,15 +223,15 @@ static inline uint64_t gw__attempt_name(const struct gw__worker *worker,
 {
     return id ^ worker->own_names;
 }
-void gw__attempt_end(struct gw__worker *worker, struct gw__attempt *flight);
+void gw__attempt_end(struct gw__worker *worker, struct gw__attempt *attempt);
 /* Does the attempt have all slots of the partition's piece? */
-bool gw__attempt_is_whole(const struct gw__attempt *flight);
+bool gw__attempt_is_whole(const struct gw__attempt *attempt);
 
 /* ---- worker_message.c ---- */
 
 /* GW_ENOMEM: nothing was sent. */
 enum gw_err gw__message_out_send(struct gw__worker *worker,
-                                 struct gw__attempt *flight);
+                                 struct gw__attempt *attempt);
 
 /* ---- worker_rows.c: `order` numbers rows of the unordered side ---- */
 
@@ -240,13 +242,13 @@ void gw__rows_scatter(float *rows, const uint32_t *order, size_t count,
 /* The index of the first value too large for half precision; `count`: none. */
 size_t gw__first_large(const float *values, size_t count);
 
-/* ---- worker_pool.c ---- */
+/* ---- worker_slab.c ---- */
 
-void gw__pool_init(struct gw__pool *pool, size_t unit_bytes);
-void gw__pool_fini(struct gw__pool *pool);
+void gw__slabs_init(struct gw__slab_allocator *slabs, size_t cell_bytes);
+void gw__slabs_fini(struct gw__slab_allocator *slabs);
 /* With one reference. NULL: all units are in use, or out of memory. */
-struct gw__pool_unit *gw__pool_take(struct gw__pool *pool);
-void gw__unit_release(struct gw__pool_unit *unit);
+struct gw__slab_cell *gw__slabs_take(struct gw__slab_allocator *slabs);
+void gw__slab_cell_release(struct gw__slab_cell *cell);
 /* Makes *memory at least `bytes` large. False: out of memory. */
 bool gw__grow(unsigned char **memory, size_t *room, size_t bytes);
 

@@ -19,29 +19,29 @@
 
 struct answer {
     struct gw__worker *worker;
-    struct gw__attempt *flight;
+    struct gw__attempt *attempt;
     const struct gw__ps_head *head;
-    const struct gw__message_in *parcel;
+    const struct gw__message_in *message;
     uint64_t now_ns;
     uint64_t done; /* slots of the attempt */
 };
 
 static const struct gw__messenger_part *
-part(const struct gw__message_in *parcel, unsigned i)
+part(const struct gw__message_in *message, unsigned i)
 {
     static const struct gw__messenger_part none = {.bytes = 0};
-    return i < parcel->part_count ? &parcel->parts[i] : &none;
+    return i < message->part_count ? &message->parts[i] : &none;
 }
 
 /* ---- values ---- */
 
-static size_t keys_in(const struct gw__cut *cut, const struct gw__piece *piece,
-                      uint64_t slots)
+static size_t keys_in(const struct gw__partitioning *partitioning,
+                      const struct gw__key_range *range, uint64_t slots)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < piece->segment_count; i++) {
+    for (uint32_t i = 0; i < range->segment_count; i++) {
         const struct gw__ps_segment *s =
-            &cut->segments[piece->first_segment + i];
+            &partitioning->segments[range->first_segment + i];
         count += slots >> s->slot & 1 ? s->keys : 0;
     }
     return count;
@@ -49,21 +49,21 @@ static size_t keys_in(const struct gw__cut *cut, const struct gw__piece *piece,
 
 static void scatter(const struct answer *a, const float *rows)
 {
-    const struct gw__job *request = a->flight->errand->request;
-    const struct gw__cut *cut = request->cut;
-    const struct gw__piece *piece = a->flight->errand->piece;
-    const uint32_t *order = cut->order + piece->first;
+    const struct gw__worker_request *request = a->attempt->partition->request;
+    const struct gw__partitioning *partitioning = request->partitioning;
+    const struct gw__key_range *range = a->attempt->partition->range;
+    const uint32_t *order = partitioning->order + range->first;
     float *out = request->access.out;
     if (!rows) /* without keys */
         return;
-    if (a->done == piece->slots && piece->straight) {
+    if (a->done == range->slots && range->straight) {
         memcpy(out + (size_t)*order * request->width, rows,
-               (size_t)piece->count * request->width * sizeof *rows);
+               (size_t)range->count * request->width * sizeof *rows);
         return;
     }
-    for (uint32_t i = 0; i < piece->segment_count; i++) {
+    for (uint32_t i = 0; i < range->segment_count; i++) {
         const struct gw__ps_segment *s =
-            &cut->segments[piece->first_segment + i];
+            &partitioning->segments[range->first_segment + i];
         if (a->done >> s->slot & 1) {
             gw__rows_scatter(out, order, s->keys, request->width, rows);
             rows += (size_t)s->keys * request->width;
@@ -76,14 +76,14 @@ static void scatter(const struct answer *a, const float *rows)
 static bool take_values(const struct answer *a)
 {
     struct gw__worker *worker = a->worker;
-    const struct gw__partition *errand = a->flight->errand;
-    const struct gw__job *request = errand->request;
-    const struct gw__messenger_part *values = part(a->parcel, 2);
+    const struct gw__partition *partition = a->attempt->partition;
+    const struct gw__worker_request *request = partition->request;
+    const struct gw__messenger_part *values = part(a->message, 2);
     bool half = a->head->flags & GW__PS_HALF;
-    if (!request->cut || !request->access.out || !a->done)
+    if (!request->partitioning || !request->access.out || !a->done)
         return true;
-    size_t count =
-        keys_in(request->cut, errand->piece, a->done) * request->width;
+    size_t count = keys_in(request->partitioning, partition->range, a->done) *
+                   request->width;
     if (values->bytes != count * (half ? sizeof(uint16_t) : sizeof(float)))
         return false;
     if (!half) {
@@ -103,8 +103,8 @@ static bool take_values(const struct answer *a)
 
 static bool take_work(const struct answer *a)
 {
-    const struct gw__job *request = a->flight->errand->request;
-    const struct gw__messenger_part *work = part(a->parcel, 2);
+    const struct gw__worker_request *request = a->attempt->partition->request;
+    const struct gw__messenger_part *work = part(a->message, 2);
     if (!request->work || !a->done)
         return true;
     if (work->bytes != sizeof *request->work)
@@ -125,7 +125,7 @@ static bool is_final(int code)
 
 static void sentence(const struct answer *a, char *out, size_t room)
 {
-    const struct gw__messenger_part *text = part(a->parcel, 1);
+    const struct gw__messenger_part *text = part(a->message, 1);
     size_t bytes = text->bytes < room - 1 ? text->bytes : room - 1;
     if (a->head->flags & GW__PS_NEWER)
         bytes = 0;
@@ -141,20 +141,21 @@ static void sentence(const struct answer *a, char *out, size_t room)
 
 static void refuse_for_good(const struct answer *a)
 {
-    struct gw__partition *errand = a->flight->errand;
+    struct gw__partition *partition = a->attempt->partition;
     char text[256];
     sentence(a, text, sizeof text);
-    gw__job_fail(errand->request, (enum gw_err)a->head->code, text);
-    gw__partition_end(a->worker, errand);
+    gw__worker_request_fail(partition->request, (enum gw_err)a->head->code,
+                            text);
+    gw__partition_end(a->worker, partition);
 }
 
 /* The attempt may already have been sent elsewhere when this returns. */
 static void apply_refusal(const struct answer *a)
 {
     struct gw__routes routes;
-    const struct gw__messenger_part *newer = part(a->parcel, 1);
+    const struct gw__messenger_part *newer = part(a->message, 1);
     a->worker->counts.refusals++;
-    gw__attempt_refused(a->worker, a->flight, a->now_ns);
+    gw__attempt_refused(a->worker, a->attempt, a->now_ns);
     if (!(a->head->flags & GW__PS_NEWER))
         return;
     struct gw__reader reader = gw__reader_on(newer->data, newer->bytes);
@@ -167,34 +168,34 @@ static void apply_refusal(const struct answer *a)
 
 static uint64_t done_slots(const struct answer *a)
 {
-    const struct gw__partition *errand = a->flight->errand;
+    const struct gw__partition *partition = a->attempt->partition;
     enum gw_err code = (enum gw_err)a->head->code,
-                *said = errand->request->said;
+                *said = partition->request->result;
     if (said && code == GW_PENDING) {
         *said = code;
-        return a->flight->slots;
+        return a->attempt->slots;
     }
     if (said && code == GW_OK)
         *said = code;
-    if (!errand->piece) /* a command is done as a whole */
-        return code == GW_OK ? a->flight->slots : 0;
-    return a->head->done & a->flight->slots;
+    if (!partition->range) /* a command is done as a whole */
+        return code == GW_OK ? a->attempt->slots : 0;
+    return a->head->done & a->attempt->slots;
 }
 
 static void want_keys(const struct answer *a)
 {
-    if (!a->flight->bare) { /* it had the keys: the server is faulty */
-        gw__attempt_refused(a->worker, a->flight, a->now_ns);
+    if (!a->attempt->bare) { /* it had the keys: the server is faulty */
+        gw__attempt_refused(a->worker, a->attempt, a->now_ns);
         return;
     }
-    a->flight->errand->piece->known = false;
-    gw__attempt_send(a->worker, a->flight, a->now_ns);
+    a->attempt->partition->range->known = false;
+    gw__attempt_send(a->worker, a->attempt, a->now_ns);
 }
 
 static void apply_reply(struct answer *a)
 {
-    struct gw__partition *errand = a->flight->errand;
-    bool whole = gw__attempt_is_whole(a->flight);
+    struct gw__partition *partition = a->attempt->partition;
+    bool whole = gw__attempt_is_whole(a->attempt);
     if (a->head->flags & GW__PS_WANT_KEYS) {
         want_keys(a);
         return;
@@ -202,43 +203,43 @@ static void apply_reply(struct answer *a)
     a->done = done_slots(a);
     if (!take_values(a) || !take_work(a))
         a->done = 0;
-    if (whole && a->done && errand->piece->key_list &&
-        a->flight->node == errand->piece->node)
-        errand->piece->known = true;
-    errand->todo &= ~a->done;
-    a->flight->slots &= ~a->done;
-    if (a->flight->slots == 0)
-        gw__attempt_end(a->worker, a->flight);
-    else if (is_final(a->head->code) || errand->request->said)
+    if (whole && a->done && partition->range->key_list &&
+        a->attempt->node == partition->range->node)
+        partition->range->known = true;
+    partition->todo &= ~a->done;
+    a->attempt->slots &= ~a->done;
+    if (a->attempt->slots == 0)
+        gw__attempt_end(a->worker, a->attempt);
+    else if (is_final(a->head->code) || partition->request->result)
         refuse_for_good(a);
     else
         apply_refusal(a);
-    if (errand->request && errand->todo == 0)
-        gw__partition_end(a->worker, errand);
+    if (partition->request && partition->todo == 0)
+        gw__partition_end(a->worker, partition);
 }
 
 static bool understand(struct answer *a)
 {
     const struct gw__ps_segment *segments;
     struct gw_error why;
-    if (gw__ps_check(a->parcel, &a->head, &segments, &why) ||
+    if (gw__ps_check(a->message, &a->head, &segments, &why) ||
         a->head->kind != GW__PS_REPLY)
         return false;
     uint64_t id = gw__attempt_name(a->worker, a->head->request);
-    a->flight = id ? gw__attempt_find(a->worker, id) : NULL;
-    return a->flight && a->flight->node == a->parcel->from;
+    a->attempt = id ? gw__attempt_find(a->worker, id) : NULL;
+    return a->attempt && a->attempt->node == a->message->from;
 }
 
 void gw__worker_message_in(struct gw__worker *worker, uint64_t now_ns,
-                           struct gw__message_in *parcel)
+                           struct gw__message_in *message)
 {
     struct answer answer = {
-        .worker = worker, .parcel = parcel, .now_ns = now_ns};
-    for (unsigned i = 0; i < parcel->part_count; i++)
-        worker->counts.bytes_received += parcel->parts[i].bytes;
+        .worker = worker, .message = message, .now_ns = now_ns};
+    for (unsigned i = 0; i < message->part_count; i++)
+        worker->counts.bytes_received += message->parts[i].bytes;
     if (understand(&answer)) {
         apply_reply(&answer);
         gw__worker_pump(worker, now_ns);
     }
-    gw__message_in_release(parcel);
+    gw__message_in_release(message);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The clock's commands. clock.h has the idea. This file has workers, modes and
- * barriers; clock_deal.c assigns units, clock_close.c makes the round commits.
+ * barriers; clock_assign.c assigns units, clock_close.c makes the round
+ * commits.
  */
 #include "clock_parts.h"
 
@@ -11,7 +12,7 @@
 
 void gw__clock_clear(struct gw__clock *clock)
 {
-    memset(clock, 0, offsetof(struct gw__clock, closings));
+    memset(clock, 0, offsetof(struct gw__clock, round_commits));
 }
 
 enum gw_err gw__clock_new(struct gw__clock **clock, struct gw_error *why)
@@ -299,7 +300,7 @@ enum gw_err gw__clock_apply(struct gw__clock *clock,
     enum gw_err err = apply_command(clock, command, why ? why : &own);
     if (err)
         return err;
-    while (gw__clock_close_round(clock) || gw__clock_deal(clock))
+    while (gw__clock_close_round(clock) || gw__clock_assign(clock))
         ;
     return GW_OK;
 }

@@ -67,7 +67,7 @@
 /* The pushes of one process for the unit that it began at this clock. */
 #define GW__NO_CLOCK UINT64_MAX /* belongs to no unit: applied at once */
 
-struct gw__unit {
+struct gw__work_item {
     unsigned node;
     uint64_t incarnation; /* the low half */
     uint64_t clock;
@@ -79,13 +79,13 @@ struct gw__round_commit {
     float scale;    /* kofn and drop: parts / parts that came; otherwise 1 */
     unsigned apply; /* units to apply as one update (a sum in this order) */
     unsigned drop;  /* units to drop; they follow in `units` */
-    struct gw__unit units[GW_PS_NODES];
+    struct gw__work_item items[GW_PS_NODES];
 };
 enum { GW__ROUND_COMMIT_BYTES_MAX = 32 + GW_PS_NODES * 20 };
 void gw__put_round_commit(struct gw__writer *writer,
                           const struct gw__round_commit *);
 void gw__get_round_commit(struct gw__reader *reader,
-                          struct gw__round_commit *closing);
+                          struct gw__round_commit *commit);
 
 enum gw__clock_kind {
     GW__CLOCK_NEXT = 1,

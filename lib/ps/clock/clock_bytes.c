@@ -25,33 +25,32 @@ static float get_f32(struct gw__reader *r)
 }
 
 void gw__put_round_commit(struct gw__writer *w,
-                          const struct gw__round_commit *closing)
+                          const struct gw__round_commit *commit)
 {
-    gw__put_u64(w, closing->number);
-    gw__put_u64(w, closing->mark);
-    put_f32(w, closing->scale);
-    gw__put_u8(w, closing->apply);
-    gw__put_u8(w, closing->drop);
-    for (unsigned i = 0; i < closing->apply + closing->drop; i++) {
-        gw__put_u8(w, closing->units[i].node);
-        gw__put_u64(w, closing->units[i].incarnation);
-        gw__put_u64(w, closing->units[i].clock);
+    gw__put_u64(w, commit->number);
+    gw__put_u64(w, commit->mark);
+    put_f32(w, commit->scale);
+    gw__put_u8(w, commit->apply);
+    gw__put_u8(w, commit->drop);
+    for (unsigned i = 0; i < commit->apply + commit->drop; i++) {
+        gw__put_u8(w, commit->items[i].node);
+        gw__put_u64(w, commit->items[i].incarnation);
+        gw__put_u64(w, commit->items[i].clock);
     }
 }
 
-void gw__get_round_commit(struct gw__reader *r,
-                          struct gw__round_commit *closing)
+void gw__get_round_commit(struct gw__reader *r, struct gw__round_commit *commit)
 {
-    *closing = (struct gw__round_commit){.number = gw__get_u64(r)};
-    closing->mark = gw__get_u64(r);
-    closing->scale = get_f32(r);
-    closing->apply = gw__get_u8_below(r, GW_PS_NODES + 1);
-    closing->drop = gw__get_u8_below(r, GW_PS_NODES + 1 - closing->apply);
-    gw__reader_demand(r, closing->number > 0 && closing->scale >= 0);
-    for (unsigned i = 0; i < closing->apply + closing->drop; i++) {
-        closing->units[i].node = gw__get_u8_below(r, GW_PS_NODES);
-        closing->units[i].incarnation = gw__get_u64(r);
-        closing->units[i].clock = gw__get_u64(r);
+    *commit = (struct gw__round_commit){.number = gw__get_u64(r)};
+    commit->mark = gw__get_u64(r);
+    commit->scale = get_f32(r);
+    commit->apply = gw__get_u8_below(r, GW_PS_NODES + 1);
+    commit->drop = gw__get_u8_below(r, GW_PS_NODES + 1 - commit->apply);
+    gw__reader_demand(r, commit->number > 0 && commit->scale >= 0);
+    for (unsigned i = 0; i < commit->apply + commit->drop; i++) {
+        commit->items[i].node = gw__get_u8_below(r, GW_PS_NODES);
+        commit->items[i].incarnation = gw__get_u64(r);
+        commit->items[i].clock = gw__get_u64(r);
     }
 }
 

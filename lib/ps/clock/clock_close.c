@@ -10,11 +10,12 @@
  * Without them, at most one unit per worker and one per part can close. */
 static struct gw__round_commit *begin_commit(struct gw__clock *clock)
 {
-    assert(clock->closed - clock->pruned < CLOSINGS_KEPT);
+    assert(clock->closed - clock->pruned < ROUND_COMMITS_KEPT);
     uint64_t number = ++clock->closed;
-    struct gw__round_commit *closing = &clock->closings[number % CLOSINGS_KEPT];
-    *closing = (struct gw__round_commit){.number = number, .scale = 1};
-    return closing;
+    struct gw__round_commit *commit =
+        &clock->round_commits[number % ROUND_COMMITS_KEPT];
+    *commit = (struct gw__round_commit){.number = number, .scale = 1};
+    return commit;
 }
 
 void gw__clock_mark(struct gw__clock *clock, uint64_t mark)
@@ -28,43 +29,43 @@ static void add_reported(struct gw__clock *clock, struct reported reported)
     clock->epoch.weight += reported.weight;
 }
 
-static void close_one(struct gw__clock *clock, struct gw__unit unit,
+static void close_one(struct gw__clock *clock, struct gw__work_item item,
                       struct reported reported)
 {
     add_reported(clock, reported);
-    struct gw__round_commit *closing = begin_commit(clock);
-    closing->apply = 1;
-    closing->units[0] = unit;
-    clock->units++;
+    struct gw__round_commit *commit = begin_commit(clock);
+    commit->apply = 1;
+    commit->items[0] = item;
+    clock->items++;
 }
 
-static void drop_one(struct gw__clock *clock, struct gw__unit unit)
+static void drop_one(struct gw__clock *clock, struct gw__work_item item)
 {
-    struct gw__round_commit *closing = begin_commit(clock);
-    closing->drop = 1;
-    closing->units[0] = unit;
+    struct gw__round_commit *commit = begin_commit(clock);
+    commit->drop = 1;
+    commit->items[0] = item;
 }
 
 void gw__clock_drop(struct gw__clock *clock, const struct worker *worker)
 {
     if (worker->hold != HOLDS_NONE)
-        drop_one(clock, gw__unit_of(worker));
+        drop_one(clock, gw__work_item_of(worker));
 }
 
 void gw__clock_finish(struct gw__clock *clock, struct worker *worker,
                       struct reported reported)
 {
-    struct gw__unit unit = gw__unit_of(worker);
+    struct gw__work_item item = gw__work_item_of(worker);
     switch ((enum hold)worker->hold) {
     case HOLDS_PART:
         clock->parts[worker->work.part].state = PART_DONE;
         clock->parts[worker->work.part].reported = reported;
         break;
     case HOLDS_LOOSE:
-        close_one(clock, unit, reported);
+        close_one(clock, item, reported);
         break;
     case HOLDS_LATE:
-        drop_one(clock, unit);
+        drop_one(clock, item);
         clock->dropped++;
         break;
     case HOLDS_NONE:
@@ -107,8 +108,8 @@ static void make_late(struct gw__clock *clock)
 static bool had_part(const struct gw__clock *clock, const struct worker *worker)
 {
     for (uint32_t j = 0; j < clock->part_count; j++)
-        if (clock->parts[j].unit.node == worker->who.node &&
-            clock->parts[j].unit.incarnation == worker->who.incarnation)
+        if (clock->parts[j].item.node == worker->who.node &&
+            clock->parts[j].item.incarnation == worker->who.incarnation)
             return true;
     return worker->hold != HOLDS_NONE;
 }
@@ -132,17 +133,17 @@ bool gw__clock_close_round(struct gw__clock *clock)
         return false;
     unsigned done = count_parts(clock, PART_DONE);
     if (done) {
-        struct gw__round_commit *closing = begin_commit(clock);
+        struct gw__round_commit *commit = begin_commit(clock);
         unsigned parts = clock->part_count - count_parts(clock, PART_GONE);
-        closing->scale = (float)parts / (float)done;
+        commit->scale = (float)parts / (float)done;
         for (uint32_t j = 0; j < clock->part_count; j++) {
             const struct part *part = &clock->parts[j];
             if (part->state != PART_DONE)
                 continue;
-            closing->units[closing->apply++] = part->unit;
+            commit->items[commit->apply++] = part->item;
             add_reported(clock, part->reported);
         }
-        clock->units += done;
+        clock->items += done;
     }
     clock->skipped +=
         count_parts(clock, PART_FREE) + count_parts(clock, PART_LEASED);
@@ -173,7 +174,7 @@ void gw__clock_break_round(struct gw__clock *clock)
         struct gw__place_of_work work = clock->next;
         work.part = j;
         if (part->state == PART_DONE)
-            close_one(clock, part->unit, part->reported);
+            close_one(clock, part->item, part->reported);
         else if (part->state == PART_FREE && clock->plan.batches)
             clock->returned[clock->returned_count++] = work;
     }

@@ -19,7 +19,7 @@ gw__clock_round_commit(const struct gw__clock *clock, uint64_t number)
 {
     if (number <= clock->pruned || number > clock->closed)
         return NULL;
-    return &clock->closings[number % CLOSINGS_KEPT];
+    return &clock->round_commits[number % ROUND_COMMITS_KEPT];
 }
 
 static const struct worker *find_worker(const struct gw__clock *clock,
@@ -76,7 +76,7 @@ static size_t name_owners(const struct gw__clock *clock, char *out, size_t room,
     const char *comma = "";
     for (uint32_t j = 0; j < clock->part_count; j++) {
         const struct part *part = &clock->parts[j];
-        unsigned node = part->unit.node;
+        unsigned node = part->item.node;
         if (part->state != PART_FREE && part->state != PART_LEASED)
             continue;
         if (part->state == PART_FREE && clock->plan.batches)
@@ -161,7 +161,7 @@ void gw__clock_status(const struct gw__clock *clock,
     status->parts = gw__clock_parts_now(clock);
     status->begun = clock->part_count > 0;
     status->dealt = clock->dealt;
-    status->units = clock->units;
+    status->units = clock->items;
     status->skipped = clock->skipped;
     status->dropped = clock->dropped;
     status->redone = clock->redone;

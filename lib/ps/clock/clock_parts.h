@@ -2,7 +2,7 @@
  *
  * Internals of the clock:
  *   clock.c        commands: senders and effects
- *   clock_deal.c   assignment of units
+ *   clock_assign.c assignment of units
  *   clock_close.c  round commits
  *   clock_bytes.c  encoding of commands and round commits
  *   clock_save.c   the state as bytes
@@ -14,9 +14,9 @@
 #include "clock.h"
 
 enum {
-    CLOSINGS_KEPT = 1024,
+    ROUND_COMMITS_KEPT = 1024,
     /* no grants when fewer entries are free */
-    CLOSINGS_SPARE = 2 * GW_PS_NODES,
+    ROUND_COMMITS_SPARE = 2 * GW_PS_NODES,
     RETURNED_MAX = 2 * GW_PS_NODES,
     BARRIERS_KEPT = 16
 };
@@ -42,8 +42,8 @@ struct reported {
 /* One part of the open round. */
 struct part {
     uint32_t state;
-    struct gw__unit unit;     /* LEASED, DONE: the owner */
-    struct reported reported; /* DONE */
+    struct gw__work_item item; /* LEASED, DONE: the owner */
+    struct reported reported;  /* DONE */
 };
 
 /* LOOSE: closes alone when it is done. LATE: its round has closed
@@ -93,15 +93,15 @@ struct gw__clock {
     bool until;            /* the plan's stop rule holds: assign no more */
 
     uint64_t dealt; /* parts of all batches begun */
-    uint64_t units, skipped, dropped, redone;
+    uint64_t items, skipped, dropped, redone;
     uint64_t parts_dropped; /* of the skipped ones: their worker died */
     uint64_t staleness[GW_PS_STALENESS_MAX + 1];
 
     uint64_t closed; /* newest round commit */
     uint64_t pruned; /* round commits through this one are forgotten */
-    /* Round commits pruned + 1 to closed, by number % CLOSINGS_KEPT. Other
+    /* Round commits pruned + 1 to closed, by number % ROUND_COMMITS_KEPT. Other
      * entries are not initialised: the array has 1.6 MB. */
-    struct gw__round_commit closings[CLOSINGS_KEPT];
+    struct gw__round_commit round_commits[ROUND_COMMITS_KEPT];
 };
 
 static inline bool gw__clock_by_rounds(const struct gw__clock *clock)
@@ -109,10 +109,10 @@ static inline bool gw__clock_by_rounds(const struct gw__clock *clock)
     return clock->mode.kind == GW_PS_BSP || clock->mode.kind == GW_PS_KOFN;
 }
 
-static inline struct gw__unit gw__unit_of(const struct worker *worker)
+static inline struct gw__work_item gw__work_item_of(const struct worker *worker)
 {
-    return (struct gw__unit){worker->who.node, worker->who.incarnation,
-                             worker->finished};
+    return (struct gw__work_item){worker->who.node, worker->who.incarnation,
+                                  worker->finished};
 }
 
 /* ---- clock.c ---- */
@@ -123,11 +123,11 @@ void gw__clock_clear(struct gw__clock *clock);
 /* NULL: it has never asked, or has left. */
 struct worker *gw__clock_worker(struct gw__clock *clock, struct gw__alive who);
 
-/* ---- clock_deal.c ---- */
+/* ---- clock_assign.c ---- */
 
 /* Assigns units to waiting workers as far as the mode allows. True: at least
  * one was assigned. */
-bool gw__clock_deal(struct gw__clock *clock);
+bool gw__clock_assign(struct gw__clock *clock);
 /* The worker at this position has died. Its unit becomes free again or, if the
  * mode drops, its share of the open round is dropped. */
 void gw__clock_return(struct gw__clock *clock, unsigned place);

@@ -25,19 +25,19 @@ static struct gw__place_of_work get_work(struct gw__reader *r)
     return work;
 }
 
-static void put_unit(struct gw__writer *w, struct gw__unit unit)
+static void put_work_item(struct gw__writer *w, struct gw__work_item item)
 {
-    gw__put_u8(w, unit.node);
-    gw__put_u64(w, unit.incarnation);
-    gw__put_u64(w, unit.clock);
+    gw__put_u8(w, item.node);
+    gw__put_u64(w, item.incarnation);
+    gw__put_u64(w, item.clock);
 }
 
-static struct gw__unit get_unit(struct gw__reader *r)
+static struct gw__work_item get_work_item(struct gw__reader *r)
 {
-    struct gw__unit unit = {.node = gw__get_u8_below(r, GW_PS_NODES)};
-    unit.incarnation = gw__get_u64(r);
-    unit.clock = gw__get_u64(r);
-    return unit;
+    struct gw__work_item item = {.node = gw__get_u8_below(r, GW_PS_NODES)};
+    item.incarnation = gw__get_u64(r);
+    item.clock = gw__get_u64(r);
+    return item;
 }
 
 static void put_reported(struct gw__writer *w, struct reported reported)
@@ -76,14 +76,14 @@ static void put_workers(struct gw__writer *w, const struct gw__clock *clock)
     }
 }
 
-static void put_deal(struct gw__writer *w, const struct gw__clock *clock)
+static void put_assignments(struct gw__writer *w, const struct gw__clock *clock)
 {
     put_work(w, &clock->next);
     gw__put_u8(w, clock->open);
     gw__put_u8(w, clock->part_count);
     for (uint32_t j = 0; j < clock->part_count; j++) {
         gw__put_u8(w, clock->parts[j].state);
-        put_unit(w, clock->parts[j].unit);
+        put_work_item(w, clock->parts[j].item);
         put_reported(w, clock->parts[j].reported);
     }
     gw__put_u8(w, clock->returned_count);
@@ -110,12 +110,12 @@ size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
     gw__put_u8(&w, clock->started);
     gw__put_plan(&w, &clock->plan);
     put_workers(&w, clock);
-    put_deal(&w, clock);
+    put_assignments(&w, clock);
     put_barriers(&w, clock);
     put_reported(&w, clock->epoch);
     gw__put_u8(&w, clock->until);
     gw__put_u64(&w, clock->dealt);
-    gw__put_u64(&w, clock->units);
+    gw__put_u64(&w, clock->items);
     gw__put_u64(&w, clock->skipped);
     gw__put_u64(&w, clock->dropped);
     gw__put_u64(&w, clock->redone);
@@ -125,7 +125,7 @@ size_t gw__clock_save(const struct gw__clock *clock, void *out, size_t room)
     gw__put_u64(&w, clock->pruned);
     gw__put_u64(&w, clock->closed);
     for (uint64_t n = clock->pruned + 1; n <= clock->closed; n++)
-        gw__put_round_commit(&w, &clock->closings[n % CLOSINGS_KEPT]);
+        gw__put_round_commit(&w, &clock->round_commits[n % ROUND_COMMITS_KEPT]);
     return w.used;
 }
 
@@ -155,14 +155,14 @@ static void get_workers(struct gw__reader *r, struct gw__clock *clock)
     }
 }
 
-static void get_deal(struct gw__reader *r, struct gw__clock *clock)
+static void get_assignments(struct gw__reader *r, struct gw__clock *clock)
 {
     clock->next = get_work(r);
     clock->open = gw__get_bool(r);
     clock->part_count = gw__get_u8_below(r, GW_PS_NODES + 1);
     for (uint32_t j = 0; j < clock->part_count; j++) {
         clock->parts[j].state = gw__get_u8_below(r, PART_DROPPED + 1);
-        clock->parts[j].unit = get_unit(r);
+        clock->parts[j].item = get_work_item(r);
         clock->parts[j].reported = get_reported(r);
     }
     clock->returned_count = gw__get_u8_below(r, RETURNED_MAX + 1);
@@ -181,16 +181,18 @@ static void get_barriers(struct gw__reader *r, struct gw__clock *clock)
     }
 }
 
-static void get_closings(struct gw__reader *r, struct gw__clock *clock)
+static void get_round_commits(struct gw__reader *r, struct gw__clock *clock)
 {
     clock->pruned = gw__get_u64(r);
     clock->closed = gw__get_u64(r);
-    gw__reader_demand(r, clock->closed >= clock->pruned &&
-                             clock->closed - clock->pruned <= CLOSINGS_KEPT);
+    gw__reader_demand(r,
+                      clock->closed >= clock->pruned &&
+                          clock->closed - clock->pruned <= ROUND_COMMITS_KEPT);
     for (uint64_t n = clock->pruned + 1; !r->bad && n <= clock->closed; n++) {
-        struct gw__round_commit *closing = &clock->closings[n % CLOSINGS_KEPT];
-        gw__get_round_commit(r, closing);
-        gw__reader_demand(r, closing->number == n);
+        struct gw__round_commit *commit =
+            &clock->round_commits[n % ROUND_COMMITS_KEPT];
+        gw__get_round_commit(r, commit);
+        gw__reader_demand(r, commit->number == n);
     }
 }
 
@@ -225,19 +227,19 @@ enum gw_err gw__clock_load(struct gw__clock *clock, const void *data,
     gw__get_plan(&r, &clock->plan);
     gw__reader_demand(&r, clock->plan.parts <= GW_PS_NODES);
     get_workers(&r, clock);
-    get_deal(&r, clock);
+    get_assignments(&r, clock);
     get_barriers(&r, clock);
     clock->epoch = get_reported(&r);
     clock->until = gw__get_bool(&r);
     clock->dealt = gw__get_u64(&r);
-    clock->units = gw__get_u64(&r);
+    clock->items = gw__get_u64(&r);
     clock->skipped = gw__get_u64(&r);
     clock->dropped = gw__get_u64(&r);
     clock->redone = gw__get_u64(&r);
     clock->parts_dropped = gw__get_u64(&r);
     for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++)
         clock->staleness[i] = gw__get_u64(&r);
-    get_closings(&r, clock);
+    get_round_commits(&r, clock);
     if (!gw__reader_done(&r)) {
         gw__clock_clear(clock);
         return gw_fail(why, GW_EDATA, "malformed clock of %zu bytes", bytes);

@@ -27,18 +27,18 @@ struct player {
     uint64_t saw[GW_PS_NODES];
 };
 
-struct stage {
+struct simulation {
     const struct gw__clock_sim *how;
     struct gw__clock_sim_result *result;
     struct gw__clock *clock;
     struct gw__clock_command command; /* here because it is large */
     struct gw__straggler_watch watch;
     uint64_t now_ns;
-    uint64_t told, pruned; /* round commits */
+    uint64_t reported, pruned; /* round commits */
     struct player players[GW_PS_NODES];
 };
 
-static enum gw_err command(struct stage *s, struct gw_error *why)
+static enum gw_err command(struct simulation *s, struct gw_error *why)
 {
     return gw__clock_apply(s->clock, &s->command, why);
 }
@@ -50,17 +50,17 @@ static struct gw__alive name_of(unsigned worker)
 
 /* ---- round commits ---- */
 
-static void count_unit(struct stage *s, const struct gw__round_commit *closing,
-                       unsigned i)
+static void count_work_item(struct simulation *s,
+                            const struct gw__round_commit *commit, unsigned i)
 {
     struct gw__clock_sim_result *r = s->result;
-    const struct gw__unit *unit = &closing->units[i];
-    struct gw__clock_sim_worker *worker = &r->workers[unit->node];
-    if (i >= closing->apply) {
+    const struct gw__work_item *item = &commit->items[i];
+    struct gw__clock_sim_worker *worker = &r->workers[item->node];
+    if (i >= commit->apply) {
         worker->dropped++;
         return;
     }
-    uint64_t saw = s->players[unit->node].saw[unit->clock % GW_PS_NODES];
+    uint64_t saw = s->players[item->node].saw[item->clock % GW_PS_NODES];
     uint64_t stale = r->updates - saw;
     worker->applied++;
     r->stale[stale < GW__STALE_MAX ? stale : GW__STALE_MAX]++;
@@ -68,37 +68,38 @@ static void count_unit(struct stage *s, const struct gw__round_commit *closing,
     r->stale_max = stale > r->stale_max ? stale : r->stale_max;
 }
 
-static enum gw_err tell_closings(struct stage *s, struct gw_error *why)
+static enum gw_err report_round_commits(struct simulation *s,
+                                        struct gw_error *why)
 {
     enum gw_err err = GW_OK;
-    while (!err && s->told < gw__clock_closed(s->clock)) {
-        const struct gw__round_commit *closing =
-            gw__clock_round_commit(s->clock, ++s->told);
-        assert(closing);
-        for (unsigned i = 0; i < closing->apply + closing->drop; i++)
-            count_unit(s, closing, i);
-        s->result->updates += closing->apply > 0;
+    while (!err && s->reported < gw__clock_closed(s->clock)) {
+        const struct gw__round_commit *commit =
+            gw__clock_round_commit(s->clock, ++s->reported);
+        assert(commit);
+        for (unsigned i = 0; i < commit->apply + commit->drop; i++)
+            count_work_item(s, commit, i);
+        s->result->updates += commit->apply > 0;
         if (s->how->closed)
-            err = s->how->closed(s->how->context, closing, s->now_ns, why);
+            err = s->how->closed(s->how->context, commit, s->now_ns, why);
     }
-    if (err || s->told < s->pruned + PRUNE_AT)
+    if (err || s->reported < s->pruned + PRUNE_AT)
         return err;
-    s->command =
-        (struct gw__clock_command){.kind = GW__CLOCK_PRUNE, .number = s->told};
-    s->pruned = s->told;
+    s->command = (struct gw__clock_command){.kind = GW__CLOCK_PRUNE,
+                                            .number = s->reported};
+    s->pruned = s->reported;
     return command(s, why);
 }
 
 /* ---- the policy ---- */
 
-static enum gw_err ask_policy(struct stage *s, struct gw_error *why)
+static enum gw_err request_policy(struct simulation *s, struct gw_error *why)
 {
     struct gw_ps_mode mode;
     if (!s->how->straggler ||
         !gw__straggler_look(&s->watch, s->clock, s->now_ns))
         return GW_OK;
-    enum gw_err err =
-        gw__straggler_ask(&s->watch, s->clock, s->how->straggler, &mode, why);
+    enum gw_err err = gw__straggler_request(&s->watch, s->clock,
+                                            s->how->straggler, &mode, why);
     if (err)
         return err == GW_PENDING ? GW_OK : err;
     s->command =
@@ -109,7 +110,8 @@ static enum gw_err ask_policy(struct stage *s, struct gw_error *why)
 
 /* ---- workers ---- */
 
-static enum gw_err say_next(struct stage *s, unsigned i, struct gw_error *why)
+static enum gw_err send_next(struct simulation *s, unsigned i,
+                             struct gw_error *why)
 {
     struct player *player = &s->players[i];
     player->ends_ns = NEVER;
@@ -120,16 +122,16 @@ static enum gw_err say_next(struct stage *s, unsigned i, struct gw_error *why)
     return command(s, why);
 }
 
-static enum gw_err finish_work_item(struct stage *s, unsigned i,
+static enum gw_err finish_work_item(struct simulation *s, unsigned i,
                                     struct gw_error *why)
 {
     s->players[i].finished++;
-    s->result->workers[i].units++;
-    return say_next(s, i, why);
+    s->result->workers[i].items++;
+    return send_next(s, i, why);
 }
 
 /* The next worker that computes for a closed round. False: none. */
-static bool find_late(const struct stage *s, unsigned *late)
+static bool find_late(const struct simulation *s, unsigned *late)
 {
     for (unsigned i = 0; i < s->clock->worker_count; i++)
         if (s->clock->workers[i].hold == HOLDS_LATE) {
@@ -139,7 +141,7 @@ static bool find_late(const struct stage *s, unsigned *late)
     return false;
 }
 
-static void count_grant(struct stage *s, unsigned i,
+static void count_grant(struct simulation *s, unsigned i,
                         const struct gw_ps_work *work)
 {
     struct gw__clock_sim_result *r = s->result;
@@ -152,9 +154,9 @@ static void count_grant(struct stage *s, unsigned i,
     player->saw[player->finished % GW_PS_NODES] = r->updates;
 }
 
-static enum gw_err begin_unit(struct stage *s, unsigned i,
-                              const struct gw_ps_work *work,
-                              struct gw_error *why)
+static enum gw_err begin_work_item(struct simulation *s, unsigned i,
+                                   const struct gw_ps_work *work,
+                                   struct gw_error *why)
 {
     const struct gw__clock_sim *how = s->how;
     struct player *player = &s->players[i];
@@ -167,7 +169,7 @@ static enum gw_err begin_unit(struct stage *s, unsigned i,
     return how->granted ? how->granted(how->context, i, work, why) : GW_OK;
 }
 
-static enum gw_err begin_granted(struct stage *s, struct gw_error *why)
+static enum gw_err begin_granted(struct simulation *s, struct gw_error *why)
 {
     enum gw_err err = GW_OK;
     for (unsigned i = 0; i < s->how->workers && !err; i++) {
@@ -177,12 +179,12 @@ static enum gw_err begin_granted(struct stage *s, struct gw_error *why)
             gw__clock_granted(s->clock, name_of(i), player->finished, &work) ==
                 GW_OK &&
             !work.done)
-            err = begin_unit(s, i, &work, why);
+            err = begin_work_item(s, i, &work, why);
     }
     return err;
 }
 
-static void note_gap(struct stage *s)
+static void note_gap(struct simulation *s)
 {
     uint64_t least = UINT64_MAX, most = 0;
     for (unsigned i = 0; i < s->how->workers; i++) {
@@ -196,16 +198,16 @@ static void note_gap(struct stage *s)
 
 /* ---- the run ---- */
 
-static enum gw_err settle_clock(struct stage *s, struct gw_error *why)
+static enum gw_err settle_clock(struct simulation *s, struct gw_error *why)
 {
     unsigned late;
     for (;;) {
-        enum gw_err err = tell_closings(s, why);
+        enum gw_err err = report_round_commits(s, why);
         if (!err)
-            err = ask_policy(s, why);
+            err = request_policy(s, why);
         if (err)
             return err;
-        if (s->told < gw__clock_closed(s->clock))
+        if (s->reported < gw__clock_closed(s->clock))
             continue; /* the new mode has closed a round */
         if (!s->how->give_up || !find_late(s, &late))
             break;
@@ -217,7 +219,7 @@ static enum gw_err settle_clock(struct stage *s, struct gw_error *why)
     return begin_granted(s, why);
 }
 
-static enum gw_err begin_sim(struct stage *s, struct gw_error *why)
+static enum gw_err begin_sim(struct simulation *s, struct gw_error *why)
 {
     const struct gw__clock_sim *how = s->how;
     s->command = (struct gw__clock_command){.kind = GW__CLOCK_PLAN,
@@ -234,11 +236,11 @@ static enum gw_err begin_sim(struct stage *s, struct gw_error *why)
     if (!err)
         err = command(s, why);
     for (unsigned i = 0; i < how->workers && !err; i++)
-        err = say_next(s, i, why);
+        err = send_next(s, i, why);
     return err ? err : settle_clock(s, why);
 }
 
-static unsigned first_to_end(const struct stage *s)
+static unsigned first_to_end(const struct simulation *s)
 {
     unsigned first = 0;
     for (unsigned i = 1; i < s->how->workers; i++)
@@ -247,7 +249,7 @@ static unsigned first_to_end(const struct stage *s)
     return first;
 }
 
-static enum gw_err run_sim(struct stage *s, struct gw_error *why)
+static enum gw_err run_sim(struct simulation *s, struct gw_error *why)
 {
     enum gw_err err = begin_sim(s, why);
     while (!err && !gw__clock_is_done(s->clock)) {
@@ -278,7 +280,7 @@ enum gw_err gw__clock_sim_run(const struct gw__clock_sim *how,
                               struct gw__clock_sim_result *result,
                               struct gw_error *why)
 {
-    struct stage s = {.how = how, .result = result};
+    struct simulation s = {.how = how, .result = result};
     memset(result, 0, sizeof *result);
     enum gw_err err = check_sim(how, why);
     if (!err)
@@ -287,7 +289,7 @@ enum gw_err gw__clock_sim_run(const struct gw__clock_sim *how,
         return err;
     err = run_sim(&s, why);
     result->ended_ns = s.now_ns;
-    result->units = s.clock->units;
+    result->items = s.clock->items;
     result->dropped = s.clock->dropped;
     result->mode = s.clock->mode;
     gw__clock_destroy(&s.clock);

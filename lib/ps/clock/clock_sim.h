@@ -37,7 +37,7 @@ struct gw__clock_sim {
      * callbacks may be NULL. `closed` gets all round commits in order. */
     enum gw_err (*granted)(void *context, unsigned worker,
                            const struct gw_ps_work *work, struct gw_error *why);
-    enum gw_err (*closed)(void *context, const struct gw__round_commit *closing,
+    enum gw_err (*closed)(void *context, const struct gw__round_commit *commit,
                           uint64_t now_ns, struct gw_error *why);
 };
 
@@ -45,7 +45,7 @@ enum { GW__STALE_MAX = 255 };
 
 struct gw__clock_sim_result {
     uint64_t ended_ns;       /* when the last unit was closed */
-    uint64_t units, dropped; /* applied, and too late */
+    uint64_t items, dropped; /* applied, and too late */
     uint64_t updates;        /* round commits that changed the parameters */
     uint64_t modes;          /* changes of mode by the policy */
     struct gw_ps_mode mode;  /* at the end */
@@ -58,7 +58,7 @@ struct gw__clock_sim_result {
      * slowest. */
     uint64_t gap_max;
     struct gw__clock_sim_worker {
-        uint64_t units, applied, dropped;
+        uint64_t items, applied, dropped;
         uint64_t waited_ns; /* between NEXT and its grant */
     } workers[GW_PS_NODES];
 };

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOSINGS_A_LETTER = 64 };
+enum { ROUND_COMMITS_PER_MESSAGE = 64 };
 
-struct seen_record {
+struct dedup_record {
     uint32_t slot, pad;
     uint64_t closed;
 };
@@ -45,18 +45,19 @@ gw__round_commits_get(const struct gw__server *server, unsigned group,
     const struct gw__slot *clock = clock_here(server, group);
     if (clock)
         return gw__clock_round_commit(clock->clocks[group], number);
-    const struct gw__round_commit_ring *ring = server->closings[group].ring;
+    const struct gw__round_commit_ring *ring = server->commits[group].ring;
     unsigned at = number % GW__ROUND_COMMITS_KEPT;
-    return ring && ring->numbers[at] == number ? &ring->closings[at] : NULL;
+    return ring && ring->numbers[at] == number ? &ring->round_commits[at]
+                                               : NULL;
 }
 
-void gw__round_commits_reign(struct gw__server *server, unsigned group)
+void gw__round_commits_leadership(struct gw__server *server, unsigned group)
 {
-    struct gw__round_commits *closings = &server->closings[group];
-    closings->heard = closings->settled = 0;
-    memset(closings->seen, 0, sizeof closings->seen);
-    memset(closings->sent, 0, sizeof closings->sent);
-    memset(closings->sent_ns, 0, sizeof closings->sent_ns);
+    struct gw__round_commits *commits = &server->commits[group];
+    commits->heard = commits->settled = 0;
+    memset(commits->seen, 0, sizeof commits->seen);
+    memset(commits->sent, 0, sizeof commits->sent);
+    memset(commits->sent_ns, 0, sizeof commits->sent_ns);
     server->clocks_changed |= 1U << group;
 }
 
@@ -64,24 +65,24 @@ void gw__round_commits_reign(struct gw__server *server, unsigned group)
 
 static void look_at_own(struct gw__server *server, unsigned group)
 {
-    struct gw__round_commits *closings = &server->closings[group];
+    struct gw__round_commits *commits = &server->commits[group];
     for (unsigned s = 0; s < server->routes.slot_count; s++)
         if (server->slots[s].role == GW_PS_PRIMARY) {
-            closings->seen[s] = server->slots[s].closed[group];
-            closings->heard |= UINT64_C(1) << s;
+            commits->seen[s] = server->slots[s].closed[group];
+            commits->heard |= UINT64_C(1) << s;
         }
 }
 
 uint64_t gw__round_commits_behind_all(struct gw__server *server, unsigned group)
 {
-    struct gw__round_commits *closings = &server->closings[group];
+    struct gw__round_commits *commits = &server->commits[group];
     uint64_t least = UINT64_MAX;
     look_at_own(server, group);
     for (unsigned s = 0; s < server->routes.slot_count; s++)
-        if (!(closings->heard >> s & 1))
+        if (!(commits->heard >> s & 1))
             return 0;
-        else if (closings->seen[s] < least)
-            least = closings->seen[s];
+        else if (commits->seen[s] < least)
+            least = commits->seen[s];
     return least;
 }
 
@@ -89,15 +90,15 @@ uint64_t gw__round_commits_behind_all(struct gw__server *server, unsigned group)
 static bool least_seen(const struct gw__server *server, unsigned group,
                        unsigned node, uint64_t *least)
 {
-    const struct gw__round_commits *closings = &server->closings[group];
+    const struct gw__round_commits *commits = &server->commits[group];
     bool heard = true;
     *least = UINT64_MAX;
     for (unsigned s = 0; s < server->routes.slot_count; s++) {
         if (server->routes.slots[s].primary != node)
             continue;
-        heard &= closings->heard >> s & 1;
-        if (closings->seen[s] < *least)
-            *least = closings->seen[s];
+        heard &= commits->heard >> s & 1;
+        if (commits->seen[s] < *least)
+            *least = commits->seen[s];
     }
     return heard;
 }
@@ -108,123 +109,124 @@ static void send_closed(struct gw__server *server, unsigned group,
 {
     struct gw__ps_head head = {
         .magic = GW__PS_MAGIC, .kind = GW__PS_CLOSED, .group = (uint8_t)group};
-    size_t room = 2 + CLOSINGS_A_LETTER * (size_t)GW__ROUND_COMMIT_BYTES_MAX;
+    size_t room =
+        2 + ROUND_COMMITS_PER_MESSAGE * (size_t)GW__ROUND_COMMIT_BYTES_MAX;
     void *data = malloc(room);
     if (!data)
         return;
     unsigned count = 0;
-    while (from && count < CLOSINGS_A_LETTER &&
+    while (from && count < ROUND_COMMITS_PER_MESSAGE &&
            gw__clock_round_commit(clock, from + count))
         count++;
     struct gw__writer writer = gw__writer_on(data, room);
     gw__put_u16(&writer, count);
     for (unsigned i = 0; i < count; i++)
         gw__put_round_commit(&writer, gw__clock_round_commit(clock, from + i));
-    struct gw__message_out letter = {.node = node, .part_count = 3};
-    letter.parts[0] = (struct gw__messenger_part){&head, sizeof head};
-    letter.parts[1] = (struct gw__messenger_part){"", 0};
-    letter.parts[2] = (struct gw__messenger_part){data, writer.used};
+    struct gw__message_out message = {.node = node, .part_count = 3};
+    message.parts[0] = (struct gw__messenger_part){&head, sizeof head};
+    message.parts[1] = (struct gw__messenger_part){"", 0};
+    message.parts[2] = (struct gw__messenger_part){data, writer.used};
     if (count > 0)
         gw__failpoint(GW__AT_PS_CLOSING);
     if (gw__writer_fits(&writer))
-        gw__server_send(server, &letter);
+        gw__server_send(server, &message);
     if (count > 0)
-        server->closings[group].sent[node] = from + count - 1;
+        server->commits[group].sent[node] = from + count - 1;
     free(data);
 }
 
-static void tell_node(struct gw__server *server, uint64_t now_ns,
-                      unsigned group, const struct gw__clock *clock,
-                      unsigned node)
+static void notify_node(struct gw__server *server, uint64_t now_ns,
+                        unsigned group, const struct gw__clock *clock,
+                        unsigned node)
 {
-    struct gw__round_commits *closings = &server->closings[group];
+    struct gw__round_commits *commits = &server->commits[group];
     uint64_t newest = gw__clock_closed(clock), least;
     bool heard = least_seen(server, group, node, &least);
     if (newest == 0 || least == UINT64_MAX || (heard && least >= newest))
         return;
-    bool late = now_ns - closings->sent_ns[node] >= server->config.resend_ns;
-    uint64_t from = late || closings->sent[node] < least
+    bool late = now_ns - commits->sent_ns[node] >= server->config.resend_ns;
+    uint64_t from = late || commits->sent[node] < least
                         ? least + 1
-                        : closings->sent[node] + 1;
+                        : commits->sent[node] + 1;
     if (!heard && !late)
         return;
     if (from > newest)
         return;
     send_closed(server, group, clock, node, heard ? from : 0);
-    closings->sent_ns[node] = now_ns;
+    commits->sent_ns[node] = now_ns;
 }
 
 /* ---- the slots' side ---- */
 
 void gw__on_closed(struct gw__server *server, uint64_t now_ns,
-                   const struct gw__message_in *parcel,
+                   const struct gw__message_in *message,
                    const struct gw__ps_head *head)
 {
     (void)now_ns;
-    if (head->group >= GW_PS_GROUPS_MAX || parcel->part_count < 3)
+    if (head->group >= GW_PS_GROUPS_MAX || message->part_count < 3)
         return;
-    struct gw__round_commits *closings = &server->closings[head->group];
-    if (!closings->ring && (closings->ring = malloc(sizeof *closings->ring)))
-        memset(closings->ring->numbers, 0, sizeof closings->ring->numbers);
+    struct gw__round_commits *commits = &server->commits[head->group];
+    if (!commits->ring && (commits->ring = malloc(sizeof *commits->ring)))
+        memset(commits->ring->numbers, 0, sizeof commits->ring->numbers);
     struct gw__reader reader =
-        gw__reader_on(parcel->parts[2].data, parcel->parts[2].bytes);
+        gw__reader_on(message->parts[2].data, message->parts[2].bytes);
     unsigned count = gw__get_u16(&reader);
-    for (unsigned i = 0; i < count && closings->ring; i++) {
-        struct gw__round_commit closing;
-        gw__get_round_commit(&reader, &closing);
+    for (unsigned i = 0; i < count && commits->ring; i++) {
+        struct gw__round_commit commit;
+        gw__get_round_commit(&reader, &commit);
         if (reader.bad)
             break;
-        unsigned at = closing.number % GW__ROUND_COMMITS_KEPT;
-        closings->ring->numbers[at] = closing.number;
-        closings->ring->closings[at] = closing;
+        unsigned at = commit.number % GW__ROUND_COMMITS_KEPT;
+        commits->ring->numbers[at] = commit.number;
+        commits->ring->round_commits[at] = commit;
     }
-    server->closings_changed |= 1U << head->group;
+    server->round_commits_changed |= 1U << head->group;
     for (unsigned s = 0; s < server->routes.slot_count; s++)
-        server->slots[s].seen_due |= server->slots[s].role == GW_PS_PRIMARY;
+        server->slots[s].dedup_due |= server->slots[s].role == GW_PS_PRIMARY;
 }
 
 static void report_seen(struct gw__server *server, unsigned group)
 {
     struct {
         struct gw__ps_head head;
-        struct seen_record records[GW_PS_SLOTS_MAX];
+        struct dedup_record records[GW_PS_SLOTS_MAX];
     } out = {.head = {.magic = GW__PS_MAGIC,
                       .kind = GW__PS_DEDUP,
                       .group = (uint8_t)group}};
     unsigned clock = gw__clock_slot(group, server->routes.slot_count);
     unsigned node = server->routes.slots[clock].primary, count = 0;
     for (unsigned s = 0; s < server->routes.slot_count; s++)
-        if (server->slots[s].seen_due)
+        if (server->slots[s].dedup_due)
             out.records[count++] =
-                (struct seen_record){s, 0, server->slots[s].closed[group]};
+                (struct dedup_record){s, 0, server->slots[s].closed[group]};
     out.head.segments = count;
     if (count == 0 || node >= GW_PS_NODES || node == server->config.node ||
-        !server->closings[group].ring)
+        !server->commits[group].ring)
         return;
-    struct gw__message_out letter = {.node = node, .part_count = 1};
-    letter.parts[0] = (struct gw__messenger_part){
+    struct gw__message_out message = {.node = node, .part_count = 1};
+    message.parts[0] = (struct gw__messenger_part){
         &out, sizeof out.head + count * sizeof *out.records};
-    gw__server_send(server, &letter);
+    gw__server_send(server, &message);
 }
 
-void gw__on_seen(struct gw__server *server, uint64_t now_ns,
-                 const struct gw__message_in *parcel,
-                 const struct gw__ps_head *head)
+void gw__on_dedup(struct gw__server *server, uint64_t now_ns,
+                  const struct gw__message_in *message,
+                  const struct gw__ps_head *head)
 {
     (void)now_ns;
-    const struct seen_record *records = (const void *)(head + 1);
+    const struct dedup_record *records = (const void *)(head + 1);
     if (head->group >= GW_PS_GROUPS_MAX || head->segments > GW_PS_SLOTS_MAX ||
-        parcel->parts[0].bytes !=
+        message->parts[0].bytes !=
             sizeof *head + head->segments * sizeof *records)
         return;
-    struct gw__round_commits *closings = &server->closings[head->group];
+    struct gw__round_commits *commits = &server->commits[head->group];
     for (unsigned i = 0; i < head->segments; i++) {
         unsigned slot = records[i].slot;
         if (slot >= GW_PS_SLOTS_MAX)
             return;
-        closings->heard |= UINT64_C(1) << slot;
-        if (records[i].closed > closings->seen[slot])
-            closings->seen[slot] = records[i].closed;
+        commits->heard |= UINT64_C(1) << slot;
+        if (records[i].closed > commits->seen[slot])
+            commits->seen[slot] = records[i].closed;
     }
 }
 
@@ -236,7 +238,7 @@ static bool is_settled(struct gw__server *server, unsigned group,
                        const struct gw__clock *clock)
 {
     uint64_t newest = gw__clock_closed(clock);
-    uint64_t *settled = &server->closings[group].settled;
+    uint64_t *settled = &server->commits[group].settled;
     if (*settled < newest)
         *settled = gw__round_commits_behind_all(server, group);
     return *settled >= newest;
@@ -246,7 +248,7 @@ void gw__round_commits_flush(struct gw__server *server, uint64_t now_ns)
 {
     bool due = false;
     for (unsigned s = 0; s < server->routes.slot_count; s++)
-        due |= server->slots[s].seen_due;
+        due |= server->slots[s].dedup_due;
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
         struct gw__slot *slot = clock_here(server, g);
         if (due && !slot && server->routes.slot_count > 0)
@@ -254,11 +256,11 @@ void gw__round_commits_flush(struct gw__server *server, uint64_t now_ns)
         if (!slot || is_settled(server, g, slot->clocks[g]))
             continue;
         for (unsigned node = 0; node < GW_PS_NODES; node++)
-            if (node != server->config.node && server->crew[node].here)
-                tell_node(server, now_ns, g, slot->clocks[g], node);
+            if (node != server->config.node && server->ps_members[node].here)
+                notify_node(server, now_ns, g, slot->clocks[g], node);
     }
     for (unsigned s = 0; due && s < server->routes.slot_count; s++)
-        server->slots[s].seen_due = false;
+        server->slots[s].dedup_due = false;
 }
 
 bool gw__round_commits_busy(struct gw__server *server)

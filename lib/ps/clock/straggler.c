@@ -52,25 +52,25 @@ static bool round_has_ended(const struct gw__straggler_watch *watch,
            watch->batch != clock->next.batch;
 }
 
-static void tell_round(struct gw__straggler_watch *watch,
-                       const struct gw__clock *clock, uint64_t now_ns)
+static void report_round(struct gw__straggler_watch *watch,
+                         const struct gw__clock *clock, uint64_t now_ns)
 {
     for (unsigned i = 0; i < clock->worker_count; i++) {
         const struct gw__watched *w =
             &watch->workers[clock->workers[i].who.node];
         double so_far = w->holds ? seconds(w->granted_ns, now_ns) : 0;
-        watch->units[i] = fmax(w->unit, so_far);
+        watch->items[i] = fmax(w->item, so_far);
         watch->means[i] = so_far > w->mean ? towards(w->mean, so_far) : w->mean;
     }
-    memcpy(watch->arrivals_told, watch->arrivals, sizeof watch->arrivals);
+    memcpy(watch->arrivals_reported, watch->arrivals, sizeof watch->arrivals);
     watch->round = (struct gw_straggler_round){
         .number = ++watch->rounds,
         .mode = clock->mode,
         .seconds = seconds(watch->began_ns, now_ns),
         .parts = watch->parts,
         .workers = clock->worker_count,
-        .arrivals = watch->arrivals_told,
-        .units = watch->units,
+        .arrivals = watch->arrivals_reported,
+        .units = watch->items,
         .means = watch->means,
         .staleness = watch->granted ? watch->staleness_sum / watch->granted : 0,
     };
@@ -83,7 +83,7 @@ static void note_done(struct gw__straggler_watch *watch,
                       uint64_t now_ns)
 {
     double took = seconds(w->granted_ns, now_ns);
-    w->unit = took;
+    w->item = took;
     w->mean = towards(w->mean, took);
     if (!watch->looking)
         return;
@@ -152,17 +152,17 @@ bool gw__straggler_look(struct gw__straggler_watch *watch,
     look_for_done(watch, clock, now_ns);
     bool ended = watch->looking && round_has_ended(watch, clock);
     if (ended)
-        tell_round(watch, clock, now_ns);
+        report_round(watch, clock, now_ns);
     if (ended || !watch->looking)
         begin_round(watch, clock, now_ns);
     look_for_granted(watch, clock, now_ns);
     return ended;
 }
 
-enum gw_err gw__straggler_ask(const struct gw__straggler_watch *watch,
-                              const struct gw__clock *clock,
-                              const struct gw_straggler *straggler,
-                              struct gw_ps_mode *mode, struct gw_error *why)
+enum gw_err gw__straggler_request(const struct gw__straggler_watch *watch,
+                                  const struct gw__clock *clock,
+                                  const struct gw_straggler *straggler,
+                                  struct gw_ps_mode *mode, struct gw_error *why)
 {
     *mode = straggler->choose(&watch->round);
     mode->drop = clock->mode.drop;

@@ -8,7 +8,7 @@
  * as an ordinary MODE command.
  *
  *     apply a command -> gw__straggler_look -> a round has ended?
- *         -> gw__straggler_ask -> another mode? -> MODE
+ *         -> gw__straggler_request -> another mode? -> MODE
  *
  * The observations are not replicated: after a failover the new primary starts
  * with none.
@@ -33,11 +33,12 @@ struct gw__straggler_watch {
         bool here, holds;
         uint64_t epoch, batch, granted_ns;
         uint32_t part;
-        double unit, mean;  /* 0: none yet */
+        double item, mean;  /* 0: none yet */
     } workers[GW_PS_NODES]; /* by node */
 
     /* The arrays that `round` points to. */
-    double arrivals_told[GW_PS_NODES], units[GW_PS_NODES], means[GW_PS_NODES];
+    double arrivals_reported[GW_PS_NODES], items[GW_PS_NODES],
+        means[GW_PS_NODES];
     struct gw_straggler_round round;
 };
 
@@ -48,9 +49,9 @@ bool gw__straggler_look(struct gw__straggler_watch *watch,
 /* GW_OK: *mode is the policy's choice, different from the clock's mode.
  * GW_PENDING: the mode stays. GW_EINVAL: the policy's mode is invalid. */
 GW_MUST_CHECK enum gw_err
-gw__straggler_ask(const struct gw__straggler_watch *watch,
-                  const struct gw__clock *clock,
-                  const struct gw_straggler *straggler, struct gw_ps_mode *mode,
-                  struct gw_error *why);
+gw__straggler_request(const struct gw__straggler_watch *watch,
+                      const struct gw__clock *clock,
+                      const struct gw_straggler *straggler,
+                      struct gw_ps_mode *mode, struct gw_error *why);
 
 #endif

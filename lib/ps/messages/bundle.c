@@ -32,37 +32,38 @@ static size_t aligned(size_t bytes)
 /* ---- packing ---- */
 
 /* The size of the message in a bundle; 0: it is too large for one. */
-static size_t packed_bytes(const struct gw__message_out *letter)
+static size_t packed_bytes(const struct gw__message_out *message)
 {
     size_t bytes = 0, packed = sizeof(struct sizes);
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        if (letter->parts[i].bytes >= GW__BUNDLE_SMALL - bytes)
+    for (unsigned i = 0; i < message->part_count; i++) {
+        if (message->parts[i].bytes >= GW__BUNDLE_SMALL - bytes)
             return 0;
-        bytes += letter->parts[i].bytes;
-        packed += aligned(letter->parts[i].bytes);
+        bytes += message->parts[i].bytes;
+        packed += aligned(message->parts[i].bytes);
     }
     return packed;
 }
 
 /* Appends the message. Lent parts of the first message are not copied yet, but
  * get their space. */
-static void pack(struct gw__bundle_to *to, const struct gw__message_out *letter,
+static void pack(struct gw__bundle_to *to,
+                 const struct gw__message_out *message,
                  const struct gw__bundle_end *end)
 {
-    struct sizes sizes = {.part_count = letter->part_count,
+    struct sizes sizes = {.part_count = message->part_count,
                           .node = end->node,
                           .incarnation_high = end->incarnation_high,
                           .incarnation_low = end->incarnation_low};
     uint8_t *at = to->data + to->used + sizeof sizes;
     bool first = to->count == 0 && !to->envelope;
     if (first)
-        to->first = *letter;
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        size_t bytes = letter->parts[i].bytes;
-        bool later = first && letter->lent >> i & 1;
+        to->first = *message;
+    for (unsigned i = 0; i < message->part_count; i++) {
+        size_t bytes = message->parts[i].bytes;
+        bool later = first && message->lent >> i & 1;
         sizes.bytes[i] = (uint32_t)bytes;
         if (bytes > 0 && !later)
-            memcpy(at, letter->parts[i].data, bytes);
+            memcpy(at, message->parts[i].data, bytes);
         if (first && !later)
             to->first.parts[i].data = at;
         memset(at + bytes, 0, aligned(bytes) - bytes);
@@ -91,16 +92,16 @@ static void complete_first(struct gw__bundle_to *to)
 void gw__bundles_flush_node(struct gw__bundles *bundles, unsigned node)
 {
     struct gw__bundle_to *to = &bundles->to[node];
-    struct gw__message_out letter = {.node = node, .part_count = 1};
+    struct gw__message_out message = {.node = node, .part_count = 1};
     if (!(bundles->waiting >> node & 1))
         return;
     bundles->waiting &= ~(UINT64_C(1) << node);
     const struct head head = {to->envelope ? ENVELOPE : MAGIC, to->count};
     memcpy(to->data, &head, sizeof head);
-    letter.parts[0] = (struct gw__messenger_part){to->data, to->used};
+    message.parts[0] = (struct gw__messenger_part){to->data, to->used};
     bundles->saved += to->count - 1;
     bool alone = to->count == 1 && !to->envelope;
-    bundles->send(bundles->context, alone ? &to->first : &letter);
+    bundles->send(bundles->context, alone ? &to->first : &message);
 }
 
 /* Makes room for a message of this size, in a bundle of the same kind. False:
@@ -125,50 +126,50 @@ static bool reserve_bundle(struct gw__bundles *bundles, unsigned node,
 }
 
 void gw__bundles_send(struct gw__bundles *bundles,
-                      const struct gw__message_out *letter)
+                      const struct gw__message_out *message)
 {
-    if (bundles->off || letter->node >= GW__MESSENGER_NODES) {
-        bundles->send(bundles->context, letter);
+    if (bundles->off || message->node >= GW__MESSENGER_NODES) {
+        bundles->send(bundles->context, message);
         return;
     }
-    size_t bytes = packed_bytes(letter);
-    uint64_t bit = UINT64_C(1) << letter->node;
+    size_t bytes = packed_bytes(message);
+    uint64_t bit = UINT64_C(1) << message->node;
     bool first = !(bundles->begun & bit);
     bundles->begun |= bit;
     if (first || bytes == 0 ||
-        !reserve_bundle(bundles, letter->node, bytes, false)) {
-        gw__bundles_flush_node(bundles, letter->node);
-        bundles->send(bundles->context, letter);
+        !reserve_bundle(bundles, message->node, bytes, false)) {
+        gw__bundles_flush_node(bundles, message->node);
+        bundles->send(bundles->context, message);
         return;
     }
-    struct gw__bundle_to *to = &bundles->to[letter->node];
+    struct gw__bundle_to *to = &bundles->to[message->node];
     if (to->count == 1)
         complete_first(to);
-    pack(to, letter, &(struct gw__bundle_end){0});
-    if (to->count > 1 && letter->lent)
-        letter->back(letter->context);
+    pack(to, message, &(struct gw__bundle_end){0});
+    if (to->count > 1 && message->lent)
+        message->back(message->context);
 }
 
 bool gw__bundles_forward(struct gw__bundles *bundles,
-                         const struct gw__message_out *letter,
+                         const struct gw__message_out *message,
                          const struct gw__bundle_end *end)
 {
     size_t bytes =
-        letter->node < GW__MESSENGER_NODES ? packed_bytes(letter) : 0;
-    if (bytes == 0 || !reserve_bundle(bundles, letter->node, bytes, true))
+        message->node < GW__MESSENGER_NODES ? packed_bytes(message) : 0;
+    if (bytes == 0 || !reserve_bundle(bundles, message->node, bytes, true))
         return false;
-    pack(&bundles->to[letter->node], letter, end);
-    if (letter->lent)
-        letter->back(letter->context);
+    pack(&bundles->to[message->node], message, end);
+    if (message->lent)
+        message->back(message->context);
     return true;
 }
 
 void gw__bundles_greet(struct gw__bundles *bundles, unsigned node)
 {
     const struct head head = {ENVELOPE, 0};
-    const struct gw__message_out letter = {
+    const struct gw__message_out message = {
         .node = node, .part_count = 1, .parts = {{&head, sizeof head}}};
-    bundles->send(bundles->context, &letter);
+    bundles->send(bundles->context, &message);
 }
 
 void gw__bundles_flush(struct gw__bundles *bundles)
@@ -195,31 +196,31 @@ void gw__bundles_fini(struct gw__bundles *bundles)
 /* ---- unpacking ---- */
 
 struct inner {
-    struct gw__message_in parcel; /* must be first: freed by its address */
+    struct gw__message_in message; /* must be first: freed by its address */
     struct gw__message_in *bundle;
 };
 
-static uint32_t magic_of(const struct gw__message_in *parcel)
+static uint32_t magic_of(const struct gw__message_in *message)
 {
     uint32_t magic = 0;
-    if (parcel->part_count == 1 &&
-        parcel->parts[0].bytes >= sizeof(struct head))
-        memcpy(&magic, parcel->parts[0].data, sizeof magic);
+    if (message->part_count == 1 &&
+        message->parts[0].bytes >= sizeof(struct head))
+        memcpy(&magic, message->parts[0].data, sizeof magic);
     return magic;
 }
 
-bool gw__is_bundle(const struct gw__message_in *parcel)
+bool gw__is_bundle(const struct gw__message_in *message)
 {
-    return magic_of(parcel) == MAGIC;
+    return magic_of(message) == MAGIC;
 }
 
-bool gw__is_envelope(const struct gw__message_in *parcel)
+bool gw__is_envelope(const struct gw__message_in *message)
 {
-    return magic_of(parcel) == ENVELOPE;
+    return magic_of(message) == ENVELOPE;
 }
 
 /* The end of the inner message at `at`; 0: it exceeds the bundle. */
-static size_t check_letter(const uint8_t *data, size_t at, size_t end)
+static size_t check_message(const uint8_t *data, size_t at, size_t end)
 {
     struct sizes sizes;
     if (end - at < sizeof sizes)
@@ -236,18 +237,18 @@ static size_t check_letter(const uint8_t *data, size_t at, size_t end)
     return at;
 }
 
-enum gw_err gw__bundle_check(const struct gw__message_in *parcel,
+enum gw_err gw__bundle_check(const struct gw__message_in *message,
                              unsigned *count, struct gw_error *why)
 {
-    const uint8_t *data = parcel->parts[0].data;
-    size_t at = sizeof(struct head), end = parcel->parts[0].bytes;
+    const uint8_t *data = message->parts[0].data;
+    size_t at = sizeof(struct head), end = message->parts[0].bytes;
     struct head head;
     *count = 0;
-    if (!gw__is_bundle(parcel) && !gw__is_envelope(parcel))
+    if (!gw__is_bundle(message) && !gw__is_envelope(message))
         return gw_fail(why, GW_EDATA, "malformed bundle of messages");
     memcpy(&head, data, sizeof head);
     for (unsigned i = 0; i < head.count; i++) {
-        at = check_letter(data, at, end);
+        at = check_message(data, at, end);
         if (at == 0)
             return gw_fail(why, GW_EDATA,
                            "message %u of a bundle of %u extends past its end",
@@ -284,9 +285,9 @@ static size_t find_letter(const struct gw__message_in *bundle, size_t at,
     return at;
 }
 
-static void free_inner(struct gw__message_in *parcel)
+static void free_inner(struct gw__message_in *message)
 {
-    struct inner *inner = (struct inner *)(void *)parcel;
+    struct inner *inner = (struct inner *)(void *)message;
     gw__message_in_release(inner->bundle);
     free(inner);
 }
@@ -301,7 +302,7 @@ struct gw__message_in *gw__bundle_next(struct gw__message_in *bundle,
         return NULL;
     inner->bundle = bundle;
     gw__message_in_hold(bundle);
-    inner->parcel = letter;
-    atomic_init(&inner->parcel.holds, 1);
-    return &inner->parcel;
+    inner->message = letter;
+    atomic_init(&inner->message.holds, 1);
+    return &inner->message;
 }

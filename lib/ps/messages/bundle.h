@@ -49,7 +49,7 @@ struct gw__bundle_to {
 
 struct gw__bundles {
     /* As gw__messenger_send; must call `back` on an error. */
-    void (*send)(void *context, const struct gw__message_out *letter);
+    void (*send)(void *context, const struct gw__message_out *message);
     void *context;
     bool off; /* send every message alone, at once */
     struct gw__bundle_to to[GW__MESSENGER_NODES];
@@ -61,11 +61,11 @@ struct gw__bundles {
 /* As gw__messenger_send. The lent parts of a small message may be returned at
  * once, or with the bundle. */
 void gw__bundles_send(struct gw__bundles *bundles,
-                      const struct gw__message_out *letter);
+                      const struct gw__message_out *message);
 /* Adds the message to an envelope for letter->node. Lent parts are returned at
  * once. False: it is too large, or out of memory; nothing was changed. */
 GW_MUST_CHECK bool gw__bundles_forward(struct gw__bundles *bundles,
-                                       const struct gw__message_out *letter,
+                                       const struct gw__message_out *message,
                                        const struct gw__bundle_end *end);
 /* Sends an envelope without messages to this node: an aggregator is ready. */
 void gw__bundles_greet(struct gw__bundles *bundles, unsigned node);
@@ -77,10 +77,10 @@ void gw__bundles_flush_node(struct gw__bundles *bundles, unsigned node);
 /* Drops the gathered messages and returns their lent parts. */
 void gw__bundles_fini(struct gw__bundles *bundles);
 
-bool gw__is_bundle(const struct gw__message_in *parcel);
-bool gw__is_envelope(const struct gw__message_in *parcel);
+bool gw__is_bundle(const struct gw__message_in *message);
+bool gw__is_envelope(const struct gw__message_in *message);
 /* Counts the messages in a bundle or an envelope. GW_EDATA: malformed. */
-GW_MUST_CHECK enum gw_err gw__bundle_check(const struct gw__message_in *parcel,
+GW_MUST_CHECK enum gw_err gw__bundle_check(const struct gw__message_in *message,
                                            unsigned *count,
                                            struct gw_error *why);
 /* Extracts the message at *at (0 at first) and advances *at. The message has

@@ -11,9 +11,9 @@ static bool has_segments(unsigned kind)
            kind == GW__PS_PUSH_PULL;
 }
 
-static size_t part_bytes(const struct gw__message_in *parcel, unsigned part)
+static size_t part_bytes(const struct gw__message_in *message, unsigned part)
 {
-    return part < parcel->part_count ? parcel->parts[part].bytes : 0;
+    return part < message->part_count ? message->parts[part].bytes : 0;
 }
 
 /* Slots must be distinct and not empty, and the sum must match the head. */
@@ -43,17 +43,17 @@ static enum gw_err check_segments(const struct gw__ps_head *head,
     return GW_OK;
 }
 
-static enum gw_err check_request(const struct gw__message_in *parcel,
+static enum gw_err check_request(const struct gw__message_in *message,
                                  const struct gw__ps_head *head,
                                  struct gw_error *why)
 {
-    size_t keys = part_bytes(parcel, 1), values = part_bytes(parcel, 2);
+    size_t keys = part_bytes(message, 1), values = part_bytes(message, 2);
     if (head->segments == 0 || head->segments > GW_PS_SLOTS_MAX)
         return gw_fail(why, GW_EDATA, "%u segments", head->segments);
-    if (parcel->parts[0].bytes !=
+    if (message->parts[0].bytes !=
         sizeof *head + head->segments * sizeof(struct gw__ps_segment))
         return gw_fail(why, GW_EDATA, "%zu bytes do not fit %u segments",
-                       parcel->parts[0].bytes, head->segments);
+                       message->parts[0].bytes, head->segments);
     if (!(keys == 0 && head->key_list != 0) &&
         (keys % 8 != 0 || keys / 8 != head->keys))
         return gw_fail(why, GW_EDATA, "%zu bytes do not fit %llu keys", keys,
@@ -66,25 +66,25 @@ static enum gw_err check_request(const struct gw__message_in *parcel,
         head, (const struct gw__ps_segment *)(const void *)(head + 1), why);
 }
 
-enum gw_err gw__ps_check(const struct gw__message_in *parcel,
+enum gw_err gw__ps_check(const struct gw__message_in *message,
                          const struct gw__ps_head **head,
                          const struct gw__ps_segment **segments,
                          struct gw_error *why)
 {
     *head = NULL;
     *segments = NULL;
-    if (part_bytes(parcel, 0) < sizeof **head)
+    if (part_bytes(message, 0) < sizeof **head)
         return gw_fail(why, GW_EDATA, "a message of %zu bytes",
-                       part_bytes(parcel, 0));
-    const struct gw__ps_head *h = parcel->parts[0].data;
+                       part_bytes(message, 0));
+    const struct gw__ps_head *h = message->parts[0].data;
     if (h->magic != GW__PS_MAGIC)
         return gw_fail(why, GW_EDATA, "the message is not of this version");
     if (h->kind == 0 || h->kind >= GW__PS_KINDS)
         return gw_fail(why, GW_EDATA, "unknown kind of message: %u", h->kind);
-    if (parcel->part_count > 3)
-        return gw_fail(why, GW_EDATA, "%u parts", parcel->part_count);
+    if (message->part_count > 3)
+        return gw_fail(why, GW_EDATA, "%u parts", message->part_count);
     if (has_segments(h->kind)) {
-        enum gw_err err = check_request(parcel, h, why);
+        enum gw_err err = check_request(message, h, why);
         if (err)
             return err;
         *segments = (const struct gw__ps_segment *)(const void *)(h + 1);

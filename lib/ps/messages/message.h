@@ -76,7 +76,7 @@ struct gw__ps_head {
     uint64_t routes;   /* the sender's version */
     uint64_t sequence; /* of a push, from 1, per worker incarnation */
     /* all pushes of the sender through this one are acknowledged */
-    uint64_t floor;
+    uint64_t low_watermark;
     uint64_t clock;    /* of the unit, or GW__NO_CLOCK */
     uint64_t closed;   /* pulls: the newest round commit that must be applied */
     uint64_t key_list; /* signature of segments and keys; 0: none */
@@ -102,7 +102,7 @@ struct gw__ps_segment {
  * distinct slots below GW_PS_SLOTS_MAX, counts add up, and the size of the
  * values is a multiple of their width. GW_EDATA. `width` is the table's; 0:
  * values are not checked. */
-GW_MUST_CHECK enum gw_err gw__ps_check(const struct gw__message_in *parcel,
+GW_MUST_CHECK enum gw_err gw__ps_check(const struct gw__message_in *message,
                                        const struct gw__ps_head **head,
                                        const struct gw__ps_segment **segments,
                                        struct gw_error *why);

@@ -13,17 +13,17 @@
 void gw__node_link(struct gw__node *node, unsigned from,
                    const struct gw_ps_link *link)
 {
-    const struct gw__rule rule = {.delay_us = link->delay_us,
-                                  .jitter_us = link->jitter_us,
-                                  .rate = link->rate,
-                                  .loss_ppm = link->loss_ppm,
-                                  .down = link->down};
-    gw__rules_set(node->session.rules, from, &rule);
+    const struct gw__link_profile profile = {.delay_us = link->delay_us,
+                                             .jitter_us = link->jitter_us,
+                                             .rate = link->rate,
+                                             .loss_ppm = link->loss_ppm,
+                                             .down = link->down};
+    gw__link_profiles_set(node->session.profiles, from, &profile);
 }
 
 void gw__node_pace(struct gw__node *node, uint64_t ns)
 {
-    gw__rules_pace(node->session.rules, ns);
+    gw__link_profiles_pace(node->session.profiles, ns);
 }
 
 /* ---- workers and servers ---- */

@@ -15,19 +15,19 @@ static const uint64_t join_default_ns = 10000000000;
 static struct gw__session_config
 session_config(struct gw__node *node, const struct gw__node_config *config)
 {
-    struct gw__session_config session = {.node = config->node,
-                                         .role = config->role,
-                                         .endpoint = config->endpoint,
-                                         .token = config->token,
-                                         .key_file = config->key_file,
-                                         .insecure = config->insecure,
-                                         .controller_count =
-                                             config->controller_count,
-                                         .interrupt = config->interrupt,
-                                         .context = node,
-                                         .on_told = gw__node_on_told,
-                                         .on_turn = gw__node_on_turn,
-                                         .on_message = gw__node_on_message};
+    struct gw__session_config session = {
+        .node = config->node,
+        .role = config->role,
+        .endpoint = config->endpoint,
+        .token = config->token,
+        .key_file = config->key_file,
+        .insecure = config->insecure,
+        .controller_count = config->controller_count,
+        .interrupt = config->interrupt,
+        .context = node,
+        .on_notification = gw__node_on_notification,
+        .on_turn = gw__node_on_turn,
+        .on_message = gw__node_on_message};
     for (unsigned i = 0; i < config->controller_count && i < GW_PS_CONTROLLERS;
          i++)
         session.controllers[i] = (struct gw__driver_peer){
@@ -74,13 +74,13 @@ static enum gw_err await_active(struct gw__node *node, uint64_t deadline_ns,
         if (session->gone)
             err = gw_fail(why, GW_ECLOSED, "node %u: %s", node->number,
                           session->gone_text);
-        else if (session->registered && session->news.state == GW__ACTIVE)
+        else if (session->registered && session->update.state == GW__ACTIVE)
             err = GW_OK;
         else if (gw__session_interrupted(session))
             err = gw_fail(why, GW_EINTR, "interrupted");
         else if (gw_now_ns() >= deadline_ns)
             err = gw_fail(why, GW_ETIMEOUT,
-                          session->news.index
+                          session->update.index
                               ? "the controllers did not accept node %u"
                               : "no controller has answered node %u",
                           node->number);
@@ -91,7 +91,7 @@ static enum gw_err await_active(struct gw__node *node, uint64_t deadline_ns,
     return err;
 }
 
-static enum gw_err open_post(struct gw__node *node, struct gw_error *why)
+static enum gw_err open_messenger(struct gw__node *node, struct gw_error *why)
 {
     const struct gw__node_config *c = &node->config;
     const struct gw__messenger_config config = {
@@ -104,14 +104,14 @@ static enum gw_err open_post(struct gw__node *node, struct gw_error *why)
         .key_file = c->key_file,
         .insecure = c->insecure,
         .copy_always = c->copy_always,
-        .rules = node->session.rules};
-    enum gw_err err = gw__messenger_open(&config, &node->post, why);
+        .profiles = node->session.profiles};
+    enum gw_err err = gw__messenger_open(&config, &node->messenger, why);
     if (err)
         return err;
     gw__session_lock(&node->session);
-    node->box.address = *gw__messenger_address(node->post);
+    node->box.address = *gw__messenger_address(node->messenger);
     node->box.has_address = true;
-    atomic_store(&node->has_post, true);
+    atomic_store(&node->has_messenger, true);
     gw__session_unlock(&node->session);
     return GW_OK;
 }
@@ -124,7 +124,7 @@ static enum gw_err join_group(struct gw__node *node, struct gw_error *why)
     node->number = node->session.node;
     if (!err)
         err = await_active(node, deadline_ns, why);
-    return err ? err : open_post(node, why);
+    return err ? err : open_messenger(node, why);
 }
 
 enum gw_err gw__node_open(const struct gw__node_config *config,
@@ -158,7 +158,7 @@ void gw__node_close(struct gw__node **opened)
         return;
     *opened = NULL;
     gw__session_stop(&node->session); /* its thread wakes the messenger */
-    gw__messenger_close(&node->post);
+    gw__messenger_close(&node->messenger);
     gw__session_fini(&node->session);
     free(node->known);
     free(node);

@@ -27,8 +27,8 @@
  * and with the workers of its host: those whose endpoint is on the same host.
  *
  * Files: node.c opens and closes, node_control.c has the control thread's side,
- * node_turn.c the data thread's, node_meet.c the exchange of addresses,
- * node_crew.c the rules of which members exchange messages.
+ * node_turn.c the data thread's, node_addresses.c the exchange of addresses,
+ * node_members.c the rules of which members exchange messages.
  */
 #ifndef GW__PS_NODE_H
 #define GW__PS_NODE_H
@@ -90,17 +90,17 @@ void gw__node_pace(struct gw__node *node, uint64_t ns);
 
 unsigned gw__node_number(const struct gw__node *node);
 struct gw__id gw__node_incarnation(const struct gw__node *node);
-struct gw__messenger *gw__node_post(struct gw__node *node);
+struct gw__messenger *gw__node_messenger(struct gw__node *node);
 /* Ends the data thread's gw__messenger_wait. */
 void gw__node_wake(struct gw__node *node);
 
 enum gw__node_change {
-    GW__NODE_NEWS = 1,    /* gw__node_news has a newer update */
+    GW__NODE_UPDATE = 1,  /* gw__node_update has a newer update */
     GW__NODE_LEASE = 2,   /* gw__node_lease has changed */
     GW__NODE_GONE = 4,    /* the node has ended; gw__node_gone has the reason */
     GW__NODE_ANSWER = 8,  /* gw__node_answer has an answer */
     GW__NODE_PARKED = 16, /* gw__node_parked has changed */
-    GW__NODE_HEARD = 64,  /* the leader has answered gw__node_ask_news */
+    GW__NODE_HEARD = 64,  /* the leader has answered gw__node_request_update */
     GW__NODE_REACH = 32 /* a node has become reachable, see gw__node_reached */
 };
 /* Copies the changes from the control thread and returns them as bits. Call it
@@ -111,7 +111,8 @@ unsigned gw__node_turn(struct gw__node *node);
 
 /* The newest membership update; index 0: none yet. Valid until the next
  * turn. */
-const struct gw__membership_update *gw__node_news(const struct gw__node *node);
+const struct gw__membership_update *
+gw__node_update(const struct gw__node *node);
 /* Servers: end of the lease, in gw_now_ns() time; 0: no lease. */
 uint64_t gw__node_lease(const struct gw__node *node);
 /* GW_OK, or GW_ECLOSED with the reason: declared dead, replaced, left. */
@@ -127,8 +128,8 @@ bool gw__node_reaches(const struct gw__node *node, unsigned peer);
 /* Its configuration. The strings live as long as the node. */
 const struct gw__node_config *gw__node_config(const struct gw__node *node);
 /* Finds a member in the newest update by number; NULL: none. */
-const struct gw__crew_member *gw__node_member(const struct gw__node *node,
-                                              unsigned peer);
+const struct gw__ps_member *gw__node_member(const struct gw__node *node,
+                                            unsigned peer);
 /* May the sender of `envelope` forward this message? An aggregator may, between
  * the workers of its host and servers. */
 bool gw__node_trusts(const struct gw__node *node,
@@ -145,7 +146,7 @@ GW_MUST_CHECK enum gw_err gw__node_command(struct gw__node *node,
                                            const struct gw__command *command,
                                            unsigned tag);
 /* Asks the controllers for an update; GW__NODE_HEARD reports the end. */
-GW_MUST_CHECK enum gw_err gw__node_ask_news(struct gw__node *node);
+GW_MUST_CHECK enum gw_err gw__node_request_update(struct gw__node *node);
 /* Takes the next answer. False: none. */
 bool gw__node_answer(struct gw__node *node, unsigned *tag,
                      struct gw__answer *answer);

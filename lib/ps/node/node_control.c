@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-void gw__node_tell(struct gw__node *node, unsigned changes)
+void gw__node_notify(struct gw__node *node, unsigned changes)
 {
     atomic_fetch_or(&node->fresh, changes);
-    if (atomic_load(&node->has_post))
-        gw__messenger_wake(node->post);
+    if (atomic_load(&node->has_messenger))
+        gw__messenger_wake(node->messenger);
 }
 
 /* ---- answers ---- */
@@ -28,45 +28,47 @@ static void put_answer(struct gw__mailbox *box, unsigned tag,
         (struct gw__node_answer){.tag = tag, .answer = *answer};
 }
 
-static void told_answer(struct gw__node *node, const struct gw__told *told)
+static void on_answer(struct gw__node *node,
+                      const struct gw__notification *notification)
 {
-    for (unsigned i = 0; i < GW__NODE_ASKED; i++) {
-        struct gw__node_asked *asked = &node->box.asked[i];
-        if (asked->serial != told->tag)
+    for (unsigned i = 0; i < GW__NODE_REQUESTED; i++) {
+        struct gw__node_requested *asked = &node->box.asked[i];
+        if (asked->serial != notification->tag)
             continue;
         asked->serial = 0;
         if (asked->tag == GW__NODE_FORGET)
             return;
-        put_answer(&node->box, asked->tag, &told->answer);
-        gw__node_tell(node, GW__NODE_ANSWER);
+        put_answer(&node->box, asked->tag, &notification->answer);
+        gw__node_notify(node, GW__NODE_ANSWER);
         return;
     }
 }
 
 /* ---- notifications ---- */
 
-void gw__node_on_told(void *context, const struct gw__told *told)
+void gw__node_on_notification(void *context,
+                              const struct gw__notification *notification)
 {
     struct gw__node *node = context;
-    switch (told->kind) {
-    case GW__TOLD_NEWS:
-        gw__node_tell(node, GW__NODE_NEWS);
+    switch (notification->kind) {
+    case GW__NOTIFY_UPDATE:
+        gw__node_notify(node, GW__NODE_UPDATE);
         break;
-    case GW__TOLD_HEARD:
-        gw__node_tell(node, GW__NODE_HEARD);
+    case GW__NOTIFY_ANSWERED:
+        gw__node_notify(node, GW__NODE_HEARD);
         break;
-    case GW__TOLD_LEASE:
-        gw__node_tell(node, GW__NODE_LEASE);
+    case GW__NOTIFY_LEASE:
+        gw__node_notify(node, GW__NODE_LEASE);
         break;
-    case GW__TOLD_ANSWER:
-        told_answer(node, told);
+    case GW__NOTIFY_ANSWER:
+        on_answer(node, notification);
         break;
-    case GW__TOLD_PARKED:
-    case GW__TOLD_UNPARKED:
-        gw__node_tell(node, GW__NODE_PARKED);
+    case GW__NOTIFY_PARKED:
+    case GW__NOTIFY_UNPARKED:
+        gw__node_notify(node, GW__NODE_PARKED);
         break;
-    case GW__TOLD_GONE:
-        gw__node_tell(node, GW__NODE_GONE);
+    case GW__NOTIFY_GONE:
+        gw__node_notify(node, GW__NODE_GONE);
         break;
     default: /* only used by the ring */
         break;
@@ -77,7 +79,7 @@ void gw__node_on_turn(void *context)
 {
     struct gw__node *node = context;
     gw__session_lock(&node->session);
-    gw__node_meet(node, gw_now_ns());
+    gw__node_connect(node, gw_now_ns());
     gw__session_unlock(&node->session);
 }
 
@@ -87,6 +89,6 @@ void gw__node_on_message(void *context, unsigned from,
 {
     struct gw__node *node = context;
     gw__session_lock(&node->session);
-    gw__node_met(node, from, incarnation, data, bytes);
+    gw__node_connected(node, from, incarnation, data, bytes);
     gw__session_unlock(&node->session);
 }

@@ -12,7 +12,7 @@
 
 #include <cluster/session/session.h>
 
-enum { GW__NODE_ANSWERS = 32, GW__NODE_ASKED = 8 };
+enum { GW__NODE_ANSWERS = 32, GW__NODE_REQUESTED = 8 };
 
 /* The messenger address of a process. */
 struct gw__whereabouts {
@@ -26,7 +26,7 @@ struct gw__node_answer {
 };
 
 /* A command without an answer yet. */
-struct gw__node_asked {
+struct gw__node_requested {
     /* tag in the membership state machine; 0: this entry is free */
     unsigned serial;
     unsigned tag; /* of the caller */
@@ -38,7 +38,7 @@ struct gw__mailbox {
     struct gw__address address;
     struct gw__whereabouts known[GW__MESSENGER_NODES];
     unsigned serial;
-    struct gw__node_asked asked[GW__NODE_ASKED];
+    struct gw__node_requested asked[GW__NODE_REQUESTED];
     unsigned answer_count; /* in order of arrival */
     struct gw__node_answer answers[GW__NODE_ANSWERS];
 };
@@ -49,17 +49,17 @@ struct gw__node {
     const char *controller_endpoints[GW_PS_CONTROLLERS];
     struct gw__session session;
 
-    _Atomic unsigned fresh; /* enum gw__node_change */
-    _Atomic bool has_post;  /* the messenger exists and may be woken */
+    _Atomic unsigned fresh;     /* enum gw__node_change */
+    _Atomic bool has_messenger; /* the messenger exists and may be woken */
     struct gw__mailbox box;
 
     /* Control thread only. */
-    uint64_t asked_ns;
+    uint64_t requested_ns;
 
     /* Data thread only. */
-    struct gw__messenger *post;
+    struct gw__messenger *messenger;
     unsigned number;
-    struct gw__membership_update news;
+    struct gw__membership_update update;
     uint64_t lease_ns;
     bool gone, parked;
     char gone_text[200], parked_text[200];
@@ -72,29 +72,31 @@ struct gw__node {
     uint64_t behind[GW__MESSENGER_NODES];
 };
 
-/* ---- node_crew.c ---- */
+/* ---- node_members.c ---- */
 
 /* Do these two nodes exchange data? */
 bool gw__node_deals_with(const struct gw__node *node,
-                         const struct gw__crew_member *member);
+                         const struct gw__ps_member *member);
 /* Finds the workers for which each aggregator may forward, after an update. */
 void gw__node_learn_hosts(struct gw__node *node);
 
 /* ---- node_control.c: hooks of the session ---- */
 
-void gw__node_on_told(void *context, const struct gw__told *told);
+void gw__node_on_notification(void *context,
+                              const struct gw__notification *notification);
 void gw__node_on_turn(void *context);
 void gw__node_on_message(void *context, unsigned from,
                          struct gw__id incarnation, const void *data,
                          size_t bytes);
 /* Reports changes in the mailbox. The caller has the lock. */
-void gw__node_tell(struct gw__node *node, unsigned changes);
+void gw__node_notify(struct gw__node *node, unsigned changes);
 
-/* ---- node_meet.c: control ---- */
+/* ---- node_addresses.c: control ---- */
 
 /* Asks members with unknown addresses, when it is time. */
-void gw__node_meet(struct gw__node *node, uint64_t now_ns);
-void gw__node_met(struct gw__node *node, unsigned from,
-                  struct gw__id incarnation, const void *data, size_t bytes);
+void gw__node_connect(struct gw__node *node, uint64_t now_ns);
+void gw__node_connected(struct gw__node *node, unsigned from,
+                        struct gw__id incarnation, const void *data,
+                        size_t bytes);
 
 #endif

@@ -12,9 +12,9 @@
 static void copy_changes(struct gw__node *node, unsigned changes)
 {
     const struct gw__session *session = &node->session;
-    if (changes & GW__NODE_NEWS)
-        node->news = session->news;
-    if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
+    if (changes & GW__NODE_UPDATE)
+        node->update = session->update;
+    if (changes & (GW__NODE_UPDATE | GW__NODE_REACH))
         memcpy(node->known, node->box.known, sizeof node->box.known);
     node->lease_ns = session->lease_ns;
     node->gone = session->gone;
@@ -31,7 +31,7 @@ static void forget_those_gone(struct gw__node *node,
     for (unsigned i = 0; i < GW__MESSENGER_NODES; i++)
         if (!gw__id_is_none(node->reaches[i]) &&
             !gw__id_equal(node->reaches[i], wanted[i])) {
-            gw__messenger_forget(node->post, i);
+            gw__messenger_forget(node->messenger, i);
             node->reaches[i] = (struct gw__id){0};
         }
 }
@@ -45,8 +45,9 @@ static void reach(struct gw__node *node, unsigned peer, struct gw__id who)
     if (gw__id_equal(node->reaches[peer], who) ||
         !gw__id_equal(node->known[peer].incarnation, who))
         return;
-    enum gw_err err = gw__messenger_know(node->post, peer, who.high, who.low,
-                                         &node->known[peer].address, &why);
+    enum gw_err err =
+        gw__messenger_know(node->messenger, peer, who.high, who.low,
+                           &node->known[peer].address, &why);
     if (err == GW_ENOMEM)
         gw_fail(&node->starved, err, "node %u: reaching node %u: %s",
                 node->number, peer, why.text);
@@ -58,11 +59,12 @@ static void reach(struct gw__node *node, unsigned peer, struct gw__id who)
 
 static void connect_peers(struct gw__node *node)
 {
-    const struct gw__membership_update *news = &node->news;
+    const struct gw__membership_update *update = &node->update;
     struct gw__id wanted[GW__MESSENGER_NODES] = {{0}};
-    for (unsigned i = 0; i < news->crew_count; i++)
-        if (gw__node_deals_with(node, &news->crew[i]))
-            wanted[news->crew[i].node] = news->crew[i].incarnation;
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        if (gw__node_deals_with(node, &update->ps_members[i]))
+            wanted[update->ps_members[i].node] =
+                update->ps_members[i].incarnation;
     forget_those_gone(node, wanted);
     for (unsigned i = 0; i < GW__MESSENGER_NODES; i++)
         if (!gw__id_is_none(wanted[i]))
@@ -78,9 +80,9 @@ unsigned gw__node_turn(struct gw__node *node)
     copy_changes(node, changes);
     gw__session_unlock(&node->session);
     node->reached = 0;
-    if (changes & GW__NODE_NEWS)
+    if (changes & GW__NODE_UPDATE)
         gw__node_learn_hosts(node);
-    if (changes & (GW__NODE_NEWS | GW__NODE_REACH))
+    if (changes & (GW__NODE_UPDATE | GW__NODE_REACH))
         connect_peers(node);
     changes &= ~(unsigned)GW__NODE_REACH;
     if (node->starved.code)
@@ -90,13 +92,14 @@ unsigned gw__node_turn(struct gw__node *node)
 
 /* ---- commands ---- */
 
-static struct gw__node_asked *find_free(struct gw__mailbox *box, unsigned tag,
-                                        uint64_t hash, bool *asked_already)
+static struct gw__node_requested *find_free(struct gw__mailbox *box,
+                                            unsigned tag, uint64_t hash,
+                                            bool *asked_already)
 {
-    struct gw__node_asked *found = NULL;
+    struct gw__node_requested *found = NULL;
     *asked_already = false;
-    for (unsigned i = 0; i < GW__NODE_ASKED; i++) {
-        struct gw__node_asked *asked = &box->asked[i];
+    for (unsigned i = 0; i < GW__NODE_REQUESTED; i++) {
+        struct gw__node_requested *asked = &box->asked[i];
         if (asked->serial == 0)
             found = asked;
         else if (tag == GW__NODE_FORGET && asked->tag == tag &&
@@ -107,17 +110,17 @@ static struct gw__node_asked *find_free(struct gw__mailbox *box, unsigned tag,
 }
 
 /* GW_OK with *serial 0: an equal command is waiting already. */
-static enum gw_err note_asked(struct gw__node *node, unsigned tag,
-                              uint64_t hash, unsigned *serial)
+static enum gw_err note_requested(struct gw__node *node, unsigned tag,
+                                  uint64_t hash, unsigned *serial)
 {
     struct gw__mailbox *box = &node->box;
     bool already;
     *serial = 0;
     gw__session_lock(&node->session);
-    struct gw__node_asked *asked = find_free(box, tag, hash, &already);
+    struct gw__node_requested *asked = find_free(box, tag, hash, &already);
     if (asked && !already) {
         *serial = ++box->serial;
-        *asked = (struct gw__node_asked){
+        *asked = (struct gw__node_requested){
             .serial = *serial, .tag = tag, .hash = hash};
     }
     bool gone = node->session.gone;
@@ -139,16 +142,18 @@ enum gw_err gw__node_command(struct gw__node *node,
     size_t size = gw__command_encode(&mine, bytes, sizeof bytes);
     if (size == 0)
         return GW_EINVAL;
-    enum gw_err err = note_asked(node, tag, gw_hash(bytes, size, 0), &serial);
+    enum gw_err err =
+        note_requested(node, tag, gw_hash(bytes, size, 0), &serial);
     if (err || serial == 0)
         return err;
     return gw__session_command(&node->session, &mine, serial);
 }
 
-enum gw_err gw__node_ask_news(struct gw__node *node)
+enum gw_err gw__node_request_update(struct gw__node *node)
 {
-    static const struct gw__member_request news = {.kind = GW__ASK_NEWS};
-    return gw__session_ask(&node->session, &news);
+    static const struct gw__member_request update = {.kind =
+                                                         GW__REQUEST_UPDATE};
+    return gw__session_request(&node->session, &update);
 }
 
 bool gw__node_answer(struct gw__node *node, unsigned *tag,
@@ -180,19 +185,19 @@ struct gw__id gw__node_incarnation(const struct gw__node *node)
     return node->session.incarnation;
 }
 
-struct gw__messenger *gw__node_post(struct gw__node *node)
+struct gw__messenger *gw__node_messenger(struct gw__node *node)
 {
-    return node->post;
+    return node->messenger;
 }
 
 void gw__node_wake(struct gw__node *node)
 {
-    gw__messenger_wake(node->post);
+    gw__messenger_wake(node->messenger);
 }
 
-const struct gw__membership_update *gw__node_news(const struct gw__node *node)
+const struct gw__membership_update *gw__node_update(const struct gw__node *node)
 {
-    return &node->news;
+    return &node->update;
 }
 
 uint64_t gw__node_lease(const struct gw__node *node)

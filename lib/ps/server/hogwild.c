@@ -67,17 +67,17 @@ static struct gw__hogwild_job *make_job(const struct gw__entry *entry,
     return job;
 }
 
-static void post(struct gw__slot *slot, struct gw__store *store,
-                 struct gw__hogwild_job *job)
+static void post_result(struct gw__slot *slot, struct gw__store *store,
+                        struct gw__hogwild_job *job)
 {
     struct gw__server *server = slot->server;
     job->slot = slot->number;
     job->store = store;
-    job->next = server->hog_jobs;
+    job->next = server->hogwild_jobs;
     if (job->next)
         job->next->before = job;
-    server->hog_jobs = job;
-    server->hog_count++;
+    server->hogwild_jobs = job;
+    server->hogwild_count++;
     gw__thread_pool_post(server->config.pool, &job->job);
 }
 
@@ -98,11 +98,12 @@ bool gw__hogwild_apply(struct gw__slot *slot, const struct gw__entry *entry,
                                      1);
         return values != NULL;
     }
-    struct gw__hogwild_job *job = server->hog_count < JOBS_MAX && entry->parcel
-                                      ? make_job(entry, places, floats)
-                                      : NULL;
+    struct gw__hogwild_job *job =
+        server->hogwild_count < JOBS_MAX && entry->message
+            ? make_job(entry, places, floats)
+            : NULL;
     if (job)
-        post(slot, store, job);
+        post_result(slot, store, job);
     return job != NULL;
 }
 
@@ -110,7 +111,7 @@ bool gw__hogwild_join(struct gw__slot *slot, unsigned node,
                       uint64_t incarnation, uint64_t sequence,
                       struct gw__wait *wait)
 {
-    struct gw__hogwild_job *job = slot->server->hog_jobs;
+    struct gw__hogwild_job *job = slot->server->hogwild_jobs;
     while (job &&
            (job->slot != slot->number || job->node != node ||
             job->incarnation != incarnation || job->sequence != sequence))
@@ -124,22 +125,22 @@ bool gw__hogwild_join(struct gw__slot *slot, unsigned node,
 
 void gw__hogwild_rest(struct gw__server *server)
 {
-    if (server->hog_count > 0)
+    if (server->hogwild_count > 0)
         gw__thread_pool_drain(server->config.pool);
 }
 
 void gw__hogwild_collect(struct gw__server *server, uint64_t now_ns)
 {
-    while (server->hog_count > 0) {
+    while (server->hogwild_count > 0) {
         struct gw__hogwild_job *job =
             (struct gw__hogwild_job *)(void *)gw__thread_pool_take(
                 server->config.pool);
         if (!job)
             return;
-        *(job->before ? &job->before->next : &server->hog_jobs) = job->next;
+        *(job->before ? &job->before->next : &server->hogwild_jobs) = job->next;
         if (job->next)
             job->next->before = job->before;
-        server->hog_count--;
+        server->hogwild_count--;
         gw__settle_waits(server, now_ns, job->waits, true);
         free(job);
     }

@@ -5,10 +5,10 @@
  * the control plane.
  *
  *     each turn:  update, lease, answers       -> state machine
- *                 up to TURN_PARCELS messages  -> state machine
+ *                 up to TURN_MESSAGES messages  -> state machine
  *                 flush, tick when due, wait
  *
- * Small messages of one turn to the same node are bundled (process_letters.c).
+ * Small messages of one turn to the same node are bundled (process_messages.c).
  *
  * Only this thread uses the state machine. Other threads read a copy of its
  * status (process_look.c), and a separate thread writes snapshots
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURN_PARCELS = 64 };
+enum { TURN_MESSAGES = 64 };
 #define IDLE_NS  UINT64_C(20000000)
 #define LEAVE_NS UINT64_C(5000000000)
 
@@ -55,73 +55,73 @@ static void event(void *context, const struct gw_event *event)
 /* ---- SAVE ---- */
 
 static void answer_save(struct gw_ps_server *server,
-                        const struct gw__message_in *parcel, enum gw_err code,
+                        const struct gw__message_in *in, enum gw_err code,
                         const char *text)
 {
-    const struct gw__ps_head *asked = parcel->parts[0].data;
+    const struct gw__ps_head *asked = in->parts[0].data;
     const struct gw__ps_head head = {.magic = GW__PS_MAGIC,
                                      .kind = GW__PS_REPLY,
                                      .request = asked->request,
                                      .clock = GW__NO_CLOCK,
                                      .code = code};
-    const struct gw__message_out letter = {
-        .node = parcel->from,
+    const struct gw__message_out out = {
+        .node = in->from,
         .part_count = 2,
         .parts = {{&head, sizeof head}, {text, code < 0 ? strlen(text) : 0}}};
-    gw__process_send(server, &letter);
+    gw__process_send(server, &out);
 }
 
 static void save(struct gw_ps_server *server,
-                 const struct gw__message_in *parcel)
+                 const struct gw__message_in *message)
 {
-    const struct gw__ps_head *head = parcel->parts[0].data;
+    const struct gw__ps_head *head = message->parts[0].data;
     char directory[512];
     struct gw_error why = {.code = GW_OK};
-    size_t bytes = parcel->part_count > 1 ? parcel->parts[1].bytes : 0;
+    size_t bytes = message->part_count > 1 ? message->parts[1].bytes : 0;
     enum gw_err err;
     if (bytes == 0 || bytes >= sizeof directory) {
         err = gw_fail(&why, GW_EINVAL,
                       "the name of a directory must have 1 to %zu bytes",
                       sizeof directory - 1);
     } else {
-        memcpy(directory, parcel->parts[1].data, bytes);
+        memcpy(directory, message->parts[1].data, bytes);
         directory[bytes] = 0;
-        unsigned slots = gw__node_news(server->node)->routes.slot_count;
+        unsigned slots = gw__node_update(server->node)->routes.slot_count;
         err = gw__saver_expect(server->saver, head->sequence, directory, slots,
                                &why);
     }
     if (!err)
         err = gw__saver_state(server->saver, head->sequence, &why);
-    answer_save(server, parcel, err, why.text);
+    answer_save(server, message, err, why.text);
 }
 
-static bool is_save(const struct gw__message_in *parcel)
+static bool is_save(const struct gw__message_in *message)
 {
-    const struct gw__ps_head *head = parcel->parts[0].data;
-    return parcel->part_count > 0 && parcel->parts[0].bytes == sizeof *head &&
+    const struct gw__ps_head *head = message->parts[0].data;
+    return message->part_count > 0 && message->parts[0].bytes == sizeof *head &&
            head->magic == GW__PS_MAGIC && head->kind == GW__PS_SAVE;
 }
 
 /* ---- turns ---- */
 
 void gw__process_take(struct gw_ps_server *server,
-                      struct gw__message_in *parcel)
+                      struct gw__message_in *message)
 {
-    if (!is_save(parcel)) {
-        gw__server_message_in(server->core, gw_now_ns(), parcel);
+    if (!is_save(message)) {
+        gw__server_message_in(server->core, gw_now_ns(), message);
         return;
     }
-    save(server, parcel);
-    gw__message_in_release(parcel);
+    save(server, message);
+    gw__message_in_release(message);
 }
 
 /* True if no other server could take over its slots. */
 static bool is_alone(const struct gw_ps_server *server)
 {
-    const struct gw__membership_update *news = gw__node_news(server->node);
+    const struct gw__membership_update *update = gw__node_update(server->node);
     unsigned servers = 0;
-    for (unsigned i = 0; i < news->crew_count; i++)
-        servers += news->crew[i].role == GW__SERVER;
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        servers += update->ps_members[i].role == GW__SERVER;
     return servers < 2;
 }
 
@@ -141,7 +141,7 @@ static bool leave(struct gw_ps_server *server, uint64_t now_ns)
 {
     const struct gw__command drain = {.kind = GW__CMD_DRAIN,
                                       .who = {GW__NODE_ANY, {0, 0}}};
-    const struct gw__routes *routes = &gw__node_news(server->node)->routes;
+    const struct gw__routes *routes = &gw__node_update(server->node)->routes;
     struct gw_error why;
     if (!atomic_load_explicit(&server->leaves, memory_order_relaxed))
         return false;
@@ -179,9 +179,9 @@ static bool apply_node_changes(struct gw_ps_server *server, uint64_t now_ns)
         gw__failpoint(GW__AT_PS_LEASE);
         gw__server_lease(server->core, now_ns, gw__node_lease(server->node));
     }
-    if (changes & GW__NODE_NEWS) {
+    if (changes & GW__NODE_UPDATE) {
         server->behind = 0;
-        gw__server_news(server->core, now_ns, gw__node_news(server->node));
+        gw__server_update(server->core, now_ns, gw__node_update(server->node));
     }
     if (changes)
         gw__process_look(server, now_ns, true);
@@ -190,17 +190,17 @@ static bool apply_node_changes(struct gw_ps_server *server, uint64_t now_ns)
 
 static bool run_turn(struct gw_ps_server *server)
 {
-    struct gw__messenger *post = gw__node_post(server->node);
-    struct gw__message_in *parcel;
+    struct gw__messenger *messenger = gw__node_messenger(server->node);
+    struct gw__message_in *message;
     uint64_t now_ns = gw_now_ns();
     unsigned taken = 0;
     if (!apply_node_changes(server, now_ns))
         return false;
     if (leave(server, now_ns))
         return false;
-    while (taken < TURN_PARCELS &&
-           gw__messenger_receive(post, &parcel) == GW_OK) {
-        gw__process_open(server, parcel);
+    while (taken < TURN_MESSAGES &&
+           gw__messenger_receive(messenger, &message) == GW_OK) {
+        gw__process_open(server, message);
         taken++;
     }
     now_ns = gw_now_ns();
@@ -216,7 +216,7 @@ static bool run_turn(struct gw_ps_server *server)
     if (taken == 0) {
         uint64_t due = gw__server_due(server->core);
         uint64_t idle = now_ns + IDLE_NS;
-        gw__messenger_wait(post, due < idle ? due : idle);
+        gw__messenger_wait(messenger, due < idle ? due : idle);
     }
     return true;
 }

@@ -25,11 +25,11 @@ void gw__process_look(struct gw_ps_server *server, uint64_t now_ns, bool now)
     struct gw_ps_server_status *status = &server->status;
     gw__server_get_status(server->core, status);
     status->messages_sent =
-        gw__messenger_counts(gw__node_post(server->node))->sent;
+        gw__messenger_counts(gw__node_messenger(server->node))->sent;
     status->messages_saved = server->bundles.saved;
     status->envelopes_refused = server->refused;
     status->member = !server->gone;
-    status->epoch = gw__node_news(server->node)->view.epoch;
+    status->epoch = gw__node_update(server->node)->view.epoch;
     status->lease = gw__node_lease(server->node) > now_ns;
     status->parked = gw__node_parked(server->node, &parked);
     if (status->parked && parked)

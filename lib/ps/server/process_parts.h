@@ -2,7 +2,7 @@
  *
  * Internals of a server process:
  *   process.c        starts, serves, ends: the data thread
- *   process_letters.c bundles and envelopes of messages
+ *   process_messages.c bundles and envelopes of messages
  *   process_save.c   the thread that writes snapshots
  *   process_look.c   status and errors, for other threads
  */
@@ -68,17 +68,17 @@ struct gw_ps_server {
 
 /* Gives a message to the state machine; takes over the reference. */
 void gw__process_take(struct gw_ps_server *server,
-                      struct gw__message_in *parcel);
+                      struct gw__message_in *message);
 
-/* ---- process_letters.c ---- */
+/* ---- process_messages.c ---- */
 
 /* Sends a message of the state machine; `context` is the server. */
-void gw__process_send(void *context, const struct gw__message_out *letter);
+void gw__process_send(void *context, const struct gw__message_out *message);
 /* Sends a message by the messenger. */
-void gw__process_send_now(void *context, const struct gw__message_out *letter);
+void gw__process_send_now(void *context, const struct gw__message_out *message);
 /* Opens a received message and calls gw__process_take for each one in it. */
 void gw__process_open(struct gw_ps_server *server,
-                      struct gw__message_in *parcel);
+                      struct gw__message_in *message);
 
 /* ---- process_look.c ---- */
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct gw__request *gw__request_new(struct gw__server *server, uint64_t now_ns,
-                                    struct gw__message_in *parcel,
+                                    struct gw__message_in *message,
                                     const struct gw__ps_head *head,
                                     const struct gw__ps_segment *segments)
 {
@@ -22,8 +22,8 @@ struct gw__request *gw__request_new(struct gw__server *server, uint64_t now_ns,
     if (!request)
         return NULL;
     request->server = server;
-    request->parcel = parcel;
-    gw__message_in_hold(parcel);
+    request->message = message;
+    gw__message_in_hold(message);
     request->head = head;
     request->segments = segments;
     request->segment_count = segments ? count : 0;
@@ -38,7 +38,7 @@ void gw__request_free(struct gw__request *request)
         gw__keys_release(request->keys[i]);
     free(request->keys);
     free(request->command);
-    gw__message_in_release(request->parcel);
+    gw__message_in_release(request->message);
     free(request);
 }
 
@@ -128,23 +128,23 @@ static void add_explanation(struct gw__server *server,
 }
 
 struct gw__nans *gw__nans_of(struct gw__server *server,
-                             const struct gw__message_in *parcel)
+                             const struct gw__message_in *message)
 {
-    unsigned from = parcel->from;
-    if (from >= GW_PS_NODES || !server->crew[from].here ||
-        server->crew[from].incarnation != parcel->incarnation_low)
+    unsigned from = message->from;
+    if (from >= GW_PS_NODES || !server->ps_members[from].here ||
+        server->ps_members[from].incarnation != message->incarnation_low)
         return NULL;
     struct gw__nans *nans = &server->nans[from];
-    if (nans->incarnation != parcel->incarnation_low)
-        *nans = (struct gw__nans){.incarnation = parcel->incarnation_low};
+    if (nans->incarnation != message->incarnation_low)
+        *nans = (struct gw__nans){.incarnation = message->incarnation_low};
     return nans;
 }
 
-void gw__reply(struct gw__server *server, const struct gw__message_in *parcel,
+void gw__reply(struct gw__server *server, const struct gw__message_in *in,
                const struct gw__ps_head *head,
                const struct gw__reply_parts *parts)
 {
-    const struct gw__nans *nans = gw__nans_of(server, parcel);
+    const struct gw__nans *nans = gw__nans_of(server, in);
     struct gw__ps_head reply = {.magic = GW__PS_MAGIC,
                                 .kind = GW__PS_REPLY,
                                 .flags = (uint16_t)parts->flags,
@@ -158,20 +158,20 @@ void gw__reply(struct gw__server *server, const struct gw__message_in *parcel,
                                 .table = head->table,
                                 .group = head->group,
                                 .nans = nans ? nans->here : 0};
-    struct gw__message_out letter = {.node = parcel->from, .part_count = 3};
-    letter.parts[1] = (struct gw__messenger_part){"", 0};
-    letter.parts[2] = (struct gw__messenger_part){
+    struct gw__message_out out = {.node = in->from, .part_count = 3};
+    out.parts[1] = (struct gw__messenger_part){"", 0};
+    out.parts[2] = (struct gw__messenger_part){
         parts->values ? parts->values : "", parts->value_bytes};
-    add_explanation(server, parts, &reply, &letter.parts[1]);
-    letter.parts[0] = (struct gw__messenger_part){&reply, sizeof reply};
+    add_explanation(server, parts, &reply, &out.parts[1]);
+    out.parts[0] = (struct gw__messenger_part){&reply, sizeof reply};
     if (parts->buffer) {
-        letter.lent = 1U << 2;
-        letter.back = gw__buffer_back;
-        letter.context = parts->buffer;
+        out.lent = 1U << 2;
+        out.back = gw__buffer_back;
+        out.context = parts->buffer;
     }
     if (head->kind == GW__PS_PUSH && parts->code == GW_OK)
         gw__failpoint(GW__AT_PS_REPLY);
-    gw__server_send(server, &letter);
+    gw__server_send(server, &out);
 }
 
 void gw__request_refuse(struct gw__request *request, bool want_keys,
@@ -187,6 +187,6 @@ void gw__request_refuse(struct gw__request *request, bool want_keys,
                                  wish = {.code = GW_PENDING,
                                          .flags = GW__PS_WANT_KEYS};
     server->counts.refused += !want_keys && head->kind != GW__PS_PULL;
-    gw__reply(server, request->parcel, head, want_keys ? &wish : &refusal);
+    gw__reply(server, request->message, head, want_keys ? &wish : &refusal);
     gw__request_free(request);
 }

@@ -31,7 +31,7 @@ static void done(struct gw__request *request, const struct gw_ps_work *work)
     struct gw__server *server = request->server;
     unsigned slot = slot_of(server, request->head->group)->number;
     gw__reply(
-        server, request->parcel, request->head,
+        server, request->message, request->head,
         &(struct gw__reply_parts){.done = UINT64_C(1) << slot,
                                   .values = work,
                                   .value_bytes = work ? sizeof *work : 0});
@@ -71,8 +71,8 @@ static bool waits(const struct gw__clock_command *command)
 
 static bool is_same(const struct gw__request *a, const struct gw__request *b)
 {
-    return a->parcel->from == b->parcel->from &&
-           a->parcel->incarnation_low == b->parcel->incarnation_low &&
+    return a->message->from == b->message->from &&
+           a->message->incarnation_low == b->message->incarnation_low &&
            a->head->group == b->head->group &&
            a->command->kind == b->command->kind &&
            (a->command->kind == GW__CLOCK_NEXT ||
@@ -164,31 +164,33 @@ static enum gw_err append_command(struct gw__slot *slot, uint64_t now_ns,
 static enum gw_err read_command(struct gw__request *request,
                                 struct gw_error *why)
 {
-    const struct gw__message_in *parcel = request->parcel;
+    const struct gw__message_in *message = request->message;
     struct gw__clock_command *command = calloc(1, sizeof *command);
     request->command = command;
     if (!command)
         return gw_fail(why, GW_ENOMEM, "no memory for a clock command");
-    if (parcel->part_count < 2)
+    if (message->part_count < 2)
         return gw_fail(why, GW_EDATA, "malformed clock command");
-    enum gw_err err = gw__clock_decode(parcel->parts[1].data,
-                                       parcel->parts[1].bytes, command, why);
+    enum gw_err err = gw__clock_decode(message->parts[1].data,
+                                       message->parts[1].bytes, command, why);
     if (err)
         return err;
     if (command->kind == GW__CLOCK_WORKERS || command->kind == GW__CLOCK_PRUNE)
         return gw_fail(why, GW_EINVAL, "a worker cannot send this command");
-    command->who.node = parcel->from;
-    command->who.incarnation = parcel->incarnation_low;
+    command->who.node = message->from;
+    command->who.incarnation = message->incarnation_low;
     return GW_OK;
 }
 
 /* A worker that is not a member yet asks again. A former member gets the reason
  * from the controllers. */
 static bool is_known(const struct gw__server *server,
-                     const struct gw__message_in *parcel)
+                     const struct gw__message_in *message)
 {
-    return parcel->from < GW_PS_NODES && server->crew[parcel->from].here &&
-           server->crew[parcel->from].incarnation == parcel->incarnation_low;
+    return message->from < GW_PS_NODES &&
+           server->ps_members[message->from].here &&
+           server->ps_members[message->from].incarnation ==
+               message->incarnation_low;
 }
 
 /* The membership update with this worker may be newer than the log. A NEXT must
@@ -221,12 +223,12 @@ static void look_then_log(struct gw__request *request, uint64_t now_ns,
 }
 
 void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
-                     struct gw__message_in *parcel,
+                     struct gw__message_in *message,
                      const struct gw__ps_head *head)
 {
     struct gw_error why = {.code = GW_OK};
     struct gw__request *request =
-        gw__request_new(server, now_ns, parcel, head, NULL);
+        gw__request_new(server, now_ns, message, head, NULL);
     if (!request)
         return;
     if (head->group >= GW_PS_GROUPS_MAX) {
@@ -238,7 +240,7 @@ void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
         gw__request_refuse(request, false, &why);
         return;
     }
-    if (server->routes.slot_count == 0 || !is_known(server, parcel)) {
+    if (server->routes.slot_count == 0 || !is_known(server, message)) {
         refuse_pending(request, "the worker is not known here yet");
         return;
     }
@@ -257,7 +259,8 @@ void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
 
 /* ---- commands of the server itself ---- */
 
-static void say_workers(struct gw__slot *slot, uint64_t now_ns, unsigned group)
+static void append_workers(struct gw__slot *slot, uint64_t now_ns,
+                           unsigned group)
 {
     const struct gw__server *server = slot->server;
     if (slot->workers_appended[group] > slot->applied ||
@@ -293,8 +296,8 @@ static bool reigns(const struct gw__slot *slot, unsigned group)
 /* The policy's choice is a command in the log, so all replicas apply it at the
  * same position. Only the primary knows when a round ended; a new primary
  * starts its observation from zero. */
-void gw__clocks_ask_policy(struct gw__server *server, uint64_t now_ns,
-                           unsigned group)
+void gw__clocks_request_policy(struct gw__server *server, uint64_t now_ns,
+                               unsigned group)
 {
     struct gw__slot *slot = slot_of(server, group);
     struct gw__straggler_watch *watch = &server->watches[group];
@@ -309,8 +312,8 @@ void gw__clocks_ask_policy(struct gw__server *server, uint64_t now_ns,
     if (!gw__straggler_look(watch, slot->clocks[group], now_ns))
         return;
     enum gw_err err =
-        gw__straggler_ask(watch, slot->clocks[group], server->config.straggler,
-                          &command.mode, &why);
+        gw__straggler_request(watch, slot->clocks[group],
+                              server->config.straggler, &command.mode, &why);
     if (err == GW_EINVAL)
         gw__server_trouble(server, "%s", why.text);
     else if (!err && append_command(slot, now_ns, group, &command, NULL))
@@ -321,6 +324,6 @@ void gw__clock_tick(struct gw__slot *slot, uint64_t now_ns, unsigned group)
 {
     if (!reigns(slot, group))
         return;
-    say_workers(slot, now_ns, group);
+    append_workers(slot, now_ns, group);
     prune(slot, now_ns, group);
 }

@@ -95,7 +95,7 @@ static void finish_pull(struct gw__request *request, const void *values,
     bool all = request->refused == 0;
     bool newer = !all && head->routes < server->routes.version;
     server->counts.refused += !all && head->kind != GW__PS_PULL;
-    gw__reply(server, request->parcel, head,
+    gw__reply(server, request->message, head,
               &(struct gw__reply_parts){.done = request->done,
                                         .code = all ? GW_OK : GW_PENDING,
                                         .flags = newer ? GW__PS_NEWER : 0,
@@ -137,8 +137,8 @@ static void replace_older(struct gw__server *server,
     struct gw__request *r = server->pulls.first;
     while (r &&
            (r->head->request != request->head->request ||
-            r->parcel->from != request->parcel->from ||
-            r->parcel->incarnation_low != request->parcel->incarnation_low))
+            r->message->from != request->message->from ||
+            r->message->incarnation_low != request->message->incarnation_low))
         r = r->next;
     if (!r)
         return;
@@ -207,14 +207,14 @@ void gw__request_logged(struct gw__request *request, uint64_t now_ns)
 }
 
 void gw__serve_pull(struct gw__server *server, uint64_t now_ns,
-                    struct gw__message_in *parcel,
+                    struct gw__message_in *message,
                     const struct gw__ps_head *head,
                     const struct gw__ps_segment *segments)
 {
     struct gw_error why = {.code = GW_OK};
     bool want_keys = false;
     struct gw__request *request =
-        gw__request_new(server, now_ns, parcel, head, segments);
+        gw__request_new(server, now_ns, message, head, segments);
     if (!request)
         return;
     if (!gw__request_keys(request, &want_keys, &why)) {

@@ -20,7 +20,7 @@ const uint64_t *gw__request_segment_keys(const struct gw__request *request,
 {
     if (request->keys)
         return request->keys[segment]->keys;
-    return (const uint64_t *)request->parcel->parts[1].data + before;
+    return (const uint64_t *)request->message->parts[1].data + before;
 }
 
 /* ---- key lists ---- */
@@ -50,7 +50,7 @@ static enum gw_err take_list(struct gw__request *request,
 static enum gw_err keep_list(struct gw__request *request, struct gw_error *why)
 {
     const struct gw__ps_head *head = request->head;
-    const uint64_t *keys = request->parcel->parts[1].data;
+    const uint64_t *keys = request->message->parts[1].data;
     unsigned count = request->segment_count;
     if (gw__ps_key_list(request->segments, count, keys, head->keys,
                         head->table) != head->key_list)
@@ -74,7 +74,7 @@ static enum gw_err keep_list(struct gw__request *request, struct gw_error *why)
 static enum gw_err check_keys(struct gw__request *request, struct gw_error *why)
 {
     const struct gw__ps_head *head = request->head;
-    const uint64_t *keys = request->parcel->parts[1].data;
+    const uint64_t *keys = request->message->parts[1].data;
     for (unsigned i = 0; i < request->segment_count; i++) {
         enum gw_err err = gw__keys_check(&request->server->routes, head->table,
                                          request->segments[i].slot, keys,
@@ -105,8 +105,8 @@ enum gw_err gw__request_keys(struct gw__request *request, bool *want_keys,
                        : NULL;
     if (list)
         return take_list(request, list, why);
-    if (request->parcel->part_count < 2 ||
-        request->parcel->parts[1].bytes == 0) {
+    if (request->message->part_count < 2 ||
+        request->message->parts[1].bytes == 0) {
         *want_keys = true;
         return gw_fail(why, GW_PENDING, "the key list is not known here");
     }
@@ -125,7 +125,7 @@ static enum gw_err check_numbers(const struct gw__request *request,
     const struct gw_ps_table_config *table =
         &request->server->routes.tables[head->table];
     size_t bytes =
-        request->parcel->part_count > 2 ? request->parcel->parts[2].bytes : 0;
+        request->message->part_count > 2 ? request->message->parts[2].bytes : 0;
     size_t size = head->flags & GW__PS_HALF ? 2 : 4;
     if (bytes / size / table->width != head->keys ||
         bytes % (size * table->width) != 0)
@@ -133,20 +133,20 @@ static enum gw_err check_numbers(const struct gw__request *request,
             why, GW_EINVAL,
             "table \"%s\" has %u values per row: %zu bytes are not %llu rows",
             table->name, table->width, bytes, (unsigned long long)head->keys);
-    if (!gw__dedup_is_sound(head->floor, head->sequence))
+    if (!gw__dedup_is_sound(head->low_watermark, head->sequence))
         return gw_fail(why, GW_EINVAL,
                        "push %llu is not among the 64 after %llu",
                        (unsigned long long)head->sequence,
-                       (unsigned long long)head->floor);
-    if (request->parcel->from >= GW_PS_NODES)
+                       (unsigned long long)head->low_watermark);
+    if (request->message->from >= GW_PS_NODES)
         return gw_fail(why, GW_EINVAL, "node %u does not exist",
-                       request->parcel->from);
+                       request->message->from);
     return GW_OK;
 }
 
 static size_t first_bad(const struct gw__request *request, size_t count)
 {
-    const void *values = request->parcel->parts[2].data;
+    const void *values = request->message->parts[2].data;
     if (!(request->head->flags & GW__PS_HALF))
         return gw__first_bad(values, count);
     float block[CHECK_FLOATS];
@@ -165,13 +165,13 @@ static enum gw_err check_finite(const struct gw__request *request,
                                 struct gw_error *why)
 {
     struct gw__server *server = request->server;
-    unsigned from = request->parcel->from;
+    unsigned from = request->message->from;
     size_t width = server->routes.tables[request->head->table].width;
     size_t count = request->head->keys * width;
     size_t bad = first_bad(request, count);
     if (bad >= count)
         return GW_OK;
-    struct gw__nans *nans = gw__nans_of(server, request->parcel);
+    struct gw__nans *nans = gw__nans_of(server, request->message);
     if (nans)
         nans->here++;
     server->counts.nans++;
@@ -190,12 +190,12 @@ static enum gw_err push_again(struct gw__slot *slot,
                               struct gw__wait *wait)
 {
     const struct gw__ps_head *head = request->head;
-    const struct gw__message_in *parcel = request->parcel;
+    const struct gw__message_in *message = request->message;
     struct gw__dedup_worker *worker =
-        gw__dedup_find(&slot->seen, parcel->from, parcel->incarnation_low);
+        gw__dedup_find(&slot->dedup, message->from, message->incarnation_low);
     if (worker && gw__dedup_has(worker, head->sequence)) {
         slot->server->counts.duplicates++;
-        return gw__hogwild_join(slot, parcel->from, parcel->incarnation_low,
+        return gw__hogwild_join(slot, message->from, message->incarnation_low,
                                 head->sequence, wait)
                    ? GW_PENDING
                    : GW_OK;
@@ -203,7 +203,7 @@ static enum gw_err push_again(struct gw__slot *slot,
     struct gw__entry *entry =
         slot->applied == slot->last
             ? NULL
-            : gw__slot_find_push(slot, parcel->from, parcel->incarnation_low,
+            : gw__slot_find_push(slot, message->from, message->incarnation_low,
                                  head->sequence);
     if (!entry)
         return GW_EINVAL;
@@ -238,10 +238,10 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
     size_t size = head->flags & GW__PS_HALF ? 2 : 4;
     struct gw__entry like = {
         .kind = GW__ENTRY_PUSH,
-        .node = request->parcel->from,
-        .incarnation = request->parcel->incarnation_low,
+        .node = request->message->from,
+        .incarnation = request->message->incarnation_low,
         .sequence = head->sequence,
-        .floor = head->floor,
+        .low_watermark = head->low_watermark,
         .clock = head->clock,
         .table = head->table,
         .group = (uint8_t)server->routes.tables[head->table].group,
@@ -249,10 +249,10 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
         .keys = request->keys ? request->keys[segment] : NULL,
         .key_data = gw__request_segment_keys(request, segment, before),
         .key_count = request->segments[segment].keys,
-        .data = (const char *)request->parcel->parts[2].data +
+        .data = (const char *)request->message->parts[2].data +
                 before * width * size,
         .bytes = request->segments[segment].keys * width * size,
-        .parcel = request->parcel,
+        .message = request->message,
         .waits = wait};
     if (gw__failpoint_err(GW__AT_PS_LOG) ||
         gw__slot_append(slot, now_ns, &like))
@@ -265,7 +265,7 @@ static void push_segment(struct gw__request *request, uint64_t now_ns,
 }
 
 void gw__serve_push(struct gw__server *server, uint64_t now_ns,
-                    struct gw__message_in *parcel,
+                    struct gw__message_in *message,
                     const struct gw__ps_head *head,
                     const struct gw__ps_segment *segments)
 {
@@ -273,7 +273,7 @@ void gw__serve_push(struct gw__server *server, uint64_t now_ns,
     bool want_keys = false;
     gw__failpoint(GW__AT_PS_PUSH);
     struct gw__request *request =
-        gw__request_new(server, now_ns, parcel, head, segments);
+        gw__request_new(server, now_ns, message, head, segments);
     if (!request)
         return;
     if (gw__request_keys(request, &want_keys, &why) ||

@@ -62,7 +62,7 @@ void gw__server_destroy(struct gw__server **server)
     free_waiting(&s->pulls);
     free_waiting(&s->clocks);
     for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
-        free(s->closings[g].ring);
+        free(s->commits[g].ring);
     gw__key_cache_fini(s->cache);
     free(s->cache);
     gw__buffers_fini(s);
@@ -85,9 +85,9 @@ void gw__server_trouble(struct gw__server *server, const char *format, ...)
 }
 
 void gw__server_send(struct gw__server *server,
-                     const struct gw__message_out *letter)
+                     const struct gw__message_out *message)
 {
-    server->config.out.send(server->config.out.context, letter);
+    server->config.out.send(server->config.out.context, message);
 }
 
 void gw__server_propose(struct gw__server *server, enum gw__proposal what,
@@ -143,18 +143,19 @@ const float *gw__server_values(struct gw__server *server, const void *data,
 static void settle_clocks(struct gw__server *server, uint64_t now_ns)
 {
     unsigned slots = server->routes.slot_count;
-    while (slots > 0 && (server->clocks_changed || server->closings_changed)) {
+    while (slots > 0 &&
+           (server->clocks_changed || server->round_commits_changed)) {
         unsigned clocks = server->clocks_changed;
-        unsigned closings = server->closings_changed | clocks;
-        server->clocks_changed = server->closings_changed = 0;
+        unsigned round_commits = server->round_commits_changed | clocks;
+        server->clocks_changed = server->round_commits_changed = 0;
         for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++) {
-            if (closings >> g & 1)
+            if (round_commits >> g & 1)
                 for (unsigned s = 0; s < slots; s++)
                     gw__slot_append_round_commits(&server->slots[s], now_ns, g);
             if (!(clocks >> g & 1))
                 continue;
             gw__clocks_look(server, now_ns, g);
-            gw__clocks_ask_policy(server, now_ns, g);
+            gw__clocks_request_policy(server, now_ns, g);
         }
     }
     if (server->look_at_pulls)
@@ -165,72 +166,73 @@ static void settle_clocks(struct gw__server *server, uint64_t now_ns)
 
 /* Servers accept messages only from members named by the controllers. */
 static bool is_colleague(const struct gw__server *server,
-                         const struct gw__message_in *parcel)
+                         const struct gw__message_in *message)
 {
     if (server->config.no_terms)
-        return parcel->from < GW_PS_NODES;
-    return server->member && parcel->from < GW_PS_NODES &&
-           server->crew[parcel->from].here &&
-           !server->crew[parcel->from].worker &&
-           server->crew[parcel->from].incarnation == parcel->incarnation_low;
+        return message->from < GW_PS_NODES;
+    return server->member && message->from < GW_PS_NODES &&
+           server->ps_members[message->from].here &&
+           !server->ps_members[message->from].worker &&
+           server->ps_members[message->from].incarnation ==
+               message->incarnation_low;
 }
 
 static void from_server(struct gw__server *server, uint64_t now_ns,
-                        struct gw__message_in *parcel,
+                        struct gw__message_in *message,
                         const struct gw__ps_head *head)
 {
-    if (!is_colleague(server, parcel))
+    if (!is_colleague(server, message))
         return;
     if (head->kind == GW__PS_APPEND)
-        gw__on_append(server, now_ns, parcel, head);
+        gw__on_append(server, now_ns, message, head);
     else if (head->kind == GW__PS_APPENDED)
-        gw__on_appended(server, now_ns, parcel, head);
+        gw__on_appended(server, now_ns, message, head);
     else if (head->kind == GW__PS_COPY)
-        gw__on_copy(server, now_ns, parcel, head);
+        gw__on_copy(server, now_ns, message, head);
     else if (head->kind == GW__PS_COPIED)
-        gw__on_copied(server, now_ns, parcel, head);
+        gw__on_copied(server, now_ns, message, head);
     else if (head->kind == GW__PS_CLOSED)
-        gw__on_closed(server, now_ns, parcel, head);
+        gw__on_closed(server, now_ns, message, head);
     else if (head->kind == GW__PS_DEDUP)
-        gw__on_seen(server, now_ns, parcel, head);
+        gw__on_dedup(server, now_ns, message, head);
 }
 
 /* Workers check their values before a push. Each request has the number of
  * pushes that were refused because of this check. */
-static void hear_nans(struct gw__server *server,
-                      const struct gw__message_in *parcel,
+static void note_nans(struct gw__server *server,
+                      const struct gw__message_in *message,
                       const struct gw__ps_head *head)
 {
-    struct gw__nans *nans = gw__nans_of(server, parcel);
-    if (!nans || head->nans <= nans->told)
+    struct gw__nans *nans = gw__nans_of(server, message);
+    if (!nans || head->nans <= nans->reported)
         return;
-    server->counts.nans += head->nans - nans->told;
-    nans->told = head->nans;
+    server->counts.nans += head->nans - nans->reported;
+    nans->reported = head->nans;
 }
 
 void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
-                           struct gw__message_in *parcel)
+                           struct gw__message_in *message)
 {
     const struct gw__ps_head *head;
     const struct gw__ps_segment *segments;
     server->now_ns = now_ns;
-    if (gw__ps_check(parcel, &head, &segments, NULL)) {
+    if (gw__ps_check(message, &head, &segments, NULL)) {
         server->counts.refused++;
-        gw__message_in_release(parcel);
+        gw__message_in_release(message);
         return;
     }
     if (head->kind <= GW__PS_CLOCK)
-        hear_nans(server, parcel, head);
+        note_nans(server, message, head);
     switch ((enum gw__ps_kind)head->kind) {
     case GW__PS_PUSH:
     case GW__PS_PUSH_PULL:
-        gw__serve_push(server, now_ns, parcel, head, segments);
+        gw__serve_push(server, now_ns, message, head, segments);
         break;
     case GW__PS_PULL:
-        gw__serve_pull(server, now_ns, parcel, head, segments);
+        gw__serve_pull(server, now_ns, message, head, segments);
         break;
     case GW__PS_CLOCK:
-        gw__serve_clock(server, now_ns, parcel, head);
+        gw__serve_clock(server, now_ns, message, head);
         break;
     case GW__PS_APPEND:
     case GW__PS_APPENDED:
@@ -238,14 +240,14 @@ void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
     case GW__PS_COPIED:
     case GW__PS_CLOSED:
     case GW__PS_DEDUP:
-        from_server(server, now_ns, parcel, head);
+        from_server(server, now_ns, message, head);
         break;
     case GW__PS_REPLY:
     case GW__PS_SAVE: /* handled by process.c */
     case GW__PS_KINDS:
         break;
     }
-    gw__message_in_release(parcel);
+    gw__message_in_release(message);
     settle_clocks(server, now_ns);
 }
 
@@ -305,7 +307,7 @@ static bool is_busy(const struct gw__slot *slot)
             return true;
     }
     return slot->frozen || slot->applied < slot->last ||
-           slot->server->routes.slots[slot->number].heir < GW_PS_NODES;
+           slot->server->routes.slots[slot->number].successor < GW_PS_NODES;
 }
 
 uint64_t gw__server_due(const struct gw__server *server)

@@ -41,7 +41,7 @@ struct gw__server_out {
     void *context;
     /* Lent parts must stay unchanged until `back`. A message to an unreachable
      * node is lost. */
-    void (*send)(void *context, const struct gw__message_out *letter);
+    void (*send)(void *context, const struct gw__message_out *message);
     /* Proposes PROMOTE or HANDOVER to the controllers. It may be lost, and is
      * repeated. */
     void (*propose)(void *context, const struct gw__command *command);
@@ -81,14 +81,14 @@ void gw__server_destroy(struct gw__server **server);
 
 /* Routes, tables and members, from the controllers. Older updates are
  * ignored. */
-void gw__server_news(struct gw__server *server, uint64_t now_ns,
-                     const struct gw__membership_update *news);
+void gw__server_update(struct gw__server *server, uint64_t now_ns,
+                       const struct gw__membership_update *update);
 /* The server may serve until this time (0: no lease). */
 void gw__server_lease(struct gw__server *server, uint64_t now_ns,
                       uint64_t until_ns);
 /* Takes over the caller's reference to the message. */
 void gw__server_message_in(struct gw__server *server, uint64_t now_ns,
-                           struct gw__message_in *parcel);
+                           struct gw__message_in *message);
 void gw__server_tick(struct gw__server *server, uint64_t now_ns);
 /* The latest time of the next tick; UINT64_MAX: never. */
 uint64_t gw__server_due(const struct gw__server *server);

@@ -10,22 +10,22 @@
 
 #include <stdlib.h>
 
-static void take_crew(struct gw__server *server,
-                      const struct gw__membership_update *news)
+static void copy_ps_members(struct gw__server *server,
+                            const struct gw__membership_update *update)
 {
     const struct gw__server_config *config = &server->config;
     server->member = false;
     server->worker_count = 0;
     for (unsigned node = 0; node < GW_PS_NODES; node++)
-        server->crew[node].here = false;
-    for (unsigned i = 0; i < news->crew_count; i++) {
-        const struct gw__crew_member *member = &news->crew[i];
+        server->ps_members[node].here = false;
+    for (unsigned i = 0; i < update->ps_member_count; i++) {
+        const struct gw__ps_member *member = &update->ps_members[i];
         if (member->node >= GW_PS_NODES)
             continue;
         bool worker = member->role == GW__WORKER;
-        server->crew[member->node].here = true;
-        server->crew[member->node].incarnation = member->incarnation.low;
-        server->crew[member->node].worker = worker;
+        server->ps_members[member->node].here = true;
+        server->ps_members[member->node].incarnation = member->incarnation.low;
+        server->ps_members[member->node].worker = worker;
         server->member |=
             member->node == config->node &&
             gw__id_equal(member->incarnation, config->incarnation);
@@ -73,19 +73,19 @@ static void take_routes(struct gw__server *server, uint64_t now_ns,
     }
     server->look_at_pulls = true;
     server->clocks_changed = (1U << GW_PS_GROUPS_MAX) - 1;
-    server->closings_changed = (1U << GW_PS_GROUPS_MAX) - 1;
+    server->round_commits_changed = (1U << GW_PS_GROUPS_MAX) - 1;
 }
 
-void gw__server_news(struct gw__server *server, uint64_t now_ns,
-                     const struct gw__membership_update *news)
+void gw__server_update(struct gw__server *server, uint64_t now_ns,
+                       const struct gw__membership_update *update)
 {
     server->now_ns = now_ns;
-    if (news->index < server->news_index)
+    if (update->index < server->update_index)
         return;
-    server->news_index = news->index;
-    server->epoch = news->view.epoch;
-    take_crew(server, news);
-    take_routes(server, now_ns, &news->routes);
+    server->update_index = update->index;
+    server->epoch = update->view.epoch;
+    copy_ps_members(server, update);
+    take_routes(server, now_ns, &update->routes);
     gw__server_tick(server, now_ns);
 }
 

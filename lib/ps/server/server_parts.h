@@ -47,7 +47,7 @@ void gw__buffers_fini(struct gw__server *server);
 struct gw__request {
     struct gw__request *next, *before; /* in a list of waiting requests */
     struct gw__server *server;
-    struct gw__message_in *parcel; /* referenced */
+    struct gw__message_in *message; /* referenced */
     const struct gw__ps_head *head;
     const struct gw__ps_segment *segments;
     /* of the segments, referenced; NULL: only in part 1 */
@@ -62,7 +62,7 @@ struct gw__request {
 
 /* Adds a reference to the message. NULL: out of memory. */
 struct gw__request *gw__request_new(struct gw__server *server, uint64_t now_ns,
-                                    struct gw__message_in *parcel,
+                                    struct gw__message_in *message,
                                     const struct gw__ps_head *head,
                                     const struct gw__ps_segment *segments);
 void gw__request_free(struct gw__request *request);
@@ -87,7 +87,7 @@ struct gw__reply_parts {
     struct gw__buffer *buffer; /* contains the values; NULL: copy them */
 };
 /* Replies to the sender of the message. */
-void gw__reply(struct gw__server *server, const struct gw__message_in *parcel,
+void gw__reply(struct gw__server *server, const struct gw__message_in *message,
                const struct gw__ps_head *head,
                const struct gw__reply_parts *parts);
 /* Refuses the whole request and ends it. With `want_keys` the worker sends it
@@ -105,12 +105,12 @@ void gw__waiting_take(struct gw__waiting *list, struct gw__request *request);
 /* Refused pushes of one worker, because a value was not finite. */
 struct gw__nans {
     uint64_t incarnation;
-    uint32_t here; /* by this server */
-    uint32_t told; /* by the worker itself, before sending */
+    uint32_t here;     /* by this server */
+    uint32_t reported; /* by the worker itself, before sending */
 };
 /* For the message's sender, in this incarnation; NULL: it is not a member. */
 struct gw__nans *gw__nans_of(struct gw__server *server,
-                             const struct gw__message_in *parcel);
+                             const struct gw__message_in *message);
 
 /* ---- known round commits ---- */
 
@@ -118,7 +118,7 @@ struct gw__nans *gw__nans_of(struct gw__server *server,
  * array, so that the round commits, 1.6 MB, need no initialisation. */
 struct gw__round_commit_ring {
     uint64_t numbers[GW__ROUND_COMMITS_KEPT]; /* 0: none */
-    struct gw__round_commit closings[GW__ROUND_COMMITS_KEPT];
+    struct gw__round_commit round_commits[GW__ROUND_COMMITS_KEPT];
 };
 
 struct gw__round_commits {
@@ -135,13 +135,13 @@ struct gw__server {
     struct gw__server_config config;
     struct gw__routes routes;
     bool member; /* this incarnation is a member */
-    uint64_t news_index;
+    uint64_t update_index;
     uint64_t epoch;
     struct {
         bool here;
         uint64_t incarnation; /* the low half */
         bool worker;
-    } crew[GW_PS_NODES];
+    } ps_members[GW_PS_NODES];
     unsigned worker_count;
     struct gw__alive workers[GW_PS_NODES];
     uint64_t lease_until_ns;
@@ -159,20 +159,20 @@ struct gw__server {
     uint64_t generations;
     uint64_t log_bytes; /* total of all entries kept */
     struct gw__key_cache *cache;
-    struct gw__round_commits closings[GW_PS_GROUPS_MAX];
+    struct gw__round_commits commits[GW_PS_GROUPS_MAX];
     struct gw__waiting pulls, clocks;
     unsigned clocks_changed; /* groups, as bits */
     /* used with a policy */
     struct gw__straggler_watch watches[GW_PS_GROUPS_MAX];
     /* groups with round commits to append, as bits */
-    unsigned closings_changed;
+    unsigned round_commits_changed;
     struct gw_error clock_why; /* result of the last clock command */
     bool look_at_pulls;        /* pulls may have become ready */
     struct gw__buffer *buffers_free, *buffers_out;
     size_t buffers_bytes; /* total of the free ones */
     bool notes_due, ending;
-    struct gw__hogwild_job *hog_jobs; /* not finished yet, newest first */
-    unsigned hog_count;
+    struct gw__hogwild_job *hogwild_jobs; /* not finished yet, newest first */
+    unsigned hogwild_count;
 
     /* Scratch memory, which grows as needed. */
     float *floats;
@@ -203,15 +203,15 @@ const float *gw__server_values(struct gw__server *server, const void *data,
 /* ---- requests of workers ---- */
 
 void gw__serve_push(struct gw__server *server, uint64_t now_ns,
-                    struct gw__message_in *parcel,
+                    struct gw__message_in *message,
                     const struct gw__ps_head *head,
                     const struct gw__ps_segment *segments);
 void gw__serve_pull(struct gw__server *server, uint64_t now_ns,
-                    struct gw__message_in *parcel,
+                    struct gw__message_in *message,
                     const struct gw__ps_head *head,
                     const struct gw__ps_segment *segments);
 void gw__serve_clock(struct gw__server *server, uint64_t now_ns,
-                     struct gw__message_in *parcel,
+                     struct gw__message_in *message,
                      const struct gw__ps_head *head);
 /* Finds the keys of all segments, and references them in request->keys if the
  * list is cached. GW_PENDING: the routes are not new enough. GW_EDATA with
@@ -228,8 +228,8 @@ void gw__pulls_look(struct gw__server *server, uint64_t now_ns);
 void gw__clocks_look(struct gw__server *server, uint64_t now_ns,
                      unsigned group);
 /* Asks the straggler policy if a round has ended. */
-void gw__clocks_ask_policy(struct gw__server *server, uint64_t now_ns,
-                           unsigned group);
+void gw__clocks_request_policy(struct gw__server *server, uint64_t now_ns,
+                               unsigned group);
 void gw__clock_tick(struct gw__slot *slot, uint64_t now_ns, unsigned group);
 /* All slots of the request are done or have refused. */
 void gw__request_logged(struct gw__request *request, uint64_t now_ns);
@@ -243,13 +243,13 @@ gw__round_commits_get(const struct gw__server *server, unsigned group,
                       uint64_t number);
 /* Resets the progress of all slots for a new leadership of the group's
  * clock. */
-void gw__round_commits_reign(struct gw__server *server, unsigned group);
+void gw__round_commits_leadership(struct gw__server *server, unsigned group);
 void gw__on_closed(struct gw__server *server, uint64_t now_ns,
-                   const struct gw__message_in *parcel,
+                   const struct gw__message_in *message,
                    const struct gw__ps_head *head);
-void gw__on_seen(struct gw__server *server, uint64_t now_ns,
-                 const struct gw__message_in *parcel,
-                 const struct gw__ps_head *head);
+void gw__on_dedup(struct gw__server *server, uint64_t now_ns,
+                  const struct gw__message_in *message,
+                  const struct gw__ps_head *head);
 /* Sends round commits to slots that lack them, and reports applied ones. */
 void gw__round_commits_flush(struct gw__server *server, uint64_t now_ns);
 /* The newest round commit that all slots have applied. */

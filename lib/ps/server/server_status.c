@@ -15,7 +15,7 @@ static void slot_status(const struct gw__slot *slot,
                                          .committed = slot->committed,
                                          .keys = slot->keys_asked,
                                          .traffic = slot->bytes_asked,
-                                         .bytes = slot->stage.bytes};
+                                         .bytes = slot->pending.bytes};
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++)
         if (slot->stores[t]) {
             status->rows += gw__store_rows(slot->stores[t]);
@@ -29,9 +29,9 @@ static void add_nans(const struct gw__server *server,
     for (unsigned i = 0; i < clock->worker_count; i++) {
         unsigned node = clock->workers[i].node;
         const struct gw__nans *nans = &server->nans[node % GW_PS_NODES];
-        if (node < GW_PS_NODES && server->crew[node].here &&
-            server->crew[node].incarnation == nans->incarnation)
-            clock->workers[i].nans = (uint64_t)nans->here + nans->told;
+        if (node < GW_PS_NODES && server->ps_members[node].here &&
+            server->ps_members[node].incarnation == nans->incarnation)
+            clock->workers[i].nans = (uint64_t)nans->here + nans->reported;
     }
 }
 
@@ -47,7 +47,7 @@ void gw__server_get_status(const struct gw__server *server,
         const struct gw__slot *slot = &server->slots[s];
         slot_status(slot, &status->slots[s]);
         status->primaries += slot->role == GW_PS_PRIMARY;
-        status->staged += slot->stage.units;
+        status->staged += slot->pending.items;
         for (unsigned g = 0; g < GW_PS_GROUPS_MAX; g++)
             if (slot->role == GW_PS_PRIMARY && slot->clocks[g]) {
                 gw__clock_status(slot->clocks[g], &status->clocks[g]);

@@ -19,9 +19,9 @@ struct list {
 
 struct gw__thread_pool {
     unsigned threads;
-    void (*told)(void *context);
+    void (*notified)(void *context);
     void *context;
-    _Atomic bool asked;
+    _Atomic bool requested;
 
     pthread_mutex_t lock; /* protects the following fields */
     pthread_cond_t work, rest;
@@ -71,10 +71,10 @@ static void do_job(struct gw__thread_pool *pool)
     job->work(job);
     pthread_mutex_lock(&pool->lock);
     add_job(&pool->done, job);
-    atomic_store_explicit(&pool->asked, true, memory_order_release);
+    atomic_store_explicit(&pool->requested, true, memory_order_release);
     /* Called before the owner can learn that this was the last job. */
-    if (pool->told)
-        pool->told(pool->context);
+    if (pool->notified)
+        pool->notified(pool->context);
     if (--pool->open_jobs == 0)
         pthread_cond_signal(&pool->rest);
 }
@@ -119,7 +119,7 @@ enum gw_err gw__thread_pool_new(unsigned threads, void (*told)(void *context),
     struct gw__thread_pool *made = calloc(1, sizeof *made);
     if (!made)
         return gw_fail(why, GW_ENOMEM, "no memory for %u threads", threads);
-    made->told = told;
+    made->notified = told;
     made->context = context;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->work, NULL);
@@ -188,12 +188,12 @@ void gw__thread_pool_post(struct gw__thread_pool *pool,
 
 struct gw__pool_job *gw__thread_pool_take(struct gw__thread_pool *pool)
 {
-    if (!atomic_load_explicit(&pool->asked, memory_order_acquire))
+    if (!atomic_load_explicit(&pool->requested, memory_order_acquire))
         return NULL;
     pthread_mutex_lock(&pool->lock);
     struct gw__pool_job *job = shift(&pool->done);
     if (!pool->done.first)
-        atomic_store_explicit(&pool->asked, false, memory_order_relaxed);
+        atomic_store_explicit(&pool->requested, false, memory_order_relaxed);
     pthread_mutex_unlock(&pool->lock);
     return job;
 }

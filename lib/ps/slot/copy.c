@@ -80,23 +80,23 @@ static void send_piece(struct gw__slot *slot, uint64_t now_ns)
     } out = {
         .head = {.magic = GW__PS_MAGIC, .kind = GW__PS_COPY, .segments = 1},
         .record = {.term = slot->term,
-                   .since = slot->since,
+                   .leader_since = slot->leader_since,
                    .index = copy->index,
                    .total = copy->total,
                    .offset = copy->sent,
                    .slot = slot->number}};
-    struct gw__message_out letter = {.node = copy->node, .part_count = 3};
-    letter.parts[0] = (struct gw__messenger_part){&out, sizeof out};
-    letter.parts[1] = (struct gw__messenger_part){"", 0};
-    letter.parts[2] =
+    struct gw__message_out message = {.node = copy->node, .part_count = 3};
+    message.parts[0] = (struct gw__messenger_part){&out, sizeof out};
+    message.parts[1] = (struct gw__messenger_part){"", 0};
+    message.parts[2] =
         (struct gw__messenger_part){copy->data + copy->sent, bytes};
-    letter.lent = 1U << 2;
-    letter.back = back;
-    letter.context = copy;
+    message.lent = 1U << 2;
+    message.back = back;
+    message.context = copy;
     copy->holds++;
     copy->sent += bytes;
     copy->sent_ns = now_ns;
-    gw__server_send(slot->server, &letter);
+    gw__server_send(slot->server, &message);
 }
 
 static void pump(struct gw__slot *slot, uint64_t now_ns)
@@ -132,11 +132,11 @@ void gw__copy_tick(struct gw__slot *slot, uint64_t now_ns)
 }
 
 static const struct gw__copy_record *
-record_of(const struct gw__message_in *parcel, const struct gw__ps_head *head,
+record_of(const struct gw__message_in *message, const struct gw__ps_head *head,
           const struct gw__server *server)
 {
     const struct gw__copy_record *record = (const void *)(head + 1);
-    bool sound = parcel->parts[0].bytes == sizeof *head + sizeof *record &&
+    bool sound = message->parts[0].bytes == sizeof *head + sizeof *record &&
                  record->slot < server->routes.slot_count &&
                  record->total > 0 && record->total <= COPY_MAX &&
                  record->offset <= record->total;
@@ -144,17 +144,18 @@ record_of(const struct gw__message_in *parcel, const struct gw__ps_head *head,
 }
 
 void gw__on_copied(struct gw__server *server, uint64_t now_ns,
-                   const struct gw__message_in *parcel,
+                   const struct gw__message_in *message,
                    const struct gw__ps_head *head)
 {
-    const struct gw__copy_record *record = record_of(parcel, head, server);
+    const struct gw__copy_record *record = record_of(message, head, server);
     struct gw__slot *slot = record ? &server->slots[record->slot] : NULL;
     if (!slot || slot->role != GW_PS_PRIMARY || !slot->copy ||
-        record->since != slot->since || record->index != slot->copy->index ||
-        record->total != slot->copy->total || parcel->from != slot->copy->node)
+        record->leader_since != slot->leader_since ||
+        record->index != slot->copy->index ||
+        record->total != slot->copy->total || message->from != slot->copy->node)
         return;
     struct gw__copy *copy = slot->copy;
-    struct gw__peer *peer = gw__slot_peer(slot, parcel->from);
+    struct gw__peer *peer = gw__slot_peer(slot, message->from);
     if (record->offset > copy->acked)
         copy->progress_ns = now_ns;
     copy->acked = record->offset;
@@ -177,15 +178,16 @@ void gw__copy_forget(struct gw__slot *slot)
     free(slot->copy_data);
     slot->copy_data = NULL;
     slot->copy_have = slot->copy_total = 0;
-    slot->copy_since = slot->copy_index = 0;
+    slot->copy_leader_since = slot->copy_index = 0;
     slot->loaded = false;
 }
 
 static bool is_newer(const struct gw__slot *slot,
                      const struct gw__copy_record *record)
 {
-    if (slot->copy_total == 0 || record->since != slot->copy_since)
-        return record->since >= slot->copy_since;
+    if (slot->copy_total == 0 ||
+        record->leader_since != slot->copy_leader_since)
+        return record->leader_since >= slot->copy_leader_since;
     return record->index > slot->copy_index;
 }
 
@@ -197,7 +199,7 @@ static bool begin_to_learn(struct gw__slot *slot,
     slot->copy_data = malloc(record->total);
     if (!slot->copy_data)
         return false;
-    slot->copy_since = record->since;
+    slot->copy_leader_since = record->leader_since;
     slot->copy_index = record->index;
     slot->copy_total = record->total;
     return true;
@@ -217,7 +219,7 @@ static void load_copy(struct gw__slot *slot)
     free(slot->copy_data);
     slot->copy_data = NULL;
     slot->loaded = true;
-    slot->since = slot->copy_since;
+    slot->leader_since = slot->copy_leader_since;
     slot->applied = slot->committed = slot->matched = slot->last =
         slot->copy_index;
     slot->first = slot->last + 1;
@@ -225,31 +227,31 @@ static void load_copy(struct gw__slot *slot)
 }
 
 void gw__on_copy(struct gw__server *server, uint64_t now_ns,
-                 const struct gw__message_in *parcel,
+                 const struct gw__message_in *message,
                  const struct gw__ps_head *head)
 {
     (void)now_ns;
-    const struct gw__copy_record *record = record_of(parcel, head, server);
+    const struct gw__copy_record *record = record_of(message, head, server);
     struct gw__slot *slot = record ? &server->slots[record->slot] : NULL;
     if (!slot || slot->role != GW_PS_LEARNER || record->term < slot->term ||
-        parcel->part_count < 3 ||
-        parcel->parts[2].bytes > record->total - record->offset)
+        message->part_count < 3 ||
+        message->parts[2].bytes > record->total - record->offset)
         return;
     slot->term = record->term;
-    bool same = slot->copy_since == record->since &&
+    bool same = slot->copy_leader_since == record->leader_since &&
                 slot->copy_index == record->index &&
                 slot->copy_total == record->total;
     if (!same && (!is_newer(slot, record) || !begin_to_learn(slot, record)))
         return;
     if (!slot->loaded && record->offset == slot->copy_have) {
-        memcpy(slot->copy_data + slot->copy_have, parcel->parts[2].data,
-               parcel->parts[2].bytes);
-        slot->copy_have += parcel->parts[2].bytes;
+        memcpy(slot->copy_data + slot->copy_have, message->parts[2].data,
+               message->parts[2].bytes);
+        slot->copy_have += message->parts[2].bytes;
         gw__failpoint(GW__AT_PS_LEARN);
         if (slot->copy_have == slot->copy_total)
             load_copy(slot);
     }
-    slot->leader = parcel->from;
+    slot->leader = message->from;
     slot->copied_due = true;
 }
 
@@ -267,14 +269,15 @@ void gw__flush_copied(struct gw__server *server)
                           .kind = GW__PS_COPIED,
                           .segments = 1},
                  .record = {.term = slot->term,
-                            .since = slot->copy_since,
+                            .leader_since = slot->copy_leader_since,
                             .index = slot->copy_index,
                             .total = slot->copy_total,
                             .offset = slot->loaded ? slot->copy_total
                                                    : slot->copy_have,
                             .slot = s}};
-        struct gw__message_out letter = {.node = slot->leader, .part_count = 1};
-        letter.parts[0] = (struct gw__messenger_part){&out, sizeof out};
-        gw__server_send(server, &letter);
+        struct gw__message_out message = {.node = slot->leader,
+                                          .part_count = 1};
+        message.parts[0] = (struct gw__messenger_part){&out, sizeof out};
+        gw__server_send(server, &message);
     }
 }

@@ -22,8 +22,8 @@ enum { GW__DEDUP_MAX = 1024 };
 struct gw__dedup_worker {
     uint64_t incarnation; /* the low half */
     uint32_t node;
-    uint64_t floor; /* all numbers through this one were applied */
-    uint64_t bits;  /* bit i: floor + 1 + i was applied */
+    uint64_t low_watermark; /* all numbers through this one were applied */
+    uint64_t bits;          /* bit i: floor + 1 + i was applied */
     /* Units that began before this clock are over, for each group. */
     uint64_t over[GW_PS_GROUPS_MAX];
     uint64_t used; /* index of its newest entry */
@@ -36,22 +36,22 @@ struct gw__dedup {
     unsigned last; /* index of the last lookup, often the same as the next */
 };
 
-void gw__dedup_fini(struct gw__dedup *seen);
+void gw__dedup_fini(struct gw__dedup *dedup);
 /* NULL: unknown worker. */
-struct gw__dedup_worker *gw__dedup_find(struct gw__dedup *seen, unsigned node,
+struct gw__dedup_worker *gw__dedup_find(struct gw__dedup *dedup, unsigned node,
                                         uint64_t incarnation);
 /* Finds or adds the worker, at entry `index`. NULL: out of memory. */
-struct gw__dedup_worker *gw__dedup_make(struct gw__dedup *seen, unsigned node,
+struct gw__dedup_worker *gw__dedup_make(struct gw__dedup *dedup, unsigned node,
                                         uint64_t incarnation, uint64_t index);
 bool gw__dedup_has(const struct gw__dedup_worker *worker, uint64_t sequence);
 /* `floor` is from the worker's push. Then sequence <= floor + 64 must hold. */
-void gw__dedup_add(struct gw__dedup_worker *worker, uint64_t floor,
+void gw__dedup_add(struct gw__dedup_worker *worker, uint64_t low_watermark,
                    uint64_t sequence);
 /* Are these numbers valid? 1 <= sequence, floor < sequence <= floor + 64. */
-bool gw__dedup_is_sound(uint64_t floor, uint64_t sequence);
+bool gw__dedup_is_sound(uint64_t low_watermark, uint64_t sequence);
 
-void gw__put_dedup(struct gw__writer *writer, const struct gw__dedup *seen);
+void gw__put_dedup(struct gw__writer *writer, const struct gw__dedup *dedup);
 /* Reads into an empty one. */
-void gw__get_dedup(struct gw__reader *reader, struct gw__dedup *seen);
+void gw__get_dedup(struct gw__reader *reader, struct gw__dedup *dedup);
 
 #endif

@@ -15,8 +15,8 @@ struct gw__entry *gw__entry_new(const struct gw__entry *like)
     *entry = *like;
     entry->holds = 1;
     entry->lent = 0;
-    if (entry->parcel)
-        gw__message_in_hold(entry->parcel);
+    if (entry->message)
+        gw__message_in_hold(entry->message);
     if (entry->keys)
         gw__keys_hold(entry->keys);
     return entry;
@@ -26,7 +26,7 @@ void gw__entry_release(struct gw__entry *entry)
 {
     if (!entry || --entry->holds > 0)
         return;
-    gw__message_in_release(entry->parcel);
+    gw__message_in_release(entry->message);
     gw__message_in_release(entry->retired);
     gw__keys_release(entry->keys);
     free(entry->owned);
@@ -48,10 +48,10 @@ bool gw__entry_own(struct gw__entry *entry)
     entry->data = owned + keys;
     entry->owned = owned;
     if (entry->lent > 0)
-        entry->retired = entry->parcel;
+        entry->retired = entry->message;
     else
-        gw__message_in_release(entry->parcel);
-    entry->parcel = NULL;
+        gw__message_in_release(entry->message);
+    entry->message = NULL;
     return true;
 }
 

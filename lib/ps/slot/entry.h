@@ -36,7 +36,7 @@ struct gw__entry {
     /* For pushes. */
     uint32_t node;
     uint64_t incarnation;
-    uint64_t sequence, floor, clock;
+    uint64_t sequence, low_watermark, clock;
     uint16_t table;
     uint8_t group; /* for all kinds */
     bool half;
@@ -46,7 +46,7 @@ struct gw__entry {
     uint32_t key_count;
     const void *data; /* values, or as described for the kind */
     size_t bytes;
-    struct gw__message_in *parcel;  /* referenced; NULL: `owned` has the data */
+    struct gw__message_in *message; /* referenced; NULL: `owned` has the data */
     struct gw__message_in *retired; /* referenced until no message uses it */
     void *owned;
     struct gw__wait *waits;

@@ -47,25 +47,25 @@ static struct gw__keys *keys_of(struct gw__server *server,
 }
 
 static bool is_sound(const struct gw__server *server,
-                     const struct gw__message_in *parcel,
+                     const struct gw__message_in *message,
                      const struct gw__ps_head *head,
                      const struct gw__append *record)
 {
-    if (parcel->part_count < 3 || record->kind == 0 ||
+    if (message->part_count < 3 || record->kind == 0 ||
         record->kind >= GW__ENTRY_KINDS || head->group >= GW_PS_GROUPS_MAX ||
         record->node >= GW_PS_NODES || head->table >= GW_PS_TABLES_MAX ||
-        parcel->parts[1].bytes != record->keys * sizeof(uint64_t))
+        message->parts[1].bytes != record->keys * sizeof(uint64_t))
         return false;
     if (record->kind != GW__ENTRY_PUSH)
         return true;
     size_t size = head->flags & GW__PS_HALF ? 2 : 4;
     return gw__server_has_table(server, head->table) &&
-           parcel->parts[2].bytes ==
+           message->parts[2].bytes ==
                record->keys * size * server->routes.tables[head->table].width;
 }
 
 static struct gw__entry *make_entry(struct gw__server *server,
-                                    struct gw__message_in *parcel,
+                                    struct gw__message_in *message,
                                     const struct gw__ps_head *head,
                                     const struct gw__append *record)
 {
@@ -74,16 +74,16 @@ static struct gw__entry *make_entry(struct gw__server *server,
                              .node = record->node,
                              .incarnation = record->incarnation,
                              .sequence = head->sequence,
-                             .floor = head->floor,
+                             .low_watermark = head->low_watermark,
                              .clock = head->clock,
                              .table = head->table,
                              .group = head->group,
                              .half = head->flags & GW__PS_HALF,
-                             .key_data = parcel->parts[1].data,
+                             .key_data = message->parts[1].data,
                              .key_count = record->keys,
-                             .data = parcel->parts[2].data,
-                             .bytes = parcel->parts[2].bytes,
-                             .parcel = parcel};
+                             .data = message->parts[2].data,
+                             .bytes = message->parts[2].bytes,
+                             .message = message};
     if (head->key_list && record->keys > 0)
         like.keys = keys_of(server, head, record, like.key_data);
     struct gw__entry *entry = gw__entry_new(&like);
@@ -97,25 +97,26 @@ static struct gw__entry *make_entry(struct gw__server *server,
     return entry;
 }
 
-static void begin_reign(struct gw__slot *slot, const struct gw__append *record)
+static void begin_leadership(struct gw__slot *slot,
+                             const struct gw__append *record)
 {
-    slot->since = record->since;
-    gw__slot_cut(slot, record->base);
+    slot->leader_since = record->leader_since;
+    gw__slot_cut(slot, record->log_base);
     slot->matched =
         record->committed < slot->last ? record->committed : slot->last;
     if (slot->matched < slot->applied)
         slot->matched = slot->applied;
 }
 
-static void take_entry(struct gw__slot *slot, struct gw__message_in *parcel,
+static void take_entry(struct gw__slot *slot, struct gw__message_in *message,
                        const struct gw__ps_head *head,
                        const struct gw__append *record)
 {
     slot->ack_gap |= record->index > slot->matched + 1;
     if (record->index != slot->matched + 1 ||
-        !is_sound(slot->server, parcel, head, record))
+        !is_sound(slot->server, message, head, record))
         return;
-    struct gw__entry *entry = make_entry(slot->server, parcel, head, record);
+    struct gw__entry *entry = make_entry(slot->server, message, head, record);
     if (!entry)
         return;
     gw__failpoint(GW__AT_PS_ENTRY);
@@ -128,14 +129,14 @@ static void take_entry(struct gw__slot *slot, struct gw__message_in *parcel,
 static bool follows(struct gw__slot *slot, const struct gw__append *record)
 {
     if (slot->role == GW_PS_LEARNER)
-        return slot->loaded && record->since == slot->since;
+        return slot->loaded && record->leader_since == slot->leader_since;
     return slot->role == GW_PS_SECONDARY && !slot->silent;
 }
 
 /* Fencing: a message with an older term is refused, and the answer has the
  * newer term. A primary that receives a newer term stops. */
 static bool is_fenced(struct gw__slot *slot,
-                      const struct gw__message_in *parcel,
+                      const struct gw__message_in *message,
                       const struct gw__append *record)
 {
     if (slot->server->config.no_terms)
@@ -148,27 +149,27 @@ static bool is_fenced(struct gw__slot *slot,
     if (record->term >= slot->term)
         return false;
     slot->ack_due = slot->role != GW_PS_NOT_HERE;
-    slot->leader = parcel->from;
+    slot->leader = message->from;
     slot->server->counts.fenced++;
     return true;
 }
 
 static void on_record(struct gw__slot *slot, uint64_t now_ns,
-                      struct gw__message_in *parcel,
+                      struct gw__message_in *message,
                       const struct gw__ps_head *head,
                       const struct gw__append *record)
 {
-    if (is_fenced(slot, parcel, record))
+    if (is_fenced(slot, message, record))
         return;
     if (!follows(slot, record))
         return;
     slot->term = record->term;
-    slot->leader = parcel->from;
+    slot->leader = message->from;
     slot->ack_due = true;
-    if (record->since != slot->since)
-        begin_reign(slot, record);
+    if (record->leader_since != slot->leader_since)
+        begin_leadership(slot, record);
     if (record->index)
-        take_entry(slot, parcel, head, record);
+        take_entry(slot, message, head, record);
     uint64_t committed =
         record->committed < slot->matched ? record->committed : slot->matched;
     if (committed > slot->committed)
@@ -177,18 +178,18 @@ static void on_record(struct gw__slot *slot, uint64_t now_ns,
 }
 
 void gw__on_append(struct gw__server *server, uint64_t now_ns,
-                   struct gw__message_in *parcel,
+                   struct gw__message_in *message,
                    const struct gw__ps_head *head)
 {
     const struct gw__append *records = (const void *)(head + 1);
     if (head->segments > GW_PS_SLOTS_MAX ||
-        parcel->parts[0].bytes !=
+        message->parts[0].bytes !=
             sizeof *head + head->segments * sizeof *records)
         return;
     for (unsigned i = 0; i < head->segments; i++)
         if (records[i].slot < server->routes.slot_count &&
             (records[i].index == 0 || head->segments == 1))
-            on_record(&server->slots[records[i].slot], now_ns, parcel, head,
+            on_record(&server->slots[records[i].slot], now_ns, message, head,
                       &records[i]);
 }
 
@@ -211,15 +212,15 @@ void gw__flush_acks(struct gw__server *server)
             if (!slot->ack_due || slot->leader != node)
                 continue;
             out.records[count++] = (struct gw__appended){
-                slot->term,      slot->since,  slot->matched,
-                slot->committed, slot->number, slot->ack_gap};
+                slot->term,      slot->leader_since, slot->matched,
+                slot->committed, slot->number,       slot->ack_gap};
             slot->ack_due = slot->ack_gap = false;
         }
         out.head.segments = count;
         gw__failpoint(GW__AT_PS_FOLLOWED);
-        struct gw__message_out letter = {.node = node, .part_count = 1};
-        letter.parts[0] = (struct gw__messenger_part){
+        struct gw__message_out message = {.node = node, .part_count = 1};
+        message.parts[0] = (struct gw__messenger_part){
             &out, sizeof out.head + count * sizeof *out.records};
-        gw__server_send(server, &letter);
+        gw__server_send(server, &message);
     }
 }

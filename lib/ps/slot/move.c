@@ -99,8 +99,9 @@ void gw__move_tick(struct gw__slot *slot, uint64_t now_ns)
         struct gw__peer *peer = &slot->peers[i];
         if (peer->learner) {
             promote(slot, now_ns, route, peer);
-        } else if (peer->node == route->heir && has_nearly_all(slot, peer) &&
-                   freeze(slot, now_ns) && is_complete(slot, peer)) {
+        } else if (peer->node == route->successor &&
+                   has_nearly_all(slot, peer) && freeze(slot, now_ns) &&
+                   is_complete(slot, peer)) {
             propose(slot, now_ns, GW__PROPOSE_HANDOVER, peer->node);
         }
     }

@@ -9,44 +9,48 @@
 #include "ps/clock/clock.h"
 #include "ps/messages/keys.h"
 
-struct gw__staged_push {
-    struct gw__staged_push *next;
+struct gw__pending_push {
+    struct gw__pending_push *next;
     struct gw__keys *keys; /* referenced */
     uint32_t width;
     float values[];
 };
 
-struct gw__staged {
-    struct gw__staged *next;
-    struct gw__unit unit;
+struct gw__pending_item {
+    struct gw__pending_item *next;
+    struct gw__work_item item;
     unsigned group;
-    struct gw__staged_push *first, *last;
+    struct gw__pending_push *first, *last;
 };
 
-struct gw__stage {
-    struct gw__staged *first, *last;
-    size_t units, bytes;
+struct gw__pending {
+    struct gw__pending_item *first, *last;
+    size_t items, bytes;
 };
 
-void gw__stage_fini(struct gw__stage *stage);
+void gw__pending_fini(struct gw__pending *pending);
 /* Appends room for a push of `keys`, which it references, to the unit. The
  * caller writes the values. NULL: out of memory. */
-struct gw__staged_push *gw__stage_add(struct gw__stage *stage, unsigned group,
-                                      struct gw__unit unit,
-                                      struct gw__keys *keys, uint32_t width);
+struct gw__pending_push *gw__pending_add(struct gw__pending *pending,
+                                         unsigned group,
+                                         struct gw__work_item item,
+                                         struct gw__keys *keys, uint32_t width);
 /* NULL: the unit has no pushes here. */
-struct gw__staged *gw__stage_find(const struct gw__stage *stage, unsigned group,
-                                  struct gw__unit unit);
+struct gw__pending_item *gw__pending_find(const struct gw__pending *pending,
+                                          unsigned group,
+                                          struct gw__work_item item);
 /* Removes the unit from the list. NULL: the unit has no pushes here. */
-struct gw__staged *gw__stage_take(struct gw__stage *stage, unsigned group,
-                                  struct gw__unit unit);
+struct gw__pending_item *gw__pending_take(struct gw__pending *pending,
+                                          unsigned group,
+                                          struct gw__work_item item);
 /* Frees a removed unit; returns its number of pushes. */
-unsigned gw__staged_free(struct gw__staged *staged);
+unsigned gw__pending_item_free(struct gw__pending_item *entry);
 
-void gw__put_stage(struct gw__writer *writer, const struct gw__stage *stage);
+void gw__put_pending(struct gw__writer *writer,
+                     const struct gw__pending *pending);
 /* Reads into an empty one. `tables` translates the numbers of tables;
  * GW_PS_TABLES_MAX: no such table, and a push to it is invalid. */
-void gw__get_stage(struct gw__reader *reader, struct gw__stage *stage,
-                   unsigned slot, const uint8_t tables[GW_PS_TABLES_MAX]);
+void gw__get_pending(struct gw__reader *reader, struct gw__pending *pending,
+                     unsigned slot, const uint8_t tables[GW_PS_TABLES_MAX]);
 
 #endif

@@ -18,8 +18,8 @@ struct gw__peer *gw__slot_peer(struct gw__slot *slot, unsigned node)
 static struct gw__append record_of(const struct gw__slot *slot)
 {
     return (struct gw__append){.term = slot->term,
-                               .since = slot->since,
-                               .base = slot->base,
+                               .leader_since = slot->leader_since,
+                               .log_base = slot->log_base,
                                .committed = slot->committed,
                                .slot = slot->number};
 }
@@ -30,7 +30,7 @@ static bool may_lend(const struct gw__slot *slot, const struct gw__peer *peer,
                      const struct gw__entry *entry)
 {
     return gw__entry_bytes(entry) >= LEND_BYTES &&
-           (!entry->parcel ||
+           (!entry->message ||
             (peer->needed && !slot->server->config.ack_primary));
 }
 
@@ -44,7 +44,7 @@ static void send_entry(struct gw__slot *slot, uint64_t now_ns,
                       .kind = GW__PS_APPEND,
                       .flags = entry->half ? GW__PS_HALF : 0,
                       .sequence = entry->sequence,
-                      .floor = entry->floor,
+                      .low_watermark = entry->low_watermark,
                       .clock = entry->clock,
                       .key_list = entry->keys ? entry->keys->signature : 0,
                       .keys = entry->key_count,
@@ -57,21 +57,21 @@ static void send_entry(struct gw__slot *slot, uint64_t now_ns,
     out.record.node = entry->node;
     out.record.kind = entry->kind;
     out.record.keys = entry->key_count;
-    struct gw__message_out letter = {.node = peer->node, .part_count = 3};
-    letter.parts[0] = (struct gw__messenger_part){&out, sizeof out};
-    letter.parts[1] = (struct gw__messenger_part){
+    struct gw__message_out message = {.node = peer->node, .part_count = 3};
+    message.parts[0] = (struct gw__messenger_part){&out, sizeof out};
+    message.parts[1] = (struct gw__messenger_part){
         entry->keys ? entry->keys->keys : entry->key_data,
         entry->key_count * sizeof(uint64_t)};
-    letter.parts[2] = (struct gw__messenger_part){entry->data, entry->bytes};
+    message.parts[2] = (struct gw__messenger_part){entry->data, entry->bytes};
     if (may_lend(slot, peer, entry)) {
         gw__entry_lend(entry);
-        letter.lent = 1U << 1 | 1U << 2;
-        letter.back = gw__entry_back;
-        letter.context = entry;
+        message.lent = 1U << 1 | 1U << 2;
+        message.back = gw__entry_back;
+        message.context = entry;
     }
     peer->sent_ns = now_ns;
-    peer->told = slot->committed;
-    gw__server_send(slot->server, &letter);
+    peer->notified = slot->committed;
+    gw__server_send(slot->server, &message);
 }
 
 static void send_notes(struct gw__server *server, unsigned node,
@@ -85,10 +85,10 @@ static void send_notes(struct gw__server *server, unsigned node,
                       .segments = count}};
     for (unsigned i = 0; i < count; i++)
         out.records[i] = records[i];
-    struct gw__message_out letter = {.node = node, .part_count = 1};
-    letter.parts[0] = (struct gw__messenger_part){
+    struct gw__message_out message = {.node = node, .part_count = 1};
+    message.parts[0] = (struct gw__messenger_part){
         &out, sizeof out.head + count * sizeof *records};
-    gw__server_send(server, &letter);
+    gw__server_send(server, &message);
 }
 
 void gw__peer_pump(struct gw__slot *slot, uint64_t now_ns,
@@ -147,7 +147,7 @@ static bool wants_note(const struct gw__slot *slot, uint64_t now_ns,
 {
     uint64_t resend_ns = slot->server->config.resend_ns;
     if (peer->synced)
-        return peer->told < slot->committed ||
+        return peer->notified < slot->committed ||
                (peer->knows < slot->committed &&
                 now_ns - peer->noted_ns >= resend_ns);
     return !peer->learner &&
@@ -166,7 +166,7 @@ static void note_node(struct gw__server *server, uint64_t now_ns, unsigned node)
         if (!peer || !wants_note(slot, now_ns, peer))
             continue;
         records[count++] = record_of(slot);
-        peer->told = slot->committed;
+        peer->notified = slot->committed;
         peer->noted_ns = now_ns;
         if (!peer->synced)
             peer->sent_ns = now_ns;
@@ -213,12 +213,12 @@ static void take_ack(struct gw__slot *slot, uint64_t now_ns,
 }
 
 void gw__on_appended(struct gw__server *server, uint64_t now_ns,
-                     const struct gw__message_in *parcel,
+                     const struct gw__message_in *message,
                      const struct gw__ps_head *head)
 {
     const struct gw__appended *records = (const void *)(head + 1);
     if (head->segments > GW_PS_SLOTS_MAX ||
-        parcel->parts[0].bytes !=
+        message->parts[0].bytes !=
             sizeof *head + head->segments * sizeof *records)
         return;
     for (unsigned i = 0; i < head->segments; i++) {
@@ -227,12 +227,12 @@ void gw__on_appended(struct gw__server *server, uint64_t now_ns,
             continue;
         struct gw__slot *slot = &server->slots[record->slot];
         struct gw__peer *peer = slot->role == GW_PS_PRIMARY
-                                    ? gw__slot_peer(slot, parcel->from)
+                                    ? gw__slot_peer(slot, message->from)
                                     : NULL;
         if (slot->role == GW_PS_PRIMARY && record->term > slot->term &&
             record->term > slot->fenced && !server->config.no_terms)
             slot->fenced = record->term;
-        if (peer && record->since == slot->since &&
+        if (peer && record->leader_since == slot->leader_since &&
             record->matched <= slot->last)
             take_ack(slot, now_ns, peer, record);
     }

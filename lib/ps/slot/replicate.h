@@ -20,7 +20,7 @@
 #include "slot.h"
 
 struct gw__append {
-    uint64_t term, since, base;
+    uint64_t term, leader_since, log_base;
     uint64_t committed;
     uint64_t index; /* of the entry in this message; 0: a note */
     uint64_t incarnation;
@@ -31,14 +31,14 @@ struct gw__append {
 };
 
 struct gw__appended {
-    uint64_t term, since;
+    uint64_t term, leader_since;
     uint64_t matched, committed;
     uint32_t slot;
     uint32_t gap; /* an entry after `matched` + 1 has arrived */
 };
 
 struct gw__copy_record {
-    uint64_t term, since;
+    uint64_t term, leader_since;
     uint64_t index; /* the state's newest entry */
     uint64_t total, offset;
     uint64_t reserved;
@@ -53,7 +53,7 @@ void gw__peer_pump(struct gw__slot *slot, uint64_t now_ns,
                    struct gw__peer *peer);
 void gw__replicate_tick(struct gw__slot *slot, uint64_t now_ns);
 void gw__on_appended(struct gw__server *server, uint64_t now_ns,
-                     const struct gw__message_in *parcel,
+                     const struct gw__message_in *message,
                      const struct gw__ps_head *head);
 /* Sends the newest commits to the peers, in one message per node. */
 void gw__flush_notes(struct gw__server *server, uint64_t now_ns);
@@ -63,7 +63,7 @@ struct gw__peer *gw__slot_peer(struct gw__slot *slot, unsigned node);
 /* ---- follow.c: the follower's side ---- */
 
 void gw__on_append(struct gw__server *server, uint64_t now_ns,
-                   struct gw__message_in *parcel,
+                   struct gw__message_in *message,
                    const struct gw__ps_head *head);
 
 /* ---- copy.c: to a learner ---- */
@@ -71,10 +71,10 @@ void gw__on_append(struct gw__server *server, uint64_t now_ns,
 void gw__copy_tick(struct gw__slot *slot, uint64_t now_ns);
 void gw__copy_free(struct gw__slot *slot);
 void gw__on_copied(struct gw__server *server, uint64_t now_ns,
-                   const struct gw__message_in *parcel,
+                   const struct gw__message_in *message,
                    const struct gw__ps_head *head);
 void gw__on_copy(struct gw__server *server, uint64_t now_ns,
-                 const struct gw__message_in *parcel,
+                 const struct gw__message_in *message,
                  const struct gw__ps_head *head);
 void gw__flush_copied(struct gw__server *server);
 /* Frees a partial copy on a learner. */

@@ -37,8 +37,8 @@ void gw__slot_clear_state(struct gw__slot *slot)
         slot->closed[g] = slot->closed_appended[g] = 0;
         slot->workers_appended[g] = slot->prune_appended[g] = 0;
     }
-    gw__dedup_fini(&slot->seen);
-    gw__stage_fini(&slot->stage);
+    gw__dedup_fini(&slot->dedup);
+    gw__pending_fini(&slot->pending);
     gw__slot_free_orphans(slot);
     slot->generation = ++slot->server->generations;
 }
@@ -101,7 +101,7 @@ bool gw__slot_serves(const struct gw__slot *slot, uint64_t now_ns)
 
 bool gw__slot_is_settled(const struct gw__slot *slot)
 {
-    return slot->applied >= slot->base;
+    return slot->applied >= slot->log_base;
 }
 
 /* ---- roles ---- */
@@ -154,7 +154,7 @@ static struct gw__peer new_peer(const struct gw__slot *slot, uint64_t now_ns,
 {
     return (struct gw__peer){.node = node,
                              .incarnation =
-                                 slot->server->crew[node].incarnation,
+                                 slot->server->ps_members[node].incarnation,
                              .learner = learner,
                              .needed = !learner,
                              .keeps = !learner,
@@ -165,9 +165,10 @@ static struct gw__peer new_peer(const struct gw__slot *slot, uint64_t now_ns,
  * term: in a term that this server has missed, it may have been dropped, and
  * have deleted the slot. */
 static struct gw__peer make_peer(struct gw__slot *slot, uint64_t now_ns,
-                                 unsigned node, bool learner, bool same_reign)
+                                 unsigned node, bool learner,
+                                 bool same_leadership)
 {
-    struct gw__peer *old = same_reign ? gw__slot_peer(slot, node) : NULL;
+    struct gw__peer *old = same_leadership ? gw__slot_peer(slot, node) : NULL;
     struct gw__peer peer = new_peer(slot, now_ns, node, learner);
     if (learner || !old || old->incarnation != peer.incarnation)
         return peer;
@@ -182,19 +183,19 @@ static struct gw__peer make_peer(struct gw__slot *slot, uint64_t now_ns,
 }
 
 static void make_peers(struct gw__slot *slot, uint64_t now_ns,
-                       const struct gw__slot_route *route, bool same_reign)
+                       const struct gw__slot_route *route, bool same_leadership)
 {
     struct gw__peer peers[GW__PEERS_MAX];
     unsigned count = 0, node = slot->server->config.node;
     struct gw__peer *learner = NULL;
     for (unsigned i = 0; i < route->count && i <= GW_PS_REPLICAS_MAX; i++)
         if (route->replica[i] != node && route->replica[i] < GW_PS_NODES)
-            peers[count++] =
-                make_peer(slot, now_ns, route->replica[i], false, same_reign);
+            peers[count++] = make_peer(slot, now_ns, route->replica[i], false,
+                                       same_leadership);
     if (route->learner < GW_PS_NODES && route->learner != node) {
         learner = &peers[count];
         peers[count++] =
-            make_peer(slot, now_ns, route->learner, true, same_reign);
+            make_peer(slot, now_ns, route->learner, true, same_leadership);
     }
     if (!learner || (!learner->keeps && slot->copy))
         gw__copy_free(slot);
@@ -206,15 +207,15 @@ static void make_peers(struct gw__slot *slot, uint64_t now_ns,
 static void lead(struct gw__slot *slot, uint64_t now_ns,
                  const struct gw__slot_route *route)
 {
-    bool same_reign = slot->role == GW_PS_PRIMARY;
+    bool same_leadership = slot->role == GW_PS_PRIMARY;
     slot->term = route->term;
     if (slot->fenced <= route->term)
         slot->fenced = 0;
-    if (!same_reign) {
+    if (!same_leadership) {
         if (route->term > 1)
             gw__failpoint(GW__AT_PS_LEAD);
-        slot->since = route->term;
-        slot->base = slot->last;
+        slot->leader_since = route->term;
+        slot->log_base = slot->last;
         slot->fenced = 0;
         slot->server->counts.takeovers += route->term > 1;
         gw__copy_forget(slot);
@@ -222,13 +223,13 @@ static void lead(struct gw__slot *slot, uint64_t now_ns,
             slot->closed_appended[g] = slot->closed[g];
             slot->workers_appended[g] = slot->prune_appended[g] = 0;
             if (slot->clocks[g])
-                gw__round_commits_reign(slot->server, g);
+                gw__round_commits_leadership(slot->server, g);
         }
-        slot->seen_due = true;
+        slot->dedup_due = true;
         slot->server->look_at_pulls = true;
     }
     slot->role = GW_PS_PRIMARY;
-    make_peers(slot, now_ns, route, same_reign);
+    make_peers(slot, now_ns, route, same_leadership);
     slot->frozen = false;
     slot->frozen_ns = slot->proposed_ns = 0;
     for (unsigned i = 0; i < slot->peer_count; i++)
@@ -245,7 +246,7 @@ static void step_down(struct gw__slot *slot, uint64_t now_ns)
     slot->peer_count = 0;
     slot->frozen = false;
     slot->fenced = 0;
-    slot->since = 0;
+    slot->leader_since = 0;
     slot->matched = slot->applied;
     slot->server->look_at_pulls = true;
     for (uint64_t i = slot->first; i <= slot->last; i++) {
@@ -255,7 +256,7 @@ static void step_down(struct gw__slot *slot, uint64_t now_ns)
             entry->waits = NULL;
         /* Another primary may acknowledge the push and return the worker's
          * memory. */
-        if (entry && entry->parcel && !gw__entry_own(entry))
+        if (entry && entry->message && !gw__entry_own(entry))
             gw__server_trouble(slot->server, "slot %u: no memory for its log",
                                slot->number);
         gw__settle_waits(slot->server, now_ns, waits, false);

@@ -39,7 +39,7 @@ struct gw__peer {
     /* it has answered in this leadership; a learner: has the copy */
     bool synced;
     uint64_t acked, sent; /* through this entry */
-    uint64_t told;        /* commit index last sent to it */
+    uint64_t notified;    /* commit index last sent to it */
     uint64_t knows;       /* commit index that it has reported */
     uint64_t noted_ns;    /* time of the last note */
     /* a learner: `last` when commits began to wait for it */
@@ -68,7 +68,7 @@ struct gw__slot {
     uint64_t term; /* the highest one known */
     uint64_t route_term;
     uint64_t fenced; /* primary: a higher term seen; 0: none */
-    uint64_t since, base;
+    uint64_t leader_since, log_base;
     uint64_t matched; /* secondary, learner */
     bool ack_due, ack_gap;
     unsigned leader; /* secondary, learner: sender of the last record */
@@ -83,11 +83,11 @@ struct gw__slot {
     /* The state. */
     uint64_t generation;
     struct gw__store *stores[GW_PS_TABLES_MAX]; /* NULL: not used yet */
-    struct gw__dedup seen;
+    struct gw__dedup dedup;
     uint64_t closed[GW_PS_GROUPS_MAX];
     /* of groups with their clock here */
     struct gw__clock *clocks[GW_PS_GROUPS_MAX];
-    struct gw__stage stage;
+    struct gw__pending pending;
     struct gw__orphan *orphans;
 
     /* For a primary. */
@@ -97,14 +97,14 @@ struct gw__slot {
     /* index of the newest WORKERS */
     uint64_t workers_appended[GW_PS_GROUPS_MAX];
     uint64_t prune_appended[GW_PS_GROUPS_MAX];
-    bool seen_due; /* its applied round commits must be reported */
+    bool dedup_due; /* its applied round commits must be reported */
     bool frozen;
     uint64_t frozen_ns, proposed_ns;
     struct gw__copy *copy; /* to the learner */
 
     /* For a learner: the progress of the copy. */
     bool loaded;
-    uint64_t copy_since, copy_index, copy_total, copy_have;
+    uint64_t copy_leader_since, copy_index, copy_total, copy_have;
     uint8_t *copy_data;
     bool copied_due;
 };

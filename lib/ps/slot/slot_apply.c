@@ -52,19 +52,19 @@ static bool update(struct gw__slot *slot, const struct gw__entry *entry)
     return true;
 }
 
-static bool stage(struct gw__slot *slot, const struct gw__entry *entry)
+static bool hold_push(struct gw__slot *slot, const struct gw__entry *entry)
 {
     struct gw__server *server = slot->server;
     uint32_t width = server->routes.tables[entry->table].width;
-    struct gw__unit unit = {entry->node, entry->incarnation, entry->clock};
+    struct gw__work_item item = {entry->node, entry->incarnation, entry->clock};
     struct gw__keys *keys = entry->keys;
     if (keys)
         gw__keys_hold(keys);
     else
         keys = gw__keys_new(entry->table, slot->number, entry->key_data,
                             entry->key_count);
-    struct gw__staged_push *push =
-        keys ? gw__stage_add(&slot->stage, entry->group, unit, keys, width)
+    struct gw__pending_push *push =
+        keys ? gw__pending_add(&slot->pending, entry->group, item, keys, width)
              : NULL;
     gw__keys_release(keys);
     if (!push)
@@ -81,17 +81,17 @@ static bool apply_push(struct gw__slot *slot, const struct gw__entry *entry)
 {
     struct gw__server *server = slot->server;
     struct gw__dedup_worker *worker = gw__dedup_make(
-        &slot->seen, entry->node, entry->incarnation, entry->index);
+        &slot->dedup, entry->node, entry->incarnation, entry->index);
     if (!worker)
         return false;
     if (gw__dedup_has(worker, entry->sequence) && !server->config.no_dedupe)
         return true;
-    bool in_unit = entry->clock != GW__NO_CLOCK;
-    if (in_unit && entry->clock < worker->over[entry->group])
+    bool in_work_item = entry->clock != GW__NO_CLOCK;
+    if (in_work_item && entry->clock < worker->over[entry->group])
         server->counts.dropped += slot->role == GW_PS_PRIMARY;
-    else if (in_unit ? !stage(slot, entry) : !update(slot, entry))
+    else if (in_work_item ? !hold_push(slot, entry) : !update(slot, entry))
         return false;
-    gw__dedup_add(worker, entry->floor, entry->sequence);
+    gw__dedup_add(worker, entry->low_watermark, entry->sequence);
     return true;
 }
 

@@ -16,13 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOSINGS_PER_ENTRY = 32 };
+enum { ROUND_COMMITS_PER_ENTRY = 32 };
 
 /* Creates rows for all keys of the unit's pushes and counts their floats. */
-static bool prepare_staged(struct gw__slot *slot, struct gw__staged *staged,
-                           uint64_t key_floats[GW_PS_TABLES_MAX])
+static bool prepare_pending(struct gw__slot *slot,
+                            struct gw__pending_item *entry,
+                            uint64_t key_floats[GW_PS_TABLES_MAX])
 {
-    for (struct gw__staged_push *p = staged->first; p; p = p->next) {
+    for (struct gw__pending_push *p = entry->first; p; p = p->next) {
         struct gw__store *store = gw__slot_store(slot, p->keys->table);
         if (!store ||
             gw__keys_find(p->keys, store, slot->generation, true, NULL))
@@ -47,14 +48,14 @@ static bool grow_memory(void **memory, size_t *room, size_t bytes)
 
 /* Does all that may fail before the first change. */
 static bool prepare_commit(struct gw__slot *slot, unsigned group,
-                           const struct gw__round_commit *closing)
+                           const struct gw__round_commit *commit)
 {
     struct gw__server *server = slot->server;
     uint64_t floats[GW_PS_TABLES_MAX] = {0}, most = 0, rows = 0;
-    for (unsigned i = 0; i < closing->apply; i++) {
-        struct gw__staged *staged =
-            gw__stage_find(&slot->stage, group, closing->units[i]);
-        if (staged && !prepare_staged(slot, staged, floats))
+    for (unsigned i = 0; i < commit->apply; i++) {
+        struct gw__pending_item *entry =
+            gw__pending_find(&slot->pending, group, commit->items[i]);
+        if (entry && !prepare_pending(slot, entry, floats))
             return false;
     }
     for (unsigned t = 0; t < GW_PS_TABLES_MAX; t++) {
@@ -80,7 +81,7 @@ static void add_row(float *sum, const float *row, size_t width)
 
 /* Adds a push to the sums; returns the new number of sums. */
 static uint32_t sum_push(struct gw__server *server,
-                         const struct gw__staged_push *push, uint32_t count)
+                         const struct gw__pending_push *push, uint32_t count)
 {
     size_t width = push->width;
     for (uint32_t i = 0; i < push->keys->count; i++) {
@@ -99,58 +100,58 @@ static uint32_t sum_push(struct gw__server *server,
 }
 
 static void apply_sums(struct gw__slot *slot, unsigned group,
-                       const struct gw__round_commit *closing, unsigned table)
+                       const struct gw__round_commit *commit, unsigned table)
 {
     struct gw__server *server = slot->server;
     uint32_t count = 0;
-    for (unsigned i = 0; i < closing->apply; i++) {
-        const struct gw__staged *staged =
-            gw__stage_find(&slot->stage, group, closing->units[i]);
-        for (const struct gw__staged_push *p = staged ? staged->first : NULL; p;
+    for (unsigned i = 0; i < commit->apply; i++) {
+        const struct gw__pending_item *entry =
+            gw__pending_find(&slot->pending, group, commit->items[i]);
+        for (const struct gw__pending_push *p = entry ? entry->first : NULL; p;
              p = p->next)
             if (p->keys->table == table)
                 count = sum_push(server, p, count);
     }
     gw__thread_pool_update(server->config.pool, slot->stores[table],
-                           server->places, count, server->sums, closing->scale);
+                           server->places, count, server->sums, commit->scale);
     for (uint32_t i = 0; i < count; i++)
         server->marks[server->places[i]] = 0;
 }
 
 static void apply_single(struct gw__slot *slot, unsigned group,
-                         const struct gw__round_commit *closing)
+                         const struct gw__round_commit *commit)
 {
-    const struct gw__staged *staged =
-        gw__stage_find(&slot->stage, group, closing->units[0]);
-    for (const struct gw__staged_push *p = staged ? staged->first : NULL; p;
+    const struct gw__pending_item *entry =
+        gw__pending_find(&slot->pending, group, commit->items[0]);
+    for (const struct gw__pending_push *p = entry ? entry->first : NULL; p;
          p = p->next)
         gw__thread_pool_update(slot->server->config.pool,
                                slot->stores[p->keys->table], p->keys->places,
-                               p->keys->count, p->values, closing->scale);
+                               p->keys->count, p->values, commit->scale);
 }
 
 /* ---- dropped units ---- */
 
-static void drop_unit(struct gw__slot *slot, unsigned group,
-                      struct gw__unit unit)
+static void drop_work_item(struct gw__slot *slot, unsigned group,
+                           struct gw__work_item item)
 {
     unsigned pushes =
-        gw__staged_free(gw__stage_take(&slot->stage, group, unit));
+        gw__pending_item_free(gw__pending_take(&slot->pending, group, item));
     if (slot->role == GW_PS_PRIMARY)
         slot->server->counts.dropped += pushes;
 }
 
 static bool remember(struct gw__slot *slot, unsigned group,
-                     const struct gw__round_commit *closing, uint64_t index)
+                     const struct gw__round_commit *commit, uint64_t index)
 {
-    for (unsigned i = 0; i < closing->apply + closing->drop; i++) {
-        const struct gw__unit *unit = &closing->units[i];
+    for (unsigned i = 0; i < commit->apply + commit->drop; i++) {
+        const struct gw__work_item *item = &commit->items[i];
         struct gw__dedup_worker *worker =
-            gw__dedup_make(&slot->seen, unit->node, unit->incarnation, index);
+            gw__dedup_make(&slot->dedup, item->node, item->incarnation, index);
         if (!worker)
             return false;
-        if (unit->clock + 1 > worker->over[group])
-            worker->over[group] = unit->clock + 1;
+        if (item->clock + 1 > worker->over[group])
+            worker->over[group] = item->clock + 1;
     }
     return true;
 }
@@ -172,29 +173,30 @@ static void save_mark(struct gw__slot *slot, uint64_t mark)
     free(data);
 }
 
-static bool apply_closing(struct gw__slot *slot, unsigned group,
-                          const struct gw__round_commit *closing,
-                          uint64_t index)
+static bool apply_round_commit(struct gw__slot *slot, unsigned group,
+                               const struct gw__round_commit *commit,
+                               uint64_t index)
 {
-    if (closing->number != slot->closed[group] + 1)
+    if (commit->number != slot->closed[group] + 1)
         return true;
-    if (!prepare_commit(slot, group, closing) ||
-        !remember(slot, group, closing, index))
+    if (!prepare_commit(slot, group, commit) ||
+        !remember(slot, group, commit, index))
         return false;
     gw__hogwild_rest(slot->server);
-    if (closing->apply == 1)
-        apply_single(slot, group, closing);
+    if (commit->apply == 1)
+        apply_single(slot, group, commit);
     else
-        for (unsigned t = 0; t < GW_PS_TABLES_MAX && closing->apply; t++)
+        for (unsigned t = 0; t < GW_PS_TABLES_MAX && commit->apply; t++)
             if (slot->stores[t])
-                apply_sums(slot, group, closing, t);
-    for (unsigned i = 0; i < closing->apply; i++)
-        gw__staged_free(gw__stage_take(&slot->stage, group, closing->units[i]));
-    for (unsigned i = 0; i < closing->drop; i++)
-        drop_unit(slot, group, closing->units[closing->apply + i]);
-    slot->closed[group] = closing->number;
-    if (closing->mark)
-        save_mark(slot, closing->mark);
+                apply_sums(slot, group, commit, t);
+    for (unsigned i = 0; i < commit->apply; i++)
+        gw__pending_item_free(
+            gw__pending_take(&slot->pending, group, commit->items[i]));
+    for (unsigned i = 0; i < commit->drop; i++)
+        drop_work_item(slot, group, commit->items[commit->apply + i]);
+    slot->closed[group] = commit->number;
+    if (commit->mark)
+        save_mark(slot, commit->mark);
     return true;
 }
 
@@ -204,16 +206,16 @@ bool gw__slot_apply_round_commits(struct gw__slot *slot,
     struct gw__reader reader = gw__reader_on(entry->data, entry->bytes);
     unsigned count = gw__get_u16(&reader);
     for (unsigned i = 0; i < count; i++) {
-        struct gw__round_commit closing;
-        gw__get_round_commit(&reader, &closing);
+        struct gw__round_commit commit;
+        gw__get_round_commit(&reader, &commit);
         if (reader.bad)
             return true;
         gw__failpoint(GW__AT_PS_CLOSED);
-        if (!apply_closing(slot, entry->group, &closing, entry->index))
+        if (!apply_round_commit(slot, entry->group, &commit, entry->index))
             return false;
     }
     if (slot->role == GW_PS_PRIMARY) {
-        slot->seen_due = true;
+        slot->dedup_due = true;
         slot->server->look_at_pulls = true;
     }
     return true;
@@ -226,7 +228,7 @@ static bool append_some(struct gw__slot *slot, uint64_t now_ns, unsigned group,
 {
     const struct gw__server *server = slot->server;
     uint64_t through = from - 1;
-    while (through - from + 1 < CLOSINGS_PER_ENTRY &&
+    while (through - from + 1 < ROUND_COMMITS_PER_ENTRY &&
            gw__round_commits_get(server, group, through + 1))
         through++;
     if (through < from)

@@ -207,10 +207,10 @@ enum gw_err gw__slot_load(struct gw__slot *slot, const void *data, size_t bytes,
         err = load_clocks(slot, &reader, fresh, why);
     if (err)
         return err;
-    gw__get_dedup(&reader, &slot->seen);
+    gw__get_dedup(&reader, &slot->dedup);
     /* A fresh start repeats all open units, so their pushes are not loaded. */
     if (!fresh)
-        gw__get_stage(&reader, &slot->stage, slot->number, numbers);
+        gw__get_pending(&reader, &slot->pending, slot->number, numbers);
     if (fresh ? reader.bad : !gw__reader_done(&reader))
         return gw_fail(why, GW_EDATA, "the state of slot %u is damaged",
                        slot->number);

@@ -128,7 +128,7 @@ enum gw_err gw__slot_append(struct gw__slot *slot, uint64_t now_ns,
         return GW_ENOMEM;
     entry->index = slot->last + 1;
     entry->waits = NULL;
-    if ((!entry->parcel && !gw__entry_own(entry)) ||
+    if ((!entry->message && !gw__entry_own(entry)) ||
         !gw__slot_put(slot, entry)) {
         gw__entry_release(entry);
         return GW_ENOMEM;
@@ -184,7 +184,7 @@ void gw__slot_advance(struct gw__slot *slot, uint64_t now_ns)
         struct gw__entry *entry = gw__slot_entry(slot, slot->applied + 1);
         if (!entry || !may_apply(slot, entry))
             break;
-        if (entry->parcel && is_needed_later(slot, entry->index) &&
+        if (entry->message && is_needed_later(slot, entry->index) &&
             !gw__entry_own(entry))
             break;
         if (!gw__slot_apply(slot, entry))

@@ -71,8 +71,8 @@ size_t gw__slot_save(const struct gw__slot *slot, void *out, size_t room)
         gw__put_u64(&writer, slot->closed[g]);
         put_clock(&writer, slot->clocks[g]);
     }
-    gw__put_dedup(&writer, &slot->seen);
-    gw__put_stage(&writer, &slot->stage);
+    gw__put_dedup(&writer, &slot->dedup);
+    gw__put_pending(&writer, &slot->pending);
     return writer.used;
 }
 
@@ -95,7 +95,7 @@ uint64_t gw__slot_digest(struct gw__slot *slot)
         gw__put_u64(&writer, clock.closed);
         gw__put_u64(&writer, clock.units);
     }
-    gw__put_dedup(&writer, &slot->seen);
-    gw__put_stage(&writer, &slot->stage);
+    gw__put_dedup(&writer, &slot->dedup);
+    gw__put_pending(&writer, &slot->pending);
     return writer.hash ? writer.hash : 1;
 }

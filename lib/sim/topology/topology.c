@@ -59,10 +59,11 @@ const char *gw_rank_order_name(enum gw_rank_order order)
     return order_names[order];
 }
 
-enum gw_rank_order gw_topology_said(const struct gw_topology *topology)
+enum gw_rank_order gw_topology_default_order(const struct gw_topology *topology)
 {
-    bool says = topology->said != GW_ORDER_FILE || topology->listed_count > 0;
-    return says ? topology->said : GW_ORDER_RACKS;
+    bool says =
+        topology->default_order != GW_ORDER_FILE || topology->listed_count > 0;
+    return says ? topology->default_order : GW_ORDER_RACKS;
 }
 
 static void deal_racks(struct gw_topology *t)
@@ -105,7 +106,7 @@ void gw_topology_order(struct gw_topology *topology, enum gw_rank_order order)
 {
     struct gw_topology *t = topology;
     if (order == GW_ORDER_FILE)
-        order = gw_topology_said(t);
+        order = gw_topology_default_order(t);
     switch (order) {
     case GW_ORDER_RACKS:
         deal_racks(t);
@@ -313,8 +314,8 @@ void gw_topology_link_name(const struct gw_topology *topology, unsigned index,
                                         : " in");
 }
 
-unsigned gw_topology_way(const struct gw_topology *topology, unsigned src,
-                         unsigned dst, unsigned links[GW_WAY_MAX])
+unsigned gw_topology_path(const struct gw_topology *topology, unsigned src,
+                          unsigned dst, unsigned links[GW_WAY_MAX])
 {
     const struct gw_topology *t = topology;
     assert(src < t->ranks && dst < t->ranks);
@@ -348,7 +349,7 @@ void gw_topology_way_sum(const struct gw_topology *topology, unsigned src,
                          unsigned dst, uint64_t *rate, uint64_t *latency_ns)
 {
     unsigned links[GW_WAY_MAX];
-    unsigned count = gw_topology_way(topology, src, dst, links);
+    unsigned count = gw_topology_path(topology, src, dst, links);
     *rate = *latency_ns = 0;
     for (unsigned i = 0; i < count; i++) {
         struct gw_topology_link link;

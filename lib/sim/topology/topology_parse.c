@@ -319,11 +319,11 @@ static bool read_order(struct reader *r)
     if (gw__at_line_end(words))
         return gw__expected(words, words->word,
                             "racks, interleaved, ring or hosts");
-    if (t->said != GW_ORDER_FILE ||
+    if (t->default_order != GW_ORDER_FILE ||
         (said != GW_ORDER_FILE && t->listed_count > 0))
         return fail_at_word(r, "the order is set twice");
     if (said != GW_ORDER_FILE) {
-        t->said = said;
+        t->default_order = said;
         if (!gw__next_word(words))
             return false;
         return gw__at_line_end(words) ||

@@ -124,7 +124,7 @@ struct gw_topology {
     size_t host_room, rack_room;
     struct gw__names host_names, rack_names, node_names;
     /* order in the text; GW_ORDER_FILE: see `listed` */
-    enum gw_rank_order said;
+    enum gw_rank_order default_order;
     uint32_t *listed; /* GW_ORDER_FILE: the host of each rank */
     unsigned listed_count;
     size_t listed_room;

@@ -115,8 +115,8 @@ static void print_own(const struct gw_topology *t, FILE *file)
 static void print_order(const struct gw_topology *t, FILE *file)
 {
     size_t column = 0;
-    if (t->said != GW_ORDER_FILE)
-        fprintf(file, "order %s\n", gw_rank_order_name(t->said));
+    if (t->default_order != GW_ORDER_FILE)
+        fprintf(file, "order %s\n", gw_rank_order_name(t->default_order));
     for (unsigned i = 0; i < t->listed_count; i++) {
         const char *name = t->hosts[t->listed[i]].name;
         size_t length = strlen(name) + 1;

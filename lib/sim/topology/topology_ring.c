@@ -34,7 +34,7 @@ static uint64_t way_cost(const struct gw_topology *t, unsigned a, unsigned b)
 {
     unsigned links[GW_WAY_MAX];
     uint64_t cost = 0;
-    unsigned count = gw_topology_way(t, a, b, links);
+    unsigned count = gw_topology_path(t, a, b, links);
     for (unsigned i = 0; i < count; i++) {
         struct gw_topology_link link;
         gw_topology_link(t, links[i], &link);

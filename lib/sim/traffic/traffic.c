@@ -181,7 +181,7 @@ static void start_message(struct gw__traffic *f, uint32_t number)
     const struct gw__traffic_message *m = gw__message_at(f, number);
     unsigned way[GW_WAY_MAX], limited = 0;
     uint64_t latency_ps = 0;
-    unsigned count = gw_topology_way(f->topology, m->src, m->dst, way);
+    unsigned count = gw_topology_path(f->topology, m->src, m->dst, way);
     f->result->messages++;
     f->result->bytes += m->bytes;
     if (f->of_plan.plan && f->job->events)

@@ -80,7 +80,7 @@ unsigned gw__classes_way(const struct gw__classes *c, uint32_t message,
                          unsigned links[GW_WAY_MAX], uint64_t *latency_ps)
 {
     struct gw__class_message what = c->look(c->context, message);
-    unsigned count = gw_topology_way(c->topology, what.src, what.dst, links);
+    unsigned count = gw_topology_path(c->topology, what.src, what.dst, links);
     unsigned limited = 0;
     *latency_ps = 0;
     for (unsigned i = 0; i < count; i++) {

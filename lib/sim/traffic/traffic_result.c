@@ -171,8 +171,9 @@ void gw__result_end(struct gw__traffic *f)
     walk_back(f);
 }
 
-double gw_topology_use(const struct gw_topology *topology,
-                       const struct gw_topology_result *result, unsigned link)
+double gw_topology_utilisation(const struct gw_topology *topology,
+                               const struct gw_topology_result *result,
+                               unsigned link)
 {
     struct gw_topology_link what;
     gw_topology_link(topology, link, &what);

@@ -62,53 +62,55 @@ static bool set_router(void *socket, const char *endpoint)
            set_option(socket, ZMQ_LINGER, 0);
 }
 
-enum gw_err gw__control_channel_make_socket(struct gw__control_channel *mesh,
+enum gw_err gw__control_channel_make_socket(struct gw__control_channel *channel,
                                             int type, const char *endpoint,
                                             void **socket, struct gw_error *why)
 {
     bool listens = type == ZMQ_ROUTER;
-    *socket = zmq_socket(mesh->context, type);
-    if (!*socket || !set_common(*socket, endpoint, mesh->bulk) ||
+    *socket = zmq_socket(channel->context, type);
+    if (!*socket || !set_common(*socket, endpoint, channel->bulk) ||
         !(listens ? set_router(*socket, endpoint)
-                  : set_dealer(*socket, mesh->bulk)))
+                  : set_dealer(*socket, channel->bulk)))
         return gw_fail_errno(why, "a socket for %s", endpoint);
-    if (!mesh->secured)
+    if (!channel->secured)
         return GW_OK;
-    return gw__zmq_key_set(*socket, &mesh->key, listens, why);
+    return gw__zmq_key_set(*socket, &channel->key, listens, why);
 }
 
 /* ---- opening and closing ---- */
 
-static enum gw_err listen_at(struct gw__control_channel *mesh,
+static enum gw_err listen_at(struct gw__control_channel *channel,
                              const char *endpoint, struct gw_error *why)
 {
-    size_t size = sizeof mesh->endpoint, fd_size = sizeof mesh->router_fd;
+    size_t size = sizeof channel->endpoint, fd_size = sizeof channel->router_fd;
     enum gw_err err = gw__control_channel_make_socket(
-        mesh, ZMQ_ROUTER, endpoint, &mesh->router, why);
+        channel, ZMQ_ROUTER, endpoint, &channel->router, why);
     if (!err)
-        err = gw__accept_filter_open(mesh->context, mesh->router, endpoint,
-                                     mesh->secured, &mesh->gate, why);
+        err =
+            gw__accept_filter_open(channel->context, channel->router, endpoint,
+                                   channel->secured, &channel->filter, why);
     if (err)
         return err;
-    if (zmq_bind(mesh->router, endpoint) != 0)
+    if (zmq_bind(channel->router, endpoint) != 0)
         return gw_fail(why, GW_EUNREACH, "cannot listen at %s: %s", endpoint,
                        zmq_strerror(errno));
-    if (zmq_getsockopt(mesh->router, ZMQ_LAST_ENDPOINT, mesh->endpoint,
+    if (zmq_getsockopt(channel->router, ZMQ_LAST_ENDPOINT, channel->endpoint,
                        &size) != 0 ||
-        zmq_getsockopt(mesh->router, ZMQ_FD, &mesh->router_fd, &fd_size) != 0)
+        zmq_getsockopt(channel->router, ZMQ_FD, &channel->router_fd,
+                       &fd_size) != 0)
         return gw_fail_errno(why, "reading the address of %s", endpoint);
     return GW_OK;
 }
 
-static enum gw_err reserve_files(struct gw__control_channel *mesh,
+static enum gw_err reserve_files(struct gw__control_channel *channel,
                                  unsigned count, struct gw_error *why)
 {
     enum gw_err err = gw__files_reserve(count, why);
-    mesh->files += err ? 0 : count;
+    channel->files += err ? 0 : count;
     return err;
 }
 
-static enum gw_err open_all(struct gw__control_channel *mesh,
+static enum gw_err open_all(struct gw__control_channel *channel,
                             const struct gw__control_channel_config *config,
                             struct gw_error *why)
 {
@@ -118,24 +120,24 @@ static enum gw_err open_all(struct gw__control_channel *mesh,
     enum gw_err err = gw__control_channel_check_listen(
         config->endpoint, config->key_file || config->insecure, why);
     if (!err && config->key_file) {
-        mesh->secured = true;
-        err = gw__zmq_key_read(config->key_file, &mesh->key, why);
+        channel->secured = true;
+        err = gw__zmq_key_read(config->key_file, &channel->key, why);
     }
     if (!err)
-        err = gw__later_init(&mesh->later, why);
+        err = gw__later_init(&channel->later, why);
     if (!err)
         err = reserve_files(
-            mesh,
+            channel,
             GW__CONTROL_CHANNEL_FILES +
-                gw__accept_filter_files(config->endpoint, mesh->secured),
+                gw__accept_filter_files(config->endpoint, channel->secured),
             why);
     if (err)
         return err;
     /* Liveness does not depend on bulk messages, so in bulk the threads have no
      * names for process_look.h. */
-    err = gw__zmq_context_new(1, 0, mesh->bulk ? 0 : GW__CONTROL_THREADS,
-                              &mesh->context, why);
-    return err ? err : listen_at(mesh, config->endpoint, why);
+    err = gw__zmq_context_new(1, 0, channel->bulk ? 0 : GW__CONTROL_THREADS,
+                              &channel->context, why);
+    return err ? err : listen_at(channel, config->endpoint, why);
 }
 
 enum gw_err
@@ -143,60 +145,61 @@ gw__control_channel_open(const struct gw__control_channel_config *config,
                          struct gw__control_channel **opened,
                          struct gw_error *why)
 {
-    struct gw__control_channel *mesh = calloc(1, sizeof *mesh);
+    struct gw__control_channel *channel = calloc(1, sizeof *channel);
     *opened = NULL;
-    if (!mesh)
+    if (!channel)
         return gw_fail(why, GW_ENOMEM, "control channel");
-    mesh->node = config->node;
-    mesh->self = (struct gw__control_channel_process){
+    channel->node = config->node;
+    channel->self = (struct gw__control_channel_process){
         config->incarnation_high, config->incarnation_low, {0}};
-    gw__process_watch_self(&mesh->self.id);
-    mesh->token = config->token;
-    mesh->rules = config->rules;
-    mesh->bulk = config->bulk;
-    zmq_msg_init(&mesh->received);
-    enum gw_err err = open_all(mesh, config, why);
+    gw__process_watch_self(&channel->self.id);
+    channel->token = config->token;
+    channel->profiles = config->profiles;
+    channel->bulk = config->bulk;
+    zmq_msg_init(&channel->received);
+    enum gw_err err = open_all(channel, config, why);
     if (err) {
-        gw__control_channel_close(&mesh);
+        gw__control_channel_close(&channel);
         return gw_wrap(why, err, "control channel");
     }
-    *opened = mesh;
+    *opened = channel;
     return GW_OK;
 }
 
 /* Ending the context waits for lingering messages. */
 void gw__control_channel_close(struct gw__control_channel **opened)
 {
-    struct gw__control_channel *mesh = *opened;
-    if (!mesh)
+    struct gw__control_channel *channel = *opened;
+    if (!channel)
         return;
     *opened = NULL;
     for (unsigned node = 0; node < GW__CONTROL_CHANNEL_NODES; node++)
-        gw__control_channel_disconnect(&mesh->peers[node]);
-    gw__accept_filter_close(&mesh->gate);
-    if (mesh->router)
-        zmq_close(mesh->router);
-    zmq_msg_close(&mesh->received);
-    gw__later_fini(&mesh->later);
-    while (mesh->context && zmq_ctx_term(mesh->context) != 0)
+        gw__control_channel_disconnect(&channel->peers[node]);
+    gw__accept_filter_close(&channel->filter);
+    if (channel->router)
+        zmq_close(channel->router);
+    zmq_msg_close(&channel->received);
+    gw__later_fini(&channel->later);
+    while (channel->context && zmq_ctx_term(channel->context) != 0)
         assert(errno == EINTR);
-    gw__files_release(mesh->files);
-    free(mesh);
+    gw__files_release(channel->files);
+    free(channel);
 }
 
 /* ---- endpoints ---- */
 
-const char *gw__control_channel_endpoint(const struct gw__control_channel *mesh)
+const char *
+gw__control_channel_endpoint(const struct gw__control_channel *channel)
 {
-    return mesh->endpoint;
+    return channel->endpoint;
 }
 
-enum gw_err gw__control_channel_know(struct gw__control_channel *mesh,
+enum gw_err gw__control_channel_know(struct gw__control_channel *channel,
                                      unsigned node, const char *endpoint,
                                      struct gw_error *why)
 {
     struct gw__control_channel_peer *peer =
-        &mesh->peers[node % GW__CONTROL_CHANNEL_NODES];
+        &channel->peers[node % GW__CONTROL_CHANNEL_NODES];
     if (node >= GW__CONTROL_CHANNEL_NODES)
         return gw_fail(why, GW_EINVAL, "node %u: nodes are numbered below %d",
                        node, GW__CONTROL_CHANNEL_NODES);
@@ -206,7 +209,7 @@ enum gw_err gw__control_channel_know(struct gw__control_channel *mesh,
     if (err)
         return gw_wrap(why, err, "the address of node %u", node);
     if (endpoint[0] && !peer->has_files) {
-        err = reserve_files(mesh, GW__CONTROL_CHANNEL_PEER_FILES, why);
+        err = reserve_files(channel, GW__CONTROL_CHANNEL_PEER_FILES, why);
         if (err)
             return gw_wrap(why, err, "node %u", node);
         peer->has_files = true;
@@ -216,13 +219,13 @@ enum gw_err gw__control_channel_know(struct gw__control_channel *mesh,
     gw__control_channel_disconnect(peer);
     memset(peer->endpoint, 0, sizeof peer->endpoint);
     memcpy(peer->endpoint, endpoint, strlen(endpoint));
-    if (mesh->bulk && endpoint[0])
-        err = gw__control_channel_connect(mesh, peer);
+    if (channel->bulk && endpoint[0])
+        err = gw__control_channel_connect(channel, peer);
     return err ? gw_fail(why, err, "a connection to node %u", node) : GW_OK;
 }
 
 const struct gw__control_channel_counts *
-gw__control_channel_counts(const struct gw__control_channel *mesh)
+gw__control_channel_counts(const struct gw__control_channel *channel)
 {
-    return &mesh->counts;
+    return &channel->counts;
 }

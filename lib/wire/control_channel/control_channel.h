@@ -29,7 +29,7 @@
 #ifndef GW__CONTROL_CHANNEL_H
 #define GW__CONTROL_CHANNEL_H
 
-#include "wire/emulation/rules.h"
+#include "wire/emulation/link_profiles.h"
 #include "wire/process_watch.h"
 
 enum {
@@ -45,11 +45,11 @@ struct gw__control_channel_config {
     /* Endpoint to listen at: "ipc://@name", "tcp://host:port", "tcp://host:*".
      */
     const char *endpoint;
-    uint64_t token;          /* of the run: the same in all its processes */
-    const char *key_file;    /* NULL: no key */
-    bool insecure;           /* allow tcp outside loopback without a key */
-    bool bulk;               /* see above */
-    struct gw__rules *rules; /* not owned; NULL: none */
+    uint64_t token;       /* of the run: the same in all its processes */
+    const char *key_file; /* NULL: no key */
+    bool insecure;        /* allow tcp outside loopback without a key */
+    bool bulk;            /* see above */
+    struct gw__link_profiles *profiles; /* not owned; NULL: none */
 };
 
 struct gw__control_channel_message {
@@ -66,13 +66,13 @@ struct gw__control_channel;
  * raised if possible), or another system error. */
 GW_MUST_CHECK enum gw_err
 gw__control_channel_open(const struct gw__control_channel_config *config,
-                         struct gw__control_channel **mesh,
+                         struct gw__control_channel **channel,
                          struct gw_error *why);
 /* Does not wait for peers; messages just sent have up to 100 ms to leave. */
-void gw__control_channel_close(struct gw__control_channel **mesh);
+void gw__control_channel_close(struct gw__control_channel **channel);
 /* The endpoint where it listens, with the actual port. */
 const char *
-gw__control_channel_endpoint(const struct gw__control_channel *mesh);
+gw__control_channel_endpoint(const struct gw__control_channel *channel);
 
 /* GW_EINVAL with a message: peers could not use this endpoint. */
 GW_MUST_CHECK enum gw_err
@@ -86,38 +86,38 @@ gw__control_channel_check_listen(const char *endpoint, bool allowed,
  * bulk, else on the next send. "" removes the endpoint. GW_EINVAL: invalid node
  * or endpoint. GW_ESYS: no open files for it. */
 GW_MUST_CHECK enum gw_err
-gw__control_channel_know(struct gw__control_channel *mesh, unsigned node,
+gw__control_channel_know(struct gw__control_channel *channel, unsigned node,
                          const char *endpoint, struct gw_error *why);
 /* GW_OK, even if the message will be lost. GW_EUNREACH: the endpoint is not
  * known or, in bulk, the peer is not connected or does not read. GW_EINVAL: too
  * long. A message to the own node is returned by `receive`. */
-enum gw_err gw__control_channel_send(struct gw__control_channel *mesh,
+enum gw_err gw__control_channel_send(struct gw__control_channel *channel,
                                      unsigned node, const void *data,
                                      size_t bytes);
 /* GW_OK with the next message that is due, or GW_PENDING. */
 GW_MUST_CHECK enum gw_err
-gw__control_channel_receive(struct gw__control_channel *mesh,
+gw__control_channel_receive(struct gw__control_channel *channel,
                             struct gw__control_channel_message *message);
 /* Sleeps until there may be a message, `extra_fd` (or -1) is readable, or
  * gw_now_ns() is `deadline_ns`. */
-void gw__control_channel_wait(struct gw__control_channel *mesh, int extra_fd,
+void gw__control_channel_wait(struct gw__control_channel *channel, int extra_fd,
                               uint64_t deadline_ns);
 /* For a caller that sleeps elsewhere, without link profiles: the descriptor
  * becomes readable when there may be messages, but only once. So before each
  * sleep gw__control_channel_has_some must have returned false. */
-int gw__control_channel_fd(const struct gw__control_channel *mesh);
-bool gw__control_channel_has_some(const struct gw__control_channel *mesh);
+int gw__control_channel_fd(const struct gw__control_channel *channel);
+bool gw__control_channel_has_some(const struct gw__control_channel *channel);
 
 /* The process that has sent as this incarnation of the node; NULL: none of the
  * last two. */
 const struct gw__process_watch_id *
-gw__control_channel_process(const struct gw__control_channel *mesh,
+gw__control_channel_process(const struct gw__control_channel *channel,
                             unsigned node, uint64_t incarnation_low);
 
 struct gw__control_channel_counts {
-    uint64_t sent, received, dropped_by_rule, refused, overflowed;
+    uint64_t sent, received, dropped_by_profile, refused, overflowed;
 };
 const struct gw__control_channel_counts *
-gw__control_channel_counts(const struct gw__control_channel *mesh);
+gw__control_channel_counts(const struct gw__control_channel *channel);
 
 #endif

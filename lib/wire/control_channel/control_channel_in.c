@@ -42,16 +42,16 @@ static bool is_same(struct gw__control_channel_process a,
     return a.high == b.high && a.low == b.low;
 }
 
-static void note_incarnation(struct gw__control_channel *mesh,
+static void note_incarnation(struct gw__control_channel *channel,
                              const struct gw__control_channel_head *head)
 {
-    struct gw__control_channel_peer *peer = &mesh->peers[head->from];
+    struct gw__control_channel_peer *peer = &channel->peers[head->from];
     struct gw__control_channel_process process = {
         head->incarnation_high, head->incarnation_low, head->process};
     if ((peer->heard > 0 && is_same(process, peer->now)) ||
         (peer->heard > 1 && is_same(process, peer->before)))
         return;
-    if (peer->heard > 0 && !mesh->bulk)
+    if (peer->heard > 0 && !channel->bulk)
         gw__control_channel_disconnect(peer);
     peer->heard = peer->heard > 0 ? 2 : 1;
     peer->before = peer->now;
@@ -59,11 +59,11 @@ static void note_incarnation(struct gw__control_channel *mesh,
 }
 
 const struct gw__process_watch_id *
-gw__control_channel_process(const struct gw__control_channel *mesh,
+gw__control_channel_process(const struct gw__control_channel *channel,
                             unsigned node, uint64_t incarnation_low)
 {
     const struct gw__control_channel_peer *peer =
-        &mesh->peers[node % GW__CONTROL_CHANNEL_NODES];
+        &channel->peers[node % GW__CONTROL_CHANNEL_NODES];
     if (peer->heard > 0 && peer->now.low == incarnation_low)
         return &peer->now.id;
     return peer->heard > 1 && peer->before.low == incarnation_low
@@ -72,130 +72,132 @@ gw__control_channel_process(const struct gw__control_channel *mesh,
 }
 
 /* ROUTER puts a part with the connection's id before the message. */
-static enum arrival read_frame(struct gw__control_channel *mesh,
+static enum arrival read_frame(struct gw__control_channel *channel,
                                struct gw__control_channel_head *head)
 {
-    zmq_msg_t *frame = &mesh->received;
+    zmq_msg_t *frame = &channel->received;
     unsigned parts = 0;
     do {
-        if (zmq_msg_recv(frame, mesh->router, ZMQ_DONTWAIT) < 0)
+        if (zmq_msg_recv(frame, channel->router, ZMQ_DONTWAIT) < 0)
             return NOTHING;
         parts++;
     } while (zmq_msg_more(frame));
     return parts != 2 || gw__control_channel_frame_read(
                              zmq_msg_data(frame), zmq_msg_size(frame),
-                             mesh->node, mesh->token, head, NULL)
+                             channel->node, channel->token, head, NULL)
                ? REFUSED
                : DUE;
 }
 
 /* UINT64_MAX: lost. */
-static uint64_t ask_rules(struct gw__control_channel *mesh,
-                          const struct gw__control_channel_head *head,
-                          size_t bytes)
+static uint64_t apply_profile(struct gw__control_channel *channel,
+                              const struct gw__control_channel_head *head,
+                              size_t bytes)
 {
-    struct gw__due *due = &mesh->peers[head->from].due;
+    struct gw__due *due = &channel->peers[head->from].due;
     uint64_t now_ns = gw_now_ns(), sent_ns = head->sent_ns;
-    if (gw__rules_down(mesh->rules, head->from))
+    if (gw__link_profiles_down(channel->profiles, head->from))
         return UINT64_MAX;
     if (sent_ns > now_ns || now_ns - sent_ns > oldest_stamp_ns)
         sent_ns = 0;
-    return gw__rules_due(mesh->rules, head->from, due, sent_ns, bytes, true,
-                         false);
+    return gw__link_profiles_due(channel->profiles, head->from, due, sent_ns,
+                                 bytes, true, false);
 }
 
-static enum arrival keep_back(struct gw__control_channel *mesh,
+static enum arrival keep_back(struct gw__control_channel *channel,
                               const struct gw__control_channel_head *head)
 {
-    struct gw__due before = mesh->peers[head->from].due;
-    size_t bytes = zmq_msg_size(&mesh->received);
-    uint64_t due_ns = ask_rules(mesh, head, bytes);
+    struct gw__due before = channel->peers[head->from].due;
+    size_t bytes = zmq_msg_size(&channel->received);
+    uint64_t due_ns = apply_profile(channel, head, bytes);
     if (due_ns <= gw_now_ns())
         return DUE;
     if (due_ns == UINT64_MAX) {
-        mesh->counts.dropped_by_rule++;
-    } else if (!gw__later_put(&mesh->later, due_ns, &mesh->received)) {
-        mesh->peers[head->from].due = before; /* it takes no time on the link */
-        mesh->counts.overflowed++;
+        channel->counts.dropped_by_profile++;
+    } else if (!gw__later_put(&channel->later, due_ns, &channel->received)) {
+        channel->peers[head->from].due =
+            before; /* it takes no time on the link */
+        channel->counts.overflowed++;
     }
     return KEPT_BACK;
 }
 
 static uint64_t ask_again(void *context, zmq_msg_t *message)
 {
-    struct gw__control_channel *mesh = context;
+    struct gw__control_channel *channel = context;
     struct gw__control_channel_head head;
     memcpy(&head, zmq_msg_data(message), sizeof head);
-    if (head.from == mesh->node)
+    if (head.from == channel->node)
         return head.sent_ns;
-    return ask_rules(mesh, &head, zmq_msg_size(message));
+    return apply_profile(channel, &head, zmq_msg_size(message));
 }
 
 /* Otherwise messages held back by a slow link would wait after the profile is
  * gone. */
-static void heed_changes(struct gw__control_channel *mesh)
+static void heed_changes(struct gw__control_channel *channel)
 {
-    uint64_t changes = mesh->rules ? gw__rules_changes(mesh->rules) : 0;
-    if (changes == mesh->changes)
+    uint64_t changes =
+        channel->profiles ? gw__link_profiles_changes(channel->profiles) : 0;
+    if (changes == channel->changes)
         return;
-    mesh->changes = changes;
+    channel->changes = changes;
     for (unsigned node = 0; node < GW__CONTROL_CHANNEL_NODES; node++)
-        mesh->peers[node].due = (struct gw__due){0};
-    mesh->counts.dropped_by_rule +=
-        gw__later_revise(&mesh->later, ask_again, mesh);
+        channel->peers[node].due = (struct gw__due){0};
+    channel->counts.dropped_by_profile +=
+        gw__later_revise(&channel->later, ask_again, channel);
 }
 
-static enum arrival take_from_socket(struct gw__control_channel *mesh)
+static enum arrival take_from_socket(struct gw__control_channel *channel)
 {
     struct gw__control_channel_head head;
-    enum arrival arrival = read_frame(mesh, &head);
+    enum arrival arrival = read_frame(channel, &head);
     if (arrival == REFUSED)
-        mesh->counts.refused++;
+        channel->counts.refused++;
     if (arrival != DUE)
         return arrival;
-    note_incarnation(mesh, &head);
-    if (!mesh->rules || gw__rules_quiet(mesh->rules))
+    note_incarnation(channel, &head);
+    if (!channel->profiles || gw__link_profiles_quiet(channel->profiles))
         return DUE;
-    return keep_back(mesh, &head);
+    return keep_back(channel, &head);
 }
 
-static enum arrival take_from_queue(struct gw__control_channel *mesh)
+static enum arrival take_from_queue(struct gw__control_channel *channel)
 {
-    uint64_t due_ns = gw__later_due(&mesh->later);
+    uint64_t due_ns = gw__later_due(&channel->later);
     if (due_ns == UINT64_MAX || due_ns > gw_now_ns())
         return NOTHING;
-    gw__later_take(&mesh->later, &mesh->received);
+    gw__later_take(&channel->later, &channel->received);
     return DUE;
 }
 
-static void show_message(struct gw__control_channel *mesh,
+static void show_message(struct gw__control_channel *channel,
                          struct gw__control_channel_message *message)
 {
     struct gw__control_channel_head head;
-    const char *frame = zmq_msg_data(&mesh->received);
+    const char *frame = zmq_msg_data(&channel->received);
     memcpy(&head, frame, sizeof head);
     *message = (struct gw__control_channel_message){
         .from = head.from,
         .incarnation_high = head.incarnation_high,
         .incarnation_low = head.incarnation_low,
         .data = frame + sizeof head,
-        .bytes = zmq_msg_size(&mesh->received) - sizeof head,
+        .bytes = zmq_msg_size(&channel->received) - sizeof head,
     };
-    mesh->counts.received++;
+    channel->counts.received++;
 }
 
 enum gw_err
-gw__control_channel_receive(struct gw__control_channel *mesh,
+gw__control_channel_receive(struct gw__control_channel *channel,
                             struct gw__control_channel_message *message)
 {
-    bool queue = mesh->later_first;
-    heed_changes(mesh);
-    mesh->later_first = !mesh->later_first;
+    bool queue = channel->later_first;
+    heed_changes(channel);
+    channel->later_first = !channel->later_first;
     for (unsigned nothing = 0, i = 0; nothing < 2 && i < TRIES; i++) {
         enum arrival arrival =
-            queue ? take_from_queue(mesh) : take_from_socket(mesh);
+            queue ? take_from_queue(channel) : take_from_socket(channel);
         if (arrival == DUE) {
-            show_message(mesh, message);
+            show_message(channel, message);
             return GW_OK;
         }
         queue ^= arrival == NOTHING;
@@ -206,30 +208,30 @@ gw__control_channel_receive(struct gw__control_channel *mesh,
 
 /* ZMQ_FD signals commands to the socket, not messages, and each only once. So
  * ZMQ_EVENTS, which processes the commands, is read before every sleep. */
-bool gw__control_channel_has_some(const struct gw__control_channel *mesh)
+bool gw__control_channel_has_some(const struct gw__control_channel *channel)
 {
     int events = 0;
     size_t size = sizeof events;
-    return zmq_getsockopt(mesh->router, ZMQ_EVENTS, &events, &size) != 0 ||
+    return zmq_getsockopt(channel->router, ZMQ_EVENTS, &events, &size) != 0 ||
            (events & ZMQ_POLLIN);
 }
 
-int gw__control_channel_fd(const struct gw__control_channel *mesh)
+int gw__control_channel_fd(const struct gw__control_channel *channel)
 {
-    return mesh->router_fd;
+    return channel->router_fd;
 }
 
-void gw__control_channel_wait(struct gw__control_channel *mesh, int extra_fd,
+void gw__control_channel_wait(struct gw__control_channel *channel, int extra_fd,
                               uint64_t deadline_ns)
 {
-    struct pollfd polled[] = {{.fd = mesh->router_fd, .events = POLLIN},
+    struct pollfd polled[] = {{.fd = channel->router_fd, .events = POLLIN},
                               {.fd = extra_fd, .events = POLLIN}};
-    uint64_t due_ns = gw__later_due(&mesh->later), now_ns = gw_now_ns();
+    uint64_t due_ns = gw__later_due(&channel->later), now_ns = gw_now_ns();
     if (deadline_ns > due_ns)
         deadline_ns = due_ns;
     if (due_ns != UINT64_MAX && deadline_ns > now_ns + look_ns)
         deadline_ns = now_ns + look_ns;
-    while (!gw__control_channel_has_some(mesh) && !polled[1].revents &&
+    while (!gw__control_channel_has_some(channel) && !polled[1].revents &&
            (now_ns = gw_now_ns()) < deadline_ns) {
         uint64_t left = deadline_ns - now_ns;
         struct timespec limit = {.tv_sec = (time_t)(left / 1000000000U),

@@ -87,13 +87,13 @@ struct gw__control_channel {
     unsigned node;
     struct gw__control_channel_process self;
     uint64_t token;
-    struct gw__rules *rules;
+    struct gw__link_profiles *profiles;
     uint64_t changes; /* of the link profiles, when last applied */
     bool secured, bulk;
     struct gw__zmq_key key;
     char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     void *context, *router;
-    struct gw__accept_filter *gate; /* of the router; NULL: not needed */
+    struct gw__accept_filter *filter; /* of the router; NULL: not needed */
     int router_fd;
     unsigned files; /* reserved, in all */
     struct gw__control_channel_peer peers[GW__CONTROL_CHANNEL_NODES];
@@ -107,11 +107,11 @@ struct gw__control_channel {
 bool gw__control_channel_is_remote(const char *endpoint);
 /* Options and keys of both kinds of socket. */
 GW_MUST_CHECK enum gw_err
-gw__control_channel_make_socket(struct gw__control_channel *mesh, int type,
+gw__control_channel_make_socket(struct gw__control_channel *channel, int type,
                                 const char *endpoint, void **socket,
                                 struct gw_error *why);
 /* control_channel_out.c. GW_EUNREACH: no connection could be made. */
-enum gw_err gw__control_channel_connect(struct gw__control_channel *mesh,
+enum gw_err gw__control_channel_connect(struct gw__control_channel *channel,
                                         struct gw__control_channel_peer *peer);
 /* The next send makes a new connection to the peer. */
 void gw__control_channel_disconnect(struct gw__control_channel_peer *peer);

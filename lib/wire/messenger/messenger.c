@@ -36,15 +36,16 @@ enum gw_err gw__messenger_nonce(uint64_t *nonce, struct gw_error *why)
 }
 
 static enum gw_err open_wire(const struct gw__messenger_config *config,
-                             struct gw__messenger **post, struct gw_error *why)
+                             struct gw__messenger **messenger,
+                             struct gw_error *why)
 {
     if (config->node >= GW__MESSENGER_NODES)
         return gw_fail(why, GW_EINVAL, "node %u: nodes are numbered below %d",
                        config->node, GW__MESSENGER_NODES);
     if (strcmp(config->wire, "shm") == 0)
-        return gw__messenger_shm_open(config, post, why);
+        return gw__messenger_shm_open(config, messenger, why);
     if (strcmp(config->wire, "ipc") == 0 || strcmp(config->wire, "tcp") == 0)
-        return gw__messenger_zmq_open(config, post, why);
+        return gw__messenger_zmq_open(config, messenger, why);
     return gw_fail(why, GW_EINVAL,
                    "unknown wire \"%.40s\"; use shm, ipc or tcp", config->wire);
 }
@@ -54,58 +55,58 @@ enum gw_err gw__messenger_open(const struct gw__messenger_config *config,
                                struct gw_error *why)
 {
     *opened = NULL;
-    struct gw__messenger *post = NULL;
-    enum gw_err err = open_wire(config, &post, why);
-    if (!post)
+    struct gw__messenger *messenger = NULL;
+    enum gw_err err = open_wire(config, &messenger, why);
+    if (!messenger)
         return gw_wrap(why, err, "messenger");
-    post->node = config->node;
-    post->incarnation_high = config->incarnation_high;
-    post->incarnation_low = config->incarnation_low;
-    post->token = config->token;
-    post->rules = config->rules;
-    post->copy_always = config->copy_always;
-    gw__messenger_spin_init(&post->spin);
-    *opened = post;
+    messenger->node = config->node;
+    messenger->incarnation_high = config->incarnation_high;
+    messenger->incarnation_low = config->incarnation_low;
+    messenger->token = config->token;
+    messenger->profiles = config->profiles;
+    messenger->copy_always = config->copy_always;
+    gw__messenger_spin_init(&messenger->spin);
+    *opened = messenger;
     return GW_OK;
 }
 
 void gw__messenger_close(struct gw__messenger **opened)
 {
-    struct gw__messenger *post = *opened;
-    if (!post)
+    struct gw__messenger *messenger = *opened;
+    if (!messenger)
         return;
     *opened = NULL;
     for (unsigned node = 0; node < GW__MESSENGER_NODES; node++)
-        gw__messenger_held_forget(post, node);
-    gw__messenger_spin_fini(&post->spin);
-    post->ops->close(post);
+        gw__messenger_held_forget(messenger, node);
+    gw__messenger_spin_fini(&messenger->spin);
+    messenger->ops->close(messenger);
 }
 
 const struct gw__address *
-gw__messenger_address(const struct gw__messenger *post)
+gw__messenger_address(const struct gw__messenger *messenger)
 {
-    return &post->address;
+    return &messenger->address;
 }
 
 const struct gw__messenger_counts *
-gw__messenger_counts(const struct gw__messenger *post)
+gw__messenger_counts(const struct gw__messenger *messenger)
 {
-    return &post->counts;
+    return &messenger->counts;
 }
 
 /* ---- known peers ---- */
 
-bool gw__messenger_knows(const struct gw__messenger *post, unsigned node,
+bool gw__messenger_knows(const struct gw__messenger *messenger, unsigned node,
                          uint64_t incarnation_high, uint64_t incarnation_low)
 {
     if (node >= GW__MESSENGER_NODES)
         return false;
-    const struct gw__messenger_peer *peer = &post->peers[node];
+    const struct gw__messenger_peer *peer = &messenger->peers[node];
     return peer->known && peer->incarnation_high == incarnation_high &&
            peer->incarnation_low == incarnation_low;
 }
 
-enum gw_err gw__messenger_know(struct gw__messenger *post, unsigned node,
+enum gw_err gw__messenger_know(struct gw__messenger *messenger, unsigned node,
                                uint64_t incarnation_high,
                                uint64_t incarnation_low,
                                const struct gw__address *address,
@@ -119,96 +120,99 @@ enum gw_err gw__messenger_know(struct gw__messenger *post, unsigned node,
         return gw_fail(why, GW_EDATA,
                        "messenger: node %u: an address cannot have %zu bytes",
                        node, address->bytes);
-    if (node == post->node)
+    if (node == messenger->node)
         return GW_OK;
-    struct gw__messenger_peer *peer = &post->peers[node];
+    struct gw__messenger_peer *peer = &messenger->peers[node];
     uint64_t hash = gw_hash(address->blob, address->bytes, 0);
-    if (gw__messenger_knows(post, node, incarnation_high, incarnation_low) &&
+    if (gw__messenger_knows(messenger, node, incarnation_high,
+                            incarnation_low) &&
         peer->address_hash == hash)
         return GW_OK;
-    gw__messenger_forget(post, node);
+    gw__messenger_forget(messenger, node);
     peer->incarnation_high = incarnation_high;
     peer->incarnation_low = incarnation_low;
     peer->address_hash = hash;
-    enum gw_err err = post->ops->know(post, node, address, why);
+    enum gw_err err = messenger->ops->know(messenger, node, address, why);
     if (err)
         return gw_wrap(why, err, "messenger: node %u", node);
     peer->known = true;
     return GW_OK;
 }
 
-void gw__messenger_forget(struct gw__messenger *post, unsigned node)
+void gw__messenger_forget(struct gw__messenger *messenger, unsigned node)
 {
-    if (node >= GW__MESSENGER_NODES || !post->peers[node].known)
+    if (node >= GW__MESSENGER_NODES || !messenger->peers[node].known)
         return;
-    post->peers[node].known = false;
-    gw__messenger_held_forget(post, node);
-    post->ops->forget(post, node);
+    messenger->peers[node].known = false;
+    gw__messenger_held_forget(messenger, node);
+    messenger->ops->forget(messenger, node);
 }
 
 /* ---- sending ---- */
 
-size_t gw__message_out_bytes(const struct gw__message_out *letter)
+size_t gw__message_out_bytes(const struct gw__message_out *message)
 {
     size_t bytes = 0;
-    for (unsigned i = 0; i < letter->part_count; i++)
-        bytes += letter->parts[i].bytes;
+    for (unsigned i = 0; i < message->part_count; i++)
+        bytes += message->parts[i].bytes;
     return bytes;
 }
 
 /* A message needs at least one part. */
-static bool is_letter(const struct gw__messenger *post,
-                      const struct gw__message_out *letter)
+static bool is_message(const struct gw__messenger *messenger,
+                       const struct gw__message_out *message)
 {
-    return letter->node < GW__MESSENGER_NODES && letter->part_count > 0 &&
-           letter->part_count <= GW__MESSENGER_PARTS &&
-           (letter->node == post->node || post->peers[letter->node].known);
+    return message->node < GW__MESSENGER_NODES && message->part_count > 0 &&
+           message->part_count <= GW__MESSENGER_PARTS &&
+           (message->node == messenger->node ||
+            messenger->peers[message->node].known);
 }
 
-enum gw_err gw__messenger_send(struct gw__messenger *post,
-                               const struct gw__message_out *letter)
+enum gw_err gw__messenger_send(struct gw__messenger *messenger,
+                               const struct gw__message_out *message)
 {
     size_t lent_bytes = 0;
-    if (!is_letter(post, letter))
+    if (!is_message(messenger, message))
         return GW_EUNREACH;
-    enum gw_err err = letter->node == post->node
-                          ? gw__messenger_held_own(post, letter)
-                          : post->ops->send(post, letter, &lent_bytes);
+    enum gw_err err =
+        message->node == messenger->node
+            ? gw__messenger_held_own(messenger, message)
+            : messenger->ops->send(messenger, message, &lent_bytes);
     if (err)
         return err;
-    post->counts.sent++;
-    post->counts.bytes_sent += gw__message_out_bytes(letter);
-    post->counts.lent_bytes += lent_bytes;
+    messenger->counts.sent++;
+    messenger->counts.bytes_sent += gw__message_out_bytes(message);
+    messenger->counts.lent_bytes += lent_bytes;
     return GW_OK;
 }
 
 /* ---- receiving ---- */
 
 /* Takes no more messages than can be held. */
-static struct gw__messenger_message *next_message(struct gw__messenger *post,
-                                                  bool held)
+static struct gw__messenger_message *
+next_message(struct gw__messenger *messenger, bool held)
 {
     if (held)
-        return gw__messenger_held_take(post);
-    if (post->held.count >= GW__MESSENGER_HELD_MAX)
+        return gw__messenger_held_take(messenger);
+    if (messenger->held.count >= GW__MESSENGER_HELD_MAX)
         return NULL;
-    return post->ops->take(post);
+    return messenger->ops->take(messenger);
 }
 
-enum gw_err gw__messenger_receive(struct gw__messenger *post,
-                                  struct gw__message_in **parcel)
+enum gw_err gw__messenger_receive(struct gw__messenger *messenger,
+                                  struct gw__message_in **message)
 {
-    bool held = post->held_first;
-    *parcel = NULL;
-    post->held_first = !held;
-    post->ops->tend(post);
-    gw__messenger_held_heed(post);
+    bool held = messenger->held_first;
+    *message = NULL;
+    messenger->held_first = !held;
+    messenger->ops->tend(messenger);
+    gw__messenger_held_heed(messenger);
     for (unsigned nothing = 0, i = 0; nothing < 2 && i < TRIES; i++) {
-        struct gw__messenger_message *taken = next_message(post, held);
-        if (taken && (held || gw__messenger_held_admit(post, taken))) {
-            post->counts.received++;
-            post->counts.bytes_received += taken->bytes;
-            *parcel = &taken->parcel;
+        struct gw__messenger_message *taken = next_message(messenger, held);
+        if (taken && (held || gw__messenger_held_admit(messenger, taken))) {
+            messenger->counts.received++;
+            messenger->counts.bytes_received += taken->bytes;
+            *message = &taken->in;
             return GW_OK;
         }
         held ^= !taken;
@@ -219,25 +223,25 @@ enum gw_err gw__messenger_receive(struct gw__messenger *post,
 
 /* ---- waiting ---- */
 
-void gw__messenger_wait(struct gw__messenger *post, uint64_t deadline_ns)
+void gw__messenger_wait(struct gw__messenger *messenger, uint64_t deadline_ns)
 {
-    uint64_t due_ns = gw__messenger_held_due(post), now_ns = gw_now_ns();
-    bool moved = post->ops->tend(post);
+    uint64_t due_ns = gw__messenger_held_due(messenger), now_ns = gw_now_ns();
+    bool moved = messenger->ops->tend(messenger);
     if (due_ns != UINT64_MAX && deadline_ns > now_ns + look_ns)
         deadline_ns = now_ns + look_ns;
     if (deadline_ns > due_ns)
         deadline_ns = due_ns;
-    while (!moved && !atomic_load(&post->woken) && !post->ops->ready(post) &&
-           gw_now_ns() < deadline_ns) {
-        if (!gw__messenger_spin(post, deadline_ns))
-            post->ops->sleep(post, deadline_ns);
-        moved = post->ops->tend(post);
+    while (!moved && !atomic_load(&messenger->woken) &&
+           !messenger->ops->ready(messenger) && gw_now_ns() < deadline_ns) {
+        if (!gw__messenger_spin(messenger, deadline_ns))
+            messenger->ops->sleep(messenger, deadline_ns);
+        moved = messenger->ops->tend(messenger);
     }
-    atomic_exchange(&post->woken, false);
+    atomic_exchange(&messenger->woken, false);
 }
 
-void gw__messenger_wake(struct gw__messenger *post)
+void gw__messenger_wake(struct gw__messenger *messenger)
 {
-    atomic_store(&post->woken, true);
-    post->ops->rouse(post);
+    atomic_store(&messenger->woken, true);
+    messenger->ops->rouse(messenger);
 }

@@ -15,7 +15,7 @@
  *   ipc, tcp   ZeroMQ: a ROUTER to receive, one DEALER per peer to send, one
  *              frame per part, large ones without a copy; CURVE with a key.
  *              Over ipc small messages bypass ZeroMQ's threads, as datagrams
- *              of a Unix socket (messenger_zmq_near.c).
+ *              of a Unix socket (messenger_zmq_local.c).
  *
  * The control plane decides which nodes exchange messages. Two nodes exchange
  * their addresses (blobs), each gives the other's address to its messenger, and
@@ -29,7 +29,7 @@
 #ifndef GW__MESSENGER_H
 #define GW__MESSENGER_H
 
-#include "wire/emulation/rules.h"
+#include "wire/emulation/link_profiles.h"
 #include "wire/wire.h"
 
 #include <stdatomic.h>
@@ -39,13 +39,13 @@ enum { GW__MESSENGER_NODES = 64, GW__MESSENGER_PARTS = 4 };
 struct gw__messenger_config {
     unsigned node;
     uint64_t incarnation_high, incarnation_low;
-    const char *wire;        /* "shm", "ipc", "tcp" */
-    const char *interface;   /* tcp: address to bind; NULL: loopback */
-    uint64_t token;          /* of the run */
-    const char *key_file;    /* CURVE; NULL: no key */
-    bool insecure;           /* allow tcp outside loopback without a key */
-    bool copy_always;        /* shm: never by place (for experiments) */
-    struct gw__rules *rules; /* not owned; NULL: none */
+    const char *wire;      /* "shm", "ipc", "tcp" */
+    const char *interface; /* tcp: address to bind; NULL: loopback */
+    uint64_t token;        /* of the run */
+    const char *key_file;  /* CURVE; NULL: no key */
+    bool insecure;         /* allow tcp outside loopback without a key */
+    bool copy_always;      /* shm: never by place (for experiments) */
+    struct gw__link_profiles *profiles; /* not owned; NULL: none */
 };
 
 struct gw__messenger_part {
@@ -63,20 +63,20 @@ struct gw__message_in {
     struct gw__messenger_part parts[GW__MESSENGER_PARTS];
     _Atomic unsigned holds;
     void (*free)(
-        struct gw__message_in *parcel); /* when the last hold is released */
+        struct gw__message_in *message); /* when the last hold is released */
 };
 
-static inline void gw__message_in_hold(struct gw__message_in *parcel)
+static inline void gw__message_in_hold(struct gw__message_in *message)
 {
-    atomic_fetch_add_explicit(&parcel->holds, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&message->holds, 1, memory_order_relaxed);
 }
 
 /* NULL is allowed. */
-static inline void gw__message_in_release(struct gw__message_in *parcel)
+static inline void gw__message_in_release(struct gw__message_in *message)
 {
-    if (parcel &&
-        atomic_fetch_sub_explicit(&parcel->holds, 1, memory_order_acq_rel) == 1)
-        parcel->free(parcel);
+    if (message && atomic_fetch_sub_explicit(&message->holds, 1,
+                                             memory_order_acq_rel) == 1)
+        message->free(message);
 }
 
 struct gw__messenger;
@@ -85,25 +85,25 @@ struct gw__messenger;
  * GW_ENOSPC, GW_ESYS. */
 GW_MUST_CHECK enum gw_err
 gw__messenger_open(const struct gw__messenger_config *config,
-                   struct gw__messenger **post, struct gw_error *why);
+                   struct gw__messenger **messenger, struct gw_error *why);
 /* Does not wait for peers; messages just sent have up to 100 ms to leave.
  * Received messages that are still held stay readable and may be released
  * later. All lent parts are returned before it returns. */
-void gw__messenger_close(struct gw__messenger **post);
+void gw__messenger_close(struct gw__messenger **messenger);
 /* The address by which peers reach this messenger. */
 const struct gw__address *
-gw__messenger_address(const struct gw__messenger *post);
+gw__messenger_address(const struct gw__messenger *messenger);
 
 /* Sets the address of the peer `node` in that incarnation. No effect if
  * unchanged. GW_EUNREACH: not reachable from here. GW_EDATA: not a valid
  * address. GW_ELOST: its process has already ended. */
 GW_MUST_CHECK enum gw_err
-gw__messenger_know(struct gw__messenger *post, unsigned node,
+gw__messenger_know(struct gw__messenger *messenger, unsigned node,
                    uint64_t incarnation_high, uint64_t incarnation_low,
                    const struct gw__address *address, struct gw_error *why);
 /* Drops messages in flight to and from `node`; lent parts are returned. */
-void gw__messenger_forget(struct gw__messenger *post, unsigned node);
-bool gw__messenger_knows(const struct gw__messenger *post, unsigned node,
+void gw__messenger_forget(struct gw__messenger *messenger, unsigned node);
+bool gw__messenger_knows(const struct gw__messenger *messenger, unsigned node,
                          uint64_t incarnation_high, uint64_t incarnation_low);
 
 /* A message to send. Parts whose bit is set in `lent` are read in place and
@@ -123,18 +123,19 @@ struct gw__message_out {
  * known. GW_ENOMEM: too much data waits for the peer already (1 GB of copies or
  * 65536 messages). On an error nothing is lent. A message to the own node is
  * returned by `receive`. */
-enum gw_err gw__messenger_send(struct gw__messenger *post,
-                               const struct gw__message_out *letter);
+enum gw_err gw__messenger_send(struct gw__messenger *messenger,
+                               const struct gw__message_out *message);
 /* The next message that is due, from the peers in turn; or GW_PENDING. */
-GW_MUST_CHECK enum gw_err gw__messenger_receive(struct gw__messenger *post,
-                                                struct gw__message_in **parcel);
+GW_MUST_CHECK enum gw_err
+gw__messenger_receive(struct gw__messenger *messenger,
+                      struct gw__message_in **message);
 /* Returns when something may have changed (a message, room, a lent part
  * returned, a wake) or gw_now_ns() is `deadline_ns`. Spins first where that
  * pays (at most one runnable thread per core), but never when `deadline_ns` is
  * 0. */
-void gw__messenger_wait(struct gw__messenger *post, uint64_t deadline_ns);
+void gw__messenger_wait(struct gw__messenger *messenger, uint64_t deadline_ns);
 /* From any thread: ends the current wait, or else the next one. */
-void gw__messenger_wake(struct gw__messenger *post);
+void gw__messenger_wake(struct gw__messenger *messenger);
 
 struct gw__messenger_counts {
     uint64_t sent, received;             /* messages */
@@ -143,6 +144,6 @@ struct gw__messenger_counts {
     uint64_t dropped; /* lost by a link profile, refused or forgotten */
 };
 const struct gw__messenger_counts *
-gw__messenger_counts(const struct gw__messenger *post);
+gw__messenger_counts(const struct gw__messenger *messenger);
 
 #endif

@@ -30,7 +30,7 @@ static const size_t gw__messenger_copies_max = (size_t)1 << 30;
 
 /* The common head of all transports' received messages. */
 struct gw__messenger_message {
-    struct gw__message_in parcel;
+    struct gw__message_in in;
     struct gw__messenger_message *next;
     uint64_t sent_ns, due_ns;
     size_t bytes; /* of all parts */
@@ -43,7 +43,7 @@ struct gw__reorder_queue {
 };
 
 struct gw__messenger_held {
-    struct gw__reorder_queue lines[GW__MESSENGER_NODES];
+    struct gw__reorder_queue queues[GW__MESSENGER_NODES];
     uint64_t nodes; /* nodes with messages in their queue, as bits */
     unsigned count, turn;
     size_t own_bytes;
@@ -92,7 +92,7 @@ struct gw__messenger {
     unsigned node;
     uint64_t incarnation_high, incarnation_low;
     uint64_t token;
-    struct gw__rules *rules;
+    struct gw__link_profiles *profiles;
     bool copy_always;
     bool held_first; /* at the next receive */
     struct gw__address address;
@@ -108,13 +108,13 @@ static inline size_t gw__messenger_padded(size_t bytes)
     return (bytes + 7) & ~(size_t)7;
 }
 
-static inline bool gw__messenger_is_lent(const struct gw__message_out *letter,
+static inline bool gw__messenger_is_lent(const struct gw__message_out *message,
                                          unsigned part)
 {
-    return letter->lent >> part & 1;
+    return message->lent >> part & 1;
 }
 
-size_t gw__message_out_bytes(const struct gw__message_out *letter);
+size_t gw__message_out_bytes(const struct gw__message_out *message);
 /* Random, never 0: a secret that lets a peer send. */
 GW_MUST_CHECK enum gw_err gw__messenger_nonce(uint64_t *nonce,
                                               struct gw_error *why);
@@ -122,37 +122,37 @@ GW_MUST_CHECK enum gw_err gw__messenger_nonce(uint64_t *nonce,
 /* The openers set the members that depend on the transport. */
 GW_MUST_CHECK enum gw_err
 gw__messenger_shm_open(const struct gw__messenger_config *config,
-                       struct gw__messenger **post, struct gw_error *why);
+                       struct gw__messenger **messenger, struct gw_error *why);
 GW_MUST_CHECK enum gw_err
 gw__messenger_zmq_open(const struct gw__messenger_config *config,
-                       struct gw__messenger **post, struct gw_error *why);
+                       struct gw__messenger **messenger, struct gw_error *why);
 
 /* ---- messenger_held.c ---- */
 
 /* Copies a message to the own node. */
 GW_MUST_CHECK enum gw_err
-gw__messenger_held_own(struct gw__messenger *post,
-                       const struct gw__message_out *letter);
+gw__messenger_held_own(struct gw__messenger *messenger,
+                       const struct gw__message_out *message);
 /* True: the message that has just arrived is due now. Otherwise it is held, or
  * dropped and counted. */
 GW_MUST_CHECK bool
-gw__messenger_held_admit(struct gw__messenger *post,
-                         struct gw__messenger_message *parcel);
+gw__messenger_held_admit(struct gw__messenger *messenger,
+                         struct gw__messenger_message *message);
 /* A message that is due, from the nodes in turn; NULL: none. */
 struct gw__messenger_message *
-gw__messenger_held_take(struct gw__messenger *post);
+gw__messenger_held_take(struct gw__messenger *messenger);
 /* The earliest due time; UINT64_MAX: none is held. */
-uint64_t gw__messenger_held_due(const struct gw__messenger *post);
+uint64_t gw__messenger_held_due(const struct gw__messenger *messenger);
 /* Applies the link profiles again if they have changed. */
-void gw__messenger_held_heed(struct gw__messenger *post);
+void gw__messenger_held_heed(struct gw__messenger *messenger);
 /* Drops the held messages of `node`. */
-void gw__messenger_held_forget(struct gw__messenger *post, unsigned node);
+void gw__messenger_held_forget(struct gw__messenger *messenger, unsigned node);
 
 /* ---- messenger_spin.c ---- */
 
 void gw__messenger_spin_init(struct gw__messenger_spin *spin);
 void gw__messenger_spin_fini(struct gw__messenger_spin *spin);
 /* Spins while it pays. True: the transport is ready, or a wake has come. */
-bool gw__messenger_spin(struct gw__messenger *post, uint64_t deadline_ns);
+bool gw__messenger_spin(struct gw__messenger *messenger, uint64_t deadline_ns);
 
 #endif

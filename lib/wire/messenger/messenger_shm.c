@@ -12,29 +12,32 @@
 enum { CARD_MAGIC = 0x31707367 }; /* "gsp1" */
 
 /* The address blob for the peers. */
-struct card {
+struct endpoint_address {
     uint32_t magic, node;
     uint64_t token, incarnation_high, incarnation_low;
     uint64_t nonce, segment_bytes;
     int32_t pid, fd;
     struct gw__process_watch_id watch;
 };
-_Static_assert(sizeof(struct card) <= GW__ADDRESS_MAX, "fits the blob");
+_Static_assert(sizeof(struct endpoint_address) <= GW__ADDRESS_MAX,
+               "fits the blob");
 
 /* ---- adding a peer ---- */
 
-static enum gw_err read_card(const struct gw__messenger *post, unsigned node,
-                             const struct gw__address *address,
-                             struct card *card, struct gw_error *why)
+static enum gw_err read_address(const struct gw__messenger *messenger,
+                                unsigned node,
+                                const struct gw__address *address,
+                                struct endpoint_address *card,
+                                struct gw_error *why)
 {
-    const struct gw__messenger_peer *peer = &post->peers[node];
+    const struct gw__messenger_peer *peer = &messenger->peers[node];
     if (address->bytes != sizeof *card)
         return gw_fail(why, GW_EDATA, "the address is not of the shm wire");
     memcpy(card, address->blob, sizeof *card);
     if (card->magic != CARD_MAGIC ||
         card->segment_bytes < sizeof(struct gw__messenger_segment))
         return gw_fail(why, GW_EDATA, "the address is not of the shm wire");
-    if (card->token != post->token)
+    if (card->token != messenger->token)
         return gw_fail(why, GW_EDATA, "the address is of another run");
     if (card->node != node ||
         card->incarnation_high != peer->incarnation_high ||
@@ -45,7 +48,8 @@ static enum gw_err read_card(const struct gw__messenger *post, unsigned node,
 }
 
 static enum gw_err unreachable(struct gw__messenger_shm_peer *peer,
-                               const struct card *card, struct gw_error *why)
+                               const struct endpoint_address *card,
+                               struct gw_error *why)
 {
     if (gw__messenger_shm_ended(peer))
         return gw_fail(why, GW_ELOST, "its process (%d) has ended", card->pid);
@@ -56,10 +60,9 @@ static enum gw_err unreachable(struct gw__messenger_shm_peer *peer,
                    cause.text);
 }
 
-static struct gw__messenger_source *make_source(struct gw__messenger_shm *shm,
-                                                unsigned node,
-                                                const struct card *card,
-                                                struct gw_error *why)
+static struct gw__messenger_source *
+make_source(struct gw__messenger_shm *shm, unsigned node,
+            const struct endpoint_address *card, struct gw_error *why)
 {
     void *base = NULL;
     struct gw__messenger_source *source = calloc(1, sizeof *source);
@@ -123,7 +126,8 @@ static void begin_link(struct gw__messenger_shm *shm, unsigned node)
 }
 
 static enum gw_err watch_peer(struct gw__messenger_shm_peer *peer,
-                              const struct card *card, struct gw_error *why)
+                              const struct endpoint_address *card,
+                              struct gw_error *why)
 {
     gw__process_watch_fini(&peer->watch);
     peer->ended = false;
@@ -135,16 +139,16 @@ static enum gw_err watch_peer(struct gw__messenger_shm_peer *peer,
     return err;
 }
 
-static enum gw_err shm_know(struct gw__messenger *post, unsigned node,
+static enum gw_err shm_know(struct gw__messenger *messenger, unsigned node,
                             const struct gw__address *address,
                             struct gw_error *why)
 {
-    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
-    struct card card = {.magic = 0};
+    struct endpoint_address card = {.magic = 0};
     struct gw_error local = {.code = GW_OK};
     why = why ? why : &local;
-    enum gw_err err = read_card(post, node, address, &card, why);
+    enum gw_err err = read_address(messenger, node, address, &card, why);
     if (err)
         return err;
     if (!peer->source || peer->nonce != card.nonce) {
@@ -170,9 +174,9 @@ static enum gw_err shm_know(struct gw__messenger *post, unsigned node,
 
 /* The new session is set before lent memory is the user's again: a peer that
  * maps memory by its place checks the session afterwards. */
-static void shm_forget(struct gw__messenger *post, unsigned node)
+static void shm_forget(struct gw__messenger *messenger, unsigned node)
 {
-    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
     gw__messenger_shm_drop_waiting(shm, node);
     atomic_fetch_add(&gw__messenger_link_to(shm, node)->session, 1);
     atomic_thread_fence(memory_order_seq_cst);
@@ -211,32 +215,32 @@ static void linger(struct gw__messenger_shm *shm)
     uint64_t now_ns = gw_now_ns(), known = shm->known;
     uint64_t deadline_ns = now_ns + GW__MESSENGER_CLOSING_MS * 1000000ULL;
     shm->known = 0;
-    atomic_store(&shm->post.woken, false);
+    atomic_store(&shm->messenger.woken, false);
     for (uint64_t left = known; left; left &= left - 1) {
         unsigned node = (unsigned)__builtin_ctzll(left);
         atomic_store(&gw__messenger_link_to(shm, node)->wants_room, 1);
         while (is_needed(shm, node) && (now_ns = gw_now_ns()) < deadline_ns)
-            if (!gw__messenger_shm_tend(&shm->post))
-                gw__messenger_shm_sleep(&shm->post, now_ns + nap_ns);
+            if (!gw__messenger_shm_tend(&shm->messenger))
+                gw__messenger_shm_sleep(&shm->messenger, now_ns + nap_ns);
     }
     shm->known = known;
 }
 
-static void shm_close(struct gw__messenger *post)
+static void shm_close(struct gw__messenger *messenger)
 {
-    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
     linger(shm);
     for (unsigned node = 0; node < GW__MESSENGER_NODES; node++) {
         struct gw__messenger_shm_peer *peer = &shm->peers[node];
         if (shm->known >> node & 1)
-            shm_forget(post, node);
+            shm_forget(messenger, node);
         gw__messenger_unmap_all(peer);
         if (peer->source)
             gw__messenger_source_release(peer->source);
         gw__process_watch_fini(&peer->watch);
         free(peer->loans);
     }
-    gw__messenger_stage_fini(&shm->stage);
+    gw__messenger_staging_fini(&shm->staging);
     gw__messenger_home_release(shm->home);
     free(shm);
 }
@@ -278,25 +282,26 @@ static enum gw_err make_home(struct gw__messenger_shm *shm, unsigned node,
     return err;
 }
 
-static void write_card(struct gw__messenger_shm *shm,
-                       const struct gw__messenger_config *config)
+static void write_address(struct gw__messenger_shm *shm,
+                          const struct gw__messenger_config *config)
 {
-    struct card card = {.magic = CARD_MAGIC,
-                        .node = config->node,
-                        .token = config->token,
-                        .incarnation_high = config->incarnation_high,
-                        .incarnation_low = config->incarnation_low,
-                        .nonce = shm->home->segment->nonce,
-                        .segment_bytes = shm->home->region.bytes,
-                        .pid = (int32_t)getpid(),
-                        .fd = shm->home->region.fd};
+    struct endpoint_address card = {.magic = CARD_MAGIC,
+                                    .node = config->node,
+                                    .token = config->token,
+                                    .incarnation_high =
+                                        config->incarnation_high,
+                                    .incarnation_low = config->incarnation_low,
+                                    .nonce = shm->home->segment->nonce,
+                                    .segment_bytes = shm->home->region.bytes,
+                                    .pid = (int32_t)getpid(),
+                                    .fd = shm->home->region.fd};
     gw__process_watch_self(&card.watch);
-    memcpy(shm->post.address.blob, &card, sizeof card);
-    shm->post.address.bytes = sizeof card;
+    memcpy(shm->messenger.address.blob, &card, sizeof card);
+    shm->messenger.address.bytes = sizeof card;
 }
 
 enum gw_err gw__messenger_shm_open(const struct gw__messenger_config *config,
-                                   struct gw__messenger **post,
+                                   struct gw__messenger **messenger,
                                    struct gw_error *why)
 {
     struct gw__messenger_shm *shm = calloc(1, sizeof *shm);
@@ -307,8 +312,8 @@ enum gw_err gw__messenger_shm_open(const struct gw__messenger_config *config,
         free(shm);
         return err;
     }
-    write_card(shm, config);
-    shm->post.ops = &ops;
-    *post = &shm->post;
+    write_address(shm, config);
+    shm->messenger.ops = &ops;
+    *messenger = &shm->messenger;
     return GW_OK;
 }

@@ -13,7 +13,7 @@
  *   messenger_shm_loan.c   lent memory and its return
  *   messenger_shm_in.c     descriptors to messages, and their release
  *   messenger_shm_map.c    peers' memory mapped here
- *   messenger_shm_stage.c  memory for parts that the peer cannot map
+ *   messenger_shm_staging.c memory for parts that the peer cannot map
  *   messenger_shm_wait.c   doorbells
  *
  * A descriptor is copied out of the ring when it is received, so ring slots
@@ -48,9 +48,10 @@ enum {
     GW__MESSENGER_LINE = 64,
 };
 
-/* One message. The body begins with a gw__place for each part passed by place,
- * in order; then come the other parts, each padded to 8 bytes. `sequence` is
- * the number of the message on the link plus one, and publishes the rest. */
+/* One message. The body begins with a gw__memory_range for each part passed by
+ * place, in order; then come the other parts, each padded to 8 bytes.
+ * `sequence` is the number of the message on the link plus one, and publishes
+ * the rest. */
 struct gw__messenger_entry {
     _Alignas(GW__MESSENGER_LINE) _Atomic uint64_t sequence;
     uint64_t session;
@@ -129,7 +130,7 @@ struct gw__messenger_block {
 
 enum { GW__MESSENGER_CLASSES = 12 }; /* 256 bytes to 512 KiB */
 
-struct gw__messenger_stage {
+struct gw__messenger_staging {
     struct gw__messenger_slab *slabs;
     struct gw__messenger_block *free[GW__MESSENGER_CLASSES];
     struct gw__messenger_block *large; /* free ones, each a slab of its own */
@@ -178,9 +179,9 @@ struct gw__messenger_shm_peer {
 };
 
 struct gw__messenger_shm {
-    struct gw__messenger post;
+    struct gw__messenger messenger;
     struct gw__messenger_home *home;
-    struct gw__messenger_stage stage;
+    struct gw__messenger_staging staging;
     struct gw__messenger_shm_peer peers[GW__MESSENGER_NODES];
     uint64_t known; /* nodes, as bits */
     uint64_t busy;  /* nodes with loans or waiting messages */
@@ -188,9 +189,9 @@ struct gw__messenger_shm {
 };
 
 static inline struct gw__messenger_shm *
-gw__messenger_shm_of(struct gw__messenger *post)
+gw__messenger_shm_of(struct gw__messenger *messenger)
 {
-    return (struct gw__messenger_shm *)post;
+    return (struct gw__messenger_shm *)messenger;
 }
 
 static inline struct gw__messenger_link *
@@ -202,15 +203,15 @@ gw__messenger_link_to(struct gw__messenger_shm *shm, unsigned node)
 static inline struct gw__messenger_link *
 gw__messenger_link_from(struct gw__messenger_shm *shm, unsigned node)
 {
-    return &shm->peers[node].source->segment->links[shm->post.node];
+    return &shm->peers[node].source->segment->links[shm->messenger.node];
 }
 
 /* ---- messenger_shm_out.c ---- */
 
-enum gw_err gw__messenger_shm_send(struct gw__messenger *post,
-                                   const struct gw__message_out *letter,
+enum gw_err gw__messenger_shm_send(struct gw__messenger *messenger,
+                                   const struct gw__message_out *message,
                                    size_t *lent_bytes);
-bool gw__messenger_shm_tend(struct gw__messenger *post);
+bool gw__messenger_shm_tend(struct gw__messenger *messenger);
 /* Takes back returned loans and pushes waiting messages. True: there were any.
  */
 bool gw__messenger_shm_serve(struct gw__messenger_shm *shm, unsigned node);
@@ -244,7 +245,7 @@ void gw__messenger_loan_end(struct gw__messenger_shm *shm,
 /* ---- messenger_shm_in.c ---- */
 
 struct gw__messenger_message *
-gw__messenger_shm_take(struct gw__messenger *post);
+gw__messenger_shm_take(struct gw__messenger *messenger);
 /* Is there a descriptor of `node`? */
 bool gw__messenger_shm_has(struct gw__messenger_shm *shm, unsigned node);
 /* Takes and drops all messages in the ring. */
@@ -260,32 +261,33 @@ bool gw__messenger_shm_ended(struct gw__messenger_shm_peer *peer);
  * NULL: it cannot be mapped. */
 struct gw__messenger_mapping *
 gw__messenger_map(struct gw__messenger_shm_peer *peer,
-                  const struct gw__place *place);
+                  const struct gw__memory_range *range);
 void gw__messenger_mapping_release(struct gw__messenger_mapping *mapping);
 void gw__messenger_unmap_all(struct gw__messenger_shm_peer *peer);
 
-/* ---- messenger_shm_stage.c ---- */
+/* ---- messenger_shm_staging.c ---- */
 
 /* NULL: no memory. */
 struct gw__messenger_block *
-gw__messenger_stage_new(struct gw__messenger_stage *stage, size_t bytes);
-void gw__messenger_stage_free(struct gw__messenger_stage *stage,
-                              struct gw__messenger_block *block);
+gw__messenger_staging_new(struct gw__messenger_staging *stage, size_t bytes);
+void gw__messenger_staging_free(struct gw__messenger_staging *stage,
+                                struct gw__messenger_block *block);
 /* Never reuses the block: a peer that does not report its release may still
  * read it. */
-void gw__messenger_stage_abandon(struct gw__messenger_stage *stage,
-                                 const struct gw__messenger_block *block);
+void gw__messenger_staging_abandon(struct gw__messenger_staging *stage,
+                                   const struct gw__messenger_block *block);
 unsigned char *
-gw__messenger_stage_memory(const struct gw__messenger_block *block);
-struct gw__place
-gw__messenger_stage_place(const struct gw__messenger_block *block);
-void gw__messenger_stage_fini(struct gw__messenger_stage *stage);
+gw__messenger_staging_memory(const struct gw__messenger_block *block);
+struct gw__memory_range
+gw__messenger_staging_place(const struct gw__messenger_block *block);
+void gw__messenger_staging_fini(struct gw__messenger_staging *stage);
 
 /* ---- messenger_shm_wait.c ---- */
 
-bool gw__messenger_shm_ready(struct gw__messenger *post);
-void gw__messenger_shm_sleep(struct gw__messenger *post, uint64_t deadline_ns);
-void gw__messenger_shm_rouse(struct gw__messenger *post);
+bool gw__messenger_shm_ready(struct gw__messenger *messenger);
+void gw__messenger_shm_sleep(struct gw__messenger *messenger,
+                             uint64_t deadline_ns);
+void gw__messenger_shm_rouse(struct gw__messenger *messenger);
 /* Wakes the owner of `segment` if it sleeps. Orders stores made before the
  * call. */
 void gw__messenger_ring(struct gw__messenger_segment *segment);

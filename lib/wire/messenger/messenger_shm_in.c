@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct shm_parcel {
+struct shm_message {
     struct gw__messenger_message base;
     struct gw__messenger_source *source; /* NULL: nothing is to be returned */
     struct gw__messenger_mapping *mappings[GW__MESSENGER_PARTS];
@@ -65,18 +65,18 @@ static void return_loan(struct gw__messenger_source *source, uint16_t loan,
         gw__messenger_ring(source->segment);
 }
 
-static void free_parcel(struct gw__message_in *released)
+static void free_message(struct gw__message_in *released)
 {
-    struct shm_parcel *parcel = (struct shm_parcel *)released;
-    struct gw__messenger_source *source = parcel->source;
+    struct shm_message *message = (struct shm_message *)released;
+    struct gw__messenger_source *source = message->source;
     for (unsigned i = 0; i < GW__MESSENGER_PARTS; i++)
-        if (parcel->mappings[i])
-            gw__messenger_mapping_release(parcel->mappings[i]);
+        if (message->mappings[i])
+            gw__messenger_mapping_release(message->mappings[i]);
     if (source) {
-        return_loan(source, parcel->loan, parcel->lent);
+        return_loan(source, message->loan, message->lent);
         gw__messenger_source_release(source);
     }
-    free(parcel);
+    free(message);
 }
 
 /* ---- the ring ---- */
@@ -146,79 +146,79 @@ static bool is_placed(const struct gw__messenger_entry *entry, unsigned part)
 }
 
 static bool map_part(struct gw__messenger_shm_peer *peer,
-                     struct shm_parcel *parcel, unsigned part,
-                     const struct gw__place *place)
+                     struct shm_message *message, unsigned part,
+                     const struct gw__memory_range *range)
 {
-    struct gw__messenger_part *shown = &parcel->base.parcel.parts[part];
-    if (place->fd < 0 || place->region == 0 ||
-        place->offset > place->region_bytes ||
-        shown->bytes > place->region_bytes - place->offset)
+    struct gw__messenger_part *shown = &message->base.in.parts[part];
+    if (range->fd < 0 || range->region == 0 ||
+        range->offset > range->region_bytes ||
+        shown->bytes > range->region_bytes - range->offset)
         return false;
-    struct gw__messenger_mapping *mapping = gw__messenger_map(peer, place);
+    struct gw__messenger_mapping *mapping = gw__messenger_map(peer, range);
     if (!mapping)
         return false;
-    parcel->mappings[part] = mapping;
-    shown->data = (unsigned char *)mapping->base + place->offset;
+    message->mappings[part] = mapping;
+    shown->data = (unsigned char *)mapping->base + range->offset;
     return true;
 }
 
 /* Finds all parts. False: the descriptor is invalid, or its memory is gone. */
 static bool lay_out_parts(struct gw__messenger_shm_peer *peer,
-                          struct shm_parcel *parcel,
+                          struct shm_message *message,
                           const struct gw__messenger_entry *entry)
 {
-    struct gw__message_in *shown = &parcel->base.parcel;
+    struct gw__message_in *shown = &message->base.in;
     size_t at = 0;
     if (entry->part_count < 1 || entry->part_count > GW__MESSENGER_PARTS)
         return false;
     shown->part_count = entry->part_count;
     for (unsigned i = 0; i < shown->part_count; i++) {
-        struct gw__place place;
+        struct gw__memory_range range;
         shown->parts[i].bytes = entry->bytes[i];
-        parcel->base.bytes += entry->bytes[i];
+        message->base.bytes += entry->bytes[i];
         if (!is_placed(entry, i))
             continue;
-        memcpy(&place, parcel->body + at, sizeof place);
-        at += sizeof place;
-        if (!map_part(peer, parcel, i, &place))
+        memcpy(&range, message->body + at, sizeof range);
+        at += sizeof range;
+        if (!map_part(peer, message, i, &range))
             return false;
     }
     for (unsigned i = 0; i < shown->part_count; i++) {
         if (is_placed(entry, i))
             continue;
-        if (entry->bytes[i] > sizeof parcel->body - at)
+        if (entry->bytes[i] > sizeof message->body - at)
             return false;
-        shown->parts[i].data = parcel->body + at;
+        shown->parts[i].data = message->body + at;
         at += gw__messenger_padded(entry->bytes[i]);
     }
     return true;
 }
 
-static struct shm_parcel *make_parcel(struct gw__messenger_shm *shm,
-                                      unsigned node,
-                                      const struct gw__messenger_entry *entry)
+static struct shm_message *make_message(struct gw__messenger_shm *shm,
+                                        unsigned node,
+                                        const struct gw__messenger_entry *entry)
 {
-    const struct gw__messenger_peer *known = &shm->post.peers[node];
-    struct shm_parcel *parcel = malloc(sizeof *parcel);
-    if (!parcel)
+    const struct gw__messenger_peer *known = &shm->messenger.peers[node];
+    struct shm_message *message = malloc(sizeof *message);
+    if (!message)
         return NULL;
-    parcel->base = (struct gw__messenger_message){
-        .parcel = {.from = node,
-                   .incarnation_high = known->incarnation_high,
-                   .incarnation_low = known->incarnation_low,
-                   .free = free_parcel},
+    message->base = (struct gw__messenger_message){
+        .in = {.from = node,
+               .incarnation_high = known->incarnation_high,
+               .incarnation_low = known->incarnation_low,
+               .free = free_message},
         .sent_ns = entry->sent_ns};
-    atomic_init(&parcel->base.parcel.holds, 1);
-    memset(parcel->mappings, 0, sizeof parcel->mappings);
-    memcpy(parcel->body, entry->body, sizeof parcel->body);
-    parcel->source = NULL;
+    atomic_init(&message->base.in.holds, 1);
+    memset(message->mappings, 0, sizeof message->mappings);
+    memcpy(message->body, entry->body, sizeof message->body);
+    message->source = NULL;
     if (entry->loan != GW__MESSENGER_NO_LOAN) {
-        parcel->source = shm->peers[node].source;
-        atomic_fetch_add(&parcel->source->refs, 1);
-        parcel->loan = entry->loan;
-        parcel->lent = entry->lent;
+        message->source = shm->peers[node].source;
+        atomic_fetch_add(&message->source->refs, 1);
+        message->loan = entry->loan;
+        message->lent = entry->lent;
     }
-    return parcel;
+    return message;
 }
 
 /* Takes the head of a ring; NULL: there was none, or it was dropped. *taken:
@@ -232,25 +232,26 @@ static struct gw__messenger_message *take_from(struct gw__messenger_shm *shm,
     *taken = first && copy_head(shm, node, first, &entry);
     if (!*taken)
         return NULL;
-    struct shm_parcel *parcel = make_parcel(shm, node, &entry);
-    if (!parcel) {
+    struct shm_message *message = make_message(shm, node, &entry);
+    if (!message) {
         *taken = false; /* no memory: it stays in the ring */
         return NULL;
     }
     wanted = wanted && is_current(shm, node, &entry) &&
-             lay_out_parts(peer, parcel, &entry) &&
+             lay_out_parts(peer, message, &entry) &&
              is_current(shm, node, &entry);
     advance(shm, node);
     if (wanted)
-        return &parcel->base;
-    shm->post.counts.dropped++;
-    gw__message_in_release(&parcel->base.parcel);
+        return &message->base;
+    shm->messenger.counts.dropped++;
+    gw__message_in_release(&message->base.in);
     return NULL;
 }
 
-struct gw__messenger_message *gw__messenger_shm_take(struct gw__messenger *post)
+struct gw__messenger_message *
+gw__messenger_shm_take(struct gw__messenger *messenger)
 {
-    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
     bool taken;
     unsigned begin = shm->turn++ % GW__MESSENGER_NODES;
     uint64_t before = ((uint64_t)1 << begin) - 1;
@@ -258,12 +259,12 @@ struct gw__messenger_message *gw__messenger_shm_take(struct gw__messenger *post)
     for (unsigned i = 0; i < 2; i++)
         for (uint64_t left = rounds[i]; left; left &= left - 1) {
             unsigned node = (unsigned)__builtin_ctzll(left);
-            struct gw__messenger_message *parcel =
+            struct gw__messenger_message *message =
                 take_from(shm, node, true, &taken);
-            if (!parcel)
+            if (!message)
                 continue;
             shm->turn = node + 1;
-            return parcel;
+            return message;
         }
     return NULL;
 }

@@ -59,7 +59,7 @@ void gw__messenger_loan_end(struct gw__messenger_shm *shm,
                             struct gw__messenger_loan *loan)
 {
     if (loan->block)
-        gw__messenger_stage_free(&shm->stage, loan->block);
+        gw__messenger_staging_free(&shm->staging, loan->block);
     loan->block = NULL;
     peer->copied_bytes -= loan->copied_bytes;
     loan->copied_bytes = 0;
@@ -120,7 +120,7 @@ void gw__messenger_loans_forfeit(struct gw__messenger_shm *shm, unsigned node)
         if (loan->state == LOAN_FREE)
             continue;
         if (read && loan->block)
-            gw__messenger_stage_abandon(&shm->stage, loan->block);
+            gw__messenger_staging_abandon(&shm->staging, loan->block);
         if (read)
             loan->block = NULL;
         end_loan(shm, peer, (uint16_t)i);

@@ -47,15 +47,16 @@ free_mapping_slot(struct gw__messenger_shm_peer *peer)
 }
 
 static struct gw__messenger_mapping *
-make_mapping(struct gw__messenger_shm_peer *peer, const struct gw__place *place)
+make_mapping(struct gw__messenger_shm_peer *peer,
+             const struct gw__memory_range *range)
 {
     struct gw__messenger_mapping *mapping = calloc(1, sizeof *mapping);
-    if (!mapping || gw__region_map(peer->pid, place->fd, place->region_bytes,
+    if (!mapping || gw__region_map(peer->pid, range->fd, range->region_bytes,
                                    &mapping->base, NULL) != GW_OK) {
         free(mapping);
         return NULL;
     }
-    mapping->bytes = place->region_bytes;
+    mapping->bytes = range->region_bytes;
     atomic_init(&mapping->refs, 1);
     /* Descriptors and pids are reused: valid only if the owner lives. */
     if (!gw__messenger_shm_ended(peer))
@@ -66,23 +67,23 @@ make_mapping(struct gw__messenger_shm_peer *peer, const struct gw__place *place)
 
 struct gw__messenger_mapping *
 gw__messenger_map(struct gw__messenger_shm_peer *peer,
-                  const struct gw__place *place)
+                  const struct gw__memory_range *range)
 {
     for (unsigned i = 0; i < GW__MESSENGER_MAPPINGS; i++) {
         struct gw__messenger_mapped *slot = &peer->mapped[i];
-        if (slot->region != place->region)
+        if (slot->region != range->region)
             continue;
-        if (slot->mapping->bytes != place->region_bytes)
+        if (slot->mapping->bytes != range->region_bytes)
             return NULL;
         slot->used = ++peer->mapped_clock;
         atomic_fetch_add(&slot->mapping->refs, 1);
         return slot->mapping;
     }
-    struct gw__messenger_mapping *mapping = make_mapping(peer, place);
+    struct gw__messenger_mapping *mapping = make_mapping(peer, range);
     struct gw__messenger_mapped *slot =
         mapping ? free_mapping_slot(peer) : NULL;
     if (slot) {
-        *slot = (struct gw__messenger_mapped){place->region,
+        *slot = (struct gw__messenger_mapped){range->region,
                                               ++peer->mapped_clock, mapping};
         atomic_fetch_add(&mapping->refs, 1);
     }

@@ -24,36 +24,36 @@ enum treatment { INLINE, STAGED, PLACED };
 
 struct plan {
     enum treatment treatments[GW__MESSENGER_PARTS];
-    struct gw__place places[GW__MESSENGER_PARTS];
+    struct gw__memory_range places[GW__MESSENGER_PARTS];
     size_t staged_bytes; /* padded */
     size_t copied_bytes, lent_bytes;
 };
 
 static bool find_place(const struct gw__messenger_part *part,
-                       struct gw__place *place)
+                       struct gw__memory_range *range)
 {
     struct gw__region region;
     uintptr_t at = (uintptr_t)part->data;
     if (part->bytes < PLACED_LEAST || at % 8 != 0 ||
         !gw__region_find(part->data, part->bytes, &region))
         return false;
-    *place = (struct gw__place){.fd = region.fd,
-                                .region = region.id,
-                                .region_bytes = region.bytes,
-                                .offset = at - (uintptr_t)region.base};
+    *range = (struct gw__memory_range){.fd = region.fd,
+                                       .region = region.id,
+                                       .region_bytes = region.bytes,
+                                       .offset = at - (uintptr_t)region.base};
     return true;
 }
 
 /* The largest inline part; -1: all of them fit. */
-static int largest_inline(const struct gw__message_out *letter,
+static int largest_inline(const struct gw__message_out *message,
                           const struct plan *plan)
 {
     size_t body = 0, most = 0;
     int largest = -1;
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        size_t bytes = letter->parts[i].bytes;
+    for (unsigned i = 0; i < message->part_count; i++) {
+        size_t bytes = message->parts[i].bytes;
         if (plan->treatments[i] != INLINE) {
-            body += sizeof(struct gw__place);
+            body += sizeof(struct gw__memory_range);
             continue;
         }
         if (bytes > GW__MESSENGER_BODY)
@@ -67,45 +67,46 @@ static int largest_inline(const struct gw__message_out *letter,
     return body > GW__MESSENGER_BODY ? largest : -1;
 }
 
-static void make_plan(const struct gw__messenger *post,
-                      const struct gw__message_out *letter, struct plan *plan)
+static void make_plan(const struct gw__messenger *messenger,
+                      const struct gw__message_out *message, struct plan *plan)
 {
     int largest;
     plan->staged_bytes = plan->copied_bytes = plan->lent_bytes = 0;
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        bool placed = gw__messenger_is_lent(letter, i) && !post->copy_always &&
-                      find_place(&letter->parts[i], &plan->places[i]);
+    for (unsigned i = 0; i < message->part_count; i++) {
+        bool placed = gw__messenger_is_lent(message, i) &&
+                      !messenger->copy_always &&
+                      find_place(&message->parts[i], &plan->places[i]);
         plan->treatments[i] = placed ? PLACED : INLINE;
         if (placed)
-            plan->lent_bytes += letter->parts[i].bytes;
+            plan->lent_bytes += message->parts[i].bytes;
     }
-    while ((largest = largest_inline(letter, plan)) >= 0) {
+    while ((largest = largest_inline(message, plan)) >= 0) {
         plan->treatments[largest] = STAGED;
         plan->staged_bytes +=
-            gw__messenger_padded(letter->parts[largest].bytes);
-        plan->copied_bytes += letter->parts[largest].bytes;
+            gw__messenger_padded(message->parts[largest].bytes);
+        plan->copied_bytes += message->parts[largest].bytes;
     }
 }
 
 /* Copies the staged parts into one block and sets their places. */
 static bool stage_parts(struct gw__messenger_shm *shm,
-                        const struct gw__message_out *letter, struct plan *plan,
-                        struct gw__messenger_block **block)
+                        const struct gw__message_out *message,
+                        struct plan *plan, struct gw__messenger_block **block)
 {
     size_t offset = 0;
     *block = NULL;
     if (plan->staged_bytes == 0)
         return true;
-    *block = gw__messenger_stage_new(&shm->stage, plan->staged_bytes);
+    *block = gw__messenger_staging_new(&shm->staging, plan->staged_bytes);
     if (!*block)
         return false;
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        const struct gw__messenger_part *part = &letter->parts[i];
+    for (unsigned i = 0; i < message->part_count; i++) {
+        const struct gw__messenger_part *part = &message->parts[i];
         if (plan->treatments[i] != STAGED)
             continue;
-        memcpy(gw__messenger_stage_memory(*block) + offset, part->data,
+        memcpy(gw__messenger_staging_memory(*block) + offset, part->data,
                part->bytes);
-        plan->places[i] = gw__messenger_stage_place(*block);
+        plan->places[i] = gw__messenger_staging_place(*block);
         plan->places[i].offset += offset;
         offset += gw__messenger_padded(part->bytes);
     }
@@ -113,18 +114,18 @@ static bool stage_parts(struct gw__messenger_shm *shm,
 }
 
 static void fill_body(struct gw__messenger_entry *entry,
-                      const struct gw__message_out *letter,
+                      const struct gw__message_out *message,
                       const struct plan *plan)
 {
     unsigned char *at = entry->body;
-    for (unsigned i = 0; i < letter->part_count; i++)
+    for (unsigned i = 0; i < message->part_count; i++)
         if (plan->treatments[i] != INLINE) {
             entry->placed |= (uint8_t)(1U << i);
             memcpy(at, &plan->places[i], sizeof *plan->places);
             at += sizeof *plan->places;
         }
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        const struct gw__messenger_part *part = &letter->parts[i];
+    for (unsigned i = 0; i < message->part_count; i++) {
+        const struct gw__messenger_part *part = &message->parts[i];
         entry->bytes[i] = part->bytes;
         if (plan->treatments[i] != INLINE || part->bytes == 0)
             continue;
@@ -134,31 +135,31 @@ static void fill_body(struct gw__messenger_entry *entry,
 }
 
 static bool make_image(struct gw__messenger_shm *shm,
-                       const struct gw__message_out *letter,
+                       const struct gw__message_out *message,
                        struct gw__messenger_image *image)
 {
     struct plan plan;
-    make_plan(&shm->post, letter, &plan);
-    if (shm->peers[letter->node].copied_bytes + plan.copied_bytes >
+    make_plan(&shm->messenger, message, &plan);
+    if (shm->peers[message->node].copied_bytes + plan.copied_bytes >
         gw__messenger_copies_max)
         return false;
     image->next = NULL;
     image->loan =
         (struct gw__messenger_loan){.copied_bytes = plan.copied_bytes};
     image->lent_bytes = plan.lent_bytes;
-    image->entry.session = gw__messenger_link_to(shm, letter->node)->session;
+    image->entry.session = gw__messenger_link_to(shm, message->node)->session;
     image->entry.sent_ns = gw_now_ns();
     image->entry.loan = GW__MESSENGER_NO_LOAN;
-    image->entry.part_count = (uint8_t)letter->part_count;
+    image->entry.part_count = (uint8_t)message->part_count;
     image->entry.placed = 0;
     image->entry.lent = plan.lent_bytes > 0;
-    if (!stage_parts(shm, letter, &plan, &image->loan.block))
+    if (!stage_parts(shm, message, &plan, &image->loan.block))
         return false;
     if (image->entry.lent) {
-        image->loan.back = letter->back;
-        image->loan.context = letter->context;
+        image->loan.back = message->back;
+        image->loan.context = message->context;
     }
-    fill_body(&image->entry, letter, &plan);
+    fill_body(&image->entry, message, &plan);
     return true;
 }
 
@@ -256,7 +257,7 @@ void gw__messenger_shm_drop_waiting(struct gw__messenger_shm *shm,
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
     while (peer->first) {
         struct gw__messenger_image *image = shift(peer);
-        shm->post.counts.dropped++;
+        shm->messenger.counts.dropped++;
         gw__messenger_loan_end(shm, peer, &image->loan);
         free(image);
     }
@@ -288,9 +289,9 @@ bool gw__messenger_shm_can_serve(struct gw__messenger_shm *shm, unsigned node)
             has_room(shm, node));
 }
 
-bool gw__messenger_shm_tend(struct gw__messenger *post)
+bool gw__messenger_shm_tend(struct gw__messenger *messenger)
 {
-    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
     bool moved = false;
     for (uint64_t left = shm->busy; left; left &= left - 1)
         moved |= gw__messenger_shm_serve(shm, (unsigned)__builtin_ctzll(left));
@@ -299,27 +300,27 @@ bool gw__messenger_shm_tend(struct gw__messenger *post)
 
 /* ---- messages ---- */
 
-enum gw_err gw__messenger_shm_send(struct gw__messenger *post,
-                                   const struct gw__message_out *letter,
+enum gw_err gw__messenger_shm_send(struct gw__messenger *messenger,
+                                   const struct gw__message_out *message,
                                    size_t *lent_bytes)
 {
-    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
-    struct gw__messenger_shm_peer *peer = &shm->peers[letter->node];
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
+    struct gw__messenger_shm_peer *peer = &shm->peers[message->node];
     struct gw__messenger_image image;
     if (peer->first)
-        gw__messenger_shm_serve(shm, letter->node);
+        gw__messenger_shm_serve(shm, message->node);
     if (peer->waiting >= GW__MESSENGER_WAITING_MAX ||
-        !make_image(shm, letter, &image))
+        !make_image(shm, message, &image))
         return GW_ENOMEM;
     peer->copied_bytes += image.loan.copied_bytes;
-    if ((peer->first || !push_image(shm, letter->node, &image)) &&
-        !wait_for_room(shm, letter->node, &image)) {
+    if ((peer->first || !push_image(shm, message->node, &image)) &&
+        !wait_for_room(shm, message->node, &image)) {
         image.loan.back = NULL;
         gw__messenger_loan_end(shm, peer, &image.loan);
         return GW_ENOMEM;
     }
     *lent_bytes = image.lent_bytes;
-    if (letter->lent && !image.entry.lent && letter->back)
-        letter->back(letter->context);
+    if (message->lent && !image.entry.lent && message->back)
+        message->back(message->context);
     return GW_OK;
 }

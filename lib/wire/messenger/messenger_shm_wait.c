@@ -23,14 +23,14 @@ void gw__messenger_ring(struct gw__messenger_segment *segment)
     syscall(SYS_futex, &segment->doorbell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void gw__messenger_shm_rouse(struct gw__messenger *post)
+void gw__messenger_shm_rouse(struct gw__messenger *messenger)
 {
-    gw__messenger_ring(gw__messenger_shm_of(post)->home->segment);
+    gw__messenger_ring(gw__messenger_shm_of(messenger)->home->segment);
 }
 
-bool gw__messenger_shm_ready(struct gw__messenger *post)
+bool gw__messenger_shm_ready(struct gw__messenger *messenger)
 {
-    struct gw__messenger_shm *shm = gw__messenger_shm_of(post);
+    struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
     for (uint64_t left = shm->known; left; left &= left - 1)
         if (gw__messenger_shm_has(shm, (unsigned)__builtin_ctzll(left)))
             return true;
@@ -47,16 +47,17 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
     syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
 }
 
-void gw__messenger_shm_sleep(struct gw__messenger *post, uint64_t deadline_ns)
+void gw__messenger_shm_sleep(struct gw__messenger *messenger,
+                             uint64_t deadline_ns)
 {
     struct gw__messenger_segment *ours =
-        gw__messenger_shm_of(post)->home->segment;
+        gw__messenger_shm_of(messenger)->home->segment;
     uint32_t seen = atomic_load(&ours->doorbell);
     atomic_store(&ours->sleeping, 1);
     atomic_thread_fence(memory_order_seq_cst);
     uint64_t now_ns = gw_now_ns();
-    if (!gw__messenger_shm_ready(post) && !atomic_load(&post->woken) &&
-        now_ns < deadline_ns) {
+    if (!gw__messenger_shm_ready(messenger) &&
+        !atomic_load(&messenger->woken) && now_ns < deadline_ns) {
         uint64_t left_ns = deadline_ns - now_ns;
         futex_wait(&ours->doorbell, seen,
                    left_ns < longest_nap_ns ? left_ns : longest_nap_ns);

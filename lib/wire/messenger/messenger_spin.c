@@ -92,23 +92,23 @@ static bool yield(struct gw__messenger_spin *spin)
 }
 
 /* Polls the transport's `ready`, which knows the cheapest check. */
-bool gw__messenger_spin(struct gw__messenger *post, uint64_t deadline_ns)
+bool gw__messenger_spin(struct gw__messenger *messenger, uint64_t deadline_ns)
 {
-    struct gw__messenger_spin *spin = &post->spin;
+    struct gw__messenger_spin *spin = &messenger->spin;
     uint64_t now_ns = gw_now_ns(), end_ns = now_ns + spin_ns;
     if (!pays(spin, now_ns))
         return false;
     end_ns = end_ns < deadline_ns ? end_ns : deadline_ns;
     for (unsigned i = 1; i % BURST || gw_now_ns() < end_ns; i++) {
-        if (post->ops->ready(post) ||
-            atomic_load_explicit(&post->woken, memory_order_relaxed)) {
+        if (messenger->ops->ready(messenger) ||
+            atomic_load_explicit(&messenger->woken, memory_order_relaxed)) {
             spin->penalty_ns = 0;
             return true;
         }
         if (i % BURST)
             cpu_pause();
         else if (!yield(spin))
-            return post->ops->ready(post);
+            return messenger->ops->ready(messenger);
     }
     return false;
 }

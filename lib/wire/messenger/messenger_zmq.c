@@ -33,14 +33,15 @@ enum {
 };
 
 /* The address blob for the peers. */
-struct card {
+struct endpoint_address {
     uint32_t magic, node;
     uint64_t token, incarnation_high, incarnation_low;
     struct gw__process_watch_id watch;
     uint8_t secured;
     char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
 };
-_Static_assert(sizeof(struct card) <= GW__ADDRESS_MAX, "fits the blob");
+_Static_assert(sizeof(struct endpoint_address) <= GW__ADDRESS_MAX,
+               "fits the blob");
 
 /* ---- sockets ---- */
 
@@ -78,11 +79,13 @@ static enum gw_err make_socket(struct gw__messenger_zmq *zmq, bool listens,
 
 /* ---- adding a peer ---- */
 
-static enum gw_err read_card(const struct gw__messenger_zmq *zmq, unsigned node,
-                             const struct gw__address *address,
-                             struct card *card, struct gw_error *why)
+static enum gw_err read_address(const struct gw__messenger_zmq *zmq,
+                                unsigned node,
+                                const struct gw__address *address,
+                                struct endpoint_address *card,
+                                struct gw_error *why)
 {
-    const struct gw__messenger_peer *peer = &zmq->post.peers[node];
+    const struct gw__messenger_peer *peer = &zmq->messenger.peers[node];
     if (address->bytes != sizeof *card)
         return gw_fail(why, GW_EDATA, "the address is not of the %s wire",
                        zmq->wire);
@@ -93,7 +96,7 @@ static enum gw_err read_card(const struct gw__messenger_zmq *zmq, unsigned node,
         strncmp(card->endpoint, zmq->wire, 3) != 0)
         return gw_fail(why, GW_EDATA, "the address is not of the %s wire",
                        zmq->wire);
-    if (card->token != zmq->post.token)
+    if (card->token != zmq->messenger.token)
         return gw_fail(why, GW_EDATA, "the address is of another run");
     if (card->node != node ||
         card->incarnation_high != peer->incarnation_high ||
@@ -111,7 +114,7 @@ static enum gw_err read_card(const struct gw__messenger_zmq *zmq, unsigned node,
 }
 
 /* Known only for processes of this host. */
-static bool peer_has_ended(const struct card *card)
+static bool peer_has_ended(const struct endpoint_address *card)
 {
     struct gw__process_watch watch;
     bool ended =
@@ -122,14 +125,14 @@ static bool peer_has_ended(const struct card *card)
     return ended;
 }
 
-static enum gw_err zmq_know(struct gw__messenger *post, unsigned node,
+static enum gw_err zmq_know(struct gw__messenger *messenger, unsigned node,
                             const struct gw__address *address,
                             struct gw_error *why)
 {
-    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
-    struct card card = {.magic = 0};
-    enum gw_err err = read_card(zmq, node, address, &card, why);
+    struct endpoint_address card = {.magic = 0};
+    enum gw_err err = read_address(zmq, node, address, &card, why);
     if (err)
         return err;
     if (peer_has_ended(&card))
@@ -147,21 +150,21 @@ static enum gw_err zmq_know(struct gw__messenger *post, unsigned node,
     }
     peer->session++;
     peer->sequence = 0;
-    peer->near = GW__MESSENGER_NEAR_SHUT;
+    peer->local = GW__MESSENGER_LOCAL_SHUT;
     memcpy(peer->endpoint, card.endpoint, sizeof peer->endpoint);
     gw__messenger_zmq_welcome(zmq, node);
     return GW_OK;
 }
 
 /* libzmq stops reading lent memory within moments, in its own thread. */
-static void zmq_forget(struct gw__messenger *post, unsigned node)
+static void zmq_forget(struct gw__messenger *messenger, unsigned node)
 {
-    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
     gw__reorder_queue_drop(zmq, node);
     peer->was_known = true;
-    peer->former_high = post->peers[node].incarnation_high;
-    peer->former_low = post->peers[node].incarnation_low;
+    peer->former_high = messenger->peers[node].incarnation_high;
+    peer->former_low = messenger->peers[node].incarnation_low;
     set_option(peer->dealer, ZMQ_LINGER, 0);
     zmq_close(peer->dealer);
     peer->dealer = NULL;
@@ -174,7 +177,7 @@ static void zmq_forget(struct gw__messenger *post, unsigned node)
         if (!atomic_load(&zmq->urgent) && poll(&bell, 1, 1) > 0)
             (void)eventfd_read(zmq->bell, &rings);
         atomic_store(&zmq->sleeping, false);
-        gw__messenger_zmq_tend(post);
+        gw__messenger_zmq_tend(messenger);
     }
 }
 
@@ -182,22 +185,22 @@ static void zmq_forget(struct gw__messenger *post, unsigned node)
 
 /* Ending the context waits for lingering messages; then nothing is lent any
  * more. */
-static void zmq_close_post(struct gw__messenger *post)
+static void zmq_close_messenger(struct gw__messenger *messenger)
 {
-    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     for (unsigned node = 0; node < GW__MESSENGER_NODES; node++)
         if (zmq->peers[node].dealer)
             zmq_close(zmq->peers[node].dealer);
-    gw__accept_filter_close(&zmq->gate);
+    gw__accept_filter_close(&zmq->filter);
     if (zmq->router)
         zmq_close(zmq->router);
     while (zmq->context && zmq_ctx_term(zmq->context) != 0)
         assert(errno == EINTR);
-    gw__messenger_zmq_tend(post);
+    gw__messenger_zmq_tend(messenger);
     gw__messenger_zmq_drop_early(zmq);
     for (unsigned node = 0; node < GW__MESSENGER_NODES; node++)
         gw__reorder_queue_empty(zmq, node);
-    gw__messenger_near_close(zmq);
+    gw__messenger_local_close(zmq);
     if (zmq->bell >= 0)
         close(zmq->bell);
     free(zmq);
@@ -214,7 +217,7 @@ static const struct gw__messenger_ops ops = {
     .ready = gw__messenger_zmq_ready,
     .sleep = gw__messenger_zmq_sleep,
     .rouse = gw__messenger_zmq_rouse,
-    .close = zmq_close_post,
+    .close = zmq_close_messenger,
 };
 
 /* An address not known to be loopback counts as the open network. */
@@ -268,7 +271,7 @@ static enum gw_err listen_at(struct gw__messenger_zmq *zmq,
     enum gw_err err = make_socket(zmq, true, endpoint, &zmq->router, why);
     if (!err)
         err = gw__accept_filter_open(zmq->context, zmq->router, endpoint,
-                                     zmq->secured, &zmq->gate, why);
+                                     zmq->secured, &zmq->filter, why);
     if (err)
         return err;
     if (zmq_bind(zmq->router, endpoint) != 0)
@@ -299,22 +302,23 @@ static enum gw_err open_all(struct gw__messenger_zmq *zmq,
     err = gw__zmq_context_new(1, 0, 0, &zmq->context, why);
     if (!err)
         err = listen_at(zmq, endpoint, why);
-    return err ? err : gw__messenger_near_open(zmq, why);
+    return err ? err : gw__messenger_local_open(zmq, why);
 }
 
-static void write_card(struct gw__messenger_zmq *zmq,
-                       const struct gw__messenger_config *config)
+static void write_address(struct gw__messenger_zmq *zmq,
+                          const struct gw__messenger_config *config)
 {
-    struct card card = {.magic = CARD_MAGIC,
-                        .node = config->node,
-                        .token = config->token,
-                        .incarnation_high = config->incarnation_high,
-                        .incarnation_low = config->incarnation_low,
-                        .secured = zmq->secured};
+    struct endpoint_address card = {.magic = CARD_MAGIC,
+                                    .node = config->node,
+                                    .token = config->token,
+                                    .incarnation_high =
+                                        config->incarnation_high,
+                                    .incarnation_low = config->incarnation_low,
+                                    .secured = zmq->secured};
     gw__process_watch_self(&card.watch);
     memcpy(card.endpoint, zmq->endpoint, sizeof card.endpoint);
-    memcpy(zmq->post.address.blob, &card, sizeof card);
-    zmq->post.address.bytes = sizeof card;
+    memcpy(zmq->messenger.address.blob, &card, sizeof card);
+    zmq->messenger.address.bytes = sizeof card;
 }
 
 /* libzmq allocates each large frame with malloc. glibc maps and unmaps blocks
@@ -332,7 +336,7 @@ static void keep_large_blocks(void)
 }
 
 enum gw_err gw__messenger_zmq_open(const struct gw__messenger_config *config,
-                                   struct gw__messenger **post,
+                                   struct gw__messenger **messenger,
                                    struct gw_error *why)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -340,8 +344,8 @@ enum gw_err gw__messenger_zmq_open(const struct gw__messenger_config *config,
     if (!zmq)
         return gw_fail(why, GW_ENOMEM, "%s", config->wire);
     pthread_once(&once, keep_large_blocks);
-    zmq->post.ops = &ops;
-    zmq->bell = zmq->near_fd = -1;
+    zmq->messenger.ops = &ops;
+    zmq->bell = zmq->local_fd = -1;
     zmq->early_end = &zmq->early;
     zmq->wire = strcmp(config->wire, "ipc") == 0 ? "ipc" : "tcp";
     zmq->mine = (struct gw__messenger_head){.to = (uint16_t)config->node,
@@ -350,10 +354,10 @@ enum gw_err gw__messenger_zmq_open(const struct gw__messenger_config *config,
                                             .to_low = config->incarnation_low};
     enum gw_err err = open_all(zmq, config, why);
     if (err) {
-        zmq_close_post(&zmq->post);
+        zmq_close_messenger(&zmq->messenger);
         return gw_wrap(why, err, "%s", config->wire);
     }
-    write_card(zmq, config);
-    *post = &zmq->post;
+    write_address(zmq, config);
+    *messenger = &zmq->messenger;
     return GW_OK;
 }

@@ -5,8 +5,8 @@
  *   messenger_zmq.c      opening, closing, adding and forgetting peers
  *   messenger_zmq_out.c  sending: a DEALER for each known peer
  *   messenger_zmq_in.c   receiving by the one ROUTER
- *   messenger_zmq_near.c the local path: small messages that bypass ZeroMQ
- *   messenger_zmq_line.c the reorder queue of both paths
+ *   messenger_zmq_local.c the local path: small messages that bypass ZeroMQ
+ *   messenger_zmq_reorder.c the reorder queue of both paths
  *   messenger_zmq_wait.c sleeping until something changes
  *   messenger_frame.h    the head of a message as bytes
  *
@@ -36,8 +36,8 @@
 enum {
     GW__MESSENGER_SMALL_BYTES = GW__ZMQ_SMALL_BYTES, /* copied, lent or not */
     GW__MESSENGER_EARLY_MESSAGES = 256,
-    GW__REORDER_QUEUE_MAX = 1024,     /* messages in all reorder queues */
-    GW__MESSENGER_NEAR_BYTES = 65536, /* of a message on the local path */
+    GW__REORDER_QUEUE_MAX = 1024,      /* messages in all reorder queues */
+    GW__MESSENGER_LOCAL_BYTES = 65536, /* of a message on the local path */
 };
 
 static const size_t gw__messenger_early_bytes = (size_t)64 << 20;
@@ -59,7 +59,7 @@ struct gw__send_context {
  */
 struct gw__messenger_zmq_message {
     struct gw__messenger_message base;
-    bool near;
+    bool local;
     bool is_void; /* only its place in the reorder queue counts */
     uint32_t session;
     uint64_t sequence;
@@ -74,10 +74,10 @@ enum gw__arrival { GW__ARRIVAL_NONE, GW__ARRIVAL_REFUSED, GW__ARRIVAL_CAME };
 /* The local path to a peer opens after a message of the peer has arrived and a
  * later one to it was given to ZeroMQ: then the peer knows this node and the
  * sequence numbers. */
-enum gw__messenger_near {
-    GW__MESSENGER_NEAR_SHUT,
-    GW__MESSENGER_NEAR_HEARD,
-    GW__MESSENGER_NEAR_OPEN,
+enum gw__messenger_local {
+    GW__MESSENGER_LOCAL_SHUT,
+    GW__MESSENGER_LOCAL_HEARD,
+    GW__MESSENGER_LOCAL_OPEN,
 };
 
 struct gw__messenger_zmq_peer {
@@ -85,7 +85,7 @@ struct gw__messenger_zmq_peer {
     void *dealer;      /* NULL: not known */
     uint32_t session;  /* of the dealer */
     uint64_t sequence; /* of the next message in it */
-    enum gw__messenger_near near;
+    enum gw__messenger_local local;
     uint32_t session_seen; /* of received messages, in the incarnation seen_* */
     uint64_t seen_high, seen_low;
     uint64_t next; /* after the last message that came or that will not come */
@@ -97,13 +97,13 @@ struct gw__messenger_zmq_peer {
 };
 
 struct gw__messenger_zmq {
-    struct gw__messenger post;
+    struct gw__messenger messenger;
     const char *wire; /* "ipc" or "tcp" */
     bool secured;
     struct gw__zmq_key key;
     char endpoint[GW__CONTROL_CHANNEL_ENDPOINT_MAX];
     void *context, *router;
-    struct gw__accept_filter *gate; /* of the router; NULL: not needed */
+    struct gw__accept_filter *filter; /* of the router; NULL: not needed */
     int router_fd;
     int bell; /* eventfd */
     _Atomic bool sleeping;
@@ -118,55 +118,55 @@ struct gw__messenger_zmq {
     bool early_changed; /* an early message may be from a peer known now */
     uint64_t lines; /* peers with a reorder queue that is not empty, as bits */
     unsigned line_count;
-    int near_fd; /* -1: no local path */
-    unsigned char *near_letter;
-    bool near_looked; /* was empty after the last message read from ZeroMQ */
-    bool near_turn;   /* at the next read */
+    int local_fd; /* -1: no local path */
+    unsigned char *local_message;
+    bool local_looked; /* was empty after the last message read from ZeroMQ */
+    bool local_turn;   /* at the next read */
 };
 
 static inline struct gw__messenger_zmq *
-gw__messenger_zmq_of(struct gw__messenger *post)
+gw__messenger_zmq_of(struct gw__messenger *messenger)
 {
-    return (struct gw__messenger_zmq *)post;
+    return (struct gw__messenger_zmq *)messenger;
 }
 
 /* Is the local path to be read now? */
 static inline bool
-gw__messenger_near_is_read(const struct gw__messenger_zmq *zmq)
+gw__messenger_local_is_read(const struct gw__messenger_zmq *zmq)
 {
-    return zmq->near_fd >= 0 &&
-           (zmq->line_count < GW__REORDER_QUEUE_MAX || !zmq->near_looked);
+    return zmq->local_fd >= 0 &&
+           (zmq->line_count < GW__REORDER_QUEUE_MAX || !zmq->local_looked);
 }
 
 /* ---- messenger_zmq_out.c ---- */
 
-enum gw_err gw__messenger_zmq_send(struct gw__messenger *post,
-                                   const struct gw__message_out *letter,
+enum gw_err gw__messenger_zmq_send(struct gw__messenger *messenger,
+                                   const struct gw__message_out *message,
                                    size_t *lent_bytes);
-bool gw__messenger_zmq_tend(struct gw__messenger *post);
+bool gw__messenger_zmq_tend(struct gw__messenger *messenger);
 
-/* ---- messenger_zmq_near.c ---- */
+/* ---- messenger_zmq_local.c ---- */
 
 /* GW_OK also where the endpoint or a key excludes the local path. */
-GW_MUST_CHECK enum gw_err gw__messenger_near_open(struct gw__messenger_zmq *zmq,
-                                                  struct gw_error *why);
-void gw__messenger_near_close(struct gw__messenger_zmq *zmq);
+GW_MUST_CHECK enum gw_err
+gw__messenger_local_open(struct gw__messenger_zmq *zmq, struct gw_error *why);
+void gw__messenger_local_close(struct gw__messenger_zmq *zmq);
 /* False: send the message by ZeroMQ. */
-bool gw__messenger_near_send(struct gw__messenger_zmq *zmq,
-                             const struct gw__message_out *letter,
-                             const struct gw__messenger_head *head);
+bool gw__messenger_local_send(struct gw__messenger_zmq *zmq,
+                              const struct gw__message_out *message,
+                              const struct gw__messenger_head *head);
 enum gw__arrival
-gw__messenger_near_read(struct gw__messenger_zmq *zmq,
-                        struct gw__messenger_zmq_message **read);
+gw__messenger_local_read(struct gw__messenger_zmq *zmq,
+                         struct gw__messenger_zmq_message **read);
 
-/* ---- messenger_zmq_line.c ---- */
+/* ---- messenger_zmq_reorder.c ---- */
 
 /* Puts a message of a known peer into its reorder queue, or drops it. */
 void gw__reorder_queue_add(struct gw__messenger_zmq *zmq,
-                           struct gw__messenger_zmq_message *parcel);
+                           struct gw__messenger_zmq_message *message);
 /* Drops a message of a peer that is not known any more. */
 void gw__reorder_queue_skip(struct gw__messenger_zmq *zmq,
-                            struct gw__messenger_zmq_message *parcel);
+                            struct gw__messenger_zmq_message *message);
 /* A message whose turn has come; NULL: none. */
 struct gw__messenger_message *
 gw__reorder_queue_take(struct gw__messenger_zmq *zmq);
@@ -184,18 +184,19 @@ gw__messenger_zmq_message_new(const struct gw__messenger_head *head,
                               size_t room);
 /* Drops the message and counts it. */
 void gw__messenger_zmq_drop(struct gw__messenger_zmq *zmq,
-                            struct gw__messenger_message *parcel);
+                            struct gw__messenger_message *message);
 
 struct gw__messenger_message *
-gw__messenger_zmq_take(struct gw__messenger *post);
+gw__messenger_zmq_take(struct gw__messenger *messenger);
 /* `node` is known now: drops early messages of its other incarnations. */
 void gw__messenger_zmq_welcome(struct gw__messenger_zmq *zmq, unsigned node);
 void gw__messenger_zmq_drop_early(struct gw__messenger_zmq *zmq);
 
 /* ---- messenger_zmq_wait.c ---- */
 
-bool gw__messenger_zmq_ready(struct gw__messenger *post);
-void gw__messenger_zmq_sleep(struct gw__messenger *post, uint64_t deadline_ns);
-void gw__messenger_zmq_rouse(struct gw__messenger *post);
+bool gw__messenger_zmq_ready(struct gw__messenger *messenger);
+void gw__messenger_zmq_sleep(struct gw__messenger *messenger,
+                             uint64_t deadline_ns);
+void gw__messenger_zmq_rouse(struct gw__messenger *messenger);
 
 #endif

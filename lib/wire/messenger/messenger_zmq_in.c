@@ -16,46 +16,46 @@
 
 enum { TRIES = 256 }; /* per take: a flood of refusals must not hold us */
 
-static void free_parcel(struct gw__message_in *released)
+static void free_message(struct gw__message_in *released)
 {
-    struct gw__messenger_zmq_message *parcel =
+    struct gw__messenger_zmq_message *message =
         (struct gw__messenger_zmq_message *)released;
     for (unsigned i = 0; i < GW__MESSENGER_PARTS; i++) {
-        if (parcel->kept >> i & 1)
-            zmq_msg_close(&parcel->frames[i]);
-        free(parcel->moved[i]);
+        if (message->kept >> i & 1)
+            zmq_msg_close(&message->frames[i]);
+        free(message->moved[i]);
     }
-    free(parcel);
+    free(message);
 }
 
 struct gw__messenger_zmq_message *
 gw__messenger_zmq_message_new(const struct gw__messenger_head *head,
                               size_t room)
 {
-    struct gw__messenger_zmq_message *parcel = malloc(sizeof *parcel + room);
-    if (!parcel)
+    struct gw__messenger_zmq_message *message = malloc(sizeof *message + room);
+    if (!message)
         return NULL;
-    parcel->base = (struct gw__messenger_message){
-        .parcel = {.from = head->from,
-                   .incarnation_high = head->from_high,
-                   .incarnation_low = head->from_low,
-                   .part_count = head->part_count,
-                   .free = free_parcel},
+    message->base = (struct gw__messenger_message){
+        .in = {.from = head->from,
+               .incarnation_high = head->from_high,
+               .incarnation_low = head->from_low,
+               .part_count = head->part_count,
+               .free = free_message},
         .sent_ns = head->sent_ns};
-    atomic_init(&parcel->base.parcel.holds, 1);
-    parcel->near = parcel->is_void = false;
-    parcel->session = head->session;
-    parcel->sequence = head->sequence;
-    parcel->kept = 0;
-    memset(parcel->moved, 0, sizeof parcel->moved);
-    return parcel;
+    atomic_init(&message->base.in.holds, 1);
+    message->local = message->is_void = false;
+    message->session = head->session;
+    message->sequence = head->sequence;
+    message->kept = 0;
+    memset(message->moved, 0, sizeof message->moved);
+    return message;
 }
 
 void gw__messenger_zmq_drop(struct gw__messenger_zmq *zmq,
-                            struct gw__messenger_message *parcel)
+                            struct gw__messenger_message *message)
 {
-    zmq->post.counts.dropped++;
-    gw__message_in_release(&parcel->parcel);
+    zmq->messenger.counts.dropped++;
+    gw__message_in_release(&message->in);
 }
 
 /* ---- frames ---- */
@@ -82,46 +82,46 @@ static size_t room_of(const struct gw__messenger_head *head)
 }
 
 /* The final address of the part's bytes; NULL: no memory. */
-static const void *settle_part(struct gw__messenger_zmq_message *parcel,
+static const void *settle_part(struct gw__messenger_zmq_message *message,
                                unsigned part, unsigned char *copy)
 {
-    zmq_msg_t *frame = &parcel->frames[part];
+    zmq_msg_t *frame = &message->frames[part];
     const void *data = zmq_msg_data(frame);
     size_t bytes = zmq_msg_size(frame);
     if (bytes > GW__MESSENGER_SMALL_BYTES && (uintptr_t)data % 8 == 0)
         return data;
     if (bytes > GW__MESSENGER_SMALL_BYTES)
-        copy = parcel->moved[part] = malloc(bytes);
+        copy = message->moved[part] = malloc(bytes);
     if (copy && bytes > 0)
         memcpy(copy, data, bytes);
-    parcel->kept &= ~(1U << part);
+    message->kept &= ~(1U << part);
     zmq_msg_close(frame);
     return copy;
 }
 
 /* False: refused; *more: frames are left. */
 static bool read_parts(struct gw__messenger_zmq *zmq,
-                       struct gw__messenger_zmq_message *parcel,
+                       struct gw__messenger_zmq_message *message,
                        const struct gw__messenger_head *head, bool *more)
 {
-    unsigned char *copy = parcel->copies;
+    unsigned char *copy = message->copies;
     for (unsigned i = 0; i < head->part_count; i++) {
-        struct gw__messenger_part *part = &parcel->base.parcel.parts[i];
-        zmq_msg_init(&parcel->frames[i]);
-        parcel->kept |= 1U << i;
+        struct gw__messenger_part *part = &message->base.in.parts[i];
+        zmq_msg_init(&message->frames[i]);
+        message->kept |= 1U << i;
         if (!*more ||
-            zmq_msg_recv(&parcel->frames[i], zmq->router, ZMQ_DONTWAIT) < 0)
+            zmq_msg_recv(&message->frames[i], zmq->router, ZMQ_DONTWAIT) < 0)
             return false;
-        *more = zmq_msg_more(&parcel->frames[i]);
-        part->bytes = zmq_msg_size(&parcel->frames[i]);
+        *more = zmq_msg_more(&message->frames[i]);
+        part->bytes = zmq_msg_size(&message->frames[i]);
         if (part->bytes != head->bytes[i])
             return false;
-        part->data = settle_part(parcel, i, copy);
+        part->data = settle_part(message, i, copy);
         if (!part->data)
             return false;
         if (part->bytes <= GW__MESSENGER_SMALL_BYTES)
             copy += gw__messenger_padded(part->bytes);
-        parcel->base.bytes += part->bytes;
+        message->base.bytes += part->bytes;
     }
     return !*more;
 }
@@ -146,8 +146,8 @@ static enum gw__arrival read_message(struct gw__messenger_zmq *zmq,
         return GW__ARRIVAL_CAME;
     skip_rest(zmq->router, more);
     if (*read)
-        gw__message_in_release(&(*read)->base.parcel);
-    zmq->post.counts.dropped++;
+        gw__message_in_release(&(*read)->base.in);
+    zmq->messenger.counts.dropped++;
     return GW__ARRIVAL_REFUSED;
 }
 
@@ -156,42 +156,42 @@ static enum gw__arrival read_message(struct gw__messenger_zmq *zmq,
 static struct gw__messenger_message *
 unlink_early(struct gw__messenger_zmq *zmq, struct gw__messenger_message **at)
 {
-    struct gw__messenger_message *parcel = *at;
-    *at = parcel->next;
+    struct gw__messenger_message *message = *at;
+    *at = message->next;
     if (!*at)
         zmq->early_end = at;
     zmq->early_count--;
-    zmq->early_bytes -= parcel->bytes;
-    return parcel;
+    zmq->early_bytes -= message->bytes;
+    return message;
 }
 
 static void keep_early(struct gw__messenger_zmq *zmq,
-                       struct gw__messenger_message *parcel)
+                       struct gw__messenger_message *message)
 {
-    parcel->next = NULL;
-    *zmq->early_end = parcel;
-    zmq->early_end = &parcel->next;
+    message->next = NULL;
+    *zmq->early_end = message;
+    zmq->early_end = &message->next;
     zmq->early_count++;
-    zmq->early_bytes += parcel->bytes;
+    zmq->early_bytes += message->bytes;
     while (zmq->early && (zmq->early_count > GW__MESSENGER_EARLY_MESSAGES ||
                           zmq->early_bytes > gw__messenger_early_bytes))
         gw__messenger_zmq_drop(zmq, unlink_early(zmq, &zmq->early));
 }
 
 static bool is_known(const struct gw__messenger_zmq *zmq,
-                     const struct gw__message_in *parcel)
+                     const struct gw__message_in *message)
 {
-    return gw__messenger_knows(&zmq->post, parcel->from,
-                               parcel->incarnation_high,
-                               parcel->incarnation_low);
+    return gw__messenger_knows(&zmq->messenger, message->from,
+                               message->incarnation_high,
+                               message->incarnation_low);
 }
 
 static bool is_former(const struct gw__messenger_zmq *zmq,
-                      const struct gw__message_in *parcel)
+                      const struct gw__message_in *message)
 {
-    const struct gw__messenger_zmq_peer *peer = &zmq->peers[parcel->from];
-    return peer->was_known && parcel->incarnation_high == peer->former_high &&
-           parcel->incarnation_low == peer->former_low;
+    const struct gw__messenger_zmq_peer *peer = &zmq->peers[message->from];
+    return peer->was_known && message->incarnation_high == peer->former_high &&
+           message->incarnation_low == peer->former_low;
 }
 
 /* Moves early messages of peers that are known now to the reorder queue. */
@@ -199,7 +199,7 @@ static void admit_early(struct gw__messenger_zmq *zmq)
 {
     struct gw__messenger_message **at = &zmq->early;
     while (zmq->early_changed && *at) {
-        if (is_known(zmq, &(*at)->parcel))
+        if (is_known(zmq, &(*at)->in))
             gw__reorder_queue_add(
                 zmq, (struct gw__messenger_zmq_message *)unlink_early(zmq, at));
         else
@@ -210,13 +210,13 @@ static void admit_early(struct gw__messenger_zmq *zmq)
 
 void gw__messenger_zmq_welcome(struct gw__messenger_zmq *zmq, unsigned node)
 {
-    const struct gw__messenger_peer *peer = &zmq->post.peers[node];
+    const struct gw__messenger_peer *peer = &zmq->messenger.peers[node];
     struct gw__messenger_message **at = &zmq->early;
     while (*at) {
-        const struct gw__message_in *parcel = &(*at)->parcel;
-        if (parcel->from == node &&
-            (parcel->incarnation_high != peer->incarnation_high ||
-             parcel->incarnation_low != peer->incarnation_low))
+        const struct gw__message_in *message = &(*at)->in;
+        if (message->from == node &&
+            (message->incarnation_high != peer->incarnation_high ||
+             message->incarnation_low != peer->incarnation_low))
             gw__messenger_zmq_drop(zmq, unlink_early(zmq, at));
         else
             at = &(*at)->next;
@@ -233,37 +233,37 @@ void gw__messenger_zmq_drop_early(struct gw__messenger_zmq *zmq)
 /* ---- taking ---- */
 
 static void admit_message(struct gw__messenger_zmq *zmq,
-                          struct gw__messenger_zmq_message *parcel)
+                          struct gw__messenger_zmq_message *message)
 {
-    const struct gw__message_in *shown = &parcel->base.parcel;
+    const struct gw__message_in *shown = &message->base.in;
     struct gw__messenger_zmq_peer *peer = &zmq->peers[shown->from];
     if (is_known(zmq, shown)) {
-        if (peer->near == GW__MESSENGER_NEAR_SHUT)
-            peer->near = GW__MESSENGER_NEAR_HEARD;
-        gw__reorder_queue_add(zmq, parcel);
-    } else if (parcel->near || is_former(zmq, shown)) {
-        gw__reorder_queue_skip(zmq, parcel);
+        if (peer->local == GW__MESSENGER_LOCAL_SHUT)
+            peer->local = GW__MESSENGER_LOCAL_HEARD;
+        gw__reorder_queue_add(zmq, message);
+    } else if (message->local || is_former(zmq, shown)) {
+        gw__reorder_queue_skip(zmq, message);
     } else {
-        keep_early(zmq, &parcel->base);
+        keep_early(zmq, &message->base);
     }
 }
 
-static bool read_near(struct gw__messenger_zmq *zmq)
+static bool read_local(struct gw__messenger_zmq *zmq)
 {
-    struct gw__messenger_zmq_message *parcel;
-    enum gw__arrival arrival = gw__messenger_near_read(zmq, &parcel);
+    struct gw__messenger_zmq_message *message;
+    enum gw__arrival arrival = gw__messenger_local_read(zmq, &message);
     if (arrival == GW__ARRIVAL_CAME)
-        admit_message(zmq, parcel);
+        admit_message(zmq, message);
     return arrival != GW__ARRIVAL_NONE;
 }
 
 static bool read_far(struct gw__messenger_zmq *zmq)
 {
-    struct gw__messenger_zmq_message *parcel;
-    enum gw__arrival arrival = read_message(zmq, &parcel);
+    struct gw__messenger_zmq_message *message;
+    enum gw__arrival arrival = read_message(zmq, &message);
     if (arrival == GW__ARRIVAL_CAME) {
-        zmq->near_looked = zmq->near_fd < 0;
-        admit_message(zmq, parcel);
+        zmq->local_looked = zmq->local_fd < 0;
+        admit_message(zmq, message);
     }
     return arrival != GW__ARRIVAL_NONE;
 }
@@ -272,24 +272,25 @@ static bool read_far(struct gw__messenger_zmq *zmq)
  * the local path is read until it is empty. False: there is none. */
 static bool read_one(struct gw__messenger_zmq *zmq)
 {
-    if (!zmq->near_looked) {
-        zmq->near_looked = !read_near(zmq);
+    if (!zmq->local_looked) {
+        zmq->local_looked = !read_local(zmq);
         return true;
     }
-    zmq->near_turn = !zmq->near_turn;
-    return zmq->near_turn ? read_near(zmq) || read_far(zmq)
-                          : read_far(zmq) || read_near(zmq);
+    zmq->local_turn = !zmq->local_turn;
+    return zmq->local_turn ? read_local(zmq) || read_far(zmq)
+                           : read_far(zmq) || read_local(zmq);
 }
 
-struct gw__messenger_message *gw__messenger_zmq_take(struct gw__messenger *post)
+struct gw__messenger_message *
+gw__messenger_zmq_take(struct gw__messenger *messenger)
 {
-    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
-    struct gw__messenger_message *parcel = NULL;
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
+    struct gw__messenger_message *message = NULL;
     admit_early(zmq);
-    for (unsigned i = 0; i < TRIES && !parcel; i++) {
-        parcel = gw__reorder_queue_take(zmq);
-        if (!parcel && !read_one(zmq))
+    for (unsigned i = 0; i < TRIES && !message; i++) {
+        message = gw__reorder_queue_take(zmq);
+        if (!message && !read_one(zmq))
             break;
     }
-    return parcel ? parcel : gw__reorder_queue_take(zmq);
+    return message ? message : gw__reorder_queue_take(zmq);
 }

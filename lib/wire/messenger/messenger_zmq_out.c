@@ -17,93 +17,92 @@ static const size_t largest_part = UINT32_MAX;
 /* ---- returned contexts ---- */
 
 /* Drops one reference: by libzmq's thread, or by ours. */
-static void release_context(struct gw__send_context *carriage)
+static void release_context(struct gw__send_context *context)
 {
-    struct gw__messenger_zmq *zmq = carriage->zmq;
-    if (atomic_fetch_sub_explicit(&carriage->refs, 1, memory_order_acq_rel) !=
-        1)
+    struct gw__messenger_zmq *zmq = context->zmq;
+    if (atomic_fetch_sub_explicit(&context->refs, 1, memory_order_acq_rel) != 1)
         return;
-    bool urgent = carriage->urgent; /* the next line gives it up */
-    carriage->next = atomic_load_explicit(&zmq->returned, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak(&zmq->returned, &carriage->next,
-                                         carriage))
+    bool urgent = context->urgent; /* the next line gives it up */
+    context->next = atomic_load_explicit(&zmq->returned, memory_order_relaxed);
+    while (
+        !atomic_compare_exchange_weak(&zmq->returned, &context->next, context))
         ;
     if (!urgent)
         return;
     atomic_store(&zmq->urgent, true);
-    gw__messenger_zmq_rouse(&zmq->post);
+    gw__messenger_zmq_rouse(&zmq->messenger);
 }
 
-static void give_back_frame(void *data, void *carriage)
+static void give_back_frame(void *data, void *context)
 {
     (void)data;
-    release_context(carriage);
+    release_context(context);
 }
 
 static void settle_sent(struct gw__messenger_zmq *zmq,
-                        struct gw__send_context *carriage)
+                        struct gw__send_context *context)
 {
-    struct gw__messenger_zmq_peer *peer = &zmq->peers[carriage->node];
+    struct gw__messenger_zmq_peer *peer = &zmq->peers[context->node];
     peer->waiting--;
-    peer->copied_bytes -= carriage->copied_bytes;
-    if (carriage->back) {
+    peer->copied_bytes -= context->copied_bytes;
+    if (context->back) {
         peer->lent--;
-        carriage->back(carriage->context);
+        context->back(context->context);
     }
-    free(carriage);
+    free(context);
 }
 
 /* The stack has the newest first; users are notified in the order of sending.
  */
-static struct gw__send_context *reversed(struct gw__send_context *carriage)
+static struct gw__send_context *reversed(struct gw__send_context *context)
 {
     struct gw__send_context *oldest = NULL;
-    while (carriage) {
-        struct gw__send_context *next = carriage->next;
-        carriage->next = oldest;
-        oldest = carriage;
-        carriage = next;
+    while (context) {
+        struct gw__send_context *next = context->next;
+        context->next = oldest;
+        oldest = context;
+        context = next;
     }
     return oldest;
 }
 
-bool gw__messenger_zmq_tend(struct gw__messenger *post)
+bool gw__messenger_zmq_tend(struct gw__messenger *messenger)
 {
-    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     if (!atomic_load_explicit(&zmq->returned, memory_order_relaxed))
         return false;
     bool urgent = atomic_exchange(&zmq->urgent, false) || zmq->full;
-    struct gw__send_context *carriage =
+    struct gw__send_context *context =
         reversed(atomic_exchange(&zmq->returned, NULL));
     zmq->full = false;
-    while (carriage) {
-        struct gw__send_context *next = carriage->next;
-        settle_sent(zmq, carriage);
-        carriage = next;
+    while (context) {
+        struct gw__send_context *next = context->next;
+        settle_sent(zmq, context);
+        context = next;
     }
     return urgent;
 }
 
 /* ---- sending ---- */
 
-static bool goes_from_where_it_lies(const struct gw__message_out *letter,
+static bool goes_from_where_it_lies(const struct gw__message_out *message,
                                     unsigned part)
 {
-    return gw__messenger_is_lent(letter, part) &&
-           letter->parts[part].bytes > GW__MESSENGER_SMALL_BYTES;
+    return gw__messenger_is_lent(message, part) &&
+           message->parts[part].bytes > GW__MESSENGER_SMALL_BYTES;
 }
 
 /* The bytes to be copied and the room that they take. False: a part is too
  * large. */
-static bool measure_message(const struct gw__message_out *letter,
+static bool measure_message(const struct gw__message_out *message,
                             size_t *copied, size_t *room, size_t *lent)
 {
     *copied = *room = *lent = 0;
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        size_t bytes = letter->parts[i].bytes;
+    for (unsigned i = 0; i < message->part_count; i++) {
+        size_t bytes = message->parts[i].bytes;
         if (bytes > largest_part)
             return false;
-        if (goes_from_where_it_lies(letter, i)) {
+        if (goes_from_where_it_lies(message, i)) {
             *lent += bytes;
         } else {
             *copied += bytes;
@@ -115,61 +114,61 @@ static bool measure_message(const struct gw__message_out *letter,
 
 static struct gw__messenger_head
 address_head(struct gw__messenger_zmq *zmq,
-             const struct gw__message_out *letter)
+             const struct gw__message_out *message)
 {
-    const struct gw__messenger_peer *peer = &zmq->post.peers[letter->node];
+    const struct gw__messenger_peer *peer =
+        &zmq->messenger.peers[message->node];
     struct gw__messenger_head head = {
-        .from = (uint16_t)zmq->post.node,
-        .to = (uint16_t)letter->node,
-        .token = zmq->post.token,
-        .from_high = zmq->post.incarnation_high,
-        .from_low = zmq->post.incarnation_low,
+        .from = (uint16_t)zmq->messenger.node,
+        .to = (uint16_t)message->node,
+        .token = zmq->messenger.token,
+        .from_high = zmq->messenger.incarnation_high,
+        .from_low = zmq->messenger.incarnation_low,
         .to_high = peer->incarnation_high,
         .to_low = peer->incarnation_low,
         .sent_ns = gw_now_ns(),
-        .part_count = letter->part_count,
-        .session = zmq->peers[letter->node].session,
-        .sequence = zmq->peers[letter->node].sequence};
-    for (unsigned i = 0; i < letter->part_count; i++)
-        head.bytes[i] = letter->parts[i].bytes;
+        .part_count = message->part_count,
+        .session = zmq->peers[message->node].session,
+        .sequence = zmq->peers[message->node].sequence};
+    for (unsigned i = 0; i < message->part_count; i++)
+        head.bytes[i] = message->parts[i].bytes;
     return head;
 }
 
-static bool make_frame(struct gw__send_context *carriage, zmq_msg_t *frame,
+static bool make_frame(struct gw__send_context *context, zmq_msg_t *frame,
                        void *data, size_t bytes)
 {
     if (bytes == 0)
         return zmq_msg_init(frame) == 0;
-    if (zmq_msg_init_data(frame, data, bytes, give_back_frame, carriage) != 0)
+    if (zmq_msg_init_data(frame, data, bytes, give_back_frame, context) != 0)
         return false;
-    atomic_fetch_add_explicit(&carriage->refs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&context->refs, 1, memory_order_relaxed);
     return true;
 }
 
 /* Returns the number of frames made: all, or fewer without memory. */
-static unsigned make_frames(struct gw__send_context *carriage,
-                            const struct gw__message_out *letter,
+static unsigned make_frames(struct gw__send_context *context,
+                            const struct gw__message_out *message,
                             zmq_msg_t frames[FRAMES])
 {
-    unsigned char *copy = carriage->copies;
-    struct gw__messenger_head sealed = carriage->head;
-    gw__messenger_head_seal(&sealed, &carriage->head);
-    if (!make_frame(carriage, &frames[0], &carriage->head,
-                    sizeof carriage->head))
+    unsigned char *copy = context->copies;
+    struct gw__messenger_head sealed = context->head;
+    gw__messenger_head_seal(&sealed, &context->head);
+    if (!make_frame(context, &frames[0], &context->head, sizeof context->head))
         return 0;
-    for (unsigned i = 0; i < letter->part_count; i++) {
-        const struct gw__messenger_part *part = &letter->parts[i];
+    for (unsigned i = 0; i < message->part_count; i++) {
+        const struct gw__messenger_part *part = &message->parts[i];
         void *data = (void *)(uintptr_t)part->data;
-        if (!goes_from_where_it_lies(letter, i)) {
+        if (!goes_from_where_it_lies(message, i)) {
             if (part->bytes > 0)
                 memcpy(copy, part->data, part->bytes);
             data = copy;
             copy += gw__messenger_padded(part->bytes);
         }
-        if (!make_frame(carriage, &frames[1 + i], data, part->bytes))
+        if (!make_frame(context, &frames[1 + i], data, part->bytes))
             return 1 + i;
     }
-    return 1 + letter->part_count;
+    return 1 + message->part_count;
 }
 
 /* The pipe has no mark, so it is never full; libzmq takes all frames or none.
@@ -200,63 +199,63 @@ static void close_frames(zmq_msg_t *frames, unsigned count)
 }
 
 static enum gw_err send_far(struct gw__messenger_zmq *zmq,
-                            const struct gw__message_out *letter,
+                            const struct gw__message_out *message,
                             const struct gw__messenger_head *head,
                             size_t *lent_bytes)
 {
-    struct gw__messenger_zmq_peer *peer = &zmq->peers[letter->node];
+    struct gw__messenger_zmq_peer *peer = &zmq->peers[message->node];
     zmq_msg_t frames[FRAMES];
     size_t copied, room, lent;
-    if (!measure_message(letter, &copied, &room, &lent) ||
+    if (!measure_message(message, &copied, &room, &lent) ||
         peer->waiting >= GW__MESSENGER_WAITING_MAX ||
         peer->copied_bytes + copied > gw__messenger_copies_max)
         return refuse_full(zmq);
-    struct gw__send_context *carriage = malloc(sizeof *carriage + room);
-    if (!carriage)
+    struct gw__send_context *context = malloc(sizeof *context + room);
+    if (!context)
         return refuse_full(zmq);
-    *carriage = (struct gw__send_context){.zmq = zmq,
-                                          .node = letter->node,
-                                          .copied_bytes = copied,
-                                          .head = *head};
-    atomic_init(&carriage->refs, 1);
+    *context = (struct gw__send_context){.zmq = zmq,
+                                         .node = message->node,
+                                         .copied_bytes = copied,
+                                         .head = *head};
+    atomic_init(&context->refs, 1);
     peer->waiting++;
     peer->copied_bytes += copied;
-    unsigned made = make_frames(carriage, letter, frames);
+    unsigned made = make_frames(context, message, frames);
     bool sent = false;
-    if (made <= letter->part_count)
+    if (made <= message->part_count)
         close_frames(frames, made);
     else
         sent = send_frames(peer->dealer, frames, made);
     if (sent && lent > 0) {
-        carriage->urgent = true;
-        carriage->back = letter->back;
-        carriage->context = letter->context;
-        peer->lent += letter->back != NULL;
+        context->urgent = true;
+        context->back = message->back;
+        context->context = message->context;
+        peer->lent += message->back != NULL;
     }
-    release_context(carriage);
+    release_context(context);
     if (!sent)
         return refuse_full(zmq);
     *lent_bytes = lent;
     return GW_OK;
 }
 
-enum gw_err gw__messenger_zmq_send(struct gw__messenger *post,
-                                   const struct gw__message_out *letter,
+enum gw_err gw__messenger_zmq_send(struct gw__messenger *messenger,
+                                   const struct gw__message_out *message,
                                    size_t *lent_bytes)
 {
-    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
-    struct gw__messenger_zmq_peer *peer = &zmq->peers[letter->node];
-    gw__messenger_zmq_tend(post);
-    struct gw__messenger_head head = address_head(zmq, letter);
-    if (!gw__messenger_near_send(zmq, letter, &head)) {
-        enum gw_err err = send_far(zmq, letter, &head, lent_bytes);
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
+    struct gw__messenger_zmq_peer *peer = &zmq->peers[message->node];
+    gw__messenger_zmq_tend(messenger);
+    struct gw__messenger_head head = address_head(zmq, message);
+    if (!gw__messenger_local_send(zmq, message, &head)) {
+        enum gw_err err = send_far(zmq, message, &head, lent_bytes);
         if (err)
             return err;
-        if (peer->near == GW__MESSENGER_NEAR_HEARD)
-            peer->near = GW__MESSENGER_NEAR_OPEN;
+        if (peer->local == GW__MESSENGER_LOCAL_HEARD)
+            peer->local = GW__MESSENGER_LOCAL_OPEN;
     }
     peer->sequence++;
-    if (letter->lent && *lent_bytes == 0 && letter->back)
-        letter->back(letter->context);
+    if (message->lent && *lent_bytes == 0 && message->back)
+        message->back(message->context);
     return GW_OK;
 }

@@ -13,48 +13,49 @@
 
 static const uint64_t longest_nap_ns = 3600 * 1000000000ULL;
 
-static struct pollfd near_poll(const struct gw__messenger_zmq *zmq)
+static struct pollfd local_poll(const struct gw__messenger_zmq *zmq)
 {
-    return (struct pollfd){.fd = gw__messenger_near_is_read(zmq) ? zmq->near_fd
-                                                                 : -1,
-                           .events = POLLIN};
+    return (struct pollfd){
+        .fd = gw__messenger_local_is_read(zmq) ? zmq->local_fd : -1,
+        .events = POLLIN};
 }
 
-bool gw__messenger_zmq_ready(struct gw__messenger *post)
+bool gw__messenger_zmq_ready(struct gw__messenger *messenger)
 {
-    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     int events = 0;
     size_t size = sizeof events;
-    struct pollfd near = near_poll(zmq);
+    struct pollfd local = local_poll(zmq);
     return atomic_load_explicit(&zmq->urgent, memory_order_acquire) ||
            zmq->early_changed || gw__reorder_queue_ready(zmq) ||
-           (near.fd >= 0 && poll(&near, 1, 0) > 0) ||
+           (local.fd >= 0 && poll(&local, 1, 0) > 0) ||
            zmq_getsockopt(zmq->router, ZMQ_EVENTS, &events, &size) != 0 ||
            (events & ZMQ_POLLIN);
 }
 
 /* The caller has already stored the change that the sleeper checks after
  * setting `sleeping`. */
-void gw__messenger_zmq_rouse(struct gw__messenger *post)
+void gw__messenger_zmq_rouse(struct gw__messenger *messenger)
 {
-    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load(&zmq->sleeping))
         (void)eventfd_write(zmq->bell, 1);
 }
 
-void gw__messenger_zmq_sleep(struct gw__messenger *post, uint64_t deadline_ns)
+void gw__messenger_zmq_sleep(struct gw__messenger *messenger,
+                             uint64_t deadline_ns)
 {
-    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(post);
+    struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     struct pollfd polled[] = {{.fd = zmq->router_fd, .events = POLLIN},
                               {.fd = zmq->bell, .events = POLLIN},
-                              near_poll(zmq)};
+                              local_poll(zmq)};
     eventfd_t rings;
     atomic_store(&zmq->sleeping, true);
     atomic_thread_fence(memory_order_seq_cst);
     uint64_t now_ns = gw_now_ns();
-    if (!gw__messenger_zmq_ready(post) && !atomic_load(&post->woken) &&
-        now_ns < deadline_ns) {
+    if (!gw__messenger_zmq_ready(messenger) &&
+        !atomic_load(&messenger->woken) && now_ns < deadline_ns) {
         uint64_t left_ns = deadline_ns - now_ns;
         if (left_ns > longest_nap_ns)
             left_ns = longest_nap_ns;

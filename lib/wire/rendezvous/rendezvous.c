@@ -26,12 +26,12 @@
 
 static const uint64_t again_ns = 250 * 1000000U;
 
-enum gw_err gw__meet_socket(struct gw__meeting *meeting, int type, bool server,
-                            struct gw_error *why)
+enum gw_err gw__rendezvous_socket(struct gw__rendezvous *rendezvous, int type,
+                                  bool server, struct gw_error *why)
 {
     int linger = 0, reconnect_ms = 20, ipv6 = 1;
-    int64_t most = GW__MEET_BYTES_MAX;
-    void *socket = meeting->socket = zmq_socket(meeting->context, type);
+    int64_t most = GW__RENDEZVOUS_BYTES_MAX;
+    void *socket = rendezvous->socket = zmq_socket(rendezvous->context, type);
     if (!socket ||
         zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
         zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof ipv6) != 0 ||
@@ -39,57 +39,60 @@ enum gw_err gw__meet_socket(struct gw__meeting *meeting, int type, bool server,
                        sizeof reconnect_ms) != 0 ||
         zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) != 0)
         return gw_fail_errno(why, "a socket");
-    return meeting->key ? gw__zmq_key_set(socket, meeting->key, server, why)
-                        : GW_OK;
+    return rendezvous->key
+               ? gw__zmq_key_set(socket, rendezvous->key, server, why)
+               : GW_OK;
 }
 
-bool gw__meet_await(const struct gw__meeting *meeting, uint64_t until_ns)
+bool gw__rendezvous_await(const struct gw__rendezvous *rendezvous,
+                          uint64_t until_ns)
 {
     uint64_t now = gw_now_ns();
     long ms = until_ns > now ? (long)((until_ns - now) / 1000000U + 1) : 0;
-    zmq_pollitem_t item = {.socket = meeting->socket, .events = ZMQ_POLLIN};
+    zmq_pollitem_t item = {.socket = rendezvous->socket, .events = ZMQ_POLLIN};
     return zmq_poll(&item, 1, ms) > 0;
 }
 
-static void send_join(const struct gw__meeting *meeting,
+static void send_join(const struct gw__rendezvous *rendezvous,
                       const uint64_t nonce[2])
 {
-    struct gw__meet head = {.kind = GW__MEET_JOIN,
-                            .rank = meeting->rank,
-                            .size = meeting->size,
-                            .nonce = {nonce[0], nonce[1]}};
+    struct gw__rendezvous_message head = {.kind = GW__RENDEZVOUS_JOIN,
+                                          .rank = rendezvous->rank,
+                                          .size = rendezvous->size,
+                                          .nonce = {nonce[0], nonce[1]}};
     void *message;
-    size_t bytes = gw__meet_write(&head, meeting->mine->blob,
-                                  meeting->mine->bytes, &message);
+    size_t bytes = gw__rendezvous_write(&head, rendezvous->mine->blob,
+                                        rendezvous->mine->bytes, &message);
     if (bytes > 0)
-        zmq_send(meeting->socket, message, bytes, ZMQ_DONTWAIT);
+        zmq_send(rendezvous->socket, message, bytes, ZMQ_DONTWAIT);
     free(message);
 }
 
 /* Reads the answer of rank 0, if there is one: GW_OK with the table, GW_PENDING
  * (*waits: the missing ranks), or the error of a REFUSE. */
-static enum gw_err listen_to_host(const struct gw__meeting *meeting,
+static enum gw_err listen_to_host(const struct gw__rendezvous *rendezvous,
                                   char waits[GW__RANK_LIST_BYTES],
                                   struct gw_error *why)
 {
     zmq_msg_t message;
-    struct gw__meet head;
+    struct gw__rendezvous_message head;
     const void *payload;
     size_t bytes;
     enum gw_err result = GW_PENDING;
     zmq_msg_init(&message);
-    if (zmq_msg_recv(&message, meeting->socket, ZMQ_DONTWAIT) >= 0 &&
-        gw__meet_read(zmq_msg_data(&message), zmq_msg_size(&message), &head,
-                      &payload, &bytes)) {
-        if (head.kind == GW__MEET_TABLE &&
-            gw__meet_unpack(payload, bytes, meeting->table, meeting->size))
+    if (zmq_msg_recv(&message, rendezvous->socket, ZMQ_DONTWAIT) >= 0 &&
+        gw__rendezvous_read(zmq_msg_data(&message), zmq_msg_size(&message),
+                            &head, &payload, &bytes)) {
+        if (head.kind == GW__RENDEZVOUS_TABLE &&
+            gw__rendezvous_unpack(payload, bytes, rendezvous->table,
+                                  rendezvous->size))
             result = GW_OK;
-        else if (head.kind == GW__MEET_WAIT)
+        else if (head.kind == GW__RENDEZVOUS_WAIT)
             snprintf(waits, GW__RANK_LIST_BYTES, "%.*s",
                      (int)(bytes < GW__RANK_LIST_BYTES ? bytes
                                                        : GW__RANK_LIST_BYTES),
                      (const char *)payload);
-        else if (head.kind == GW__MEET_REFUSE)
+        else if (head.kind == GW__RENDEZVOUS_REFUSE)
             result = gw_fail(why, (enum gw_err)head.code, "%.*s",
                              (int)(bytes < 256 ? bytes : 256),
                              (const char *)payload);
@@ -98,35 +101,36 @@ static enum gw_err listen_to_host(const struct gw__meeting *meeting,
     return result;
 }
 
-static enum gw_err meet_as_guest(struct gw__meeting *meeting,
+static enum gw_err meet_as_guest(struct gw__rendezvous *rendezvous,
                                  struct gw_error *why)
 {
     char waits[GW__RANK_LIST_BYTES] = "";
     uint64_t nonce[2], next_join = 0;
-    enum gw_err err = gw__meet_socket(meeting, ZMQ_DEALER, false, why);
+    enum gw_err err = gw__rendezvous_socket(rendezvous, ZMQ_DEALER, false, why);
     int one = 1;
     if (err)
         return err;
     if (getrandom(nonce, sizeof nonce, 0) != sizeof nonce)
         return gw_fail_errno(why, "getrandom");
     /* Queue at most one JOIN that cannot be delivered yet. */
-    zmq_setsockopt(meeting->socket, ZMQ_SNDHWM, &one, sizeof one);
-    if (zmq_connect(meeting->socket, meeting->endpoint) != 0)
+    zmq_setsockopt(rendezvous->socket, ZMQ_SNDHWM, &one, sizeof one);
+    if (zmq_connect(rendezvous->socket, rendezvous->endpoint) != 0)
         return gw_fail(why, GW_EUNREACH, "%s", zmq_strerror(errno));
     for (;;) {
         uint64_t now = gw_now_ns();
-        if (now >= meeting->deadline_ns)
-            return gw__meet_timed_out(
-                meeting, waits[0] ? waits : "rank 0 did not answer", why);
+        if (now >= rendezvous->deadline_ns)
+            return gw__rendezvous_timed_out(
+                rendezvous, waits[0] ? waits : "rank 0 did not answer", why);
         if (now >= next_join) {
-            send_join(meeting, nonce);
+            send_join(rendezvous, nonce);
             next_join = now + again_ns;
         }
-        uint64_t until =
-            next_join < meeting->deadline_ns ? next_join : meeting->deadline_ns;
-        if (!gw__meet_await(meeting, until))
+        uint64_t until = next_join < rendezvous->deadline_ns
+                             ? next_join
+                             : rendezvous->deadline_ns;
+        if (!gw__rendezvous_await(rendezvous, until))
             continue;
-        err = listen_to_host(meeting, waits, why);
+        err = listen_to_host(rendezvous, waits, why);
         if (err != GW_PENDING)
             return err;
     }
@@ -134,42 +138,42 @@ static enum gw_err meet_as_guest(struct gw__meeting *meeting,
 
 /* The endpoint is in use. If another rank 0 has it, that one will refuse a JOIN
  * as rank 0. */
-static enum gw_err ask_the_other_host(struct gw__meeting *meeting,
+static enum gw_err ask_the_other_host(struct gw__rendezvous *rendezvous,
                                       struct gw_error *why)
 {
     uint64_t limit = gw_now_ns() + 4 * again_ns;
-    if (limit < meeting->deadline_ns)
-        meeting->deadline_ns = limit;
-    gw__accept_filter_close(&meeting->gate);
-    zmq_close(meeting->socket);
-    enum gw_err err = meet_as_guest(meeting, why);
+    if (limit < rendezvous->deadline_ns)
+        rendezvous->deadline_ns = limit;
+    gw__accept_filter_close(&rendezvous->filter);
+    zmq_close(rendezvous->socket);
+    enum gw_err err = meet_as_guest(rendezvous, why);
     return err == GW_EMISMATCH
                ? err
                : gw_fail(why, GW_EUNREACH, "the address is already in use");
 }
 
-enum gw_err gw__meet_timed_out(const struct gw__meeting *meeting,
-                               const char *missing, struct gw_error *why)
+enum gw_err gw__rendezvous_timed_out(const struct gw__rendezvous *rendezvous,
+                                     const char *missing, struct gw_error *why)
 {
     return gw_fail(
-        why, GW_ETIMEOUT, "%.200s in %u ms%s", missing, meeting->timeout_ms,
-        meeting->key ? " (check that all have the same key file)" : "");
+        why, GW_ETIMEOUT, "%.200s in %u ms%s", missing, rendezvous->timeout_ms,
+        rendezvous->key ? " (check that all have the same key file)" : "");
 }
 
-static enum gw_err run_rendezvous(struct gw__meeting *meeting,
+static enum gw_err run_rendezvous(struct gw__rendezvous *rendezvous,
                                   struct gw_error *why)
 {
-    enum gw_err err = gw__zmq_context_new(1, 0, 0, &meeting->context, why);
+    enum gw_err err = gw__zmq_context_new(1, 0, 0, &rendezvous->context, why);
     if (err)
         return err;
-    err = meeting->rank == 0 ? gw__meet_as_host(meeting, why)
-                             : meet_as_guest(meeting, why);
+    err = rendezvous->rank == 0 ? gw__rendezvous_as_host(rendezvous, why)
+                                : meet_as_guest(rendezvous, why);
     if (err == GW_PENDING)
-        err = ask_the_other_host(meeting, why);
-    gw__accept_filter_close(&meeting->gate);
-    if (meeting->socket)
-        zmq_close(meeting->socket);
-    while (zmq_ctx_term(meeting->context) != 0 && errno == EINTR)
+        err = ask_the_other_host(rendezvous, why);
+    gw__accept_filter_close(&rendezvous->filter);
+    if (rendezvous->socket)
+        zmq_close(rendezvous->socket);
+    while (zmq_ctx_term(rendezvous->context) != 0 && errno == EINTR)
         ;
     return err;
 }
@@ -181,7 +185,7 @@ enum gw_err gw__rendezvous_with_key(const char *endpoint, const char *key_file,
                                     unsigned timeout_ms, struct gw_error *why)
 {
     struct gw__zmq_key key;
-    struct gw__meeting meeting = {
+    struct gw__rendezvous rendezvous = {
         .endpoint = endpoint,
         .rank = rank,
         .size = size,
@@ -199,10 +203,10 @@ enum gw_err gw__rendezvous_with_key(const char *endpoint, const char *key_file,
                        size);
     if (key_file) {
         err = gw__zmq_key_read(key_file, &key, why);
-        meeting.key = &key;
+        rendezvous.key = &key;
     }
     if (!err)
-        err = run_rendezvous(&meeting, why);
+        err = run_rendezvous(&rendezvous, why);
     return err ? gw_wrap(why, err, "rendezvous %s", endpoint) : GW_OK;
 }
 

@@ -25,7 +25,7 @@ struct guest {
 };
 
 struct host {
-    struct gw__meeting *meeting;
+    struct gw__rendezvous *rendezvous;
     struct guest *guests; /* by rank */
     bool *here;           /* by rank */
     unsigned missing;
@@ -34,19 +34,19 @@ struct host {
 /* One JOIN as received. */
 struct claim {
     struct guest guest;
-    struct gw__meet head;
+    struct gw__rendezvous_message head;
     struct gw__address address;
 };
 
 /* GW_ENOMEM. A message that cannot be delivered is not an error. */
 static enum gw_err send_to_guest(const struct host *host,
                                  const struct guest *guest,
-                                 struct gw__meet *head, const void *payload,
-                                 size_t bytes)
+                                 struct gw__rendezvous_message *head,
+                                 const void *payload, size_t bytes)
 {
-    void *message, *socket = host->meeting->socket;
-    head->size = host->meeting->size;
-    size_t length = gw__meet_write(head, payload, bytes, &message);
+    void *message, *socket = host->rendezvous->socket;
+    head->size = host->rendezvous->size;
+    size_t length = gw__rendezvous_write(head, payload, bytes, &message);
     if (length == 0)
         return GW_ENOMEM;
     if (zmq_send(socket, guest->route, guest->route_bytes,
@@ -56,11 +56,12 @@ static enum gw_err send_to_guest(const struct host *host,
     return GW_OK;
 }
 
-static enum gw_err tell_all(const struct host *host, struct gw__meet *head,
-                            const void *payload, size_t bytes)
+static enum gw_err notify_all(const struct host *host,
+                              struct gw__rendezvous_message *head,
+                              const void *payload, size_t bytes)
 {
     enum gw_err err = GW_OK;
-    for (unsigned r = 1; r < host->meeting->size; r++)
+    for (unsigned r = 1; r < host->rendezvous->size; r++)
         if (host->here[r] &&
             send_to_guest(host, &host->guests[r], head, payload, bytes))
             err = GW_ENOMEM;
@@ -68,9 +69,9 @@ static enum gw_err tell_all(const struct host *host, struct gw__meet *head,
 }
 
 /* Receives one message. True: it is a JOIN. */
-static bool take_claim(struct host *host, struct claim *claim)
+static bool receive_claim(struct host *host, struct claim *claim)
 {
-    void *socket = host->meeting->socket;
+    void *socket = host->rendezvous->socket;
     zmq_msg_t route, message;
     const void *payload;
     size_t bytes;
@@ -80,10 +81,11 @@ static bool take_claim(struct host *host, struct claim *claim)
     if (zmq_msg_recv(&route, socket, ZMQ_DONTWAIT) >= 0 &&
         zmq_msg_more(&route) &&
         zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) >= 0)
-        good = zmq_msg_size(&route) <= ROUTE_BYTES_MAX &&
-               gw__meet_read(zmq_msg_data(&message), zmq_msg_size(&message),
-                             &claim->head, &payload, &bytes) &&
-               claim->head.kind == GW__MEET_JOIN;
+        good =
+            zmq_msg_size(&route) <= ROUTE_BYTES_MAX &&
+            gw__rendezvous_read(zmq_msg_data(&message), zmq_msg_size(&message),
+                                &claim->head, &payload, &bytes) &&
+            claim->head.kind == GW__RENDEZVOUS_JOIN;
     if (good) {
         claim->address.bytes = bytes;
         memcpy(claim->address.blob, payload, bytes);
@@ -103,11 +105,11 @@ static enum gw_err check_join(const struct host *host,
                               const struct claim *claim, struct gw_error *why)
 {
     unsigned rank = claim->head.rank;
-    if (claim->head.size != host->meeting->size)
+    if (claim->head.size != host->rendezvous->size)
         return gw_fail(
             why, GW_EMISMATCH,
             "rank %u was started as one of %u ranks, but rank 0 as one of %u",
-            rank, claim->head.size, host->meeting->size);
+            rank, claim->head.size, host->rendezvous->size);
     if (rank == 0 || (host->here[rank] &&
                       memcmp(host->guests[rank].nonce, claim->guest.nonce,
                              sizeof claim->guest.nonce) != 0))
@@ -122,15 +124,15 @@ static void admit_guest(struct host *host, const struct claim *claim)
     host->missing -= !host->here[rank];
     host->here[rank] = true;
     host->guests[rank] = claim->guest;
-    host->meeting->table[rank] = claim->address;
+    host->rendezvous->table[rank] = claim->address;
 }
 
 /* Sends the list of missing ranks to one that is there. */
 static void ask_patience(const struct host *host, const struct guest *guest)
 {
     char text[GW__RANK_LIST_BYTES], sentence[GW__RANK_LIST_BYTES + 16];
-    struct gw__meet head = {.kind = GW__MEET_WAIT};
-    gw__rank_list(host->here, host->meeting->size, text);
+    struct gw__rendezvous_message head = {.kind = GW__RENDEZVOUS_WAIT};
+    gw__rank_list(host->here, host->rendezvous->size, text);
     int length =
         snprintf(sentence, sizeof sentence, "%s did not connect", text);
     send_to_guest(host, guest, &head, sentence, (size_t)length);
@@ -140,20 +142,21 @@ static enum gw_err collect(struct host *host, struct claim *claim,
                            struct gw_error *why)
 {
     while (host->missing > 0) {
-        if (!gw__meet_await(host->meeting, host->meeting->deadline_ns) &&
-            gw_now_ns() >= host->meeting->deadline_ns) {
+        if (!gw__rendezvous_await(host->rendezvous,
+                                  host->rendezvous->deadline_ns) &&
+            gw_now_ns() >= host->rendezvous->deadline_ns) {
             char text[GW__RANK_LIST_BYTES + 16];
-            gw__rank_list(host->here, host->meeting->size, text);
+            gw__rank_list(host->here, host->rendezvous->size, text);
             snprintf(text + strlen(text), sizeof text - strlen(text),
                      " did not connect");
-            return gw__meet_timed_out(host->meeting, text, why);
+            return gw__rendezvous_timed_out(host->rendezvous, text, why);
         }
-        if (!take_claim(host, claim))
+        if (!receive_claim(host, claim))
             continue;
         enum gw_err err = check_join(host, claim, why);
         if (err) {
-            struct gw__meet head = {.kind = GW__MEET_REFUSE,
-                                    .code = (int32_t)err};
+            struct gw__rendezvous_message head = {.kind = GW__RENDEZVOUS_REFUSE,
+                                                  .code = (int32_t)err};
             send_to_guest(host, &claim->guest, &head, why->text,
                           strlen(why->text));
             return err;
@@ -170,19 +173,21 @@ static enum gw_err answer_guests(const struct host *host, enum gw_err err,
                                  struct gw_error *why)
 {
     int linger = FAREWELL_MS;
-    struct gw__meet head = {.kind = GW__MEET_REFUSE, .code = (int32_t)err};
-    zmq_setsockopt(host->meeting->socket, ZMQ_LINGER, &linger, sizeof linger);
+    struct gw__rendezvous_message head = {.kind = GW__RENDEZVOUS_REFUSE,
+                                          .code = (int32_t)err};
+    zmq_setsockopt(host->rendezvous->socket, ZMQ_LINGER, &linger,
+                   sizeof linger);
     if (err) {
-        tell_all(host, &head, why->text, strlen(why->text));
+        notify_all(host, &head, why->text, strlen(why->text));
         return err;
     }
     void *payload;
-    size_t bytes =
-        gw__meet_pack(host->meeting->table, host->meeting->size, &payload);
+    size_t bytes = gw__rendezvous_pack(host->rendezvous->table,
+                                       host->rendezvous->size, &payload);
     if (bytes == 0)
         return gw_fail(why, GW_ENOMEM, "a table of all addresses");
-    head.kind = GW__MEET_TABLE;
-    err = tell_all(host, &head, payload, bytes);
+    head.kind = GW__RENDEZVOUS_TABLE;
+    err = notify_all(host, &head, payload, bytes);
     free(payload);
     return err ? gw_fail(why, err, "sending the table of addresses") : GW_OK;
 }
@@ -218,18 +223,21 @@ static bool bind_by_name(void *socket, const char *endpoint)
     return bound;
 }
 
-static enum gw_err open_house(struct gw__meeting *meeting, struct gw_error *why)
+static enum gw_err open_house(struct gw__rendezvous *rendezvous,
+                              struct gw_error *why)
 {
-    enum gw_err err = gw__meet_socket(meeting, ZMQ_ROUTER, true, why);
+    enum gw_err err = gw__rendezvous_socket(rendezvous, ZMQ_ROUTER, true, why);
     if (!err)
-        err = gw__accept_filter_open(meeting->context, meeting->socket,
-                                     meeting->endpoint, meeting->key != NULL,
-                                     &meeting->gate, why);
-    if (!err && !gw__zmq_own_user_only(meeting->socket, meeting->endpoint))
+        err = gw__accept_filter_open(
+            rendezvous->context, rendezvous->socket, rendezvous->endpoint,
+            rendezvous->key != NULL, &rendezvous->filter, why);
+    if (!err &&
+        !gw__zmq_own_user_only(rendezvous->socket, rendezvous->endpoint))
         err = gw_fail_errno(why, "a socket");
-    if (err || zmq_bind(meeting->socket, meeting->endpoint) == 0)
+    if (err || zmq_bind(rendezvous->socket, rendezvous->endpoint) == 0)
         return err;
-    if (errno == ENODEV && bind_by_name(meeting->socket, meeting->endpoint))
+    if (errno == ENODEV &&
+        bind_by_name(rendezvous->socket, rendezvous->endpoint))
         return GW_OK;
     if (errno == EADDRINUSE)
         return GW_PENDING;
@@ -237,14 +245,15 @@ static enum gw_err open_house(struct gw__meeting *meeting, struct gw_error *why)
                    zmq_strerror(errno));
 }
 
-enum gw_err gw__meet_as_host(struct gw__meeting *meeting, struct gw_error *why)
+enum gw_err gw__rendezvous_as_host(struct gw__rendezvous *rendezvous,
+                                   struct gw_error *why)
 {
-    unsigned size = meeting->size;
-    enum gw_err err = open_house(meeting, why);
+    unsigned size = rendezvous->size;
+    enum gw_err err = open_house(rendezvous, why);
     if (err)
         return err;
     struct gw_error reason; /* needed even when the caller does not want it */
-    struct host host = {.meeting = meeting,
+    struct host host = {.rendezvous = rendezvous,
                         .guests = calloc(size, sizeof *host.guests),
                         .here = calloc(size, sizeof *host.here),
                         .missing = size - 1};

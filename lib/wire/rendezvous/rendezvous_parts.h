@@ -5,11 +5,11 @@
 #ifndef GW__RENDEZVOUS_PARTS_H
 #define GW__RENDEZVOUS_PARTS_H
 
-#include "meet.h"
+#include "rendezvous_message.h"
 #include "wire/accept_filter.h"
 #include "wire/zmq/zmq_wire.h"
 
-struct gw__meeting {
+struct gw__rendezvous {
     const char *endpoint;
     const struct gw__zmq_key *key; /* NULL: no key */
     unsigned rank, size;
@@ -18,22 +18,24 @@ struct gw__meeting {
     unsigned timeout_ms;
     uint64_t deadline_ns;
     void *context, *socket;
-    struct gw__accept_filter *gate; /* of rank 0; NULL: not needed */
+    struct gw__accept_filter *filter; /* of rank 0; NULL: not needed */
 };
 
 /* GW_ETIMEOUT: "MISSING in 300 ms", with a hint at the key file if there is
  * one. */
-enum gw_err gw__meet_timed_out(const struct gw__meeting *meeting,
-                               const char *missing, struct gw_error *why);
+enum gw_err gw__rendezvous_timed_out(const struct gw__rendezvous *rendezvous,
+                                     const char *missing, struct gw_error *why);
 
 /* Rank 0's side. GW_PENDING: the endpoint is in use. */
-GW_MUST_CHECK enum gw_err gw__meet_as_host(struct gw__meeting *meeting,
-                                           struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__rendezvous_as_host(struct gw__rendezvous *rendezvous, struct gw_error *why);
 
 /* Makes meeting->socket. */
-GW_MUST_CHECK enum gw_err gw__meet_socket(struct gw__meeting *meeting, int type,
-                                          bool server, struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+gw__rendezvous_socket(struct gw__rendezvous *rendezvous, int type, bool server,
+                      struct gw_error *why);
 /* Waits for a message, until `until_ns` at most. */
-bool gw__meet_await(const struct gw__meeting *meeting, uint64_t until_ns);
+bool gw__rendezvous_await(const struct gw__rendezvous *rendezvous,
+                          uint64_t until_ns);
 
 #endif

@@ -200,11 +200,11 @@ static enum gw_err shm_connect(struct gw__wire *wire,
 static void linger(struct gw__shm *shm)
 {
     uint64_t deadline = gw_now_ns() + 200 * 1000000ULL;
-    if (shm->wire.hasty)
+    if (shm->wire.no_linger)
         return;
     for (unsigned r = 0; r < shm->wire.size; r++) {
         struct gw__shm_peer *peer = &shm->peers[r];
-        while (peer->segment && peer->stage.base && !peer->lost &&
+        while (peer->segment && peer->staging.base && !peer->lost &&
                !atomic_load(&shm->segment->abort_code) &&
                atomic_load(&peer->segment->state) != SHM_CLOSED &&
                !gw__shm_all_taken(shm, r) && gw_now_ns() < deadline &&
@@ -226,7 +226,7 @@ static void shm_close(struct gw__wire *wire)
             continue;
         gw__shm_wake(wire, r);
         gw__shm_forget_mappings(peer);
-        gw__region_free(&peer->stage);
+        gw__region_free(&peer->staging);
         gw__region_unmap(peer->segment, peer->segment_bytes);
     }
     gw__process_watch_fini(&shm->watch);

@@ -28,8 +28,8 @@ enum { SHM_OPEN = 1, SHM_JOINED = 2, SHM_CLOSED = 3 };
  * the rest. */
 struct gw__shm_entry {
     _Alignas(LINE_BYTES) _Atomic uint64_t sequence;
-    struct gw__place place; /* fd < 0: the bytes are here */
-    bool lent;              /* they are in the caller's memory */
+    struct gw__memory_range range; /* fd < 0: the bytes are here */
+    bool lent;                     /* they are in the caller's memory */
     struct gw__header header;
     unsigned char bytes[INLINE_BYTES];
 };
@@ -50,7 +50,7 @@ struct gw__shm_segment {
     _Alignas(LINE_BYTES) _Atomic uint32_t state;
     _Atomic int32_t abort_code; /* publishes abort_text */
     char abort_text[sizeof(((struct gw_error *)0)->text)];
-    _Alignas(LINE_BYTES) unsigned char card[GW__CONTROL_BLOCK_BYTES];
+    _Alignas(LINE_BYTES) unsigned char control_block[GW__CONTROL_BLOCK_BYTES];
     struct gw__shm_link links[]; /* one per rank */
 };
 
@@ -70,8 +70,8 @@ struct gw__shm_peer {
     uint64_t released_seen; /* of them, released at the last look */
     /* The newest slice that is in the caller's memory, plus one. */
     uint64_t borrowed;
-    uint64_t taken;          /* slices released from it */
-    struct gw__region stage; /* for bytes that the peer cannot map */
+    uint64_t taken;            /* slices released from it */
+    struct gw__region staging; /* for bytes that the peer cannot map */
     struct gw__shm_mapping mappings[MAPPINGS_MAX];
     uint64_t mapping_clock;
 };
@@ -114,10 +114,10 @@ bool gw__shm_all_taken(struct gw__shm *shm, unsigned rank);
 
 /* shm_map.c */
 struct gw__windows *gw__shm_windows(struct gw__wire *);
-struct gw__place gw__shm_show(struct gw__wire *, const void *memory,
-                              size_t bytes);
+struct gw__memory_range gw__shm_show(struct gw__wire *, const void *memory,
+                                     size_t bytes);
 void *gw__shm_reach(struct gw__wire *, unsigned rank,
-                    const struct gw__place *place);
+                    const struct gw__memory_range *range);
 void gw__shm_forget_mappings(struct gw__shm_peer *peer);
 
 /* shm_wait.c */

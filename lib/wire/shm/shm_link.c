@@ -60,17 +60,18 @@ bool gw__shm_all_taken(struct gw__shm *shm, unsigned rank)
 }
 
 static bool stage(struct gw__shm *shm, struct gw__shm_peer *peer,
-                  const void *data, size_t bytes, struct gw__place *place)
+                  const void *data, size_t bytes,
+                  struct gw__memory_range *range)
 {
-    if (!peer->stage.base && gw__region_new(RING_SLOTS * shm->slice_bytes,
-                                            &peer->stage, &shm->error))
+    if (!peer->staging.base && gw__region_new(RING_SLOTS * shm->slice_bytes,
+                                              &peer->staging, &shm->error))
         return false;
     size_t offset = peer->pushed % RING_SLOTS * shm->slice_bytes;
-    memcpy((unsigned char *)peer->stage.base + offset, data, bytes);
-    *place = (struct gw__place){.fd = peer->stage.fd,
-                                .region = peer->stage.id,
-                                .region_bytes = peer->stage.bytes,
-                                .offset = offset};
+    memcpy((unsigned char *)peer->staging.base + offset, data, bytes);
+    *range = (struct gw__memory_range){.fd = peer->staging.fd,
+                                       .region = peer->staging.id,
+                                       .region_bytes = peer->staging.bytes,
+                                       .offset = offset};
     return true;
 }
 
@@ -92,15 +93,15 @@ enum gw_err gw__shm_send(struct gw__wire *wire, unsigned rank,
     struct gw__shm_entry *entry =
         &link_to(shm, rank)->ring[peer->pushed % RING_SLOTS];
     bool borrow = false;
-    entry->place.fd = -1;
+    entry->range.fd = -1;
     if (bytes <= INLINE_BYTES) {
         if (bytes)
             memcpy(entry->bytes, data, bytes);
     } else {
         if (!copy)
-            entry->place = gw__shm_show(wire, data, bytes);
-        borrow = entry->place.fd >= 0;
-        if (!borrow && !stage(shm, peer, data, bytes, &entry->place))
+            entry->range = gw__shm_show(wire, data, bytes);
+        borrow = entry->range.fd >= 0;
+        if (!borrow && !stage(shm, peer, data, bytes, &entry->range))
             return shm->error.code;
     }
     entry->header = *header;
@@ -132,8 +133,8 @@ enum gw_err gw__shm_peek(struct gw__wire *wire, unsigned rank,
     }
     view->header = &entry->header;
     view->data = entry->bytes;
-    if (entry->place.fd >= 0) {
-        view->data = gw__shm_reach(wire, rank, &entry->place);
+    if (entry->range.fd >= 0) {
+        view->data = gw__shm_reach(wire, rank, &entry->range);
         if (!view->data)
             return gone(&shm->peers[rank]);
     }
@@ -151,7 +152,7 @@ void gw__shm_release(struct gw__wire *wire, unsigned rank)
     atomic_thread_fence(memory_order_acquire);
     if (lent && atomic_load_explicit(&peer->segment->state,
                                      memory_order_relaxed) == SHM_CLOSED)
-        wire->spoiled = true;
+        wire->read_raced = true;
     peer->taken++;
     atomic_store_explicit(&link_to(shm, rank)->released, peer->taken,
                           memory_order_release);
@@ -161,5 +162,5 @@ void gw__shm_release(struct gw__wire *wire, unsigned rank)
      * in `wake` orders our loads before this one. */
     if (lent &&
         atomic_load_explicit(&peer->segment->abort_code, memory_order_relaxed))
-        wire->spoiled = true;
+        wire->read_raced = true;
 }

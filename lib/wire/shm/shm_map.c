@@ -10,15 +10,15 @@
 
 #include <gradwire/wire.h>
 
-static void *card(struct gw__wire *wire, unsigned rank)
+static void *control_block_of(struct gw__wire *wire, unsigned rank)
 {
     struct gw__shm *shm = gw__shm_of(wire);
-    return rank == wire->rank ? shm->segment->card
-                              : shm->peers[rank].segment->card;
+    return rank == wire->rank ? shm->segment->control_block
+                              : shm->peers[rank].segment->control_block;
 }
 
-struct gw__place gw__shm_show(struct gw__wire *wire, const void *memory,
-                              size_t bytes)
+struct gw__memory_range gw__shm_show(struct gw__wire *wire, const void *memory,
+                                     size_t bytes)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     uintptr_t at = (uintptr_t)memory, base = (uintptr_t)shm->shown.base;
@@ -28,14 +28,14 @@ struct gw__place gw__shm_show(struct gw__wire *wire, const void *memory,
     if (!known) {
         uint64_t generation = gw__region_generation();
         if (!gw__region_find(memory, bytes, &shm->shown))
-            return (struct gw__place){.fd = -1};
+            return (struct gw__memory_range){.fd = -1};
         shm->shown_generation = generation;
         base = (uintptr_t)shm->shown.base;
     }
-    return (struct gw__place){.fd = shm->shown.fd,
-                              .region = shm->shown.id,
-                              .region_bytes = shm->shown.bytes,
-                              .offset = at - base};
+    return (struct gw__memory_range){.fd = shm->shown.fd,
+                                     .region = shm->shown.id,
+                                     .region_bytes = shm->shown.bytes,
+                                     .offset = at - base};
 }
 
 /* A free mapping, if need be by evicting the least recently used one. */
@@ -52,10 +52,10 @@ static struct gw__shm_mapping *evict_mapping(struct gw__shm_peer *peer)
 }
 
 static void *use(struct gw__shm_peer *peer, struct gw__shm_mapping *mapping,
-                 const struct gw__place *place)
+                 const struct gw__memory_range *range)
 {
     mapping->used = ++peer->mapping_clock;
-    return (unsigned char *)mapping->base + place->offset;
+    return (unsigned char *)mapping->base + range->offset;
 }
 
 /* Failing to map memory of a rank that has closed is not a loss: it has left
@@ -75,25 +75,25 @@ static void lose(struct gw__shm *shm, unsigned rank, const struct gw_error *why)
 /* Descriptors are reused as soon as their owner has closed them, so a mapping
  * is valid only if its owner still lives after it was made. */
 void *gw__shm_reach(struct gw__wire *wire, unsigned rank,
-                    const struct gw__place *place)
+                    const struct gw__memory_range *range)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
     struct gw_error why;
-    if (place->fd < 0)
+    if (range->fd < 0)
         return NULL;
     for (unsigned i = 0; i < MAPPINGS_MAX; i++)
-        if (peer->mappings[i].region == place->region)
-            return use(peer, &peer->mappings[i], place);
+        if (peer->mappings[i].region == range->region)
+            return use(peer, &peer->mappings[i], range);
     struct gw__shm_mapping *mapping = evict_mapping(peer);
-    enum gw_err err = gw__region_map(peer->pid, place->fd, place->region_bytes,
+    enum gw_err err = gw__region_map(peer->pid, range->fd, range->region_bytes,
                                      &mapping->base, &why);
-    mapping->region = err ? 0 : place->region;
-    mapping->bytes = place->region_bytes;
+    mapping->region = err ? 0 : range->region;
+    mapping->bytes = range->region_bytes;
     if (gw__shm_gone(wire, rank) && !err)
         err = gw_fail(&why, GW_ELOST, "it ended before its memory was read");
     if (!err)
-        return use(peer, mapping, place);
+        return use(peer, mapping, range);
     lose(shm, rank, &why);
     return NULL;
 }
@@ -108,7 +108,7 @@ void gw__shm_forget_mappings(struct gw__shm_peer *peer)
 struct gw__windows *gw__shm_windows(struct gw__wire *wire)
 {
     static struct gw__windows windows = {
-        .card = card,
+        .control_block = control_block_of,
         .show = gw__shm_show,
         .reach = gw__shm_reach,
         .gone = gw__shm_gone,

@@ -135,7 +135,7 @@ static enum gw_err aborted(struct gw__shm *shm, struct gw_error *why)
         int32_t code =
             atomic_load_explicit(&theirs->abort_code, memory_order_acquire);
         if (code) {
-            shm->wire.told = true;
+            shm->wire.aborted_by_peer = true;
             const char *text = theirs->abort_text;
             size_t room = sizeof theirs->abort_text;
             return gw_fail(why, (enum gw_err)code, "%.*s", (int)room - 1, text);
@@ -145,7 +145,7 @@ static enum gw_err aborted(struct gw__shm *shm, struct gw_error *why)
 }
 
 /* The process watch reports each death once; `error` keeps the first. */
-static void hear_deaths(struct gw__shm *shm)
+static void receive_deaths(struct gw__shm *shm)
 {
     int rank;
     while ((rank = gw__process_watch_poll(&shm->watch)) >= 0) {
@@ -163,7 +163,7 @@ bool gw__shm_gone(struct gw__wire *wire, unsigned rank)
 {
     struct gw__shm *shm = gw__shm_of(wire);
     struct gw__shm_peer *peer = &shm->peers[rank];
-    hear_deaths(shm);
+    receive_deaths(shm);
     return peer->lost || atomic_load(&peer->segment->state) == SHM_CLOSED ||
            atomic_load(&peer->segment->abort_code);
 }
@@ -179,7 +179,7 @@ enum gw_err gw__shm_check(struct gw__wire *wire, struct gw_error *why)
     struct gw__shm *shm = gw__shm_of(wire);
     enum gw_err err = aborted(shm, why);
     if (!err)
-        hear_deaths(shm);
+        receive_deaths(shm);
     if (!err && shm->error.code)
         err = gw_fail(why, shm->error.code, "%s", shm->error.text);
     return err;

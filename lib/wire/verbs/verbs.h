@@ -96,7 +96,7 @@ struct gw__verbs_link {
     struct rdma_cm_id *id;
     bool greeted; /* this end has connected and sent HELLO */
     bool joined;  /* both ends are ready and have received HELLO */
-    struct gw__verbs_endpoint_address card;
+    struct gw__verbs_endpoint_address address;
 
     enum gw__verbs_state state;
     bool disconnected;
@@ -149,7 +149,7 @@ struct gw__verbs_region {
 
 struct gw__verbs {
     struct gw__wire wire;
-    struct gw__verbs_endpoint_address card;
+    struct gw__verbs_endpoint_address address;
     struct rdma_event_channel *events;
     struct rdma_cm_id *listener;
     struct ibv_context *device; /* the listener's */
@@ -170,11 +170,11 @@ struct gw__verbs {
     struct gw__process_watch watch;
     struct gw_error error;   /* the result of `check` */
     struct gw_error refusal; /* the result of `connect` */
-    bool told_of_abort;      /* by a peer, and not yet acted upon */
+    bool abort_reported;     /* by a peer, and not yet acted upon */
     bool over;               /* aborted, here or by a peer */
     bool news;               /* a loss or an abort, since the user looked */
     uint64_t spin_ns;
-    int ears; /* an epoll set of all descriptors of this wire */
+    int epoll_fd; /* an epoll set of all descriptors of this wire */
 };
 
 static inline struct gw__verbs *gw__verbs_of(struct gw__wire *wire)
@@ -242,23 +242,23 @@ bool gw__verbs_lost(struct gw__wire *wire, unsigned peer);
 /* Processes completions. False: there were none. */
 bool gw__verbs_progress(struct gw__verbs *verbs);
 /* Processes the events of the connection manager. */
-void gw__verbs_hear_events(struct gw__verbs *verbs);
+void gw__verbs_receive_events(struct gw__verbs *verbs);
 /* Records the processes that have ended. */
-void gw__verbs_hear_ends(struct gw__verbs *verbs);
+void gw__verbs_receive_ends(struct gw__verbs *verbs);
 /* Makes the link's queue pair and posts all its receives. */
 GW_MUST_CHECK enum gw_err gw__verbs_make_queue(struct gw__verbs *verbs,
                                                unsigned peer,
                                                struct gw_error *why);
 /* Handles a HELLO of the peer. */
-void gw__verbs_hear_hello(struct gw__verbs *verbs, unsigned peer);
+void gw__verbs_receive_hello(struct gw__verbs *verbs, unsigned peer);
 /* Writes to peers that may not have noticed the HELLO. */
 void gw__verbs_nudge(struct gw__verbs *verbs);
 /* Handles a note of `peer`. */
-void gw__verbs_hear_note(struct gw__verbs *verbs, unsigned peer,
-                         const void *message, size_t bytes);
+void gw__verbs_receive_note(struct gw__verbs *verbs, unsigned peer,
+                            const void *message, size_t bytes);
 /* Sends a note to `peer`. False: too many are in flight. */
-bool gw__verbs_tell(struct gw__verbs *verbs, unsigned peer,
-                    struct gw__note *note);
+bool gw__verbs_notify(struct gw__verbs *verbs, unsigned peer,
+                      struct gw__note *note);
 /* Sends the peer a CREDIT note for all released slices. */
 void gw__verbs_give_credit(struct gw__verbs *verbs, unsigned peer);
 /* Arms the bell and sleeps until there is an event, or for `ns`. */

@@ -14,40 +14,40 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-static enum gw_err read_card(struct gw__verbs *verbs, unsigned peer,
-                             const struct gw__address *address,
-                             struct gw_error *why)
+static enum gw_err read_address(struct gw__verbs *verbs, unsigned peer,
+                                const struct gw__address *address,
+                                struct gw_error *why)
 {
-    struct gw__verbs_endpoint_address *card = &verbs->links[peer].card;
-    if (address->bytes == sizeof *card)
-        memcpy(card, address->blob, sizeof *card);
-    if (card->magic != GW__VERBS_MAGIC ||
-        strnlen(card->host, sizeof card->host) == sizeof card->host)
+    struct gw__verbs_endpoint_address *endpoint = &verbs->links[peer].address;
+    if (address->bytes == sizeof *endpoint)
+        memcpy(endpoint, address->blob, sizeof *endpoint);
+    if (endpoint->magic != GW__VERBS_MAGIC ||
+        strnlen(endpoint->host, sizeof endpoint->host) == sizeof endpoint->host)
         return gw_fail(why, GW_EMISMATCH, "rank %u did not open the verbs wire",
                        peer);
-    if (card->iwarp != verbs->card.iwarp)
+    if (endpoint->iwarp != verbs->address.iwarp)
         return gw_fail(why, GW_EMISMATCH,
                        "rank %u has %s device, but this rank %s; use the same "
                        "kind on all ranks",
-                       peer, card->iwarp ? "an iWARP" : "no iWARP",
+                       peer, endpoint->iwarp ? "an iWARP" : "no iWARP",
                        verbs->iwarp ? "an iWARP one" : "none");
     return GW_OK;
 }
 
-static bool address_of(const struct gw__verbs_endpoint_address *card,
+static bool address_of(const struct gw__verbs_endpoint_address *endpoint,
                        struct sockaddr_storage *address)
 {
     struct sockaddr_in *v4 = (void *)address;
     struct sockaddr_in6 *v6 = (void *)address;
     memset(address, 0, sizeof *address);
-    if (inet_pton(AF_INET, card->host, &v4->sin_addr) == 1) {
+    if (inet_pton(AF_INET, endpoint->host, &v4->sin_addr) == 1) {
         v4->sin_family = AF_INET;
-        v4->sin_port = htons(card->port);
+        v4->sin_port = htons(endpoint->port);
         return true;
     }
     v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(card->port);
-    return inet_pton(AF_INET6, card->host, &v6->sin6_addr) == 1;
+    v6->sin6_port = htons(endpoint->port);
+    return inet_pton(AF_INET6, endpoint->host, &v6->sin6_addr) == 1;
 }
 
 static enum gw_err begin_connect(struct gw__verbs *verbs, unsigned peer,
@@ -56,16 +56,16 @@ static enum gw_err begin_connect(struct gw__verbs *verbs, unsigned peer,
     enum { RESOLVE_MS = 2000 };
     struct gw__verbs_link *link = &verbs->links[peer];
     struct sockaddr_storage own, theirs;
-    struct gw__verbs_endpoint_address mine = verbs->card;
+    struct gw__verbs_endpoint_address mine = verbs->address;
     mine.port = 0;
-    if (!address_of(&link->card, &theirs) || !address_of(&mine, &own))
+    if (!address_of(&link->address, &theirs) || !address_of(&mine, &own))
         return gw_fail(why, GW_EMISMATCH, "rank %u has no address", peer);
     if (rdma_create_id(verbs->events, &link->id, link, RDMA_PS_TCP) != 0)
         return gw_fail_errno(why, "a connection to rank %u", peer);
     if (rdma_resolve_addr(link->id, (struct sockaddr *)&own,
                           (struct sockaddr *)&theirs, RESOLVE_MS) != 0)
         return gw_fail(why, GW_EUNREACH, "rank %u at %s: %s", peer,
-                       link->card.host, strerror(errno));
+                       link->address.host, strerror(errno));
     return GW_OK;
 }
 
@@ -74,12 +74,13 @@ static enum gw_err join_peer(struct gw__verbs *verbs, unsigned peer,
                              struct gw_error *why)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
-    enum gw_err err = read_card(verbs, peer, address, why);
+    enum gw_err err = read_address(verbs, peer, address, why);
     if (err)
         return err;
     /* For other hosts, only the end of the connection shows a death. */
     struct gw_error far;
-    err = gw__process_watch_add(&verbs->watch, peer, &link->card.process, &far);
+    err = gw__process_watch_add(&verbs->watch, peer, &link->address.process,
+                                &far);
     if (err && err != GW_ENOTSUP)
         return gw_fail(why, err, "%s", far.text);
     return peer < verbs->wire.rank ? begin_connect(verbs, peer, why) : GW_OK;
@@ -124,8 +125,8 @@ static enum gw_err meet_all(struct gw__verbs *verbs, uint64_t deadline_ns,
     static const uint64_t pause_ns = 10 * 1000000U;
     assert(verbs->wire.size <= GW__WIRE_PEERS_MAX);
     for (;;) {
-        gw__verbs_hear_events(verbs);
-        gw__verbs_hear_ends(verbs);
+        gw__verbs_receive_events(verbs);
+        gw__verbs_receive_ends(verbs);
         gw__verbs_progress(verbs);
         gw__verbs_nudge(verbs);
         if (all_joined(verbs))
@@ -157,7 +158,7 @@ enum gw_err gw__verbs_connect(struct gw__wire *wire,
             err = join_peer(verbs, r, &table[r], why);
     struct epoll_event event = {.events = EPOLLIN, .data.fd = verbs->watch.fd};
     if (!err && verbs->watch.fd >= 0 &&
-        epoll_ctl(verbs->ears, EPOLL_CTL_ADD, verbs->watch.fd, &event) != 0)
+        epoll_ctl(verbs->epoll_fd, EPOLL_CTL_ADD, verbs->watch.fd, &event) != 0)
         err = gw_fail_errno(why, "listening for the end of peers");
     if (!err)
         err = meet_all(verbs, deadline_ns, why);

@@ -63,8 +63,8 @@ bool gw__verbs_lost(struct gw__wire *wire, unsigned peer)
 
 /* ---- notes ---- */
 
-bool gw__verbs_tell(struct gw__verbs *verbs, unsigned peer,
-                    struct gw__note *note)
+bool gw__verbs_notify(struct gw__verbs *verbs, unsigned peer,
+                      struct gw__note *note)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
     bool last = note->kind == GW__GOODBYE || note->kind == GW__ABORT;
@@ -109,19 +109,20 @@ static void take_note(struct gw__verbs *verbs, unsigned peer,
         link->news_in = link->news_out = true;
         break;
     case GW__ABORT:
-        if (verbs->over || verbs->told_of_abort)
+        if (verbs->over || verbs->abort_reported)
             break;
         gw_fail(&verbs->error, (enum gw_err)note->code, "%s", note->text);
-        verbs->told_of_abort = verbs->wire.told = verbs->news = true;
+        verbs->abort_reported = verbs->wire.aborted_by_peer = verbs->news =
+            true;
         break;
     case GW__HELLO:
-        gw__verbs_hear_hello(verbs, peer);
+        gw__verbs_receive_hello(verbs, peer);
         break;
     }
 }
 
-void gw__verbs_hear_note(struct gw__verbs *verbs, unsigned peer,
-                         const void *message, size_t bytes)
+void gw__verbs_receive_note(struct gw__verbs *verbs, unsigned peer,
+                            const void *message, size_t bytes)
 {
     struct gw__note note;
     struct gw_error fault;
@@ -135,7 +136,7 @@ void gw__verbs_hear_note(struct gw__verbs *verbs, unsigned peer,
 
 /* ---- losses ---- */
 
-void gw__verbs_hear_ends(struct gw__verbs *verbs)
+void gw__verbs_receive_ends(struct gw__verbs *verbs)
 {
     int rank;
     while ((rank = gw__process_watch_poll(&verbs->watch)) >= 0)
@@ -176,8 +177,8 @@ static void look_after(struct gw__verbs *verbs, unsigned peer, uint64_t now_ns)
 enum gw_err gw__verbs_check(struct gw__wire *wire, struct gw_error *why)
 {
     struct gw__verbs *verbs = gw__verbs_of(wire);
-    gw__verbs_hear_events(verbs);
-    gw__verbs_hear_ends(verbs);
+    gw__verbs_receive_events(verbs);
+    gw__verbs_receive_ends(verbs);
     gw__verbs_progress(verbs); /* after the events: completions before them */
     gw__verbs_drop_freed(verbs);
     uint64_t now_ns = gw_now_ns();
@@ -210,7 +211,7 @@ static void await_arrival(struct gw__verbs *verbs)
 {
     uint64_t begin = gw_now_ns(), arrived = begin, least = UINT64_MAX;
     for (;;) {
-        gw__verbs_hear_events(verbs);
+        gw__verbs_receive_events(verbs);
         gw__verbs_progress(verbs);
         uint64_t now = gw_now_ns(), leaving = count_leaving(verbs);
         if (leaving < least) {
@@ -247,7 +248,7 @@ void gw__verbs_end_all(struct gw__verbs *verbs)
         struct gw__verbs_link *link = &verbs->links[r];
         if (r != verbs->wire.rank && link->joined &&
             link->state == GW__VERBS_UP)
-            (void)gw__verbs_tell(verbs, r, &note);
+            (void)gw__verbs_notify(verbs, r, &note);
     }
     await_arrival(verbs);
     for (unsigned r = 0; r < verbs->wire.size; r++)
@@ -272,7 +273,7 @@ void gw__verbs_close(struct gw__wire *wire)
         struct gw__verbs_link *link = &verbs->links[r];
         struct gw__note goodbye = {.kind = GW__GOODBYE, .count = link->sent};
         if (r != wire->rank && link->joined && link->state == GW__VERBS_UP)
-            (void)gw__verbs_tell(verbs, r, &goodbye);
+            (void)gw__verbs_notify(verbs, r, &goodbye);
     }
     if (!verbs->over)
         await_arrival(verbs);

@@ -63,7 +63,7 @@ static bool find_room(const struct gw__verbs *verbs,
 static enum gw_err refused(struct gw__verbs *verbs, unsigned peer, int fault)
 {
     gw__verbs_progress(verbs);
-    gw__verbs_hear_events(verbs);
+    gw__verbs_receive_events(verbs);
     enum gw_err err = gone(verbs, &verbs->links[peer]);
     return err ? err : gw__verbs_lose(verbs, peer, strerror(fault));
 }
@@ -189,7 +189,7 @@ void gw__verbs_give_credit(struct gw__verbs *verbs, unsigned peer)
     struct gw__note credit = {.kind = GW__CREDIT, .count = link->received};
     if (link->state != GW__VERBS_UP || verbs->over)
         return;
-    link->credit_due = !gw__verbs_tell(verbs, peer, &credit);
+    link->credit_due = !gw__verbs_notify(verbs, peer, &credit);
     if (link->credit_due)
         return;
     link->credited = link->received;

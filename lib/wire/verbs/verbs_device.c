@@ -98,7 +98,8 @@ static bool try(struct search *search, const struct ifaddrs *at)
         if (active && (named || (!wanted && !is_loopback(at->ifa_addr)))) {
             verbs->listener = id;
             verbs->device = id->verbs;
-            snprintf(verbs->card.host, sizeof verbs->card.host, "%s", host);
+            snprintf(verbs->address.host, sizeof verbs->address.host, "%s",
+                     host);
             return true;
         }
     }

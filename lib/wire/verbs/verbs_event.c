@@ -37,7 +37,7 @@ static struct gw__verbs_greeting greeting_for(const struct gw__verbs *verbs,
         .zone = (uintptr_t)link->zone,
         .rkey = link->zone_mr->rkey,
         .zone_grains = (uint32_t)(verbs->zone_bytes / GW__VERBS_GRAIN)};
-    memcpy(greeting.token, link->card.token, sizeof greeting.token);
+    memcpy(greeting.token, link->address.token, sizeof greeting.token);
     return greeting;
 }
 
@@ -67,7 +67,7 @@ static void fail(struct gw__verbs *verbs, unsigned peer, const char *what,
 {
     if (!verbs->refusal.code)
         gw_fail(&verbs->refusal, GW_EUNREACH, "rank %u at %s: %s%s%s", peer,
-                verbs->links[peer].card.host, what, number ? ": " : "",
+                verbs->links[peer].address.host, what, number ? ": " : "",
                 number ? strerror(number) : "");
 }
 
@@ -82,11 +82,11 @@ static bool read_greeting(const struct gw__verbs *verbs,
     memcpy(said, param->private_data, sizeof *said);
     return said->magic == GW__VERBS_MAGIC && said->to == verbs->wire.rank &&
            said->from < verbs->wire.size && said->from != verbs->wire.rank &&
-           memcmp(said->token, verbs->card.token, sizeof said->token) == 0;
+           memcmp(said->token, verbs->address.token, sizeof said->token) == 0;
 }
 
-static bool take_greeting(struct gw__verbs *verbs,
-                          const struct gw__verbs_greeting *said)
+static bool accept_greeting(struct gw__verbs *verbs,
+                            const struct gw__verbs_greeting *said)
 {
     struct gw__verbs_link *link = &verbs->links[said->from];
     link->remote_zone = said->zone;
@@ -125,10 +125,10 @@ static void greet(struct gw__verbs *verbs, unsigned peer,
     if (!read_greeting(verbs, event, &said) || said.from != peer)
         gw_fail(&verbs->refusal, GW_EMISMATCH,
                 "another process answered in place of rank %u", peer);
-    else if (!take_greeting(verbs, &said))
+    else if (!accept_greeting(verbs, &said))
         gw_fail(&verbs->refusal, GW_EMISMATCH,
                 "rank %u uses another slice size", peer);
-    else if (!gw__verbs_tell(verbs, peer, &hello))
+    else if (!gw__verbs_notify(verbs, peer, &hello))
         fail(verbs, peer, "its queue pair", errno);
     else
         link->greeted = true;
@@ -160,7 +160,7 @@ static void consider(struct gw__verbs *verbs, const struct rdma_cm_event *event)
     struct gw__verbs_link *link = &verbs->links[peer];
     id->context = link;
     link->id = id;
-    if (!take_greeting(verbs, &said)) {
+    if (!accept_greeting(verbs, &said)) {
         gw_fail(&verbs->refusal, GW_EMISMATCH,
                 "rank %u uses another slice size", peer);
         return;
@@ -176,13 +176,13 @@ static void consider(struct gw__verbs *verbs, const struct rdma_cm_event *event)
 
 /* ---- both ---- */
 
-void gw__verbs_hear_hello(struct gw__verbs *verbs, unsigned peer)
+void gw__verbs_receive_hello(struct gw__verbs *verbs, unsigned peer)
 {
     struct gw__verbs_link *link = &verbs->links[peer];
     struct gw__note hello = {.kind = GW__HELLO};
     if (link->joined || (peer < verbs->wire.rank && !link->greeted))
         gw__verbs_lose(verbs, peer, "an unexpected HELLO");
-    else if (peer > verbs->wire.rank && !gw__verbs_tell(verbs, peer, &hello))
+    else if (peer > verbs->wire.rank && !gw__verbs_notify(verbs, peer, &hello))
         fail(verbs, peer, "its queue pair", errno);
     else
         link->joined = true;
@@ -255,7 +255,7 @@ static void act(struct gw__verbs *verbs, const struct rdma_cm_event *event)
 /* An id must not be destroyed while an event of it is not acknowledged. So the
  * event is copied, with the private data of the connection, and acknowledged
  * first. */
-void gw__verbs_hear_events(struct gw__verbs *verbs)
+void gw__verbs_receive_events(struct gw__verbs *verbs)
 {
     enum { MOST = 1024 };
     struct rdma_cm_event *event;

@@ -55,7 +55,7 @@ static void expect_forks(void)
 static bool poll_descriptor(struct gw__verbs *verbs, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-    return epoll_ctl(verbs->ears, EPOLL_CTL_ADD, fd, &event) == 0;
+    return epoll_ctl(verbs->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 static bool never_blocks(int fd)
@@ -89,8 +89,8 @@ static enum gw_err make_queue(struct gw__verbs *verbs, struct gw_error *why)
     if (!verbs->queue)
         return gw_fail_errno(why, "a completion queue of %d on %s", places,
                              name);
-    verbs->ears = epoll_create1(EPOLL_CLOEXEC);
-    if (verbs->ears < 0 || !never_blocks(verbs->bell->fd) ||
+    verbs->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (verbs->epoll_fd < 0 || !never_blocks(verbs->bell->fd) ||
         !never_blocks(verbs->events->fd) ||
         !poll_descriptor(verbs, verbs->bell->fd) ||
         !poll_descriptor(verbs, verbs->events->fd))
@@ -100,19 +100,20 @@ static enum gw_err make_queue(struct gw__verbs *verbs, struct gw_error *why)
 
 static enum gw_err listen_there(struct gw__verbs *verbs, struct gw_error *why)
 {
-    struct gw__verbs_endpoint_address *card = &verbs->card;
+    struct gw__verbs_endpoint_address *address = &verbs->address;
     struct ibv_device *device = verbs->device->device;
-    card->magic = GW__VERBS_MAGIC;
+    address->magic = GW__VERBS_MAGIC;
     verbs->iwarp = device->transport_type == IBV_TRANSPORT_IWARP;
-    card->iwarp = verbs->iwarp;
-    gw__process_watch_self(&card->process);
-    if (getrandom(card->token, sizeof card->token, 0) != sizeof card->token)
+    address->iwarp = verbs->iwarp;
+    gw__process_watch_self(&address->process);
+    if (getrandom(address->token, sizeof address->token, 0) !=
+        sizeof address->token)
         return gw_fail_errno(why, "getrandom");
     if (rdma_listen(verbs->listener, (int)verbs->wire.size) != 0)
-        return gw_fail_errno(why, "listening at %s", card->host);
-    card->port = ntohs(rdma_get_src_port(verbs->listener));
-    verbs->wire.address.bytes = sizeof *card;
-    memcpy(verbs->wire.address.blob, card, sizeof *card);
+        return gw_fail_errno(why, "listening at %s", address->host);
+    address->port = ntohs(rdma_get_src_port(verbs->listener));
+    verbs->wire.address.bytes = sizeof *address;
+    memcpy(verbs->wire.address.blob, address, sizeof *address);
     return GW_OK;
 }
 
@@ -134,11 +135,11 @@ static enum gw_err open_all(struct gw__verbs *verbs,
                        "a forked process cannot open it again");
     enum gw_err err = gw__verbs_bind(verbs, config->interface, why);
     used |= verbs->events != NULL;
-    if (!err && !config->insecure && !is_loopback(verbs->card.host))
+    if (!err && !config->insecure && !is_loopback(verbs->address.host))
         err = gw_fail(why, GW_EINVAL,
                       "%s on %s is open to the network, and verbs traffic is "
                       "not encrypted; allow it with --insecure",
-                      verbs->card.host,
+                      verbs->address.host,
                       ibv_get_device_name(verbs->device->device));
     if (err)
         return err;
@@ -162,7 +163,7 @@ enum gw_err gw__verbs_open(const struct gw_comm_config *config,
     if (!verbs)
         return gw_fail(why, GW_ENOMEM, "verbs wire");
     pthread_once(&once, expect_forks);
-    verbs->ears = verbs->watch.fd = -1;
+    verbs->epoll_fd = verbs->watch.fd = -1;
     verbs->wire.ops = &ops;
     verbs->wire.rank = config->rank;
     verbs->wire.size = config->size;
@@ -198,8 +199,8 @@ void gw__verbs_free(struct gw__verbs *verbs)
         ibv_dealloc_pd(verbs->domain);
     if (verbs->events)
         rdma_destroy_event_channel(verbs->events);
-    if (verbs->ears >= 0)
-        close(verbs->ears);
+    if (verbs->epoll_fd >= 0)
+        close(verbs->epoll_fd);
     gw__process_watch_fini(&verbs->watch);
     free(verbs->links);
     free(verbs);

@@ -108,15 +108,15 @@ int gw__verbs_post_slice(struct gw__verbs *verbs, unsigned peer,
     if (!verbs->iwarp)
         return post(link, &write);
     struct ibv_sge word = {.addr = (uintptr_t)&grain, .length = MARK_BYTES};
-    struct ibv_send_wr tell = {.wr_id = write.wr_id,
-                               .sg_list = &word,
-                               .num_sge = 1,
-                               .opcode = IBV_WR_SEND,
-                               .send_flags =
-                                   IBV_SEND_SIGNALED | IBV_SEND_INLINE};
+    struct ibv_send_wr notice = {.wr_id = write.wr_id,
+                                 .sg_list = &word,
+                                 .num_sge = 1,
+                                 .opcode = IBV_WR_SEND,
+                                 .send_flags =
+                                     IBV_SEND_SIGNALED | IBV_SEND_INLINE};
     write.opcode = IBV_WR_RDMA_WRITE;
     write.wr_id = id_of(WRITTEN, peer, 0);
-    write.next = &tell;
+    write.next = &notice;
     return post(link, &write);
 }
 
@@ -190,7 +190,7 @@ static void take_arrival(struct gw__verbs *verbs, unsigned peer,
         link->grain_of[link->arrived++ % W] = grain;
         link->news_in = true;
     } else
-        gw__verbs_hear_note(verbs, peer, message, done->byte_len);
+        gw__verbs_receive_note(verbs, peer, message, done->byte_len);
     if (post_receive(verbs, peer, (unsigned)done->wr_id) != 0 &&
         link->state == GW__VERBS_UP)
         gw__verbs_lose(verbs, peer, "no receives are left");
@@ -258,7 +258,7 @@ bool gw__verbs_progress(struct gw__verbs *verbs)
         gw_fail(&verbs->error, GW_ESYS, "the completion queue failed");
         verbs->news = true;
     }
-    if (verbs->told_of_abort && !verbs->over)
+    if (verbs->abort_reported && !verbs->over)
         gw__verbs_end_all(verbs);
     return any;
 }

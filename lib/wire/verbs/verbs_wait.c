@@ -15,7 +15,7 @@
 /* While a change can be noticed only by the passing of time. */
 static const uint64_t unsettled_ns = 5 * 1000000U;
 
-static bool take_news(struct gw__verbs *verbs)
+static bool read_news(struct gw__verbs *verbs)
 {
     bool any = verbs->news;
     verbs->news = false;
@@ -71,14 +71,14 @@ void gw__verbs_doze(struct gw__verbs *verbs, uint64_t ns)
         if (gw__verbs_progress(verbs))
             return;
     }
-    int count = gw__epoll_wait_ns(verbs->ears, events, MOST, ns);
+    int count = gw__epoll_wait_ns(verbs->epoll_fd, events, MOST, ns);
     for (int i = 0; i < count; i++) {
         if (events[i].data.fd == verbs->bell->fd)
             answer_bell(verbs);
         else if (events[i].data.fd == verbs->events->fd)
-            gw__verbs_hear_events(verbs);
+            gw__verbs_receive_events(verbs);
         else
-            gw__verbs_hear_ends(verbs);
+            gw__verbs_receive_ends(verbs);
     }
 }
 
@@ -89,7 +89,7 @@ void gw__verbs_wait(struct gw__wire *wire, uint64_t ns)
     for (;;) {
         gw__verbs_progress(verbs);
         uint64_t now = gw_now_ns();
-        if (take_news(verbs) || now >= deadline)
+        if (read_news(verbs) || now >= deadline)
             return;
         if (spin(verbs, now, deadline))
             continue;

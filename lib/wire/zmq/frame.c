@@ -17,8 +17,7 @@ void gw__frame_seal(const unsigned char token[GW__TOKEN_BYTES],
     memcpy(out + GW__SLICE_TOKEN_BYTES, header, sizeof *header);
 }
 
-enum gw_err gw__frame_head(const void *part, size_t bytes, bool more,
-                           bool beside,
+enum gw_err gw__frame_head(const void *part, size_t bytes, bool more, bool bulk,
                            const unsigned char token[GW__TOKEN_BYTES],
                            struct gw__header *header, struct gw_error *why)
 {
@@ -35,7 +34,7 @@ enum gw_err gw__frame_head(const void *part, size_t bytes, bool more,
         return gw_fail(why, GW_EDATA,
                        "malformed slice: %zu extra bytes before the data",
                        here);
-    if (!more && here != header->bytes && !(beside && here == 0))
+    if (!more && here != header->bytes && !(bulk && here == 0))
         return gw_fail(why, GW_EDATA,
                        "malformed slice: %zu bytes of data, but %u announced",
                        here, header->bytes);

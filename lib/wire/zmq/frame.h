@@ -31,7 +31,7 @@ void gw__frame_seal(const unsigned char token[GW__TOKEN_BYTES],
  * by a stream, as they do when there are none here and no part follows.
  * GW_EDATA with a message: wrong token, or the sizes do not match. */
 GW_MUST_CHECK enum gw_err
-gw__frame_head(const void *part, size_t bytes, bool more, bool beside,
+gw__frame_head(const void *part, size_t bytes, bool more, bool bulk,
                const unsigned char token[GW__TOKEN_BYTES],
                struct gw__header *header, struct gw_error *why);
 /* Checks the second part. */

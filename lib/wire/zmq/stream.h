@@ -93,7 +93,7 @@ GW_MUST_CHECK bool gw__stream_clear(struct gw__stream *s);
 /* Closes the stream and frees its memory. */
 void gw__stream_close(struct gw__stream *s);
 
-/* ---- stream_meet.c ---- */
+/* ---- stream_greeting.c ---- */
 
 /* Listens for streams. Guests are connections whose greeting is incomplete. */
 struct gw__door {

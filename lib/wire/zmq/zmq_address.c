@@ -39,30 +39,33 @@ static const char *transport_name(unsigned transport)
 enum gw_err gw__zmq_endpoint_address_read(
     const struct gw__address *address, unsigned rank, unsigned size,
     const struct gw__zmq_endpoint_address *mine,
-    struct gw__zmq_endpoint_address *card, struct gw_error *why)
+    struct gw__zmq_endpoint_address *endpoint, struct gw_error *why)
 {
     const char *name = transport_name(mine->transport);
     if (address->bytes < HEAD_BYTES || address->bytes > GW__ADDRESS_MAX)
         return gw_fail(why, GW_EMISMATCH, "rank %u did not open the %s wire",
                        rank, name);
-    memset(card, 0, sizeof *card);
-    memcpy(card, address->blob, address->bytes);
-    if (card->magic != GW__ZMQ_MAGIC || card->transport != mine->transport)
+    memset(endpoint, 0, sizeof *endpoint);
+    memcpy(endpoint, address->blob, address->bytes);
+    if (endpoint->magic != GW__ZMQ_MAGIC ||
+        endpoint->transport != mine->transport)
         return gw_fail(why, GW_EMISMATCH, "rank %u did not open the %s wire",
                        rank, name);
-    if (card->lanes != mine->lanes)
+    if (endpoint->lanes != mine->lanes)
         return gw_fail(
             why, GW_EMISMATCH,
             "rank %u opened the %s wire with %u lanes, but this rank with %u",
-            rank, name, card->lanes, mine->lanes);
-    if (card->secured != mine->secured)
-        return gw_fail(
-            why, GW_EMISMATCH, "rank %u has %s key file, but this rank has %s",
-            rank, card->secured ? "a" : "no", mine->secured ? "one" : "none");
-    size_t bytes = gw__zmq_endpoint_address_bytes(rank, size, card->lanes,
+            rank, name, endpoint->lanes, mine->lanes);
+    if (endpoint->secured != mine->secured)
+        return gw_fail(why, GW_EMISMATCH,
+                       "rank %u has %s key file, but this rank has %s", rank,
+                       endpoint->secured ? "a" : "no",
+                       mine->secured ? "one" : "none");
+    size_t bytes = gw__zmq_endpoint_address_bytes(rank, size, endpoint->lanes,
                                                   mine->transport);
     bool listens = bytes > HEAD_BYTES; /* the highest rank does not */
-    if (address->bytes != bytes || (listens && !is_numeric_host(card->host)))
+    if (address->bytes != bytes ||
+        (listens && !is_numeric_host(endpoint->host)))
         return gw_fail(
             why, GW_EMISMATCH,
             "rank %u opened the %s wire for a different number of ranks", rank,
@@ -70,15 +73,16 @@ enum gw_err gw__zmq_endpoint_address_read(
     return GW_OK;
 }
 
-void gw__zmq_endpoint(const struct gw__zmq_endpoint_address *card,
+void gw__zmq_endpoint(const struct gw__zmq_endpoint_address *address,
                       unsigned binder, unsigned peer, unsigned lane,
                       char endpoint[128])
 {
-    if (card->transport == GW__ZMQ_IPC) {
+    if (address->transport == GW__ZMQ_IPC) {
         snprintf(endpoint, 128, "ipc://@gradwire-%016llx-%u-%u-%u",
-                 (unsigned long long)card->name, binder, peer, lane);
+                 (unsigned long long)address->name, binder, peer, lane);
         return;
     }
-    unsigned port = (peer - binder - 1) * (card->lanes + 1U) + lane;
-    snprintf(endpoint, 128, "tcp://%.47s:%u", card->host, card->ports[port]);
+    unsigned port = (peer - binder - 1) * (address->lanes + 1U) + lane;
+    snprintf(endpoint, 128, "tcp://%.47s:%u", address->host,
+             address->ports[port]);
 }

@@ -5,7 +5,7 @@
  * receiver's address, so only a member can have sent it, and only the one that
  * the connection was made for. A rank is connected when it has received HELLO
  * on all connections from all peers, and the streams for large bodies, if any,
- * are connected (zmq_beside.c).
+ * are connected (zmq_bulk.c).
  */
 #include "zmq_wire.h"
 
@@ -17,13 +17,13 @@
 #include <sys/socket.h>
 
 static enum gw_err connect_link(struct gw__zmq *zmq, unsigned peer,
-                                const struct gw__zmq_endpoint_address *card,
+                                const struct gw__zmq_endpoint_address *address,
                                 struct gw_error *why)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     char endpoint[128];
     for (unsigned l = 0; l <= zmq->lanes; l++) {
-        gw__zmq_endpoint(card, peer, zmq->wire.rank, l, endpoint);
+        gw__zmq_endpoint(address, peer, zmq->wire.rank, l, endpoint);
         if (zmq_connect(link->lanes[l].socket, endpoint) != 0)
             return gw_fail(why, GW_EUNREACH, "rank %u at %s: %s", peer,
                            endpoint, zmq_strerror(errno));
@@ -35,19 +35,20 @@ static enum gw_err join_peer(struct gw__zmq *zmq, unsigned peer,
                              const struct gw__address *address,
                              struct gw_error *why)
 {
-    struct gw__zmq_endpoint_address card;
+    struct gw__zmq_endpoint_address endpoint;
     enum gw_err err = gw__zmq_endpoint_address_read(
-        address, peer, zmq->wire.size, &zmq->card, &card, why);
+        address, peer, zmq->wire.size, &zmq->address, &endpoint, why);
     if (err)
         return err;
-    memcpy(zmq->links[peer].token, card.token, sizeof card.token);
+    memcpy(zmq->links[peer].token, endpoint.token, sizeof endpoint.token);
     /* For other hosts, only the end of the connection shows a death. */
     struct gw_error far;
-    err = gw__process_watch_add(&zmq->watch, peer, &card.process, &far);
+    err = gw__process_watch_add(&zmq->watch, peer, &endpoint.process, &far);
     if (err && err != GW_ENOTSUP)
         return gw_fail(why, err, "%s", far.text);
-    err = peer < zmq->wire.rank ? connect_link(zmq, peer, &card, why) : GW_OK;
-    return err ? err : gw__zmq_beside_join(zmq, peer, &card, why);
+    err =
+        peer < zmq->wire.rank ? connect_link(zmq, peer, &endpoint, why) : GW_OK;
+    return err ? err : gw__zmq_bulk_join(zmq, peer, &endpoint, why);
 }
 
 static void greet(struct gw__zmq *zmq, unsigned peer, unsigned l)
@@ -56,7 +57,7 @@ static void greet(struct gw__zmq *zmq, unsigned peer, unsigned l)
     struct gw__zmq_lane *lane = &link->lanes[l];
     struct gw__note hello = {.kind = GW__HELLO, .lane = l};
     memcpy(hello.token, link->token, sizeof hello.token);
-    lane->greeted = gw__zmq_tell(zmq, peer, lane, &hello);
+    lane->greeted = gw__zmq_notify(zmq, peer, lane, &hello);
 }
 
 /* A Unix socket buffers a fixed amount of unread data, 208 KiB by default, and
@@ -85,7 +86,7 @@ static enum gw_err welcome(struct gw__zmq *zmq, unsigned peer, unsigned l,
     enum gw_err err =
         gw__note_read(zmq_msg_data(&message), zmq_msg_size(&message), peer,
                       zmq->wire.rank, &hello, why);
-    if (!err && zmq->card.transport == GW__ZMQ_IPC)
+    if (!err && zmq->address.transport == GW__ZMQ_IPC)
         enlarge_send_buffer(zmq_msg_get(&message, ZMQ_SRCFD));
     if (!err && lane == zmq->links[peer].notes)
         zmq->links[peer].notes_fd = zmq_msg_get(&message, ZMQ_SRCFD);
@@ -93,7 +94,7 @@ static enum gw_err welcome(struct gw__zmq *zmq, unsigned peer, unsigned l,
     if (err)
         return gw_wrap(why, err, "at the address of rank %u", peer);
     if (hello.kind != GW__HELLO || hello.lane != l ||
-        memcmp(hello.token, zmq->card.token, sizeof hello.token) != 0)
+        memcmp(hello.token, zmq->address.token, sizeof hello.token) != 0)
         return gw_fail(why, GW_EMISMATCH,
                        "another process connected in place of rank %u", peer);
     lane->welcomed = true;
@@ -115,8 +116,8 @@ static enum gw_err shake_hands(struct gw__zmq *zmq, unsigned peer,
         if (!lane->greeted || !lane->welcomed)
             result = GW_PENDING;
     }
-    enum gw_err beside = gw__zmq_beside_meet(zmq, peer, why);
-    return beside ? beside : result;
+    enum gw_err bulk = gw__zmq_bulk_meet(zmq, peer, why);
+    return bulk ? bulk : result;
 }
 
 /* A rank that has ended without meeting this one, or -1. A rank that met all
@@ -154,7 +155,7 @@ static enum gw_err meet_all(struct gw__zmq *zmq, uint64_t deadline_ns,
         }
         if (left == 0)
             return GW_OK;
-        gw__zmq_hear_ends(zmq);
+        gw__zmq_receive_ends(zmq);
         int missed = find_missed(zmq, joined);
         if (missed >= 0)
             return gw_fail(why, GW_ELOST, "rank %d ended before it connected",
@@ -164,10 +165,11 @@ static enum gw_err meet_all(struct gw__zmq *zmq, uint64_t deadline_ns,
         if (gw_now_ns() >= deadline_ns) {
             char missing[GW__RANK_LIST_BYTES];
             gw__rank_list(joined, zmq->wire.size, missing);
-            return gw_fail(
-                why, GW_ETIMEOUT, "%s did not connect in time%s", missing,
-                zmq->card.secured ? " (check that all have the same key file)"
-                                  : "");
+            return gw_fail(why, GW_ETIMEOUT, "%s did not connect in time%s",
+                           missing,
+                           zmq->address.secured
+                               ? " (check that all have the same key file)"
+                               : "");
         }
         gw__zmq_doze(zmq, gw__wire_nap_ns(&zmq->wire, pause_ns));
     }

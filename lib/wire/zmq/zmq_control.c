@@ -24,8 +24,8 @@
 static const uint64_t held_open_ns = 100 * 1000000U;
 static const uint64_t unexplained_ns = 5000 * 1000000ULL;
 
-bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
-                  struct gw__note *note)
+bool gw__zmq_notify(struct gw__zmq *zmq, unsigned peer,
+                    struct gw__zmq_lane *lane, struct gw__note *note)
 {
     note->from = zmq->wire.rank;
     note->to = peer;
@@ -83,20 +83,20 @@ static void end_all(struct gw__zmq *zmq)
             zmq_close(zmq->links[r].lanes[l].socket);
             zmq->links[r].lanes[l].socket = NULL;
         }
-    gw__zmq_beside_drop(zmq);
+    gw__zmq_bulk_drop(zmq);
     await_returned(zmq);
 }
 
 /* A rank that learns of an abort passes it on before it closes, so that no peer
  * takes the closing for the cause. */
-static void tell_abort(struct gw__zmq *zmq)
+static void notify_abort(struct gw__zmq *zmq)
 {
     struct gw__note note = {.kind = GW__ABORT,
                             .code = (int32_t)zmq->error.code};
     memcpy(note.text, zmq->error.text, sizeof note.text);
     for (unsigned r = 0; r < zmq->wire.size; r++)
         if (r != zmq->wire.rank)
-            gw__zmq_tell(zmq, r, zmq->links[r].notes, &note);
+            gw__zmq_notify(zmq, r, zmq->links[r].notes, &note);
 }
 
 static void take_note(struct gw__zmq *zmq, unsigned peer,
@@ -106,7 +106,7 @@ static void take_note(struct gw__zmq *zmq, unsigned peer,
     switch ((enum gw__note_kind)note->kind) {
     case GW__CREDIT:
         if (note->count < link->taken ||
-            note->count > gw__zmq_beside_first(zmq, peer))
+            note->count > gw__zmq_bulk_first(zmq, peer))
             gw__zmq_lose(zmq, peer, "credit for slices that were not sent");
         else
             link->taken = note->count;
@@ -122,8 +122,8 @@ static void take_note(struct gw__zmq *zmq, unsigned peer,
         if (zmq->over)
             break;
         gw_fail(&zmq->error, (enum gw_err)note->code, "%s", note->text);
-        zmq->wire.told = true;
-        tell_abort(zmq);
+        zmq->wire.aborted_by_peer = true;
+        notify_abort(zmq);
         end_all(zmq);
         break;
     case GW__HELLO:
@@ -173,7 +173,7 @@ static bool is_disconnected(struct gw__zmq_link *link)
     return link->disconnected;
 }
 
-void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer)
+void gw__zmq_receive(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     bool ended = is_disconnected(link);
@@ -189,7 +189,7 @@ void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer)
         gw__zmq_lose(zmq, peer, "its connection for large bodies ended");
 }
 
-void gw__zmq_hear_ends(struct gw__zmq *zmq)
+void gw__zmq_receive_ends(struct gw__zmq *zmq)
 {
     int rank;
     while ((rank = gw__process_watch_poll(&zmq->watch)) >= 0)
@@ -199,11 +199,11 @@ void gw__zmq_hear_ends(struct gw__zmq *zmq)
 enum gw_err gw__zmq_check(struct gw__wire *wire, struct gw_error *why)
 {
     struct gw__zmq *zmq = gw__zmq_of(wire);
-    gw__zmq_hear_ends(zmq);
+    gw__zmq_receive_ends(zmq);
     for (unsigned r = 0; r < wire->size; r++)
         if (r != wire->rank) {
-            gw__zmq_hear(zmq, r);
-            gw__zmq_beside_push(zmq, r);
+            gw__zmq_receive(zmq, r);
+            gw__zmq_bulk_push(zmq, r);
         }
     if (!zmq->error.code)
         return GW_OK;
@@ -221,7 +221,7 @@ void gw__zmq_abort(struct gw__wire *wire, const struct gw_error *error)
     if (zmq->over)
         return;
     zmq->error = *error;
-    tell_abort(zmq);
+    notify_abort(zmq);
     end_all(zmq);
 }
 
@@ -262,7 +262,7 @@ static void await_goodbyes(struct gw__zmq *zmq)
         for (unsigned r = 0; r < zmq->wire.size; r++) {
             if (r == zmq->wire.rank || !is_leaving(&zmq->links[r]))
                 continue;
-            gw__zmq_hear(zmq, r);
+            gw__zmq_receive(zmq, r);
             leaving |= is_leaving(&zmq->links[r]);
         }
         eventfd_t rings;
@@ -290,7 +290,7 @@ void gw__zmq_close(struct gw__wire *wire)
         struct gw__zmq_link *link = &zmq->links[r];
         if (r == wire->rank || !link->notes->welcomed)
             continue;
-        gw__zmq_hear(zmq, r);
+        gw__zmq_receive(zmq, r);
         if (link->state == GW__LINK_UP)
             say_goodbye(zmq, r);
     }
@@ -301,6 +301,6 @@ void gw__zmq_close(struct gw__wire *wire)
             link->state == GW__LINK_UP)
             linger(zmq, link);
     }
-    gw__zmq_beside_clear(zmq);
+    gw__zmq_bulk_clear(zmq);
     gw__zmq_free(zmq);
 }

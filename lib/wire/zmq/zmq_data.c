@@ -148,20 +148,19 @@ static enum gw_err send_lent(struct gw__zmq *zmq, unsigned peer,
 }
 
 /* The body is queued first: it must not be missing once the header is sent. */
-static enum gw_err send_beside(struct gw__zmq *zmq, unsigned peer,
-                               struct gw__zmq_lane *lane,
-                               const struct gw__header *header,
-                               const void *data)
+static enum gw_err send_bulk(struct gw__zmq *zmq, unsigned peer,
+                             struct gw__zmq_lane *lane,
+                             const struct gw__header *header, const void *data)
 {
     unsigned char head[GW__SLICE_HEAD_BYTES];
-    if (!gw__zmq_beside_queue(zmq, peer, header, data))
+    if (!gw__zmq_bulk_queue(zmq, peer, header, data))
         return GW_ENOMEM;
     gw__frame_seal(zmq->links[peer].token, header, head);
     if (zmq_send(lane->socket, head, sizeof head, ZMQ_DONTWAIT) < 0) {
-        gw__zmq_beside_take_back(&zmq->links[peer]);
+        gw__zmq_bulk_take_back(&zmq->links[peer]);
         return refused(zmq, peer);
     }
-    gw__zmq_beside_push(zmq, peer);
+    gw__zmq_bulk_push(zmq, peer);
     return GW_OK;
 }
 
@@ -170,8 +169,8 @@ static enum gw_err send_somehow(struct gw__zmq *zmq, unsigned peer,
                                 const struct gw__header *header,
                                 const void *data, bool copy)
 {
-    if (gw__zmq_goes_beside(&zmq->links[peer], header->bytes, copy))
-        return send_beside(zmq, peer, lane, header, data);
+    if (gw__zmq_goes_by_bulk(&zmq->links[peer], header->bytes, copy))
+        return send_bulk(zmq, peer, lane, header, data);
     if (copy || header->bytes <= GW__ZMQ_COPIED_BYTES)
         return send_copied(zmq, peer, lane, header, data);
     return send_lent(zmq, peer, lane, header, (void *)(uintptr_t)data);
@@ -186,8 +185,8 @@ enum gw_err gw__zmq_send(struct gw__wire *wire, unsigned peer,
     assert(peer < wire->size && peer != wire->rank);
     bool full = window_is_full(zmq, link, header->bytes);
     if (full) {
-        gw__zmq_hear(zmq, peer);
-        gw__zmq_beside_push(zmq, peer);
+        gw__zmq_receive(zmq, peer);
+        gw__zmq_bulk_push(zmq, peer);
     }
     enum gw_err err = gone(zmq, link);
     if (err)
@@ -213,7 +212,7 @@ uint64_t gw__zmq_sends_done(struct gw__wire *wire, unsigned peer)
     struct gw__zmq *zmq = gw__zmq_of(wire);
     struct gw__zmq_link *link = &zmq->links[peer];
     bool in_order = link->state == GW__LINK_UP && !zmq->over;
-    uint64_t done = gw__zmq_beside_first(zmq, peer);
+    uint64_t done = gw__zmq_bulk_first(zmq, peer);
     for (unsigned l = 0; l < zmq->lanes; l++) {
         struct gw__zmq_lane *lane = &link->lanes[l];
         uint64_t returned = atomic_load(&lane->returned);
@@ -279,11 +278,11 @@ static enum gw_err take_message(struct gw__zmq *zmq, unsigned peer,
     unsigned char *head = zmq_msg_data(&link->head);
     enum gw_err err =
         gw__frame_head(head, zmq_msg_size(&link->head), more, link->stream,
-                       zmq->card.token, &link->header, &fault);
+                       zmq->address.token, &link->header, &fault);
     const unsigned char *data = head + GW__SLICE_HEAD_BYTES;
     if (!err && !more && zmq_msg_size(&link->head) == GW__SLICE_HEAD_BYTES &&
         link->header.bytes > 0)
-        return gw__zmq_beside_expect(zmq, peer);
+        return gw__zmq_bulk_expect(zmq, peer);
     if (!err && more) {
         if (zmq_msg_recv(&link->body, lane->socket, ZMQ_DONTWAIT) < 0)
             return gw__zmq_lose(zmq, peer, zmq_strerror(errno));
@@ -339,7 +338,7 @@ enum gw_err gw__zmq_peek(struct gw__wire *wire, unsigned peer,
         return GW_ELOST;
     enum gw_err err = link->coming ? GW_OK : take_slice(zmq, peer);
     if (!err && link->coming)
-        err = gw__zmq_beside_pull(zmq, peer);
+        err = gw__zmq_bulk_pull(zmq, peer);
     if (err == GW_PENDING) {
         link->awaited = true;
         return nothing(zmq, peer);
@@ -359,7 +358,7 @@ static void give_credit(struct gw__zmq *zmq, unsigned peer)
     struct gw__zmq_link *link = &zmq->links[peer];
     struct gw__note credit = {.kind = GW__CREDIT, .count = link->received};
     if (link->state != GW__LINK_UP || zmq->over ||
-        !gw__zmq_tell(zmq, peer, link->notes, &credit))
+        !gw__zmq_notify(zmq, peer, link->notes, &credit))
         return;
     link->credited = link->received;
     link->uncredited_bytes = 0;

@@ -82,10 +82,10 @@ static unsigned needed_files(const struct gw__zmq *zmq)
     };
     unsigned peers = zmq->wire.size - 1;
     unsigned higher = peers - zmq->wire.rank, sockets = zmq->lanes + 1;
-    bool beside = zmq->card.secured && zmq->card.transport == GW__ZMQ_TCP;
+    bool bulk = zmq->address.secured && zmq->address.transport == GW__ZMQ_TCP;
     return A_WIRE + peers * (A_PEER + sockets * A_SOCKET) +
            higher * sockets * A_LISTENER +
-           (beside ? peers * A_STREAM + THE_DOOR : 0);
+           (bulk ? peers * A_STREAM + THE_DOOR : 0);
 }
 
 enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq, struct gw_error *why)

@@ -72,8 +72,8 @@ static enum gw_err make_context(struct gw__zmq *zmq, struct gw_error *why)
     if (err)
         return err;
     zmq->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    zmq->ears = epoll_create1(EPOLL_CLOEXEC);
-    if (zmq->bell < 0 || zmq->ears < 0 ||
+    zmq->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (zmq->bell < 0 || zmq->epoll_fd < 0 ||
         !gw__zmq_listen(zmq, zmq->bell, false, NULL))
         return gw_fail_errno(why, "eventfd and epoll");
     return GW_OK;
@@ -85,19 +85,21 @@ static enum gw_err prepare_state(struct gw__zmq *zmq,
                                  struct gw_error *why)
 {
     unsigned size = config->size;
-    struct gw__zmq_endpoint_address *card = &zmq->card;
-    card->magic = GW__ZMQ_MAGIC;
-    card->lanes = (uint8_t)zmq->lanes;
-    gw__process_watch_self(&card->process);
-    if (getrandom(&card->name, sizeof card->name, 0) != sizeof card->name ||
-        getrandom(card->token, sizeof card->token, 0) != sizeof card->token)
+    struct gw__zmq_endpoint_address *address = &zmq->address;
+    address->magic = GW__ZMQ_MAGIC;
+    address->lanes = (uint8_t)zmq->lanes;
+    gw__process_watch_self(&address->process);
+    if (getrandom(&address->name, sizeof address->name, 0) !=
+            sizeof address->name ||
+        getrandom(address->token, sizeof address->token, 0) !=
+            sizeof address->token)
         return gw_fail_errno(why, "getrandom");
     zmq->links = calloc(size, sizeof *zmq->links);
     if (!zmq->links)
         return gw_fail(why, GW_ENOMEM, "links to %u ranks", size - 1);
     enum gw_err err = gw__process_watch_init(&zmq->watch, size, why);
     if (!err && config->key_file) {
-        card->secured = 1;
+        address->secured = 1;
         err = gw__zmq_key_read(config->key_file, &zmq->key, why);
     }
     if (!err)
@@ -148,7 +150,7 @@ static enum gw_err open_all(struct gw__zmq *zmq,
         return gw_fail(why, GW_EINVAL, "%u lanes are more than %d", zmq->lanes,
                        GW__ZMQ_LANES_MAX);
     size_t bytes = gw__zmq_endpoint_address_bytes(rank, size, zmq->lanes,
-                                                  zmq->card.transport);
+                                                  zmq->address.transport);
     if (bytes == 0)
         return gw_fail(
             why, GW_EINVAL,
@@ -156,17 +158,17 @@ static enum gw_err open_all(struct gw__zmq *zmq,
             size, zmq->lanes);
     char interface[GW__HOST_MAX] = "127.0.0.1";
     enum gw_err err = GW_OK;
-    if (zmq->card.transport == GW__ZMQ_TCP)
+    if (zmq->address.transport == GW__ZMQ_TCP)
         err = choose_interface(config, interface, why);
     if (!err)
         err = prepare_state(zmq, config, why);
     if (!err)
-        err = gw__zmq_beside_open(zmq, interface, why);
+        err = gw__zmq_bulk_open(zmq, interface, why);
     for (unsigned peer = 0; peer < size && !err; peer++)
         if (peer != rank)
             err = gw__zmq_make_link(zmq, peer, interface, why);
     zmq->wire.address.bytes = bytes;
-    memcpy(zmq->wire.address.blob, &zmq->card, bytes);
+    memcpy(zmq->wire.address.blob, &zmq->address, bytes);
     return err;
 }
 
@@ -188,12 +190,12 @@ enum gw_err gw__zmq_open(const struct gw_comm_config *config,
     if (!zmq)
         return gw_fail(why, GW_ENOMEM, "%s wire", config->wire);
     pthread_once(&once, keep_large_blocks);
-    zmq->bell = zmq->ears = zmq->watch.fd = zmq->door.fd = -1;
+    zmq->bell = zmq->epoll_fd = zmq->watch.fd = zmq->door.fd = -1;
     zmq->wire.ops = ipc ? &ipc_ops : &tcp_ops;
     zmq->wire.rank = config->rank;
     zmq->wire.size = config->size;
     zmq->lanes = config->lanes ? config->lanes : LANES;
-    zmq->card.transport = ipc ? GW__ZMQ_IPC : GW__ZMQ_TCP;
+    zmq->address.transport = ipc ? GW__ZMQ_IPC : GW__ZMQ_TCP;
     zmq->window_bytes = window_for(config->size - 1);
     enum gw_err err = open_all(zmq, config, why);
     if (err) {
@@ -212,7 +214,7 @@ void gw__zmq_free(struct gw__zmq *zmq)
         gw__zmq_close_link(&zmq->links[r], zmq->lanes);
     while (zmq->context && zmq_ctx_term(zmq->context) != 0)
         assert(errno == EINTR);
-    gw__zmq_beside_close(zmq);
+    gw__zmq_bulk_close(zmq);
     for (unsigned r = 0; zmq->links && r < zmq->wire.size; r++) {
         free(zmq->links[r].lanes);
         free(zmq->links[r].aligned);
@@ -220,8 +222,8 @@ void gw__zmq_free(struct gw__zmq *zmq)
     gw__process_watch_fini(&zmq->watch);
     if (zmq->bell >= 0)
         close(zmq->bell);
-    if (zmq->ears >= 0)
-        close(zmq->ears);
+    if (zmq->epoll_fd >= 0)
+        close(zmq->epoll_fd);
     gw__zmq_release_files(zmq);
     free(zmq->links);
     free(zmq);

@@ -45,7 +45,7 @@ static bool set_options(const struct gw__zmq *zmq, void *socket,
     ok = ok && zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
     /* Hosts fail silently only across a network. Not on the lanes, where a
      * heartbeat would wait in the queue of data. */
-    if (notes && zmq->card.transport == GW__ZMQ_TCP &&
+    if (notes && zmq->address.transport == GW__ZMQ_TCP &&
         !gw__zmq_is_loopback(interface))
         ok = ok && set_option(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
              set_option(socket, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS);
@@ -88,7 +88,7 @@ static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
             zmq_getsockopt(lane->socket, ZMQ_FD, &fd, &size) != 0 ||
             !gw__zmq_listen(zmq, fd, false, &lane->touched))
             return gw_fail_errno(why, "a socket for rank %u", peer);
-        if (!zmq->card.secured)
+        if (!zmq->address.secured)
             continue;
         enum gw_err err = gw__zmq_key_set(lane->socket, &zmq->key,
                                           peer > zmq->wire.rank, why);
@@ -99,16 +99,16 @@ static enum gw_err make_sockets(struct gw__zmq *zmq, unsigned peer,
 }
 
 /* "tcp://127.0.0.1:4711" -> card.host and the port. */
-static bool take_endpoint(struct gw__zmq_endpoint_address *card,
+static bool take_endpoint(struct gw__zmq_endpoint_address *address,
                           const char *endpoint, uint16_t *port)
 {
     const char *host = endpoint + strlen("tcp://");
     const char *colon = strrchr(host, ':');
     if (strncmp(endpoint, "tcp://", strlen("tcp://")) != 0 || !colon ||
-        (size_t)(colon - host) >= sizeof card->host)
+        (size_t)(colon - host) >= sizeof address->host)
         return false;
-    memset(card->host, 0, sizeof card->host);
-    memcpy(card->host, host, (size_t)(colon - host));
+    memset(address->host, 0, sizeof address->host);
+    memcpy(address->host, host, (size_t)(colon - host));
     *port = (uint16_t)strtoul(colon + 1, NULL, 10);
     return true;
 }
@@ -119,8 +119,8 @@ static enum gw_err bind_lane(struct gw__zmq *zmq, unsigned peer, unsigned lane,
     void *socket = zmq->links[peer].lanes[lane].socket;
     char endpoint[256];
     size_t size = sizeof endpoint;
-    if (zmq->card.transport == GW__ZMQ_IPC) {
-        gw__zmq_endpoint(&zmq->card, zmq->wire.rank, peer, lane, endpoint);
+    if (zmq->address.transport == GW__ZMQ_IPC) {
+        gw__zmq_endpoint(&zmq->address, zmq->wire.rank, peer, lane, endpoint);
         return gw__zmq_own_user_only(socket, endpoint) &&
                        zmq_bind(socket, endpoint) == 0
                    ? GW_OK
@@ -134,7 +134,7 @@ static enum gw_err bind_lane(struct gw__zmq *zmq, unsigned peer, unsigned lane,
         return gw_fail(why, GW_EUNREACH, "binding %s: %s", endpoint,
                        zmq_strerror(errno));
     if (zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size) != 0 ||
-        !take_endpoint(&zmq->card, endpoint, &zmq->card.ports[port]))
+        !take_endpoint(&zmq->address, endpoint, &zmq->address.ports[port]))
         return gw_fail(why, GW_EUNREACH, "binding %s: unexpected address %s",
                        interface, endpoint);
     return GW_OK;

@@ -47,7 +47,7 @@ static bool heard_news(struct gw__zmq *zmq, unsigned peer)
     uint64_t taken = link->taken;
     enum gw__zmq_state state = link->state;
     bool over = zmq->over;
-    gw__zmq_hear(zmq, peer);
+    gw__zmq_receive(zmq, peer);
     return taken != link->taken || state != link->state || over != zmq->over;
 }
 
@@ -65,7 +65,7 @@ static bool any_returned(struct gw__zmq *zmq)
 static bool has_head(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
-    bool whole = link->stream && gw__zmq_beside_move(zmq, peer);
+    bool whole = link->stream && gw__zmq_bulk_move(zmq, peer);
     if (zmq->over || !link->awaited || link->coming)
         return whole;
     return has_slice(head_lane(zmq, link));
@@ -110,7 +110,7 @@ bool gw__zmq_listen(struct gw__zmq *zmq, int fd, bool both, bool *touched)
     struct epoll_event event = {.events = EPOLLIN | (both ? EPOLLOUT : 0U) |
                                           (touched ? EPOLLET : 0U),
                                 .data.ptr = touched};
-    return epoll_ctl(zmq->ears, EPOLL_CTL_ADD, fd, &event) == 0;
+    return epoll_ctl(zmq->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 bool gw__zmq_doze(struct gw__zmq *zmq, uint64_t ns)
@@ -118,7 +118,7 @@ bool gw__zmq_doze(struct gw__zmq *zmq, uint64_t ns)
     enum { MOST = 32 };
     struct epoll_event events[MOST];
     bool ended = false;
-    int count = gw__epoll_wait_ns(zmq->ears, events, MOST, ns);
+    int count = gw__epoll_wait_ns(zmq->epoll_fd, events, MOST, ns);
     for (int i = 0; i < count; i++) {
         bool *touched = events[i].data.ptr;
         if (touched)
@@ -129,7 +129,7 @@ bool gw__zmq_doze(struct gw__zmq *zmq, uint64_t ns)
     if (ended) {
         eventfd_t rings;
         (void)eventfd_read(zmq->bell, &rings);
-        gw__zmq_hear_ends(zmq);
+        gw__zmq_receive_ends(zmq);
     }
     return ended;
 }

@@ -9,7 +9,7 @@
  *   zmq_files.c    reserves file descriptors
  *   zmq_connect.c  connects the peers
  *   zmq_data.c     slices: send, peek, release, windows and credits
- *   zmq_beside.c   streams for large bodies with a key
+ *   zmq_bulk.c     streams for large bodies with a key
  *   zmq_control.c  notes between ranks: loss, abort, goodbye
  *   zmq_wait.c     sleeping until something changes
  *   frame.h        the messages
@@ -47,8 +47,8 @@ enum {
     GW__ZMQ_WINDOW_BYTES_MAX = 4 << 20,
     /* Larger slices are lent to libzmq, smaller ones are copied: zmq_data.c. */
     GW__ZMQ_COPIED_BYTES = 128 << 10,
-    /* Larger bodies use a stream, where there is one: zmq_beside.c. */
-    GW__ZMQ_BESIDE_BYTES = 16 << 10,
+    /* Larger bodies use a stream, where there is one: zmq_bulk.c. */
+    GW__ZMQ_BULK_BYTES = 16 << 10,
     /* libzmq's read buffer: a larger message has memory of its own at the
      * receiver. */
     GW__ZMQ_SMALL_BYTES = 8192,
@@ -138,7 +138,7 @@ struct gw__zmq {
     struct gw__zmq_key key;
     struct gw__seal *seal; /* NULL: no streams */
     struct gw__door door;
-    struct gw__zmq_endpoint_address card;
+    struct gw__zmq_endpoint_address address;
     struct gw__zmq_link *links; /* by rank; this rank's own is unused */
     struct gw__process_watch watch;
     struct gw_error error; /* the result of `check` */
@@ -151,7 +151,7 @@ struct gw__zmq {
     bool wants_returned;
     _Atomic bool sleeping;
     int bell;
-    int ears; /* an epoll set of all descriptors of this wire */
+    int epoll_fd; /* an epoll set of all descriptors of this wire */
 };
 
 static inline struct gw__zmq *gw__zmq_of(struct gw__wire *wire)
@@ -168,9 +168,9 @@ size_t gw__zmq_endpoint_address_bytes(unsigned rank, unsigned size,
 GW_MUST_CHECK enum gw_err gw__zmq_endpoint_address_read(
     const struct gw__address *address, unsigned rank, unsigned size,
     const struct gw__zmq_endpoint_address *mine,
-    struct gw__zmq_endpoint_address *card, struct gw_error *why);
+    struct gw__zmq_endpoint_address *endpoint, struct gw_error *why);
 /* The endpoint where `binder` awaits `peer` (higher) on `lane`. */
-void gw__zmq_endpoint(const struct gw__zmq_endpoint_address *card,
+void gw__zmq_endpoint(const struct gw__zmq_endpoint_address *address,
                       unsigned binder, unsigned peer, unsigned lane,
                       char endpoint[128]);
 
@@ -194,49 +194,48 @@ GW_MUST_CHECK enum gw_err gw__zmq_reserve_files(struct gw__zmq *zmq,
                                                 struct gw_error *why);
 void gw__zmq_release_files(struct gw__zmq *zmq);
 
-/* ---- zmq_beside.c ---- */
+/* ---- zmq_bulk.c ---- */
 
 /* Generates this rank's key and listens for streams, where they are used: over
  * tcp with a key. */
-GW_MUST_CHECK enum gw_err gw__zmq_beside_open(struct gw__zmq *zmq,
-                                              const char *interface,
-                                              struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__zmq_bulk_open(struct gw__zmq *zmq,
+                                            const char *interface,
+                                            struct gw_error *why);
 /* Makes the stream to `peer`, which sent `card`; starts to connect if this rank
  * is the higher one. */
 GW_MUST_CHECK enum gw_err
-gw__zmq_beside_join(struct gw__zmq *zmq, unsigned peer,
-                    const struct gw__zmq_endpoint_address *card,
-                    struct gw_error *why);
+gw__zmq_bulk_join(struct gw__zmq *zmq, unsigned peer,
+                  const struct gw__zmq_endpoint_address *address,
+                  struct gw_error *why);
 /* GW_OK: the stream is connected, or there is none. GW_PENDING: not yet. */
-GW_MUST_CHECK enum gw_err
-gw__zmq_beside_meet(struct gw__zmq *zmq, unsigned peer, struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__zmq_bulk_meet(struct gw__zmq *zmq, unsigned peer,
+                                            struct gw_error *why);
 /* Does a body of this size use the stream? Only if it is not copied. */
-bool gw__zmq_goes_beside(const struct gw__zmq_link *link, size_t bytes,
-                         bool copy);
+bool gw__zmq_goes_by_bulk(const struct gw__zmq_link *link, size_t bytes,
+                          bool copy);
 /* Queues the body of the link's next slice, and takes it back. */
-GW_MUST_CHECK bool gw__zmq_beside_queue(struct gw__zmq *zmq, unsigned peer,
-                                        const struct gw__header *header,
-                                        const void *data);
-void gw__zmq_beside_take_back(struct gw__zmq_link *link);
+GW_MUST_CHECK bool gw__zmq_bulk_queue(struct gw__zmq *zmq, unsigned peer,
+                                      const struct gw__header *header,
+                                      const void *data);
+void gw__zmq_bulk_take_back(struct gw__zmq_link *link);
 /* Sends as much as the kernel takes, if anything is queued. */
-void gw__zmq_beside_push(struct gw__zmq *zmq, unsigned peer);
+void gw__zmq_bulk_push(struct gw__zmq *zmq, unsigned peer);
 /* The first of the link's sends whose body is still read; `link->sent`: none.
  */
-uint64_t gw__zmq_beside_first(struct gw__zmq *zmq, unsigned peer);
+uint64_t gw__zmq_bulk_first(struct gw__zmq *zmq, unsigned peer);
 /* The body of the current header will come by the stream. */
-GW_MUST_CHECK enum gw_err gw__zmq_beside_expect(struct gw__zmq *zmq,
-                                                unsigned peer);
-/* GW_OK: the body is in the view. GW_PENDING: not yet. */
-GW_MUST_CHECK enum gw_err gw__zmq_beside_pull(struct gw__zmq *zmq,
+GW_MUST_CHECK enum gw_err gw__zmq_bulk_expect(struct gw__zmq *zmq,
                                               unsigned peer);
+/* GW_OK: the body is in the view. GW_PENDING: not yet. */
+GW_MUST_CHECK enum gw_err gw__zmq_bulk_pull(struct gw__zmq *zmq, unsigned peer);
 /* Moves a stream that was touched. True: a body that is due is complete. */
-bool gw__zmq_beside_move(struct gw__zmq *zmq, unsigned peer);
+bool gw__zmq_bulk_move(struct gw__zmq *zmq, unsigned peer);
 /* Forgets all queued bodies and stops reading their memory. */
-void gw__zmq_beside_drop(struct gw__zmq *zmq);
+void gw__zmq_bulk_drop(struct gw__zmq *zmq);
 /* Before the end: waits a while for peers to receive their data, discarding
  * data that this rank will not read. */
-void gw__zmq_beside_clear(struct gw__zmq *zmq);
-void gw__zmq_beside_close(struct gw__zmq *zmq);
+void gw__zmq_bulk_clear(struct gw__zmq *zmq);
+void gw__zmq_bulk_close(struct gw__zmq *zmq);
 
 /* ---- the ops ---- */
 
@@ -270,10 +269,10 @@ bool gw__zmq_is_loopback(const char *interface);
  * is no longer read. */
 void gw__zmq_give_back(void *data, void *hint);
 /* Sends a note to `peer`. False: that connection does not accept it. */
-bool gw__zmq_tell(struct gw__zmq *zmq, unsigned peer, struct gw__zmq_lane *lane,
-                  struct gw__note *note);
+bool gw__zmq_notify(struct gw__zmq *zmq, unsigned peer,
+                    struct gw__zmq_lane *lane, struct gw__note *note);
 /* Reads the notes of `peer`. */
-void gw__zmq_hear(struct gw__zmq *zmq, unsigned peer);
+void gw__zmq_receive(struct gw__zmq *zmq, unsigned peer);
 /* Adds `fd` to the epoll set; `doze` sets *touched on an event. NULL: it is the
  * bell, or the end of a process. `both`: also report room to write. */
 bool gw__zmq_listen(struct gw__zmq *zmq, int fd, bool both, bool *touched);
@@ -281,7 +280,7 @@ bool gw__zmq_listen(struct gw__zmq *zmq, int fd, bool both, bool *touched);
  * are events. True: there is one of the bell or of a process. */
 bool gw__zmq_doze(struct gw__zmq *zmq, uint64_t ns);
 /* Records the processes that have ended. */
-void gw__zmq_hear_ends(struct gw__zmq *zmq);
+void gw__zmq_receive_ends(struct gw__zmq *zmq);
 /* The link is broken: `check` will return the reason. */
 enum gw_err gw__zmq_lose(struct gw__zmq *zmq, unsigned peer, const char *fact);
 /* Frees the resources of gw__zmq_open; sockets that are still open are closed.

@@ -5,7 +5,8 @@
  * JPDC 2014): the same plans on the same topologies, and the differences in
  * time.
  *
- *     simgrid          (one row per case; status 1: one differs by more than 0.1 %)
+ *     simgrid          (one row per case; status 1: one differs by more than
+ *     0.1 %)
  *
  * SimGrid runs a plan as a graph of communications: a message waits for those
  * that brought its data, and for the previous one between the same two ranks.
@@ -144,7 +145,7 @@ sg::NetZone *build(const gw_topology *topology,
         if (!there.emplace(std::make_pair(m.src, m.dst), true).second)
             continue;
         unsigned way[GW_WAY_MAX];
-        unsigned length = gw_topology_way(topology, m.src, m.dst, way);
+        unsigned length = gw_topology_path(topology, m.src, m.dst, way);
         std::vector<sg::LinkInRoute> route;
         for (unsigned i = 0; i < length; i++)
             route.emplace_back(links[way[i]]);

@@ -24,12 +24,12 @@ bool member_bulletin(struct member *m, const struct gw__input *input)
     if (bulletin.version <= m->bulletin.version)
         return false;
     m->bulletin = bulletin;
-    m->news.index = bulletin.version;
-    m->news.routes = bulletin.routes;
-    m->news.view.epoch = bulletin.version;
-    m->news.crew_count = bulletin.crew_count;
+    m->update.index = bulletin.version;
+    m->update.routes = bulletin.routes;
+    m->update.view.epoch = bulletin.version;
+    m->update.ps_member_count = bulletin.crew_count;
     for (unsigned i = 0; i < bulletin.crew_count; i++) {
-        struct gw__crew_member *crew = &m->news.crew[i];
+        struct gw__ps_member *crew = &m->update.ps_members[i];
         crew->node = bulletin.crew[i].node;
         crew->role = bulletin.crew[i].role;
         crew->incarnation = (struct gw__id){1, bulletin.crew[i].incarnation};
@@ -37,10 +37,10 @@ bool member_bulletin(struct member *m, const struct gw__input *input)
     return true;
 }
 
-void member_send(void *member, const struct gw__message_out *letter)
+void member_send(void *member, const struct gw__message_out *message)
 {
     const struct member *m = member;
-    parcel_send(&m->box, letter);
+    parcel_send(&m->box, message);
 }
 
 void member_hello(struct member *m)

@@ -45,12 +45,12 @@ static void message(struct host *s, const struct gw__input *input)
     uint64_t talk;
     struct lease lease;
     memcpy(&talk, input->data, sizeof talk);
-    struct gw__message_in *parcel =
+    struct gw__message_in *message =
         parcel_is(input) ? parcel_of(&s->m.box, input) : NULL;
-    if (parcel)
-        gw__server_message_in(s->core, s->m.now_ns, parcel);
+    if (message)
+        gw__server_message_in(s->core, s->m.now_ns, message);
     if (talk == TALK_NEWS && member_bulletin(&s->m, input))
-        gw__server_news(s->core, s->m.now_ns, &s->m.news);
+        gw__server_update(s->core, s->m.now_ns, &s->m.update);
     if (talk != TALK_LEASE)
         return;
     memcpy(&lease, input->data, sizeof lease);
@@ -67,7 +67,7 @@ static void step(void *state, const struct gw__input *input,
     struct host *s = state;
     s->m.now_ns = input->now_ns;
     s->m.box.act = actions;
-    s->m.box.news = &s->m.news;
+    s->m.box.update = &s->m.update;
     if (input->kind == GW__START)
         start(s, input);
     if (input->kind == GW__MESSAGE)

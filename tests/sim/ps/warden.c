@@ -212,7 +212,7 @@ bool warden_is_whole(const struct world *w)
     for (unsigned slot = 0; slot < w->routes.slot_count; slot++) {
         const struct gw__slot_route *route = &w->routes.slots[slot];
         if (route->primary == GW__NO_NODE || route->learner != GW__NO_NODE ||
-            route->heir != GW__NO_NODE)
+            route->successor != GW__NO_NODE)
             return false;
     }
     return true;

@@ -287,12 +287,12 @@ static void message(struct hand *h, const struct gw__input *input)
 {
     uint64_t talk;
     memcpy(&talk, input->data, sizeof talk);
-    struct gw__message_in *parcel =
+    struct gw__message_in *message =
         parcel_is(input) ? parcel_of(&h->m.box, input) : NULL;
-    if (parcel)
-        gw__worker_message_in(h->core, h->m.now_ns, parcel);
+    if (message)
+        gw__worker_message_in(h->core, h->m.now_ns, message);
     if (talk == TALK_NEWS && member_bulletin(&h->m, input))
-        gw__worker_routes(h->core, h->m.now_ns, &h->m.news.routes);
+        gw__worker_routes(h->core, h->m.now_ns, &h->m.update.routes);
 }
 
 static bool can_work(const struct hand *h)
@@ -312,7 +312,7 @@ static void step(void *state, const struct gw__input *input,
     struct hand *h = state;
     h->m.now_ns = input->now_ns;
     h->m.box.act = actions;
-    h->m.box.news = &h->m.news;
+    h->m.box.update = &h->m.update;
     if (input->kind == GW__START)
         start(h, input);
     if (input->kind == GW__MESSAGE)

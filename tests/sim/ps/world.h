@@ -134,9 +134,9 @@ struct member {
     struct world *world;
     unsigned node;
     uint64_t incarnation, now_ns, hello_ns, lease_until_ns;
-    struct mailbox box;                /* for the data path */
-    struct bulletin bulletin;          /* the newest */
-    struct gw__membership_update news; /* the same, as the machines take it */
+    struct mailbox box;                  /* for the data path */
+    struct bulletin bulletin;            /* the newest */
+    struct gw__membership_update update; /* the same, as the machines take it */
 };
 
 void member_start(struct member *member, const struct gw__input *input,
@@ -145,7 +145,7 @@ void member_start(struct member *member, const struct gw__input *input,
 bool member_bulletin(struct member *member, const struct gw__input *input);
 void member_hello(struct member *member);
 /* Messages of the data path; their context is the member. */
-void member_send(void *member, const struct gw__message_out *letter);
+void member_send(void *member, const struct gw__message_out *message);
 
 /* ---- the machines ---- */
 

@@ -23,31 +23,33 @@
  * One thread writes a table and others read it. Without profiles a check costs
  * one load.
  */
-#ifndef GW__WIRE_RULES_H
-#define GW__WIRE_RULES_H
+#ifndef GW__WIRE_LINK_PROFILES_H
+#define GW__WIRE_LINK_PROFILES_H
 
 #include "wire/wire.h"
 
-#include <base/rule.h>
+#include <base/link_profile.h>
 
-enum { GW__RULE_NODES = 64 };
+enum { GW__LINK_PROFILE_NODES = 64 };
 
-struct gw__rules;
+struct gw__link_profiles;
 
-GW_MUST_CHECK enum gw_err gw__rules_new(uint64_t seed, struct gw__rules **rules,
-                                        struct gw_error *why);
-void gw__rules_destroy(struct gw__rules **rules);
+GW_MUST_CHECK enum gw_err
+gw__link_profiles_new(uint64_t seed, struct gw__link_profiles **profiles,
+                      struct gw_error *why);
+void gw__link_profiles_destroy(struct gw__link_profiles **profiles);
 /* Sets the profile of the link from node `from` to this process. Nodes from
- * GW__RULE_NODES on have none. */
-void gw__rules_set(struct gw__rules *rules, unsigned from,
-                   const struct gw__rule *rule);
+ * GW__LINK_PROFILE_NODES on have none. */
+void gw__link_profiles_set(struct gw__link_profiles *profiles, unsigned from,
+                           const struct gw__link_profile *profile);
 /* Delays every chunk to this process; 0: no delay. */
-void gw__rules_pace(struct gw__rules *rules, uint64_t ns);
+void gw__link_profiles_pace(struct gw__link_profiles *profiles, uint64_t ns);
 /* Is there neither a profile nor a pace? */
-bool gw__rules_quiet(const struct gw__rules *rules);
-bool gw__rules_down(const struct gw__rules *rules, unsigned from);
+bool gw__link_profiles_quiet(const struct gw__link_profiles *profiles);
+bool gw__link_profiles_down(const struct gw__link_profiles *profiles,
+                            unsigned from);
 /* Grows with each change: recompute the due times of held messages then. */
-uint64_t gw__rules_changes(const struct gw__rules *rules);
+uint64_t gw__link_profiles_changes(const struct gw__link_profiles *profiles);
 
 /* A stream of messages that arrive in order from one node; one per reader. */
 struct gw__due {
@@ -56,12 +58,13 @@ struct gw__due {
 /* The time when a message sent at `sent_ns` and first seen now is due. Call it
  * once per message, in order, or again with *due as it was before. UINT64_MAX:
  * lost (only with `may_lose`; *due is unchanged). It ignores whether the link
- * is down: check gw__rules_down when the time has come. `chunk`: the message is
- * the first slice of a chunk (its number is 0), which the pace delays; the
- * later slices have no pace of their own. */
-uint64_t gw__rules_due(struct gw__rules *rules, unsigned from,
-                       struct gw__due *due, uint64_t sent_ns, size_t bytes,
-                       bool may_lose, bool chunk);
+ * is down: check gw__link_profiles_down when the time has come. `chunk`: the
+ * message is the first slice of a chunk (its number is 0), which the pace
+ * delays; the later slices have no pace of their own. */
+uint64_t gw__link_profiles_due(struct gw__link_profiles *profiles,
+                               unsigned from, struct gw__due *due,
+                               uint64_t sent_ns, size_t bytes, bool may_lose,
+                               bool chunk);
 
 /* An emulated wire around *inner, which it owns from then on; `nodes[rank]` is
  * the node of each rank. On failure *inner is closed. It has no windows. `peek`
@@ -69,10 +72,10 @@ uint64_t gw__rules_due(struct gw__rules *rules, unsigned from,
  * slice is due at the latest, and within 2 ms of a change of the profiles while
  * a slice is held. All else is as on the inner wire. `peek` reports the loss of
  * a peer only after all its slices that are due before. */
-GW_MUST_CHECK enum gw_err gw__wire_ruled(struct gw__wire **inner,
-                                         struct gw__rules *rules,
-                                         const unsigned *nodes,
-                                         struct gw__wire **wire,
-                                         struct gw_error *why);
+GW_MUST_CHECK enum gw_err gw__wire_emulated(struct gw__wire **inner,
+                                            struct gw__link_profiles *profiles,
+                                            const unsigned *nodes,
+                                            struct gw__wire **wire,
+                                            struct gw_error *why);
 
 #endif

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: MIT
  *
  * Staging buffers: window passes over memory that peers cannot map. See
- * stage.c.
+ * staging.c.
  */
-#ifndef GW__STAGE_H
-#define GW__STAGE_H
+#ifndef GW__STAGING_H
+#define GW__STAGING_H
 
 #include "control_block.h"
 #include "prepared_call.h"
 
 /* Chooses the number of pieces and the layout of a staging buffer for the
  * call. */
-void gw__stage_cut(const struct gw_comm *comm, const struct gw_call *call,
-                   struct gw__prepared_call *prepared);
+void gw__staging_cut(const struct gw_comm *comm, const struct gw_call *call,
+                     struct gw__prepared_call *prepared);
 /* The offset of a piece's slot in a staging buffer, which has two. */
-static inline size_t gw__stage_slot(uint32_t piece, size_t slot_bytes)
+static inline size_t gw__staging_slot(uint32_t piece, size_t slot_bytes)
 {
     return piece % 2 * slot_bytes;
 }
 
 /* Posts the places of the buffers, or makes staging buffers and fills their
  * first pieces. */
-enum gw_err gw__stage_open(struct gw_request *r, struct side *side,
-                           struct gw_error *why);
+enum gw_err gw__staging_open(struct gw_request *r, struct control_entry *entry,
+                             struct gw_error *why);
 /* For a request that touches no staging buffer and has none. */
-void gw__stage_skip(struct gw_request *r);
+void gw__staging_skip(struct gw_request *r);
 /* Fills and drains pieces if possible; true: some moved. */
-bool gw__stage_move(struct gw_request *r);
+bool gw__staging_move(struct gw_request *r);
 /* Are all results in their final place? */
-bool gw__stage_is_empty(const struct gw_request *r);
+bool gw__staging_is_empty(const struct gw_request *r);
 
 /* The passes may run up to before this piece. */
-uint32_t gw__stage_open_until(const struct gw_request *r);
+uint32_t gw__staging_open_until(const struct gw_request *r);
 /* True if no memory that this rank touches is staged: all pieces are ready at
  * once. */
-bool gw__stage_is_open(const struct gw_request *r);
+bool gw__staging_is_open(const struct gw_request *r);
 /* The rank that the passes wait for at piece `piece`; false: no touched
  * rank. */
-bool gw__stage_waits_for(const struct gw_request *r, uint32_t piece,
-                         unsigned *peer);
+bool gw__staging_waits_for(const struct gw_request *r, uint32_t piece,
+                           unsigned *peer);
 
 #endif

@@ -9,39 +9,40 @@
 
 /* ---- sending ---- */
 
-void gw__process_send_now(void *context, const struct gw__message_out *letter)
+void gw__process_send_now(void *context, const struct gw__message_out *message)
 {
     struct gw_ps_server *server = context;
-    enum gw_err err = gw__messenger_send(gw__node_post(server->node), letter);
-    if (err && letter->lent)
-        letter->back(letter->context);
+    enum gw_err err =
+        gw__messenger_send(gw__node_messenger(server->node), message);
+    if (err && message->lent)
+        message->back(message->context);
 }
 
 /* Replies to a worker take the same way as its last request. False: send it
  * directly. */
 static bool answer_by_aggregator(struct gw_ps_server *server,
-                                 const struct gw__message_out *letter)
+                                 const struct gw__message_out *message)
 {
-    if (letter->node >= GW__MESSENGER_NODES ||
-        !(server->behind >> letter->node & 1))
+    if (message->node >= GW__MESSENGER_NODES ||
+        !(server->behind >> message->node & 1))
         return false;
-    unsigned via = server->via[letter->node];
-    const struct gw__crew_member *worker =
-        gw__node_member(server->node, letter->node);
+    unsigned via = server->via[message->node];
+    const struct gw__ps_member *worker =
+        gw__node_member(server->node, message->node);
     if (!worker || !gw__node_reaches(server->node, via))
         return false;
     const struct gw__bundle_end end = {worker->node, worker->incarnation.high,
                                        worker->incarnation.low};
-    struct gw__message_out through = *letter;
+    struct gw__message_out through = *message;
     through.node = via;
     return gw__bundles_forward(&server->bundles, &through, &end);
 }
 
-void gw__process_send(void *context, const struct gw__message_out *letter)
+void gw__process_send(void *context, const struct gw__message_out *message)
 {
     struct gw_ps_server *server = context;
-    if (!answer_by_aggregator(server, letter))
-        gw__bundles_send(&server->bundles, letter);
+    if (!answer_by_aggregator(server, message))
+        gw__bundles_send(&server->bundles, message);
 }
 
 /* ---- receiving ---- */
@@ -64,24 +65,24 @@ static void take_from_envelope(struct gw_ps_server *server,
 
 /* A message is single, a bundle of several, or an envelope. */
 void gw__process_open(struct gw_ps_server *server,
-                      struct gw__message_in *parcel)
+                      struct gw__message_in *message)
 {
     size_t at = 0;
     unsigned count;
-    bool envelope = gw__is_envelope(parcel);
-    server->behind &= ~(UINT64_C(1) << parcel->from);
-    if (!envelope && !gw__is_bundle(parcel)) {
-        gw__process_take(server, parcel);
+    bool envelope = gw__is_envelope(message);
+    server->behind &= ~(UINT64_C(1) << message->from);
+    if (!envelope && !gw__is_bundle(message)) {
+        gw__process_take(server, message);
         return;
     }
-    enum gw_err err = gw__bundle_check(parcel, &count, NULL);
+    enum gw_err err = gw__bundle_check(message, &count, NULL);
     server->refused += envelope && err;
     for (unsigned i = 0; !err && i < count; i++) {
-        struct gw__message_in *letter = gw__bundle_next(parcel, &at);
+        struct gw__message_in *letter = gw__bundle_next(message, &at);
         if (letter && envelope)
-            take_from_envelope(server, parcel, letter);
+            take_from_envelope(server, message, letter);
         else if (letter)
             gw__process_take(server, letter);
     }
-    gw__message_in_release(parcel);
+    gw__message_in_release(message);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading and writing the messages of meet.h. Numbers are in the host's byte
- * order: a host of the other byte order is a stranger.
+ * Reading and writing the messages of rendezvous_message.h. Numbers are in the
+ * host's byte order: a host of the other byte order is a stranger.
  */
-#include "meet.h"
+#include "rendezvous_message.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const uint32_t magic = 0x316d7767; /* "gwm1" */
 
-size_t gw__meet_write(struct gw__meet *head, const void *payload, size_t bytes,
-                      void **message)
+size_t gw__rendezvous_write(struct gw__rendezvous_message *head,
+                            const void *payload, size_t bytes, void **message)
 {
     head->magic = magic;
     *message = malloc(sizeof *head + bytes);
@@ -23,8 +23,9 @@ size_t gw__meet_write(struct gw__meet *head, const void *payload, size_t bytes,
     return sizeof *head + bytes;
 }
 
-bool gw__meet_read(const void *message, size_t message_bytes,
-                   struct gw__meet *head, const void **payload, size_t *bytes)
+bool gw__rendezvous_read(const void *message, size_t message_bytes,
+                         struct gw__rendezvous_message *head,
+                         const void **payload, size_t *bytes)
 {
     if (message_bytes < sizeof *head)
         return false;
@@ -35,12 +36,12 @@ bool gw__meet_read(const void *message, size_t message_bytes,
         head->size > GW__WIRE_PEERS_MAX)
         return false;
     switch (head->kind) {
-    case GW__MEET_JOIN:
+    case GW__RENDEZVOUS_JOIN:
         return *bytes <= GW__ADDRESS_MAX && head->rank < head->size;
-    case GW__MEET_WAIT:
-    case GW__MEET_TABLE:
+    case GW__RENDEZVOUS_WAIT:
+    case GW__RENDEZVOUS_TABLE:
         return true;
-    case GW__MEET_REFUSE:
+    case GW__RENDEZVOUS_REFUSE:
         return head->code < 0 &&
                strcmp(gw_err_name((enum gw_err)head->code), "GW_?") != 0;
     default:
@@ -48,8 +49,8 @@ bool gw__meet_read(const void *message, size_t message_bytes,
     }
 }
 
-size_t gw__meet_pack(const struct gw__address *table, unsigned size,
-                     void **payload)
+size_t gw__rendezvous_pack(const struct gw__address *table, unsigned size,
+                           void **payload)
 {
     size_t bytes = 0;
     for (unsigned r = 0; r < size; r++)
@@ -67,8 +68,8 @@ size_t gw__meet_pack(const struct gw__address *table, unsigned size,
     return bytes;
 }
 
-bool gw__meet_unpack(const void *payload, size_t bytes,
-                     struct gw__address *table, unsigned size)
+bool gw__rendezvous_unpack(const void *payload, size_t bytes,
+                           struct gw__address *table, unsigned size)
 {
     const unsigned char *at = payload;
     for (unsigned r = 0; r < size; r++) {

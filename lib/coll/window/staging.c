@@ -32,7 +32,7 @@
  * KiB take 1.4 times as long as those of 256. (process_vm_readv moves 5 GB/s
  * here, loads and stores 11 to 22.)
  */
-#include "stage.h"
+#include "staging.h"
 
 #include <string.h>
 
@@ -62,8 +62,8 @@ static size_t largest_block(const struct gw_call *call, unsigned ranks)
 
 /* All ranks divide alike. The staging buffer has the layout of the buffers of a
  * call whose chunks have one piece each. */
-void gw__stage_cut(const struct gw_comm *comm, const struct gw_call *call,
-                   struct gw__prepared_call *p)
+void gw__staging_cut(const struct gw_comm *comm, const struct gw_call *call,
+                     struct gw__prepared_call *p)
 {
     const struct gw_plan *plan = p->program->plan;
     unsigned parts = gw_plan_segments(plan);
@@ -92,76 +92,79 @@ static bool must_defer(const struct gw_request *r)
 /* Makes room for two pieces; `buffer_bytes` are those of the staged call's
  * buffer. */
 static enum gw_err make_staging(struct gw_request *r, size_t buffer_bytes,
-                                struct gw__staging *stage,
-                                struct gw__place *place, struct gw_error *why)
+                                struct gw__staging *staging,
+                                struct gw__memory_range *range,
+                                struct gw_error *why)
 {
     struct gw_comm *comm = r->comm;
-    stage->memory = gw__scratch_take(comm, 2 * buffer_bytes, why);
-    if (!stage->memory)
+    staging->memory = gw__scratch_take(comm, 2 * buffer_bytes, why);
+    if (!staging->memory)
         return GW_ENOMEM;
-    stage->slot_bytes = buffer_bytes;
-    *place = comm->windows->show(comm->wire, stage->memory, 2 * buffer_bytes);
+    staging->slot_bytes = buffer_bytes;
+    *range = comm->windows->show(comm->wire, staging->memory, 2 * buffer_bytes);
     return GW_OK;
 }
 
 /* Publishes the place of `memory`, or of a new staging buffer if it cannot be
  * mapped. Does nothing if no peer touches it. */
 static enum gw_err show_memory(struct gw_request *r, const void *memory,
-                               size_t bytes, size_t stage_bytes, bool touched,
-                               struct gw__staging *stage,
-                               struct gw__place *place, struct gw_error *why)
+                               size_t bytes, size_t staging_bytes, bool touched,
+                               struct gw__staging *staging,
+                               struct gw__memory_range *range,
+                               struct gw_error *why)
 {
-    *place = (struct gw__place){.fd = -1};
+    *range = (struct gw__memory_range){.fd = -1};
     if (bytes == 0 || !touched)
         return GW_OK;
     if (memory)
-        *place = r->comm->windows->show(r->comm->wire, memory, bytes);
-    return place->fd >= 0 ? GW_OK
-                          : make_staging(r, stage_bytes, stage, place, why);
+        *range = r->comm->windows->show(r->comm->wire, memory, bytes);
+    return range->fd >= 0 ? GW_OK
+                          : make_staging(r, staging_bytes, staging, range, why);
 }
 
-static enum gw_err open_both(struct gw_request *r, struct gw__place *in,
-                             struct gw__place *out, struct gw_error *why)
+static enum gw_err open_both(struct gw_request *r, struct gw__memory_range *in,
+                             struct gw__memory_range *out, struct gw_error *why)
 {
     const struct gw__prepared_call *p = r->prepared;
     const struct gw_call *call = &r->call;
     const void *input = in_place(r) ? call->out : call->in;
     size_t in_bytes = in_place(r) ? p->bytes_out : p->bytes_in;
-    r->aside = p->set_aside;
+    r->input_saved = p->saves_input;
     r->deferred = must_defer(r);
-    enum gw_err err = show_memory(r, r->aside ? NULL : input, in_bytes,
-                                  gw__bytes_in(r->comm, &p->staged),
-                                  p->lends || r->aside, &r->stage_in, in, why);
+    enum gw_err err =
+        show_memory(r, r->input_saved ? NULL : input, in_bytes,
+                    gw__bytes_in(r->comm, &p->staged),
+                    p->lends || r->input_saved, &r->staging_in, in, why);
     if (!err)
         err = show_memory(r, r->deferred ? NULL : call->out, p->bytes_out,
                           gw__bytes_out(r->comm, &p->staged),
-                          p->takes || r->deferred, &r->stage_out, out, why);
+                          p->takes || r->deferred, &r->staging_out, out, why);
     return err;
 }
 
-enum gw_err gw__stage_open(struct gw_request *r, struct side *side,
-                           struct gw_error *why)
+enum gw_err gw__staging_open(struct gw_request *r, struct control_entry *entry,
+                             struct gw_error *why)
 {
-    struct gw__place in, out;
+    struct gw__memory_range in, out;
     r->filled = r->drained = r->prepared->pieces;
     enum gw_err err = open_both(r, &in, &out, why);
     if (err)
         return err;
-    gw__side_show(side, &in, &out, in_place(r));
-    if (r->stage_in.memory) {
+    gw__control_entry_show(entry, &in, &out, in_place(r));
+    if (r->staging_in.memory) {
         r->filled = 0;
-        side->in_slot_bytes = r->stage_in.slot_bytes;
-        atomic_store_explicit(&side->filled, 0, memory_order_relaxed);
+        entry->in_slot_bytes = r->staging_in.slot_bytes;
+        atomic_store_explicit(&entry->filled, 0, memory_order_relaxed);
     }
-    if (r->stage_out.memory) {
+    if (r->staging_out.memory) {
         r->drained = 0;
-        side->out_slot_bytes = r->stage_out.slot_bytes;
-        atomic_store_explicit(&side->drained, 0, memory_order_relaxed);
+        entry->out_slot_bytes = r->staging_out.slot_bytes;
+        atomic_store_explicit(&entry->drained, 0, memory_order_relaxed);
     }
     return GW_OK;
 }
 
-void gw__stage_skip(struct gw_request *r)
+void gw__staging_skip(struct gw_request *r)
 {
     r->filled = r->drained = r->prepared->pieces;
     r->ran = r->state == GW__LEAVING ? r->prepared->pieces : 0;
@@ -192,10 +195,10 @@ static void fill_cells(struct gw_request *r)
     for (unsigned c = 0; c < p->cell_count; c++) {
         const struct gw__cell *cell = &p->cells[c];
         size_t at, bytes = piece_of(r, cell->chunk, r->filled, &at);
-        if (!cell->holds || !(cell->lent || r->aside) || bytes == 0)
+        if (!cell->holds || !(cell->lent || r->input_saved) || bytes == 0)
             continue;
-        memcpy(r->stage_in.memory +
-                   gw__stage_slot(r->filled, r->stage_in.slot_bytes) +
+        memcpy(r->staging_in.memory +
+                   gw__staging_slot(r->filled, r->staging_in.slot_bytes) +
                    r->elem_bytes * gw__offset_in(&r->prepared->staged, p->plan,
                                                  p->rank, cell->chunk, false),
                input +
@@ -220,8 +223,8 @@ static void drain(struct gw_request *r)
                    r->elem_bytes * gw__offset_out(&r->call, p->plan, p->rank,
                                                   cell->chunk, in_place(r)) +
                    at,
-               r->stage_out.memory +
-                   gw__stage_slot(r->drained, r->stage_out.slot_bytes) +
+               r->staging_out.memory +
+                   gw__staging_slot(r->drained, r->staging_out.slot_bytes) +
                    r->elem_bytes * gw__offset_out(&r->prepared->staged, p->plan,
                                                   p->rank, cell->chunk, false),
                bytes);
@@ -237,7 +240,8 @@ static uint32_t done_by(const struct gw_request *r, unsigned peer)
         return r->prepared->pieces;
     if (!gw__has_entered(r->comm, peer, r->turn))
         return 0;
-    return atomic_load_explicit(&side_of(r, peer)->done, memory_order_acquire);
+    return atomic_load_explicit(&control_entry_of(r, peer)->done,
+                                memory_order_acquire);
 }
 
 /* The number of pieces finished by all ranks that touch this one, and by this
@@ -245,7 +249,8 @@ static uint32_t done_by(const struct gw_request *r, unsigned peer)
 static uint32_t least_done(const struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
-    uint32_t least = r->deferred || r->aside ? r->ran : r->prepared->pieces;
+    uint32_t least =
+        r->deferred || r->input_saved ? r->ran : r->prepared->pieces;
     for (unsigned i = 0; i < passes->touched_count && least > 0; i++) {
         uint32_t done = done_by(r, passes->touched[i]);
         least = done < least ? done : least;
@@ -253,9 +258,9 @@ static uint32_t least_done(const struct gw_request *r)
     return least;
 }
 
-bool gw__stage_move(struct gw_request *r)
+bool gw__staging_move(struct gw_request *r)
 {
-    struct side *side = side_of(r, r->comm->rank);
+    struct control_entry *entry = control_entry_of(r, r->comm->rank);
     if (r->filled == r->prepared->pieces && r->drained == r->prepared->pieces)
         return false;
     uint32_t done = least_done(r);
@@ -263,19 +268,20 @@ bool gw__stage_move(struct gw_request *r)
     bool drains = r->drained < r->prepared->pieces && r->drained < done;
     if (drains) {
         drain(r);
-        atomic_store_explicit(&side->drained, ++r->drained,
+        atomic_store_explicit(&entry->drained, ++r->drained,
                               memory_order_release);
     }
     if (fills) {
         fill_cells(r);
-        atomic_store_explicit(&side->filled, ++r->filled, memory_order_release);
+        atomic_store_explicit(&entry->filled, ++r->filled,
+                              memory_order_release);
     }
     if (fills || drains)
         r->comm->windows->wake_all(r->comm->wire);
     return fills || drains;
 }
 
-bool gw__stage_is_empty(const struct gw_request *r)
+bool gw__staging_is_empty(const struct gw_request *r)
 {
     return r->drained == r->prepared->pieces;
 }
@@ -289,44 +295,46 @@ static uint32_t until(const struct gw_request *r, uint32_t filled,
     return filled < room ? filled : room;
 }
 
-static uint32_t open_until(const struct gw_request *r, struct side *side)
+static uint32_t open_until(const struct gw_request *r,
+                           struct control_entry *entry)
 {
-    return until(r, atomic_load_explicit(&side->filled, memory_order_acquire),
-                 atomic_load_explicit(&side->drained, memory_order_acquire));
+    return until(r, atomic_load_explicit(&entry->filled, memory_order_acquire),
+                 atomic_load_explicit(&entry->drained, memory_order_acquire));
 }
 
-uint32_t gw__stage_open_until(const struct gw_request *r)
+uint32_t gw__staging_open_until(const struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
     uint32_t least = r->prepared->pieces;
-    if (r->aside || r->deferred)
-        least = until(r, r->aside ? r->filled : r->prepared->pieces,
+    if (r->input_saved || r->deferred)
+        least = until(r, r->input_saved ? r->filled : r->prepared->pieces,
                       r->deferred ? r->drained : r->prepared->pieces);
     for (unsigned i = 0; i < passes->touch_count && least > r->ran; i++) {
-        uint32_t open = open_until(r, side_of(r, passes->touch[i]));
+        uint32_t open = open_until(r, control_entry_of(r, passes->touch[i]));
         least = open < least ? open : least;
     }
     return least;
 }
 
-bool gw__stage_is_open(const struct gw_request *r)
+bool gw__staging_is_open(const struct gw_request *r)
 {
     const struct gw__passes *passes = passes_of(r);
-    bool staged = r->aside || r->deferred;
+    bool staged = r->input_saved || r->deferred;
     for (unsigned i = 0; i < passes->touch_count && !staged; i++) {
-        const struct side *side = side_of(r, passes->touch[i]);
-        staged = side->in_slot_bytes || side->out_slot_bytes;
+        const struct control_entry *entry =
+            control_entry_of(r, passes->touch[i]);
+        staged = entry->in_slot_bytes || entry->out_slot_bytes;
     }
     return !staged;
 }
 
-bool gw__stage_waits_for(const struct gw_request *r, uint32_t piece,
-                         unsigned *peer)
+bool gw__staging_waits_for(const struct gw_request *r, uint32_t piece,
+                           unsigned *peer)
 {
     const struct gw__passes *passes = passes_of(r);
     for (unsigned i = 0; i < passes->touch_count; i++) {
         *peer = passes->touch[i];
-        if (open_until(r, side_of(r, *peer)) <= piece)
+        if (open_until(r, control_entry_of(r, *peer)) <= piece)
             return true;
     }
     return false;

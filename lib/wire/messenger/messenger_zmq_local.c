@@ -18,7 +18,7 @@
  * waits at the sender on this path. It goes by ZeroMQ instead if there is no
  * room (the kernel queues ten), if it is large, if the peer has not been heard
  * yet, or while ZeroMQ still holds messages for the same peer.
- * messenger_zmq_line.c restores the order of both paths.
+ * messenger_zmq_reorder.c restores the order of both paths.
  *
  *     datagram:  head | part | ...       (messenger_frame.h)
  *
@@ -38,7 +38,8 @@
 #include <unistd.h>
 
 enum {
-    LETTER_BYTES = sizeof(struct gw__messenger_head) + GW__MESSENGER_NEAR_BYTES
+    MESSAGE_BYTES =
+        sizeof(struct gw__messenger_head) + GW__MESSENGER_LOCAL_BYTES
 };
 
 static const char scheme[] = "ipc://@";
@@ -55,69 +56,69 @@ static socklen_t name_place(const char *endpoint, struct sockaddr_un *place)
                        (size_t)length);
 }
 
-static bool is_near(const char *endpoint)
+static bool is_local(const char *endpoint)
 {
     return strncmp(endpoint, scheme, strlen(scheme)) == 0 &&
            strlen(endpoint) < 80;
 }
 
-enum gw_err gw__messenger_near_open(struct gw__messenger_zmq *zmq,
-                                    struct gw_error *why)
+enum gw_err gw__messenger_local_open(struct gw__messenger_zmq *zmq,
+                                     struct gw_error *why)
 {
     int yes = 1;
     struct sockaddr_un place;
-    if (zmq->secured || !is_near(zmq->endpoint))
+    if (zmq->secured || !is_local(zmq->endpoint))
         return GW_OK;
     socklen_t bytes = name_place(zmq->endpoint, &place);
-    zmq->near_fd =
+    zmq->local_fd =
         socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    zmq->near_letter = malloc(LETTER_BYTES);
-    if (zmq->near_fd < 0 || !zmq->near_letter ||
-        setsockopt(zmq->near_fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) !=
+    zmq->local_message = malloc(MESSAGE_BYTES);
+    if (zmq->local_fd < 0 || !zmq->local_message ||
+        setsockopt(zmq->local_fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) !=
             0 ||
-        bind(zmq->near_fd, (struct sockaddr *)&place, bytes) != 0)
+        bind(zmq->local_fd, (struct sockaddr *)&place, bytes) != 0)
         return gw_fail_errno(why, "a local socket for %s", zmq->endpoint);
     return GW_OK;
 }
 
-void gw__messenger_near_close(struct gw__messenger_zmq *zmq)
+void gw__messenger_local_close(struct gw__messenger_zmq *zmq)
 {
-    if (zmq->near_fd >= 0)
-        close(zmq->near_fd);
-    free(zmq->near_letter);
+    if (zmq->local_fd >= 0)
+        close(zmq->local_fd);
+    free(zmq->local_message);
 }
 
 /* ---- sending ---- */
 
 static bool may_go(const struct gw__messenger_zmq *zmq,
-                   const struct gw__message_out *letter)
+                   const struct gw__message_out *message)
 {
-    const struct gw__messenger_zmq_peer *peer = &zmq->peers[letter->node];
-    return zmq->near_fd >= 0 && peer->near == GW__MESSENGER_NEAR_OPEN &&
+    const struct gw__messenger_zmq_peer *peer = &zmq->peers[message->node];
+    return zmq->local_fd >= 0 && peer->local == GW__MESSENGER_LOCAL_OPEN &&
            peer->waiting == 0 &&
-           gw__message_out_bytes(letter) <= GW__MESSENGER_NEAR_BYTES;
+           gw__message_out_bytes(message) <= GW__MESSENGER_LOCAL_BYTES;
 }
 
-bool gw__messenger_near_send(struct gw__messenger_zmq *zmq,
-                             const struct gw__message_out *letter,
-                             const struct gw__messenger_head *head)
+bool gw__messenger_local_send(struct gw__messenger_zmq *zmq,
+                              const struct gw__message_out *out,
+                              const struct gw__messenger_head *head)
 {
-    struct gw__messenger_zmq_peer *peer = &zmq->peers[letter->node];
+    struct gw__messenger_zmq_peer *peer = &zmq->peers[out->node];
     struct gw__messenger_head sealed = *head;
     struct sockaddr_un place;
     struct iovec pieces[1 + GW__MESSENGER_PARTS] = {{&sealed, sizeof sealed}};
-    if (!may_go(zmq, letter))
+    if (!may_go(zmq, out))
         return false;
-    for (unsigned i = 0; i < letter->part_count; i++)
+    for (unsigned i = 0; i < out->part_count; i++)
         pieces[1 + i] =
-            (struct iovec){.iov_base = (void *)(uintptr_t)letter->parts[i].data,
-                           .iov_len = letter->parts[i].bytes};
+            (struct iovec){.iov_base = (void *)(uintptr_t)out->parts[i].data,
+                           .iov_len = out->parts[i].bytes};
     struct msghdr message = {.msg_name = &place,
                              .msg_namelen = name_place(peer->endpoint, &place),
                              .msg_iov = pieces,
-                             .msg_iovlen = 1 + letter->part_count};
+                             .msg_iovlen = 1 + out->part_count};
     gw__messenger_head_seal(&sealed, &sealed);
-    return sendmsg(zmq->near_fd, &message, MSG_NOSIGNAL) >= 0;
+    return sendmsg(zmq->local_fd, &message, MSG_NOSIGNAL) >= 0;
 }
 
 /* ---- receiving ---- */
@@ -137,9 +138,9 @@ static struct gw__messenger_zmq_message *
 unpack(const struct gw__messenger_zmq *zmq, size_t bytes)
 {
     struct gw__messenger_head head;
-    const unsigned char *from = zmq->near_letter + sizeof head;
+    const unsigned char *from = zmq->local_message + sizeof head;
     if (bytes < sizeof head ||
-        gw__messenger_head_read(zmq->near_letter, sizeof head, &zmq->mine,
+        gw__messenger_head_read(zmq->local_message, sizeof head, &zmq->mine,
                                 &head, NULL))
         return NULL;
     size_t left = bytes - sizeof head, room = 0;
@@ -149,45 +150,45 @@ unpack(const struct gw__messenger_zmq *zmq, size_t bytes)
         left -= head.bytes[i];
         room += gw__messenger_padded(head.bytes[i]);
     }
-    struct gw__messenger_zmq_message *parcel =
+    struct gw__messenger_zmq_message *message =
         left == 0 ? gw__messenger_zmq_message_new(&head, room) : NULL;
-    if (!parcel)
+    if (!message)
         return NULL;
-    parcel->near = true;
-    unsigned char *to = parcel->copies;
+    message->local = true;
+    unsigned char *to = message->copies;
     for (unsigned i = 0; i < head.part_count; i++) {
         size_t part = head.bytes[i];
-        parcel->base.parcel.parts[i] = (struct gw__messenger_part){to, part};
-        parcel->base.bytes += part;
+        message->base.in.parts[i] = (struct gw__messenger_part){to, part};
+        message->base.bytes += part;
         memcpy(to, from, part);
         to += gw__messenger_padded(part);
         from += part;
     }
-    return parcel;
+    return message;
 }
 
 enum gw__arrival
-gw__messenger_near_read(struct gw__messenger_zmq *zmq,
-                        struct gw__messenger_zmq_message **read)
+gw__messenger_local_read(struct gw__messenger_zmq *zmq,
+                         struct gw__messenger_zmq_message **read)
 {
     union {
         struct cmsghdr align;
         char room[CMSG_SPACE(sizeof(struct ucred))];
     } extra;
-    struct iovec piece = {zmq->near_letter, LETTER_BYTES};
+    struct iovec piece = {zmq->local_message, MESSAGE_BYTES};
     struct msghdr message = {.msg_iov = &piece,
                              .msg_iovlen = 1,
                              .msg_control = &extra,
                              .msg_controllen = sizeof extra};
-    if (!gw__messenger_near_is_read(zmq))
+    if (!gw__messenger_local_is_read(zmq))
         return GW__ARRIVAL_NONE;
-    ssize_t bytes = recvmsg(zmq->near_fd, &message, MSG_CMSG_CLOEXEC);
+    ssize_t bytes = recvmsg(zmq->local_fd, &message, MSG_CMSG_CLOEXEC);
     if (bytes < 0)
         return GW__ARRIVAL_NONE;
     bool good = !(message.msg_flags & MSG_TRUNC) && is_of_this_user(&message);
     *read = good ? unpack(zmq, (size_t)bytes) : NULL;
     if (*read)
         return GW__ARRIVAL_CAME;
-    zmq->post.counts.dropped++;
+    zmq->messenger.counts.dropped++;
     return GW__ARRIVAL_REFUSED;
 }

@@ -48,7 +48,8 @@ bool gw__clock_is_done(const struct gw__clock *clock)
 
 bool gw__clock_has_room(const struct gw__clock *clock)
 {
-    return clock->closed - clock->pruned < CLOSINGS_KEPT - CLOSINGS_SPARE;
+    return clock->closed - clock->pruned <
+           ROUND_COMMITS_KEPT - ROUND_COMMITS_SPARE;
 }
 
 /* ---- granting ---- */
@@ -84,11 +85,11 @@ static bool grant_returned(struct gw__clock *clock, struct worker *worker)
 static bool is_own(const struct gw__clock *clock, unsigned place, uint32_t j)
 {
     const struct worker *worker = &clock->workers[place];
-    const struct gw__unit *unit = &clock->parts[j].unit;
+    const struct gw__work_item *item = &clock->parts[j].item;
     if (has_plan(clock))
         return j % clock->worker_count == place;
-    return unit->node == worker->who.node &&
-           unit->incarnation == worker->who.incarnation;
+    return item->node == worker->who.node &&
+           item->incarnation == worker->who.incarnation;
 }
 
 /* A dropped part counts as skipped at once. */
@@ -117,7 +118,7 @@ static void drop_share(struct gw__clock *clock, unsigned place)
 }
 
 /* The unit is free for another worker. */
-static void free_unit(struct gw__clock *clock, const struct worker *worker)
+static void free_work_item(struct gw__clock *clock, const struct worker *worker)
 {
     if (worker->hold == HOLDS_LOOSE)
         clock->returned[clock->returned_count++] = worker->work;
@@ -140,7 +141,7 @@ void gw__clock_return(struct gw__clock *clock, unsigned place)
     if (!has_plan(clock))
         forget_parts(clock, place);
     else if (!clock->mode.drop)
-        free_unit(clock, worker);
+        free_work_item(clock, worker);
     else
         drop_share(clock, place);
     worker->hold = HOLDS_NONE;
@@ -191,7 +192,7 @@ static void open_round(struct gw__clock *clock)
         clock->parts[j] = (struct part){
             .state = j < clock->next.part ? PART_GONE : PART_FREE};
         if (!has_plan(clock))
-            clock->parts[j].unit = gw__unit_of(&clock->workers[j]);
+            clock->parts[j].item = gw__work_item_of(&clock->workers[j]);
     }
     clock->next.part = 0;
 }
@@ -206,7 +207,7 @@ static bool grant_part(struct gw__clock *clock, unsigned place)
         struct gw__place_of_work work = clock->next;
         work.part = j;
         part->state = PART_LEASED;
-        part->unit = gw__unit_of(worker);
+        part->item = gw__work_item_of(worker);
         grant(clock, worker, HOLDS_PART, work);
         return true;
     }
@@ -249,7 +250,7 @@ static bool may_start(struct gw__clock *clock)
     return clock->started && clock->worker_count > 0;
 }
 
-bool gw__clock_deal(struct gw__clock *clock)
+bool gw__clock_assign(struct gw__clock *clock)
 {
     bool dealt = false;
     if (!may_start(clock) || !gw__clock_has_room(clock))

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { WHERE = GW__FOREIGN + 32, HERE };
+enum { WHERE = GW__STATE_TRANSFER + 32, HERE };
 
 static const uint64_t again_ns = 20000000;
 
@@ -26,14 +26,14 @@ static void send_address(struct gw__node *node, unsigned to, unsigned what)
     (void)gw__driver_send(node->session.driver, to, out, 1 + address->bytes);
 }
 
-void gw__node_meet(struct gw__node *node, uint64_t now_ns)
+void gw__node_connect(struct gw__node *node, uint64_t now_ns)
 {
-    const struct gw__membership_update *news = &node->session.news;
-    if (!node->box.has_address || now_ns - node->asked_ns < again_ns)
+    const struct gw__membership_update *update = &node->session.update;
+    if (!node->box.has_address || now_ns - node->requested_ns < again_ns)
         return;
-    node->asked_ns = now_ns;
-    for (unsigned i = 0; i < news->crew_count; i++) {
-        const struct gw__crew_member *member = &news->crew[i];
+    node->requested_ns = now_ns;
+    for (unsigned i = 0; i < update->ps_member_count; i++) {
+        const struct gw__ps_member *member = &update->ps_members[i];
         if (gw__node_deals_with(node, member) &&
             !gw__id_equal(node->box.known[member->node].incarnation,
                           member->incarnation))
@@ -41,8 +41,9 @@ void gw__node_meet(struct gw__node *node, uint64_t now_ns)
     }
 }
 
-void gw__node_met(struct gw__node *node, unsigned from,
-                  struct gw__id incarnation, const void *data, size_t bytes)
+void gw__node_connected(struct gw__node *node, unsigned from,
+                        struct gw__id incarnation, const void *data,
+                        size_t bytes)
 {
     const uint8_t *message = data;
     if (from >= GW__MESSENGER_NODES || bytes < 2 ||
@@ -57,7 +58,7 @@ void gw__node_met(struct gw__node *node, unsigned from,
         known->incarnation = incarnation;
         known->address.bytes = bytes - 1;
         memcpy(known->address.blob, message + 1, bytes - 1);
-        gw__node_tell(node, GW__NODE_REACH);
+        gw__node_notify(node, GW__NODE_REACH);
     }
     if (message[0] == WHERE && node->box.has_address)
         send_address(node, from, HERE);

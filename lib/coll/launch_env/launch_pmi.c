@@ -21,7 +21,7 @@
  * After that the manager treats the process as one that does not use MPI: it
  * still notices a death, but accepts no second conversation.
  */
-#include "place.h"
+#include "launch_env.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -62,9 +62,9 @@ static enum gw_err exchange_line(int fd, const char *command,
                                  const char *expected, char line[LINE_BYTES],
                                  struct gw_error *why)
 {
-    char said[LINE_BYTES];
-    int length = snprintf(said, sizeof said, "%s\n", command);
-    if (send(fd, said, (size_t)length, MSG_NOSIGNAL) != length)
+    char text[LINE_BYTES];
+    int length = snprintf(text, sizeof text, "%s\n", command);
+    if (send(fd, text, (size_t)length, MSG_NOSIGNAL) != length)
         return gw_fail_errno(why, "PMI_FD %d", fd);
     if (!read_line(fd, line))
         return gw_fail(why, GW_ESYS, "PMI_FD %d: no answer to \"%s\"", fd,
@@ -78,7 +78,7 @@ static enum gw_err exchange_line(int fd, const char *command,
 
 /* The value of the last word of a line: "cmd=... key=VALUE". */
 static enum gw_err take_value(int fd, const char *line, const char *key,
-                              char value[GW_PLACE_TEXT_BYTES],
+                              char value[GW_LAUNCH_TEXT_BYTES],
                               struct gw_error *why)
 {
     const char *found = strstr(line, key);
@@ -86,12 +86,12 @@ static enum gw_err take_value(int fd, const char *line, const char *key,
         return gw_fail(why, GW_ESYS, "PMI_FD %d: no %s in \"%.60s\"", fd, key,
                        line);
     found += strlen(key);
-    snprintf(value, GW_PLACE_TEXT_BYTES, "%.*s", (int)strcspn(found, " "),
+    snprintf(value, GW_LAUNCH_TEXT_BYTES, "%.*s", (int)strcspn(found, " "),
              found);
     return GW_OK;
 }
 
-static enum gw_err learn_name(int fd, char name[GW_PLACE_TEXT_BYTES],
+static enum gw_err learn_name(int fd, char name[GW_LAUNCH_TEXT_BYTES],
                               struct gw_error *why)
 {
     char line[LINE_BYTES];
@@ -112,7 +112,7 @@ static enum gw_err learn_name(int fd, char name[GW_PLACE_TEXT_BYTES],
 /* Passes the value of rank 0 to all ranks, with a barrier between put and
  * get. */
 static enum gw_err pass_host(int fd, const char *name, const char *offer,
-                             char host[GW_PLACE_TEXT_BYTES],
+                             char host[GW_LAUNCH_TEXT_BYTES],
                              struct gw_error *why)
 {
     char line[LINE_BYTES], command[LINE_BYTES];
@@ -130,10 +130,10 @@ static enum gw_err pass_host(int fd, const char *name, const char *offer,
     return err ? err : take_value(fd, line, "value=", host, why);
 }
 
-enum gw_err gw__place_ask_pmi(int fd, const char *offer,
-                              char name[GW_PLACE_TEXT_BYTES],
-                              char host[GW_PLACE_TEXT_BYTES],
-                              struct gw_error *why)
+enum gw_err gw__launch_env_query_pmi(int fd, const char *offer,
+                                     char name[GW_LAUNCH_TEXT_BYTES],
+                                     char host[GW_LAUNCH_TEXT_BYTES],
+                                     struct gw_error *why)
 {
     char line[LINE_BYTES];
     host[0] = 0;

@@ -22,7 +22,7 @@ enum {
 };
 
 /* Is the view of the meeting still ours? */
-static bool meets(const struct gw__member_core *m)
+static bool is_current_exchange(const struct gw__member_core *m)
 {
     return m->address_epoch && m->address_epoch == m->view.ring_epoch;
 }
@@ -30,9 +30,9 @@ static bool meets(const struct gw__member_core *m)
 static bool knows(const struct gw__member_core *m,
                   const struct gw__ring_member *peer)
 {
-    const struct gw__met *met = &m->met[peer->node];
-    return met->ring_epoch == m->address_epoch &&
-           gw__id_equal(met->incarnation, peer->incarnation);
+    const struct gw__peer_address *address = &m->addresses[peer->node];
+    return address->ring_epoch == m->address_epoch &&
+           gw__id_equal(address->incarnation, peer->incarnation);
 }
 
 static void send_address(const struct gw__member_core *m,
@@ -40,7 +40,7 @@ static void send_address(const struct gw__member_core *m,
 {
     uint8_t out[HEAD_BYTES + GW__BLOB_MAX];
     struct gw__writer w = gw__writer_on(out, sizeof out);
-    gw__put_u8(&w, GW__PROTOCOL_MEET);
+    gw__put_u8(&w, GW__PROTOCOL_ADDRESS);
     gw__put_u64(&w, m->address_epoch);
     gw__put_u8(&w, knows(m, peer));
     gw__put_id(&w, m->config.incarnation);
@@ -58,7 +58,7 @@ static void check_all_met(struct gw__member_core *m, bool speak)
         if (peer->node == m->node)
             continue;
         bool known = knows(m, peer);
-        bool done = known && m->met[peer->node].knows_ours;
+        bool done = known && m->addresses[peer->node].knows_ours;
         if (!done && speak)
             send_address(m, peer);
         all = all && known;
@@ -66,62 +66,66 @@ static void check_all_met(struct gw__member_core *m, bool speak)
     }
     if (speak || !again)
         m->meet_ns = again ? m->now_ns + AGAIN_NS : 0;
-    if (!all || m->met_all)
+    if (!all || m->has_all_addresses)
         return;
-    struct gw__told told = {
-        .kind = GW__TOLD_ADDRESSES, .epoch = m->address_epoch, .node = m->node};
-    m->met_all = true;
-    gw__member_tell(m, &told);
+    struct gw__notification notification = {.kind = GW__NOTIFY_ADDRESSES,
+                                            .epoch = m->address_epoch,
+                                            .node = m->node};
+    m->has_all_addresses = true;
+    gw__member_notify(m, &notification);
 }
 
-void gw__meet_begin(struct gw__member_core *m, uint64_t ring_epoch,
-                    const void *blob, size_t bytes)
+void gw__addresses_begin(struct gw__member_core *m, uint64_t ring_epoch,
+                         const void *blob, size_t bytes)
 {
     if (bytes > GW__BLOB_MAX || ring_epoch != m->view.ring_epoch)
         return; /* another view has come */
     m->address_epoch = ring_epoch;
     m->address_bytes = bytes;
-    m->met_all = false;
+    m->has_all_addresses = false;
     if (bytes)
         memcpy(m->address, blob, bytes);
     check_all_met(m, true);
 }
 
-void gw__meet_tick(struct gw__member_core *m)
+void gw__addresses_tick(struct gw__member_core *m)
 {
-    if (!meets(m))
+    if (!is_current_exchange(m))
         m->meet_ns = 0;
     else if (m->meet_ns && m->now_ns >= m->meet_ns)
         check_all_met(m, true);
 }
 
 static void keep_address(struct gw__member_core *m, unsigned node,
-                         const struct gw__met *head, struct gw__reader *r)
+                         const struct gw__peer_address *head,
+                         struct gw__reader *r)
 {
-    struct gw__met *met = &m->met[node];
-    bool known = met->ring_epoch == head->ring_epoch &&
-                 gw__id_equal(met->incarnation, head->incarnation);
-    met->knows_ours = (known && met->knows_ours) || head->knows_ours;
-    met->ring_epoch = head->ring_epoch;
-    met->incarnation = head->incarnation;
-    met->bytes = r->left;
-    gw__get_bytes(r, met->blob, r->left);
+    struct gw__peer_address *address = &m->addresses[node];
+    bool known = address->ring_epoch == head->ring_epoch &&
+                 gw__id_equal(address->incarnation, head->incarnation);
+    address->knows_ours = (known && address->knows_ours) || head->knows_ours;
+    address->ring_epoch = head->ring_epoch;
+    address->incarnation = head->incarnation;
+    address->bytes = r->left;
+    gw__get_bytes(r, address->blob, r->left);
 }
 
-void gw__meet_message(struct gw__member_core *m, const struct gw__input *input)
+void gw__addresses_message(struct gw__member_core *m,
+                           const struct gw__input *input)
 {
-    struct gw__met head = {0};
+    struct gw__peer_address head = {0};
     struct gw__reader r = gw__reader_on(input->data, input->bytes);
     (void)gw__get_u8(&r);
     head.ring_epoch = gw__get_u64(&r);
     head.knows_ours = gw__get_bool(&r);
     head.incarnation = gw__get_id(&r);
     if (r.bad || r.left > GW__BLOB_MAX || input->from >= GW__NODES_MAX ||
-        head.ring_epoch < m->met[input->from].ring_epoch)
+        head.ring_epoch < m->addresses[input->from].ring_epoch)
         return;
     keep_address(m, input->from, &head, &r);
     int rank = gw__view_rank(&m->view, input->from);
-    if (rank < 0 || !meets(m) || head.ring_epoch != m->address_epoch)
+    if (rank < 0 || !is_current_exchange(m) ||
+        head.ring_epoch != m->address_epoch)
         return;
     check_all_met(m, false);
     if (!head.knows_ours)
@@ -134,7 +138,7 @@ const void *gw__member_address(const void *state, uint64_t ring_epoch,
     const struct gw__member_core *m = state;
     int rank = gw__view_rank(&m->view, node);
     *bytes = 0;
-    if (!meets(m) || ring_epoch != m->address_epoch || rank < 0)
+    if (!is_current_exchange(m) || ring_epoch != m->address_epoch || rank < 0)
         return NULL;
     if (node == m->node) {
         *bytes = m->address_bytes;
@@ -142,8 +146,8 @@ const void *gw__member_address(const void *state, uint64_t ring_epoch,
     }
     if (!knows(m, &m->view.ring[rank]))
         return NULL;
-    *bytes = m->met[node].bytes;
-    return m->met[node].blob;
+    *bytes = m->addresses[node].bytes;
+    return m->addresses[node].blob;
 }
 
 /* ---- ready joiners ---- */
@@ -157,8 +161,8 @@ void gw__ready_send(const struct gw__member_core *m)
     gw__put_u8(&w, GW__PROTOCOL_READY);
     gw__put_id(&w, m->config.incarnation);
     gw__put_u64(&w, m->ready_op);
-    for (unsigned i = 0; i < m->news.view.ring_count; i++)
-        m->act->send(m->act->driver, m->news.view.ring[i].node, out, w.used);
+    for (unsigned i = 0; i < m->update.view.ring_count; i++)
+        m->act->send(m->act->driver, m->update.view.ring[i].node, out, w.used);
 }
 
 void gw__ready_message(struct gw__member_core *m, const struct gw__input *input)
@@ -187,10 +191,10 @@ unsigned gw__ready_joiners(const struct gw__member_core *m,
                            struct gw__process *out)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < m->news.joiner_count; i++)
-        if (is_ready(m, &m->news.joiners[i])) {
+    for (unsigned i = 0; i < m->update.joiner_count; i++)
+        if (is_ready(m, &m->update.joiners[i])) {
             if (out)
-                out[count] = m->news.joiners[i];
+                out[count] = m->update.joiners[i];
             count++;
         }
     return count;
@@ -203,10 +207,10 @@ void gw__ready_check(struct gw__member_core *m)
     uint64_t nodes = 0;
     for (unsigned i = 0; i < count; i++)
         nodes |= (uint64_t)1 << who[i].node % GW__NODES_MAX;
-    if (nodes == m->ready_told)
+    if (nodes == m->ready_notified)
         return;
-    struct gw__told told = {
-        .kind = GW__TOLD_READY, .node = m->node, .count = count};
-    m->ready_told = nodes;
-    gw__member_tell(m, &told);
+    struct gw__notification notification = {
+        .kind = GW__NOTIFY_READY, .node = m->node, .count = count};
+    m->ready_notified = nodes;
+    gw__member_notify(m, &notification);
 }

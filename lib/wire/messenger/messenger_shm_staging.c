@@ -21,7 +21,7 @@ struct gw__messenger_slab {
     struct gw__messenger_block blocks[];
 };
 
-static struct gw__messenger_slab *new_slab(struct gw__messenger_stage *stage,
+static struct gw__messenger_slab *new_slab(struct gw__messenger_staging *stage,
                                            size_t block_bytes, size_t count)
 {
     struct gw__messenger_slab *slab =
@@ -41,7 +41,7 @@ static struct gw__messenger_slab *new_slab(struct gw__messenger_stage *stage,
     return slab;
 }
 
-static void free_slab(struct gw__messenger_stage *stage,
+static void free_slab(struct gw__messenger_staging *stage,
                       struct gw__messenger_slab *slab)
 {
     if (slab->next)
@@ -54,8 +54,8 @@ static void free_slab(struct gw__messenger_stage *stage,
     free(slab);
 }
 
-static struct gw__messenger_block *new_small(struct gw__messenger_stage *stage,
-                                             unsigned class)
+static struct gw__messenger_block *
+new_small(struct gw__messenger_staging *stage, unsigned class)
 {
     size_t bytes = (size_t)LEAST_BYTES << class, count = SLAB_BYTES / bytes;
     struct gw__messenger_block **free_blocks = &stage->free[class];
@@ -73,8 +73,8 @@ static struct gw__messenger_block *new_small(struct gw__messenger_stage *stage,
 }
 
 /* The first free block that fits and is not much too large. */
-static struct gw__messenger_block *new_large(struct gw__messenger_stage *stage,
-                                             size_t bytes)
+static struct gw__messenger_block *
+new_large(struct gw__messenger_staging *stage, size_t bytes)
 {
     struct gw__messenger_block **at = &stage->large, *block;
     while ((block = *at) && (block->bytes < bytes || block->bytes / 2 > bytes))
@@ -90,7 +90,7 @@ static struct gw__messenger_block *new_large(struct gw__messenger_stage *stage,
 }
 
 struct gw__messenger_block *
-gw__messenger_stage_new(struct gw__messenger_stage *stage, size_t bytes)
+gw__messenger_staging_new(struct gw__messenger_staging *stage, size_t bytes)
 {
     for (unsigned class = 0; class < GW__MESSENGER_CLASSES; class ++)
         if (bytes <= (size_t)LEAST_BYTES << class)
@@ -105,8 +105,8 @@ static void give_pages_back(const struct gw__region *region)
                     (off_t)region->bytes);
 }
 
-void gw__messenger_stage_free(struct gw__messenger_stage *stage,
-                              struct gw__messenger_block *block)
+void gw__messenger_staging_free(struct gw__messenger_staging *stage,
+                                struct gw__messenger_block *block)
 {
     for (unsigned class = 0; class < GW__MESSENGER_CLASSES; class ++)
         if (block->bytes == (size_t)LEAST_BYTES << class) {
@@ -124,31 +124,31 @@ void gw__messenger_stage_free(struct gw__messenger_stage *stage,
     stage->large = block;
 }
 
-void gw__messenger_stage_abandon(struct gw__messenger_stage *stage,
-                                 const struct gw__messenger_block *block)
+void gw__messenger_staging_abandon(struct gw__messenger_staging *stage,
+                                   const struct gw__messenger_block *block)
 {
     if (block->bytes > (size_t)LEAST_BYTES << (GW__MESSENGER_CLASSES - 1))
         free_slab(stage, block->slab);
 }
 
 unsigned char *
-gw__messenger_stage_memory(const struct gw__messenger_block *block)
+gw__messenger_staging_memory(const struct gw__messenger_block *block)
 {
     return (unsigned char *)block->slab->region.base + block->offset;
 }
 
-struct gw__place
-gw__messenger_stage_place(const struct gw__messenger_block *block)
+struct gw__memory_range
+gw__messenger_staging_place(const struct gw__messenger_block *block)
 {
     const struct gw__region *region = &block->slab->region;
-    return (struct gw__place){.fd = region->fd,
-                              .region = region->id,
-                              .region_bytes = region->bytes,
-                              .offset = block->offset};
+    return (struct gw__memory_range){.fd = region->fd,
+                                     .region = region->id,
+                                     .region_bytes = region->bytes,
+                                     .offset = block->offset};
 }
 
 /* Messages that a peer still holds keep their pages. */
-void gw__messenger_stage_fini(struct gw__messenger_stage *stage)
+void gw__messenger_staging_fini(struct gw__messenger_staging *stage)
 {
     while (stage->slabs) {
         struct gw__messenger_slab *slab = stage->slabs;

@@ -26,23 +26,23 @@
 
 /* ---- connecting ---- */
 
-enum gw_err gw__zmq_beside_open(struct gw__zmq *zmq, const char *interface,
-                                struct gw_error *why)
+enum gw_err gw__zmq_bulk_open(struct gw__zmq *zmq, const char *interface,
+                              struct gw_error *why)
 {
-    struct gw__zmq_endpoint_address *card = &zmq->card;
-    if (!gw__seal_is_built() || !card->secured ||
-        card->transport != GW__ZMQ_TCP)
+    struct gw__zmq_endpoint_address *address = &zmq->address;
+    if (!gw__seal_is_built() || !address->secured ||
+        address->transport != GW__ZMQ_TCP)
         return GW_OK;
-    if (getrandom(card->seal_key, sizeof card->seal_key, 0) !=
-        sizeof card->seal_key)
+    if (getrandom(address->seal_key, sizeof address->seal_key, 0) !=
+        sizeof address->seal_key)
         return gw_fail_errno(why, "getrandom");
-    zmq->seal = gw__seal_new(card->seal_key);
+    zmq->seal = gw__seal_new(address->seal_key);
     if (!zmq->seal)
         return gw_fail(why, GW_ENOMEM, "a key for large bodies");
-    card->sealing = 1;
+    address->sealing = 1;
     if (zmq->wire.rank + 1 >= zmq->wire.size)
         return GW_OK;
-    enum gw_err err = gw__door_open(&zmq->door, interface, &card->door, why);
+    enum gw_err err = gw__door_open(&zmq->door, interface, &address->door, why);
     if (!err && !gw__zmq_listen(zmq, zmq->door.fd, false, &zmq->door.touched))
         err = gw_fail_errno(why, "listening for large bodies");
     return err;
@@ -57,11 +57,11 @@ static enum gw_err listen_to(struct gw__zmq *zmq, struct gw__stream *stream,
                : gw_fail_errno(why, "listening to rank %u", stream->peer);
 }
 
-enum gw_err gw__zmq_beside_join(struct gw__zmq *zmq, unsigned peer,
-                                const struct gw__zmq_endpoint_address *card,
-                                struct gw_error *why)
+enum gw_err gw__zmq_bulk_join(struct gw__zmq *zmq, unsigned peer,
+                              const struct gw__zmq_endpoint_address *address,
+                              struct gw_error *why)
 {
-    if (!zmq->seal || !card->sealing)
+    if (!zmq->seal || !address->sealing)
         return GW_OK;
     struct gw__stream *stream = calloc(1, sizeof *stream);
     if (!stream)
@@ -71,14 +71,15 @@ enum gw_err gw__zmq_beside_join(struct gw__zmq *zmq, unsigned peer,
     stream->rank = zmq->wire.rank;
     stream->peer = peer;
     stream->own = zmq->seal;
-    stream->theirs = gw__seal_new(card->seal_key);
-    memcpy(stream->token, zmq->card.token, sizeof stream->token);
-    memcpy(stream->their_token, card->token, sizeof card->token);
+    stream->theirs = gw__seal_new(address->seal_key);
+    memcpy(stream->token, zmq->address.token, sizeof stream->token);
+    memcpy(stream->their_token, address->token, sizeof address->token);
     if (!stream->theirs)
         return gw_fail(why, GW_ENOMEM, "the key of rank %u", peer);
     if (peer > zmq->wire.rank)
         return GW_OK;
-    enum gw_err err = gw__stream_call(stream, card->host, card->door, why);
+    enum gw_err err =
+        gw__stream_call(stream, address->host, address->door, why);
     return err ? err : listen_to(zmq, stream, why);
 }
 
@@ -88,8 +89,8 @@ static enum gw_err admit_streams(struct gw__zmq *zmq, struct gw_error *why)
     enum gw_err err = GW_OK;
     uint32_t rank;
     int fd;
-    while (!err && (fd = gw__door_admit(&zmq->door, zmq->seal, zmq->card.token,
-                                        &rank)) >= 0) {
+    while (!err && (fd = gw__door_admit(&zmq->door, zmq->seal,
+                                        zmq->address.token, &rank)) >= 0) {
         struct gw__stream *stream =
             rank > zmq->wire.rank && rank < zmq->wire.size
                 ? zmq->links[rank].stream
@@ -105,8 +106,8 @@ static enum gw_err admit_streams(struct gw__zmq *zmq, struct gw_error *why)
     return err;
 }
 
-enum gw_err gw__zmq_beside_meet(struct gw__zmq *zmq, unsigned peer,
-                                struct gw_error *why)
+enum gw_err gw__zmq_bulk_meet(struct gw__zmq *zmq, unsigned peer,
+                              struct gw_error *why)
 {
     struct gw__stream *stream = zmq->links[peer].stream;
     if (!stream)
@@ -119,25 +120,25 @@ enum gw_err gw__zmq_beside_meet(struct gw__zmq *zmq, unsigned peer,
 
 /* ---- sending ---- */
 
-bool gw__zmq_goes_beside(const struct gw__zmq_link *link, size_t bytes,
-                         bool copy)
+bool gw__zmq_goes_by_bulk(const struct gw__zmq_link *link, size_t bytes,
+                          bool copy)
 {
-    return link->stream && !copy && bytes > GW__ZMQ_BESIDE_BYTES;
+    return link->stream && !copy && bytes > GW__ZMQ_BULK_BYTES;
 }
 
-bool gw__zmq_beside_queue(struct gw__zmq *zmq, unsigned peer,
-                          const struct gw__header *header, const void *data)
+bool gw__zmq_bulk_queue(struct gw__zmq *zmq, unsigned peer,
+                        const struct gw__header *header, const void *data)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     return gw__stream_queue(link->stream, data, header, link->sent);
 }
 
-void gw__zmq_beside_take_back(struct gw__zmq_link *link)
+void gw__zmq_bulk_take_back(struct gw__zmq_link *link)
 {
     link->stream->queued--;
 }
 
-void gw__zmq_beside_push(struct gw__zmq *zmq, unsigned peer)
+void gw__zmq_bulk_push(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     if (link->stream && link->state == GW__LINK_UP &&
@@ -145,14 +146,14 @@ void gw__zmq_beside_push(struct gw__zmq *zmq, unsigned peer)
         atomic_fetch_add(&zmq->returned, 1);
 }
 
-uint64_t gw__zmq_beside_first(struct gw__zmq *zmq, unsigned peer)
+uint64_t gw__zmq_bulk_first(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     struct gw__stream *stream = link->stream;
     if (!stream || stream->sent == stream->queued)
         return link->sent;
     if (link->state == GW__LINK_UP && !zmq->over)
-        gw__zmq_beside_push(zmq, peer);
+        gw__zmq_bulk_push(zmq, peer);
     else
         gw__stream_drop(stream);
     return stream->sent == stream->queued
@@ -162,7 +163,7 @@ uint64_t gw__zmq_beside_first(struct gw__zmq *zmq, unsigned peer)
 
 /* ---- receiving ---- */
 
-enum gw_err gw__zmq_beside_expect(struct gw__zmq *zmq, unsigned peer)
+enum gw_err gw__zmq_bulk_expect(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     link->coming = gw__stream_expect(link->stream, &link->header);
@@ -179,7 +180,7 @@ static enum gw_err pull(struct gw__zmq_link *link)
     return err;
 }
 
-enum gw_err gw__zmq_beside_pull(struct gw__zmq *zmq, unsigned peer)
+enum gw_err gw__zmq_bulk_pull(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     enum gw_err err = pull(link);
@@ -193,20 +194,20 @@ enum gw_err gw__zmq_beside_pull(struct gw__zmq *zmq, unsigned peer)
     return GW_OK;
 }
 
-bool gw__zmq_beside_move(struct gw__zmq *zmq, unsigned peer)
+bool gw__zmq_bulk_move(struct gw__zmq *zmq, unsigned peer)
 {
     struct gw__zmq_link *link = &zmq->links[peer];
     struct gw__stream *stream = link->stream;
     if (!stream->touched)
         return false;
     stream->touched = false;
-    gw__zmq_beside_push(zmq, peer);
+    gw__zmq_bulk_push(zmq, peer);
     return link->coming && pull(link) != GW_PENDING;
 }
 
 /* ---- the end ---- */
 
-void gw__zmq_beside_drop(struct gw__zmq *zmq)
+void gw__zmq_bulk_drop(struct gw__zmq *zmq)
 {
     for (unsigned r = 0; r < zmq->wire.size; r++)
         if (zmq->links[r].stream)
@@ -225,14 +226,14 @@ static bool any_to_clear(struct gw__zmq *zmq)
     return any;
 }
 
-void gw__zmq_beside_clear(struct gw__zmq *zmq)
+void gw__zmq_bulk_clear(struct gw__zmq *zmq)
 {
     enum { TRY_MS = 5 };
     for (int ms = 0; any_to_clear(zmq) && ms < GW__ZMQ_GOODBYE_MS; ms += TRY_MS)
         (void)poll(NULL, 0, TRY_MS);
 }
 
-void gw__zmq_beside_close(struct gw__zmq *zmq)
+void gw__zmq_bulk_close(struct gw__zmq *zmq)
 {
     gw__door_close(&zmq->door);
     for (unsigned r = 0; zmq->links && r < zmq->wire.size; r++) {
@@ -242,5 +243,5 @@ void gw__zmq_beside_close(struct gw__zmq *zmq)
         zmq->links[r].stream = NULL;
     }
     gw__seal_free(&zmq->seal);
-    explicit_bzero(zmq->card.seal_key, sizeof zmq->card.seal_key);
+    explicit_bzero(zmq->address.seal_key, sizeof zmq->address.seal_key);
 }

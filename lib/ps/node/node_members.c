@@ -29,7 +29,7 @@ static bool pair(enum gw__role one, enum gw__role other, enum gw__role a,
 }
 
 bool gw__node_deals_with(const struct gw__node *node,
-                         const struct gw__crew_member *member)
+                         const struct gw__ps_member *member)
 {
     enum gw__role mine = node->config.role;
     if (member->node == node->number)
@@ -39,12 +39,12 @@ bool gw__node_deals_with(const struct gw__node *node,
     return mine == GW__SERVER || member->role == GW__SERVER;
 }
 
-const struct gw__crew_member *gw__node_member(const struct gw__node *node,
-                                              unsigned peer)
+const struct gw__ps_member *gw__node_member(const struct gw__node *node,
+                                            unsigned peer)
 {
-    for (unsigned i = 0; i < node->news.crew_count; i++)
-        if (node->news.crew[i].node == peer)
-            return &node->news.crew[i];
+    for (unsigned i = 0; i < node->update.ps_member_count; i++)
+        if (node->update.ps_members[i].node == peer)
+            return &node->update.ps_members[i];
     return NULL;
 }
 
@@ -52,31 +52,31 @@ const struct gw__crew_member *gw__node_member(const struct gw__node *node,
  * message. */
 void gw__node_learn_hosts(struct gw__node *node)
 {
-    const struct gw__membership_update *news = &node->news;
+    const struct gw__membership_update *update = &node->update;
     memset(node->behind, 0, sizeof node->behind);
-    for (unsigned i = 0; i < news->crew_count; i++)
-        for (unsigned j = 0; j < news->crew_count; j++) {
-            const struct gw__crew_member *by = &news->crew[i],
-                                         *end = &news->crew[j];
+    for (unsigned i = 0; i < update->ps_member_count; i++)
+        for (unsigned j = 0; j < update->ps_member_count; j++) {
+            const struct gw__ps_member *by = &update->ps_members[i],
+                                       *end = &update->ps_members[j];
             if (by->role == GW__AGGREGATOR && end->role == GW__WORKER &&
                 gw__address_same_host(by->endpoint, end->endpoint))
                 node->behind[by->node] |= UINT64_C(1) << end->node;
         }
 }
 
-static bool is_of(const struct gw__crew_member *member,
-                  const struct gw__message_in *parcel)
+static bool is_of(const struct gw__ps_member *member,
+                  const struct gw__message_in *message)
 {
-    return member && member->incarnation.high == parcel->incarnation_high &&
-           member->incarnation.low == parcel->incarnation_low;
+    return member && member->incarnation.high == message->incarnation_high &&
+           member->incarnation.low == message->incarnation_low;
 }
 
 bool gw__node_trusts(const struct gw__node *node,
                      const struct gw__message_in *envelope,
                      const struct gw__message_in *letter)
 {
-    const struct gw__crew_member *by = gw__node_member(node, envelope->from);
-    const struct gw__crew_member *end = gw__node_member(node, letter->from);
+    const struct gw__ps_member *by = gw__node_member(node, envelope->from);
+    const struct gw__ps_member *end = gw__node_member(node, letter->from);
     if (!is_of(by, envelope) || !is_of(end, letter) || by->node == end->node)
         return false;
     switch (node->config.role) {

@@ -46,14 +46,14 @@ static struct gw__messenger_message *shift(struct gw__messenger_zmq *zmq,
 }
 
 static void insert(struct gw__messenger_zmq *zmq,
-                   struct gw__messenger_zmq_message *parcel)
+                   struct gw__messenger_zmq_message *message)
 {
-    unsigned node = parcel->base.parcel.from;
+    unsigned node = message->base.in.from;
     struct gw__messenger_message **at = &zmq->peers[node].line;
-    while (*at && !is_before(parcel, (struct gw__messenger_zmq_message *)*at))
+    while (*at && !is_before(message, (struct gw__messenger_zmq_message *)*at))
         at = &(*at)->next;
-    parcel->base.next = *at;
-    *at = &parcel->base;
+    message->base.next = *at;
+    *at = &message->base;
     zmq->line_count++;
     zmq->lines |= (uint64_t)1 << node;
 }
@@ -76,37 +76,37 @@ static void begin_session(struct gw__messenger_zmq *zmq, unsigned node,
 
 /* Messages by ZeroMQ are missing before this one. */
 static bool is_ahead(const struct gw__messenger_zmq_peer *peer,
-                     const struct gw__messenger_zmq_message *parcel)
+                     const struct gw__messenger_zmq_message *message)
 {
-    return parcel->near && (parcel->session > peer->session_seen ||
-                            (parcel->session == peer->session_seen &&
-                             parcel->sequence > peer->next));
+    return message->local && (message->session > peer->session_seen ||
+                              (message->session == peer->session_seen &&
+                               message->sequence > peer->next));
 }
 
 /* Counts a dropped message, so that no other message waits for it. */
 static void count_as_come(struct gw__messenger_zmq *zmq,
-                          const struct gw__messenger_zmq_message *parcel)
+                          const struct gw__messenger_zmq_message *message)
 {
-    unsigned node = parcel->base.parcel.from;
+    unsigned node = message->base.in.from;
     struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
-    if (parcel->session > peer->session_seen)
-        begin_session(zmq, node, parcel->session);
-    if (parcel->session == peer->session_seen)
-        note_next(peer, parcel->sequence + 1);
+    if (message->session > peer->session_seen)
+        begin_session(zmq, node, message->session);
+    if (message->session == peer->session_seen)
+        note_next(peer, message->sequence + 1);
 }
 
 /* A message that is ahead keeps its place even so: if the peer is known again,
  * the messages before it may still come, and those after it wait for them. */
 static void skip(struct gw__messenger_zmq *zmq,
-                 struct gw__messenger_zmq_message *parcel)
+                 struct gw__messenger_zmq_message *message)
 {
-    parcel->is_void = is_ahead(&zmq->peers[parcel->base.parcel.from], parcel);
-    if (parcel->is_void) {
-        insert(zmq, parcel);
+    message->is_void = is_ahead(&zmq->peers[message->base.in.from], message);
+    if (message->is_void) {
+        insert(zmq, message);
         return;
     }
-    count_as_come(zmq, parcel);
-    gw__messenger_zmq_drop(zmq, &parcel->base);
+    count_as_come(zmq, message);
+    gw__messenger_zmq_drop(zmq, &message->base);
 }
 
 void gw__reorder_queue_drop(struct gw__messenger_zmq *zmq, unsigned node)
@@ -148,43 +148,43 @@ static void follow_incarnation(struct gw__messenger_zmq *zmq,
 }
 
 void gw__reorder_queue_add(struct gw__messenger_zmq *zmq,
-                           struct gw__messenger_zmq_message *parcel)
+                           struct gw__messenger_zmq_message *message)
 {
-    unsigned node = parcel->base.parcel.from;
+    unsigned node = message->base.in.from;
     struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
-    follow_incarnation(zmq, &parcel->base.parcel);
-    if (parcel->session < peer->session_seen) {
-        gw__messenger_zmq_drop(zmq, &parcel->base);
+    follow_incarnation(zmq, &message->base.in);
+    if (message->session < peer->session_seen) {
+        gw__messenger_zmq_drop(zmq, &message->base);
         return;
     }
-    if (!parcel->near && parcel->session > peer->session_seen)
-        begin_session(zmq, node, parcel->session);
-    if (!parcel->near)
-        note_next(peer, parcel->sequence);
-    insert(zmq, parcel);
+    if (!message->local && message->session > peer->session_seen)
+        begin_session(zmq, node, message->session);
+    if (!message->local)
+        note_next(peer, message->sequence);
+    insert(zmq, message);
 }
 
 /* The peer is not known now, and may be known again. */
 void gw__reorder_queue_skip(struct gw__messenger_zmq *zmq,
-                            struct gw__messenger_zmq_message *parcel)
+                            struct gw__messenger_zmq_message *message)
 {
-    const struct gw__message_in *shown = &parcel->base.parcel;
-    if (!zmq->post.peers[shown->from].known)
+    const struct gw__message_in *shown = &message->base.in;
+    if (!zmq->messenger.peers[shown->from].known)
         follow_incarnation(zmq, shown);
     if (is_followed(&zmq->peers[shown->from], shown))
-        skip(zmq, parcel);
+        skip(zmq, message);
     else
-        gw__messenger_zmq_drop(zmq, &parcel->base);
+        gw__messenger_zmq_drop(zmq, &message->base);
 }
 
 static bool is_due(const struct gw__messenger_zmq *zmq,
-                   const struct gw__messenger_zmq_message *parcel)
+                   const struct gw__messenger_zmq_message *message)
 {
     const struct gw__messenger_zmq_peer *peer =
-        &zmq->peers[parcel->base.parcel.from];
-    if (parcel->session != peer->session_seen)
+        &zmq->peers[message->base.in.from];
+    if (message->session != peer->session_seen)
         return false;
-    return parcel->near ? parcel->sequence <= peer->next : zmq->near_looked;
+    return message->local ? message->sequence <= peer->next : zmq->local_looked;
 }
 
 /* The first message of a queue if it is due, passing over void places. */
@@ -216,5 +216,5 @@ bool gw__reorder_queue_ready(struct gw__messenger_zmq *zmq)
     for (uint64_t left = zmq->lines; left; left &= left - 1)
         if (is_due(zmq, first_of(zmq, (unsigned)__builtin_ctzll(left))))
             return true;
-    return zmq->lines && !zmq->near_looked;
+    return zmq->lines && !zmq->local_looked;
 }
