@@ -31,7 +31,7 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 static void list_seen(const struct gw_launch_env *env, char text[128])
 {
     size_t used = 0;
-    snprintf(text, 128, "nobody");
+    snprintf(text, 128, "none");
     for (enum gw_launch_env_source s = 1; s < GW_LAUNCH_SOURCE_COUNT; s++)
         if (env->seen & 1U << s)
             used +=

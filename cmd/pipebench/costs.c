@@ -111,9 +111,9 @@ static enum gw_err read_times(const struct cost_options *options,
         if (times->us[FORWARD][s] + times->us[INPUT][s] +
                 times->us[WEIGHT][s] <=
             0)
-            return gw_fail(why, GW_EINVAL,
-                           "the passes of stage %u must take more than no time",
-                           s);
+            return gw_fail(
+                why, GW_EINVAL,
+                "the time of the passes of stage %u must be greater than 0", s);
     return GW_OK;
 }
 

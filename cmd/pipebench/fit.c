@@ -166,7 +166,7 @@ static void note_conditions(struct output *output,
     output_note_integer(output, "batch", o->batch);
     output_note_text(output, "work", told ? NULL : o->work);
     output_note_text(output, "times",
-                     told          ? "told"
+                     told          ? "given"
                      : o->simulate ? "simulated"
                                    : "measured");
     if (trials->count == 0)

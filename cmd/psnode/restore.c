@@ -16,7 +16,7 @@ static enum gw_err find_snapshot(const char *path, char *whole,
     struct stat there;
     enum gw_err code = train_whole_path(path, whole, PATH_MAX, why);
     if (!code && (stat(whole, &there) != 0 || !S_ISDIR(there.st_mode)))
-        code = gw_fail(why, GW_EDATA, "%s: no such directory", path);
+        code = gw_fail(why, GW_EDATA, "%s: the directory does not exist", path);
     return code;
 }
 

@@ -68,7 +68,7 @@ enum gw_err screen_open(bool color, struct gw_error *why)
     interrupt_by_terminal();
     keyboard = isatty(STDIN_FILENO) ? stdin : fopen("/dev/tty", "re");
     if (!keyboard)
-        return gw_fail_errno(why, "no keyboard: /dev/tty");
+        return gw_fail_errno(why, "cannot open the keyboard: /dev/tty");
     screen = newterm(NULL, stdout, keyboard);
     if (!screen)
         return gw_fail(why, GW_ENOTSUP,

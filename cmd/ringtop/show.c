@@ -188,7 +188,7 @@ void show_orders(struct show *show)
     if (show->view.order.kind != ORDER_NONE) {
         bool taken = orders_give(show->orders, &show->view.order);
         snprintf(show->said, sizeof show->said, "%s",
-                 taken ? "asking the supervisor"
+                 taken ? "waiting for the supervisor"
                        : "wait: the previous command is still in progress");
         show->said_until_ns = now_ns + SAID_NS;
     }

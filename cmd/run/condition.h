@@ -17,22 +17,23 @@
 
 /* name, description */
 #define CONDITION_NAMES(X)                                                     \
-    X(alive, "members that are there: of the ring; workers and servers")       \
-    X(epoch, "of the view; it grows with every change of members")             \
-    X(data_epoch, "times that all data have been used")                        \
-    X(step, "training steps that are complete")                                \
-    X(op, "collective calls that are complete; units of work")                 \
-    X(loss, "of the newest step")                                              \
-    X(lost, "contributions and samples that count in no result")               \
-    X(doubled, "contributions and samples that count twice")                   \
-    X(done, "1 when the training is finished")                                 \
-    X(parked, "members that are cut off from the controllers' majority")       \
+    X(alive, "Members that are alive: of the ring, or workers and servers.")   \
+    X(epoch, "Epoch of the membership; each change increases it.")             \
+    X(data_epoch, "Completed passes over the data.")                           \
+    X(step, "Completed training steps.")                                       \
+    X(op, "Completed collective calls, or work items.")                        \
+    X(loss, "Loss of the newest step.")                                        \
+    X(lost, "Contributions and samples that are in no result.")                \
+    X(doubled, "Contributions and samples that were counted twice.")           \
+    X(done, "1 when the training is complete.")                                \
+    X(parked,                                                                  \
+      "Members that are cut off from the majority of the controllers.")        \
     X(workers, "that are there")                                               \
     X(servers, "that are there")                                               \
-    X(replicas, "in sync, of the slot that has fewest")                        \
-    X(clock, "of the slowest worker")                                          \
+    X(replicas, "Replicas in sync of the slot with the fewest.")               \
+    X(clock, "Clock of the slowest worker.")                                   \
     X(controllers, "that are there")                                           \
-    X(uneven, "load of the busiest server, over the mean of all")
+    X(uneven, "Load of the busiest server divided by the mean of all.")
 
 enum condition_name {
 #define X(name, help) COND_##name,

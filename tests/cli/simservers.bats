@@ -161,7 +161,7 @@ island='at 300ms cut c0,c1,c2|s0,w0 for 1500ms; at 300ms cut s1,s2|s0 for 1500ms
     grep -q '"kind":"failure".*"peer":32' "$events"
     grep -q '"kind":"slot"' "$events"
     run -0 "$(dirname "$R")/ringtop" --from "$events" --batch
-    [[ $output == *'all served'* && $output == *'server 0 is convicted'* ]]
+    [[ $output == *'all served'* && $output == *'server 0 is declared dead'* ]]
 }
 
 @test "sim servers: invalid options are refused, with the place" {

@@ -283,7 +283,7 @@ START_TEST(only_known_nodes_are_sent_to)
     ck_assert_int_eq(gw__messenger_know(messenger, 2, 1, 1, address, &why),
                      GW_EDATA);
     ck_assert_ptr_nonnull(
-        strstr(why.text, "messenger: node 2: the address of "));
+        strstr(why.text, "messenger: node 2: the address is of "));
     ck_assert_int_eq(gw__messenger_know(messenger, 1, 1, 2, address, &why),
                      GW_EDATA);
     ck_assert_int_eq(post_try(messenger, 1, "x", 1), GW_EUNREACH);

@@ -175,7 +175,7 @@ START_TEST(bad_pushes_change_nothing)
     ck_assert_str_eq(r->text, "table 7 does not exist");
     r = send_bad(net, table, &key, 1, 12, 1);
     ck_assert_int_eq(r->reply.code, GW_EINVAL);
-    ck_assert_ptr_nonnull(strstr(r->text, "2 values a row"));
+    ck_assert_ptr_nonnull(strstr(r->text, "2 values per row"));
     r = send_bad(net, table, twice, 2, 16, 1);
     ck_assert_int_eq(r->reply.code, GW_EINVAL);
     ck_assert_ptr_nonnull(strstr(r->text, "twice"));

@@ -129,11 +129,11 @@ START_TEST(damage_is_named)
     whole(1);
     int fd = open_file("slot-03.1", O_WRONLY);
     ck_assert_int_eq(pwrite(fd, &other, 1, 500), 1);
-    check_refused("slot-03.1: was altered");
+    check_refused("slot-03.1: it was altered");
     ck_assert_int_eq(ftruncate(fd, 2000), 0);
-    check_refused("slot-03.1: the file is cut short: 2000 bytes of 3048");
+    check_refused("slot-03.1: it is cut short: 2000 bytes instead of 3048");
     ck_assert_int_eq(ftruncate(fd, 4000), 0);
-    check_refused("slot-03.1: is too long");
+    check_refused("slot-03.1: it is too long");
     ck_assert_int_eq(ftruncate(fd, 10), 0);
     check_refused("slot-03.1: the file is cut short");
     close(fd);
@@ -193,10 +193,10 @@ START_TEST(the_manifest_is_said_in_one_way)
 {
     whole(10);
     write_at("manifest", (off_t)strlen("gradwire snapshot 2\nmark "), "A");
-    check_refused("manifest: was altered");
+    check_refused("manifest: it was altered");
     whole(10);
     write_at("manifest", (off_t)strlen("gradwire snapshot"), "\t");
-    check_refused("manifest: was altered");
+    check_refused("manifest: it was altered");
     for (off_t at = 0; at < 48; at++) {
         whole(11);
         write_at("slot-03.b", at, "\x7f");

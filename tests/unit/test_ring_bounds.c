@@ -72,7 +72,7 @@ START_TEST(too_few_do_not_wait_for_ever)
     uint64_t ops = atomic_load(&crew_seat(&crew, 0)->ops);
     crew_await_all(&crew, ops + 100); /* two are enough */
     crew_kill(&crew, 1);
-    gives_up(0, "the ring has 1 of at least 2 members, and has waited 0.3 s");
+    gives_up(0, "the ring has 1 of at least 2 members, after 0.3 s");
 }
 END_TEST
 

@@ -116,7 +116,7 @@ START_TEST(a_takeover_ends_the_story)
     ck_assert_uint_eq(f->time_ns[RESUMED], scene.tape.now_ns - 1000);
     scene.view.page = PAGE_EVENTS;
     scene_draw(80, 24);
-    ck_assert(scene_shows("server 0 is convicted"));
+    ck_assert(scene_shows("server 0 is declared dead"));
     ck_assert(scene_shows("without server 0 after 25.0 ms"));
     for (unsigned i = 0; i < 6; i++)
         ck_assert_int_eq(crew_primary(&scene.state->crew, i), 1);

@@ -79,7 +79,7 @@ START_TEST(orders_are_asked_and_answered_in_the_last_line)
     ck_assert(scene_shows("\n node 3 was killed: epoch 2\n"));
     scene.view.refused = true;
     scene_draw(80, 24);
-    ck_assert(scene_shows("\n looking only: no kill, pause or add\n"));
+    ck_assert(scene_shows("\n read-only: no kill, pause or add\n"));
 }
 END_TEST
 
@@ -115,8 +115,8 @@ START_TEST(who_went_long_ago_is_last_and_then_left_out)
     ck_assert_uint_eq(order[0], 4);
     ck_assert_uint_eq(order[8], 3);
     scene_draw(60, 16);
-    ck_assert(scene_shows("and 4 that went long ago"));
-    ck_assert(scene_shows("5/5 well"));
+    ck_assert(scene_shows("and 4 that left earlier"));
+    ck_assert(scene_shows("5/5 alive"));
 }
 END_TEST
 

@@ -104,7 +104,7 @@ START_TEST(the_page_is_there_when_there_is_a_pipeline)
 {
     scene.view.page = PAGE_PIPELINE;
     scene_draw(80, 24);
-    ck_assert(scene_shows("no pipeline has been told of"));
+    ck_assert(scene_shows("no pipeline reported yet"));
     scene.view.page = PAGE_CHUNKS;
     view_key(&scene.view, &scene.player, '\t', 0);
     ck_assert_int_eq(scene.view.page, PAGE_EVENTS);

@@ -151,7 +151,7 @@ START_TEST(nothing_known_yet)
     scene.view.page = PAGE_OVERVIEW;
     scene.view.help = false;
     scene_draw(80, 24);
-    ck_assert(scene_shows("no rank has told anything yet"));
+    ck_assert(scene_shows("no rank has reported yet"));
     ck_assert(scene_shows("no op yet"));
 }
 END_TEST

@@ -179,7 +179,7 @@ START_TEST(a_step_that_is_redone_begins_anew)
     feed();
     scene.view.page = PAGE_EVENTS;
     scene_draw(80, 24);
-    ck_assert(scene_shows("step 1 is done again"));
+    ck_assert(scene_shows("step 1 is repeated"));
     const struct pipe_step *step = pipe_complete(pipe_now());
     ck_assert_uint_eq(step->step, 1);
     ck_assert_uint_eq(pipe_took_ns(pipe_now(), step, 0), 110 * MS);
@@ -267,7 +267,7 @@ START_TEST(what_stages_send_each_other_is_no_op)
     ck_assert_uint_eq(scene.state->ranks[12].sent_bytes, 200);
     scene.view.page = PAGE_OVERVIEW;
     scene_draw(80, 24);
-    ck_assert(scene_shows("4/4 well"));
+    ck_assert(scene_shows("4/4 alive"));
 }
 END_TEST
 

@@ -207,7 +207,7 @@ START_TEST(conditions)
     ck_assert_str_eq(journal_at(&state->journal, 1)->text,
                      "op 1 failed at rank 0: peer lost");
     ck_assert_str_eq(journal_at(&state->journal, 0)->text,
-                     "rank 1 misses rank 2: peer lost");
+                     "rank 1 suspects rank 2: peer lost");
 }
 END_TEST
 

@@ -111,9 +111,10 @@ START_TEST(stages_of_a_failure)
     ck_assert_uint_eq(state->epoch, 1);
     ck_assert_int_eq(state_condition(state, 2), RANK_DEAD);
     ck_assert_uint_eq(state_members(state), 2);
-    ck_assert_str_eq(line(3), "rank 1 misses rank 2: its connection was reset");
-    ck_assert_str_eq(line(2), "rank 0 misses rank 2: no heartbeat");
-    ck_assert_str_eq(line(1), "rank 2 is convicted");
+    ck_assert_str_eq(line(3),
+                     "rank 1 suspects rank 2: its connection was reset");
+    ck_assert_str_eq(line(2), "rank 0 suspects rank 2: no heartbeat");
+    ck_assert_str_eq(line(1), "rank 2 is declared dead");
     ck_assert_str_eq(line(0), "epoch 1: 2 members");
 }
 END_TEST
@@ -170,7 +171,7 @@ START_TEST(forward_wants_everybody)
     feed_all();
     ck_assert_uint_eq(state_op(state)->full, 3);
     ck_assert_uint_eq(state_op(state)->members, 2);
-    ck_assert_str_eq(line(0), "op 1: forward, the dead one's data counts");
+    ck_assert_str_eq(line(0), "op 1: forward, with the dead rank's data");
 }
 END_TEST
 
@@ -192,7 +193,8 @@ START_TEST(events_without_ranks)
     ck_assert_uint_eq(state->failovers.count, 0);
     tape_add(&tape, GW_EV_FAILURE, GW_NONE, GW_BY_STALL)->peer = 1;
     feed_all();
-    ck_assert_str_eq(line(0), "somebody misses rank 1: it makes no progress");
+    ck_assert_str_eq(line(0),
+                     "the supervisor suspects rank 1: it makes no progress");
 }
 END_TEST
 
@@ -315,7 +317,7 @@ START_TEST(who_is_heard_again_has_no_story)
     feed_all();
     ck_assert_int_ne(state_condition(state, 1), RANK_SUSPECT);
     ck_assert_uint_eq(state->failovers.count, 0);
-    ck_assert_str_eq(line(0), "rank 1 is heard again");
+    ck_assert_str_eq(line(0), "rank 1 responds again");
     tape_add(&tape, GW_EV_FAILURE, 1, GW_BY_STALL)->peer = 1; /* itself */
     feed_all();
     ck_assert_uint_eq(state->failovers.count, 0);
@@ -383,7 +385,7 @@ START_TEST(attached_late)
         .kind = GW_EV_EPOCH, .rank = GW_NONE, .epoch = 9, .time_ns = 1};
     state_attach(state, &epoch, 1, 1500000000);
     ck_assert_str_eq(line(0),
-                     "too fast to follow: 1.50 s skipped; epoch 9: 1 members");
+                     "too many events: 1.50 s skipped; epoch 9: 1 members");
 }
 END_TEST
 

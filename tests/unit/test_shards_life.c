@@ -362,7 +362,7 @@ static void give_up(struct gw_comm *comm, void *context)
     MUST(gw_barrier(comm) == GW_OK);
     if (rank.d > 0) {
         MUST(go_on(&rank, &why) == GW_ECLOSED);
-        MUST(strstr(why.text, "ended in the midst of a step"));
+        MUST(strstr(why.text, "ended during a step"));
     } else
         MUST(gw__shards_complete(rank.shards, SHARD_OPERATORS - 2, &why) ==
              GW_OK);

@@ -73,7 +73,7 @@ START_TEST(open_files_are_reserved)
     few.rlim_cur = few.rlim_max = 100;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
     expect_refusal(crew_config("tcp", 0, 20), GW_ESYS,
-                   "the limit is 100 (ulimit -n)");
+                   "the limit is 100; raise it");
 }
 END_TEST
 
@@ -94,7 +94,7 @@ START_TEST(bad_key_files_are_refused)
     snprintf(both, sizeof both, "%s%s", one, one);
     expect_bad_key(one, 0600, "must be two lines of 40 characters");
     expect_bad_key("", 0600, "must be two lines of 40 characters");
-    expect_bad_key(both, 0600, "not of one pair");
+    expect_bad_key(both, 0600, "do not belong together");
     expect_bad_key(both, 0644, "(mode 0644); run chmod 600 on it");
     struct gw_comm_config config = crew_config("tcp", 0, 2);
     config.key_file = "/nonexistent/key";
@@ -194,7 +194,7 @@ START_TEST(another_key_does_not_join)
     for (unsigned r = 0; r < 2; r++) {
         ck_assert_int_eq(pair.errors[r], GW_ETIMEOUT);
         ck_assert_ptr_nonnull(
-            strstr(pair.why[r].text, "have all the same key file?"));
+            strstr(pair.why[r].text, "check that all have the same key file"));
     }
     close_pair(&pair);
     configs[1].key_file = NULL;

@@ -73,7 +73,7 @@ growing() {
     until_true shows '^ ringtop  pipeline 4x8'
 
     press k
-    until_true shows 'looking only: no kill, pause or add'
+    until_true shows 'read-only: no kill, pause or add'
     run -64 --separate-stderr ctl kill 1
     # shellcheck disable=SC2154 # set by run --separate-stderr
     [ "$stderr" = "ringctl: run tv is read-only here: it belongs to pipebench run" ]

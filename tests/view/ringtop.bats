@@ -44,7 +44,7 @@ json() {
     run -0 --separate-stderr ringtop --from "$RING" --batch
     [ -z "$stderr" ]
     echo "$output"
-    [[ ${lines[0]} = " ringtop  allreduce 64K  op 1  step 4/4  3/3 well"*"[END]" ]]
+    [[ ${lines[0]} = " ringtop  allreduce 64K  op 1  step 4/4  3/3 alive"*"[END]" ]]
     for rank in 0 1 2; do
         [[ $output = *$'\n'" r$rank    3=   3=   3="* ]]
     done
@@ -294,7 +294,7 @@ json() {
     on_terminal "'$RINGTOP' --from '$RING' --speed 1000"
     until_true shows 'F10 quit'
     press Tab
-    until_true shows 'ring: 0 chunks under way ────────────────────'
+    until_true shows 'ring: 0 chunks in flight ────────────────────'
     press F1
     until_true shows 'help: any key closes it'
     resize 60 20
@@ -324,7 +324,7 @@ json() {
         started=${EPOCHREALTIME/[.,]/}
         echo '{"kind":"lost","rank":0,"peer":'$peer',"time_ns":1}' >&7
         until_true shows "^    $peer LOST"
-        until_true shows "rank 0 misses rank $peer:"
+        until_true shows "rank 0 suspects rank $peer:"
         took=$(((${EPOCHREALTIME/[.,]/} - started) / 1000))
         [ "$took" -ge 1000 ] || break
     done

@@ -100,7 +100,7 @@ has_named_ops() {
     up
     watch --read-only --leave
     press k
-    until_true shows 'looking only: no kill, pause or add'
+    until_true shows 'read-only: no kill, pause or add'
     press 2 Enter a Enter p
     # The current op at the time of attaching has no name yet.
     "$RINGTOP" --run tv --batch --every 200ms --size 60x14 >out 3>&- 4>&- &

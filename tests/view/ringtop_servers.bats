@@ -97,7 +97,7 @@ picture_is_whole() {
     until_true shows '^     s1 DEAD     0/0/0 '
     until_true shows ' 12 slots: all served'
     until_true shows '^  s1 \.\.\.\.\.\.\.\.\.\.\.\.$'
-    until_true shows 'server 1 is convicted'
+    until_true shows 'server 1 is declared dead'
     until_true shows 'without server 1 after'
     press BTab BTab
     until_true shows '^ server 1 (exit)'

@@ -207,10 +207,10 @@ static enum gw_err check_settings(const char *model, struct gw_error *why)
         settings_parse(model, set_text ? set_text : "", &settings, why);
     if (!code && settings.server.hogwild)
         code = gw_fail(why, GW_EINVAL,
-                       "hogwild is for train: a simulation has no threads");
+                       "hogwild needs train; a simulation has no threads");
     if (!code && settings.worker.aggregate)
         code = gw_fail(why, GW_EINVAL,
-                       "aggregate is for train: a simulation has no messages");
+                       "aggregate needs train; a simulation has no messages");
     return code;
 }
 

@@ -134,7 +134,7 @@ static enum gw_err pull(struct sim_learn *learn, unsigned t,
     pushed->tables[t].values = values;
     pushed->tables[t].count = count;
     if (!copy || !values || (count && !learn->rows[t]))
-        return gw_fail(why, GW_ENOMEM, "a unit of %zu rows", count);
+        return gw_fail(why, GW_ENOMEM, "a work item of %zu rows", count);
     if (count)
         memcpy(copy, keys, count * sizeof *copy);
     gw_local_pull(learn->local, t, keys, count, learn->rows[t]);

@@ -52,7 +52,7 @@ static const json_t *find_link(const json_t *links, int64_t from, int64_t to)
 static void draw_ring(const json_t *ring, char *out, size_t room)
 {
     size_t count = json_array_size(ring), used = 0;
-    snprintf(out, room, "nobody");
+    snprintf(out, room, "none");
     for (size_t rank = 0; count && rank <= count && used < room; rank++)
         used += (size_t)snprintf(out + used, room - used, "%s%" PRId64,
                                  rank ? " > " : "", member(ring, rank));

@@ -93,7 +93,7 @@ static void note_crew(struct output *output, const json_t *s)
 
 static void note_ring(struct output *output, const json_t *status)
 {
-    char text[512] = "nobody";
+    char text[512] = "none";
     size_t i, used = 0;
     json_t *node;
     json_array_foreach(json_object_get(status, "ring"), i,

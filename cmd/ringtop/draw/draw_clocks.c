@@ -215,7 +215,7 @@ static void draw_staleness(const struct picture *p, const struct area *area)
     struct area body =
         draw_title(p, area, "staleness of %" PRIu64 " units%s", h.all, counts);
     if (h.all == 0)
-        area_text(&body, 1, 0, STYLE_DIM, "no unit has been granted yet");
+        area_text(&body, 1, 0, STYLE_DIM, "no work item granted yet");
     for (unsigned i = 0; i < h.used; i++)
         draw_bucket(p, &body, (int)i, i, &h);
 }

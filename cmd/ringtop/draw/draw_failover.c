@@ -85,7 +85,7 @@ static int draw_story(const struct picture *p, const struct area *area, int y,
     int x =
         1 + area_text(area, 1, y, STYLE_BAD, failovers_name(fs, f->who, who));
     if (f->noticed_by != GW_NONE)
-        area_print(area, x, y, STYLE_PLAIN, ", missed by %s",
+        area_print(area, x, y, STYLE_PLAIN, ", noticed by %s",
                    failovers_name(fs, f->noticed_by, who));
     y = draw_stages(p, area, y + 1, f);
     return draw_outcome(area, y, f) + 1;
@@ -103,5 +103,5 @@ void draw_failover(const struct picture *p, const struct area *area)
     for (unsigned i = fs->count; i-- > 0 && y < body.height;)
         y = draw_story(p, &body, y, &fs->list[i]);
     if (fs->count == 0)
-        area_text(&body, 1, 0, STYLE_DIM, "nobody has failed");
+        area_text(&body, 1, 0, STYLE_DIM, "no failures yet");
 }

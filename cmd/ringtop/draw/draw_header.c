@@ -57,7 +57,7 @@ static void health_text(const struct picture *p, bool all_well, char *out,
         well += counts && condition < RANK_SUSPECT;
     }
     if ((well == all) == all_well)
-        snprintf(out, size, "%u/%u well", well, all);
+        snprintf(out, size, "%u/%u alive", well, all);
 }
 
 static void ill_text(const struct picture *p, char *out, size_t size)
@@ -346,8 +346,8 @@ void draw_keys(const struct picture *p, const struct area *area)
                    question(p->view), p->view->typed);
     else if (p->view->refused)
         area_text(area, 1, 0, STYLE_STRONG,
-                  p->player->live ? "looking only: no kill, pause or add"
-                                  : "nothing runs here");
+                  p->player->live ? "read-only: no kill, pause or add"
+                                  : "no run to control");
     else if (p->view->sorted)
         area_print(area, 1, 0, STYLE_STRONG, "sorted by %s",
                    sort_name(p->view));

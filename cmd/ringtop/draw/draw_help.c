@@ -12,14 +12,14 @@ struct help_line {
 static const struct help_line of_ring[] = {
     {"Space", "freeze"},       {".", "one event"},     {"< >", "slow, fast"},
     {"Tab", "next page"},      {"arrows", "scroll"},   {"F3 /", "find"},
-    {"F6 s", "sort ranks"},    {"k", "kill a node"},   {"p", "pause/go on"},
+    {"F6 s", "sort ranks"},    {"k", "kill a node"},   {"p", "pause/resume"},
     {"a", "add a node"},       {"Ctrl-L", "redraw"},   {"F10 q", "quit"},
     {"2+ 4=", "of 2, of all"}, {"2!", "of one twice"},
 };
 static const struct help_line of_crew[] = {
     {"Space", "freeze"},    {".", "one event"},      {"< >", "slow, fast"},
     {"Tab", "next page"},   {"arrows", "scroll"},    {"F3 /", "find"},
-    {"F6 s", "sort"},       {"k", "kill 2, s0"},     {"p", "pause/go on"},
+    {"F6 s", "sort"},       {"k", "kill 2, s0"},     {"p", "pause/resume"},
     {"a", "add 1, or s"},   {"Ctrl-L", "redraw"},    {"F10 q", "quit"},
     {"P s", "serve, sync"}, {"l !", "copies, LOST"},
 };
@@ -27,7 +27,7 @@ static const struct help_line of_pipe[] = {
     {"Space", "freeze"},   {".", "one event"},    {"< >", "slow, fast"},
     {"Tab", "next page"},  {"arrows", "scroll"},  {"F3 /", "find"},
     {"F", "forward pass"}, {"B", "backward"},     {"I", "of the input"},
-    {"W", "of weights"},   {"f b", "2nd piece"},  {"Ctrl-L", "redraw"},
+    {"W", "of weights"},   {"f b", "2nd chunk"},  {"Ctrl-L", "redraw"},
     {"F10 q", "quit"},     {"> .", "runs, idle"},
 };
 enum { LINES_COUNT = sizeof of_ring / sizeof *of_ring, KEY_WIDTH = 7 };

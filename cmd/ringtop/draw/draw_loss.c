@@ -78,7 +78,7 @@ void draw_loss(const struct picture *p, const struct area *area)
     unsigned used = losses_used(losses);
     if (used == 0) {
         struct area body = draw_title(p, area, "loss");
-        area_text(&body, 1, 0, STYLE_DIM, "no loss has been told");
+        area_text(&body, 1, 0, STYLE_DIM, "no loss reported yet");
         return;
     }
     struct area body = draw_title(p, area, "loss: %.6f at step %" PRIu64,

@@ -221,7 +221,7 @@ void draw_pipe_sums(const struct picture *p, const struct area *area)
     double expected;
     bool wide = area->width >= WIDE;
     if (!step) {
-        area_text(area, 1, 0, STYLE_DIM, "no step has been complete yet");
+        area_text(area, 1, 0, STYLE_DIM, "no step is complete yet");
         return;
     }
     double share = pipe_bubble(pipe, step, &expected);

@@ -43,7 +43,7 @@ static bool draw_charts(const struct picture *p, const struct area *area)
 static const char *nothing_to_show(const struct picture *p)
 {
     if (!p->state->pipe.here || p->state->pipe.stages == 0)
-        return "no pipeline has been told of";
+        return "no pipeline reported yet";
     return pipe_current(&p->state->pipe) ? NULL : "no pass has begun yet";
 }
 

@@ -220,7 +220,7 @@ static void tell_rest(const struct area *area, unsigned more, unsigned gone)
 {
     int y = area->height - 1;
     if (more <= gone)
-        area_print(area, 1, y, STYLE_DIM, "and %u that went long ago", more);
+        area_print(area, 1, y, STYLE_DIM, "and %u that left earlier", more);
     else
         area_print(area, 1, y, STYLE_DIM, "%u more ranks; Up and Down scroll",
                    more);
@@ -234,7 +234,7 @@ void draw_ranks(const struct picture *p, const struct area *area)
     struct table table = table_fit(columns, COLUMNS, area->width - 1);
     table_heading(&table, area);
     if (count == 0)
-        area_text(area, 1, 1, STYLE_DIM, "no rank has told anything yet");
+        area_text(area, 1, 1, STYLE_DIM, "no rank has reported yet");
     unsigned gone = 0; /* they are last */
     while (gone < count && !state_minds(p->state, order[count - 1 - gone]))
         gone++;

@@ -32,7 +32,7 @@ static int draw_recovery(const struct picture *p, const struct area *area,
         const char *name;
         double ms;
     } stages[] = {{"detected", r->detected_ms},
-                  {"convicted", r->decided_ms},
+                  {"confirmed", r->decided_ms},
                   {"served", r->resumed_ms}};
     uint64_t longest = later(ns_of(r->detected_ms),
                              later(ns_of(r->decided_ms), ns_of(r->resumed_ms)));

@@ -55,7 +55,7 @@ static struct area draw_round(const struct picture *p, const struct area *area)
                           r->batch, r->epoch, count_parts(crew, PART_DONE),
                           r->parts, rule);
     else
-        body = draw_title(p, area, "no unit has been granted yet");
+        body = draw_title(p, area, "no work item granted yet");
     int x = 1;
     for (unsigned i = 0; i < r->parts && x < body.width; i++, x++) {
         enum crew_part part = crew_part_of(crew, i);
@@ -121,8 +121,8 @@ static struct area draw_arrows(const struct picture *p, const struct area *area,
     const struct crew_request *order[CREW_REQUESTS];
     unsigned count = sort_requests(crew, order);
     struct area body =
-        draw_title(p, area, "requests: %u under way, an answer takes %.1f ms",
-                   count, crew->answer_ns / 1e6);
+        draw_title(p, area, "requests: %u in flight, %.1f ms per answer", count,
+                   crew->answer_ns / 1e6);
     unsigned shown = count < (unsigned)rows ? count : (unsigned)rows;
     for (unsigned i = 0; i < shown; i++)
         draw_request(p, &body, (int)i, order[i]);

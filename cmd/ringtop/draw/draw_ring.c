@@ -227,7 +227,7 @@ static void list_chunks(const struct picture *p, const struct area *area)
     if (waiting > 0)
         area_print(area, 1, row, STYLE_DIM, "and %d more", waiting);
     else if (row == 0)
-        area_text(area, 1, 0, STYLE_DIM, "nothing under way");
+        area_text(area, 1, 0, STYLE_DIM, "nothing in flight");
 }
 
 /* ---- */
@@ -250,7 +250,7 @@ static bool fits(const struct scene *s)
 
 void draw_ring(const struct picture *p, const struct area *area)
 {
-    struct area body = draw_title(p, area, "ring: %u chunks under way",
+    struct area body = draw_title(p, area, "ring: %u chunks in flight",
                                   under_way(&p->state->flights));
     struct scene s = {
         .picture = p,

@@ -97,7 +97,7 @@ void table_list(const struct table *table, const struct picture *p,
                    "%u more %ss; Up and Down scroll", count - (unsigned)rows,
                    one);
     if (count == 0)
-        area_print(area, 1, 1, STYLE_DIM, "no %s has told anything yet", one);
+        area_print(area, 1, 1, STYLE_DIM, "no %s has reported yet", one);
 }
 
 void table_name(char kind, unsigned number, int width, char *out, size_t size)

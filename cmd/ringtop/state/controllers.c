@@ -83,7 +83,7 @@ static void on_lease(const struct gw_event *e, struct journal *journal)
 {
     if (e->value == 0)
         journal_write(journal, e->time_ns, WEIGHT_WARN,
-                      "node %" PRIu32 " has no lease any longer", e->peer);
+                      "node %" PRIu32 " no longer has a lease", e->peer);
 }
 
 bool controllers_event(struct controllers *cs, const struct gw_event *e,

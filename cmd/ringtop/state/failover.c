@@ -11,7 +11,7 @@
 
 const char *stage_name(enum stage stage)
 {
-    static const char *const names[STAGES] = {"noticed", "convicted", "view",
+    static const char *const names[STAGES] = {"noticed", "confirmed", "view",
                                               "decided", "resumed"};
     return names[stage];
 }
@@ -91,7 +91,7 @@ static void noticed(struct failovers *fs, const struct gw_event *event,
             f->noticed_by = event->rank;
         reach(f, NOTICED, event->time_ns);
     }
-    char who[24] = "somebody", whom[24];
+    char who[24] = "the supervisor", whom[24];
     if (event->rank != GW_NONE)
         failovers_name(fs, event->rank, who);
     failovers_name(fs, event->peer, whom);
@@ -101,8 +101,8 @@ static void noticed(struct failovers *fs, const struct gw_event *event,
                       evidence_text(event))
             ->failover = true;
     else
-        journal_write(journal, event->time_ns, weight, "%s misses %s: %s", who,
-                      whom, evidence_text(event))
+        journal_write(journal, event->time_ns, weight, "%s suspects %s: %s",
+                      who, whom, evidence_text(event))
             ->failover = true;
 }
 
@@ -121,9 +121,11 @@ static void member(struct failovers *fs, const struct gw_event *event,
                    struct journal *journal)
 {
     static const char *const texts[] = {
-        [GW_MEMBER_JOINING] = "joins",     [GW_MEMBER_ALIVE] = "is a member",
-        [GW_MEMBER_PARKED] = "is parked",  [GW_MEMBER_LEFT] = "has left",
-        [GW_MEMBER_DEAD] = "is convicted",
+        [GW_MEMBER_JOINING] = "joins",
+        [GW_MEMBER_ALIVE] = "is a member",
+        [GW_MEMBER_PARKED] = "is parked",
+        [GW_MEMBER_LEFT] = "has left",
+        [GW_MEMBER_DEAD] = "is declared dead",
     };
     if (event->rank == GW_NONE || event->value < 0 ||
         event->value > GW_MEMBER_DEAD)
@@ -186,9 +188,9 @@ static void decided(struct failovers *fs, const struct gw_event *event,
     if (fresh)
         journal_write(journal, event->time_ns, WEIGHT_NOTE,
                       event->value == 0
-                          ? "op %" PRIu32
-                            ": forward, the dead one's data counts"
-                          : "op %" PRIu32 ": exclude, it is summed without",
+                          ? "op %" PRIu32 ": forward, with the dead rank's data"
+                          : "op %" PRIu32
+                            ": exclude, without the dead rank's data",
                       event->op)
             ->failover = true;
 }

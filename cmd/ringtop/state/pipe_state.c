@@ -68,7 +68,7 @@ static void begin_pipeline(struct pipe *pipe, const struct gw_event *e,
     journal_write(journal, e->time_ns, WEIGHT_NOTE,
                   "a pipeline of %u stages, %u micro-batches%s%s", pipe->stages,
                   pipe->micros,
-                  pipe->predicted_ns ? ": a step should take " : "",
+                  pipe->predicted_ns ? ": predicted step time " : "",
                   pipe->predicted_ns ? predicted : "");
 }
 
@@ -90,7 +90,7 @@ static void on_stage(struct pipe *pipe, const struct gw_event *e,
     if (current->lanes[e->peer].count > 0 && !current->redone) {
         current->redone = true;
         journal_write(journal, e->time_ns, WEIGHT_WARN,
-                      "step %" PRIu32 " is done again", current->step);
+                      "step %" PRIu32 " is repeated", current->step);
     }
     clear_lane(&current->lanes[e->peer]);
 }

@@ -183,7 +183,7 @@ static void lift_suspicion(struct state *s, const struct gw_event *e)
     rank->suspected = false;
     failovers_heard(&s->failovers, e->rank);
     journal_write(&s->journal, e->time_ns, WEIGHT_NOTE,
-                  "rank %" PRIu32 " is heard again", e->rank);
+                  "rank %" PRIu32 " responds again", e->rank);
 }
 
 static void on_end(struct state *s, const struct gw_event *e)

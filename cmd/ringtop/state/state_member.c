@@ -99,7 +99,7 @@ static void tell_attached(struct state *s, uint64_t skipped_ns)
     format_ns(skipped_ns - s->skipped_ns, gap);
     if (skipped_ns > s->skipped_ns)
         journal_write(&s->journal, s->now_ns, WEIGHT_WARN,
-                      "too fast to follow: %s skipped; epoch %" PRIu32
+                      "too many events: %s skipped; epoch %" PRIu32
                       ": %u members",
                       gap, s->epoch, state_members(s));
     else if (!s->pipe.here) /* its stages are in the journal already */

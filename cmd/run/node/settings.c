@@ -315,17 +315,17 @@ enum gw_err settings_check_aggregate(const struct settings *settings,
     }; /* half of what a request waits for an answer */
     const struct gw_ps_config *worker = &settings->worker;
     if (worker->aggregate_us > LONGEST_US)
-        return gw_fail(why, GW_EINVAL, "aggregate-us is from 1 to %d, not %u",
-                       LONGEST_US, worker->aggregate_us);
+        return gw_fail(why, GW_EINVAL,
+                       "aggregate-us must be from 1 to %d, not %u", LONGEST_US,
+                       worker->aggregate_us);
     if (worker->aggregate_us && !worker->aggregate)
-        return gw_fail(why, GW_EINVAL, "aggregate-us is for aggregate=1");
+        return gw_fail(why, GW_EINVAL, "aggregate-us needs aggregate=1");
     if (worker->aggregate && worker->no_bundle)
         return gw_fail(why, GW_EINVAL,
-                       "aggregate or no-bundle: each message by itself, or "
-                       "many in one");
+                       "use either aggregate or no-bundle, not both");
     if (worker->aggregate && workers < 2)
         return gw_fail(why, GW_EINVAL,
-                       "aggregate is for at least 2 workers, not %u", workers);
+                       "aggregate needs at least 2 workers, not %u", workers);
     return GW_OK;
 }
 

@@ -363,7 +363,7 @@ void verb_add(const struct request *request)
     for (json_int_t i = 0; i < count && !why.code; i++) {
         struct child *child = next_child(run, children, most);
         if (!child)
-            gw_fail(&why, GW_EINVAL, "there is space for only %u more %ss",
+            gw_fail(&why, GW_EINVAL, "the run has room for only %u more %ss",
                     most, what);
         else if (!start_at(run, child, rank, i, &why))
             json_array_append_new(nodes, json_integer(child->number));

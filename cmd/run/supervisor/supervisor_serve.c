@@ -86,8 +86,10 @@ void serve_request(struct run *run, const struct asker *asker,
     if (run->ending)
         refuse(&request, GW_ECLOSED, "run %s is ending", run->folder.name);
     else if (!verb)
-        refuse(&request, GW_EINVAL,
-               "the supervisor does not know the verb \"%.40s\"", request.verb);
+        refuse(
+            &request, GW_EINVAL,
+            "unknown verb \"%.40s\"; the supervisor may be of an older version",
+            request.verb);
     else if (awaits_leader(run, json))
         later_lead(&request);
     else

@@ -151,7 +151,9 @@ void verb_mode(const struct request *request)
         refuse(request, GW_ENOTSUP,
                "a ring has no mode, because all members wait for all others");
     else if (request->run->work.kind == WORK_NONE)
-        refuse(request, GW_EINVAL, "there is no work whose mode could change");
+        refuse(request, GW_EINVAL,
+               "no work is in progress; start it with train, then change the "
+               "mode");
     else if (!mode)
         refuse(request, GW_EINVAL,
                "\"mode\" must be bsp, ssp:S, asp or kofn:K, optionally with "

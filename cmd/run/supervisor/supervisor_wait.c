@@ -31,7 +31,8 @@ static void add_later(const struct request *request, struct later *later)
     }
     free_later(later);
     refuse(request, GW_ENOMEM,
-           "%d requests are already waiting; the maximum is reached",
+           "%d requests are waiting already, which is the maximum; try again "
+           "later",
            LATER_MAX);
 }
 

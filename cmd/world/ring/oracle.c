@@ -83,8 +83,8 @@ void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
         else if (digit != wanted)
             toy_fail(toy, "op %llu, chunk %u: node %u is %s",
                      (unsigned long long)op, chunk, node,
-                     digit ? "in it, but not in its set"
-                           : "in its set, but not in it");
+                     digit ? "in the sum, but not in its set"
+                           : "in its set, but not in the sum");
         if (wanted)
             sum += value_input(node, op, chunk).sum;
     }
@@ -142,7 +142,8 @@ void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
                                     .digest = digest,
                                     .epoch = toy->state.epoch};
     if (op >= OPS_MOST || w->completion_count[op] == COMPLETIONS_MOST) {
-        toy_fail(toy, "op %llu is too many", (unsigned long long)op);
+        toy_fail(toy, "op %llu: the oracle has no room for so many ops",
+                 (unsigned long long)op);
         return;
     }
     w->met.ops++;
@@ -257,7 +258,9 @@ void oracle_plan(const struct toy *toy, const struct gw__recovery_task *task,
         if (other->ring_epoch != mine.ring_epoch || other->op != mine.op)
             continue;
         if (other->hash != mine.hash)
-            toy_fail(toy, "op %llu: another plan than others in epoch %llu",
+            toy_fail(toy,
+                     "op %llu: its plan differs from that of other members in "
+                     "epoch %llu",
                      (unsigned long long)mine.op,
                      (unsigned long long)mine.ring_epoch);
         return;
@@ -399,6 +402,7 @@ void oracle_not_done(struct world *w)
                 i, (unsigned long long)toy->ops.next_op,
                 (unsigned long long)toy->ops.view.ring_epoch, what_for(toy));
     }
-    gw__sim_fail(w->sim, "the ring of %u in epoch %llu does not go on%s",
+    gw__sim_fail(w->sim,
+                 "the ring of %u members in epoch %llu makes no progress%s",
                  view->ring_count, (unsigned long long)view->ring_epoch, text);
 }

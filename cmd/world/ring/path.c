@@ -103,7 +103,8 @@ static void begin_chunk(struct toy *toy, struct run *run, unsigned chunk,
     if (start == (uint64_t)1 << toy->node)
         run->values[chunk] = value_input(toy->node, run->op, chunk);
     else if (sets->sets[chunk] != start)
-        toy_fail(toy, "op %llu, chunk %u: is to go on from %llx, has %llx",
+        toy_fail(toy,
+                 "op %llu, chunk %u: should continue from %llx, but has %llx",
                  (unsigned long long)run->op, chunk, (unsigned long long)start,
                  (unsigned long long)sets->sets[chunk]);
     oracle_value(toy, run->op, chunk, start, run->values[chunk]);

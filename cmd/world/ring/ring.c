@@ -127,7 +127,8 @@ void ring_told(struct toy *toy, const struct gw__notification *notification)
     case GW__NOTIFY_GONE:
         toy->gone = true;
         if (oracle_active(toy->world, toy->node, toy->incarnation))
-            toy_fail(toy, "gone, but not removed: %s", notification->text);
+            toy_fail(toy, "it has left, but was not removed: %s",
+                     notification->text);
         world_restart(toy->world, toy->node);
         break;
     default:

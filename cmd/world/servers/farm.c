@@ -277,9 +277,9 @@ static void not_done(struct farm *f)
         if (!is_whole(f, slot))
             snprintf(text, sizeof text, "the replicas of slot %u differ", slot);
     if (!text[0] && who_is_out(f) < FARM_NODES)
-        snprintf(text, sizeof text, "%s is no member",
+        snprintf(text, sizeof text, "%s is not a member",
                  farm_name(f, who_is_out(f)));
-    farm_violation(f, "not done in the end: %s", text);
+    farm_violation(f, "not complete at the end: %s", text);
 }
 
 static void check_farm(void *context, struct gw__sim *sim)
