@@ -151,7 +151,8 @@ enum gw_err gw_reducer_new(struct gw_comm *comm,
 
 void gw_reducer_free(struct gw_reducer **reducer)
 {
-    static const char *const sentence = "the reducer was freed during a step";
+    static const char *const sentence =
+        "the reducer was freed: training ended during a step";
     struct gw_reducer *gone = *reducer;
     if (!gone)
         return;
