@@ -388,14 +388,41 @@ START_TEST(nobody_speaks_for_others)
         {worker->node + 1, 1, 1},
         {1000, 1, 1},
         {worker->node, worker->incarnation.high, worker->incarnation.low}};
-    for (unsigned i = 0; i < 5U - aggregator; i++, refused++)
-        ck_assert(gw__bundles_forward(&bundles, &message, &ends[i]));
+    for (; refused < 5U - aggregator; refused++)
+        ck_assert(gw__bundles_forward(&bundles, &message, &ends[refused]));
     gw__bundles_flush(&bundles);
     await_refused(local, refused);
     const struct gw__message_out cut = {
         .node = server, .part_count = 1, .parts = {{"gWE1\1\0\0\0\0", 9}}};
     post(node, &cut);
     await_refused(local, refused + 1);
+    gw__bundles_fini(&bundles);
+    gw__node_close(&node);
+    gw_ps_close(&ps);
+    gw_ps_local_stop(&local);
+}
+END_TEST
+
+/* A greeting before the update is refused, so workers send theirs: answered. */
+START_TEST(a_greeting_is_answered)
+{
+    struct gw_ps_local *local = cluster_start("shm", 2, 1);
+    struct gw_ps *ps = join(local);
+    struct gw__node *node = become(local, GW__WORKER);
+    struct gw__bundles bundles = {.send = post, .context = node};
+    struct gw__message_in *message;
+    await_member(node, AGGREGATOR);
+    /* Without an answer there are few: one for each change of the members. */
+    for (unsigned answered = 0; answered < 2 * PUSHES;) {
+        gw__bundles_greet(&bundles, AGGREGATOR);
+        gw__node_turn(node);
+        gw__messenger_wait(gw__node_messenger(node), gw_now_ns() + 1000000);
+        while (gw__messenger_receive(gw__node_messenger(node), &message) ==
+               GW_OK) {
+            answered += gw__is_envelope(message);
+            gw__message_in_release(message);
+        }
+    }
     gw__bundles_fini(&bundles);
     gw__node_close(&node);
     gw_ps_close(&ps);
@@ -417,6 +444,7 @@ Suite *suite_ps_aggregate(void)
     tcase_add_unchecked_fixture(cluster, cluster_setup, NULL);
     tcase_add_loop_test(cluster,
                         a_push_is_one_message_for_any_number_of_servers, 0, 3);
+    tcase_add_test(cluster, a_greeting_is_answered);
     tcase_add_test(cluster, workers_outlive_their_aggregator);
     tcase_add_loop_test(cluster, nobody_speaks_for_others, 0, 2);
     suite_add_tcase(suite, cluster);

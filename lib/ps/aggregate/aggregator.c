@@ -19,6 +19,7 @@ struct gw__aggregator {
     char endpoint[GW__ENDPOINT_MAX];
     struct gw__node *node; /* used by the thread only */
     struct gw__gather gather;
+    bool ready; /* it reaches all servers */
     pthread_t thread;
     _Atomic bool stop, politely, ended;
     _Atomic uint64_t letters, messages, refused;
@@ -55,6 +56,9 @@ static void open_message(struct gw__aggregator *a, uint64_t now_ns,
     unsigned count = 0;
     a->refused += !gw__is_envelope(message) ||
                   gw__bundle_check(message, &count, NULL) != GW_OK;
+    bool greeting = count == 0 && gw__is_envelope(message);
+    if (greeting && a->ready && (a->gather.ps_members >> message->from & 1))
+        gw__bundles_greet(&a->gather.workers, message->from);
     for (unsigned i = 0; i < count && gw__is_envelope(message); i++) {
         struct gw__message_in *inner = gw__bundle_next(message, &at);
         if (inner && gw__node_trusts(a->node, message, inner))
@@ -69,20 +73,22 @@ static void open_message(struct gw__aggregator *a, uint64_t now_ns,
 /* ---- members ---- */
 
 /* Collects the workers of the host, and greets them when all servers are
- * reachable. The greeting lets them use this aggregator. */
+ * reachable. The greeting lets them use this aggregator. A worker that does not
+ * know this member yet refuses it, and sends a greeting later: see
+ * open_message. */
 static void look_at_crew(struct gw__aggregator *a)
 {
     const struct gw__membership_update *update = gw__node_update(a->node);
-    bool ready = true;
+    a->ready = true;
     a->gather.ps_members = 0;
     for (unsigned i = 0; i < update->ps_member_count; i++) {
         const struct gw__ps_member *member = &update->ps_members[i];
         bool reached = gw__node_reaches(a->node, member->node);
         if (member->role == GW__WORKER && reached)
             a->gather.ps_members |= UINT64_C(1) << member->node;
-        ready = ready && (reached || member->role != GW__SERVER);
+        a->ready = a->ready && (reached || member->role != GW__SERVER);
     }
-    for (uint64_t left = ready ? a->gather.ps_members : 0; left;
+    for (uint64_t left = a->ready ? a->gather.ps_members : 0; left;
          left &= left - 1)
         gw__bundles_greet(&a->gather.workers, (unsigned)__builtin_ctzll(left));
 }

@@ -80,7 +80,7 @@ void gw__ps_turn(struct gw_ps *ps)
     if (changes & GW__NODE_UPDATE)
         gw__worker_routes(ps->worker, now_ns,
                           &gw__node_update(ps->node)->routes);
-    if (changes & GW__NODE_UPDATE)
+    if (changes & (GW__NODE_UPDATE | GW__NODE_REACH))
         gw__ps_aggregate_update(ps);
     if (changes & GW__NODE_HEARD)
         ps->asking = false;

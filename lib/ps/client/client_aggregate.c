@@ -4,10 +4,10 @@
  * the choice of the process that runs it. If a membership update has none for
  * this host, the worker with the lowest number there starts one.
  *
- *     none --in the update--> known --greeting--> ready
- *       ^                                           | no answer in time
- *       |                                           v
- *       `---------- not in the update ------ avoided for a second
+ *     none --in the update--> known --its greeting--> ready
+ *       ^                                               | no answer in time
+ *       |                                               v
+ *       `-------------- not in the update ------ avoided for a second
  *
  * Messages are forwarded only in state `ready`. Repeated requests and large
  * messages always go directly to the server. So the only cost of a message that
@@ -68,6 +68,8 @@ void gw__ps_aggregate_update(struct gw_ps *ps)
     a->node = now ? now->node : GW__NO_NODE;
     if (!now)
         start(ps);
+    else if (!a->ready && gw__node_reaches(ps->node, a->node))
+        gw__bundles_greet(&ps->bundles, a->node); /* its own came too early */
 }
 
 bool gw__ps_aggregate_ready(const struct gw_ps *ps)

@@ -103,7 +103,7 @@ GW_MUST_CHECK enum gw_err gw__ps_clock(struct gw_ps *ps, unsigned group,
 /* ---- client_aggregate.c ---- */
 
 void gw__ps_aggregate_init(struct gw_ps *ps, const struct gw_ps_config *config);
-/* Applies a newer membership update. */
+/* Applies a newer membership update, or new reachable nodes. */
 void gw__ps_aggregate_update(struct gw_ps *ps);
 bool gw__ps_aggregate_ready(const struct gw_ps *ps);
 /* False: the message must be sent directly. */
