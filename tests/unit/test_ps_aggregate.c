@@ -412,7 +412,6 @@ START_TEST(a_greeting_is_answered)
     struct gw__bundles bundles = {.send = post, .context = node};
     struct gw__message_in *message;
     await_member(node, AGGREGATOR);
-    /* Without an answer there are few: one for each change of the members. */
     for (unsigned answered = 0; answered < 2 * PUSHES;) {
         gw__bundles_greet(&bundles, AGGREGATOR);
         gw__node_turn(node);
