@@ -288,8 +288,7 @@ START_TEST(a_push_is_one_message_for_any_number_of_servers)
 }
 END_TEST
 
-/* The process with the aggregator dies: the other one continues, each push
- * counts once, and it hosts the next aggregator. */
+/* The host dies: the other one goes on, and hosts the next; no push is lost. */
 START_TEST(workers_outlive_their_aggregator)
 {
     const struct timespec moment = {.tv_nsec = 1000000};

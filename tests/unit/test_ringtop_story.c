@@ -222,8 +222,7 @@ START_TEST(more_failures_than_are_kept)
 }
 END_TEST
 
-/* A new view repeats the completion of an op that has already ended at some
- * members. */
+/* A new view repeats the completion of an op that ended at some members. */
 START_TEST(an_op_that_is_completed_again_counts_once)
 {
     die_in_op();
@@ -248,8 +247,7 @@ START_TEST(an_op_that_is_completed_again_counts_once)
 }
 END_TEST
 
-/* The view with a joiner has no decision: all begin again from their inputs,
- * with other chunks. */
+/* A view with a joiner has no decision: all restart with other chunks. */
 START_TEST(a_view_without_a_decision_begins_anew)
 {
     for (unsigned r = 0; r < 2; r++)
