@@ -44,7 +44,7 @@ make_rows() {
 
 # names VARIABLE: its levels, from the error about an invalid one.
 names() {
-    env "$1=?" "$BIN/collrun" list 2>&1 | sed -n 's/.* it has //p' | tr -d ,
+    env "$1=?" "$BIN/collrun" list 2>&1 | sed -n 's/.*; use one of //p' | tr -d ,
 }
 
 # diverges SENTENCE COMMAND...: at all levels, within 30 seconds.
@@ -89,7 +89,7 @@ diverges() {
 @test "levels that this machine lacks are refused, with those that it has" {
     for variable in GRADWIRE_CPU GRADWIRE_PRODUCT; do
         run --separate-stderr -64 env $variable=abacus "$BIN/collrun" list
-        [[ $stderr == *"$variable is \"abacus\", which is not a level of this machine; it has "* ]]
+        [[ $stderr == *"$variable: \"abacus\" is not a vector level of this machine; use one of "* ]]
         [ -n "$(names $variable)" ]
     done
 }

@@ -95,7 +95,7 @@ wants_restart() {
     until_true 60 has_joined a
     until_true 60 has_joined b
     kill -KILL "$controller" "$a"
-    wants_restart "$b" b 'a majority of the controllers is out of reach for 3 s'
+    wants_restart "$b" b 'a majority of the controllers has been unreachable for 3 s'
 }
 
 @test "bounds that make no sense are refused" {

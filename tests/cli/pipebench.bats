@@ -109,7 +109,7 @@ describes() {
 @test "a schedule that blocks is refused, and its cycle is named" {
     for command in plan sim compare; do
         run -1 pipebench "$command" "$LABS/wrong-deadlock.pipe"
-        [[ $output = *wrong-deadlock.pipe*circle*"stage 0"*"stage 1"* ]]
+        [[ $output = *wrong-deadlock.pipe*cycle*"stage 0"*"stage 1"* ]]
     done
     echo 'schedule stages=1' >short.pipe
     run -65 pipebench plan short.pipe

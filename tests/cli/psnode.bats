@@ -616,7 +616,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     run -64 psnode sim -n 4 --mode bsp,kofn:5
     [[ $output = 'psnode: kofn:5 needs more parts than the 4 of a batch' ]]
     run -64 psnode sim --mode bsp,
-    [[ $output = *'"" is no mode'* ]]
+    [[ $output = *'"" is not a mode'* ]]
     run -64 psnode sim --compute gauss:1s
     [[ $output = *'use fixed:TIME'* ]]
     run -64 psnode sim --slow 9:2
@@ -762,7 +762,7 @@ has_worked() { [ "$(units_of "$1" "$2")" -gt 0 ]; }
     [ ! -s s0.out.err ]
     kill "${started[4]}"
     wait "${started[4]}"
-    [[ $(<s1.out.err) = *'it is the last one'* ]]
+    [[ $(<s1.out.err) = *'it is the last server'* ]]
     kill "${started[1]}" "${started[2]}"
     wait "${started[1]}" "${started[2]}"
 }

@@ -19,7 +19,7 @@ all_suites="$products_suites parallel learn shards reshard word2vec ps_update ta
 
 # names VARIABLE: its levels on this machine, best first.
 names() {
-    env "$1=?" "$unit" 2>&1 | sed -n 's/.* it has //p' | tr -d ,
+    env "$1=?" "$unit" 2>&1 | sed -n 's/.*; use one of //p' | tr -d ,
 }
 
 has() {

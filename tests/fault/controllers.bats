@@ -110,7 +110,7 @@ refused() {
         --peers "tcp://127.0.0.1:$port" --dir c0 </dev/null 3>&-
     echo "$output"
     [[ $output = "psnode: controller 0: c0"*$1* ]]
-    [[ $output = *"Copy the directory of the controller that leads"* ]]
+    [[ $output = *"Copy the directory of the leading controller"* ]]
     [[ $output = *"(--accept-loss)" ]]
 }
 

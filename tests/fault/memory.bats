@@ -115,7 +115,7 @@ sweep() {
 
 @test "endless input is refused before it is read" {
     run -65 "$BUILD/psnode" train word2vec /dev/zero -E 1 3>&-
-    [[ $output = *"/dev/zero: is a device; a regular file or a pipe can"* ]]
+    [[ $output = *"/dev/zero: is a device; use a regular file or a pipe"* ]]
     run -65 "$BUILD/psnode" train lr /dev/zero -E 1 3>&-
     [[ $output = *"is a device"* ]]
     run -65 "$BUILD/collrun" train lr /dev/zero -n 2 3>&-
