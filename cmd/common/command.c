@@ -151,8 +151,17 @@ static int run_command(int count, char **list)
     return status;
 }
 
-static int nothing_to_do(int count)
+/* Without a command: an unknown option is reported as such. */
+static int nothing_to_do(int count, char **list)
 {
+    struct words words = {.count = count, .list = list};
+    struct item item;
+    while (words_next(&words, &item) != ITEM_END)
+        if (item.kind == ITEM_UNKNOWN)
+            return complain_with(GW_EINVAL,
+                                 "unknown option %s (\"%s --help\" lists the "
+                                 "commands and the common options)",
+                                 item.typed, the_tool->name);
     if (count > 0)
         return complain_with(GW_EINVAL,
                              "no command given; \"%s help\" lists the commands",
@@ -200,7 +209,7 @@ static int dispatch(int count, char **list, const struct command *unnamed)
             help_tool(stdout, asked.help_long);
         return 0;
     }
-    return the_command ? run_command(count, list) : nothing_to_do(count);
+    return the_command ? run_command(count, list) : nothing_to_do(count, list);
 }
 
 int tool_main(const struct tool *tool, int argc, char **argv)

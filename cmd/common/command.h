@@ -34,6 +34,11 @@ struct option_spec {
     const char *choices; /* OPTION_CHOICE; also offered by completion */
 };
 
+/* The heading of the options from `first` on, in help. */
+struct option_group {
+    const char *first, *heading;
+};
+
 struct command {
     const char *name;
     const char *operands; /* "ALGO|FILE.plan", as in help; NULL: none */
@@ -41,6 +46,8 @@ struct command {
     const char *examples; /* two or three lines, shown first by --help */
     const struct option_spec *options; /* in addition to the common ones; ends
                                           with name == NULL */
+    const struct option_group *groups; /* in the order of the options; ends with
+                                          first == NULL; NULL: "Options" */
     unsigned operands_min, operands_max;
     bool program;  /* the first operand is a program, the rest its arguments */
     bool computes; /* holds nothing but memory: see computing_begin */

@@ -84,6 +84,17 @@ static void describe_options(FILE *file, const struct option_spec *specs)
         describe_option(file, specs);
 }
 
+static void describe_groups(FILE *file, const struct option_spec *specs,
+                            const struct option_group *group)
+{
+    for (; specs->name; specs++) {
+        if (group->first && strcmp(group->first, specs->name) == 0)
+            heading(file, (group++)->heading);
+        describe_option(file, specs);
+    }
+    assert(!group->first); /* every group begins with an option of its own */
+}
+
 static void describe_common(FILE *file)
 {
     heading(file, "Common options");
@@ -108,19 +119,25 @@ static void end_help(FILE *file)
 void help_command(FILE *file, const struct command *command, bool in_full)
 {
     assert(command);
-    char typed[96];
+    char typed[96], usage[320];
     command_typed(command, typed);
-    fprintf(file, "%sUsage:%s %s [OPTION]...%s%s\n\n  ", bold(file, true),
-            bold(file, false), typed, command->operands ? " " : "",
-            command->operands ? command->operands : "");
+    fprintf(file, "%sUsage:%s ", bold(file, true), bold(file, false));
+    snprintf(usage, sizeof usage, "%s [OPTION]...%s%s", typed,
+             command->operands ? " " : "",
+             command->operands ? command->operands : "");
+    put_words(file, usage, 7, 4, room_of(file));
+    fprintf(file, "\n  ");
     put_words(file, command->help, 2, 2, room_of(file));
     if (in_full && command->examples) {
         heading(file, "Examples");
         indented(file, command->examples);
     }
+    static const struct option_group none = {0};
     if (command->options && command->options->name) {
-        heading(file, "Options");
-        describe_options(file, command->options);
+        if (!command->groups)
+            heading(file, "Options");
+        describe_groups(file, command->options,
+                        command->groups ? command->groups : &none);
     }
     if (in_full) {
         describe_common(file);

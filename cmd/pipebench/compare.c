@@ -185,6 +185,14 @@ static int run_compare(int operand_count, char **operands)
     return err ? complain(&why) : 0;
 }
 
+static const struct option_group groups[] = {
+    {"stages", "Pipeline"},
+    {"forward", "Costs"},
+    {"run", "Measurement"},
+    {"gantt", "Output"},
+    {0},
+};
+
 const struct command command_compare = {
     .name = "compare",
     .operands = "[FILE.pipe ...]",
@@ -194,6 +202,7 @@ const struct command command_compare = {
                 "pipebench compare --weight 500us --message 50us --gantt\n"
                 "pipebench compare mine.pipe --run --svg all.svg\n",
     .options = options,
+    .groups = groups,
     .operands_min = 0,
     .operands_max = 64,
     .computes = true,

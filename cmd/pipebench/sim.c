@@ -103,6 +103,13 @@ static int run_sim(int operand_count, char **operands)
     return err ? complain(&why) : 0;
 }
 
+static const struct option_group groups[] = {
+    {"schedule", "Pipeline"},
+    {"forward", "Costs"},
+    {"gantt", "Output"},
+    {0},
+};
+
 const struct command command_sim = {
     .name = "sim",
     .operands = "[FILE.pipe]",
@@ -112,6 +119,7 @@ const struct command command_sim = {
                 "20us\n"
                 "pipebench sim mine.pipe --slow 2:1.5 --svg slow.svg\n",
     .options = options,
+    .groups = groups,
     .operands_min = 0,
     .operands_max = 1,
     .computes = true,

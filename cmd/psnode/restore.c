@@ -44,6 +44,7 @@ const struct command command_restore = {
     .help = "continue a training from its snapshot",
     .examples = "psnode restore half-way lr a9a --servers 2 --workers 4\n",
     .options = train_option_specs,
+    .groups = train_option_groups,
     .operands_min = 2,
     .operands_max = 4,
     .run = run_restore,

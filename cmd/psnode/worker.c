@@ -256,6 +256,12 @@ static int run_worker_command(int operand_count, char **operands)
     return interrupted && join.by_engine ? exit_status(GW_EINTR) : 0;
 }
 
+static const struct option_group groups[] = {
+    {"join", "Cluster"},
+    {"workers", "Training"},
+    {0},
+};
+
 const struct command command_worker = {
     .name = "worker",
     .operands = "train MODEL [NET] [DATA]",
@@ -263,6 +269,7 @@ const struct command command_worker = {
     .examples = "psnode worker --join tcp://127.0.0.1:7100 train lr a9a "
                 "--workers 2\n",
     .options = worker_option_specs,
+    .groups = groups,
     .operands_min = 2,
     .operands_max = 4,
     .run = run_worker_command,

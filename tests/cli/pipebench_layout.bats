@@ -199,7 +199,7 @@ refused() {
     refused 64 small.net --mesh 4 --mode sharded --group 3
     [[ $stderr == *"a shard group of 3 does not divide the 4 ranks"* ]]
     refused 64 small.net --mesh 1x1x6 --micro 1
-    [[ $stderr == *"cannot be cut into 6 parts"* ]]
+    [[ $stderr == *"operators are too few for 6 parts"* ]]
     refused 64 small.net --mesh 1x1x2 --schedule 1f2b
     [[ $stderr == *'did you mean "1f1b"?'* ]]
 }

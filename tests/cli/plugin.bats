@@ -180,7 +180,7 @@ log2() {
 @test "names that are taken, and those that are none" {
     mine "$STAR" '.name = "ring"'
     run -64 collrun verify allreduce --algo mine.so
-    [[ $output = *'mine.so: allreduce has an algorithm "ring" already'* ]]
+    [[ $output = *'mine.so: allreduce already has an algorithm "ring"'* ]]
     mine "$STAR" '.name = "my algo"'
     run -64 collrun verify allreduce --algo mine.so
     [[ $output = *'a-z, 0-9 and _, not "my algo"'* ]]

@@ -147,7 +147,7 @@ field() {
     [ "$(json rows 4 route <out)" = "pcie pcie qpi pcie pcie" ]
     [ "$(json rows 4 to <out)" = gpu5 ]
     run -64 collrun sim allreduce -t "$server" --without tcp
-    [[ $output = *"server-8 has no links \`tcp\`"* ]]
+    [[ $output = *"server-8: unknown links \`tcp\`"* ]]
     run -64 collrun sim allreduce -t "$server" -a ring --without direct --events x
 }
 

@@ -63,7 +63,7 @@ fits() {
 
 @test "no option of a help is wider than the terminal or broken inside a word" {
     for columns in 40 80; do
-        for command in "ringtop -h" "ringtop --help" "psnode train -h"; do
+        for command in "ringtop -h" "ringtop --help"; do
             on_terminal $columns "$command" | sed '1,/^Options:/d;/^Exit/,$d' |
                 tee "$BATS_TEST_TMPDIR/options"
             awk -v columns=$columns 'length > columns { exit 1 }' \
@@ -71,6 +71,21 @@ fits() {
         done
     done
     on_terminal 40 "ringtop -h" | grep -qx ' *Exit when the run has ended\.'
+}
+
+@test "help groups many options, and its usage line folds" {
+    on_terminal 40 "psnode train -h" >"$BATS_TEST_TMPDIR/options"
+    awk 'length > 40 { exit 1 }' "$BATS_TEST_TMPDIR/options"
+    grep -q '^Usage: psnode train' "$BATS_TEST_TMPDIR/options"
+    [ "$(grep -xE '(Cluster|Training|Run and snapshots|Experiments):' \
+        "$BATS_TEST_TMPDIR/options" | wc -l)" -eq 4 ]
+}
+
+@test "an unknown option without a command is named" {
+    for tool in collrun psnode ringctl pipebench ringtop; do
+        run -64 "$tool" --nosuch
+        [[ $output = "$tool: unknown option --nosuch "* ]]
+    done
 }
 
 # header COMMAND...: the names of its columns, one per line.

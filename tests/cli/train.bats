@@ -247,7 +247,7 @@ refused() {
 }
 
 @test "wrong usage: status 64" {
-    refused 64 "there are lr and softmax" svm "$work/rows"
+    refused 64 "use lr or softmax" svm "$work/rows"
     refused 64 "--lr must be greater than 0" lr "$work/rows" --lr 0
     refused 64 "--momentum" lr "$work/rows" --momentum 1
     refused 64 "--ranks must be at least 1" lr "$work/rows" -n 0

@@ -269,6 +269,15 @@ static int run_bench(int operand_count, char **operands)
     return status;
 }
 
+static const struct option_group groups[] = {
+    {"algo", "Algorithm, wire and ranks"},
+    {"begin", "Sizes"},
+    {"seconds", "Samples"},
+    {"dtype", "Details of the call"},
+    {"alone", "Launchers and hosts"},
+    {0},
+};
+
 const struct command command_bench = {
     .name = "bench",
     .operands = "OP|all|FILE.plan|wire",
@@ -279,6 +288,7 @@ const struct command command_bench = {
                 "collrun bench wire --wire tcp -b 64K -e 1M\n"
                 "collrun bench all -n 2 -b 64K -e 64K -o jsonl\n",
     .options = options,
+    .groups = groups,
     .operands_min = 1,
     .operands_max = 1,
     .run = run_bench,

@@ -275,6 +275,14 @@ static int run_collective(int operand_count, char **operands)
     return status;
 }
 
+static const struct option_group groups[] = {
+    {"algo", "Algorithm and ranks"},
+    {"bytes", "Data, wire and recordings"},
+    {"dtype", "Details of the call"},
+    {"alone", "Launchers and hosts"},
+    {0},
+};
+
 const struct command command_run = {
     .name = "run",
     .operands = "OP|FILE.plan",
@@ -284,6 +292,7 @@ const struct command command_run = {
                 "collrun run allreduce --algo ring -n 4 --values\n"
                 "collrun run broadcast -a chain -n 4 -b 1M --trace t.json\n",
     .options = options,
+    .groups = groups,
     .operands_min = 1,
     .operands_max = 1,
     .run = run_collective,

@@ -319,6 +319,13 @@ static int run_train(int operand_count, char **operands)
     return run_model(operand_count, operands, placed);
 }
 
+static const struct option_group groups[] = {
+    {"test", "Data, ranks and algorithm"},
+    {"batch", "Training"},
+    {"alone", "Launchers and hosts"},
+    {0},
+};
+
 const struct command command_train = {
     .name = "train",
     .operands = "lr DATA | softmax DATA | net NET DATA | cartpole",
@@ -331,6 +338,7 @@ const struct command command_train = {
         "collrun train net digits.net digits.libsvm -n 4 --algo ring\n"
         "collrun train cartpole -n 4 --algo ring\n",
     .options = specs,
+    .groups = groups,
     .operands_min = 1,
     .operands_max = 3,
     .run = run_train,

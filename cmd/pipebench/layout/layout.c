@@ -271,6 +271,14 @@ static int run_layout(int operand_count, char **operands)
     return use(operands[0], &given, &why) ? complain(&why) : 0;
 }
 
+static const struct option_group groups[] = {
+    {"mesh", "Layout"},
+    {"topo", "Simulation on a cluster"},
+    {"search", "Search for a layout"},
+    {"run", "Training"},
+    {0},
+};
+
 const struct command command_layout = {
     .name = "layout",
     .operands = "FILE.net",
@@ -283,6 +291,7 @@ const struct command command_layout = {
         "pipebench layout digits.net --mesh 2x2x1 --run --data digits.libsvm "
         "--compare\n",
     .options = specs,
+    .groups = groups,
     .operands_min = 1,
     .operands_max = 1,
     .run = run_layout,

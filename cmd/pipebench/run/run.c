@@ -285,6 +285,14 @@ static int run_pipeline(int operand_count, char **operands)
     return status;
 }
 
+static const struct option_group groups[] = {
+    {"schedule", "Pipeline"},
+    {"net", "Training of a network"},
+    {"watch", "Output"},
+    {"elastic", "Failures"},
+    {0},
+};
+
 const struct command command_run = {
     .name = "run",
     .operands = "[FILE.pipe]",
@@ -296,6 +304,7 @@ const struct command command_run = {
         "pipebench run --elastic --fail 2@3:kill\n"
         "pipebench run --net digits.net --data digits.libsvm -n 2 -m 4\n",
     .options = specs,
+    .groups = groups,
     .operands_min = 0,
     .operands_max = 1,
     .run = run_pipeline,

@@ -140,6 +140,7 @@ const struct command command_train = {
         "psnode train cartpole --workers 4 --mode asp\n"
         "psnode train net digits.net digits --servers 2 --workers 4\n",
     .options = train_option_specs,
+    .groups = train_option_groups,
     .operands_min = 1,
     .operands_max = 3,
     .run = run_train,

@@ -101,6 +101,14 @@ const struct option_spec train_option_specs[] = {
     {0},
 };
 
+const struct option_group train_option_groups[] = {
+    {"servers", "Cluster"},
+    {"mode", "Training"},
+    {"name", "Run and snapshots"},
+    {"straggler", "Experiments"},
+    {0},
+};
+
 const struct option_spec worker_option_specs[] = {
     JOIN_SPECS,
     {"workers", 'n', OPTION_UNSIGNED, &workers, "W",

@@ -17,6 +17,7 @@ struct train_wishes {
 };
 
 extern const struct option_spec train_option_specs[];
+extern const struct option_group train_option_groups[];
 /* The subset for a worker, and how it joins (join.h). */
 extern const struct option_spec worker_option_specs[];
 

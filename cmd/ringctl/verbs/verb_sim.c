@@ -383,6 +383,13 @@ static int run_sim(int operand_count, char **operands)
     return err ? complain(&why) : 0;
 }
 
+static const struct option_group groups[] = {
+    {"nodes", "Cluster"},
+    {"seeds", "Seeds and faults"},
+    {"keep-going", "Output and reproduction"},
+    {0},
+};
+
 const struct command command_sim = {
     .name = "sim",
     .operands = "ring|servers",
@@ -396,6 +403,7 @@ const struct command command_sim = {
         "ringctl sim servers --seeds 1..200 --ack primary --keep-going\n"
         "ringctl sim servers --faults 'at 300ms crash s0' --events a.jsonl\n",
     .options = options,
+    .groups = groups,
     .operands_min = 1,
     .operands_max = 1,
     .computes = true,

@@ -225,6 +225,13 @@ static int run_up(int operand_count, char **operands)
     return status;
 }
 
+static const struct option_group groups[] = {
+    {"name", "Run and cluster"},
+    {"test", "Training"},
+    {"bytes", "Operations of ops"},
+    {0},
+};
+
 const struct command command_up = {
     .name = "up",
     .operands = "[N] [train MODEL [NET] [DATA] | ops]",
@@ -237,6 +244,7 @@ const struct command command_up = {
                 "ringctl up 8 --topo racks.topo ops\n"
                 "ringctl up 4 --suspicion ./mine.so ops\n",
     .options = options,
+    .groups = groups,
     .operands_max = 5,
     .run = run_up,
 };
