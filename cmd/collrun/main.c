@@ -6,7 +6,7 @@
  */
 #include "collrun.h"
 
-#include "common/placed.h"
+#include "common/launched.h"
 
 #include <stddef.h>
 
@@ -23,7 +23,7 @@ static const struct tool collrun = {
     .summary =
         "collective communication as plans: show, verify, price and run them",
     .commands = commands,
-    .question = &placed_options.explain,
+    .question = &launch_options.explain,
     .answer = &command_exec,
     .examples = "collrun list allreduce                 the algorithms\n"
                 "collrun plan allreduce --algo ring     the transfers of each "

@@ -29,9 +29,9 @@ int exit_status(enum gw_err code)
 {
     enum { TO_BE_RESTARTED = 75 };
     bool lost = code == GW_ELOST || code == GW_ECLOSED;
-    bool told_to_end = code == GW_EINTR && interrupted != SIGINT;
-    return under_engine && (lost || told_to_end) ? TO_BE_RESTARTED
-                                                 : gw_err_exit(code);
+    bool reported_to_end = code == GW_EINTR && interrupted != SIGINT;
+    return under_engine && (lost || reported_to_end) ? TO_BE_RESTARTED
+                                                     : gw_err_exit(code);
 }
 
 const struct gw_error *complaint(void)
@@ -53,20 +53,21 @@ const char *complain_at(const char *place)
 
 int complain(const struct gw_error *error)
 {
-    struct gw_error placed;
-    char text[4 * sizeof placed.text];
-    gw_fail(&placed, error->code, "%s", error->text); /* with the code's text */
+    struct gw_error launched;
+    char text[4 * sizeof launched.text];
+    gw_fail(&launched, error->code, "%s",
+            error->text); /* with the code's text */
     if (at_place)
-        gw_wrap(&placed, placed.code, "%s", at_place);
+        gw_wrap(&launched, launched.code, "%s", at_place);
     bool red = color_on(STDERR_FILENO);
     progress("%s", "");
     output_flush(stdout);
     if (!quiet)
         fprintf(stderr, "%s%s: %s%s\n", red ? "\033[31m" : "",
                 the_tool ? the_tool->name : "gradwire",
-                visible(placed.text, text, sizeof text), red ? "\033[m" : "");
+                visible(launched.text, text, sizeof text), red ? "\033[m" : "");
     if (!first.code)
-        first = placed;
+        first = launched;
     return exit_status(error->code);
 }
 

@@ -23,7 +23,7 @@
 #include "common/launch/launch_parts.h"
 
 #include "command.h"
-#include "placed.h"
+#include "launched.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 enum {
-    CLOSING_MS = 600,
+    CLOSE_MS = 600,
     SILENT_MS = 200, /* the silence itself has already taken long */
     STOPPING_MS = 500,
     DRAINING_MS = 10000, /* under an engine, which has its own limit */
@@ -64,8 +64,8 @@ static void far_ended(struct supervisor *s, unsigned rank)
 {
     s->children[rank].ended = true;
     s->endings[rank].turn = ++s->ended;
-    if (!s->endings[rank].told)
-        end_within(s, CLOSING_MS);
+    if (!s->endings[rank].reported)
+        end_within(s, CLOSE_MS);
 }
 
 /* A program may have started other processes, which are in its group. */
@@ -96,7 +96,7 @@ static void signal_all(struct supervisor *s, int signal)
 
 static void on_interrupt(struct supervisor *s, int signal)
 {
-    int patience = s->launch->placed ? DRAINING_MS : STOPPING_MS;
+    int patience = s->launch->launched ? DRAINING_MS : STOPPING_MS;
     interrupted = signal;
     s->interrupts++;
     if (s->interrupts == 1)
@@ -123,11 +123,12 @@ static void on_result(struct supervisor *s, unsigned rank,
     struct ending *ending = &s->endings[rank];
     memcpy(&ending->result, frame->data, sizeof ending->result);
     ending->result.text[sizeof ending->result.text - 1] = 0;
-    s->told += !ending->told && !serves(s, rank);
-    ending->told = true;
-    bool last = s->told == s->expected || (s->launch->expendable && rank == 0);
+    s->reported += !ending->reported && !serves(s, rank);
+    ending->reported = true;
+    bool last =
+        s->reported == s->expected || (s->launch->expendable && rank == 0);
     if (ending->result.code && matters(s, rank)) {
-        end_within(s, CLOSING_MS);
+        end_within(s, CLOSE_MS);
     } else if (last) {
         dismiss_servers(s);
         end_within(s, LEAVING_MS);
@@ -151,7 +152,7 @@ static void on_frame(struct supervisor *s, unsigned rank,
         on_result(s, rank, frame);
     else if (frame->kind == FRAME_EVENTS && launch->on_event)
         on_events(launch, frame);
-    else if (launch->placed && launch->placed->config.rank != 0)
+    else if (launch->launched && launch->launched->config.rank != 0)
         s->heard_afar |= frame->kind == FRAME_REPORT;
     else if (frame->kind == FRAME_REPORT && launch->on_report)
         launch->on_report(launch->context, rank, frame->data, frame->bytes);
@@ -200,7 +201,7 @@ static bool listen_to(struct supervisor *s, unsigned rank)
 
 static bool ended_well(const struct ending *ending)
 {
-    return ending->told && WIFEXITED(ending->status) &&
+    return ending->reported && WIFEXITED(ending->status) &&
            WEXITSTATUS(ending->status) == 0;
 }
 
@@ -211,12 +212,12 @@ static void bury_program(struct supervisor *s, unsigned rank)
     struct ending *ending = &s->endings[rank];
     int *first = s->launch->program_status;
     kill(-ending->pid, SIGKILL);
-    if (ending->told)
+    if (ending->reported)
         return;
     ending->program = true;
     if (ending->status == 0) {
-        ending->told = true;
-        s->told++;
+        ending->reported = true;
+        s->reported++;
     } else if (first && *first == 0 && !ending->shot) {
         *first = WIFEXITED(ending->status) ? WEXITSTATUS(ending->status)
                                            : 128 + WTERMSIG(ending->status);
@@ -240,7 +241,7 @@ static void reap(struct supervisor *s, int flags)
         if (s->launch->program)
             bury_program(s, i);
         if (!ended_well(ending) && matters(s, i))
-            end_within(s, CLOSING_MS);
+            end_within(s, CLOSE_MS);
     }
 }
 
@@ -271,7 +272,7 @@ static void look_for_silence(struct supervisor *s)
     attention_look(&s->attention, gw_now_ns());
     for (unsigned i = 0; i < s->launch->ranks; i++) {
         struct ending *ending = &s->endings[i];
-        if (s->children[i].ended || ending->told ||
+        if (s->children[i].ended || ending->reported ||
             s->children[i].kind != CHILD_HERE || ending->silent_ms > 0)
             continue;
         unsigned silences = attention_convicts(
@@ -326,7 +327,7 @@ static nfds_t poll_callers(struct supervisor *s, struct pollfd *polls)
     return 1 + s->callers.count;
 }
 
-static bool any_news(const struct pollfd *polls, nfds_t count)
+static bool any_update(const struct pollfd *polls, nfds_t count)
 {
     bool any = false;
     for (nfds_t i = 0; i < count; i++)
@@ -347,7 +348,7 @@ static void wait_and_serve(struct supervisor *s)
     for (unsigned i = 0; ready > 0 && i < ranks; i++)
         if (s->polls[i].revents)
             listen_to(s, i);
-    if (ready > 0 && any_news(afar, callers))
+    if (ready > 0 && any_update(afar, callers))
         answer_callers(s);
     take_signals(s);
     look_for_silence(s);
@@ -368,10 +369,10 @@ static void supervise(struct supervisor *s)
 
 static enum gw_err run_ranks(struct supervisor *s, struct gw_error *why)
 {
-    const struct placed *placed = s->launch->placed;
+    const struct launched *launched = s->launch->launched;
     enum gw_err code = GW_OK;
     for (unsigned i = 0; i < s->launch->ranks && !code; i++)
-        if (!placed || i == placed->config.rank)
+        if (!launched || i == launched->config.rank)
             code = start_rank(s, i, &s->error);
     if (code)
         end_within(s, 0);
@@ -380,7 +381,7 @@ static enum gw_err run_ranks(struct supervisor *s, struct gw_error *why)
         return gw_fail(why, GW_EINTR, "interrupted");
     if (s->error.code)
         return gw_fail(why, s->error.code, "%s", s->error.text);
-    if (placed && s->heard_afar && s->endings[placed->config.rank].told)
+    if (launched && s->heard_afar && s->endings[launched->config.rank].reported)
         complain_quietly(); /* rank 0 reports it for all */
     return verdict_of(s->endings, s->launch->expendable ? 1 : s->launch->ranks,
                       rank_name(s->launch), why);
@@ -397,7 +398,7 @@ enum gw_err launch_run(const struct launch *launch, struct gw_error *why)
             RANKS_MAX, launch->ranks);
     assert(launch->rank_main || launch->program);
     fflush(NULL); /* else each child inherits unwritten output */
-    if (launch->placed)
+    if (launch->launched)
         complain_at(NULL); /* from here on sentences name the rank themselves */
     enum gw_err code = supervisor_init(&s, launch, why);
     if (!code && interrupted) /* a signal before signals_take */

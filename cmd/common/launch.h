@@ -17,9 +17,9 @@ struct reporter;
 struct launch {
     unsigned ranks;
     /* Not NULL: an engine has started the ranks, this process is one of them
-     * (placed.h), and launch_run starts only that one. The reports of all ranks
-     * arrive at rank 0. Elsewhere neither function below is called. */
-    const struct placed *placed;
+     * (launched.h), and launch_run starts only that one. The reports of all
+     * ranks arrive at rank 0. Elsewhere neither function below is called. */
+    const struct launched *launched;
     /* Not NULL: each rank is this program, ended by NULL, instead of rank_main.
      * It finds its place in GW_* variables (gradwire/launch.h). Its output is
      * this process's, and rank 0 has its input. */

@@ -4,7 +4,7 @@
  */
 #include "run_folder.h"
 
-#include "attach.h"
+#include "rpc_client.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -146,7 +146,7 @@ enum gw_err run_folder_open(struct run_folder *folder, const char *name,
     char runs[PATH_MAX];
     *folder = (struct run_folder){
         .fd = -1, .began_ns = gw_now_ns(), .began_s = (json_int_t)time(NULL)};
-    attach_folder(runs, sizeof runs);
+    rpc_client_folder(runs, sizeof runs);
     if (mkdir(runs, 0700) != 0 && errno != EEXIST)
         return gw_fail_errno(why, "%s", runs);
     if (!name)
@@ -245,7 +245,7 @@ void run_folder_conclude(const struct run_folder *folder, json_t *summary,
 void run_folder_latest(const struct run_folder *folder)
 {
     char runs[PATH_MAX], link[PATH_MAX + 16], half[PATH_MAX + 64];
-    attach_folder(runs, sizeof runs);
+    rpc_client_folder(runs, sizeof runs);
     snprintf(link, sizeof link, "%s/latest", runs);
     snprintf(half, sizeof half, "%s/.latest-%s", runs, folder->name);
     unlink(half);

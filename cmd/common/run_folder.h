@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A run's directory (attach.h), for its owner. The owner is the process that
- * holds the lock on it. The lock ends with the process, so a directory without
- * a lock belongs to a dead run and may be taken over.
+ * A run's directory (rpc_client.h), for its owner. The owner is the process
+ * that holds the lock on it. The lock ends with the process, so a directory
+ * without a lock belongs to a dead run and may be taken over.
  */
 #ifndef RUN_FOLDER_H
 #define RUN_FOLDER_H

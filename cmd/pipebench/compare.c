@@ -5,9 +5,9 @@
  */
 #include "pipebench.h"
 
+#include "candidates.h"
 #include "common/key.h"
 #include "common/output.h"
-#include "entrants.h"
 #include "pipebench/gantt/gantt.h"
 
 #include <math.h>
@@ -56,18 +56,19 @@ static const struct field fields[] = {
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-static void entrant_row(struct output *output, const struct entrant *entrant)
+static void candidate_row(struct output *output,
+                          const struct candidate *candidate)
 {
-    const struct gw_timeline *t = entrant->simulated;
-    const struct gw_timeline *measured = entrant->measured;
-    unsigned chunks = entrant->schedule->chunks;
+    const struct gw_timeline *t = candidate->simulated;
+    const struct gw_timeline *measured = candidate->measured;
+    unsigned chunks = candidate->schedule->chunks;
     output_row(output,
                (union value[FIELD_COUNT]){
-                   {.text = entrant->name},
+                   {.text = candidate->name},
                    {.integer = chunks},
                    {.real = t->time_us},
-                   {.real = entrant->priced ? entrant->price.bubble_of_total
-                                            : (double)NAN},
+                   {.real = candidate->priced ? candidate->price.bubble_of_total
+                                              : (double)NAN},
                    {.real = t->bubble_of_total},
                    {.real = t->bubble_of_ideal},
                    {.integer = t->peak_activations},
@@ -79,27 +80,28 @@ static void entrant_row(struct output *output, const struct entrant *entrant)
                });
 }
 
-static double time_of(const struct entrant *entrant, bool measured)
+static double time_of(const struct candidate *candidate, bool measured)
 {
-    return measured ? entrant->measured->time_us : entrant->simulated->time_us;
+    return measured ? candidate->measured->time_us
+                    : candidate->simulated->time_us;
 }
 
-static const char *fastest(const struct entrants *entrants, bool measured)
+static const char *fastest(const struct candidates *candidates, bool measured)
 {
-    const struct entrant *best = &entrants->list[0];
-    for (unsigned i = 1; i < entrants->count; i++)
-        if (time_of(&entrants->list[i], measured) < time_of(best, measured))
-            best = &entrants->list[i];
+    const struct candidate *best = &candidates->list[0];
+    for (unsigned i = 1; i < candidates->count; i++)
+        if (time_of(&candidates->list[i], measured) < time_of(best, measured))
+            best = &candidates->list[i];
     return best->name;
 }
 
 /* Includes those that were run before an error. */
-static enum gw_err report_candidates(const struct entrants *entrants,
+static enum gw_err report_candidates(const struct candidates *candidates,
                                      const struct gw_error *error,
                                      struct gw_error *why)
 {
     struct output *output;
-    const struct gw_schedule *first = entrants->list[0].schedule;
+    const struct gw_schedule *first = candidates->list[0].schedule;
     if (output_begin("pipebench compare", common.output, fields,
                      run_all ? FIELD_COUNT : FIELD_COUNT - 2, &output, why))
         return why->code;
@@ -109,29 +111,29 @@ static enum gw_err report_candidates(const struct entrants *entrants,
         output_note_text(output, "wire", wire);
     output_collect(output);
     output_spare(output, "bytes messages bubble_of_ideal peak_share");
-    for (unsigned i = 0; i < entrants->count; i++)
-        entrant_row(output, &entrants->list[i]);
-    output_note_text(output, "fastest", fastest(entrants, false));
+    for (unsigned i = 0; i < candidates->count; i++)
+        candidate_row(output, &candidates->list[i]);
+    output_note_text(output, "fastest", fastest(candidates, false));
     if (run_all && !error)
-        output_note_text(output, "fastest_measured", fastest(entrants, true));
+        output_note_text(output, "fastest_measured", fastest(candidates, true));
     output_end(&output, error, error && error->code == GW_EINTR);
     return GW_OK;
 }
 
 /* All on one axis, so that a shorter picture is a faster schedule. */
-static void draw_all(const struct entrants *entrants)
+static void draw_all(const struct candidates *candidates)
 {
     FILE *file = strcmp(common.output, "table") == 0 ? stdout : stderr;
     struct gantt_style style = gantt_style_of(file);
     double span_us = 0, unit_us = (double)INFINITY;
-    for (unsigned i = 0; i < entrants->count; i++) {
-        span_us = fmax(span_us, entrants->list[i].simulated->time_us);
-        unit_us = fmin(unit_us, entrants->list[i].costs.unit_us);
+    for (unsigned i = 0; i < candidates->count; i++) {
+        span_us = fmax(span_us, candidates->list[i].simulated->time_us);
+        unit_us = fmin(unit_us, candidates->list[i].costs.unit_us);
     }
-    for (unsigned i = 0; i < entrants->count; i++) {
+    for (unsigned i = 0; i < candidates->count; i++) {
         const struct gantt gantt = {
-            .schedule = entrants->list[i].schedule,
-            .timeline = entrants->list[i].simulated,
+            .schedule = candidates->list[i].schedule,
+            .timeline = candidates->list[i].simulated,
             .span_us = span_us,
             .unit_us = unit_us,
         };
@@ -140,21 +142,21 @@ static void draw_all(const struct entrants *entrants)
     }
 }
 
-static enum gw_err draw_page(const struct entrants *entrants,
+static enum gw_err draw_page(const struct candidates *candidates,
                              struct gw_error *why)
 {
-    struct gantt_panel *panels = calloc(entrants->count, sizeof *panels);
+    struct gantt_panel *panels = calloc(candidates->count, sizeof *panels);
     if (!panels)
-        return gw_fail(why, GW_ENOMEM, "%u drawings", entrants->count);
-    for (unsigned i = 0; i < entrants->count; i++)
+        return gw_fail(why, GW_ENOMEM, "%u drawings", candidates->count);
+    for (unsigned i = 0; i < candidates->count; i++)
         panels[i] = (struct gantt_panel){
-            .title = entrants->list[i].name,
-            .schedule = entrants->list[i].schedule,
-            .predicted = entrants->list[i].simulated,
-            .measured = entrants->list[i].measured,
+            .title = candidates->list[i].name,
+            .schedule = candidates->list[i].schedule,
+            .predicted = candidates->list[i].simulated,
+            .measured = candidates->list[i].measured,
         };
     enum gw_err err = gantt_svg_write(svg, "Pipeline schedules compared",
-                                      panels, entrants->count, why);
+                                      panels, candidates->count, why);
     free(panels);
     return err;
 }
@@ -162,26 +164,26 @@ static enum gw_err draw_page(const struct entrants *entrants,
 static int run_compare(int operand_count, char **operands)
 {
     struct gw_error why;
-    struct entrants entrants;
+    struct candidates candidates;
     if (steps < 1 || steps > STEPS_MAX)
         return complain_with(GW_EINVAL, "--steps must be from 1 to %d, not %u",
                              STEPS_MAX, steps);
-    if (entrants_gather(&source, (unsigned)operand_count, operands,
-                        &cost_options, &entrants, &why))
+    if (candidates_gather(&source, (unsigned)operand_count, operands,
+                          &cost_options, &candidates, &why))
         return complain(&why);
     enum gw_err err =
-        run_all ? entrants_run(&entrants, wire, steps, &why) : GW_OK;
+        run_all ? candidates_run(&candidates, wire, steps, &why) : GW_OK;
     progress("%s", "");
     if (!err && svg)
-        err = draw_page(&entrants, &why);
+        err = draw_page(&candidates, &why);
     if (draw)
-        draw_all(&entrants);
+        draw_all(&candidates);
     struct gw_error unprinted;
-    if (report_candidates(&entrants, err ? &why : NULL, &unprinted) && !err) {
+    if (report_candidates(&candidates, err ? &why : NULL, &unprinted) && !err) {
         why = unprinted;
         err = why.code;
     }
-    entrants_fini(&entrants);
+    candidates_fini(&candidates);
     return err ? complain(&why) : 0;
 }
 

@@ -112,19 +112,19 @@ enum gw_err fit_accept(const struct fit_trials *trials,
     if (size_is_right && time_is_right)
         return GW_OK;
     bool unsure = verdict->over <= verdict->noise;
-    const char *doubt = unsure ? "; but the steps of one size vary by the "
-                                 "same amount; measure more steps (--steps)"
-                               : "";
+    const char *warning = unsure ? "; but the steps of one size vary by the "
+                                   "same amount; measure more steps (--steps)"
+                                 : "";
     enum gw_err code = unsure ? GW_EUNSURE : GW_EWRONG;
     if (!size_is_right)
         return gw_fail(why, code,
                        "micro-batches of %u were the fastest, a factor of %.1f "
                        "from the %.1f of the formula%s",
                        verdict->best->trial.size, verdict->size_factor,
-                       trials->fit.best_size, doubt);
+                       trials->fit.best_size, warning);
     return gw_fail(why, code,
                    "a step with the predicted micro-batches of %u took %.1f %% "
                    "longer than the fastest, with %u%s",
                    trials->best_size, 100 * verdict->over,
-                   verdict->best->trial.size, doubt);
+                   verdict->best->trial.size, warning);
 }

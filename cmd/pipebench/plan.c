@@ -29,7 +29,7 @@ static const struct option_spec options[] = {
 };
 
 /* Idea and formula, below the picture. */
-static void tell_kind(const struct gw_schedule *schedule)
+static void report_kind(const struct gw_schedule *schedule)
 {
     const struct gw_schedule_kind *kind = schedule_kind_of(schedule);
     if (kind)
@@ -110,7 +110,7 @@ static enum gw_err show_schedule(const struct gw_schedule *schedule,
         err = list_passes(schedule, timeline, why);
     if (!err && strcmp(common.output, "table") == 0) {
         gantt_figure(stdout, &gantt, &style);
-        tell_kind(schedule);
+        report_kind(schedule);
     }
     gw_timeline_destroy(&timeline);
     return err;

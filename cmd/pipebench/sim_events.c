@@ -44,9 +44,9 @@ static unsigned held_after(const struct gw_pass *pass, unsigned held)
 }
 
 /* Begin and end. A pass that takes no time ends after it began. */
-static void tell_pass(const struct gw_schedule *schedule,
-                      const struct gw_timeline *timeline, unsigned stage,
-                      size_t pass, unsigned held, struct told *told)
+static void report_pass(const struct gw_schedule *schedule,
+                        const struct gw_timeline *timeline, unsigned stage,
+                        size_t pass, unsigned held, struct told *told)
 {
     const struct gw_pass *what = &schedule->passes[pass];
     const struct gw_pass_time *time = &timeline->times[pass];
@@ -68,8 +68,8 @@ static void tell_pass(const struct gw_schedule *schedule,
         told[1].turn = OF_END;
 }
 
-static void tell_all(const struct gw_schedule *schedule,
-                     const struct gw_timeline *timeline, struct told *told)
+static void report_all(const struct gw_schedule *schedule,
+                       const struct gw_timeline *timeline, struct told *told)
 {
     struct told *next = told;
     for (unsigned s = 0; s < schedule->stages; s++) {
@@ -78,7 +78,7 @@ static void tell_all(const struct gw_schedule *schedule,
         next++->event = of_stage(schedule, timeline, s);
         for (size_t i = schedule->begin[s]; i < schedule->begin[s + 1]; i++) {
             held = held_after(&schedule->passes[i], held);
-            tell_pass(schedule, timeline, s, i, held, next);
+            report_pass(schedule, timeline, s, i, held, next);
             next += 2;
         }
     }
@@ -128,7 +128,7 @@ enum gw_err sim_events_write(const char *path,
     struct told *told = calloc(count, sizeof *told);
     if (!told)
         return gw_fail(why, GW_ENOMEM, "%zu events", count);
-    tell_all(schedule, timeline, told);
+    report_all(schedule, timeline, told);
     qsort(told, count, sizeof *told, earlier);
     enum gw_err err = write_all(path, told, count, why);
     free(told);

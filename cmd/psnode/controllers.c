@@ -30,7 +30,8 @@ struct controllers {
 
 /* ---- in the library's threads ---- */
 
-static void on_told(void *context, const struct gw__notification *notification)
+static void on_notification(void *context,
+                            const struct gw__notification *notification)
 {
     struct controllers *c = context;
     if (notification->kind == GW__NOTIFY_ANSWER &&
@@ -84,7 +85,7 @@ static enum gw_err init_observer(struct controllers *c, struct gw_error *why)
                                           .insecure = config->insecure,
                                           .controller_count = config->count,
                                           .context = c,
-                                          .on_notification = on_told};
+                                          .on_notification = on_notification};
     for (unsigned i = 0; i < config->count; i++)
         observer.controllers[i] = (struct gw__driver_peer){
             CONTROLLER_NODES - i, config->endpoints[i]};

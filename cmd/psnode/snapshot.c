@@ -6,7 +6,7 @@
 #include "psnode.h"
 #include "psnode/train/train.h"
 
-#include "common/attach.h"
+#include "common/rpc_client.h"
 
 #include <stdio.h>
 

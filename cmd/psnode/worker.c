@@ -2,7 +2,7 @@
  *
  * psnode worker: one worker of a cluster, until the training is done or it is
  * asked to end. It runs the same code as the worker of a run
- * (cmd/run/node/ps_unit.c, ps_judge.c), without a supervisor.
+ * (cmd/run/node/ps_unit.c, ps_evaluate.c), without a supervisor.
  */
 #include "join.h"
 #include "psnode.h"
@@ -156,7 +156,7 @@ static enum gw_err run_member(struct ps_worker *w, const struct join *join,
         code = train_work_items(w, tale, why);
     }
     if (!code)
-        code = ps_judge(w, why);
+        code = ps_evaluate(w, why);
     atomic_store(&watch.over, true);
     if (watched)
         pthread_join(watch.thread, NULL);

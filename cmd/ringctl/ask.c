@@ -24,22 +24,22 @@ static enum gw_err keep_or_drop(enum gw_err code)
 enum gw_err ask(json_t *request, uint64_t timeout_ns, json_t **answer,
                 struct gw_error *why)
 {
-    struct attach *attach;
-    enum gw_err code = session_attach(&attach, why);
+    struct rpc_client *client;
+    enum gw_err code = session_attach(&client, why);
     if (code)
         json_decref(request);
     return code ? code
                 : keep_or_drop(
-                      attach_do(attach, request, timeout_ns, answer, why));
+                      rpc_client_do(client, request, timeout_ns, answer, why));
 }
 
 enum gw_err ask_status(json_t **status, struct gw_error *why)
 {
-    struct attach *attach;
-    enum gw_err code = session_attach(&attach, why);
+    struct rpc_client *client;
+    enum gw_err code = session_attach(&client, why);
     return code ? code
                 : keep_or_drop(
-                      attach_status(attach, ask_timeout_ns(), status, why));
+                      rpc_client_status(client, ask_timeout_ns(), status, why));
 }
 
 int ask_and_print_status(int (*print)(const json_t *status))

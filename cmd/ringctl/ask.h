@@ -6,13 +6,13 @@
 #ifndef ASK_H
 #define ASK_H
 
-#include "common/attach.h"
+#include "common/rpc_client.h"
 #include "common/text/json_get.h"
 
 /* How long an answer may take: --timeout, else half a minute. */
 uint64_t ask_timeout_ns(void);
 
-/* attach_do and attach_status of the session's run. */
+/* rpc_client_do and rpc_client_status of the session's run. */
 GW_MUST_CHECK enum gw_err ask(json_t *request, uint64_t timeout_ns,
                               json_t **answer, struct gw_error *why);
 GW_MUST_CHECK enum gw_err ask_status(json_t **status, struct gw_error *why);

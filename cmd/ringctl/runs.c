@@ -16,7 +16,7 @@ static bool is_run(const struct dirent *entry)
     char path[PATH_MAX];
     struct gw_error why;
     if (*entry->d_name == '.' || strcmp(entry->d_name, "latest") == 0 ||
-        attach_directory(entry->d_name, path, sizeof path, &why))
+        rpc_client_directory(entry->d_name, path, sizeof path, &why))
         return false;
     size_t used = strlen(path);
     snprintf(path + used, sizeof path - used, "/run.json");
@@ -33,7 +33,7 @@ void runs_list(struct runs *runs)
     char folder[PATH_MAX];
     const struct dirent *entry;
     runs->count = 0;
-    attach_folder(folder, sizeof folder);
+    rpc_client_folder(folder, sizeof folder);
     DIR *dir = opendir(folder);
     while (dir && (entry = readdir(dir)) && runs->count < RUNS_LISTED_MAX)
         if (is_run(entry)) {
@@ -56,7 +56,7 @@ json_t *runs_read(const char *name, const char *file)
 {
     char path[PATH_MAX];
     struct gw_error why;
-    if (attach_directory(name, path, sizeof path, &why))
+    if (rpc_client_directory(name, path, sizeof path, &why))
         return NULL;
     size_t used = strlen(path);
     snprintf(path + used, sizeof path - used, "/%s", file);

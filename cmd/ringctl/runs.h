@@ -5,7 +5,7 @@
 #ifndef RUNS_H
 #define RUNS_H
 
-#include "common/attach.h"
+#include "common/rpc_client.h"
 
 enum { RUNS_LISTED_MAX = 256 };
 

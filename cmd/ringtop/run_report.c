@@ -77,11 +77,11 @@ static void put_all(struct output *output, const struct state *s)
     output_note_integer(output, "failovers", s->failovers.count);
     if (s->pipe.here)
         put_pipeline(output, &s->pipe);
-    if (!s->crew.here)
+    if (!s->ps.here)
         return;
-    output_note_integer(output, "slots", s->crew.slot_count);
-    output_note_integer(output, "slots_lost", crew_lost(&s->crew));
-    output_note_integer(output, "slots_unserved", crew_unserved(&s->crew));
+    output_note_integer(output, "slots", s->ps.slot_count);
+    output_note_integer(output, "slots_lost", ps_lost(&s->ps));
+    output_note_integer(output, "slots_unserved", ps_unserved(&s->ps));
 }
 
 int run_report(struct show *show)

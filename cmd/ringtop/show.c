@@ -135,8 +135,8 @@ static void attach(struct show *show)
 {
     const struct source *source = show->source;
     player_forget(&show->player);
-    state_attach(show->state, source->known, source->known_count,
-                 source->skipped_ns);
+    state_note_attached(show->state, source->known, source->known_count,
+                        source->skipped_ns);
     show->skips = source->skips;
 }
 
@@ -161,8 +161,8 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
         attach(show);
     if (!err && show->source->run && !options->read_only &&
         !show->source->looks_only)
-        err = orders_new(show->source->run, &show->orders, why);
-    show->view.may_order = show->orders != NULL;
+        err = orders_new(show->source->run, &show->desired, why);
+    show->view.may_order = show->desired != NULL;
     if (err)
         show_fini(show);
     return err;
@@ -170,7 +170,7 @@ enum gw_err show_init(struct show *show, const struct show_options *options,
 
 void show_fini(struct show *show)
 {
-    orders_destroy(&show->orders);
+    orders_destroy(&show->desired);
     source_close(&show->source);
     player_fini(&show->player);
     state_destroy(&show->state);
@@ -181,22 +181,22 @@ void show_fini(struct show *show)
 
 void show_orders(struct show *show)
 {
-    static const uint64_t SAID_NS = 4000000000;
+    static const uint64_t REPLY_NS = 4000000000;
     uint64_t now_ns = gw_now_ns();
-    if (!show->orders)
+    if (!show->desired)
         return;
     if (show->view.order.kind != ORDER_NONE) {
-        bool taken = orders_give(show->orders, &show->view.order);
-        snprintf(show->said, sizeof show->said, "%s",
+        bool taken = orders_give(show->desired, &show->view.order);
+        snprintf(show->answer, sizeof show->answer, "%s",
                  taken ? "waiting for the supervisor"
                        : "wait: the previous command is still in progress");
-        show->said_until_ns = now_ns + SAID_NS;
+        show->answer_until_ns = now_ns + REPLY_NS;
     }
     show->view.order.kind = ORDER_NONE;
-    if (orders_said(show->orders, show->said, sizeof show->said))
-        show->said_until_ns = now_ns + SAID_NS;
-    else if (now_ns > show->said_until_ns)
-        *show->said = 0;
+    if (orders_answer(show->desired, show->answer, sizeof show->answer))
+        show->answer_until_ns = now_ns + REPLY_NS;
+    else if (now_ns > show->answer_until_ns)
+        *show->answer = 0;
 }
 
 /* ---- showing ---- */
@@ -212,7 +212,8 @@ static void take_status(struct show *show)
     json_decref(status);
 }
 
-/* The player's time; with a delay of events, not later than `now_ns` minus it. */
+/* The player's time; with a delay of events, not later than `now_ns` minus
+ * it. */
 static uint64_t time_reached(const struct player *player, uint64_t now_ns)
 {
     uint64_t late_ns =
@@ -251,10 +252,10 @@ void show_draw(struct show *show)
         .glyphs = show->glyphs,
         .keys = show->keys,
         .notice = *show->notice ? show->notice : NULL,
-        .said = *show->said ? show->said : NULL,
+        .answer = *show->answer ? show->answer : NULL,
     };
     state_settle(show->state);
-    show->view.crew = show->state->crew.here;
+    show->view.ps = show->state->ps.here;
     show->view.pipe = show->state->pipe.here;
     draw(&picture, &show->grid);
 }

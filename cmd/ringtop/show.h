@@ -19,13 +19,13 @@ struct show {
     struct grid grid;
     const struct glyphs *glyphs;
     bool keys;
-    bool leave;            /* when the run ends */
-    bool closed;           /* the source has ended */
-    uint64_t broken;       /* invalid lines */
-    uint64_t skips;        /* skips of the source seen here so far */
-    struct orders *orders; /* NULL: read-only */
-    char said[200];        /* the result of the last order */
-    uint64_t said_until_ns;
+    bool leave;             /* when the run ends */
+    bool closed;            /* the source has ended */
+    uint64_t broken;        /* invalid lines */
+    uint64_t skips;         /* skips of the source seen here so far */
+    struct orders *desired; /* NULL: read-only */
+    char answer[200];       /* the result of the last order */
+    uint64_t answer_until_ns;
     char notice[600];      /* the error of the source; "": none */
     struct gw_error error; /* of the source, or GW_ETIMEOUT */
     uint64_t timeout_ns;   /* 0: none */

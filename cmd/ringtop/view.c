@@ -31,10 +31,10 @@ const char *sort_name(const struct view *view)
 {
     static const char *const of_ring[SORTS] = {"rank", "state", "op",
                                                "waits on", "sent"};
-    static const char *const of_crew[SORTS] = {
+    static const char *const of_ps[SORTS] = {
         "number", "state", "keys and clock", "lease and waited",
         "push/s and clocks ahead"};
-    return (view->crew ? of_crew : of_ring)[view->sort];
+    return (view->ps ? of_ps : of_ring)[view->sort];
 }
 
 bool view_finds(const struct view *view, const char *kind, unsigned number,
@@ -53,7 +53,7 @@ bool view_finds(const struct view *view, const char *kind, unsigned number,
 static void stop_finding(struct view *view, bool forget)
 {
     view->finding = false;
-    view->journal_back = 0;
+    view->event_log_back = 0;
     if (forget)
         *view->find = 0;
 }
@@ -112,7 +112,7 @@ static void give_order(struct view *view)
 static bool is_of_name(const struct view *view, int key)
 {
     if (key == 's')
-        return view->crew && *view->typed == 0;
+        return view->ps && *view->typed == 0;
     return key >= '0' && key <= '9' && view->asking != ORDER_ADD;
 }
 
@@ -159,7 +159,7 @@ static void scroll(unsigned *at, int by)
 static void move(struct view *view, int by)
 {
     if (view->page == PAGE_EVENTS)
-        scroll(&view->journal_back, -by);
+        scroll(&view->event_log_back, -by);
     else
         scroll(&view->rank_top, by);
 }
@@ -167,13 +167,13 @@ static void move(struct view *view, int by)
 static bool has_page(const struct view *view, enum page page)
 {
     bool ring = page == PAGE_RING || page == PAGE_CHUNKS;
-    bool crew =
+    bool ps =
         page == PAGE_SLOTS || page == PAGE_CLOCKS || page == PAGE_REQUESTS;
     if (page == PAGE_PIPELINE)
         return view->pipe;
     if (page == PAGE_CONTROLLERS)
         return !view->pipe;
-    return view->crew ? !ring : view->pipe ? !ring && !crew : !crew;
+    return view->ps ? !ring : view->pipe ? !ring && !ps : !ps;
 }
 
 static void change_page(struct view *view, int by)
@@ -181,7 +181,7 @@ static void change_page(struct view *view, int by)
     do
         view->page = (enum page)(((int)view->page + PAGES + by) % PAGES);
     while (!has_page(view, view->page));
-    view->journal_back = 0;
+    view->event_log_back = 0;
 }
 
 /* Returns whether it handled the key. */

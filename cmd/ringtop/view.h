@@ -47,7 +47,7 @@ enum key {
 
 struct view {
     enum page page;
-    bool crew; /* of parameter servers: has slots and clocks, no ring */
+    bool ps;   /* of parameter servers: has slots and clocks, no ring */
     bool pipe; /* of a pipeline: has stages, no ring */
     enum sort sort;
     bool help;
@@ -62,7 +62,7 @@ struct view {
     char find[32];          /* "": no search */
     unsigned rank_top;      /* rows above the table's first */
     unsigned chunk_left;
-    unsigned journal_back; /* lines below the journal's last */
+    unsigned event_log_back; /* lines below the journal's last */
 };
 
 const char *page_name(enum page page);

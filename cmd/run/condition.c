@@ -106,15 +106,15 @@ void condition_explain(const struct condition *condition,
                        const struct condition_values *values, char *out,
                        size_t room)
 {
-    bool told[COND_NAMES] = {false};
+    bool reported[COND_NAMES] = {false};
     size_t used = 0;
     assert(room > 0);
     *out = 0;
     for (unsigned i = 0; i < condition->count; i++) {
         const struct term *term = &condition->terms[i];
-        if (term->kind != TERM_TEST || told[term->name])
+        if (term->kind != TERM_TEST || reported[term->name])
             continue;
-        told[term->name] = true;
+        reported[term->name] = true;
         used =
             explain_name(term->name, values->of[term->name], out, room, used);
     }

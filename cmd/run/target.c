@@ -4,7 +4,7 @@
  */
 #include "target.h"
 
-#include "run/node/post.h"
+#include "run/node/child_channel.h"
 
 #include <assert.h>
 #include <ctype.h>

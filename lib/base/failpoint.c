@@ -129,7 +129,7 @@ static const struct gw__failpoint_info infos[GW__FAILPOINTS] = {
     [GW__AT_PS_LEARN] = {"ps.learn", "a learner has received a part of a slot"},
     [GW__AT_PS_LOADED] =
         {"ps.loaded", "a learner has loaded a slot, but has not reported it"},
-    [GW__AT_PS_CLOSING] =
+    [GW__AT_PS_ROUND_COMMIT] =
         {"ps.closing",
          "the clock has closed units, but the slots do not know it"},
     [GW__AT_PS_CLOSED] =
@@ -167,10 +167,10 @@ enum gw__failpoint gw__failpoint_find(const char *name)
 
 /* ---- armed failpoints ---- */
 
-enum deed { NOTHING, KILL, PAUSE, FAIL };
+enum action { NOTHING, KILL, PAUSE, FAIL };
 
 struct armed {
-    _Atomic enum deed deed;
+    _Atomic enum action action;
     _Atomic uint32_t at, pause_ms, reached;
     _Atomic bool on_and_on;
 };
@@ -182,7 +182,7 @@ static void look_whether_on(void)
 {
     bool on = atomic_load(&shared_counts) != NULL || gw__log_has(GW__LOG_DEBUG);
     for (unsigned p = 0; p < GW__FAILPOINTS; p++)
-        on |= atomic_load(&armed[p].deed) != NOTHING;
+        on |= atomic_load(&armed[p].action) != NOTHING;
     atomic_store(&gw__failpoints_on, on);
 }
 
@@ -206,29 +206,29 @@ enum gw_err gw__failpoint_reached(enum gw__failpoint point)
 {
     struct armed *a = &armed[point];
     _Atomic uint32_t *counts = atomic_load(&shared_counts);
-    enum deed deed = atomic_load(&a->deed);
+    enum action action = atomic_load(&a->action);
     if (gw__log_has(GW__LOG_DEBUG))
         gw__log_write("step", "%s: %s", infos[point].name, infos[point].text);
     if (counts)
         atomic_fetch_add(&counts[point], 1);
-    if (deed == NOTHING)
+    if (action == NOTHING)
         return GW_OK;
     uint32_t now = 1 + atomic_fetch_add(&a->reached, 1);
     uint32_t at = atomic_load(&a->at);
     if (now < at || (now > at && !atomic_load(&a->on_and_on)))
         return GW_OK;
-    if (deed == KILL)
+    if (action == KILL)
         kill(getpid(), SIGKILL);
-    if (deed == PAUSE)
+    if (action == PAUSE)
         stand_still(atomic_load(&a->pause_ms));
-    return deed == FAIL ? GW_ENOMEM : GW_OK;
+    return action == FAIL ? GW_ENOMEM : GW_OK;
 }
 
 /* ---- reading ---- */
 
 struct order {
     enum gw__failpoint point;
-    enum deed deed;
+    enum action action;
     uint32_t at, pause_ms;
     bool on_and_on;
 };
@@ -259,15 +259,15 @@ static bool read_number(const char **text, uint32_t *number)
 }
 
 /* "kill@2", up to the next blank or comma. */
-static bool read_deed(const char *text, const char *end, struct order *order)
+static bool read_action(const char *text, const char *end, struct order *order)
 {
     order->at = 1;
     if (begins(&text, "kill"))
-        order->deed = KILL;
+        order->action = KILL;
     else if (begins(&text, "error"))
-        order->deed = FAIL;
+        order->action = FAIL;
     else if (begins(&text, "pause:") && read_number(&text, &order->pause_ms))
-        order->deed = PAUSE;
+        order->action = PAUSE;
     else
         return false;
     if (begins(&text, "@")) {
@@ -290,12 +290,12 @@ static enum gw_err read_order(const char *text, size_t length,
                        "GW_FAIL: \"%.*s\": expected FAILPOINT=ACTION, such as "
                        "ring.report=kill",
                        (int)length, text);
-    if (!read_deed(is + 1, text + length, order))
+    if (!read_action(is + 1, text + length, order))
         return gw_fail(why, GW_EINVAL,
                        "GW_FAIL: \"%.*s\": the action must be kill, pause:MS "
                        "or error, and may end with @N or @N+",
                        (int)length, text);
-    if (order->deed == FAIL && !fails[order->point])
+    if (order->action == FAIL && !fails[order->point])
         return gw_fail(
             why, GW_EINVAL,
             "GW_FAIL: %s: it cannot return an error; use kill or pause:MS",
@@ -329,18 +329,18 @@ static enum gw_err read_orders(const char *text,
 
 enum gw_err gw__failpoints_arm(const char *text, struct gw_error *why)
 {
-    struct order orders[GW__FAILPOINTS] = {{.deed = NOTHING}};
+    struct order orders[GW__FAILPOINTS] = {{.action = NOTHING}};
     enum gw_err err = read_orders(text, orders, why);
     if (err)
         return err;
     for (unsigned p = 0; p < GW__FAILPOINTS; p++) {
         struct armed *a = &armed[p];
-        atomic_store(&a->deed, NOTHING);
+        atomic_store(&a->action, NOTHING);
         atomic_store(&a->at, orders[p].at);
         atomic_store(&a->on_and_on, orders[p].on_and_on);
         atomic_store(&a->pause_ms, orders[p].pause_ms);
         atomic_store(&a->reached, 0);
-        atomic_store(&a->deed, orders[p].deed);
+        atomic_store(&a->action, orders[p].action);
     }
     look_whether_on();
     return GW_OK;

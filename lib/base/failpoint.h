@@ -81,7 +81,7 @@ enum gw__failpoint {
     GW__AT_PS_COPY,
     GW__AT_PS_LEARN,
     GW__AT_PS_LOADED,
-    GW__AT_PS_CLOSING,
+    GW__AT_PS_ROUND_COMMIT,
     GW__AT_PS_CLOSED,
     GW__FAILPOINTS
 };

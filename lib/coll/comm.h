@@ -166,7 +166,7 @@ struct gw_comm {
     bool *out_blocked, *in_blocked; /* progress: links used by older calls */
     struct gw_wire_costs costs;     /* rank 0's, so that all choose the same */
     struct gw__tuning_table tuning_table; /* likewise */
-    bool costs_agreed;
+    bool costs_are_common;
     struct control_block **control_blocks; /* per rank; NULL: without windows */
     uint64_t turns;                        /* windowed calls begun */
     uint64_t turns_done;                   /* and ended, in order */

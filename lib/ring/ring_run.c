@@ -183,14 +183,14 @@ static enum gw_err try(struct gw_ring *ring, struct attempt *a,
 /* ---- confirming ---- */
 
 static enum gw_err confirm(struct gw_ring *ring, const struct attempt *a,
-                           uint64_t agreed[WORDS],
+                           uint64_t common[WORDS],
                            struct gw_ring_result *result, struct gw_error *why)
 {
     uint64_t ours[WORDS] = {[EPOCH] = a->done_epoch,
                             [NOT_EPOCH] = a->done_epoch ? ~a->done_epoch : 0,
                             [POSSIBLE] = a->possible};
     const struct gw_ring_call call = {.in = ours,
-                                      .out = agreed,
+                                      .out = common,
                                       .count = WORDS,
                                       .type = GW_U64,
                                       .op = GW_MIN,
@@ -203,7 +203,7 @@ static enum gw_err confirm(struct gw_ring *ring, const struct attempt *a,
 
 /* One op of the ring: tried, tried again after a restart, and confirmed. */
 static enum gw_err attempt(struct gw_ring *ring, struct attempt *a,
-                           uint64_t agreed[WORDS],
+                           uint64_t common[WORDS],
                            struct gw_ring_result *result, struct gw_error *why)
 {
     enum gw_err err = gw__ring_begin(ring, why);
@@ -212,7 +212,7 @@ static enum gw_err attempt(struct gw_ring *ring, struct attempt *a,
     do {
         err = try(ring, a, why);
         if (!err)
-            err = confirm(ring, a, agreed, result, why);
+            err = confirm(ring, a, common, result, why);
     } while (err == GW_PENDING);
     return err;
 }
@@ -223,19 +223,19 @@ static enum gw_err run_attempts(struct gw_ring *ring,
                                 struct gw_error *why)
 {
     struct attempt a = {.call = call};
-    uint64_t agreed[WORDS];
+    uint64_t common[WORDS];
     for (;;) {
-        enum gw_err err = attempt(ring, &a, agreed, result, why);
+        enum gw_err err = attempt(ring, &a, common, result, why);
         if (err)
             return gw__ring_fail(ring, err);
-        if (!agreed[POSSIBLE])
+        if (!common[POSSIBLE])
             return gw_fail(why, GW_ELOST,
                            gw_collective_rooted(call->collective)
                                ? "%s: the root has left or is dead"
                                : "%s: the members have changed, so the blocks "
                                  "no longer fit",
                            gw_collective_name(call->collective));
-        if (agreed[EPOCH] && agreed[EPOCH] == ~agreed[NOT_EPOCH]) {
+        if (common[EPOCH] && common[EPOCH] == ~common[NOT_EPOCH]) {
             memcpy(result->origin, a.done, sizeof a.done);
             return GW_OK;
         }

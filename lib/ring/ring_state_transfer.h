@@ -17,8 +17,8 @@
  * Every message may be lost and is repeated. A donor stores nothing about
  * joiners except its snapshots, for some seconds.
  */
-#ifndef GW__RING_FOREIGN_H
-#define GW__RING_FOREIGN_H
+#ifndef GW__RING_STATE_TRANSFER_H
+#define GW__RING_STATE_TRANSFER_H
 
 #include <cluster/registry/command.h>
 #include <gradwire/ring.h>

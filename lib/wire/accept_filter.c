@@ -152,7 +152,7 @@ static void watch_users(struct gw__accept_filter *filter,
     unsigned port = colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
     uid_t user;
     if (gw__peers_receive(&filter->peers, (int)event->value, port, &user) !=
-        GW__PEER_FOREIGN)
+        GW__PEER_OTHER_USER)
         return;
     if (!filter->reported)
         gw__notice("%s: a process of another user (%u) was refused, since "

@@ -161,7 +161,7 @@ static enum gw__peer check_owner(const struct gw__peers *peers, int socket,
     other = swapped(own);
     if (gw__peers_find(peers, family, &other, user))
         return *user == 0 || *user == geteuid() ? GW__PEER_ONE_OF_US
-                                                : GW__PEER_FOREIGN;
+                                                : GW__PEER_OTHER_USER;
     return gw__peers_find(peers, family, &own, &me) ? GW__PEER_GONE
                                                     : GW__PEER_ONE_OF_US;
 }

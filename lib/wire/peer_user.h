@@ -20,7 +20,7 @@ enum { GW__PEERS_FILES = 2 }; /* opened by it */
 
 enum gw__peer {
     GW__PEER_ONE_OF_US, /* or it cannot be known */
-    GW__PEER_FOREIGN,
+    GW__PEER_OTHER_USER,
     GW__PEER_GONE /* no process of this host has that end (any more) */
 };
 

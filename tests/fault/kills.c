@@ -12,8 +12,8 @@
  * status 1 if a contribution was lost or counted twice, 3 if a member was
  * declared dead in a calm run.
  */
-#include "common/attach.h"
 #include "common/command.h"
+#include "common/rpc_client.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 enum { SAMPLES_MAX = 10000 };
 
-static struct attach *run;
+static struct rpc_client *run;
 static unsigned members, count;
 static struct gw_rng rng;
 
@@ -49,7 +49,7 @@ static json_t *ask(json_t *request, const char *where)
     static const uint64_t PATIENCE_NS = 30000000000;
     struct gw_error why;
     json_t *answer;
-    if (attach_ask(run, request, PATIENCE_NS, &answer, &why))
+    if (rpc_client_ask(run, request, PATIENCE_NS, &answer, &why))
         give_up(where, why.text);
     if (json_integer_value(json_object_get(answer, "code")) != 0)
         give_up(where, json_string_value(json_object_get(answer, "text")));
@@ -272,7 +272,7 @@ int main(int argc, char **argv)
     members = (unsigned)strtoul(argv[2], NULL, 10);
     count = (unsigned)strtoul(argv[3], NULL, 10);
     gw_rng_seed(&rng, strtoull(argv[4], NULL, 10));
-    if (attach_open(argv[1], &run, &why))
+    if (rpc_client_open(argv[1], &run, &why))
         give_up(argv[1], why.text);
     if (strcmp(argv[5], "calm") == 0)
         return calm();
@@ -285,6 +285,6 @@ int main(int argc, char **argv)
     print(&viewed);
     print(&decided);
     print(&resumed);
-    attach_close(&run);
+    rpc_client_close(&run);
     return 0;
 }

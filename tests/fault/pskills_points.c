@@ -30,16 +30,16 @@ static const struct place {
     enum gw__failpoint point;
     enum need need;
 } places[] = {
-    {GW__AT_PS_PUSH, STEADY},     {GW__AT_PS_LOG, STEADY},
-    {GW__AT_PS_LOGGED, STEADY},   {GW__AT_PS_ENTRY, STEADY},
-    {GW__AT_PS_FOLLOWED, STEADY}, {GW__AT_PS_COMMITTED, STEADY},
-    {GW__AT_PS_APPLIED, STEADY},  {GW__AT_PS_REPLY, STEADY},
-    {GW__AT_PS_SENT, STEADY},     {GW__AT_PS_LEASE, STEADY},
-    {GW__AT_PS_CLOSING, STEADY},  {GW__AT_PS_CLOSED, STEADY},
-    {GW__AT_PS_LEAD, DEATH},      {GW__AT_PS_COPY, DEATH},
-    {GW__AT_PS_LEARN, DEATH},     {GW__AT_PS_LOADED, DEATH},
-    {GW__AT_PS_PROMOTE, DEATH},   {GW__AT_PS_FREEZE, LEAVE},
-    {GW__AT_PS_HANDOVER, LEAVE},  {GW__AT_PS_YIELD, LEAVE},
+    {GW__AT_PS_PUSH, STEADY},         {GW__AT_PS_LOG, STEADY},
+    {GW__AT_PS_LOGGED, STEADY},       {GW__AT_PS_ENTRY, STEADY},
+    {GW__AT_PS_FOLLOWED, STEADY},     {GW__AT_PS_COMMITTED, STEADY},
+    {GW__AT_PS_APPLIED, STEADY},      {GW__AT_PS_REPLY, STEADY},
+    {GW__AT_PS_SENT, STEADY},         {GW__AT_PS_LEASE, STEADY},
+    {GW__AT_PS_ROUND_COMMIT, STEADY}, {GW__AT_PS_CLOSED, STEADY},
+    {GW__AT_PS_LEAD, DEATH},          {GW__AT_PS_COPY, DEATH},
+    {GW__AT_PS_LEARN, DEATH},         {GW__AT_PS_LOADED, DEATH},
+    {GW__AT_PS_PROMOTE, DEATH},       {GW__AT_PS_FREEZE, LEAVE},
+    {GW__AT_PS_HANDOVER, LEAVE},      {GW__AT_PS_YIELD, LEAVE},
 };
 enum { PLACES = sizeof places / sizeof *places };
 

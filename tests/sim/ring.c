@@ -17,10 +17,10 @@
 static void campaign_of(void *world, uint64_t seed,
                         struct gw__campaign *campaign)
 {
-    world_campaign(world, seed, campaign);
+    simcluster_campaign(world, seed, campaign);
 }
 
-static void print(const struct world *w, const struct seeds_sum *sum)
+static void print(const struct simcluster *w, const struct seeds_sum *sum)
 {
     printf("ring: %" PRIu64 " seeds: %" PRIu64 " inputs, %" PRIu64
            " crashes; ops completed %" PRIu64 ", views %" PRIu64 "+%" PRIu64
@@ -36,7 +36,7 @@ static void print(const struct world *w, const struct seeds_sum *sum)
 
 int main(int argc, char **argv)
 {
-    static struct world world;
+    static struct simcluster cluster;
     char program[200];
     struct seeds seeds;
     struct seeds_sum sum;
@@ -60,16 +60,16 @@ int main(int argc, char **argv)
         return 64;
     }
     seeds_keep_memory();
-    world_open(&world);
-    world.any_epoch = broken;
+    simcluster_open(&cluster);
+    cluster.any_epoch = broken;
     struct gw_error why;
-    if (raft && rafts_open(&world.agreed.rafts, &why)) {
+    if (raft && rafts_open(&cluster.consensus.rafts, &why)) {
         fprintf(stderr, "%s\n", why.text);
         return 1;
     }
-    int status = seeds_run(&seeds, program, campaign_of, &world, &sum);
+    int status = seeds_run(&seeds, program, campaign_of, &cluster, &sum);
     if (status == 0)
-        print(&world, &sum);
-    world_close(&world);
+        print(&cluster, &sum);
+    simcluster_close(&cluster);
     return status;
 }

@@ -35,11 +35,11 @@ static void tell(const struct gw__actions *act, const char *format, ...)
     act->notify(act->driver, line, strlen(line));
 }
 
-static void set(struct toy *toy, unsigned timer, uint64_t at_ns,
+static void set(struct toy *node, unsigned timer, uint64_t at_ns,
                 const struct gw__actions *act)
 {
     if (timer < GW__TIMERS_MAX)
-        toy->due_ns[timer] = at_ns;
+        node->due_ns[timer] = at_ns;
     act->set_timer(act->driver, timer, at_ns);
 }
 
@@ -88,7 +88,7 @@ static void misbehave(const char *order, const char *verb, unsigned number,
         tell(act, "what is \"%s\"?", order);
 }
 
-static void obey(struct toy *toy, const char *order, uint64_t now_ns,
+static void obey(struct toy *node, const char *order, uint64_t now_ns,
                  const struct gw__actions *act)
 {
     char verb[16] = "", rest[TOY_LINE] = "";
@@ -99,19 +99,19 @@ static void obey(struct toy *toy, const char *order, uint64_t now_ns,
     else if (strcmp(verb, "send") == 0)
         act->send(act->driver, number, rest, strlen(rest));
     else if (strcmp(verb, "set") == 0)
-        set(toy, number, now_ns + strtoull(rest, NULL, 10) * 1000000, act);
+        set(node, number, now_ns + strtoull(rest, NULL, 10) * 1000000, act);
     else if (strcmp(verb, "cancel") == 0)
-        set(toy, number, 0, act);
+        set(node, number, 0, act);
     else if (strcmp(verb, "storm") == 0) {
-        toy->stormy[number % GW__TIMERS_MAX] = true;
-        set(toy, number, now_ns, act);
+        node->stormy[number % GW__TIMERS_MAX] = true;
+        set(node, number, now_ns, act);
     } else if (strcmp(verb, "signals") == 0)
         tell(act, "signals are %s", signals());
     else
         misbehave(order, verb, number, act);
 }
 
-static void asked(struct toy *toy, const struct gw__input *input,
+static void asked(struct toy *node, const struct gw__input *input,
                   const struct gw__actions *act)
 {
     char orders[1024], *rest = NULL;
@@ -119,30 +119,30 @@ static void asked(struct toy *toy, const struct gw__input *input,
              (const char *)input->data);
     for (char *order = strtok_r(orders, ";", &rest); order;
          order = strtok_r(NULL, ";", &rest))
-        obey(toy, order, input->now_ns, act);
+        obey(node, order, input->now_ns, act);
 }
 
 static void step(void *state, const struct gw__input *input,
                  const struct gw__actions *act)
 {
-    struct toy *toy = state;
-    if (input->now_ns < toy->last_ns)
+    struct toy *node = state;
+    if (input->now_ns < node->last_ns)
         tell(act, "time went back");
-    toy->last_ns = input->now_ns;
+    node->last_ns = input->now_ns;
     if (input->kind == GW__START)
         start(input, act);
     else if (input->kind == GW__REQUESTED)
-        asked(toy, input, act);
+        asked(node, input, act);
     else if (input->kind == GW__MESSAGE)
         tell(act, "from %u/%u: %.*s", input->from, (unsigned)input->incarnation,
              (int)input->bytes, (const char *)input->data);
     else if (input->kind == GW__DIED)
         tell(act, "died %u/%u", input->from, (unsigned)input->incarnation);
-    else if (toy->stormy[input->timer])
-        set(toy, input->timer, input->now_ns, act);
+    else if (node->stormy[input->timer])
+        set(node, input->timer, input->now_ns, act);
     else
         tell(act, "timer %u%s", input->timer,
-             input->now_ns < toy->due_ns[input->timer] ? ", too early" : "");
+             input->now_ns < node->due_ns[input->timer] ? ", too early" : "");
 }
 
 const struct gw__machine_kind toy_machine = {"toy", sizeof(struct toy), step};
@@ -232,7 +232,7 @@ void toy_know(struct toy_node *a, const struct toy_node *b)
         GW_OK);
 }
 
-void toy_ask(struct toy_node *toy, const char *orders)
+void sim_node_ask(struct toy_node *toy, const char *orders)
 {
     ck_assert_int_eq(gw__driver_request(toy->driver, orders, strlen(orders)),
                      GW_OK);

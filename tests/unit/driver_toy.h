@@ -51,7 +51,7 @@ void toy_close(struct toy_node *toy);
 /* Gives `a` the address of `b`. */
 void toy_know(struct toy_node *a, const struct toy_node *b);
 
-void toy_ask(struct toy_node *toy, const char *orders);
+void sim_node_ask(struct toy_node *toy, const char *orders);
 /* The next report, within seconds, is `line`. */
 void toy_expect(struct toy_node *toy, const char *line);
 /* Reads reports up to that line. */

@@ -38,30 +38,31 @@ struct world {
 };
 
 /* All members alive; node numbers are neither ranks nor in order. */
-void world_begin(struct world *world, unsigned count);
-uint64_t world_node_bit(const struct world *world, unsigned member);
+void world_begin(struct world *cluster, unsigned count);
+uint64_t world_node_bit(const struct world *cluster, unsigned member);
 /* The two members of hop `hop` (0 .. 2(count-1) - 1) of a chunk. */
-void world_hop(const struct world *world, unsigned chunk, unsigned hop,
+void world_hop(const struct world *cluster, unsigned chunk, unsigned hop,
                unsigned *from, unsigned *to);
 /* Does the hop; false if one of the two has not begun. */
-bool world_do_hop(struct world *world, unsigned chunk, unsigned hop);
+bool world_do_hop(struct world *cluster, unsigned chunk, unsigned hop);
 
 /* These members (bits) die. The others freeze and report. The rules of decide.h
  * and recover.h then give a decision and a recovery, which is verified. */
-void world_lose(struct world *world, unsigned members);
+void world_lose(struct world *cluster, unsigned members);
 /* As world_lose; these survivors (bits) miss the decision: they have reported,
  * but do not receive it until they report again. */
-void world_lose_asleep(struct world *world, unsigned members, unsigned asleep);
+void world_lose_asleep(struct world *cluster, unsigned members,
+                       unsigned asleep);
 /* The transfers of one step of the recovery, counted from 0. */
-void world_do_step(struct world *world, unsigned step);
+void world_do_step(struct world *cluster, unsigned step);
 /* False if one of the two is asleep. */
-bool world_do_transfer(struct world *world, const struct gw_transfer *x);
+bool world_do_transfer(struct world *cluster, const struct gw_transfer *x);
 /* Does all remaining steps. */
-void world_finish(struct world *world, unsigned from_step);
+void world_finish(struct world *cluster, unsigned from_step);
 
 /* Every survivor is complete and has, in all digits and bits, the result of a
  * clean run of the contributors. Failure messages begin with `what`. */
-void world_check(const struct world *world, const char *what);
-void world_end(struct world *world);
+void world_check(const struct world *cluster, const char *what);
+void world_end(struct world *cluster);
 
 #endif

@@ -4,9 +4,9 @@
  * gets its status and events, and nothing else. The tool is never blocked; and
  * however the tool ends, the run ends with it and leaves its directory.
  */
-#include "common/attach.h"
-#include "common/attach/announce.h"
 #include "common/command.h"
+#include "common/rpc/run_publisher.h"
+#include "common/rpc_client.h"
 #include "skip.h"
 
 #include <check.h>
@@ -26,7 +26,7 @@ Suite *suite_announce(void);
 
 static char folder[] = "/tmp/gw-test-announce-XXXXXX";
 static struct gw_error why;
-static struct announce *announce;
+static struct run_publisher *announce;
 
 static void begin(void)
 {
@@ -56,7 +56,7 @@ static void remove_all(const char *path)
 
 static void end(void)
 {
-    announce_close(&announce, NULL);
+    publish_run_close(&announce, NULL);
     remove_all(folder);
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
     ck_assert_int_eq(errno, ECHILD);
@@ -64,11 +64,11 @@ static void end(void)
 
 static void open_named(const char *name)
 {
-    const struct announce_options options = {.tool = "pipebench run",
-                                             .name = name,
-                                             .command = "pipebench run -x",
-                                             .seed = 7};
-    ck_assert_msg(!announce_open(&options, &announce, &why), "%s", why.text);
+    const struct publish_options options = {.tool = "pipebench run",
+                                            .name = name,
+                                            .command = "pipebench run -x",
+                                            .seed = 7};
+    ck_assert_msg(!publish_run_open(&options, &announce, &why), "%s", why.text);
 }
 
 static json_t *file_of(const char *name, const char *file)
@@ -78,11 +78,11 @@ static json_t *file_of(const char *name, const char *file)
     return json_load_file(path, 0, NULL);
 }
 
-static json_t *ask(struct attach *attach, const char *verb)
+static json_t *ask(struct rpc_client *client, const char *verb)
 {
     json_t *answer;
-    ck_assert_msg(!attach_ask(attach, json_pack("{s:s}", "verb", verb),
-                              10 * SECOND, &answer, &why),
+    ck_assert_msg(!rpc_client_ask(client, json_pack("{s:s}", "verb", verb),
+                                  10 * SECOND, &answer, &why),
                   "%s", why.text);
     return answer;
 }
@@ -102,10 +102,10 @@ static const char *text(const json_t *object, const char *name)
 }
 
 /* Requests the status until the pipeline is in this step. */
-static json_t *status_in(struct attach *attach, json_int_t step)
+static json_t *status_in(struct rpc_client *client, json_int_t step)
 {
     for (uint64_t until_ns = gw_now_ns() + 10 * SECOND;;) {
-        json_t *answer = ask(attach, "status");
+        json_t *answer = ask(client, "status");
         if (integer(json_object_get(answer, "data"), "step") == step)
             return answer;
         ck_assert_uint_lt(gw_now_ns(), until_ns);
@@ -138,18 +138,19 @@ static struct gw_event pass(enum gw_event_kind kind, unsigned micro)
 
 START_TEST(who_attaches_finds_status_and_pipeline)
 {
-    struct attach *attach;
+    struct rpc_client *client;
     open_named("demo");
-    ck_assert_str_eq(announce_name(announce), "demo");
+    ck_assert_str_eq(publish_run_name(announce), "demo");
     for (unsigned s = 0; s < 3; s++) {
         struct gw_event event = stage(s, 3);
-        announce_event(announce, &event);
+        publish_run_event(announce, &event);
     }
     struct gw_event event = pass(GW_EV_PASS_BEGIN, 0);
-    announce_event(announce, &event);
-    ck_assert_int_eq(attach_open(NULL, &attach, &why), GW_OK); /* the latest */
-    ck_assert_str_eq(attach_run(attach), "demo");
-    json_t *answer = status_in(attach, 4);
+    publish_run_event(announce, &event);
+    ck_assert_int_eq(rpc_client_open(NULL, &client, &why),
+                     GW_OK); /* the latest */
+    ck_assert_str_eq(rpc_client_run(client), "demo");
+    json_t *answer = status_in(client, 4);
     const json_t *status = json_object_get(answer, "data");
     ck_assert_str_eq(text(status, "tool"), "pipebench run");
     ck_assert_str_eq(text(status, "state"), "running");
@@ -167,35 +168,36 @@ START_TEST(who_attaches_finds_status_and_pipeline)
     json_t *paper = file_of("demo", "run.json");
     ck_assert_str_eq(text(paper, "command"), "pipebench run -x");
     json_decref(paper);
-    attach_close(&attach);
+    rpc_client_close(&client);
 }
 END_TEST
 
 START_TEST(verbs_that_change_something_are_refused)
 {
-    struct attach *attach;
+    struct rpc_client *client;
     open_named("demo");
-    ck_assert_int_eq(attach_open("demo", &attach, &why), GW_OK);
-    json_t *answer = ask(attach, "kill");
+    ck_assert_int_eq(rpc_client_open("demo", &client, &why), GW_OK);
+    json_t *answer = ask(client, "kill");
     ck_assert_int_eq(integer(answer, "code"), GW_ENOTSUP);
     ck_assert_str_eq(text(answer, "text"),
                      "run demo is read-only here: it belongs to pipebench run");
     json_decref(answer);
     ck_assert_int_eq(
-        attach_ask(attach, json_object(), 10 * SECOND, &answer, &why), GW_OK);
+        rpc_client_ask(client, json_object(), 10 * SECOND, &answer, &why),
+        GW_OK);
     ck_assert_int_eq(integer(answer, "code"), GW_EINVAL);
     json_decref(answer);
-    attach_close(&attach);
+    rpc_client_close(&client);
 }
 END_TEST
 
 /* Reads and counts events until one of this micro-batch comes. */
-static unsigned listen_until(struct attach *attach, unsigned micro)
+static unsigned listen_until(struct rpc_client *client, unsigned micro)
 {
     struct gw_event event;
     for (unsigned count = 1;; count++) {
         ck_assert_int_eq(
-            attach_event(attach, gw_now_ns() + 10 * SECOND, &event, &why),
+            rpc_client_event(client, gw_now_ns() + 10 * SECOND, &event, &why),
             GW_OK);
         if (event.kind != GW_EV_STAGE && event.op == micro)
             return count;
@@ -203,12 +205,12 @@ static unsigned listen_until(struct attach *attach, unsigned micro)
 }
 
 /* Sends an event until it is received: a subscription takes a moment. */
-static void wait_for_stream(struct attach *attach, enum gw_event_kind kind)
+static void wait_for_stream(struct rpc_client *client, enum gw_event_kind kind)
 {
     for (uint64_t until_ns = gw_now_ns() + 10 * SECOND;;) {
         struct gw_event event = pass(kind, 99), heard;
-        announce_event(announce, &event);
-        if (!attach_event(attach, gw_now_ns() + SECOND / 20, &heard, &why))
+        publish_run_event(announce, &event);
+        if (!rpc_client_event(client, gw_now_ns() + SECOND / 20, &heard, &why))
             return;
         ck_assert_uint_lt(gw_now_ns(), until_ns);
     }
@@ -216,63 +218,65 @@ static void wait_for_stream(struct attach *attach, enum gw_event_kind kind)
 
 START_TEST(events_come_in_order_and_details_to_who_wants_them)
 {
-    struct attach *all, *few;
+    struct rpc_client *all, *few;
     open_named(NULL);
-    ck_assert_int_eq(attach_open(NULL, &all, &why), GW_OK);
-    ck_assert_int_eq(attach_open(NULL, &few, &why), GW_OK);
-    ck_assert_int_eq(attach_listen(all, true, &why), GW_OK);
-    ck_assert_int_eq(attach_listen(few, false, &why), GW_OK);
+    ck_assert_int_eq(rpc_client_open(NULL, &all, &why), GW_OK);
+    ck_assert_int_eq(rpc_client_open(NULL, &few, &why), GW_OK);
+    ck_assert_int_eq(rpc_client_listen(all, true, &why), GW_OK);
+    ck_assert_int_eq(rpc_client_listen(few, false, &why), GW_OK);
     wait_for_stream(all, GW_EV_PASS_BEGIN);
     wait_for_stream(few, GW_EV_STEP);
     for (unsigned i = 0; i < 50; i++) {
         struct gw_event event = pass(GW_EV_PASS_END, i);
-        announce_event(announce, &event);
+        publish_run_event(announce, &event);
     }
     struct gw_event last = pass(GW_EV_STEP, 50);
-    announce_event(announce, &last);
+    publish_run_event(announce, &last);
     for (unsigned i = 0; i < 50; i++)
         ck_assert_uint_ge(listen_until(all, i), 1);
     ck_assert_uint_eq(listen_until(all, 50), 1);
     struct gw_event event;
     do
         ck_assert_int_eq(
-            attach_event(few, gw_now_ns() + 10 * SECOND, &event, &why), GW_OK);
+            rpc_client_event(few, gw_now_ns() + 10 * SECOND, &event, &why),
+            GW_OK);
     while (event.op == 99 && event.kind == GW_EV_STEP);
     ck_assert_uint_eq(event.op, 50);
-    announce_close(&announce, json_object());
-    ck_assert_int_eq(attach_event(all, gw_now_ns() + 10 * SECOND, &event, &why),
-                     GW_ECLOSED);
-    attach_close(&all);
-    attach_close(&few);
+    publish_run_close(&announce, json_object());
+    ck_assert_int_eq(
+        rpc_client_event(all, gw_now_ns() + 10 * SECOND, &event, &why),
+        GW_ECLOSED);
+    rpc_client_close(&all);
+    rpc_client_close(&few);
 }
 END_TEST
 
 START_TEST(closing_writes_the_summary_and_ends_the_run)
 {
-    struct attach *attach;
+    struct rpc_client *client;
     open_named("demo");
-    announce_close(&announce, json_pack("{s:i}", "time_us", 5));
+    publish_run_close(&announce, json_pack("{s:i}", "time_us", 5));
     ck_assert_ptr_null(announce);
     json_t *summary = file_of("demo", "summary.json");
     ck_assert_int_eq(integer(summary, "time_us"), 5);
     ck_assert_str_eq(text(summary, "state"), "ended");
     ck_assert(json_is_null(json_object_get(summary, "error")));
     json_decref(summary);
-    ck_assert_int_eq(attach_open("demo", &attach, &why), GW_EUNREACH);
+    ck_assert_int_eq(rpc_client_open("demo", &client, &why), GW_EUNREACH);
     open_named("demo"); /* the name is free again */
-    announce_close(&announce, NULL);
+    publish_run_close(&announce, NULL);
     ck_assert_ptr_null(file_of("demo", "summary.json"));
 }
 END_TEST
 
 START_TEST(names_are_checked)
 {
-    struct announce_options options = {.tool = "x", .name = "No Name"};
-    struct announce *other;
-    ck_assert_int_eq(announce_open(&options, &other, &why), GW_EINVAL);
+    struct publish_options options = {.tool = "x", .name = "No Name"};
+    struct run_publisher *other;
+    ck_assert_int_eq(publish_run_open(&options, &other, &why), GW_EINVAL);
     open_named("demo");
     options.name = "demo";
-    ck_assert_int_eq(announce_open(&options, &other, &why), GW_EINVAL);
+    ck_assert_int_eq(publish_run_open(&options, &other, &why), GW_EINVAL);
     ck_assert_ptr_nonnull(strstr(why.text, "a run demo already exists"));
     ck_assert_ptr_nonnull(strstr(why.text, "ringctl status --run demo"));
     ck_assert_ptr_null(other);
@@ -282,9 +286,9 @@ END_TEST
 START_TEST(nobody_who_announces_nothing_is_disturbed)
 {
     struct gw_event event = stage(0, 1);
-    struct announce *none = NULL;
-    announce_event(NULL, &event);
-    announce_close(&none, json_object());
+    struct run_publisher *none = NULL;
+    publish_run_event(NULL, &event);
+    publish_run_close(&none, json_object());
 }
 END_TEST
 
@@ -313,10 +317,10 @@ START_TEST(the_tool_is_never_held_up)
     kill(process(), SIGSTOP);
     for (unsigned i = 0; i < MANY; i++) {
         struct gw_event event = pass(GW_EV_PASS_END, i);
-        announce_event(announce, &event);
+        publish_run_event(announce, &event);
     }
     kill(process(), SIGCONT);
-    announce_close(&announce, json_object());
+    publish_run_close(&announce, json_object());
     json_t *summary = file_of("demo", "summary.json");
     ck_assert_int_gt(integer(summary, "events_dropped"), MANY / 2);
     json_decref(summary);
@@ -324,7 +328,7 @@ START_TEST(the_tool_is_never_held_up)
     kill(process(), SIGKILL);
     for (unsigned i = 0; i < MANY; i++) {
         struct gw_event event = pass(GW_EV_PASS_END, i);
-        announce_event(announce, &event);
+        publish_run_event(announce, &event);
     }
 }
 END_TEST
@@ -332,7 +336,7 @@ END_TEST
 /* After SIGKILL no destructor runs. */
 START_TEST(the_run_ends_with_the_tool)
 {
-    struct attach *attach;
+    struct rpc_client *client;
     struct gw_event event;
     int ready[2];
     char byte;
@@ -343,14 +347,14 @@ START_TEST(the_run_ends_with_the_tool)
         _exit(write(ready[1], "x", 1) != 1 || pause());
     }
     ck_assert_int_eq(read(ready[0], &byte, 1), 1);
-    ck_assert_int_eq(attach_open("demo", &attach, &why), GW_OK);
-    ck_assert_int_eq(attach_listen(attach, true, &why), GW_OK);
+    ck_assert_int_eq(rpc_client_open("demo", &client, &why), GW_OK);
+    ck_assert_int_eq(rpc_client_listen(client, true, &why), GW_OK);
     kill(tool, SIGKILL);
     waitpid(tool, NULL, 0);
     ck_assert_int_eq(
-        attach_event(attach, gw_now_ns() + 10 * SECOND, &event, &why),
+        rpc_client_event(client, gw_now_ns() + 10 * SECOND, &event, &why),
         GW_ECLOSED);
-    attach_close(&attach);
+    rpc_client_close(&client);
     json_t *summary = file_of("demo", "summary.json");
     ck_assert_str_eq(text(summary, "error"),
                      "pipebench run ended without a message");

@@ -35,7 +35,7 @@ START_TEST(start_comes_first)
     toy_hold(&toy, true);
     toy_start(&toy, &config);
     memset(data, 'x', 3);
-    toy_ask(&toy, "say hello");
+    sim_node_ask(&toy, "say hello");
     toy_hold(&toy, false);
     toy_expect(&toy, "start 3/7 seed 5, abc, kept nothing");
     toy_expect(&toy, "then something");
@@ -57,7 +57,7 @@ static void *ask_many(void *context)
     for (unsigned i = 0; i < ASKS; i++) {
         char order[32];
         snprintf(order, sizeof order, "say %u %u", asker->number, i);
-        toy_ask(asker->toy, order);
+        sim_node_ask(asker->toy, order);
     }
     return NULL;
 }
@@ -75,7 +75,7 @@ START_TEST(asks_of_many_threads_keep_their_order)
     }
     for (unsigned i = 0; i < ASKERS; i++)
         pthread_join(threads[i], NULL);
-    toy_ask(&toy, "say all");
+    sim_node_ask(&toy, "say all");
     toy_await(&toy, "all");
     for (unsigned i = 0; i < toy.count; i++) {
         unsigned asker, number;
@@ -94,16 +94,17 @@ START_TEST(timers_fire_in_their_order)
 {
     static struct toy_node toy;
     begun(&toy, 0);
-    toy_ask(&toy, "set 1 9; set 63 3; set 2 6; set 0 0");
+    sim_node_ask(&toy, "set 1 9; set 63 3; set 2 6; set 0 0");
     toy_expect(&toy, "timer 0");
     toy_expect(&toy, "timer 63");
     toy_expect(&toy, "timer 2");
     toy_expect(&toy, "timer 1");
-    toy_ask(&toy, "set 1 600000; set 2 2; set 3 4; set 4 1; cancel 4; set 1 6");
+    sim_node_ask(&toy,
+                 "set 1 600000; set 2 2; set 3 4; set 4 1; cancel 4; set 1 6");
     toy_expect(&toy, "timer 2");
     toy_expect(&toy, "timer 3");
     toy_expect(&toy, "timer 1");
-    toy_ask(&toy, "set 5 1; set 5 3; cancel 6; set 6 5");
+    sim_node_ask(&toy, "set 5 1; set 5 3; cancel 6; set 6 5");
     toy_expect(&toy, "timer 5");
     toy_expect(&toy, "timer 6");
     toy_close(&toy);
@@ -116,11 +117,11 @@ START_TEST(a_timer_that_always_fires_starves_nobody)
     begun(&toys[0], 0);
     begun(&toys[1], 1);
     toy_know(&toys[1], &toys[0]);
-    toy_ask(&toys[0], "storm 1");
-    toy_ask(&toys[0], "say still here; set 2 1");
+    sim_node_ask(&toys[0], "storm 1");
+    sim_node_ask(&toys[0], "say still here; set 2 1");
     toy_expect(&toys[0], "still here");
     toy_expect(&toys[0], "timer 2");
-    toy_ask(&toys[1], "send 0 hello");
+    sim_node_ask(&toys[1], "send 0 hello");
     toy_expect(&toys[0], "from 1/7: hello");
     toy_close(&toys[0]);
     toy_close(&toys[1]);
@@ -132,16 +133,16 @@ START_TEST(messages_reach_the_other_machine)
     static struct toy_node toys[2];
     begun(&toys[0], 0);
     begun(&toys[1], 1);
-    toy_ask(&toys[0], "send 1 lost, nobody knows where 1 is");
+    sim_node_ask(&toys[0], "send 1 lost, nobody knows where 1 is");
     toy_know(&toys[0], &toys[1]);
     toy_know(&toys[1], &toys[0]);
-    toy_ask(&toys[0], "send 1 hello; send 0 to myself");
+    sim_node_ask(&toys[0], "send 1 hello; send 0 to myself");
     toy_expect(&toys[1], "from 0/7: hello");
     toy_expect(&toys[0], "from 0/7: to myself");
-    toy_ask(&toys[1], "send 0 ");
+    sim_node_ask(&toys[1], "send 0 ");
     toy_expect(&toys[0], "from 1/7: ");
     ck_assert_int_eq(gw__driver_know(toys[0].driver, 1, ""), GW_OK);
-    toy_ask(&toys[0], "send 1 lost; say forgotten");
+    sim_node_ask(&toys[0], "send 1 lost; say forgotten");
     toy_expect(&toys[0], "forgotten");
     toy_close(&toys[0]);
     toy_close(&toys[1]);
@@ -154,7 +155,7 @@ START_TEST(a_restarted_driver_is_reached)
     begun(&toys[0], 0);
     begun(&toys[1], 1);
     toy_know(&toys[0], &toys[1]);
-    toy_ask(&toys[0], "send 1 one");
+    sim_node_ask(&toys[0], "send 1 one");
     toy_expect(&toys[1], "from 0/7: one");
     toy_close(&toys[1]);
     toy_init(&toys[1]);
@@ -164,9 +165,9 @@ START_TEST(a_restarted_driver_is_reached)
     toy_expect(&toys[1], "start 1/8 seed 5, abc, kept nothing");
     toy_expect(&toys[1], "then something");
     toy_know(&toys[1], &toys[0]);
-    toy_ask(&toys[1], "send 0 back");
+    sim_node_ask(&toys[1], "send 0 back");
     toy_expect(&toys[0], "from 1/8: back");
-    toy_ask(&toys[0], "send 1 two");
+    sim_node_ask(&toys[0], "send 1 two");
     toy_expect(&toys[1], "from 0/7: two");
     toy_close(&toys[0]);
     toy_close(&toys[1]);
@@ -212,8 +213,8 @@ START_TEST(stop_drains)
     begun(&toy, 0);
     toy_hold(&toy, true);
     for (unsigned i = 0; i < 1000; i++)
-        toy_ask(&toy, "say once more");
-    toy_ask(&toy, "say last");
+        sim_node_ask(&toy, "say once more");
+    sim_node_ask(&toy, "say last");
     toy_hold(&toy, false);
     gw__driver_stop(&toy.driver);
     ck_assert_ptr_null(toy.driver);
@@ -241,7 +242,7 @@ START_TEST(the_queue_is_bounded)
     toy_hold(&toy, false);
     for (unsigned i = 0; i < taken; i++)
         toy_expect(&toy, "long");
-    toy_ask(&toy, "say again");
+    sim_node_ask(&toy, "say again");
     toy_expect(&toy, "again");
     toy_close(&toy);
 }
@@ -280,7 +281,7 @@ START_TEST(an_idle_driver_takes_no_time)
     static struct toy_node toy;
     struct timespec before, after;
     begun(&toy, 0);
-    toy_ask(&toy, "say ready; set 1 100");
+    sim_node_ask(&toy, "say ready; set 1 100");
     toy_expect(&toy, "ready");
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
     toy_expect(&toy, "timer 1");
@@ -296,7 +297,7 @@ START_TEST(its_thread_blocks_signals)
 {
     static struct toy_node toy;
     begun(&toy, 0);
-    toy_ask(&toy, "signals");
+    sim_node_ask(&toy, "signals");
     toy_expect(&toy, "signals are blocked");
     toy_close(&toy);
 }
@@ -330,7 +331,7 @@ START_TEST(a_broken_contract_is_a_failure)
     snprintf(orders, sizeof orders, "say before;%s;say after; set 64 1",
              cases[_i].order);
     toy_hold(&toy, true);
-    toy_ask(&toy, orders);
+    sim_node_ask(&toy, orders);
     ck_assert_int_eq(gw__driver_send(toy.driver, 0, "\200late", 5), GW_OK);
     toy_hold(&toy, false);
     uint64_t until = gw_now_ns() + 5000 * MS;
@@ -359,7 +360,7 @@ START_TEST(who_is_known_before_the_start_can_be_told)
     config.peers = &peer;
     config.peer_count = 1;
     toy_start(&a, &config);
-    toy_ask(&a, "send 1 hello");
+    sim_node_ask(&a, "send 1 hello");
     toy_await(&b, "from 0/7: hello");
     toy_close(&a);
     toy_close(&b);

@@ -5,7 +5,7 @@
  * attention that distinguishes a rank's silence from its own absence.
  */
 #include "common/launch/launch_parts.h"
-#include "common/placed.h"
+#include "common/launched.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -151,7 +151,7 @@ enum { KILLED = 9, SEGFAULT = 11, EXIT_3 = 3 << 8 };
 
 static struct ending well(void)
 {
-    return (struct ending){.pid = 100, .told = true};
+    return (struct ending){.pid = 100, .reported = true};
 }
 
 static struct ending failed(enum gw_err code, const char *text)
@@ -359,8 +359,8 @@ END_TEST
 
 START_TEST(ranks_of_an_engine_meet_as_long_as_it_says)
 {
-    const struct placed placed = {.connect_ms = 60000};
-    struct launch launch = {.ranks = 2, .placed = &placed};
+    const struct launched launched = {.connect_ms = 60000};
+    struct launch launch = {.ranks = 2, .launched = &launched};
     ck_assert_uint_eq(rank_meeting_ms(&launch), 60000);
     launch.timeout_ns = 500000000;
     ck_assert_uint_eq(rank_meeting_ms(&launch), 500);

@@ -121,7 +121,7 @@ START_TEST(another_user_is_cut_off)
         SKIP("peer_user", "this host has no IPv6");
     ck_assert(is_open(&c));
     ck_assert_int_eq(gw__peers_receive(&peers, c.ours, c.port, &user),
-                     GW__PEER_FOREIGN);
+                     GW__PEER_OTHER_USER);
     ck_assert_uint_eq(user, NOBODY);
     ck_assert(!is_open(&c));
     disconnect(&c);
@@ -167,7 +167,7 @@ START_TEST(who_has_gone_is_cut_off)
     close(c.theirs);
     c.theirs = -1;
     enum gw__peer who = gw__peers_receive(&peers, c.ours, c.port, &user);
-    ck_assert_int_ne(who, GW__PEER_FOREIGN);
+    ck_assert_int_ne(who, GW__PEER_OTHER_USER);
     ck_assert_int_eq(recv(c.ours, said, sizeof said, 0), 1);
     disconnect(&c);
 }

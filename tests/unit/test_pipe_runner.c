@@ -30,9 +30,9 @@ struct toy {
     const float *in[CHUNKS_MAX * MICROS], *grad_out[CHUNKS_MAX * MICROS];
 };
 
-static unsigned last_of(const struct toy *toy)
+static unsigned last_of(const struct toy *node)
 {
-    return toy->trial->schedule->stages * toy->trial->schedule->chunks - 1;
+    return node->trial->schedule->stages * node->trial->schedule->chunks - 1;
 }
 
 static size_t elements(void *context, unsigned after, unsigned micro)
@@ -57,43 +57,43 @@ static size_t count_of(unsigned after, unsigned micro, bool gradient)
 
 /* Number i of the message that leaves virtual stage `after`, or returns to
  * it. */
-static float number(const struct toy *toy, unsigned after, unsigned micro,
+static float number(const struct toy *node, unsigned after, unsigned micro,
                     bool gradient, size_t i)
 {
     static const unsigned primes[] = {2,  3,  5,  7,  11, 13,
                                       17, 19, 23, 29, 31, 37};
     unsigned value = (unsigned)i % 1000 * primes[after] + 31 * micro;
-    return (float)(value + 100000 * toy->step + (gradient ? 50021 : 0));
+    return (float)(value + 100000 * node->step + (gradient ? 50021 : 0));
 }
 
-static bool is_right(struct toy *toy, const float *data, unsigned after,
+static bool is_right(struct toy *node, const float *data, unsigned after,
                      unsigned micro, bool gradient)
 {
     for (size_t i = 0; i < count_of(after, micro, gradient); i++)
-        if (data[i] != number(toy, after, micro, gradient, i))
+        if (data[i] != number(node, after, micro, gradient, i))
             return false;
     return true;
 }
 
-static void put(struct toy *toy, float *data, unsigned after, unsigned micro,
+static void put(struct toy *node, float *data, unsigned after, unsigned micro,
                 bool gradient)
 {
     for (size_t i = 0; data && i < count_of(after, micro, gradient); i++)
-        data[i] = number(toy, after, micro, gradient, i);
+        data[i] = number(node, after, micro, gradient, i);
 }
 
 static enum gw_err forward(void *context, unsigned chunk, unsigned micro,
                            const float *in, float *out, struct gw_error *why)
 {
-    struct toy *toy = context;
-    struct gw_comm *comm = toy->comm;
-    unsigned k = gw_schedule_virtual(toy->trial->schedule, toy->stage, chunk);
-    MUST(!in == (k == 0) && !out == (k == last_of(toy)));
-    MUST(!in || is_right(toy, in, k - 1, micro, false));
-    put(toy, out, k, micro, false);
-    toy->in[chunk * MICROS + micro] = in;
-    toy->passes++;
-    if (toy->trial->fails && toy->stage == 1 && toy->step == 1 && micro == 2)
+    struct toy *node = context;
+    struct gw_comm *comm = node->comm;
+    unsigned k = gw_schedule_virtual(node->trial->schedule, node->stage, chunk);
+    MUST(!in == (k == 0) && !out == (k == last_of(node)));
+    MUST(!in || is_right(node, in, k - 1, micro, false));
+    put(node, out, k, micro, false);
+    node->in[chunk * MICROS + micro] = in;
+    node->passes++;
+    if (node->trial->fails && node->stage == 1 && node->step == 1 && micro == 2)
         return gw_fail(why, GW_ENUMERIC, "the loss is no number");
     return GW_OK;
 }
@@ -102,21 +102,21 @@ static enum gw_err backward(void *context, unsigned chunk, unsigned micro,
                             enum gw_pass_kind kind, const float *grad_out,
                             float *grad_in, struct gw_error *why)
 {
-    struct toy *toy = context;
-    struct gw_comm *comm = toy->comm;
-    unsigned k = gw_schedule_virtual(toy->trial->schedule, toy->stage, chunk);
+    struct toy *node = context;
+    struct gw_comm *comm = node->comm;
+    unsigned k = gw_schedule_virtual(node->trial->schedule, node->stage, chunk);
     unsigned place = chunk * MICROS + micro;
-    const float *in = toy->in[place];
+    const float *in = node->in[place];
     (void)why;
-    MUST(!grad_out == (k == last_of(toy)));
+    MUST(!grad_out == (k == last_of(node)));
     MUST(!grad_in == (k == 0 || kind == GW_BACKWARD_WEIGHT));
-    MUST(!in || is_right(toy, in, k - 1, micro, false));
-    MUST(!grad_out || is_right(toy, grad_out, k, micro, true));
-    MUST(kind != GW_BACKWARD_WEIGHT || toy->grad_out[place] == grad_out);
+    MUST(!in || is_right(node, in, k - 1, micro, false));
+    MUST(!grad_out || is_right(node, grad_out, k, micro, true));
+    MUST(kind != GW_BACKWARD_WEIGHT || node->grad_out[place] == grad_out);
     if (grad_in)
-        put(toy, grad_in, k - 1, micro, true);
-    toy->grad_out[place] = grad_out;
-    toy->passes++;
+        put(node, grad_in, k - 1, micro, true);
+    node->grad_out[place] = grad_out;
+    node->passes++;
     return GW_OK;
 }
 
@@ -128,24 +128,24 @@ static const struct gw_stage_work work = {.elements = elements,
 
 /* ---- every schedule ---- */
 
-static struct gw_pipe_config config_of(struct toy *toy, struct gw_sink *events)
+static struct gw_pipe_config config_of(struct toy *node, struct gw_sink *events)
 {
     return (struct gw_pipe_config){
-        .comm = toy->comm,
-        .ranks = toy->trial->ranks,
-        .stage = toy->stage,
-        .schedule = toy->trial->schedule,
+        .comm = node->comm,
+        .ranks = node->trial->ranks,
+        .stage = node->stage,
+        .schedule = node->trial->schedule,
         .work = &work,
-        .context = toy,
+        .context = node,
         .events = events,
         .predicted_us = 1500,
     };
 }
 
-static void check_times(const struct toy *toy, const struct gw_pipe *pipe,
+static void check_times(const struct toy *node, const struct gw_pipe *pipe,
                         size_t passes)
 {
-    struct gw_comm *comm = toy->comm;
+    struct gw_comm *comm = node->comm;
     uint64_t zero_ns;
     const struct gw_pass_time *times = gw_pipe_times(pipe, &zero_ns);
     double at = 0;
@@ -155,7 +155,7 @@ static void check_times(const struct toy *toy, const struct gw_pipe *pipe,
         MUST(times[i].begin_us >= times[i].ready_us);
         MUST(times[i].end_us >= times[i].begin_us);
         MUST(times[i].waited_for == GW_NONE ||
-             times[i].waited_for < toy->trial->schedule->stages);
+             times[i].waited_for < node->trial->schedule->stages);
         at = times[i].end_us;
     }
 }
@@ -164,19 +164,20 @@ static void run_stage(struct gw_comm *comm, void *context)
 {
     const struct trial *trial = context;
     const struct gw_schedule *schedule = trial->schedule;
-    struct toy toy = {.trial = trial,
-                      .comm = comm,
-                      .stage = trial->stage_of[gw_comm_rank(comm)]};
-    struct gw_pipe_config config = config_of(&toy, NULL);
-    size_t passes = schedule->begin[toy.stage + 1] - schedule->begin[toy.stage];
+    struct toy node = {.trial = trial,
+                       .comm = comm,
+                       .stage = trial->stage_of[gw_comm_rank(comm)]};
+    struct gw_pipe_config config = config_of(&node, NULL);
+    size_t passes =
+        schedule->begin[node.stage + 1] - schedule->begin[node.stage];
     struct gw_pipe *pipe;
     struct gw_error why;
     MUST(gw_pipe_new(&config, &pipe, &why) == GW_OK);
-    for (toy.step = 0; toy.step < STEPS; toy.step++) {
-        MUST(gw_pipe_step(pipe, toy.step, &why) == GW_OK);
-        MUST(toy.passes == passes * (toy.step + 1));
-        MUST(gw_pipe_peak(pipe) == gw_schedule_peak(schedule, toy.stage));
-        check_times(&toy, pipe, passes);
+    for (node.step = 0; node.step < STEPS; node.step++) {
+        MUST(gw_pipe_step(pipe, node.step, &why) == GW_OK);
+        MUST(node.passes == passes * (node.step + 1));
+        MUST(gw_pipe_peak(pipe) == gw_schedule_peak(schedule, node.stage));
+        check_times(&node, pipe, passes);
     }
     gw_pipe_destroy(&pipe);
     MUST(gw_barrier(comm) == GW_OK); /* the links are empty */
@@ -241,25 +242,25 @@ END_TEST
 /* ---- failing ---- */
 
 /* Each rank has the stage of its number. */
-static struct gw_pipe *stage_of_rank(struct toy *toy, const struct trial *trial,
-                                     struct gw_comm *comm)
+static struct gw_pipe *
+stage_of_rank(struct toy *node, const struct trial *trial, struct gw_comm *comm)
 {
     struct gw_pipe *pipe;
     struct gw_error why;
-    *toy =
+    *node =
         (struct toy){.trial = trial, .comm = comm, .stage = gw_comm_rank(comm)};
-    struct gw_pipe_config config = config_of(toy, NULL);
+    struct gw_pipe_config config = config_of(node, NULL);
     MUST(gw_pipe_new(&config, &pipe, &why) == GW_OK);
     return pipe;
 }
 
 static void run_failing(struct gw_comm *comm, void *context)
 {
-    struct toy toy;
-    struct gw_pipe *pipe = stage_of_rank(&toy, context, comm);
+    struct toy node;
+    struct gw_pipe *pipe = stage_of_rank(&node, context, comm);
     struct gw_error why;
     MUST(gw_pipe_step(pipe, 0, &why) == GW_OK);
-    toy.step = 1;
+    node.step = 1;
     enum gw_err err = gw_pipe_step(pipe, 1, &why);
     MUST(err == GW_ENUMERIC && why.code == GW_ENUMERIC);
     MUST(strcmp(why.text, "stage 1, step 1, F2: the loss is no number") == 0);
@@ -288,13 +289,13 @@ END_TEST
 
 static void leave_early(struct gw_comm *comm, void *context)
 {
-    struct toy toy;
-    struct gw_pipe *pipe = stage_of_rank(&toy, context, comm);
+    struct toy node;
+    struct gw_pipe *pipe = stage_of_rank(&node, context, comm);
     struct gw_error why;
-    if (toy.stage != 1) {
+    if (node.stage != 1) {
         enum gw_err err = gw_pipe_step(pipe, 4, &why);
         MUST(err == GW_ECLOSED || err == GW_ELOST);
-        MUST(toy.stage != 2 || strstr(why.text, "stage 2, step 4, F0: "));
+        MUST(node.stage != 2 || strstr(why.text, "stage 2, step 4, F0: "));
         MUST(strstr(why.text, "rank 1 has closed"));
     }
     gw_pipe_destroy(&pipe);
@@ -322,8 +323,8 @@ END_TEST
 static void refuse(struct gw_comm *comm, void *context)
 {
     struct trial *trial = context;
-    struct toy toy = {.trial = trial, .comm = comm};
-    struct gw_pipe_config config = config_of(&toy, NULL);
+    struct toy node = {.trial = trial, .comm = comm};
+    struct gw_pipe_config config = config_of(&node, NULL);
     struct gw_pipe *pipe;
     struct gw_error why;
     config.stage = 2;
@@ -382,16 +383,16 @@ static void check_events(struct gw_comm *comm, struct gw_sink *sink)
 static void tell(struct gw_comm *comm, void *context)
 {
     const struct trial *trial = context;
-    struct toy toy = {
+    struct toy node = {
         .trial = trial, .comm = comm, .stage = gw_comm_rank(comm)};
     struct gw_sink *sink;
     struct gw_pipe *pipe;
     struct gw_error why;
     MUST(gw_sink_ring(512, &sink, &why) == GW_OK);
-    struct gw_pipe_config config = config_of(&toy, sink);
+    struct gw_pipe_config config = config_of(&node, sink);
     MUST(gw_pipe_new(&config, &pipe, &why) == GW_OK);
-    for (toy.step = 0; toy.step < 2; toy.step++)
-        MUST(gw_pipe_step(pipe, toy.step, &why) == GW_OK);
+    for (node.step = 0; node.step < 2; node.step++)
+        MUST(gw_pipe_step(pipe, node.step, &why) == GW_OK);
     gw_pipe_destroy(&pipe);
     check_events(comm, sink);
     gw_sink_close(&sink);

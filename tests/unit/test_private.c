@@ -6,7 +6,7 @@
  */
 #include "skip.h"
 
-#include <common/attach/attach_parts.h>
+#include <common/rpc/rpc_client_parts.h>
 #include <common/run_folder.h>
 #include <wire/memory.h>
 
@@ -123,10 +123,10 @@ START_TEST(a_supervisor_of_another_user_is_none)
     ck_assert_int_ge(own, 0);
     struct gw_error why = {0};
     ck_assert_int_eq(
-        attach_knock("mine", "ipc://@gradwire-test-squatter", &why), GW_OK);
+        rpc_client_knock("mine", "ipc://@gradwire-test-squatter", &why), GW_OK);
     close(own);
     ck_assert_int_eq(
-        attach_knock("gone", "ipc://@gradwire-test-squatter", &why),
+        rpc_client_knock("gone", "ipc://@gradwire-test-squatter", &why),
         GW_EUNREACH);
     ck_assert_ptr_nonnull(strstr(why.text, "run gone has ended"));
     if (getuid() != 0)
@@ -134,7 +134,7 @@ START_TEST(a_supervisor_of_another_user_is_none)
     struct foreigner f = foreigner(squat);
     ck_assert_int_ge(f.number, 0);
     ck_assert_int_eq(
-        attach_knock("theirs", "ipc://@gradwire-test-squatter", &why),
+        rpc_client_knock("theirs", "ipc://@gradwire-test-squatter", &why),
         GW_EUNREACH);
     ck_assert_ptr_nonnull(
         strstr(why.text, "run theirs belongs to another user (65534)"));

@@ -123,7 +123,7 @@ START_TEST(golden_lost_slots)
     tell(SECOND);
     lose_server(2);
     tell(2 * SECOND);
-    ck_assert_uint_eq(crew_lost(&scene.state->crew), 2);
+    ck_assert_uint_eq(ps_lost(&scene.state->ps), 2);
     golden("servers-lost-80x24", PAGE_OVERVIEW, 80, 24);
     golden("servers-failover-80x24", PAGE_FAILOVER, 80, 24);
     scene.picture.glyphs = &glyphs_ascii;
@@ -137,7 +137,7 @@ START_TEST(a_slot_waits_for_its_heir)
 {
     json_object_set_new(at("slots", 3), "serves", json_false());
     tell(SECOND);
-    ck_assert_uint_eq(crew_unserved(&scene.state->crew), 1);
+    ck_assert_uint_eq(ps_unserved(&scene.state->ps), 1);
     scene.view.page = PAGE_SLOTS;
     scene_draw(80, 24);
     ck_assert(scene_shows("24 slots: 1 not served now"));
@@ -149,14 +149,14 @@ START_TEST(the_status_knows_of_all_units)
     struct gw_event *event = tape_add(&scene.tape, GW_EV_CLOCK, 0, 2);
     event->step = 7;
     scene_feed(0, 1);
-    ck_assert_uint_eq(crew_staleness(&scene.state->crew)[2], 0);
+    ck_assert_uint_eq(ps_staleness(&scene.state->ps)[2], 0);
     event->op = 3;
     event->chunk = 1;
     scene_feed(0, 1);
-    ck_assert_uint_eq(crew_staleness(&scene.state->crew)[2], 1);
+    ck_assert_uint_eq(ps_staleness(&scene.state->ps)[2], 1);
     tell(SECOND);
-    ck_assert_uint_eq(crew_staleness(&scene.state->crew)[2], 25);
-    ck_assert_uint_eq(scene.state->crew.workers[0].clock, 51);
+    ck_assert_uint_eq(ps_staleness(&scene.state->ps)[2], 25);
+    ck_assert_uint_eq(scene.state->ps.workers[0].clock, 51);
 }
 END_TEST
 
@@ -164,7 +164,7 @@ START_TEST(a_ring_has_no_servers)
 {
     json_object_del(status, "slots");
     tell(SECOND);
-    ck_assert(!scene.state->crew.here);
+    ck_assert(!scene.state->ps.here);
 }
 END_TEST
 
@@ -193,7 +193,7 @@ START_TEST(odd_documents)
         scene_draw_all(40, 10);
         json_decref(odd);
     }
-    ck_assert(scene.state->crew.here);
+    ck_assert(scene.state->ps.here);
 }
 END_TEST
 
@@ -215,7 +215,7 @@ START_TEST(tab_goes_to_what_there_is)
     bool ring = false, slots = false;
     tell_status();
     for (int crew = 0; crew < 2; crew++) {
-        scene.view.crew = crew;
+        scene.view.ps = crew;
         scene.view.page = PAGE_OVERVIEW;
         ring = slots = false;
         for (unsigned i = 0; i < PAGES; i++) {
@@ -265,7 +265,7 @@ START_TEST(rows_are_sorted)
     };
     json_object_set_new(at("nodes", 1), "lease", json_false());
     tell_status();
-    scene.view.crew = true;
+    scene.view.ps = true;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         char said[48];
         view_key(&scene.view, &scene.player, TOP_F6, 0);
@@ -305,7 +305,7 @@ END_TEST
 START_TEST(orders_name_servers)
 {
     const struct order *order = &scene.view.order;
-    scene.view.crew = true;
+    scene.view.ps = true;
     type("ks1");
     scene_draw(80, 24);
     ck_assert(scene_shows("kill which worker, or server (s0)? s1_"));
@@ -320,7 +320,7 @@ START_TEST(orders_name_servers)
     type("ks\n"); /* ambiguous */
     ck_assert_int_eq(scene.view.asking, ORDER_KILL);
     type("q");
-    scene.view.crew = false;
+    scene.view.ps = false;
     type("ks"); /* a ring has no servers */
     ck_assert_int_eq(scene.view.asking, ORDER_NONE);
 }

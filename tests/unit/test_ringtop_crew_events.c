@@ -9,7 +9,7 @@
 
 Suite *suite_ringtop_crew_events(void);
 
-enum { SERVER = CREW_SERVER_NODE };
+enum { SERVER = PS_SERVER_NODE };
 
 static void begin(void)
 {
@@ -51,7 +51,7 @@ static void works(uint32_t worker, uint32_t clock, int64_t ahead)
 static void feed_start(void)
 {
     /* As with a recording that was read in advance. */
-    scene.state->crew.here = scene.state->failovers.crew = true;
+    scene.state->ps.here = scene.state->failovers.ps = true;
     for (uint32_t i = 0; i < 2; i++)
         tape_add(&scene.tape, GW_EV_MEMBER, SERVER + i, GW_MEMBER_ALIVE);
     for (uint32_t i = 0; i < 3; i++)
@@ -110,7 +110,7 @@ START_TEST(a_takeover_ends_the_story)
     ck_assert_uint_eq(fs->count, 1);
     const struct failover *f = &fs->list[0];
     ck_assert_uint_eq(f->who, SERVER);
-    ck_assert(f->reached[NOTICED] && f->reached[CONVICTED]);
+    ck_assert(f->reached[NOTICED] && f->reached[DECLARED_DEAD]);
     ck_assert(f->reached[RESUMED] && !f->reached[DECIDED]);
     /* At the last of its slots, not at the first. */
     ck_assert_uint_eq(f->time_ns[RESUMED], scene.tape.now_ns - 1000);
@@ -119,8 +119,8 @@ START_TEST(a_takeover_ends_the_story)
     ck_assert(scene_shows("server 0 is declared dead"));
     ck_assert(scene_shows("without server 0 after 25.0 ms"));
     for (unsigned i = 0; i < 6; i++)
-        ck_assert_int_eq(crew_primary(&scene.state->crew, i), 1);
-    ck_assert_uint_eq(crew_lost(&scene.state->crew), 0);
+        ck_assert_int_eq(ps_primary(&scene.state->ps, i), 1);
+    ck_assert_uint_eq(ps_lost(&scene.state->ps), 0);
 }
 END_TEST
 
@@ -128,8 +128,8 @@ START_TEST(the_last_replica_dies)
 {
     feed_start();
     feed_death(1);
-    ck_assert_uint_eq(crew_lost(&scene.state->crew), 1);
-    ck_assert(scene.state->crew.slots[5].lost);
+    ck_assert_uint_eq(ps_lost(&scene.state->ps), 1);
+    ck_assert(scene.state->ps.slots[5].lost);
     /* The failure never ends, since one slot has no server. */
     ck_assert(!scene.state->failovers.list[0].reached[RESUMED]);
     scene_draw(80, 24);
@@ -145,7 +145,7 @@ START_TEST(others_go_on_without_a_worker)
     tape_add(&scene.tape, GW_EV_MEMBER, 2, GW_MEMBER_DEAD);
     works(0, 2, 1); /* a repetition: no unit is finished */
     feed();
-    ck_assert(f->reached[CONVICTED] && !f->reached[RESUMED]);
+    ck_assert(f->reached[DECLARED_DEAD] && !f->reached[RESUMED]);
     works(1, 2, 0);
     feed();
     ck_assert(f->reached[RESUMED]);
@@ -163,43 +163,43 @@ START_TEST(staleness_is_counted)
     tape_add(&scene.tape, GW_EV_CLOCK, 1, 0)->step = 11; /* not a unit */
     scene.tape.events[scene.tape.count - 1].op = GW_NONE;
     feed();
-    const uint64_t *seen = crew_staleness(&scene.state->crew);
+    const uint64_t *seen = ps_staleness(&scene.state->ps);
     ck_assert_uint_eq(seen[0], 3);
     ck_assert_uint_eq(seen[1], 2);
     ck_assert_uint_eq(seen[2], 1);
     ck_assert_uint_eq(seen[GW_PS_STALENESS_MAX], 1);
-    ck_assert_uint_eq(scene.state->crew.workers[1].clock, 11);
-    ck_assert(!scene.state->crew.workers[1].in_hand);
+    ck_assert_uint_eq(scene.state->ps.workers[1].clock, 11);
+    ck_assert(!scene.state->ps.workers[1].in_hand);
 }
 END_TEST
 
 START_TEST(a_slot_moves)
 {
-    const struct crew *crew = &scene.state->crew;
+    const struct ps_members *crew = &scene.state->ps;
     feed_start();
     slot(0, 5, GW_PS_LEARNER);
     slot(0, 5, GW_PS_SECONDARY);
     slot(1, 5, GW_PS_SECONDARY);
     feed();
-    ck_assert_uint_eq(crew_unserved(crew), 1);
+    ck_assert_uint_eq(ps_unserved(crew), 1);
     slot(0, 5, GW_PS_PRIMARY);
     slot(1, 5, GW_PS_NOT_HERE);
     feed();
-    ck_assert_uint_eq(crew_unserved(crew), 0);
-    ck_assert_uint_eq(crew_lost(crew), 0);
-    ck_assert_int_eq(crew_primary(crew, 5), 0);
-    ck_assert_uint_eq(crew_count(crew, 0, GW_PS_PRIMARY), 4);
+    ck_assert_uint_eq(ps_unserved(crew), 0);
+    ck_assert_uint_eq(ps_lost(crew), 0);
+    ck_assert_int_eq(ps_primary(crew, 5), 0);
+    ck_assert_uint_eq(ps_count(crew, 0, GW_PS_PRIMARY), 4);
 }
 END_TEST
 
 START_TEST(many)
 {
-    for (uint32_t s = 0; s < CREW_SERVERS; s++)
+    for (uint32_t s = 0; s < PS_SERVERS; s++)
         for (uint32_t i = 0; i < GW_PS_SLOTS_MAX; i++)
-            if (i % CREW_SERVERS == s || (i + 1) % CREW_SERVERS == s)
+            if (i % PS_SERVERS == s || (i + 1) % PS_SERVERS == s)
                 slot(s, i,
-                     i % CREW_SERVERS == s ? GW_PS_PRIMARY : GW_PS_SECONDARY);
-    for (uint32_t w = 0; w < CREW_WORKERS; w++)
+                     i % PS_SERVERS == s ? GW_PS_PRIMARY : GW_PS_SECONDARY);
+    for (uint32_t w = 0; w < PS_WORKERS; w++)
         works(w, w, (int64_t)w);
     feed();
     scene_draw_all(40, 10);

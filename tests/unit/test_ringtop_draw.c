@@ -4,7 +4,7 @@
  * that no information depends on colours alone.
  */
 #include "ringtop/draw/ring_path.h"
-#include "ringtop/film/paint.h"
+#include "ringtop/recording/paint.h"
 #include "scene.h"
 
 #include <check.h>
@@ -74,7 +74,7 @@ START_TEST(orders_are_asked_and_answered_in_the_last_line)
         ck_assert(scene_shows(questions[order]));
     }
     scene.view.asking = ORDER_NONE;
-    scene.picture.said = "node 3 was killed: epoch 2";
+    scene.picture.answer = "node 3 was killed: epoch 2";
     scene_draw(80, 24);
     ck_assert(scene_shows("\n node 3 was killed: epoch 2\n"));
     scene.view.refused = true;
@@ -156,9 +156,10 @@ END_TEST
 
 START_TEST(long_lines_are_wrapped)
 {
-    journal_write(&scene.state->journal, 0, WEIGHT_BAD,
-                  "DOUBLE COUNT in op 1: rank 2 has rank 0 twice in c0, step 3 "
-                  "from rank 1");
+    event_log_write(
+        &scene.state->log, 0, WEIGHT_BAD,
+        "DOUBLE COUNT in op 1: rank 2 has rank 0 twice in c0, step 3 "
+        "from rank 1");
     scene.view.page = PAGE_EVENTS;
     scene_draw(40, 10);
     ck_assert(scene_shows("DOUBLE COUNT in op 1: rank 2\n"));

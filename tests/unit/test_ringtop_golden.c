@@ -91,11 +91,11 @@ START_TEST(golden_orders)
     assert_golden(&scene.grid, "orders-80x24");
     scene.view.asking = ORDER_KILL;
     strcpy(scene.view.typed, "12");
-    scene.picture.said = "not to be seen while it is asked";
+    scene.picture.answer = "not to be seen while it is asked";
     scene_draw(80, 24);
     assert_golden(&scene.grid, "asking-80x24");
     scene.view.asking = ORDER_NONE;
-    scene.picture.said = "node 12 was killed: epoch 2, ring 0 1 3";
+    scene.picture.answer = "node 12 was killed: epoch 2, ring 0 1 3";
     scene.picture.glyphs = &glyphs_ascii;
     scene_draw(40, 10);
     assert_golden(&scene.grid, "answer-40x10-ascii");

@@ -3,31 +3,31 @@
  * The log of the live view: the lines that it keeps and joins, and its format
  * of times.
  */
-#include "ringtop/state/journal.h"
+#include "ringtop/state/event_log.h"
 
 #include <check.h>
 
 Suite *suite_ringtop_journal(void);
 
-static struct journal journal;
+static struct event_log journal;
 
 static void setup(void)
 {
-    journal = (struct journal){0};
+    journal = (struct event_log){0};
 }
 
 static const char *line(unsigned back)
 {
-    return journal_at(&journal, back)->text;
+    return event_log_at(&journal, back)->text;
 }
 
 START_TEST(the_journal_forgets)
 {
-    for (unsigned i = 0; i < JOURNAL_KEPT + 10; i++)
-        journal_write(&journal, i, WEIGHT_NOTE, "line %u", i);
-    ck_assert_uint_eq(journal_count(&journal), JOURNAL_KEPT);
+    for (unsigned i = 0; i < EVENT_LOG_KEPT + 10; i++)
+        event_log_write(&journal, i, WEIGHT_NOTE, "line %u", i);
+    ck_assert_uint_eq(event_log_count(&journal), EVENT_LOG_KEPT);
     ck_assert_str_eq(line(0), "line 265");
-    ck_assert_str_eq(line(JOURNAL_KEPT - 1), "line 10");
+    ck_assert_str_eq(line(EVENT_LOG_KEPT - 1), "line 10");
 }
 END_TEST
 
@@ -59,11 +59,11 @@ END_TEST
 START_TEST(a_few_others_do_not_break_the_line)
 {
     for (uint32_t op = 1; op <= 40; op++)
-        journal_op(&journal, op, op, op % 20 ? "big" : "small", 1000);
-    ck_assert_uint_eq(journal_count(&journal), 1);
+        event_log_op(&journal, op, op, op % 20 ? "big" : "small", 1000);
+    ck_assert_uint_eq(event_log_count(&journal), 1);
     ck_assert_str_eq(line(0), "ops 1 to 40 big: 1.00 us each, and 2 others");
-    journal_op(&journal, 41, 41, "small", 1000);
-    ck_assert_uint_eq(journal_count(&journal), 2);
+    event_log_op(&journal, 41, 41, "small", 1000);
+    ck_assert_uint_eq(event_log_count(&journal), 2);
 }
 END_TEST
 

@@ -95,7 +95,7 @@ static void follow_plan(const char *name)
     feed(fed, tape.count);
     ck_assert_uint_eq(state->ops_doubled, 0);
     ck_assert_uint_eq(state->ops_done, 1);
-    ck_assert_uint_eq(state->flights.count, 0);
+    ck_assert_uint_eq(state->inflights.count, 0);
     gw_plan_trace_destroy(&trace);
 }
 
@@ -131,7 +131,7 @@ START_TEST(any_order_gives_the_same_matrix)
             ck_assert_msg(op_complete(state_op(state), copy(r, c)),
                           "seed %d: rank %u c%u has %u", _i, r, c,
                           copy(r, c).count);
-    ck_assert_msg(state->flights.count == 0, "seed %d", _i);
+    ck_assert_msg(state->inflights.count == 0, "seed %d", _i);
 }
 END_TEST
 
@@ -158,9 +158,9 @@ static const char twice[] = "allreduce ranks=3 chunks=1\n"
 
 static const struct entry *shout(void)
 {
-    for (unsigned i = 0; i < journal_count(&state->journal); i++)
-        if (strstr(journal_at(&state->journal, i)->text, "DOUBLE"))
-            return journal_at(&state->journal, i);
+    for (unsigned i = 0; i < event_log_count(&state->log); i++)
+        if (strstr(event_log_at(&state->log, i)->text, "DOUBLE"))
+            return event_log_at(&state->log, i);
     return NULL;
 }
 

@@ -357,7 +357,7 @@ START_TEST(scrolling)
     press(TOP_UP);
     press(TOP_UP);
     press(TOP_DOWN);
-    ck_assert_uint_eq(view.journal_back, 1);
+    ck_assert_uint_eq(view.event_log_back, 1);
 }
 END_TEST
 

@@ -46,20 +46,20 @@ static void answer(unsigned worker, unsigned id, int64_t code)
     scene.tape.now_ns += EVERY_NS;
 }
 
-static void parts_are(const enum crew_part right[], unsigned count)
+static void parts_are(const enum ps_part right[], unsigned count)
 {
     feed();
-    ck_assert_uint_eq(scene.state->crew.round.parts, count);
+    ck_assert_uint_eq(scene.state->ps.round.parts, count);
     for (unsigned i = 0; i < count; i++)
-        ck_assert_int_eq(crew_part_of(&scene.state->crew, i), right[i]);
+        ck_assert_int_eq(ps_part_of(&scene.state->ps, i), right[i]);
 }
 
 static unsigned under_way(void)
 {
     unsigned count = 0;
     feed();
-    for (unsigned i = 0; i < CREW_REQUESTS; i++)
-        count += scene.state->crew.requests[i].used;
+    for (unsigned i = 0; i < PS_REQUESTS; i++)
+        count += scene.state->ps.requests[i].used;
     return count;
 }
 
@@ -68,26 +68,24 @@ START_TEST(parts_are_assigned_pushed_and_done)
     for (unsigned w = 0; w < 3; w++)
         grant(w, 7, 4, w);
     parts_are(
-        (const enum crew_part[]){PART_ASSIGNED, PART_ASSIGNED, PART_ASSIGNED},
-        3);
+        (const enum ps_part[]){PART_ASSIGNED, PART_ASSIGNED, PART_ASSIGNED}, 3);
     request(1, S0, 1, 1);
     request(1, S1, 2, 1);
     answer(1, 1, 0);
     parts_are(
-        (const enum crew_part[]){PART_ASSIGNED, PART_ASSIGNED, PART_ASSIGNED},
-        3);
+        (const enum ps_part[]){PART_ASSIGNED, PART_ASSIGNED, PART_ASSIGNED}, 3);
     answer(1, 2, 0);
     grant(2, 8, 5, 2); /* it has finished, and a new round is open */
     feed();
-    ck_assert_uint_eq(scene.state->crew.round.batch, 5);
+    ck_assert_uint_eq(scene.state->ps.round.batch, 5);
     grant(1, 8, 5, 0);
     grant(0, 8, 5, 1);
     request(0, S0, 3, 1);
     answer(0, 3, 0);
     grant(1, 9, 5, 3); /* kofn: one more of the same */
     tape_add(&scene.tape, GW_EV_MEMBER, 2, GW_MEMBER_DEAD);
-    parts_are((const enum crew_part[]){PART_DONE, PART_PUSHED, PART_FREE,
-                                       PART_ASSIGNED},
+    parts_are((const enum ps_part[]){PART_DONE, PART_PUSHED, PART_FREE,
+                                     PART_ASSIGNED},
               4);
 }
 END_TEST
@@ -98,10 +96,10 @@ START_TEST(a_new_batch_has_the_parts_of_the_last_one)
     for (unsigned w = 0; w < 3; w++)
         grant(w, 7, 4, w);
     grant(0, 8, 5, 0);
-    parts_are((const enum crew_part[]){PART_ASSIGNED, PART_FREE, PART_FREE}, 3);
+    parts_are((const enum ps_part[]){PART_ASSIGNED, PART_FREE, PART_FREE}, 3);
     grant(1, 8, 5, 1);
     grant(0, 9, 6, 0); /* two parts made up the whole batch 5 */
-    parts_are((const enum crew_part[]){PART_ASSIGNED, PART_FREE}, 2);
+    parts_are((const enum ps_part[]){PART_ASSIGNED, PART_FREE}, 2);
 }
 END_TEST
 
@@ -115,16 +113,16 @@ START_TEST(requests_end_with_their_answer_or_their_server)
     answer(0, 1, 0);
     answer(1, 9, 0);
     ck_assert_uint_eq(under_way(), 2);
-    ck_assert_uint_eq(scene.state->crew.answers, 1);
+    ck_assert_uint_eq(scene.state->ps.answers, 1);
     tape_add(&scene.tape, GW_EV_MEMBER, S1, GW_MEMBER_DEAD);
     ck_assert_uint_eq(under_way(), 0);
     request(99, S0, 1, 1);
     request(0, 5, 1, 1);
     request(0, S0, 1, 9);
     ck_assert_uint_eq(under_way(), 0);
-    for (unsigned i = 0; i < 2 * CREW_REQUESTS; i++)
+    for (unsigned i = 0; i < 2 * PS_REQUESTS; i++)
         request(0, S0, i, 1);
-    ck_assert_uint_eq(under_way(), CREW_REQUESTS);
+    ck_assert_uint_eq(under_way(), PS_REQUESTS);
 }
 END_TEST
 
@@ -139,8 +137,8 @@ START_TEST(golden_requests)
     tape_add(&scene.tape, GW_EV_SLOT, S0, GW_PS_PRIMARY)->chunk = 5;
     tape_add(&scene.tape, GW_EV_SLOT, S1, GW_PS_LEARNER)->chunk = 5;
     feed();
-    scene.state->crew.slots[5].rows = 400;
-    scene.state->crew.slots[5].learner_rows = 120;
+    scene.state->ps.slots[5].rows = 400;
+    scene.state->ps.slots[5].learner_rows = 120;
     scene.view.page = PAGE_REQUESTS;
     scene_draw(80, 24);
     assert_golden(&scene.grid, "requests-80x24");

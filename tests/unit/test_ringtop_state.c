@@ -55,15 +55,15 @@ START_TEST(a_chunk_is_under_way_between_send_and_apply)
     plan = tape_plan(ring);
     tape_op(&tape, plan, 1, 64);
     feed(0, 3 + 1);
-    ck_assert_uint_eq(state->flights.count, 1);
-    const struct flight *flight = &state->flights.list[0];
-    ck_assert_uint_eq(flight->src, 0);
-    ck_assert_uint_eq(flight->dst, 1);
-    ck_assert_uint_eq(flight->chunk, 0);
+    ck_assert_uint_eq(state->inflights.count, 1);
+    const struct inflight *inflight = &state->inflights.list[0];
+    ck_assert_uint_eq(inflight->src, 0);
+    ck_assert_uint_eq(inflight->dst, 1);
+    ck_assert_uint_eq(inflight->chunk, 0);
     feed(4, 3 + 3);
-    ck_assert_uint_eq(state->flights.count, 3);
+    ck_assert_uint_eq(state->inflights.count, 3);
     feed(6, 3 + 4);
-    ck_assert_uint_eq(state->flights.count, 2);
+    ck_assert_uint_eq(state->inflights.count, 2);
 }
 END_TEST
 
@@ -75,33 +75,33 @@ START_TEST(an_apply_before_its_send)
     ck_assert_uint_eq(tape.events[apply].kind, GW_EV_APPLY);
     feed(0, 2);
     feed(apply, apply + 1);
-    ck_assert(state->flights.list[0].landed);
+    ck_assert(state->inflights.list[0].landed);
     feed(send, send + 1);
-    ck_assert_uint_eq(state->flights.count, 0);
+    ck_assert_uint_eq(state->inflights.count, 0);
 }
 END_TEST
 
 START_TEST(progress_is_judged_by_experience)
 {
-    struct flights flights = {.usual_ns = 1000};
-    const struct flight flight = {.since_ns = 5000};
-    ck_assert_double_eq(flight_progress(&flights, &flight, 5000), 0);
-    ck_assert_double_eq(flight_progress(&flights, &flight, 5250), 0.25);
-    ck_assert_double_eq(flight_progress(&flights, &flight, 9000), 1);
-    ck_assert_double_eq(flight_progress(&flights, &flight, 4000), 0);
+    struct inflights inflights = {.usual_ns = 1000};
+    const struct inflight inflight = {.since_ns = 5000};
+    ck_assert_double_eq(inflight_progress(&inflights, &inflight, 5000), 0);
+    ck_assert_double_eq(inflight_progress(&inflights, &inflight, 5250), 0.25);
+    ck_assert_double_eq(inflight_progress(&inflights, &inflight, 9000), 1);
+    ck_assert_double_eq(inflight_progress(&inflights, &inflight, 4000), 0);
 }
 END_TEST
 
 START_TEST(more_than_there_is_room_for)
 {
-    for (uint32_t i = 0; i < FLIGHTS_MAX + 5; i++) {
+    for (uint32_t i = 0; i < INFLIGHTS_MAX + 5; i++) {
         struct gw_event *event = tape_add(&tape, GW_EV_SEND, 0, 1);
         event->peer = 1;
         event->step = i;
     }
     feed_all();
-    ck_assert_uint_eq(state->flights.count, FLIGHTS_MAX);
-    ck_assert_uint_eq(state->flights.missed, 5);
+    ck_assert_uint_eq(state->inflights.count, INFLIGHTS_MAX);
+    ck_assert_uint_eq(state->inflights.missed, 5);
 }
 END_TEST
 
@@ -204,9 +204,9 @@ START_TEST(conditions)
     ck_assert_int_eq(state_condition(state, 1), RANK_IDLE);
     ck_assert_int_eq(state_condition(state, 2), RANK_LOST);
     ck_assert_uint_eq(state->ops_failed, 1);
-    ck_assert_str_eq(journal_at(&state->journal, 1)->text,
+    ck_assert_str_eq(event_log_at(&state->log, 1)->text,
                      "op 1 failed at rank 0: peer lost");
-    ck_assert_str_eq(journal_at(&state->journal, 0)->text,
+    ck_assert_str_eq(event_log_at(&state->log, 0)->text,
                      "rank 1 suspects rank 2: peer lost");
 }
 END_TEST

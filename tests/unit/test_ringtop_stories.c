@@ -13,7 +13,7 @@ Suite *suite_ringtop_stories(void);
 #define SECOND   UINT64_C(1000000000)
 #define MS(time) (UINT64_C(1000000) * (time))
 
-enum { SERVER_1 = CREW_SERVER_NODE + 1, SLOTS = 24 };
+enum { SERVER_1 = PS_SERVER_NODE + 1, SLOTS = 24 };
 
 static json_t *status;
 
@@ -95,7 +95,7 @@ static void convict(uint32_t number, uint64_t time_ns)
 static void take_over(uint64_t time_ns)
 {
     struct gw_event event = event_of(GW_EV_SLOT, time_ns);
-    event.rank = CREW_SERVER_NODE + 2;
+    event.rank = PS_SERVER_NODE + 2;
     event.value = GW_PS_PRIMARY;
     for (event.chunk = 1; event.chunk < SLOTS; event.chunk += 3)
         state_event(scene.state, &event);

@@ -39,7 +39,7 @@ static void feed_all(void)
 
 static const char *line(unsigned back)
 {
-    return journal_at(&state->journal, back)->text;
+    return event_log_at(&state->log, back)->text;
 }
 
 static unsigned count_of(unsigned rank, unsigned chunk)
@@ -107,7 +107,7 @@ START_TEST(stages_of_a_failure)
     ck_assert_uint_eq(f->noticed_by, 1);
     ck_assert(f->reached[VIEWED]);
     ck_assert(!f->reached[DECIDED]);
-    ck_assert_uint_eq(f->time_ns[CONVICTED] - f->time_ns[NOTICED], 2000);
+    ck_assert_uint_eq(f->time_ns[DECLARED_DEAD] - f->time_ns[NOTICED], 2000);
     ck_assert_uint_eq(state->epoch, 1);
     ck_assert_int_eq(state_condition(state, 2), RANK_DEAD);
     ck_assert_uint_eq(state_members(state), 2);
@@ -180,7 +180,7 @@ START_TEST(a_plain_communicator_only_loses)
     tape_add(&tape, GW_EV_LOST, 0, 0)->peer = 1;
     feed_all();
     const struct failover *f = &state->failovers.list[0];
-    ck_assert(f->reached[NOTICED] && !f->reached[CONVICTED]);
+    ck_assert(f->reached[NOTICED] && !f->reached[DECLARED_DEAD]);
     ck_assert_int_eq(state_condition(state, 1), RANK_LOST);
 }
 END_TEST
@@ -366,9 +366,9 @@ START_TEST(attached_late)
     tape_add(&tape, GW_EV_EPOCH, GW_NONE, 2)->epoch = 7;
     for (size_t i = 0; i < tape.count; i++)
         tape.events[i].time_ns += 60000000000;
-    state_attach(state, tape.events, tape.count, 0);
+    state_note_attached(state, tape.events, tape.count, 0);
     ck_assert_uint_eq(state->failovers.count, 0);
-    ck_assert_uint_eq(journal_count(&state->journal), 1);
+    ck_assert_uint_eq(event_log_count(&state->log), 1);
     ck_assert_str_eq(line(0), "attached in epoch 7: 2 members");
     ck_assert_int_eq(state_condition(state, 2), RANK_DEAD);
     ck_assert(!state_minds(state, 2));
@@ -381,7 +381,7 @@ START_TEST(attached_late)
     ck_assert(!state_minds(state, 1));
     const struct gw_event epoch = {
         .kind = GW_EV_EPOCH, .rank = GW_NONE, .epoch = 9, .time_ns = 1};
-    state_attach(state, &epoch, 1, 1500000000);
+    state_note_attached(state, &epoch, 1, 1500000000);
     ck_assert_str_eq(line(0),
                      "too many events: 1.50 s skipped; epoch 9: 1 members");
 }
@@ -395,11 +395,11 @@ START_TEST(ops_share_a_line)
     for (uint32_t op = 1; op <= 5; op++)
         tape_op(&tape, plan, op, 64);
     feed_all();
-    ck_assert_uint_eq(journal_count(&state->journal), 1);
+    ck_assert_uint_eq(event_log_count(&state->log), 1);
     ck_assert_str_eq(line(0), "ops 1 to 5 allreduce 64: 11.0 us each");
     tape_op(&tape, plan, 6, 128); /* of another kind */
     feed_all();
-    ck_assert_uint_eq(journal_count(&state->journal), 2);
+    ck_assert_uint_eq(event_log_count(&state->log), 2);
     ck_assert_str_eq(line(0), "op 6 allreduce 128: 11.0 us");
 }
 END_TEST

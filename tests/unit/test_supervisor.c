@@ -4,7 +4,7 @@
  * names of runs; link profiles; and the messages between a supervisor and its
  * children.
  */
-#include "run/node/post.h"
+#include "run/node/child_channel.h"
 #include "run/supervisor/supervisor_links.h"
 #include "run/supervisor/supervisor_options.h"
 
@@ -264,35 +264,35 @@ END_TEST
 START_TEST(cut_and_heal)
 {
     static struct links links;
-    static struct orders orders;
+    static struct desired_state desired;
     memset(&links, 0, sizeof links);
-    links.rules[0][2].delay_us = 9;
+    links.profiles[0][2].delay_us = 9;
     links_cut(&links, 0x3, (uint64_t)1 << 2 | (uint64_t)1 << 63);
     for (unsigned a = 0; a < GW_RING_NODES; a++)
         for (unsigned b = 0; b < GW_RING_NODES; b++) {
             bool left_a = a < 2, left_b = b < 2;
             bool right_a = a == 2 || a == 63, right_b = b == 2 || b == 63;
-            ck_assert_int_eq(links.rules[a][b].down,
+            ck_assert_int_eq(links.profiles[a][b].down,
                              (left_a && right_b) || (right_a && left_b));
         }
-    links_orders(&links, 2, &orders);
-    ck_assert_uint_eq(orders.severed, 0x3);
-    ck_assert(orders.links[0].down && orders.links[1].down);
-    ck_assert(!orders.links[63].down);
-    ck_assert_uint_eq(orders.links[0].delay_us, 9);
+    links_desired_state(&links, 2, &desired);
+    ck_assert_uint_eq(desired.severed, 0x3);
+    ck_assert(desired.links[0].down && desired.links[1].down);
+    ck_assert(!desired.links[63].down);
+    ck_assert_uint_eq(desired.links[0].delay_us, 9);
     json_t *list = links_json(&links);
     ck_assert_uint_eq(json_array_size(list), 8);
     json_decref(list);
     ck_assert_uint_eq(links_heal(&links), 8);
     ck_assert_uint_eq(links_heal(&links), 0);
-    ck_assert_uint_eq(links.rules[0][2].delay_us, 9);
+    ck_assert_uint_eq(links.profiles[0][2].delay_us, 9);
 }
 END_TEST
 
 /* ---- messages ---- */
 
 static int ends[2];
-static _Alignas(16) char buffer[POST_BYTES_MAX];
+static _Alignas(16) char buffer[CHILD_CHANNEL_BYTES_MAX];
 
 static void open_ends(void)
 {
@@ -309,31 +309,41 @@ START_TEST(messages_arrive_whole)
 {
     struct gw_event events[3] = {{.op = 1}, {.op = 2}, {.op = 3}};
     struct gw_error last = {.code = GW_EWRONG, .text = "wrong"};
-    enum post_kind kind = POST_KINDS;
+    enum child_channel_kind kind = CHILD_CHANNEL_KINDS;
     size_t bytes;
-    ck_assert_int_eq(post_receive(ends[0], buffer, &kind, &bytes), GW_PENDING);
-    ck_assert(!post_send(ends[1], POST_EVENTS, events, sizeof events, false));
-    ck_assert(!post_send(ends[1], POST_LAST, &last, sizeof last, false));
-    ck_assert(!post_receive(ends[0], buffer, &kind, &bytes));
-    ck_assert(kind == POST_EVENTS && bytes == sizeof events);
+    ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
+                     GW_PENDING);
+    ck_assert(!child_channel_send(ends[1], CHILD_CHANNEL_EVENTS, events,
+                                  sizeof events, false));
+    ck_assert(!child_channel_send(ends[1], CHILD_CHANNEL_LAST, &last,
+                                  sizeof last, false));
+    ck_assert(!child_channel_receive(ends[0], buffer, &kind, &bytes));
+    ck_assert(kind == CHILD_CHANNEL_EVENTS && bytes == sizeof events);
     ck_assert_mem_eq(buffer, events, sizeof events);
-    ck_assert(!post_receive(ends[0], buffer, &kind, &bytes));
-    ck_assert(kind == POST_LAST);
-    ck_assert_int_eq(post_receive(ends[0], buffer, &kind, &bytes), GW_PENDING);
+    ck_assert(!child_channel_receive(ends[0], buffer, &kind, &bytes));
+    ck_assert(kind == CHILD_CHANNEL_LAST);
+    ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
+                     GW_PENDING);
 }
 END_TEST
 
 START_TEST(what_is_no_message_is_dropped)
 {
-    enum post_kind kind = POST_KINDS;
+    enum child_channel_kind kind = CHILD_CHANNEL_KINDS;
     size_t bytes;
     ck_assert_int_eq(send(ends[1], "hello", 5, 0), 5);
-    ck_assert_int_eq(post_receive(ends[0], buffer, &kind, &bytes), GW_EDATA);
-    ck_assert(!post_send(ends[1], POST_NOTE, buffer, 8, false));
-    ck_assert_int_eq(post_receive(ends[0], buffer, &kind, &bytes), GW_EDATA);
-    ck_assert(!post_send(ends[1], POST_EVENTS, buffer, 65, false));
-    ck_assert_int_eq(post_receive(ends[0], buffer, &kind, &bytes), GW_EDATA);
-    ck_assert_int_eq(post_receive(ends[0], buffer, &kind, &bytes), GW_PENDING);
+    ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
+                     GW_EDATA);
+    ck_assert(
+        !child_channel_send(ends[1], CHILD_CHANNEL_NOTE, buffer, 8, false));
+    ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
+                     GW_EDATA);
+    ck_assert(
+        !child_channel_send(ends[1], CHILD_CHANNEL_EVENTS, buffer, 65, false));
+    ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
+                     GW_EDATA);
+    ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
+                     GW_PENDING);
 }
 END_TEST
 
@@ -341,15 +351,17 @@ END_TEST
  * not lost. */
 START_TEST(a_full_socket)
 {
-    enum post_kind kind = POST_KINDS;
+    enum child_channel_kind kind = CHILD_CHANNEL_KINDS;
     size_t bytes, sent = 0, got = 0;
     memset(buffer, 0, sizeof buffer);
-    while (post_send(ends[1], POST_EVENTS, buffer, 32768, false) == GW_OK)
+    while (child_channel_send(ends[1], CHILD_CHANNEL_EVENTS, buffer, 32768,
+                              false) == GW_OK)
         sent++;
     ck_assert_uint_gt(sent, 1);
-    ck_assert_int_eq(post_send(ends[1], POST_EVENTS, buffer, 32768, false),
-                     GW_PENDING);
-    while (post_receive(ends[0], buffer, &kind, &bytes) == GW_OK)
+    ck_assert_int_eq(
+        child_channel_send(ends[1], CHILD_CHANNEL_EVENTS, buffer, 32768, false),
+        GW_PENDING);
+    while (child_channel_receive(ends[0], buffer, &kind, &bytes) == GW_OK)
         got++;
     ck_assert_uint_eq(got, sent);
 }
@@ -357,14 +369,15 @@ END_TEST
 
 START_TEST(the_other_end_is_gone)
 {
-    enum post_kind kind = POST_KINDS;
+    enum child_channel_kind kind = CHILD_CHANNEL_KINDS;
     size_t bytes;
     struct gw_event event = {.op = 1};
     shutdown(ends[1], SHUT_RDWR);
-    ck_assert_int_eq(post_receive(ends[0], buffer, &kind, &bytes), GW_ECLOSED);
-    ck_assert_int_eq(
-        post_send(ends[0], POST_EVENTS, &event, sizeof event, false),
-        GW_ECLOSED);
+    ck_assert_int_eq(child_channel_receive(ends[0], buffer, &kind, &bytes),
+                     GW_ECLOSED);
+    ck_assert_int_eq(child_channel_send(ends[0], CHILD_CHANNEL_EVENTS, &event,
+                                        sizeof event, false),
+                     GW_ECLOSED);
 }
 END_TEST
 
@@ -373,9 +386,9 @@ START_TEST(endpoints)
     char a[ENDPOINT_MAX], b[ENDPOINT_MAX], expected[ENDPOINT_MAX];
     snprintf(expected, sizeof expected, "ipc://@gradwire-%u-00000000000000ff-7",
              (unsigned)geteuid());
-    post_endpoint_of(255, 7, a);
+    child_channel_endpoint_of(255, 7, a);
     ck_assert_str_eq(a, expected);
-    post_endpoint(UINT64_MAX, "events", b);
+    child_channel_endpoint(UINT64_MAX, "events", b);
     ck_assert_uint_lt(strlen(b), ENDPOINT_MAX - 1);
 }
 END_TEST

@@ -148,12 +148,12 @@ static void form_crew(void)
         run->servers[n] = (struct child){.role = GW__SERVER,
                                          .node = SERVER_NODE + n,
                                          .number = n,
-                                         .crew = true,
+                                         .ps_members = true,
                                          .fd = -1};
     run->update.ps_member_count = 4;
     run->update.routes.slot_count = SLOTS;
     for (unsigned n = 0; n < 2; n++) {
-        run->workers[n].crew = true;
+        run->workers[n].ps_members = true;
         run->update.ps_members[n].node = n;
         run->update.ps_members[2 + n].node = SERVER_NODE + n;
         route(n, n, 1);

@@ -20,7 +20,7 @@ static void join(struct child *child, enum gw__role role, unsigned number)
 {
     struct gw__membership_update *update = &run->update;
     child_init(child, role, number);
-    child->crew = child->known = child->noted = true;
+    child->ps_members = child->known = child->noted = true;
     child->pid = 1; /* never signalled in this test */
     child->note.work = 1;
     child->note.loss = (double)NAN;
@@ -191,14 +191,14 @@ START_TEST(done_is_when_the_model_is_judged)
     for (unsigned n = 0; n < WORKERS; n++)
         run->workers[n].note.done = true;
     ck_assert(!progress_now().done);
-    crew_look(run);
-    ck_assert_ptr_eq(run->judge, &run->workers[0]);
+    ps_members_look(run);
+    ck_assert_ptr_eq(run->evaluates, &run->workers[0]);
     run->workers[0].pid = 0; /* dies during the evaluation */
-    crew_look(run);
-    ck_assert_ptr_eq(run->judge, &run->workers[1]);
+    ps_members_look(run);
+    ck_assert_ptr_eq(run->evaluates, &run->workers[1]);
     run->workers[1].note.scored = true;
     ck_assert(progress_now().done);
-    ck_assert_ptr_eq(progress_now().judge, &run->workers[1].note);
+    ck_assert_ptr_eq(progress_now().evaluates, &run->workers[1].note);
 }
 END_TEST
 
@@ -213,7 +213,7 @@ static void server_says(unsigned server, enum gw_ps_role role, uint64_t closed)
     child->note.server.slots[0].role = role;
     child->note.server.clocks[0].here = true;
     child->note.server.clocks[0].closed = closed;
-    crew_note(run, child, NULL);
+    ps_members_note(run, child, NULL);
 }
 
 START_TEST(the_clock_is_its_primarys)
@@ -237,7 +237,7 @@ static void worker_says(unsigned worker, uint64_t epoch, uint64_t units,
         .epoch = epoch,
         .units = units,
         .sums = {.rows = 10 * units, .samples = 10 * units, .loss = loss}};
-    crew_note(run, child, &said);
+    ps_members_note(run, child, &said);
 }
 
 /* Each note has the whole state, so a repeated one counts once. */

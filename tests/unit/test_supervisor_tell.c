@@ -24,7 +24,7 @@ static void join(struct child *child, enum gw__role role, unsigned number)
 {
     struct gw__membership_update *update = &run->update;
     child_init(child, role, number);
-    child->crew = child->known = child->noted = true;
+    child->ps_members = child->known = child->noted = true;
     child->pid = 1; /* never signalled in this test */
     update->ps_members[update->ps_member_count].node = child->node;
     update->ps_members[update->ps_member_count++].incarnation =
@@ -59,14 +59,14 @@ static void open_stream(void)
 {
     static const char at[] = "inproc://events";
     char subscription[4];
-    run->serving.context = zmq_ctx_new();
-    run->serving.events = zmq_socket(run->serving.context, ZMQ_XPUB);
-    listener = zmq_socket(run->serving.context, ZMQ_SUB);
-    ck_assert_int_eq(zmq_bind(run->serving.events, at), 0);
+    run->rpc.context = zmq_ctx_new();
+    run->rpc.events = zmq_socket(run->rpc.context, ZMQ_XPUB);
+    listener = zmq_socket(run->rpc.context, ZMQ_SUB);
+    ck_assert_int_eq(zmq_bind(run->rpc.events, at), 0);
     ck_assert_int_eq(zmq_connect(listener, at), 0);
     ck_assert_int_eq(zmq_setsockopt(listener, ZMQ_SUBSCRIBE, "e", 1), 0);
     ck_assert_int_eq(
-        zmq_recv(run->serving.events, subscription, sizeof subscription, 0), 2);
+        zmq_recv(run->rpc.events, subscription, sizeof subscription, 0), 2);
 }
 
 static void begin(void)
@@ -89,8 +89,8 @@ static void begin(void)
 static void end(void)
 {
     zmq_close(listener);
-    zmq_close(run->serving.events);
-    zmq_ctx_term(run->serving.context);
+    zmq_close(run->rpc.events);
+    zmq_ctx_term(run->rpc.context);
     free(run);
 }
 
@@ -133,9 +133,9 @@ static void assert_slot(size_t i, unsigned slot, unsigned server,
 static void take_notes(void)
 {
     for (unsigned n = 0; n < WORKERS; n++)
-        tell_note(run, &run->workers[n]);
+        report_note(run, &run->workers[n]);
     for (unsigned n = 0; n < SERVERS; n++)
-        tell_note(run, &run->servers[n]);
+        report_note(run, &run->servers[n]);
 }
 
 /* The initial state, with all slots served. */
@@ -143,20 +143,20 @@ static void settle(void)
 {
     for (unsigned s = 0; s < SLOTS; s++)
         serve(s);
-    tell_all(run);
+    report_all(run);
     hear();
 }
 
 START_TEST(a_recording_begins_with_everything)
 {
-    tell_all(run);
+    report_all(run);
     hear();
     ck_assert_uint_eq(heard_of(GW_EV_MEMBER), SERVERS + WORKERS);
     ck_assert_uint_eq(heard_of(GW_EV_EPOCH), 1);
     ck_assert_uint_eq(heard_of(GW_EV_SLOT), 2 * SLOTS);
     take_notes();
     ck_assert_uint_eq(hear(), 0);
-    tell_all(run);
+    report_all(run);
     hear();
     ck_assert_uint_eq(heard_of(GW_EV_SLOT), 2 * SLOTS);
 }
@@ -164,7 +164,7 @@ END_TEST
 
 START_TEST(a_primary_serves_when_it_says_so)
 {
-    tell_all(run);
+    report_all(run);
     hear();
     for (size_t i = 0; i < heard_count; i++)
         if (heard[i].kind == GW_EV_SLOT)
@@ -185,12 +185,12 @@ START_TEST(who_comes_is_told_before_who_goes)
     settle();
     const struct gw__membership_update before = run->update;
     run->update.routes.slots[2].learner = SERVER_NODE + 1;
-    tell_news(run, &before);
+    report_update(run, &before);
     ck_assert_uint_eq(hear(), 1);
     assert_slot(0, 2, 1, GW_PS_LEARNER);
     place(2, 1, 2);
     serve(2);
-    tell_news(run, &before);
+    report_update(run, &before);
     ck_assert_uint_eq(hear(), 2);
     assert_slot(0, 2, 1, GW_PS_PRIMARY);
     assert_slot(1, 2, 0, GW_PS_NOT_HERE);
@@ -210,7 +210,7 @@ START_TEST(a_death_a_departure_and_a_return)
     run->servers[2].left = true;
     for (unsigned s = 0; s < SLOTS; s++)
         run->update.routes.slots[s].count = 1;
-    tell_news(run, &before);
+    report_update(run, &before);
     hear();
     static const struct {
         unsigned node;
@@ -268,9 +268,9 @@ START_TEST(a_ring_tells_for_itself)
     struct gw__membership_update before = run->update;
     before.ps_member_count = 0;
     run->options.servers = 0;
-    tell_news(run, &before);
+    report_update(run, &before);
     take_notes();
-    tell_all(run);
+    report_all(run);
     ck_assert_uint_eq(hear(), 0);
 }
 END_TEST

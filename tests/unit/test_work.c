@@ -338,7 +338,7 @@ START_TEST(sums_prove_themselves)
     crew_open(&crew, &order);
     struct gw_ring_result result = crew_op(&crew, 0xf, 0xb, sums);
     ck_assert_int_eq(sums[9], 1 + 4 + 64);
-    ck_assert_msg(!work_judge(crew.works[0], &result, &why), "%s", why.text);
+    ck_assert_msg(!work_evaluate(crew.works[0], &result, &why), "%s", why.text);
     crew_op(&crew, 0xf, 0xf, sums);
     ck_assert(!head_of(&crew)->done);
     crew_op(&crew, 0x3, 0x3, sums);
@@ -357,16 +357,16 @@ START_TEST(wrong_sums_name_the_node)
     crew_open(&crew, &order);
     struct gw_ring_result result = crew_op(&crew, 0xf, 0xf, sums);
     sums[7] += 16;
-    ck_assert_int_eq(work_judge(crew.works[0], &result, &why), GW_EWRONG);
+    ck_assert_int_eq(work_evaluate(crew.works[0], &result, &why), GW_EWRONG);
     ck_assert_str_eq(why.text, "op 0, element 7: node 2 counts 2 times, and "
                                "is a contributor");
     ck_assert_uint_eq(crew.works[0]->sums_doubled, 1);
     sums[7] -= 32;
-    ck_assert_int_eq(work_judge(crew.works[0], &result, &why), GW_EWRONG);
+    ck_assert_int_eq(work_evaluate(crew.works[0], &result, &why), GW_EWRONG);
     ck_assert_uint_eq(crew.works[0]->sums_lost, 1);
     result.contributors = 0xb;
     sums[7] += 16;
-    ck_assert_int_eq(work_judge(crew.works[0], &result, &why), GW_EWRONG);
+    ck_assert_int_eq(work_evaluate(crew.works[0], &result, &why), GW_EWRONG);
     ck_assert_str_eq(why.text, "op 0, element 0: node 2 counts 1 times, and "
                                "is not a contributor");
     crew_close(&crew);

@@ -15,7 +15,7 @@
 #include "collrun/plan/plan_file.h"
 #include "collrun/plan/plan_source.h"
 #include "collrun/plan/price.h"
-#include "common/placed.h"
+#include "common/launched.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static const char *type_name = "f32", *op_name = "sum", *sizes_text;
 static uint64_t slice_bytes;
 static unsigned lanes;
 static bool no_windows, no_pin, why_chosen;
-static const struct placed *placed;
+static const struct launched *placed;
 
 /* clang-format off */
 static const struct option_spec options[] = {
@@ -114,7 +114,7 @@ static struct launch plain_launch(void)
 {
     return (struct launch){
         .ranks = bench.ranks,
-        .placed = placed,
+        .launched = placed,
         .wire = bench.wire,
         .timeout_ns = common.timeout_ns,
         .no_windows = no_windows,
@@ -251,8 +251,8 @@ static int run_bench(int operand_count, char **operands)
     bench.seed = common.seed;
     if (operand_count > 0) /* optional with --explain-env */
         take_ranks_of_file(operands[0]);
-    enum gw_err err = placed_begin(&bench.ranks, PLAN_RANKS_DEFAULT,
-                                   &bench.wire, &placed, &why);
+    enum gw_err err = launched_begin(&bench.ranks, PLAN_RANKS_DEFAULT,
+                                     &bench.wire, &placed, &why);
     if (err == GW_PENDING)
         return 0;
     if (!err)

@@ -77,7 +77,7 @@ static void note_wrong(struct bench_table *t, const struct bench_case *item,
     if (r->wrong == 0)
         return;
     gw_format_bytes(item->bytes, size);
-    pattern_tell(r->wrong, r->first_wrong, text);
+    pattern_report(r->wrong, r->first_wrong, text);
     if (t->wrong == 0)
         snprintf(t->first_wrong, sizeof t->first_wrong, "%s %s %s: rank %u: %s",
                  gw_collective_name(item->collective), item->algo->name, size,

@@ -118,7 +118,7 @@ static enum gw_err raw_say(struct wire_rank *r, const void *data, size_t bytes)
     return bench_wire_raw_send(r->socket, data, bytes, r->why);
 }
 
-static enum gw_err raw_hear(struct wire_rank *r, void *data, size_t bytes)
+static enum gw_err raw_receive(struct wire_rank *r, void *data, size_t bytes)
 {
     return bench_wire_raw_receive(r->socket, data, bytes, r->why);
 }
@@ -128,10 +128,11 @@ static enum gw_err raw_stream(struct wire_rank *r, uint64_t count)
     enum gw_err err = GW_OK;
     for (uint64_t i = 0; i < count && !err; i++)
         err = r->rank == 0 ? raw_say(r, message(r, i), r->bytes)
-                           : raw_hear(r, message(r, i), r->bytes);
+                           : raw_receive(r, message(r, i), r->bytes);
     if (err)
         return err;
-    return r->rank == 0 ? raw_hear(r, r->memory, 1) : raw_say(r, r->memory, 1);
+    return r->rank == 0 ? raw_receive(r, r->memory, 1)
+                        : raw_say(r, r->memory, 1);
 }
 
 static enum gw_err raw_trips(struct wire_rank *r, uint64_t count)
@@ -139,9 +140,9 @@ static enum gw_err raw_trips(struct wire_rank *r, uint64_t count)
     enum gw_err err = GW_OK;
     for (uint64_t i = 0; i < count && !err; i++) {
         err = r->rank == 0 ? raw_say(r, r->memory, r->bytes)
-                           : raw_hear(r, r->memory, r->bytes);
+                           : raw_receive(r, r->memory, r->bytes);
         if (!err)
-            err = r->rank == 0 ? raw_hear(r, r->memory, r->bytes)
+            err = r->rank == 0 ? raw_receive(r, r->memory, r->bytes)
                                : raw_say(r, r->memory, r->bytes);
     }
     return err;

@@ -9,7 +9,7 @@
 #include "collrun/plan/plan_source.h"
 #include "common/command.h"
 #include "common/launch.h"
-#include "common/placed.h"
+#include "common/launched.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,9 +47,9 @@ static void set_if(const char *name, const char *text)
 }
 
 /* Sets GW_* variables from the launcher's. */
-static void translate(const struct placed *placed)
+static void translate(const struct launched *launched)
 {
-    const struct gw_launch_env *env = &placed->env;
+    const struct gw_launch_env *env = &launched->env;
     char incarnation[GW_LAUNCH_TEXT_BYTES];
     set_number("GW_RANK", env->rank);
     set_number("GW_SIZE", env->size);
@@ -60,17 +60,17 @@ static void translate(const struct placed *placed)
     set_if("GW_JOB", env->job);
     gw_launch_env_value(env, GW_LAUNCH_INCARNATION, incarnation);
     set_if("GW_INCARNATION", incarnation);
-    set_if("GW_RENDEZVOUS", placed->config.rendezvous);
-    set_if("GW_WIRE", placed->config.wire);
-    set_if("GW_INTERFACE", placed->config.interface);
-    set_if("GRADWIRE_KEY", placed->config.key_file);
-    if (placed->config.insecure)
+    set_if("GW_RENDEZVOUS", launched->config.rendezvous);
+    set_if("GW_WIRE", launched->config.wire);
+    set_if("GW_INTERFACE", launched->config.interface);
+    set_if("GRADWIRE_KEY", launched->config.key_file);
+    if (launched->config.insecure)
         setenv("GW_INSECURE", "1", 1);
 }
 
-static int become(const struct placed *placed, char **program)
+static int become(const struct launched *launched, char **program)
 {
-    translate(placed);
+    translate(launched);
     execvp(program[0], program);
     return complain_with(errno == ENOENT ? GW_EINVAL : GW_ESYS, "%s: %s",
                          program[0], strerror(errno));
@@ -79,18 +79,18 @@ static int become(const struct placed *placed, char **program)
 static int run_exec(int operand_count, char **operands)
 {
     struct gw_error why;
-    const struct placed *placed;
+    const struct launched *launched;
     int status = 0;
-    placed_options.all_print = true;
+    launch_options.all_print = true;
     enum gw_err err =
-        placed_begin(&ranks, PLAN_RANKS_DEFAULT, &wire, &placed, &why);
+        launched_begin(&ranks, PLAN_RANKS_DEFAULT, &wire, &launched, &why);
     if (err)
         return err == GW_PENDING ? 0 : complain(&why);
     if (operand_count == 0)
         return complain_with(
             GW_EINVAL, "exec: missing PROGRAM; name the program to start");
-    if (placed)
-        return become(placed, operands);
+    if (launched)
+        return become(launched, operands);
     const struct launch launch = {
         .ranks = ranks,
         .wire = wire,

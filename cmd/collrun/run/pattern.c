@@ -211,7 +211,7 @@ size_t pattern_wrong(const struct pattern *p, unsigned rank, const void *in,
     return wrong;
 }
 
-void pattern_tell(uint64_t wrong, uint64_t first, char out[96])
+void pattern_report(uint64_t wrong, uint64_t first, char out[96])
 {
     enum { ROOM = 96 };
     if (first < SIZE_MAX)

@@ -44,6 +44,6 @@ const void *pattern_input(const struct pattern *, unsigned rank, const void *in,
 const void *pattern_result(const struct pattern *, unsigned rank,
                            const void *out, size_t *count);
 /* "17 elements are wrong, the first is 4096". */
-void pattern_tell(uint64_t wrong, uint64_t first, char out[96]);
+void pattern_report(uint64_t wrong, uint64_t first, char out[96]);
 
 #endif

@@ -10,7 +10,7 @@
 #include "collrun/collrun.h"
 #include "collrun/plan/plan_source.h"
 #include "collrun/plan/verify.h"
-#include "common/placed.h"
+#include "common/launched.h"
 #include "common/recorder.h"
 #include "watch.h"
 
@@ -27,7 +27,7 @@ enum { BYTES_DEFAULT = 64 << 10 };
 static uint64_t bytes = UNSAID, slice_bytes;
 static bool watching, in_place, values;
 static struct recorder recorder;
-static const struct placed *placed;
+static const struct launched *placed;
 
 /* clang-format off */
 static const struct option_spec options[] = {
@@ -99,7 +99,7 @@ static enum gw_err launch_ranks(struct context *c, struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = c->job->plan->ranks,
-        .placed = placed,
+        .launched = placed,
         .wire = wire,
         .timeout_ns = common.timeout_ns,
         .slice_bytes = slice_bytes,
@@ -111,7 +111,7 @@ static enum gw_err launch_ranks(struct context *c, struct gw_error *why)
     };
     struct gw_error unwritten;
     enum gw_err err = launch_run(&launch, why);
-    if (recorder_wanted(&recorder) && placed_hears(placed) &&
+    if (recorder_wanted(&recorder) && launched_hears(placed) &&
         recorder_write(&recorder, &unwritten) && !err)
         err = gw_fail(why, unwritten.code, "%s", unwritten.text);
     return err;
@@ -137,7 +137,7 @@ static unsigned picture_width(void)
 
 static enum gw_err watch_launch(struct context *c, struct gw_error *why)
 {
-    if (!watching || !placed_hears(placed))
+    if (!watching || !launched_hears(placed))
         return launch_ranks(c, why);
     enum gw_err err =
         watch_init(&c->watch, c->job->plan, picture(), picture_width(), why);
@@ -260,7 +260,7 @@ static int run_collective(int operand_count, char **operands)
     struct pattern pattern = {.count = 0};
     (void)operand_count;
     unsigned ranks = source.ranks ? source.ranks : RANKS_UNSAID;
-    enum gw_err err = placed_begin(&ranks, 0, &wire, &placed, &why);
+    enum gw_err err = launched_begin(&ranks, 0, &wire, &placed, &why);
     if (err == GW_PENDING)
         return 0;
     if (err || check_run_options(&pattern, &why))

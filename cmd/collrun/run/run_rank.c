@@ -20,9 +20,9 @@ struct run_rank {
     struct run_report *report;
 };
 
-static void tell_miscount(struct run_rank *r, const char *verb, unsigned peer,
-                          uint64_t messages, uint64_t bytes, uint64_t planned,
-                          uint64_t planned_bytes)
+static void report_miscount(struct run_rank *r, const char *verb, unsigned peer,
+                            uint64_t messages, uint64_t bytes, uint64_t planned,
+                            uint64_t planned_bytes)
 {
     if (*r->report->miscount)
         return;
@@ -50,8 +50,8 @@ static void compare_sent(struct run_rank *r)
         r->report->planned_bytes += r->bytes[peer];
         if (c.messages_sent != r->messages[peer] ||
             c.bytes_sent != r->bytes[peer])
-            tell_miscount(r, "sent to", peer, c.messages_sent, c.bytes_sent,
-                          r->messages[peer], r->bytes[peer]);
+            report_miscount(r, "sent to", peer, c.messages_sent, c.bytes_sent,
+                            r->messages[peer], r->bytes[peer]);
     }
 }
 
@@ -63,9 +63,9 @@ static void compare_received(struct run_rank *r)
         price(r, peer);
         if (c.messages_received != r->messages[r->rank] ||
             c.bytes_received != r->bytes[r->rank])
-            tell_miscount(r, "received from", peer, c.messages_received,
-                          c.bytes_received, r->messages[r->rank],
-                          r->bytes[r->rank]);
+            report_miscount(r, "received from", peer, c.messages_received,
+                            c.bytes_received, r->messages[r->rank],
+                            r->bytes[r->rank]);
     }
 }
 

@@ -40,7 +40,7 @@ void run_result_add(struct run_result *result, unsigned rank,
 {
     struct run_report *total = &result->total;
     char text[96];
-    pattern_tell(report->wrong, report->first_wrong, text);
+    pattern_report(report->wrong, report->first_wrong, text);
     if (report->wrong > 0 && total->wrong == 0)
         snprintf(result->first_wrong, sizeof result->first_wrong, "rank %u: %s",
                  rank, text);

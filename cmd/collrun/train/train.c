@@ -8,7 +8,7 @@
 
 #include "collrun/collrun.h"
 #include "collrun/plan/plan_file.h"
-#include "common/placed.h"
+#include "common/launched.h"
 #include "run/until.h"
 #include "train_task.h"
 
@@ -155,7 +155,7 @@ static enum gw_err launch_training(struct training *t, struct gw_error *why)
 {
     const struct launch launch = {
         .ranks = t->ranks,
-        .placed = t->placed,
+        .launched = t->launched,
         .wire = t->wire,
         .timeout_ns = common.timeout_ns,
         .rank_main = train_rank,
@@ -182,7 +182,7 @@ static enum gw_err train(struct training *t, struct gw_error *why)
 }
 
 static int train_rows(const char *model, const char *path,
-                      const struct placed *placed)
+                      const struct launched *launched)
 {
     struct gw_error why = {.code = GW_OK};
     struct options *o = &options;
@@ -198,7 +198,7 @@ static int train_rows(const char *model, const char *path,
         .train = &source,
         .test_path = o->test,
         .ranks = o->ranks,
-        .placed = placed,
+        .launched = launched,
         .wire = o->wire,
         .batch = o->full_batch ? 0 : o->batch,
         .epochs = o->epochs,
@@ -240,7 +240,8 @@ static void gather_settings(char *text, size_t room)
 }
 
 /* A task of gradwire-train(3); other options are refused. */
-static int train_dense(int count, char **operands, const struct placed *placed)
+static int train_dense(int count, char **operands,
+                       const struct launched *launched)
 {
     const struct options *o = &options;
     char text[512];
@@ -261,7 +262,7 @@ static int train_dense(int count, char **operands, const struct placed *placed)
                                       .data = count > 1 ? operands[2] : NULL,
                                       .test = o->test,
                                       .ranks = o->ranks,
-                                      .placed = placed,
+                                      .launched = launched,
                                       .wire = o->wire,
                                       .algo = o->algo,
                                       .settings = text,
@@ -288,7 +289,8 @@ static int wanted_by(const char *model)
                                           : 2;
 }
 
-static int run_model(int count, char **operands, const struct placed *placed)
+static int run_model(int count, char **operands,
+                     const struct launched *launched)
 {
     int wanted = wanted_by(operands[0]);
     if (count > wanted)
@@ -301,22 +303,22 @@ static int run_model(int count, char **operands, const struct placed *placed)
         return complain_with(
             GW_EINVAL, "train %.40s: missing operand; name a %s", operands[0],
             wanted == 2 ? "file" : "network and a file");
-    return wanted == 2 ? train_rows(operands[0], operands[1], placed)
-                       : train_dense(count, operands, placed);
+    return wanted == 2 ? train_rows(operands[0], operands[1], launched)
+                       : train_dense(count, operands, launched);
 }
 
 /* --explain-env needs no operands. */
 static int run_train(int operand_count, char **operands)
 {
     enum { RANKS_DEFAULT = 4 };
-    const struct placed *placed;
+    const struct launched *launched;
     struct gw_error why;
     take_ranks_of_file();
-    enum gw_err code = placed_begin(&options.ranks, RANKS_DEFAULT,
-                                    &options.wire, &placed, &why);
+    enum gw_err code = launched_begin(&options.ranks, RANKS_DEFAULT,
+                                      &options.wire, &launched, &why);
     if (code)
         return code == GW_PENDING ? 0 : complain(&why);
-    return run_model(operand_count, operands, placed);
+    return run_model(operand_count, operands, launched);
 }
 
 static const struct option_group groups[] = {

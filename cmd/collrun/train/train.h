@@ -22,7 +22,7 @@ struct training {
     const char *data_path, *test_path;
     enum gw_model_kind kind;
     unsigned ranks;
-    const struct placed *placed; /* NULL: the ranks are started here */
+    const struct launched *launched; /* NULL: the ranks are started here */
     const char *wire;
     const char *algo; /* chosen before the start; NULL with one rank */
     size_t batch;     /* 0: all rows */

@@ -102,7 +102,7 @@ static enum gw_err run_epoch(struct worker *w, unsigned epoch,
     return GW_OK;
 }
 
-static void tell_trained(struct worker *w)
+static void report_trained(struct worker *w)
 {
     const struct train_report report = {
         .kind = REPORT_TRAINED,
@@ -135,7 +135,7 @@ static enum gw_err train(struct worker *w, struct gw_error *why)
         ends = w->stopped || w->until;
     }
     if (!code)
-        tell_trained(w);
+        report_trained(w);
     return code;
 }
 
@@ -156,7 +156,7 @@ enum gw_err train_rank(struct gw_comm *comm, struct reporter *report,
     if (!code)
         code = train_evaluate(&w, why);
     /* The engine may have interrupted only one rank, but all must report it. */
-    if (!code && w.stopped && w.training->placed)
+    if (!code && w.stopped && w.training->launched)
         code =
             gw_fail(why, GW_EINTR, "training ended by a signal after step %llu",
                     (unsigned long long)w.steps);

@@ -181,7 +181,7 @@ static enum gw_err train(struct task_training *t, struct gw_error *why)
 {
     struct task_results *r = t->results;
     const struct launch launch = {.ranks = t->options.ranks,
-                                  .placed = t->options.placed,
+                                  .launched = t->options.launched,
                                   .wire = t->options.wire,
                                   .timeout_ns = common.timeout_ns,
                                   .rank_main = task_rank,

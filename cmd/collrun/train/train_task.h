@@ -22,11 +22,11 @@ struct task_options {
     const char *model;
     const char *network, *data, *test; /* net; test may be NULL */
     unsigned ranks;
-    const struct placed *placed; /* NULL: the ranks are started here */
-    const char *wire, *algo;     /* "auto", or a name or a file of a plug-in */
-    const char *settings;        /* or NULL */
-    const char *init;            /* "same" or "broadcast" */
-    const char *until;           /* or NULL */
+    const struct launched *launched; /* NULL: the ranks are started here */
+    const char *wire, *algo; /* "auto", or a name or a file of a plug-in */
+    const char *settings;    /* or NULL */
+    const char *init;        /* "same" or "broadcast" */
+    const char *until;       /* or NULL */
 };
 
 struct task_training {

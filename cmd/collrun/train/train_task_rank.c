@@ -157,7 +157,7 @@ static enum gw_err run_epoch(struct learner *p, uint64_t epoch,
     return code;
 }
 
-static void tell_trained(struct learner *p)
+static void report_trained(struct learner *p)
 {
     struct task_report report = {.kind = TASK_TRAINED,
                                  .bytes_sent = train_bytes_sent(p->comm)};
@@ -229,7 +229,7 @@ static enum gw_err train_epochs(struct learner *p, struct gw_error *why)
     }
     if (code)
         return code;
-    tell_trained(p);
+    report_trained(p);
     return evaluate_model(p, why);
 }
 
@@ -244,7 +244,7 @@ enum gw_err task_rank(struct gw_comm *comm, struct reporter *report,
     if (!code)
         code = train_epochs(&learner, why);
     /* The engine may have interrupted only one rank, but all must report it. */
-    if (!code && learner.stopped && learner.training->options.placed)
+    if (!code && learner.stopped && learner.training->options.launched)
         code = gw_fail(why, GW_EINTR,
                        "training ended by a signal after update %llu",
                        (unsigned long long)learner.updates);

@@ -160,18 +160,18 @@ static void let_in(int listen_fd, bool near, struct far_callers *all)
 }
 
 /* GW_PENDING: the hello is not complete yet. */
-static enum gw_err hear_hello(struct far_caller *caller,
-                              const struct far_address *address,
-                              struct hello *hello)
+static enum gw_err receive_hello(struct far_caller *caller,
+                                 const struct far_address *address,
+                                 struct hello *hello)
 {
-    ssize_t got = recv(caller->fd, caller->hello + caller->said,
-                       sizeof caller->hello - caller->said, 0);
+    ssize_t got = recv(caller->fd, caller->hello + caller->answer,
+                       sizeof caller->hello - caller->answer, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return GW_PENDING;
     if (got <= 0)
         return GW_ECLOSED;
-    caller->said += (unsigned)got;
-    if (caller->said < sizeof caller->hello)
+    caller->answer += (unsigned)got;
+    if (caller->answer < sizeof caller->hello)
         return GW_PENDING;
     memcpy(hello, caller->hello, sizeof *hello);
     return memcmp(hello->token, address->token, sizeof hello->token) == 0
@@ -196,7 +196,7 @@ bool far_accept(int listen_fd, const struct far_address *address,
     struct hello hello;
     let_in(listen_fd, !address->host[0], all);
     for (unsigned i = 0; i < all->count;) {
-        enum gw_err err = hear_hello(&all->callers[i], address, &hello);
+        enum gw_err err = receive_hello(&all->callers[i], address, &hello);
         if (err == GW_OK) {
             *fd = all->callers[i].fd;
             leave(all, i, false);

@@ -113,14 +113,14 @@ struct birth {
 unsigned rank_meeting_ms(const struct launch *launch);
 /* The whole life of a child: connects, runs rank_main, reports, leaves. */
 _Noreturn void rank_live(const struct launch *launch,
-                         const struct birth *birth);
+                         const struct birth *config);
 
 /* The first step of each child: it dies with the supervisor and receives only
  * SIGTERM. */
-void rank_be_child(const struct birth *birth);
+void rank_be_child(const struct birth *config);
 /* The child becomes launch->program. */
 _Noreturn void rank_become(const struct launch *launch,
-                           const struct birth *birth);
+                           const struct birth *config);
 
 /* Pins this process to the next CPU for its rank. */
 void rank_pin(const struct launch *launch, unsigned rank);
@@ -133,7 +133,7 @@ struct ending {
     char name[24];      /* "server 0"; "": the common word and the number */
     char host[48];      /* of a remote rank; "": this host */
     int status;         /* of waitpid */
-    bool told;          /* it gave a result before it ended */
+    bool reported;      /* it gave a result before it ended */
     bool shot;          /* the supervisor killed it */
     unsigned silent_ms; /* the silence for which it was killed; else 0 */
     bool program;       /* it was a program, which gives no result */
@@ -203,7 +203,7 @@ GW_MUST_CHECK enum gw_err far_connect(const struct far_address *address,
 enum { FAR_CALLERS_MAX = 64, FAR_HELLO_BYTES = 72 };
 struct far_caller {
     int fd;
-    unsigned said; /* bytes of its hello received */
+    unsigned answer; /* bytes of its hello received */
     unsigned char hello[FAR_HELLO_BYTES];
 };
 struct far_callers {
@@ -247,7 +247,7 @@ struct supervisor {
     struct far_address far;
     struct far_callers callers;
     bool heard_afar; /* rank 0 receives the frames of this rank */
-    unsigned ended, told;
+    unsigned ended, reported;
     struct attention attention;
     uint64_t kill_at_ns; /* 0: not due */
     unsigned interrupts;

@@ -26,9 +26,9 @@ static bool leads_core(unsigned cpu)
     FILE *file = fopen(path, "r");
     if (!file)
         return true;
-    bool told = fscanf(file, "%u", &first) == 1;
+    bool reported = fscanf(file, "%u", &first) == 1;
     fclose(file);
-    return !told || first == cpu;
+    return !reported || first == cpu;
 }
 
 /* The CPUs of the set, first CPUs of cores first; returns their number. */

@@ -6,7 +6,7 @@
  */
 #include "launch_parts.h"
 
-#include "common/placed.h"
+#include "common/launched.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,19 +23,19 @@ static void set_number(const char *name, unsigned number)
     setenv(name, text, 1);
 }
 
-static void set_place(const struct launch *launch, const struct birth *birth)
+static void set_place(const struct launch *launch, const struct birth *config)
 {
-    set_number("GW_RANK", birth->rank);
+    set_number("GW_RANK", config->rank);
     set_number("GW_SIZE", launch->ranks);
-    set_number("GW_LOCAL_RANK", birth->rank);
+    set_number("GW_LOCAL_RANK", config->rank);
     set_number("GW_LOCAL_SIZE", launch->ranks);
-    setenv("GW_RENDEZVOUS", birth->rendezvous, 1);
+    setenv("GW_RENDEZVOUS", config->rendezvous, 1);
     unsetenv("GW_INCARNATION"); /* each rank has its own */
     if (launch->wire)
         setenv("GW_WIRE", launch->wire, 1);
     if (key_file())
         setenv("GRADWIRE_KEY", key_file(), 1);
-    if (launch->insecure || placed_options.insecure)
+    if (launch->insecure || launch_options.insecure)
         setenv("GW_INSECURE", "1", 1);
 }
 
@@ -63,21 +63,21 @@ static void choose_input(unsigned rank)
 }
 
 _Noreturn void rank_become(const struct launch *launch,
-                           const struct birth *birth)
+                           const struct birth *config)
 {
     static struct reporter report;
     struct gw_error result;
     setpgid(0, 0);
-    rank_be_child(birth);
-    choose_input(birth->rank);
-    set_place(launch, birth);
+    rank_be_child(config);
+    choose_input(config->rank);
+    set_place(launch, config);
     if (!launch->no_pin)
-        rank_pin(launch, birth->rank);
-    usual_signals(birth->signals);
+        rank_pin(launch, config->rank);
+    usual_signals(config->signals);
     execvp(launch->program[0], launch->program);
     gw_fail(&result, errno == ENOENT ? GW_EINVAL : GW_ESYS, "%s: %s",
             launch->program[0], strerror(errno));
-    reporter_init(&report, birth->rank, birth->fd);
+    reporter_init(&report, config->rank, config->fd);
     reporter_result(&report, &result);
     _exit(0); /* the reason is in its result */
 }

@@ -9,7 +9,7 @@
 #include "launch_parts.h"
 
 #include "common/command.h"
-#include "common/placed.h"
+#include "common/launched.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -49,11 +49,11 @@ static void leave_terminal(void)
     close(nowhere);
 }
 
-void rank_be_child(const struct birth *birth)
+void rank_be_child(const struct birth *config)
 {
-    if (!process_follow(birth->supervisor, SIGKILL))
+    if (!process_follow(config->supervisor, SIGKILL))
         _exit(1);
-    take_signals(birth->signals);
+    take_signals(config->signals);
 }
 
 static unsigned timeout_ms(const struct launch *launch)
@@ -71,72 +71,74 @@ unsigned rank_meeting_ms(const struct launch *launch)
 {
     enum { USUAL_MS = 10000 }; /* the meaning of 0: gradwire/wire.h */
     unsigned ms = timeout_ms(launch);
-    if (launch->placed)
-        return ms ? ms : launch->placed->connect_ms;
+    if (launch->launched)
+        return ms ? ms : launch->launched->connect_ms;
     return ms > USUAL_MS ? ms : 0;
 }
 
 /* Under an engine, rank 0 sends the other ranks its supervisor's address. */
 static enum gw_err find_supervisor(struct gw_comm *comm,
-                                   const struct birth *birth,
+                                   const struct birth *config,
                                    struct reporter *report,
                                    struct gw_error *why)
 {
     struct far_address address = {.port = 0};
     int fd;
-    if (birth->far)
-        address = *birth->far;
+    if (config->far)
+        address = *config->far;
     if (gw_broadcast(comm, &address, &address, sizeof address, GW_U8, 0)) {
         *why = *gw_comm_error(comm);
         return why->code;
     }
     gw_comm_counters_reset(comm);
-    if (birth->rank == 0)
+    if (config->rank == 0)
         return GW_OK;
-    enum gw_err err = far_connect(&address, birth->rank, &fd, why);
+    enum gw_err err = far_connect(&address, config->rank, &fd, why);
     if (err)
         return err;
     reporter_go_far(report, fd);
-    frame_write(birth->fd, FRAME_REPORT, "", 0); /* reports the connection
+    frame_write(config->fd, FRAME_REPORT, "", 0); /* reports the connection
                                                     here */
     return GW_OK;
 }
 
 static enum gw_err connect(const struct launch *launch,
-                           const struct birth *birth, struct reporter *report,
-                           struct gw_comm **comm, struct gw_error *why)
+                           const struct birth *child_config,
+                           struct reporter *report, struct gw_comm **comm,
+                           struct gw_error *why)
 {
-    const struct placed *placed = launch->placed;
-    const struct placed_options *said = &placed_options; /* for verbs, too */
+    const struct launched *launched = launch->launched;
+    const struct launch_options *said = &launch_options; /* for verbs, too */
     const char *interface =
         launch->interface ? launch->interface : said->interface;
     const struct gw_comm_config config = {
-        .rank = birth->rank,
+        .rank = child_config->rank,
         .size = launch->ranks,
-        .rendezvous = birth->rendezvous,
+        .rendezvous = child_config->rendezvous,
         .wire = launch->wire,
         .connect_ms = rank_meeting_ms(launch),
         .timeout_ms = timeout_ms(launch),
         .slice_bytes = launch->slice_bytes,
         .lanes = launch->lanes,
-        .interface = placed ? placed->config.interface : interface,
+        .interface = launched ? launched->config.interface : interface,
         .key_file = key_file(),
-        .insecure = placed ? placed->config.insecure
-                           : launch->insecure || said->insecure,
+        .insecure = launched ? launched->config.insecure
+                             : launch->insecure || said->insecure,
         .no_windows = launch->no_windows,
         .events = launch->events ? &report->sink : NULL,
     };
     enum gw_err code = gw_comm_create(&config, comm, why);
-    return !code && placed ? find_supervisor(*comm, birth, report, why) : code;
+    return !code && launched ? find_supervisor(*comm, child_config, report, why)
+                             : code;
 }
 
 static enum gw_err run_rank(const struct launch *launch,
-                            const struct birth *birth, struct reporter *report,
+                            const struct birth *config, struct reporter *report,
                             struct gw_comm **comm, struct gw_error *why)
 {
     enum gw_err code = reporter_live(report, launch->silence_ms, why);
     if (!code && !launch->no_comm)
-        code = connect(launch, birth, report, comm, why);
+        code = connect(launch, config, report, comm, why);
     if (code)
         return code;
     reporter_start(report);
@@ -148,22 +150,23 @@ static enum gw_err run_rank(const struct launch *launch,
     return code;
 }
 
-_Noreturn void rank_live(const struct launch *launch, const struct birth *birth)
+_Noreturn void rank_live(const struct launch *launch,
+                         const struct birth *config)
 {
     static struct reporter report; /* 16 KiB, one per process */
     struct gw_error last_word = {.code = GW_OK};
     struct gw_comm *comm = NULL;
     char name[16];
 
-    rank_be_child(birth);
+    rank_be_child(config);
     leave_terminal();
     if (!launch->no_pin)
-        rank_pin(launch, birth->rank);
-    snprintf(name, sizeof name, "%s/%u", birth->name, launch->ranks);
+        rank_pin(launch, config->rank);
+    snprintf(name, sizeof name, "%s/%u", config->name, launch->ranks);
     prctl(PR_SET_NAME, name);
 
-    reporter_init(&report, birth->rank, birth->fd);
-    last_word.code = run_rank(launch, birth, &report, &comm, &last_word);
+    reporter_init(&report, config->rank, config->fd);
+    last_word.code = run_rank(launch, config, &report, &comm, &last_word);
     reporter_result(&report, &last_word);
     gw_comm_destroy(&comm);
     _exit(0);

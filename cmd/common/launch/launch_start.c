@@ -4,7 +4,7 @@
  * the parent's files, so that a pipe ends with its writer and no process holds
  * a file that another will need.
  */
-#include "common/placed.h"
+#include "common/launched.h"
 #include "launch_parts.h"
 
 #include <fcntl.h>
@@ -27,26 +27,27 @@ static void name_rendezvous(struct supervisor *s)
 static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
 {
     const struct launch *launch = s->launch;
-    const struct placed *placed = launch->placed;
+    const struct launched *launched = launch->launched;
     s->expected = launch->ranks - launch->servers;
     for (unsigned i = 0; i < launch->servers; i++)
         snprintf(s->endings[s->expected + i].name, sizeof s->endings->name,
                  "server %u", i);
-    if (!placed) {
+    if (!launched) {
         name_rendezvous(s);
         return GW_OK;
     }
-    const struct gw_comm_config *config = &placed->config;
+    const struct gw_comm_config *config = &launched->config;
     if (launch->ranks != config->size)
         return gw_fail(why, GW_EINVAL,
                        "the command needs %u ranks, but %s started %u",
-                       launch->ranks, placed->engine, config->size);
+                       launch->ranks, launched->engine, config->size);
     if (config->rendezvous)
         snprintf(s->rendezvous, sizeof s->rendezvous, "%s", config->rendezvous);
     if (config->rank != 0) {
         s->expected = 1;
         for (unsigned i = 0; i < launch->ranks; i++)
-            s->endings[i].told = i != config->rank; /* not this supervisor's to
+            s->endings[i].reported =
+                i != config->rank; /* not this supervisor's to
                                                        check */
         return GW_OK;
     }
@@ -56,7 +57,7 @@ static enum gw_err look_around(struct supervisor *s, struct gw_error *why)
     }
     const char *interface = config->interface;
     if (config->wire && strcmp(config->wire, "verbs") == 0)
-        interface = placed->interface[0] ? placed->interface : NULL;
+        interface = launched->interface[0] ? launched->interface : NULL;
     return launch->ranks > 1 ? far_listen(interface, &s->far, &s->far_fd, why)
                              : GW_OK;
 }
@@ -105,7 +106,7 @@ static _Noreturn void be_rank(struct supervisor *s, unsigned rank, int fd,
     if (s->far_fd >= 0)
         close(s->far_fd);
     char called[RANK_CALLED_MAX];
-    const struct birth birth = {
+    const struct birth config = {
         .rank = rank,
         .name = rank_called(s->endings, rank_name(s->launch), rank, called),
         .fd = fd,
@@ -115,8 +116,8 @@ static _Noreturn void be_rank(struct supervisor *s, unsigned rank, int fd,
         .far = s->far_fd >= 0 ? &s->far : NULL,
     };
     if (s->launch->program)
-        rank_become(s->launch, &birth);
-    rank_live(s->launch, &birth);
+        rank_become(s->launch, &config);
+    rank_live(s->launch, &config);
 }
 
 enum gw_err start_rank(struct supervisor *s, unsigned rank,

@@ -19,13 +19,13 @@ static bool died(const struct ending *ending)
         return true;
     if (ending->shot)
         return false;
-    return !ending->told || !WIFEXITED(ending->status) ||
+    return !ending->reported || !WIFEXITED(ending->status) ||
            WEXITSTATUS(ending->status) != 0;
 }
 
 static bool failed(const struct ending *ending)
 {
-    return ending->told && ending->result.code != GW_OK;
+    return ending->reported && ending->result.code != GW_OK;
 }
 
 static bool is_consequence(enum gw_err code)
@@ -74,18 +74,18 @@ static void obituary(const struct ending *ending, char *text, size_t bytes)
         snprintf(text, bytes, "did not respond for %u ms (stopped or hanging)",
                  ending->silent_ms);
     else
-        snprintf(text, bytes, "%s%s%s",
-                 WIFSIGNALED(ending->status) ? "was " : "",
-                 process_end(ending->status, end),
-                 WIFSIGNALED(ending->status) || ending->told || ending->program
-                     ? ""
-                     : " without a result");
+        snprintf(
+            text, bytes, "%s%s%s", WIFSIGNALED(ending->status) ? "was " : "",
+            process_end(ending->status, end),
+            WIFSIGNALED(ending->status) || ending->reported || ending->program
+                ? ""
+                : " without a result");
 }
 
 /* "; 2 more died" and the sentence of one survivor. */
-static enum gw_err tell_death(const struct ending *endings, unsigned ranks,
-                              unsigned dead, const char *name,
-                              struct gw_error *why)
+static enum gw_err report_death(const struct ending *endings, unsigned ranks,
+                                unsigned dead, const char *name,
+                                struct gw_error *why)
 {
     char how[128], more[32] = "", who[128], called[RANK_CALLED_MAX];
     const struct ending *first = &endings[dead];
@@ -114,7 +114,7 @@ enum gw_err verdict_of(const struct ending *endings, unsigned ranks,
     char called[RANK_CALLED_MAX];
     unsigned dead = first_dead(endings, ranks);
     if (dead < ranks)
-        return tell_death(endings, ranks, dead, name, why);
+        return report_death(endings, ranks, dead, name, why);
     unsigned rank = first_failed(endings, ranks, false);
     if (rank == ranks)
         rank = first_failed(endings, ranks, true);

@@ -196,7 +196,7 @@ static enum gw_err prepare_run(struct run *run, struct gw_error *why)
     if (!err && options.trace) /* can the file be written? */
         err = run_trace_write(options.trace, run, why);
     if (!err)
-        err = run_announce(run, options.name, why);
+        err = run_publish(run, options.name, why);
     if (!err && options.watch)
         err = run_watch_new(run, &run->watch, why);
     return err;
@@ -235,7 +235,7 @@ static int finish_run(struct run *run, enum gw_err err, struct gw_error *why)
         *why = later;
         err = later.code;
     }
-    run_announce_end(run, err ? why : NULL);
+    run_publish_end(run, err ? why : NULL);
     return err ? complain(why) : 0;
 }
 
@@ -250,7 +250,7 @@ static int run_job(struct run_job *job)
     run->recorder = recorder_wanted(&recorder) ? &recorder : NULL;
     int status;
     if (prepare_run(run, &why)) {
-        run_announce_end(run, &why);
+        run_publish_end(run, &why);
         status = complain(&why);
     } else {
         enum gw_err err = run_launch(run, &why);

@@ -11,7 +11,7 @@
  *   run_safe.c     the stages' saved states for their replacements
  *   run_record.c   the passes of all stages, step by step, from events
  *   run_report.c, run_trace.c, run_watch.c   the output;
- *   run_announce.c makes the run visible to observers
+ *   run_publish.c makes the run visible to observers
  *
  * The supervisor reads files and makes the schedule before it forks; so the
  * stages see the same pages. Each stage is a process; all share one clock.
@@ -19,10 +19,10 @@
 #ifndef RUN_H
 #define RUN_H
 
-#include "common/attach/announce.h"
 #include "common/faults.h"
 #include "common/launch.h"
 #include "common/output.h"
+#include "common/rpc/run_publisher.h"
 
 #include <gradwire/gradwire.h>
 #include <gradwire/layout.h>
@@ -211,9 +211,9 @@ struct run {
     struct run_job *job;
     struct run_record record;
     struct run_prediction prediction;
-    struct announce *announce; /* NULL: not announced */
-    struct recorder *recorder; /* NULL: not requested */
-    struct run_watch *watch;   /* NULL: not requested */
+    struct run_publisher *publisher; /* NULL: not announced */
+    struct recorder *recorder;       /* NULL: not requested */
+    struct run_watch *watch;         /* NULL: not requested */
     struct run_recovery recoveries[RUN_RECOVERIES_MAX];
     unsigned recovery_count;
 };
@@ -232,13 +232,13 @@ void run_watch_draw(struct run_watch *watch, const struct gw_event *event);
 /* The last picture stays. */
 void run_watch_destroy(struct run_watch **watch);
 
-/* ---- run_announce.c ---- */
+/* ---- run_publish.c ---- */
 
 /* A failure to announce is an error only if the user has named the run. */
-GW_MUST_CHECK enum gw_err run_announce(struct run *run, const char *name,
-                                       struct gw_error *why);
+GW_MUST_CHECK enum gw_err run_publish(struct run *run, const char *name,
+                                      struct gw_error *why);
 /* `error` NULL, or the run's error. */
-void run_announce_end(struct run *run, const struct gw_error *error);
+void run_publish_end(struct run *run, const struct gw_error *error);
 
 /* ---- run_trace.c, run_report.c ---- */
 

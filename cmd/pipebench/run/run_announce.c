@@ -29,23 +29,22 @@ static void typed(char *text, size_t room)
     memmove(text, text + skipped, bytes - skipped + 1);
 }
 
-enum gw_err run_announce(struct run *run, const char *name,
-                         struct gw_error *why)
+enum gw_err run_publish(struct run *run, const char *name, struct gw_error *why)
 {
     char command[512];
     struct gw_error unheard;
-    const struct announce_options how = {.tool = "pipebench run",
-                                         .name = name,
-                                         .command = command,
-                                         .seed = common.seed};
+    const struct publish_options how = {.tool = "pipebench run",
+                                        .name = name,
+                                        .command = command,
+                                        .seed = common.seed};
     typed(command, sizeof command);
-    enum gw_err err = announce_open(&how, &run->announce, &unheard);
+    enum gw_err err = publish_run_open(&how, &run->publisher, &unheard);
     if (err && name) /* otherwise no user looks for it */
         return gw_fail(why, err, "--name %.60s: %s", name, unheard.text);
     return GW_OK;
 }
 
-void run_announce_end(struct run *run, const struct gw_error *error)
+void run_publish_end(struct run *run, const struct gw_error *error)
 {
     double least_us, most_us;
     const struct run_step *median =
@@ -62,5 +61,5 @@ void run_announce_end(struct run *run, const struct gw_error *error)
     }
     if (summary && error)
         json_object_set_new(summary, "error", json_string(error->text));
-    announce_close(&run->announce, summary);
+    publish_run_close(&run->publisher, summary);
 }

@@ -46,7 +46,7 @@ static void on_event(void *context, const struct gw_event *event)
     run_record_event(&run->record, event);
     if (run->recorder)
         recorder_add(run->recorder, event);
-    announce_event(run->announce, event);
+    publish_run_event(run->publisher, event);
     if (run->watch)
         run_watch_draw(run->watch, event);
 }

@@ -11,7 +11,7 @@
 
 /* ---- the tap ---- */
 
-static void fail_if_told(struct run_tap *tap, uint32_t step)
+static void fail_if_notified(struct run_tap *tap, uint32_t step)
 {
     const struct run_job *job = tap->job;
     const struct gw_schedule *s = job->schedule;
@@ -31,7 +31,7 @@ static void emit(struct gw_sink *sink, const struct gw_event *event)
     size_t a_step = s->begin[tap->stage + 1] - s->begin[tap->stage];
     gw_emit(tap->to, event);
     if (event->kind == GW_EV_PASS_BEGIN) {
-        fail_if_told(tap, event->step);
+        fail_if_notified(tap, event->step);
         tap->passes++;
     } else if (event->kind == GW_EV_PASS_END) {
         if (tap->passes == a_step)

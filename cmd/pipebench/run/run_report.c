@@ -21,8 +21,8 @@ static void note_work(const struct run *run, struct output *output)
     unsigned done = run->record.steps_done;
     output_note_integer(output, "steps",
                         job->net || done == 0 ? done : done - 1);
-    if (run->announce)
-        output_note_text(output, "run", announce_name(run->announce));
+    if (run->publisher)
+        output_note_text(output, "run", publish_run_name(run->publisher));
     if (job->net) {
         output_note_text(output, "network", job->net->path);
         output_note_integer(output, "batch", job->net->batch);

@@ -81,7 +81,7 @@ struct actor_context {
     unsigned number;
 };
 
-static void fail_if_told(void *context, uint64_t version)
+static void fail_if_notified(void *context, uint64_t version)
 {
     const struct actor_context *actor = context;
     const struct rank_faults *faults = &actor->job->faults;
@@ -105,7 +105,7 @@ static enum gw_err actors_rank_main(struct gw_comm *comm,
         struct actor_context actor = {p->job, rank - 1};
         code = gw_actor_run(&(struct gw_actor_life){.config = &p->job->config,
                                                     .number = rank - 1,
-                                                    .begins = fail_if_told,
+                                                    .begins = fail_if_notified,
                                                     .context = &actor},
                             comms[rank - 1], why);
     }

@@ -28,7 +28,7 @@ struct worker {
     struct {
         struct gw_ps_handle handle;
         uint64_t began_ns;
-    } flights[DEPTH_MAX];
+    } inflights[DEPTH_MAX];
     uint64_t requests;
     unsigned stride, skipped; /* of samples */
 };
@@ -91,13 +91,13 @@ static void note_time(struct worker *w, uint64_t ns)
     report->samples_us[report->sample_count++] = (double)ns * 1e-3;
 }
 
-static enum gw_err finish_request(struct worker *w, unsigned flight,
+static enum gw_err finish_request(struct worker *w, unsigned inflight,
                                   struct gw_error *why)
 {
-    if (w->flights[flight].handle.id == 0)
+    if (w->inflights[inflight].handle.id == 0)
         return GW_OK;
-    enum gw_err code = gw_ps_wait(w->ps, &w->flights[flight].handle, why);
-    note_time(w, gw_now_ns() - w->flights[flight].began_ns);
+    enum gw_err code = gw_ps_wait(w->ps, &w->inflights[inflight].handle, why);
+    note_time(w, gw_now_ns() - w->inflights[inflight].began_ns);
     return code;
 }
 
@@ -105,28 +105,28 @@ static enum gw_err request(struct worker *w, enum bench_op op,
                            struct gw_error *why)
 {
     assert(w->bench->depth > 0 && w->keys.list_count > 0);
-    unsigned flight = (unsigned)(w->requests % w->bench->depth);
+    unsigned inflight = (unsigned)(w->requests % w->bench->depth);
     unsigned list = (unsigned)(w->requests % w->keys.list_count);
-    struct gw_ps_handle *handle = &w->flights[flight].handle;
+    struct gw_ps_handle *handle = &w->inflights[inflight].handle;
     const uint64_t *keys = w->keys.lists[list];
-    enum gw_err code = finish_request(w, flight, why);
+    enum gw_err code = finish_request(w, inflight, why);
     if (code)
         return code;
-    w->flights[flight].began_ns = gw_now_ns();
+    w->inflights[inflight].began_ns = gw_now_ns();
     w->requests++;
     if (op == BENCH_PULL)
-        code = gw_ps_pull(w->ps, w->table, keys, w->keys.count, w->out[flight],
-                          handle, why);
+        code = gw_ps_pull(w->ps, w->table, keys, w->keys.count,
+                          w->out[inflight], handle, why);
     else if (op == BENCH_PUSH)
         code = gw_ps_push(w->ps, w->table, keys, w->keys.count, w->values[list],
                           handle, why);
     else
         code = gw_ps_push_pull(w->ps, w->table, keys, w->keys.count,
-                               w->values[list], w->out[flight], handle, why);
+                               w->values[list], w->out[inflight], handle, why);
     if (!code && op != BENCH_PULL)
         atomic_fetch_add(&w->report->pushed[list], 1);
     if (!code && w->bench->depth == 1)
-        code = finish_request(w, flight, why);
+        code = finish_request(w, inflight, why);
     return code;
 }
 

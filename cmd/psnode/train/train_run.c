@@ -6,8 +6,8 @@
  */
 #include "train.h"
 
-#include "common/attach.h"
 #include "common/command.h"
+#include "common/rpc_client.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -25,16 +25,16 @@
 struct follow_run {
     const struct train_job *job;
     const struct train_watch *watch;
-    struct attach *attach;
+    struct rpc_client *client;
     struct gw_rng rng;
     pid_t supervisor;
 };
 
-static enum gw_err send_request(struct attach *attach, json_t *request,
+static enum gw_err send_request(struct rpc_client *client, json_t *request,
                                 uint64_t timeout_ns, struct gw_error *why)
 {
     json_t *answer;
-    enum gw_err code = attach_do(attach, request, timeout_ns, &answer, why);
+    enum gw_err code = rpc_client_do(client, request, timeout_ns, &answer, why);
     json_decref(answer);
     return code;
 }
@@ -44,7 +44,7 @@ static enum gw_err send_request(struct attach *attach, json_t *request,
 static enum gw_err slow(struct follow_run *f, unsigned worker, uint64_t ns,
                         struct gw_error *why)
 {
-    return send_request(f->attach,
+    return send_request(f->client,
                         json_pack("{s:s, s:s, s:i, s:I}", "verb", "slow",
                                   "role", "worker", "node", (int)worker, "ns",
                                   (json_int_t)ns),
@@ -68,7 +68,7 @@ static enum gw_err give_work(struct follow_run *f, struct gw_error *why)
 {
     json_t *request = work_options_encode(&f->job->run.work);
     json_object_set_new(request, "verb", json_string("train"));
-    return send_request(f->attach, request, ASK_NS, why);
+    return send_request(f->client, request, ASK_NS, why);
 }
 
 /* ---- start ---- */
@@ -96,7 +96,7 @@ static enum gw_err start_run(struct follow_run *f, struct train_job *job,
         return code;
     memcpy(job->run.run, options.run, sizeof options.run);
     f->supervisor = options.supervisor;
-    code = attach_open(job->run.run, &f->attach, why);
+    code = rpc_client_open(job->run.run, &f->client, why);
     if (!code && job->delays.given)
         code = slow_all(f, why);
     if (!code && job->delays.given)
@@ -117,7 +117,7 @@ static enum gw_err poll_status(struct follow_run *f, bool *done,
                                struct gw_error *why)
 {
     json_t *status;
-    enum gw_err code = attach_status(f->attach, ASK_NS, &status, why);
+    enum gw_err code = rpc_client_status(f->client, ASK_NS, &status, why);
     if (code)
         return code;
     *done = integer_of(status, "done", 0) > 0;
@@ -140,7 +140,7 @@ static enum gw_err poll_status(struct follow_run *f, bool *done,
 }
 
 /* The trouble of the run: ": server 1 is paused"; "" when all members work. */
-static void tell_trouble(const json_t *status, char *out, size_t room)
+static void report_trouble(const json_t *status, char *out, size_t room)
 {
     size_t i, used = 0;
     json_t *node, *nodes = json_object_get(status, "nodes");
@@ -157,15 +157,15 @@ static void tell_trouble(const json_t *status, char *out, size_t room)
     }
 }
 
-static enum gw_err tell_timeout(struct follow_run *f, struct gw_error *why)
+static enum gw_err report_timeout(struct follow_run *f, struct gw_error *why)
 {
     json_t *status;
     char trouble[200];
-    enum gw_err code = attach_status(f->attach, ASK_NS, &status, why);
+    enum gw_err code = rpc_client_status(f->client, ASK_NS, &status, why);
     if (code)
         return code;
     const json_t *clock = json_object_get(status, "clocks");
-    tell_trouble(status, trouble, sizeof trouble);
+    report_trouble(status, trouble, sizeof trouble);
     gw_fail(why, GW_ETIMEOUT,
             "training not complete in time: batch %d of %d in epoch %d%s",
             (int)integer_of(clock, "batch", 0),
@@ -185,7 +185,7 @@ static enum gw_err follow_run(struct follow_run *f, struct gw_error *why)
         if (interrupted)
             return gw_fail(why, GW_EINTR, "interrupted");
         if (common.timeout_ns && now - began_ns > common.timeout_ns)
-            return tell_timeout(f, why);
+            return report_timeout(f, why);
         if (random)
             code = slow_all(f, why);
         if (!code && now - looked_ns >= LOOK_NS) {
@@ -207,12 +207,12 @@ static void take_down(struct follow_run *f)
     int was_interrupted = interrupted;
     interrupted = 0; /* else the wait for an answer would end at once */
     enum gw_err code =
-        f->attach ? send_request(f->attach, json_pack("{ss}", "verb", "down"),
+        f->client ? send_request(f->client, json_pack("{ss}", "verb", "down"),
                                  ASK_NS, &why)
                   : GW_EINTR; /* during attaching */
     if (code && code != GW_EUNREACH && f->supervisor > 0)
         kill(f->supervisor, SIGTERM);
-    attach_close(&f->attach);
+    rpc_client_close(&f->client);
     interrupted = was_interrupted;
 }
 
@@ -233,19 +233,19 @@ enum gw_err train_run(struct train_job *job, const struct train_watch *watch,
 enum gw_err train_snapshot(const char *run, const char *directory,
                            struct gw_error *why)
 {
-    struct attach *attach;
+    struct rpc_client *client;
     char whole[PATH_MAX];
     enum gw_err code = train_whole_path(directory, whole, sizeof whole, why);
     if (!code)
-        code = attach_open(run, &attach, why);
+        code = rpc_client_open(run, &client, why);
     if (code)
         return code;
     uint64_t timeout_ns = common.timeout_ns ? common.timeout_ns : SNAPSHOT_NS;
-    code = send_request(attach,
+    code = send_request(client,
                         json_pack("{s:s, s:s, s:I}", "verb", "snapshot",
                                   "directory", whole, "timeout_ns",
                                   (json_int_t)timeout_ns),
                         timeout_ns, why);
-    attach_close(&attach);
+    rpc_client_close(&client);
     return code;
 }

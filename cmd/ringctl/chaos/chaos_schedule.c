@@ -11,7 +11,7 @@
 #include "ringctl/ask.h"
 #include "ringctl/ringctl.h"
 #include "ringctl/sim/sim.h"
-#include "run/node/post.h"
+#include "run/node/child_channel.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -224,7 +224,7 @@ static enum gw_err strike(const struct schedule *s, size_t index,
 static enum gw_err read_schedule(struct schedule *s, const char *word,
                                  struct gw_error *why)
 {
-    const struct world_group groups[WORLD_GROUPS] = {
+    const struct simcluster_group groups[SIMCLUSTER_GROUPS] = {
         {'w', 0, s->servers ? CHAOS_SERVER : CHAOS_CONTROLLER_0},
         {'s', CHAOS_SERVER, s->servers ? CHAOS_CONTROLLER_0 - CHAOS_SERVER : 0},
         {'c', CHAOS_CONTROLLER_0, CHAOS_CONTROLLERS}};

@@ -62,7 +62,7 @@ static void list_blows(char *text, size_t room)
                                      chaos_word((enum chaos_kind)k));
 }
 
-enum gw_err chaos_sum_tell(struct output *output, struct gw_error *why)
+enum gw_err chaos_sum_report(struct output *output, struct gw_error *why)
 {
     char text[400];
     json_t *status;

@@ -15,7 +15,7 @@ void chaos_sum_count(enum chaos_kind kind, enum gw_err code);
 /* Waits until the work continues, then writes the sum below the rows.
  * GW_EWRONG: something was lost or doubled; GW_ETIMEOUT: the work does not
  * continue. */
-GW_MUST_CHECK enum gw_err chaos_sum_tell(struct output *output,
-                                         struct gw_error *why);
+GW_MUST_CHECK enum gw_err chaos_sum_report(struct output *output,
+                                           struct gw_error *why);
 
 #endif

@@ -21,7 +21,7 @@ bool session_quit;
 static const char *wanted; /* --run */
 static char current[RUN_NAME_MAX];
 static char typed[TYPED_MAX];
-static struct attach *connection;
+static struct rpc_client *connection;
 static bool lasting;
 
 static struct owned {
@@ -83,21 +83,21 @@ const char *session_run(void)
 
 /* Without a name, the attached run remains the current one, even if a newer one
  * has begun elsewhere. */
-enum gw_err session_attach(struct attach **attach, struct gw_error *why)
+enum gw_err session_attach(struct rpc_client **client, struct gw_error *why)
 {
     const char *run = session_run();
     enum gw_err code = GW_OK;
-    if (!connection || (run && strcmp(run, attach_run(connection)) != 0)) {
+    if (!connection || (run && strcmp(run, rpc_client_run(connection)) != 0)) {
         session_detach();
-        code = attach_open(run, &connection, why);
+        code = rpc_client_open(run, &connection, why);
     }
-    *attach = connection;
+    *client = connection;
     return code;
 }
 
 void session_detach(void)
 {
-    attach_close(&connection);
+    rpc_client_close(&connection);
 }
 
 /* Sends no request: after Ctrl-C its answer would be ignored, and the run would
@@ -127,14 +127,14 @@ void session_stopped(const char *run)
 /* A run that has already ended needs no request. */
 static void take_down(struct owned *o)
 {
-    struct attach *attach;
+    struct rpc_client *client;
     struct gw_error why;
     json_t *answer;
-    if (attach_open(o->run, &attach, &why))
+    if (rpc_client_open(o->run, &client, &why))
         return;
-    enum gw_err code = attach_do(attach, json_pack("{ss}", "verb", "down"),
-                                 ask_timeout_ns(), &answer, &why);
-    attach_close(&attach);
+    enum gw_err code = rpc_client_do(client, json_pack("{ss}", "verb", "down"),
+                                     ask_timeout_ns(), &answer, &why);
+    rpc_client_close(&client);
     if (code && code != GW_EUNREACH) {
         kill(o->supervisor, SIGTERM);
         complain(&why);

@@ -10,8 +10,8 @@
 #ifndef SESSION_H
 #define SESSION_H
 
-#include "common/attach.h"
 #include "common/command.h"
+#include "common/rpc_client.h"
 
 extern const struct option_spec session_options[]; /* --run */
 
@@ -30,7 +30,7 @@ const char *session_run(void);
 /* The name as the user gave it, by --run or $GRADWIRE_RUN; or NULL. */
 const char *session_run_named(void);
 /* The connection to it; owned by the session. */
-GW_MUST_CHECK enum gw_err session_attach(struct attach **attach,
+GW_MUST_CHECK enum gw_err session_attach(struct rpc_client **client,
                                          struct gw_error *why);
 /* Closes the connection after a failure. */
 void session_detach(void);

@@ -67,12 +67,12 @@ static void offer_node(const char *verb, const json_t *node)
 
 static void offer_nodes(const char *verb)
 {
-    struct attach *attach;
+    struct rpc_client *client;
     struct gw_error why;
     json_t *status, *node;
     size_t i;
-    if (session_attach(&attach, &why) ||
-        attach_status(attach, STATUS_NS, &status, &why)) {
+    if (session_attach(&client, &why) ||
+        rpc_client_status(client, STATUS_NS, &status, &why)) {
         session_detach();
         return;
     }

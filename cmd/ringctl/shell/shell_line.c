@@ -33,12 +33,12 @@ static bool told_to_end;
 /* "tiger e3 4 alive> "; without a run "ringctl> ". */
 static void make_prompt(char out[PROMPT_MAX])
 {
-    struct attach *attach;
+    struct rpc_client *client;
     struct gw_error why;
     json_t *status;
     snprintf(out, PROMPT_MAX, "ringctl> ");
-    if (session_attach(&attach, &why) ||
-        attach_status(attach, PROMPT_NS, &status, &why)) {
+    if (session_attach(&client, &why) ||
+        rpc_client_status(client, PROMPT_NS, &status, &why)) {
         session_detach();
         return;
     }

@@ -21,7 +21,7 @@ struct sim_faults {
  * was given. Names of nodes are those of `groups`. Reports the errors that do
  * not depend on the network. */
 GW_MUST_CHECK enum gw_err sim_faults_read(const char *word,
-                                          const struct world_group *groups,
+                                          const struct simcluster_group *groups,
                                           struct sim_faults *faults,
                                           struct gw_error *why);
 void sim_faults_fini(struct sim_faults *faults);
@@ -32,17 +32,17 @@ GW_MUST_CHECK enum gw_err sim_faults_of(const struct sim_faults *given,
                                         struct gw__faults *faults,
                                         struct gw_error *why);
 /* Writes it in the format of --faults; "-" is stdout. */
-GW_MUST_CHECK enum gw_err sim_faults_write(const struct gw__faults *faults,
-                                           const struct world_group *groups,
-                                           const char *path,
-                                           struct gw_error *why);
+GW_MUST_CHECK enum gw_err
+sim_faults_write(const struct gw__faults *faults,
+                 const struct simcluster_group *groups, const char *path,
+                 struct gw_error *why);
 
 /* ---- sim_names.c ---- */
 
 /* Replaces names by numbers, in place. */
-void sim_names_in(char *text, const struct world_group *groups);
+void sim_names_in(char *text, const struct simcluster_group *groups);
 /* One fault as a line, with names instead of numbers. */
-void sim_names_out(const char *line, const struct world_group *groups,
+void sim_names_out(const char *line, const struct simcluster_group *groups,
                    FILE *file);
 
 #endif

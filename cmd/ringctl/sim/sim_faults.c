@@ -57,7 +57,8 @@ static uint64_t end_of(const struct gw__faults *faults)
     return end_ns;
 }
 
-enum gw_err sim_faults_read(const char *word, const struct world_group *groups,
+enum gw_err sim_faults_read(const char *word,
+                            const struct simcluster_group *groups,
                             struct sim_faults *faults, struct gw_error *why)
 {
     struct gw__faults parsed;
@@ -97,7 +98,7 @@ enum gw_err sim_faults_of(const struct sim_faults *given,
 }
 
 static void print_faults(const struct gw__faults *faults,
-                         const struct world_group *groups, FILE *file)
+                         const struct simcluster_group *groups, FILE *file)
 {
     char line[GW__FAULT_TEXT_MAX];
     for (size_t i = 0; i < faults->count; i++) {
@@ -107,8 +108,8 @@ static void print_faults(const struct gw__faults *faults,
 }
 
 enum gw_err sim_faults_write(const struct gw__faults *faults,
-                             const struct world_group *groups, const char *path,
-                             struct gw_error *why)
+                             const struct simcluster_group *groups,
+                             const char *path, struct gw_error *why)
 {
     bool out = strcmp(path, "-") == 0;
     FILE *file = out ? stdout : fopen(path, "we");

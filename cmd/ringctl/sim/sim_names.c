@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* The node that this word means, `*length` letters of it; -1: not a name. */
-static int parse_node(const char *word, const struct world_group *groups,
+static int parse_node(const char *word, const struct simcluster_group *groups,
                       size_t *length)
 {
     char *end;
@@ -20,13 +20,13 @@ static int parse_node(const char *word, const struct world_group *groups,
         return -1;
     unsigned long number = strtoul(word + 1, &end, 10);
     *length = (size_t)(end - word);
-    for (unsigned g = 0; g < WORLD_GROUPS; g++)
+    for (unsigned g = 0; g < SIMCLUSTER_GROUPS; g++)
         if (groups[g].letter == word[0] && number < groups[g].count)
             return (int)(groups[g].first + number);
     return -1;
 }
 
-void sim_names_in(char *text, const struct world_group *groups)
+void sim_names_in(char *text, const struct simcluster_group *groups)
 {
     char number[16];
     size_t length;
@@ -54,19 +54,19 @@ static const char *operand_of(const char *line)
 }
 
 static void put_name(FILE *file, unsigned node,
-                     const struct world_group *groups)
+                     const struct simcluster_group *groups)
 {
     unsigned g = 0;
-    while (g < WORLD_GROUPS && (node < groups[g].first ||
-                                node - groups[g].first >= groups[g].count))
+    while (g < SIMCLUSTER_GROUPS && (node < groups[g].first ||
+                                     node - groups[g].first >= groups[g].count))
         g++;
-    if (g < WORLD_GROUPS)
+    if (g < SIMCLUSTER_GROUPS)
         fprintf(file, "%c%u", groups[g].letter, node - groups[g].first);
     else
         fprintf(file, "%u", node);
 }
 
-void sim_names_out(const char *line, const struct world_group *groups,
+void sim_names_out(const char *line, const struct simcluster_group *groups,
                    FILE *file)
 {
     const char *at = operand_of(line);

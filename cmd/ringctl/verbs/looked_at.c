@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool is_looked_at(const json_t *status)
+bool is_read_only(const json_t *status)
 {
     return json_is_string(json_object_get(status, "tool"));
 }
@@ -75,7 +75,7 @@ static void note_verbs(struct output *output, const json_t *status)
     output_note_text(output, "verbs", text);
 }
 
-void looked_at_notes(struct output *output, json_t *status)
+void read_only_notes(struct output *output, json_t *status)
 {
     char text[160];
     const char *name;

@@ -10,8 +10,8 @@
 #include <jansson.h>
 
 /* Does this status, or summary, come from such a run? */
-bool is_looked_at(const json_t *status);
+bool is_read_only(const json_t *status);
 /* Notes about its tool, its command, and all other values in its status. */
-void looked_at_notes(struct output *output, json_t *status);
+void read_only_notes(struct output *output, json_t *status);
 
 #endif

@@ -22,7 +22,7 @@ bool tells_objects(void)
     return strncmp(common.output, "json", 4) == 0;
 }
 
-int tell_object(const char *verb, json_t *object)
+int report_object(const char *verb, json_t *object)
 {
     char schema[64];
     snprintf(schema, sizeof schema, "ringctl %s", verb);
@@ -44,7 +44,7 @@ int tell_object(const char *verb, json_t *object)
     return 0;
 }
 
-static int tell_change_object(const char *verb, const json_t *answer)
+static int report_change_object(const char *verb, const json_t *answer)
 {
     json_t *change = json_pack("{sssssI}", "code", gw_err_name(GW_OK), "text",
                                text_of(answer, "text", ""), "epoch",
@@ -52,12 +52,12 @@ static int tell_change_object(const char *verb, const json_t *answer)
     const json_t *data = json_object_get(answer, "data");
     if (data)
         json_object_update_missing(change, json_object_get(answer, "data"));
-    int status = tell_object(verb, change);
+    int status = report_object(verb, change);
     json_decref(change);
     return status;
 }
 
-static int tell_change_csv(const char *verb, const json_t *answer)
+static int report_change_csv(const char *verb, const json_t *answer)
 {
     static const struct field fields[] = {
         {"code", NULL, FIELD_TEXT, 0, false},
@@ -74,14 +74,14 @@ static int tell_change_csv(const char *verb, const json_t *answer)
     return 0;
 }
 
-int tell_answer(const char *verb, const json_t *answer)
+int report_answer(const char *verb, const json_t *answer)
 {
     char seen[4096];
     const char *text = text_of(answer, "text", "done");
     if (tells_objects())
-        return tell_change_object(verb, answer);
+        return report_change_object(verb, answer);
     if (strcmp(common.output, "csv") == 0)
-        return tell_change_csv(verb, answer);
+        return report_change_csv(verb, answer);
     progress("%s", "");
     fputs(visible(text, seen, sizeof seen), stdout);
     bool ended = strcmp(verb, "down") == 0;
@@ -91,7 +91,7 @@ int tell_answer(const char *verb, const json_t *answer)
     return 0;
 }
 
-int ask_and_tell(json_t *request)
+int ask_and_report(json_t *request)
 {
     char verb[32];
     json_t *answer;
@@ -107,7 +107,7 @@ int ask_and_tell(json_t *request)
         timeout_ns += GRACE_NS;
     if (ask(request, timeout_ns, &answer, &why))
         return complain(&why);
-    int status = tell_answer(verb, answer);
+    int status = report_answer(verb, answer);
     json_decref(answer);
     return status;
 }

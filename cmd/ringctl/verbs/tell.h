@@ -5,19 +5,19 @@
 #ifndef TELL_H
 #define TELL_H
 
-#include "common/attach.h"
+#include "common/rpc_client.h"
 
 /* A change, from its answer: the sentence in the table; code, text, epoch and
  * the other members of the answer's data in json. Returns the exit status. */
-int tell_answer(const char *verb, const json_t *answer);
+int report_answer(const char *verb, const json_t *answer);
 /* Sends the request and prints the answer; steals `request`, which has "verb".
  */
-int ask_and_tell(json_t *request);
+int ask_and_report(json_t *request);
 
 /* Is -o one of json and jsonl? */
 bool tells_objects(void);
 /* If so: prints the object as a document of one line, with schema "ringctl
  * VERB". */
-int tell_object(const char *verb, json_t *object);
+int report_object(const char *verb, json_t *object);
 
 #endif

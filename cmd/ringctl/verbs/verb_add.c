@@ -41,7 +41,7 @@ static int run_add(int operand_count, char **operands)
                                 "count", (int)count);
     if (rank != UINT_MAX)
         json_object_set_new(request, "rank", json_integer(rank));
-    return ask_and_tell(request);
+    return ask_and_report(request);
 }
 
 const struct command command_add = {

@@ -14,7 +14,7 @@
 #include "common/output.h"
 #include "ringctl/ask.h"
 #include "ringctl/ringctl.h"
-#include "run/node/post.h"
+#include "run/node/child_channel.h"
 #include "run/target.h"
 
 #include <math.h>
@@ -421,7 +421,7 @@ static int run_chaos(int operand_count, char **operands)
     enum gw_err code =
         faults_word ? apply_schedule(output, &why) : apply_random(output, &why);
     if (!code && !interrupted)
-        code = chaos_sum_tell(output, &why);
+        code = chaos_sum_report(output, &why);
     output_end(&output, code ? &why : NULL, interrupted != 0);
     if (code)
         return complain(&why);

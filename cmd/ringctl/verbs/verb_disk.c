@@ -24,7 +24,7 @@ static int run_disk(int operand_count, char **operands)
         return complain(&why);
     json_t *request = target_request("disk", target);
     json_object_set_new(request, "full", json_boolean(full));
-    return ask_and_tell(request);
+    return ask_and_report(request);
 }
 
 const struct command command_disk = {
@@ -55,7 +55,7 @@ static int run_drift(int operand_count, char **operands)
         return complain(&why);
     json_t *request = target_request("drift", target);
     json_object_set_new(request, "rate", json_real(rate));
-    return ask_and_tell(request);
+    return ask_and_report(request);
 }
 
 const struct command command_drift = {

@@ -19,13 +19,13 @@ static const struct option_spec options[] = {
 
 /* If the supervisor ends before its answer arrives, that counts as an answer.
  */
-static enum gw_err take_down(struct attach *attach, json_t **answer,
+static enum gw_err take_down(struct rpc_client *client, json_t **answer,
                              struct gw_error *why)
 {
     char run[64];
-    snprintf(run, sizeof run, "%s", attach_run(attach));
-    enum gw_err code = attach_do(attach, json_pack("{ss}", "verb", "down"),
-                                 ask_timeout_ns(), answer, why);
+    snprintf(run, sizeof run, "%s", rpc_client_run(client));
+    enum gw_err code = rpc_client_do(client, json_pack("{ss}", "verb", "down"),
+                                     ask_timeout_ns(), answer, why);
     if (code == GW_EUNREACH) {
         *answer =
             json_pack("{so}", "text", json_sprintf("run %s has ended", run));
@@ -48,11 +48,11 @@ static int take_all_down(void)
     session_detach();
     runs_list(&runs);
     for (unsigned i = 0; i < runs.count && !status; i++) {
-        struct attach *attach;
+        struct rpc_client *client;
         json_t *answer;
-        if (attach_open(runs.names[i], &attach, &why))
+        if (rpc_client_open(runs.names[i], &client, &why))
             continue;
-        enum gw_err code = take_down(attach, &answer, &why);
+        enum gw_err code = take_down(client, &answer, &why);
         if (code == GW_ENOTSUP) {
             progress("run %s is left running: %s", runs.names[i], why.text);
         } else if (code) {
@@ -64,7 +64,7 @@ static int take_all_down(void)
                 used += (size_t)snprintf(text + used, sizeof text - used, " %s",
                                          runs.names[i]);
         }
-        attach_close(&attach);
+        rpc_client_close(&client);
     }
     runs_fini(&runs);
     if (!*text)
@@ -72,7 +72,7 @@ static int take_all_down(void)
     json_t *answer =
         json_pack("{sos{sO}}", "text", json_sprintf("down:%s", text), "data",
                   "runs", gone);
-    status = status ? status : tell_answer("down", answer);
+    status = status ? status : report_answer("down", answer);
     json_decref(answer);
     json_decref(gone);
     return status;
@@ -80,7 +80,7 @@ static int take_all_down(void)
 
 static int run_down(int operand_count, char **operands)
 {
-    struct attach *attach;
+    struct rpc_client *client;
     struct gw_error why;
     json_t *answer;
     (void)operand_count;
@@ -88,9 +88,9 @@ static int run_down(int operand_count, char **operands)
     if (all)
         return take_all_down();
     progress("ending the run");
-    if (session_attach(&attach, &why) || take_down(attach, &answer, &why))
+    if (session_attach(&client, &why) || take_down(client, &answer, &why))
         return complain(&why);
-    int status = tell_answer("down", answer);
+    int status = report_answer("down", answer);
     json_decref(answer);
     return status;
 }

@@ -86,14 +86,14 @@ static void printer_print(struct printer *p, const struct gw_event *event)
 
 /* ---- as they come ---- */
 
-static enum gw_err follow_run(struct attach *attach, struct printer *printer,
-                              struct gw_error *why)
+static enum gw_err follow_run(struct rpc_client *client,
+                              struct printer *printer, struct gw_error *why)
 {
     uint64_t end_ns = for_ns ? gw_now_ns() + for_ns : UINT64_MAX;
-    enum gw_err code = attach_listen(attach, chunks, why);
+    enum gw_err code = rpc_client_listen(client, chunks, why);
     while (!code) {
         struct gw_event event;
-        code = attach_event(attach, end_ns, &event, why);
+        code = rpc_client_event(client, end_ns, &event, why);
         if (!code)
             printer_print(printer, &event);
         else if (code == GW_PENDING && !interrupted && gw_now_ns() < end_ns)
@@ -106,11 +106,11 @@ static enum gw_err follow_run(struct attach *attach, struct printer *printer,
 
 static enum gw_err print_coming(struct printer *printer, struct gw_error *why)
 {
-    struct attach *attach;
-    enum gw_err code = attach_open(session_run(), &attach, why);
+    struct rpc_client *client;
+    enum gw_err code = rpc_client_open(session_run(), &client, why);
     if (!code)
-        code = follow_run(attach, printer, why);
-    attach_close(&attach);
+        code = follow_run(client, printer, why);
+    rpc_client_close(&client);
     return code;
 }
 
@@ -149,7 +149,7 @@ static enum gw_err print_lines(struct printer *printer, FILE *file,
 static enum gw_err print_recorded(struct printer *printer, struct gw_error *why)
 {
     char path[PATH_MAX];
-    if (attach_directory(session_run(), path, sizeof path, why))
+    if (rpc_client_directory(session_run(), path, sizeof path, why))
         return why->code;
     size_t used = strlen(path);
     snprintf(path + used, sizeof path - used, "/events.jsonl");

@@ -31,7 +31,7 @@ static int run_on_target(const char *verb, int operand_count, char **operands)
     struct gw_error why;
     if (target_parse_words(operand_count, operands, &target, &why))
         return complain(&why);
-    return ask_and_tell(target_request(verb, target));
+    return ask_and_report(target_request(verb, target));
 }
 
 static int run_kill(int operand_count, char **operands)

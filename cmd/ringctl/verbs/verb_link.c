@@ -78,7 +78,7 @@ static int show_link(const struct target *ends, char **names)
     int from = target_number(ends[0]), to = target_number(ends[1]);
     json_t *rule = find_rule(status, from, to);
     if (tells_objects())
-        result = tell_object("link", rule);
+        result = report_object("link", rule);
     else if (strcmp(common.output, "csv") == 0)
         result = print_csv(from, to, rule);
     else
@@ -112,7 +112,7 @@ static int run_link(int operand_count, char **operands)
     json_object_set_new(request, "from", target_json(ends[0]));
     json_object_set_new(request, "to", target_json(ends[1]));
     json_object_set_new(request, "both", json_boolean(both));
-    return ask_and_tell(request);
+    return ask_and_report(request);
 }
 
 const struct command command_link = {

@@ -14,14 +14,15 @@
 /* The status of a living run, else the summary of an ended one; or NULL. */
 static json_t *find_status(const char *name, bool *lives)
 {
-    struct attach *attach;
+    struct rpc_client *client;
     struct gw_error why;
     json_t *status;
-    *lives = attach_open(name, &attach, &why) == GW_OK;
+    *lives = rpc_client_open(name, &client, &why) == GW_OK;
     if (!*lives)
         return runs_read(name, "summary.json");
-    enum gw_err code = attach_status(attach, ask_timeout_ns(), &status, &why);
-    attach_close(&attach);
+    enum gw_err code =
+        rpc_client_status(client, ask_timeout_ns(), &status, &why);
+    rpc_client_close(&client);
     return code ? NULL : status;
 }
 

@@ -43,7 +43,7 @@ static int run_order(int operand_count, char **operands)
     } else if (word) {
         json_object_set_new(request, "by", json_string(word));
     }
-    return ask_and_tell(request);
+    return ask_and_report(request);
 }
 
 const struct command command_order = {

@@ -27,7 +27,7 @@ static int run_record(int operand_count, char **operands)
     const char *operand = operand_count ? operands[0] : NULL;
     bool off = operand && strcmp(operand, "off") == 0;
     json_t *file = operand && !off ? whole_path(operand) : json_null();
-    return ask_and_tell(
+    return ask_and_report(
         json_pack("{sssosb}", "verb", "record", "file", file, "on", !off));
 }
 
@@ -55,7 +55,7 @@ static const char *recording(const char *operand, char out[PATH_MAX])
 {
     struct gw_error why;
     if (access(operand, F_OK) == 0 ||
-        attach_directory(operand, out, PATH_MAX, &why))
+        rpc_client_directory(operand, out, PATH_MAX, &why))
         return operand;
     size_t used = strlen(out);
     snprintf(out + used, PATH_MAX - used, "/events.jsonl");

@@ -21,10 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct world_kind *const worlds[] = {&world_ring, &world_servers};
+static const struct simcluster_kind *const worlds[] = {&world_ring,
+                                                       &world_servers};
 enum { WORLDS = sizeof worlds / sizeof *worlds, FIELDS_MOST = 48 };
 
-static struct world_request request = {.for_ns = 1000000000};
+static struct simcluster_request request = {.for_ns = 1000000000};
 static const char *seeds_text, *faults_word, *events, *schedule;
 static const char *ack = "all", *suspicion;
 static bool each, shrinks, keeps_going;
@@ -114,11 +115,11 @@ struct sums {
 };
 
 struct job {
-    const struct world_kind *kind;
+    const struct simcluster_kind *kind;
     void *world;
     struct gw_plugin *suspicion; /* NULL: none */
     struct sim_faults given;
-    struct world_group groups[WORLD_GROUPS];
+    struct simcluster_group groups[SIMCLUSTER_GROUPS];
     struct gw__faults faults; /* of the last seed */
     struct seeds seeds;
     struct sums sums;
@@ -133,7 +134,8 @@ struct job {
 
 /* ---- the request ---- */
 
-static enum gw_err find_world(const char *name, const struct world_kind **kind,
+static enum gw_err find_world(const char *name,
+                              const struct simcluster_kind **kind,
                               struct gw_error *why)
 {
     char known[100] = "";
@@ -172,7 +174,7 @@ static void add_fields(struct job *job, const struct field *fields,
 static enum gw_err prepare_job(struct job *job, const char *name,
                                struct gw_error *why)
 {
-    struct world_request asked = request;
+    struct simcluster_request asked = request;
     if (find_world(name, &job->kind, why) || read_seeds(&job->seeds, why))
         return why->code;
     asked.calm = faults_word != NULL;
@@ -284,7 +286,7 @@ static enum gw_err run_seeds(struct job *job, struct gw_error *why)
 
 /* Runs the last seed again, with the same result, to print its events. Its
  * measurements do not count. */
-static enum gw_err tell_events(struct job *job, struct gw_error *why)
+static enum gw_err report_events(struct job *job, struct gw_error *why)
 {
     struct gw__campaign campaign;
     struct gw__trial trial;
@@ -305,7 +307,7 @@ static enum gw_err tell_events(struct job *job, struct gw_error *why)
     return failed && !err ? gw_fail_errno(why, "write to %.200s", events) : err;
 }
 
-static enum gw_err tell_schedule(struct job *job, struct gw_error *why)
+static enum gw_err report_schedule(struct job *job, struct gw_error *why)
 {
     struct gw__campaign campaign;
     struct gw_error failure = job->sums.violation;
@@ -334,9 +336,9 @@ static enum gw_err run_job(struct job *job, struct gw_error *why)
     if (!err && !each)
         make_row(job);
     if (!err && events)
-        err = tell_events(job, why);
+        err = report_events(job, why);
     if (!err && schedule)
-        err = tell_schedule(job, why);
+        err = report_schedule(job, why);
     if (!err && job->bad.code)
         err = gw_fail(why, GW_EWRONG,
                       "seed %" PRIu64 " (--seed %" PRIu64 " repeats it): %s",

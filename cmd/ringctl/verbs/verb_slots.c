@@ -27,7 +27,7 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 
 static void print_slot(struct output *output, const json_t *slot)
 {
-    char primary[24], learner[24], leaver[24], heir[24], sync[64];
+    char primary[24], learner[24], leaver[24], successor[24], sync[64];
     const union value row[FIELDS] = {
         {.integer = integer_of(slot, "slot", 0)},
         {.text = number_or_dash(slot, "primary", primary)},
@@ -35,7 +35,7 @@ static void print_slot(struct output *output, const json_t *slot)
              numbers_text(json_object_get(slot, "in_sync"), sync, sizeof sync)},
         {.text = number_or_dash(slot, "learner", learner)},
         {.text = number_or_dash(slot, "leaver", leaver)},
-        {.text = number_or_dash(slot, "heir", heir)},
+        {.text = number_or_dash(slot, "heir", successor)},
         {.integer = integer_of(slot, "term", 0)},
         {.integer = integer_of(slot, "rows", 0)},
         {.integer = integer_of(slot, "bytes", 0)},

@@ -21,7 +21,7 @@ static int ask_with_time(json_t *request, const char *text)
         return complain(&why);
     }
     json_object_set_new(request, "ns", json_integer((json_int_t)ns));
-    return ask_and_tell(request);
+    return ask_and_report(request);
 }
 
 static int run_slow(int operand_count, char **operands)

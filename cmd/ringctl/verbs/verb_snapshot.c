@@ -16,7 +16,7 @@ static int ask_patiently(json_t *request)
     if (request && common.timeout_ns)
         json_object_set_new(request, "timeout_ns",
                             json_integer((json_int_t)common.timeout_ns));
-    return ask_and_tell(request);
+    return ask_and_report(request);
 }
 
 static int run_snapshot(int operand_count, char **operands)

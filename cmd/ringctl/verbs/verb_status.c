@@ -79,7 +79,7 @@ static void print_node(struct output *output, const json_t *node)
 
 /* ---- notes above and below the rows ---- */
 
-static void note_crew(struct output *output, const json_t *s)
+static void note_ps_members(struct output *output, const json_t *s)
 {
     char text[160];
     snprintf(text, sizeof text,
@@ -113,7 +113,7 @@ static void notes_for_people(struct output *output, const json_t *s)
              integer_of(s, "alive", 0));
     output_note_text(output, "state", text);
     if (json_object_get(s, "slots"))
-        note_crew(output, s);
+        note_ps_members(output, s);
     else
         note_ring(output, s);
     if (!isnan(real_of(s, "loss")))
@@ -206,7 +206,7 @@ static void note_recovery(struct output *output, const json_t *r)
 }
 
 /* "server 0 (exit): epoch 9, detected 0.2 ms, ..." */
-static void note_crew_recovery(struct output *output, const json_t *r)
+static void note_ps_recovery(struct output *output, const json_t *r)
 {
     char text[512] = "", times[128];
     size_t i, used = 0;
@@ -231,7 +231,7 @@ static void note_recoveries(struct output *output, const json_t *status)
     size_t count = json_array_size(list);
     size_t first = count > SHOWN_MAX ? count - SHOWN_MAX : 0;
     for (size_t i = first; i < count; i++)
-        (json_object_get(status, "slots") ? note_crew_recovery : note_recovery)(
+        (json_object_get(status, "slots") ? note_ps_recovery : note_recovery)(
             output, json_array_get(list, i));
     const json_t *result = json_object_get(status, "result");
     if (!json_is_object(result))
@@ -263,15 +263,15 @@ static int print_rows(json_t *status)
         return complain(&why);
     output_collect(output);
     output_spare(output, "op loss phase");
-    if (is_looked_at(status))
-        looked_at_notes(output, status);
+    if (is_read_only(status))
+        read_only_notes(output, status);
     else
         (people ? notes_for_people : notes_for_programs)(output, status);
     json_array_foreach(json_object_get(status, "nodes"), i, node)
     {
         print_node(output, node);
     }
-    if (people && !is_looked_at(status))
+    if (people && !is_read_only(status))
         note_recoveries(output, status);
     output_end(&output, NULL, false);
     return 0;
@@ -298,7 +298,7 @@ static int run_status(int operand_count, char **operands)
     if (find_status(&status, &why))
         return complain(&why);
     int result =
-        tells_objects() ? tell_object("status", status) : print_rows(status);
+        tells_objects() ? report_object("status", status) : print_rows(status);
     json_decref(status);
     return result;
 }

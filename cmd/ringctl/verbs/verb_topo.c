@@ -12,8 +12,8 @@ static int run_topo(int operand_count, char **operands)
 {
     char whole[PATH_MAX];
     (void)operand_count;
-    return ask_and_tell(json_pack("{ssss}", "verb", "topo", "file",
-                                  task_path(operands[0], whole)));
+    return ask_and_report(json_pack("{ssss}", "verb", "topo", "file",
+                                    task_path(operands[0], whole)));
 }
 
 const struct command command_topo = {

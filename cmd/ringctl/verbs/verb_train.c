@@ -37,7 +37,7 @@ static int run_train(int operand_count, char **operands)
     work.snapshot = task_path(work.snapshot, snapshot);
     json_t *request = work_options_encode(&work);
     json_object_set_new(request, "verb", json_string("train"));
-    return ask_and_tell(request);
+    return ask_and_report(request);
 }
 
 const struct command command_train = {

@@ -155,7 +155,7 @@ static int print_run(const char *run, uint64_t seed)
     json_t *answer = json_pack("{sssIs{sssI}}", "text", text, "epoch",
                                (json_int_t)integer_of(status, "epoch", 0),
                                "data", "run", run, "seed", (json_int_t)seed);
-    int result = tell_answer("up", answer);
+    int result = report_answer("up", answer);
     json_decref(answer);
     json_decref(status);
     return result;

@@ -49,7 +49,7 @@ static int wait_for(json_t *request, const char *text)
         return complain_with(GW_EINTR, "wait: interrupted before %s", text);
     if (code)
         return complain(&why);
-    int status = tell_answer("wait", answer);
+    int status = report_answer("wait", answer);
     json_decref(answer);
     return status;
 }
@@ -87,7 +87,7 @@ static int run_expect(int operand_count, char **operands)
     int status;
     json_t *request =
         condition_request("expect", operand_count, operands, &status);
-    return request ? ask_and_tell(request) : status;
+    return request ? ask_and_report(request) : status;
 }
 
 const struct command command_expect = {

@@ -37,7 +37,7 @@ static bool on_terminal(void)
 /* ---- plain lines ---- */
 
 struct lines {
-    struct attach *attach;
+    struct rpc_client *client;
     uint64_t begin_ns, end_ns, next_ns;
 };
 
@@ -52,7 +52,7 @@ static enum gw_err say_status(struct lines *l, struct gw_error *why)
 {
     char text[256], loss[48] = "";
     json_t *s;
-    enum gw_err code = attach_status(l->attach, ask_timeout_ns(), &s, why);
+    enum gw_err code = rpc_client_status(l->client, ask_timeout_ns(), &s, why);
     if (code)
         return code;
     if (!isnan(real_of(s, "loss")))
@@ -73,7 +73,7 @@ static enum gw_err wait_for_event(struct lines *l, struct gw_error *why)
     struct gw_event event;
     char text[256];
     uint64_t until = l->next_ns < l->end_ns ? l->next_ns : l->end_ns;
-    enum gw_err code = attach_event(l->attach, until, &event, why);
+    enum gw_err code = rpc_client_event(l->client, until, &event, why);
     if (code == GW_OK && gw_event_is_change(&event)) {
         gw_event_text(&event, text, sizeof text);
         print_line(l, text);
@@ -94,15 +94,15 @@ static int watch_lines(void)
     struct lines l = {.begin_ns = now_ns,
                       .next_ns = now_ns,
                       .end_ns = for_ns ? now_ns + for_ns : UINT64_MAX};
-    enum gw_err code = attach_open(session_run(), &l.attach, &why);
+    enum gw_err code = rpc_client_open(session_run(), &l.client, &why);
     if (!code)
-        code = attach_listen(l.attach, false, &why);
+        code = rpc_client_listen(l.client, false, &why);
     while (!code)
         code = wait_for_event(&l, &why);
-    bool ended = code == GW_ECLOSED || (code == GW_EUNREACH && l.attach);
+    bool ended = code == GW_ECLOSED || (code == GW_EUNREACH && l.client);
     if (ended)
         print_line(&l, "the run has ended");
-    attach_close(&l.attach);
+    rpc_client_close(&l.client);
     return ended || code == GW_PENDING ? 0 : complain(&why);
 }
 
@@ -110,7 +110,7 @@ static int watch_lines(void)
 
 static int run_watch(int operand_count, char **operands)
 {
-    struct attach *attach;
+    struct rpc_client *client;
     struct gw_error why;
     (void)operand_count;
     (void)operands;
@@ -122,10 +122,10 @@ static int run_watch(int operand_count, char **operands)
             "watch prints text only; programs use events --follow -o jsonl");
     if (plain || for_ns || !on_terminal())
         return watch_lines();
-    if (session_attach(&attach, &why))
+    if (session_attach(&client, &why))
         return complain(&why);
     char name[64], tool[] = "ringtop", option[] = "--run";
-    snprintf(name, sizeof name, "%s", attach_run(attach));
+    snprintf(name, sizeof name, "%s", rpc_client_run(client));
     return view_run((char *[]){tool, option, name, NULL});
 }
 

@@ -19,7 +19,7 @@
 extern char **environ;
 
 /* The ringtop in the same directory or installation as this program. */
-static bool beside(char out[PATH_MAX + 16])
+static bool append_after(char out[PATH_MAX + 16])
 {
     ssize_t length = readlink("/proc/self/exe", out, PATH_MAX);
     if (length <= 0)
@@ -44,7 +44,7 @@ static int spawn(char *const *words, const sigset_t *mask, pid_t *child)
     posix_spawnattr_setflags(&how,
                              POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     int failed =
-        beside(path)
+        append_after(path)
             ? posix_spawn(child, path, NULL, &how, words, environ)
             : posix_spawnp(child, "ringtop", NULL, &how, words, environ);
     posix_spawnattr_destroy(&how);

@@ -11,7 +11,7 @@
  *     | keys                    |
  *     +-------------------------+
  *
- * The overview of parameter servers is in draw_crew.c, that of a pipeline in
+ * The overview of parameter servers is in draw_ps.c, that of a pipeline in
  * draw_pipeline.c.
  */
 #include "draw.h"
@@ -62,7 +62,7 @@ static void draw_left(const struct picture *p, const struct area *area)
     draw_ring(p, &rest);
 }
 
-static void draw_beside(const struct picture *p, const struct area *area)
+static void draw_side_by_side(const struct picture *p, const struct area *area)
 {
     int wanted = draw_chunks_width(p);
     int left = wanted < area->width / 2 - 1 ? area->width / 2 - 1 : wanted;
@@ -100,7 +100,7 @@ static void draw_overview(const struct picture *p, const struct area *area)
         area_part(area, 0, rows, area->width, area->height - rows);
     draw_ranks(p, &ranks);
     if (area->width >= SIDE_BY_SIDE)
-        draw_beside(p, &rest);
+        draw_side_by_side(p, &rest);
     else
         draw_below(p, &rest);
 }
@@ -112,7 +112,7 @@ static void draw_overview(const struct picture *p, const struct area *area)
 static enum page page_of(const struct picture *p)
 {
     enum page page = p->view->page;
-    if (p->state->crew.here)
+    if (p->state->ps.here)
         return page == PAGE_RING     ? PAGE_CLOCKS
                : page == PAGE_CHUNKS ? PAGE_SLOTS
                                      : page;
@@ -134,8 +134,8 @@ static void draw_page(const struct picture *p, const struct area *area)
     };
     if (p->view->help)
         draw_help(p, area);
-    else if (p->view->page == PAGE_OVERVIEW && p->state->crew.here)
-        draw_crew(p, area);
+    else if (p->view->page == PAGE_OVERVIEW && p->state->ps.here)
+        draw_ps(p, area);
     else if (p->view->page == PAGE_OVERVIEW && p->state->pipe.here)
         draw_pipe_overview(p, area);
     else

@@ -21,7 +21,7 @@ struct picture {
     const struct glyphs *glyphs;
     bool keys;          /* there is a keyboard: show the keys */
     const char *notice; /* the error of the source; NULL: none */
-    const char *said;   /* the result of an order; NULL: none */
+    const char *answer; /* the result of an order; NULL: none */
 };
 
 /* Fills the grid. */
@@ -44,7 +44,7 @@ void draw_failover(const struct picture *picture, const struct area *area);
 void draw_controllers(const struct picture *picture, const struct area *area);
 void draw_loss(const struct picture *picture, const struct area *area);
 /* Parameter servers: the overview, and its panels. */
-void draw_crew(const struct picture *picture, const struct area *area);
+void draw_ps(const struct picture *picture, const struct area *area);
 void draw_servers(const struct picture *picture, const struct area *area);
 void draw_slots(const struct picture *picture, const struct area *area);
 void draw_clocks(const struct picture *picture, const struct area *area);
@@ -82,12 +82,12 @@ void draw_sparkline(const struct picture *picture, const struct rates *rates,
 unsigned list_top(unsigned wanted, unsigned count, int rows);
 /* The servers to show; returns how many. */
 unsigned server_order(const struct picture *picture,
-                      unsigned order[CREW_SERVERS]);
+                      unsigned order[PS_SERVERS]);
 /* The displayed name and style of a state of a server or worker. */
-const char *crew_state_name(const char *state);
-enum style crew_state_style(const char *state);
+const char *ps_state_name(const char *state);
+enum style ps_state_style(const char *state);
 /* The sort weight of a style: bad ones first, then warnings. */
-uint64_t crew_state_weight(enum style style);
+uint64_t ps_state_weight(enum style style);
 /* The ranks to show, in the chosen order; returns how many. */
 unsigned rank_order(const struct picture *picture, unsigned order[RANKS_MAX]);
 /* "busy", "DEAD"; and its style. */

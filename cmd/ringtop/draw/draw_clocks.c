@@ -19,9 +19,10 @@
 
 enum { BAR = 7 };
 
-static const struct crew_worker *worker_of(const struct picture *p, unsigned w)
+static const struct ps_worker_state *worker_of(const struct picture *p,
+                                               unsigned w)
 {
-    return &p->state->crew.workers[w];
+    return &p->state->ps.workers[w];
 }
 
 /* ---- columns ---- */
@@ -36,18 +37,18 @@ static void write_worker(const struct picture *p, unsigned w, char *out,
 static void write_state(const struct picture *p, unsigned w, char *out,
                         size_t size)
 {
-    snprintf(out, size, "%s", crew_state_name(worker_of(p, w)->state));
+    snprintf(out, size, "%s", ps_state_name(worker_of(p, w)->state));
 }
 
 static enum style state_style(const struct picture *p, unsigned w)
 {
-    return crew_state_style(worker_of(p, w)->state);
+    return ps_state_style(worker_of(p, w)->state);
 }
 
 static void write_clock(const struct picture *p, unsigned w, char *out,
                         size_t size)
 {
-    const struct crew_worker *worker = worker_of(p, w);
+    const struct ps_worker_state *worker = worker_of(p, w);
     table_number(worker->clocked, worker->clock, 6, out, size);
 }
 
@@ -56,10 +57,10 @@ static void write_clock(const struct picture *p, unsigned w, char *out,
 static bool ahead_of(const struct picture *p, unsigned w, uint64_t *ahead,
                      uint64_t *span)
 {
-    const struct crew_worker *worker = worker_of(p, w);
+    const struct ps_worker_state *worker = worker_of(p, w);
     uint64_t least, most;
     if (!worker->clocked || worker->gone_ns > 0 ||
-        !crew_span(&p->state->crew, &least, &most))
+        !ps_span(&p->state->ps, &least, &most))
         return false;
     *ahead = worker->clock - least;
     *span = most - least;
@@ -99,11 +100,11 @@ static enum style bar_style(const struct picture *p, unsigned w)
 static void write_unit(const struct picture *p, unsigned w, char *out,
                        size_t size)
 {
-    const struct crew_worker *worker = worker_of(p, w);
+    const struct ps_worker_state *worker = worker_of(p, w);
     int used = 0;
     if (!worker->in_hand) { /* a narrow table has no other column for it */
-        bool there = crew_is_there(worker->state);
-        snprintf(out, size, "%s", there ? "-" : crew_state_name(worker->state));
+        bool there = ps_is_there(worker->state);
+        snprintf(out, size, "%s", there ? "-" : ps_state_name(worker->state));
         return;
     }
     used = snprintf(out, size, "e%" PRIu64 " b%" PRIu64 " p%u", worker->epoch,
@@ -161,9 +162,9 @@ struct histogram {
     unsigned used; /* buckets up to the last that is not empty */
 };
 
-static struct histogram histogram_of(const struct crew *crew)
+static struct histogram histogram_of(const struct ps_members *ps)
 {
-    struct histogram h = {.units = crew_staleness(crew)};
+    struct histogram h = {.units = ps_staleness(ps)};
     for (unsigned i = 0; i <= GW_PS_STALENESS_MAX; i++) {
         h.all += h.units[i];
         h.most = h.units[i] > h.most ? h.units[i] : h.most;
@@ -172,13 +173,13 @@ static struct histogram histogram_of(const struct crew *crew)
     return h;
 }
 
-static int histogram_height(const struct crew *crew)
+static int histogram_height(const struct ps_members *ps)
 {
-    struct histogram h = histogram_of(crew);
+    struct histogram h = histogram_of(ps);
     return 1 + (h.used ? (int)h.used : 1);
 }
 
-static void tell_counts(const struct crew_clock *clock, char *out, size_t size)
+static void report_counts(const struct ps_clock *clock, char *out, size_t size)
 {
     int used = snprintf(out, size, "; %s, closed %" PRIu64, clock->mode,
                         clock->closed);
@@ -206,12 +207,12 @@ static void draw_bucket(const struct picture *p, const struct area *area, int y,
 
 static void draw_staleness(const struct picture *p, const struct area *area)
 {
-    const struct crew *crew = &p->state->crew;
-    struct histogram h = histogram_of(crew);
+    const struct ps_members *ps = &p->state->ps;
+    struct histogram h = histogram_of(ps);
     enum { ROOM_FOR_COUNTS = 60 };
     char counts[96] = "";
-    if (crew->clock.told && area->width >= ROOM_FOR_COUNTS)
-        tell_counts(&crew->clock, counts, sizeof counts);
+    if (ps->clock.reported && area->width >= ROOM_FOR_COUNTS)
+        report_counts(&ps->clock, counts, sizeof counts);
     struct area body =
         draw_title(p, area, "staleness of %" PRIu64 " units%s", h.all, counts);
     if (h.all == 0)
@@ -224,10 +225,10 @@ static void draw_staleness(const struct picture *p, const struct area *area)
 
 static uint64_t weight_of(const struct picture *p, unsigned w)
 {
-    const struct crew_worker *worker = worker_of(p, w);
+    const struct ps_worker_state *worker = worker_of(p, w);
     switch (p->view->sort) {
     case SORT_STATE:
-        return crew_state_weight(state_style(p, w));
+        return ps_state_weight(state_style(p, w));
     case SORT_OP: /* the slowest first */
         return UINT64_MAX - (worker->clocked ? worker->clock : 0);
     case SORT_WAIT:
@@ -240,13 +241,13 @@ static uint64_t weight_of(const struct picture *p, unsigned w)
 }
 
 static unsigned worker_order(const struct picture *p,
-                             unsigned order[CREW_WORKERS])
+                             unsigned order[PS_WORKERS])
 {
-    const struct crew *crew = &p->state->crew;
+    const struct ps_members *ps = &p->state->ps;
     unsigned count = 0;
-    for (unsigned w = 0; w < crew->worker_count; w++)
-        if (crew->workers[w].known &&
-            !crew_gone(crew->workers[w].gone_ns, p->state->now_ns))
+    for (unsigned w = 0; w < ps->worker_count; w++)
+        if (ps->workers[w].known &&
+            !ps_gone(ps->workers[w].gone_ns, p->state->now_ns))
             order[count++] = w;
     table_sort(p, order, count, weight_of);
     return count;
@@ -264,11 +265,11 @@ static void draw_workers(const struct picture *p, const struct area *area,
 void draw_clocks(const struct picture *p, const struct area *area)
 {
     enum { WORTH_HAVING = 3 };
-    unsigned order[CREW_WORKERS];
+    unsigned order[PS_WORKERS];
     unsigned count = worker_order(p, order);
     struct area body = draw_title(p, area, "clocks");
     int rows = 1 + (count ? (int)count : 1);
-    int below = histogram_height(&p->state->crew);
+    int below = histogram_height(&p->state->ps);
     if (rows + below > body.height) {
         int third = body.height / 3;
         below = below < third ? below : third;

@@ -35,12 +35,12 @@ static void write_name(const struct picture *p, unsigned c, char *out,
 static void write_state(const struct picture *p, unsigned c, char *out,
                         size_t size)
 {
-    snprintf(out, size, "%s", crew_state_name(controller_of(p, c)->state));
+    snprintf(out, size, "%s", ps_state_name(controller_of(p, c)->state));
 }
 
 static enum style state_style(const struct picture *p, unsigned c)
 {
-    return crew_state_style(controller_of(p, c)->state);
+    return ps_state_style(controller_of(p, c)->state);
 }
 
 static void write_role(const struct picture *p, unsigned c, char *out,
@@ -90,7 +90,7 @@ static void write_applied(const struct picture *p, unsigned c, char *out,
                                size_t size)                                    \
     {                                                                          \
         const struct controller *it = controller_of(p, c);                     \
-        table_number(it->told, it->figure, FIGURE, out, size);                 \
+        table_number(it->reported, it->figure, FIGURE, out, size);             \
     }
 WRITE_TOLD(last)
 WRITE_TOLD(committed)

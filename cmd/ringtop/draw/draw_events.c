@@ -86,10 +86,10 @@ static int draw_entry(const struct picture *p, const struct area *area, int y,
 /* The number of lines below the last one that is shown. */
 static unsigned back_of(const struct picture *p, unsigned count, int rows)
 {
-    unsigned back = p->view->journal_back;
-    const struct journal *journal = &p->state->journal;
+    unsigned back = p->view->event_log_back;
+    const struct event_log *log = &p->state->log;
     for (unsigned i = 0; back == 0 && i < count && *p->view->find; i++)
-        if (matches(p, journal_at(journal, i))) {
+        if (matches(p, event_log_at(log, i))) {
             back = i >= (unsigned)rows ? i : 0;
             break;
         }
@@ -98,18 +98,18 @@ static unsigned back_of(const struct picture *p, unsigned count, int rows)
 
 void draw_events(const struct picture *p, const struct area *area)
 {
-    const struct journal *journal = &p->state->journal;
-    unsigned count = journal_count(journal);
-    unsigned back = p->view->journal_back;
+    const struct event_log *log = &p->state->log;
+    unsigned count = event_log_count(log);
+    unsigned back = p->view->event_log_back;
     struct area body = back ? draw_title(p, area, "events, %u below", back)
                             : draw_title(p, area, "events");
     int indent, room = text_room(p, &body, &indent), lines = 0;
     unsigned last = back_of(p, count, body.height), first = last;
     while (first < count && lines < body.height)
-        lines += line_count(journal_at(journal, first++)->text, room);
+        lines += line_count(event_log_at(log, first++)->text, room);
     int y = lines > body.height ? body.height - lines : 0;
     for (unsigned i = first; i-- > last;)
-        y = draw_entry(p, &body, y, journal_at(journal, i));
+        y = draw_entry(p, &body, y, event_log_at(log, i));
     if (count == 0)
         area_text(&body, 1, 0, STYLE_DIM, "nothing yet");
 }

@@ -96,7 +96,7 @@ void draw_failover(const struct picture *p, const struct area *area)
     const struct failovers *fs = &p->state->failovers;
     struct area body = draw_title(p, area, "failover");
     int y = 0;
-    if (p->state->crew.recovery_count > 0) {
+    if (p->state->ps.recovery_count > 0) {
         draw_recoveries(p, &body);
         return;
     }

@@ -106,7 +106,7 @@ static int column_from(const struct chart *c, uint64_t time_ns, int x)
     return x;
 }
 
-static void tell_wait(const struct chart *c, int y, unsigned stage)
+static void report_wait(const struct chart *c, int y, unsigned stage)
 {
     const struct pipe_pass *pass;
     uint32_t peer;
@@ -133,7 +133,7 @@ static void draw_lane(const struct chart *c, int y, unsigned stage)
         x = to;
     }
     draw_idle(c, y, x, c->plot.width);
-    tell_wait(c, y, stage);
+    report_wait(c, y, stage);
 }
 
 /* ---- the chart ---- */

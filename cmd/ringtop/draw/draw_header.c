@@ -121,7 +121,7 @@ static void double_text(const struct picture *p, char *out, size_t size)
 
 static void lost_text(const struct picture *p, char *out, size_t size)
 {
-    unsigned lost = crew_lost(&p->state->crew);
+    unsigned lost = ps_lost(&p->state->ps);
     *out = 0;
     if (lost > 0)
         snprintf(out, size, "%u SLOT%s LOST", lost, lost > 1 ? "S" : "");
@@ -129,56 +129,56 @@ static void lost_text(const struct picture *p, char *out, size_t size)
 
 static void model_text(const struct picture *p, char *out, size_t size)
 {
-    const struct crew *crew = &p->state->crew;
-    const char *model = *crew->model ? crew->model : "servers";
-    snprintf(out, size, "%s%s%s", model, crew->clock.told ? " " : "",
-             crew->clock.mode);
+    const struct ps_members *ps = &p->state->ps;
+    const char *model = *ps->model ? ps->model : "servers";
+    snprintf(out, size, "%s%s%s", model, ps->clock.reported ? " " : "",
+             ps->clock.mode);
 }
 
-static void crew_text(const struct picture *p, char *out, size_t size)
+static void ps_text(const struct picture *p, char *out, size_t size)
 {
-    const struct crew *crew = &p->state->crew;
+    const struct ps_members *ps = &p->state->ps;
     unsigned servers = 0, workers = 0;
-    for (unsigned s = 0; s < crew->server_count; s++)
-        servers += crew->servers[s].known && crew->servers[s].gone_ns == 0;
-    for (unsigned w = 0; w < crew->worker_count; w++)
-        workers += crew->workers[w].known && crew->workers[w].gone_ns == 0;
+    for (unsigned s = 0; s < ps->server_count; s++)
+        servers += ps->servers[s].known && ps->servers[s].gone_ns == 0;
+    for (unsigned w = 0; w < ps->worker_count; w++)
+        workers += ps->workers[w].known && ps->workers[w].gone_ns == 0;
     snprintf(out, size, "%us %uw", servers, workers);
 }
 
 static void progress_text(const struct picture *p, char *out, size_t size)
 {
-    const struct crew_clock *c = &p->state->crew.clock;
+    const struct ps_clock *c = &p->state->ps.clock;
     *out = 0;
     if (c->done)
         snprintf(out, size, "done");
-    else if (c->told && c->epochs > 0)
+    else if (c->reported && c->epochs > 0)
         snprintf(out, size,
                  "data %" PRIu64 "/%" PRIu64 " batch %" PRIu64 "/%" PRIu64,
                  c->epoch, c->epochs, c->batch, c->batches);
-    else if (c->told)
+    else if (c->reported)
         snprintf(out, size, "data %" PRIu64 " batch %" PRIu64, c->epoch,
                  c->batch);
 }
 
 static void pushes_text(const struct picture *p, char *out, size_t size)
 {
-    double rate = rates_total(&p->state->crew.pushes, p->state->now_ns);
+    double rate = rates_total(&p->state->ps.pushes, p->state->now_ns);
     *out = 0;
-    if (p->state->crew.clock.told)
+    if (p->state->ps.clock.reported)
         snprintf(out, size, "%.0f push/s", rate);
 }
 
-static void crew_epoch_text(const struct picture *p, char *out, size_t size)
+static void ps_epoch_text(const struct picture *p, char *out, size_t size)
 {
-    snprintf(out, size, "epoch %" PRIu64, p->state->crew.epoch);
+    snprintf(out, size, "epoch %" PRIu64, p->state->ps.epoch);
 }
 
 static void loss_text(const struct picture *p, char *out, size_t size)
 {
     *out = 0;
-    if (isfinite(p->state->crew.loss))
-        snprintf(out, size, "loss %.4g", p->state->crew.loss);
+    if (isfinite(p->state->ps.loss))
+        snprintf(out, size, "loss %.4g", p->state->ps.loss);
 }
 
 /* ---- of pipelines ---- */
@@ -230,14 +230,14 @@ void draw_header(const struct picture *p, const struct area *area)
     static item_text *const of_ring[] = {double_text, op_text,   ill_text,
                                          skip_text,   step_text, well_text,
                                          rate_text,   epoch_text};
-    static item_text *const of_crew[] = {
-        lost_text,     model_text, crew_text,   crew_epoch_text,
-        progress_text, skip_text,  pushes_text, loss_text};
+    static item_text *const of_ps[] = {lost_text,     model_text,    ps_text,
+                                       ps_epoch_text, progress_text, skip_text,
+                                       pushes_text,   loss_text};
     static item_text *const of_pipe[] = {
         double_text,      pipe_text, ill_text,       pipe_step_text,
         pipe_passes_text, skip_text, pipe_loss_text, well_text};
     enum { ITEMS = sizeof of_ring / sizeof *of_ring };
-    item_text *const *items = p->state->crew.here   ? of_crew
+    item_text *const *items = p->state->ps.here     ? of_ps
                               : p->state->pipe.here ? of_pipe
                                                     : of_ring;
     char text[96];
@@ -311,7 +311,7 @@ static void list_keys(const struct picture *p, const struct area *area)
     }
 }
 
-static void tell_last(const struct picture *p, const struct area *area)
+static void report_last(const struct picture *p, const struct area *area)
 {
     char text[160];
     state_last_text(p->state, text, sizeof text);
@@ -329,12 +329,12 @@ static const char *question(const struct view *view)
         [ORDER_PAUSE] = "pause or resume which node?",
         [ORDER_ADD] = "add a node?",
     };
-    static const char *const of_crew[] = {
+    static const char *const of_ps[] = {
         [ORDER_KILL] = "kill which worker, or server (s0)?",
         [ORDER_PAUSE] = "pause or resume which worker, or s0?",
         [ORDER_ADD] = "add a worker, or a server (s)?",
     };
-    return (view->crew ? of_crew : of_ring)[view->asking];
+    return (view->ps ? of_ps : of_ring)[view->asking];
 }
 
 void draw_keys(const struct picture *p, const struct area *area)
@@ -351,12 +351,12 @@ void draw_keys(const struct picture *p, const struct area *area)
     else if (p->view->sorted)
         area_print(area, 1, 0, STYLE_STRONG, "sorted by %s",
                    sort_name(p->view));
-    else if (p->said)
-        area_text(area, 1, 0, STYLE_STRONG, p->said);
+    else if (p->answer)
+        area_text(area, 1, 0, STYLE_STRONG, p->answer);
     else if (p->notice)
         area_text(area, 1, 0, STYLE_BAD, p->notice);
     else if (p->player->frozen)
-        tell_last(p, area);
+        report_last(p, area);
     else
         list_keys(p, area);
 }

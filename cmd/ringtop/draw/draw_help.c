@@ -16,7 +16,7 @@ static const struct help_line of_ring[] = {
     {"a", "add a node"},       {"Ctrl-L", "redraw"},   {"F10 q", "quit"},
     {"2+ 4=", "of 2, of all"}, {"2!", "of one twice"},
 };
-static const struct help_line of_crew[] = {
+static const struct help_line of_ps[] = {
     {"Space", "freeze"},    {".", "one event"},      {"< >", "slow, fast"},
     {"Tab", "next page"},   {"arrows", "scroll"},    {"F3 /", "find"},
     {"F6 s", "sort"},       {"k", "kill 2, s0"},     {"p", "pause/resume"},
@@ -31,13 +31,13 @@ static const struct help_line of_pipe[] = {
     {"F10 q", "quit"},     {"> .", "runs, idle"},
 };
 enum { LINES_COUNT = sizeof of_ring / sizeof *of_ring, KEY_WIDTH = 7 };
-_Static_assert(sizeof of_crew == sizeof of_ring &&
+_Static_assert(sizeof of_ps == sizeof of_ring &&
                    sizeof of_pipe == sizeof of_ring,
                "helps are equally long");
 
 void draw_help(const struct picture *p, const struct area *area)
 {
-    const struct help_line *lines = p->state->crew.here   ? of_crew
+    const struct help_line *lines = p->state->ps.here     ? of_ps
                                     : p->state->pipe.here ? of_pipe
                                                           : of_ring;
     struct area body = draw_title(p, area, "help: any key closes it");

@@ -119,14 +119,14 @@ static void write_step(const struct picture *p, unsigned r, char *out,
 static void write_phase(const struct picture *p, unsigned r, char *out,
                         size_t size)
 {
-    static const char *const phases[] = {[DEED_REPLACE] = "spread",
-                                         [DEED_ADD] = "reduce",
-                                         [DEED_TOKEN] = "sync"};
+    static const char *const phases[] = {[ACTION_REPLACE] = "spread",
+                                         [ACTION_ADD] = "reduce",
+                                         [ACTION_TOKEN] = "sync"};
     const struct rank *rank = &p->state->ranks[r];
     snprintf(out, size, "%s",
              !rank->in_op   ? "-"
              : !rank->acted ? "begin"
-                            : phases[rank->deed]);
+                            : phases[rank->action]);
 }
 
 static void write_wait(const struct picture *p, unsigned r, char *out,
@@ -216,7 +216,7 @@ int draw_ranks_height(const struct picture *p)
 }
 
 /* A line about the rows that do not fit. */
-static void tell_rest(const struct area *area, unsigned more, unsigned gone)
+static void report_rest(const struct area *area, unsigned more, unsigned gone)
 {
     int y = area->height - 1;
     if (more <= gone)
@@ -244,5 +244,5 @@ void draw_ranks(const struct picture *p, const struct area *area)
     for (unsigned i = 0; i < rows && top + i < count; i++)
         table_row(&table, p, area, 1 + (int)i, order[top + i]);
     if (cut)
-        tell_rest(area, count - rows, gone);
+        report_rest(area, count - rows, gone);
 }

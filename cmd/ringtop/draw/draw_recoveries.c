@@ -26,7 +26,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 }
 
 static int draw_recovery(const struct picture *p, const struct area *area,
-                         int y, const struct crew_recovery *r)
+                         int y, const struct ps_recovery *r)
 {
     const struct {
         const char *name;
@@ -50,8 +50,8 @@ static int draw_recovery(const struct picture *p, const struct area *area,
 
 void draw_recoveries(const struct picture *p, const struct area *area)
 {
-    const struct crew *crew = &p->state->crew;
+    const struct ps_members *ps = &p->state->ps;
     int y = 0;
-    for (unsigned i = crew->recovery_count; i-- > 0 && y < area->height;)
-        y = draw_recovery(p, area, y, &crew->recoveries[i]);
+    for (unsigned i = ps->recovery_count; i-- > 0 && y < area->height;)
+        y = draw_recovery(p, area, y, &ps->recoveries[i]);
 }

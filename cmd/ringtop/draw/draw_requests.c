@@ -21,20 +21,20 @@ enum { ARROW = 20 };
 
 /* ---- the round ---- */
 
-static unsigned count_parts(const struct crew *crew, enum crew_part what)
+static unsigned count_parts(const struct ps_members *ps, enum ps_part what)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < crew->round.parts; i++)
-        count += crew_part_of(crew, i) == what;
+    for (unsigned i = 0; i < ps->round.parts; i++)
+        count += ps_part_of(ps, i) == what;
     return count;
 }
 
 /* ", closes with 3" of kofn:3. */
-static void print_rule(const struct crew *crew, char *out, size_t size)
+static void print_rule(const struct ps_members *ps, char *out, size_t size)
 {
     unsigned k = 0;
     *out = 0;
-    if (sscanf(crew->clock.mode, "kofn:%u", &k) == 1)
+    if (sscanf(ps->clock.mode, "kofn:%u", &k) == 1)
         snprintf(out, size, ", closes with %u", k);
 }
 
@@ -43,22 +43,22 @@ static struct area draw_round(const struct picture *p, const struct area *area)
     static const char signs[] = {'.', 'a', 'p', '#'};
     static const enum style styles[] = {STYLE_DIM, STYLE_PLAIN, STYLE_WARN,
                                         STYLE_GOOD};
-    const struct crew *crew = &p->state->crew;
-    const struct crew_round *r = &crew->round;
+    const struct ps_members *ps = &p->state->ps;
+    const struct ps_round *r = &ps->round;
     char rule[32];
     struct area body = *area;
-    print_rule(crew, rule, sizeof rule);
+    print_rule(ps, rule, sizeof rule);
     if (r->known)
         body = draw_title(p, area,
                           "batch %" PRIu64 " of data epoch %" PRIu64
                           ": %u of %u parts done%s",
-                          r->batch, r->epoch, count_parts(crew, PART_DONE),
+                          r->batch, r->epoch, count_parts(ps, PART_DONE),
                           r->parts, rule);
     else
         body = draw_title(p, area, "no work item granted yet");
     int x = 1;
     for (unsigned i = 0; i < r->parts && x < body.width; i++, x++) {
-        enum crew_part part = crew_part_of(crew, i);
+        enum ps_part part = ps_part_of(ps, i);
         area_put(&body, x, 0, styles[part], (uint32_t)signs[part]);
     }
     if (r->known)
@@ -69,12 +69,12 @@ static struct area draw_round(const struct picture *p, const struct area *area)
 
 /* ---- requests ---- */
 
-static unsigned sort_requests(const struct crew *crew,
-                              const struct crew_request *order[CREW_REQUESTS])
+static unsigned sort_requests(const struct ps_members *ps,
+                              const struct ps_request *order[PS_REQUESTS])
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < CREW_REQUESTS; i++) {
-        const struct crew_request *r = &crew->requests[i];
+    for (unsigned i = 0; i < PS_REQUESTS; i++) {
+        const struct ps_request *r = &ps->requests[i];
         unsigned at = count;
         if (!r->used)
             continue;
@@ -87,16 +87,16 @@ static unsigned sort_requests(const struct crew *crew,
 }
 
 /* Its estimated place: there and back in the usual time. */
-static int request_column(const struct picture *p, const struct crew_request *r)
+static int request_column(const struct picture *p, const struct ps_request *r)
 {
     double age_ns = (double)(p->state->now_ns - r->since_ns);
     double share =
-        p->state->crew.answer_ns > 0 ? age_ns / p->state->crew.answer_ns : 0;
+        p->state->ps.answer_ns > 0 ? age_ns / p->state->ps.answer_ns : 0;
     return share >= 1 ? ARROW - 2 : 1 + (int)(share * (ARROW - 3));
 }
 
 static void draw_request(const struct picture *p, const struct area *area,
-                         int y, const struct crew_request *r)
+                         int y, const struct ps_request *r)
 {
     static const char *const kinds[] = {"pull", "push", "push and pull"};
     enum { FROM = 5 };
@@ -117,12 +117,12 @@ static void draw_request(const struct picture *p, const struct area *area,
 static struct area draw_arrows(const struct picture *p, const struct area *area,
                                int rows)
 {
-    const struct crew *crew = &p->state->crew;
-    const struct crew_request *order[CREW_REQUESTS];
-    unsigned count = sort_requests(crew, order);
+    const struct ps_members *ps = &p->state->ps;
+    const struct ps_request *order[PS_REQUESTS];
+    unsigned count = sort_requests(ps, order);
     struct area body =
         draw_title(p, area, "requests: %u in flight, %.1f ms per answer", count,
-                   crew->answer_ns / 1e6);
+                   ps->answer_ns / 1e6);
     unsigned shown = count < (unsigned)rows ? count : (unsigned)rows;
     for (unsigned i = 0; i < shown; i++)
         draw_request(p, &body, (int)i, order[i]);
@@ -132,27 +132,27 @@ static struct area draw_arrows(const struct picture *p, const struct area *area,
 
 /* ---- replicas ---- */
 
-static int learner_of(const struct crew *crew, unsigned slot)
+static int learner_of(const struct ps_members *ps, unsigned slot)
 {
-    for (unsigned s = 0; s < crew->server_count; s++)
-        if (crew->slots[slot].roles[s] == GW_PS_LEARNER)
+    for (unsigned s = 0; s < ps->server_count; s++)
+        if (ps->slots[slot].roles[s] == GW_PS_LEARNER)
             return (int)s;
     return -1;
 }
 
 static void draw_copies(const struct picture *p, const struct area *area)
 {
-    const struct crew *crew = &p->state->crew;
+    const struct ps_members *ps = &p->state->ps;
     int y = 0;
     unsigned count = 0;
-    for (unsigned i = 0; i < crew->slot_count; i++)
-        count += learner_of(crew, i) >= 0;
+    for (unsigned i = 0; i < ps->slot_count; i++)
+        count += learner_of(ps, i) >= 0;
     struct area body =
         draw_title(p, area, "replicas: %u slot%s being copied, %u not served",
-                   count, count == 1 ? " is" : "s are", crew_unserved(crew));
-    for (unsigned i = 0; i < crew->slot_count && y < body.height; i++) {
-        const struct crew_slot *slot = &crew->slots[i];
-        int server = learner_of(crew, i);
+                   count, count == 1 ? " is" : "s are", ps_unserved(ps));
+    for (unsigned i = 0; i < ps->slot_count && y < body.height; i++) {
+        const struct ps_slot *slot = &ps->slots[i];
+        int server = learner_of(ps, i);
         if (server >= 0 && slot->rows > 0)
             area_print(&body, 1, y++, STYLE_WARN,
                        "slot %u: s%d has %" PRIu64 " of %" PRIu64 " rows", i,

@@ -159,11 +159,11 @@ static bool draw_on_way(const struct scene *s, int from, int to, bool clockwise,
 }
 
 /* False for ranks that are not neighbours, and when the edge is full. */
-static bool draw_on_edge(const struct scene *s, const struct flight *flight)
+static bool draw_on_edge(const struct scene *s, const struct inflight *inflight)
 {
     const struct state *state = s->picture->state;
-    int from = index_in_ring(s, flight->src);
-    int to = index_in_ring(s, flight->dst);
+    int from = index_in_ring(s, inflight->src);
+    int to = index_in_ring(s, inflight->dst);
     if (from < 0 || to < 0 || from == to)
         return false;
     bool next = to == (from + 1) % (int)s->count;
@@ -171,19 +171,20 @@ static bool draw_on_edge(const struct scene *s, const struct flight *flight)
     if (!next && !previous)
         return false;
     char text[16];
-    snprintf(text, sizeof text, "c%" PRIu32, flight->chunk);
-    double progress = flight_progress(&state->flights, flight, state->now_ns);
+    snprintf(text, sizeof text, "c%" PRIu32, inflight->chunk);
+    double progress =
+        inflight_progress(&state->inflights, inflight, state->now_ns);
     return draw_on_way(s, position_on_path(s, from), position_on_path(s, to),
                        next, (int)(100 * progress), text);
 }
 
-static void draw_chunk(struct scene *s, const struct flight *flight)
+static void draw_chunk(struct scene *s, const struct inflight *inflight)
 {
     char text[40];
-    if (draw_on_edge(s, flight))
+    if (draw_on_edge(s, inflight))
         return;
     snprintf(text, sizeof text, "%" PRIu32 ">%" PRIu32 " c%" PRIu32,
-             flight->src, flight->dst, flight->chunk);
+             inflight->src, inflight->dst, inflight->chunk);
     write_inside(s, STYLE_CHUNK, text);
 }
 
@@ -203,20 +204,20 @@ static void draw_gone(struct scene *s)
 
 static void draw_chunks_under_way(struct scene *s)
 {
-    const struct flights *flights = &s->picture->state->flights;
-    for (unsigned i = 0; i < flights->count; i++)
-        if (!flights->list[i].landed)
-            draw_chunk(s, &flights->list[i]);
+    const struct inflights *inflights = &s->picture->state->inflights;
+    for (unsigned i = 0; i < inflights->count; i++)
+        if (!inflights->list[i].landed)
+            draw_chunk(s, &inflights->list[i]);
 }
 
 /* ---- the list ---- */
 
 static void list_chunks(const struct picture *p, const struct area *area)
 {
-    const struct flights *flights = &p->state->flights;
+    const struct inflights *inflights = &p->state->inflights;
     int row = 0, waiting = 0;
-    for (unsigned i = 0; i < flights->count; i++) {
-        const struct flight *f = &flights->list[i];
+    for (unsigned i = 0; i < inflights->count; i++) {
+        const struct inflight *f = &inflights->list[i];
         waiting += !f->landed && row >= area->height - 1;
         if (f->landed || row >= area->height - 1)
             continue;
@@ -232,11 +233,11 @@ static void list_chunks(const struct picture *p, const struct area *area)
 
 /* ---- */
 
-static unsigned under_way(const struct flights *flights)
+static unsigned under_way(const struct inflights *inflights)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < flights->count; i++)
-        count += !flights->list[i].landed;
+    for (unsigned i = 0; i < inflights->count; i++)
+        count += !inflights->list[i].landed;
     return count;
 }
 
@@ -251,7 +252,7 @@ static bool fits(const struct scene *s)
 void draw_ring(const struct picture *p, const struct area *area)
 {
     struct area body = draw_title(p, area, "ring: %u chunks in flight",
-                                  under_way(&p->state->flights));
+                                  under_way(&p->state->inflights));
     struct scene s = {
         .picture = p,
         .area = &body,

@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct crew_server *server_of(const struct picture *p, unsigned s)
+static const struct ps_server *server_of(const struct picture *p, unsigned s)
 {
-    return &p->state->crew.servers[s];
+    return &p->state->ps.servers[s];
 }
 
-enum style crew_state_style(const char *state)
+enum style ps_state_style(const char *state)
 {
     return strcmp(state, "alive") == 0  ? STYLE_GOOD
            : strcmp(state, "dead") == 0 ? STYLE_BAD
@@ -26,7 +26,7 @@ enum style crew_state_style(const char *state)
                                         : STYLE_WARN;
 }
 
-uint64_t crew_state_weight(enum style style)
+uint64_t ps_state_weight(enum style style)
 {
     return style == STYLE_BAD    ? 3
            : style == STYLE_WARN ? 2
@@ -35,7 +35,7 @@ uint64_t crew_state_weight(enum style style)
 }
 
 /* "dead" is in capitals. */
-const char *crew_state_name(const char *state)
+const char *ps_state_name(const char *state)
 {
     return strcmp(state, "dead") == 0 ? "DEAD" : state;
 }
@@ -52,54 +52,52 @@ static void write_server(const struct picture *p, unsigned s, char *out,
 static void write_state(const struct picture *p, unsigned s, char *out,
                         size_t size)
 {
-    const struct crew_server *server = server_of(p, s);
-    bool parked = server->parked && crew_is_there(server->state);
-    snprintf(out, size, "%s",
-             parked ? "parked" : crew_state_name(server->state));
+    const struct ps_server *server = server_of(p, s);
+    bool parked = server->parked && ps_is_there(server->state);
+    snprintf(out, size, "%s", parked ? "parked" : ps_state_name(server->state));
 }
 
 static enum style state_style(const struct picture *p, unsigned s)
 {
-    const struct crew_server *server = server_of(p, s);
-    enum style style = crew_state_style(server->state);
+    const struct ps_server *server = server_of(p, s);
+    enum style style = ps_state_style(server->state);
     return server->parked && style == STYLE_GOOD ? STYLE_WARN : style;
 }
 
 static void write_slots(const struct picture *p, unsigned s, char *out,
                         size_t size)
 {
-    const struct crew *crew = &p->state->crew;
-    snprintf(out, size, "%u/%u/%u", crew_count(crew, s, GW_PS_PRIMARY),
-             crew_count(crew, s, GW_PS_SECONDARY),
-             crew_count(crew, s, GW_PS_LEARNER));
+    const struct ps_members *ps = &p->state->ps;
+    snprintf(out, size, "%u/%u/%u", ps_count(ps, s, GW_PS_PRIMARY),
+             ps_count(ps, s, GW_PS_SECONDARY), ps_count(ps, s, GW_PS_LEARNER));
 }
 
 static void write_keys(const struct picture *p, unsigned s, char *out,
                        size_t size)
 {
-    const struct crew_server *server = server_of(p, s);
-    table_number(server->told, server->rows, 8, out, size);
+    const struct ps_server *server = server_of(p, s);
+    table_number(server->reported, server->rows, 8, out, size);
 }
 
 static void write_pushes(const struct picture *p, unsigned s, char *out,
                          size_t size)
 {
-    const struct crew_server *server = server_of(p, s);
-    table_number(server->told, server->pushes, 8, out, size);
+    const struct ps_server *server = server_of(p, s);
+    table_number(server->reported, server->pushes, 8, out, size);
 }
 
 static void write_takeovers(const struct picture *p, unsigned s, char *out,
                             size_t size)
 {
-    const struct crew_server *server = server_of(p, s);
-    table_number(server->told, server->takeovers, 8, out, size);
+    const struct ps_server *server = server_of(p, s);
+    table_number(server->reported, server->takeovers, 8, out, size);
 }
 
 static void write_bytes(const struct picture *p, unsigned s, char *out,
                         size_t size)
 {
     char text[16] = "-";
-    if (server_of(p, s)->told)
+    if (server_of(p, s)->reported)
         gw_format_bytes(server_of(p, s)->bytes, text);
     snprintf(out, size, "%6s", text);
 }
@@ -107,23 +105,23 @@ static void write_bytes(const struct picture *p, unsigned s, char *out,
 static void write_pace(const struct picture *p, unsigned s, char *out,
                        size_t size)
 {
-    const struct rates *pushes = &p->state->crew.pushes;
+    const struct rates *pushes = &p->state->ps.pushes;
     double pace = rates_of(pushes, s, p->state->now_ns);
-    table_real(server_of(p, s)->told ? pace : (double)NAN, 0, 7, out, size);
+    table_real(server_of(p, s)->reported ? pace : (double)NAN, 0, 7, out, size);
 }
 
 static void write_rate(const struct picture *p, unsigned s, char *out,
                        size_t size)
 {
-    const struct rates *rates = &p->state->crew.pushes;
-    draw_sparkline(p, rates, CREW_SERVERS, s, out, size);
+    const struct rates *rates = &p->state->ps.pushes;
+    draw_sparkline(p, rates, PS_SERVERS, s, out, size);
 }
 
 static void write_lease(const struct picture *p, unsigned s, char *out,
                         size_t size)
 {
-    const struct crew_server *server = server_of(p, s);
-    bool there = server->told && crew_is_there(server->state);
+    const struct ps_server *server = server_of(p, s);
+    bool there = server->reported && ps_is_there(server->state);
     snprintf(out, size, "%s", !there ? "-" : server->lease ? "yes" : "NO");
 }
 
@@ -150,42 +148,42 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static uint64_t weight_of(const struct picture *p, unsigned s)
 {
-    const struct crew_server *server = server_of(p, s);
+    const struct ps_server *server = server_of(p, s);
     switch (p->view->sort) {
     case SORT_STATE:
-        return crew_state_weight(state_style(p, s));
+        return ps_state_weight(state_style(p, s));
     case SORT_OP:
         return server->rows;
     case SORT_WAIT:
         return !server->lease;
     case SORT_SENT:
-        return (uint64_t)rates_of(&p->state->crew.pushes, s, p->state->now_ns);
+        return (uint64_t)rates_of(&p->state->ps.pushes, s, p->state->now_ns);
     default:
         return 0;
     }
 }
 
-unsigned server_order(const struct picture *p, unsigned order[CREW_SERVERS])
+unsigned server_order(const struct picture *p, unsigned order[PS_SERVERS])
 {
-    const struct crew *crew = &p->state->crew;
+    const struct ps_members *ps = &p->state->ps;
     unsigned count = 0;
-    for (unsigned s = 0; s < crew->server_count; s++)
-        if (crew->servers[s].known &&
-            !crew_gone(crew->servers[s].gone_ns, p->state->now_ns))
+    for (unsigned s = 0; s < ps->server_count; s++)
+        if (ps->servers[s].known &&
+            !ps_gone(ps->servers[s].gone_ns, p->state->now_ns))
             order[count++] = s;
     return count;
 }
 
 int draw_servers_height(const struct picture *p)
 {
-    unsigned order[CREW_SERVERS];
+    unsigned order[PS_SERVERS];
     unsigned count = server_order(p, order);
     return 1 + (count ? (int)count : 1);
 }
 
 void draw_servers(const struct picture *p, const struct area *area)
 {
-    unsigned order[CREW_SERVERS];
+    unsigned order[PS_SERVERS];
     unsigned count = server_order(p, order);
     table_sort(p, order, count, weight_of);
     struct table table = table_fit(columns, COLUMNS, area->width - 1);

@@ -18,7 +18,7 @@
 enum { LABEL = 5 };
 
 struct matrix {
-    unsigned order[CREW_SERVERS];
+    unsigned order[PS_SERVERS];
     unsigned servers; /* in `order` */
     unsigned slots;
     unsigned width; /* slots per band */
@@ -26,7 +26,7 @@ struct matrix {
 
 static struct matrix matrix_of(const struct picture *p, int width)
 {
-    struct matrix m = {.slots = p->state->crew.slot_count, .width = 1};
+    struct matrix m = {.slots = p->state->ps.slot_count, .width = 1};
     m.servers = server_order(p, m.order);
     if (width > LABEL + 1)
         m.width = (unsigned)(width - LABEL - 1);
@@ -56,11 +56,11 @@ static void draw_cell(const struct picture *p, const struct area *area, int x,
                  [GW_PS_PRIMARY] = {'P', STYLE_GOOD},
                  [GW_PS_SECONDARY] = {'s', STYLE_PLAIN},
                  [GW_PS_LEARNER] = {'l', STYLE_CHUNK}};
-    const struct crew *crew = &p->state->crew;
-    unsigned role = crew->slots[slot].roles[server];
-    if (crew->slots[slot].lost)
+    const struct ps_members *ps = &p->state->ps;
+    unsigned role = ps->slots[slot].roles[server];
+    if (ps->slots[slot].lost)
         area_put(area, x, y, STYLE_BAD, '!');
-    else if (role == GW_PS_SECONDARY && crew_primary(crew, slot) < 0)
+    else if (role == GW_PS_SECONDARY && ps_primary(ps, slot) < 0)
         area_put(area, x, y, STYLE_WARN, 's');
     else
         area_put(area, x, y, looks[role].style, (uint32_t)looks[role].glyph);
@@ -100,9 +100,9 @@ static int draw_band(const struct picture *p, const struct area *area, int y,
 
 /* ---- the panel ---- */
 
-static void tell_state(const struct crew *crew, char *out, size_t size)
+static void report_state(const struct ps_members *ps, char *out, size_t size)
 {
-    unsigned lost = crew_lost(crew), unserved = crew_unserved(crew);
+    unsigned lost = ps_lost(ps), unserved = ps_unserved(ps);
     if (lost > 0)
         snprintf(out, size, "%u LOST", lost);
     else if (unserved > 0)
@@ -119,7 +119,7 @@ static struct area draw_heading(const struct picture *p,
     enum { ROOM_FOR_SIGNS = 60 };
     char state[48], part[48] = "";
     unsigned end = first + m->width;
-    tell_state(&p->state->crew, state, sizeof state);
+    report_state(&p->state->ps, state, sizeof state);
     if (first > 0 || end < m->slots)
         snprintf(part, sizeof part, " (%u to %u)", first,
                  (end < m->slots ? end : m->slots) - 1);
@@ -127,7 +127,7 @@ static struct area draw_heading(const struct picture *p,
         p, area, "%u slots%s: %s%s", m->slots, part, state,
         area->width >= ROOM_FOR_SIGNS ? "; P primary, s in sync, l learner"
                                       : "");
-    if (crew_lost(&p->state->crew) > 0)
+    if (ps_lost(&p->state->ps) > 0)
         area_print(area, 2, 0, STYLE_BAD, " %u slots%s: %s", m->slots, part,
                    state);
     return body;

@@ -5,7 +5,7 @@
  */
 #include "orders.h"
 
-#include "common/attach.h"
+#include "common/rpc_client.h"
 #include "common/text/json_get.h"
 
 #include <base/thread.h>
@@ -16,26 +16,26 @@
 #include <string.h>
 
 struct orders {
-    struct attach *attach;
+    struct rpc_client *client;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t change;
     struct order order; /* under way, or the next */
     bool quit;
-    bool news;
-    char said[200];
+    bool update;
+    char answer[200];
 };
 
 static const uint64_t PATIENCE_NS = 3000000000;
 
 /* One request; *code is its result. */
 static void send_order(struct orders *o, json_t *request, enum gw_err *code,
-                       char *said, size_t size)
+                       char *reply, size_t size)
 {
     struct gw_error why;
     json_t *answer;
-    *code = attach_do(o->attach, request, PATIENCE_NS, &answer, &why);
-    snprintf(said, size, "%.190s",
+    *code = rpc_client_do(o->client, request, PATIENCE_NS, &answer, &why);
+    snprintf(reply, size, "%.190s",
              *code ? why.text : text_of(answer, "text", ""));
     json_decref(answer);
 }
@@ -46,34 +46,34 @@ static json_t *request_of(const char *verb, const struct order *order)
                      "role", order->server ? "server" : "worker");
 }
 
-static void carry_out(struct orders *o, const struct order *order, char *said,
+static void carry_out(struct orders *o, const struct order *order, char *reply,
                       size_t size)
 {
     enum gw_err code;
     switch (order->kind) {
     case ORDER_KILL:
-        send_order(o, request_of("kill", order), &code, said, size);
+        send_order(o, request_of("kill", order), &code, reply, size);
         break;
     case ORDER_PAUSE:
-        send_order(o, request_of("pause", order), &code, said, size);
-        if (code && strstr(said, "already paused"))
-            send_order(o, request_of("resume", order), &code, said, size);
+        send_order(o, request_of("pause", order), &code, reply, size);
+        if (code && strstr(reply, "already paused"))
+            send_order(o, request_of("resume", order), &code, reply, size);
         break;
     case ORDER_ADD:
         send_order(o,
                    json_pack("{s:s, s:i, s:s}", "verb", "add", "count", 1,
                              "role", order->server ? "server" : "worker"),
-                   &code, said, size);
+                   &code, reply, size);
         break;
     case ORDER_NONE:
-        *said = 0;
+        *reply = 0;
     }
 }
 
 static void *serve_orders(void *argument)
 {
     struct orders *o = argument;
-    char said[sizeof o->said];
+    char reply[sizeof o->answer];
     pthread_mutex_lock(&o->mutex);
     for (;;) {
         while (!o->quit && o->order.kind == ORDER_NONE)
@@ -82,24 +82,24 @@ static void *serve_orders(void *argument)
             break;
         struct order order = o->order;
         pthread_mutex_unlock(&o->mutex);
-        carry_out(o, &order, said, sizeof said);
+        carry_out(o, &order, reply, sizeof reply);
         pthread_mutex_lock(&o->mutex);
-        memcpy(o->said, said, sizeof o->said);
-        o->news = true;
+        memcpy(o->answer, reply, sizeof o->answer);
+        o->update = true;
         o->order.kind = ORDER_NONE;
     }
     pthread_mutex_unlock(&o->mutex);
     return NULL;
 }
 
-enum gw_err orders_new(const char *run, struct orders **orders,
+enum gw_err orders_new(const char *run, struct orders **desired,
                        struct gw_error *why)
 {
-    *orders = NULL;
+    *desired = NULL;
     struct orders *o = calloc(1, sizeof *o);
     if (!o)
         return gw_fail(why, GW_ENOMEM, "no memory for the commands");
-    enum gw_err err = attach_open(run, &o->attach, why);
+    enum gw_err err = rpc_client_open(run, &o->client, why);
     if (err) {
         free(o);
         return err;
@@ -108,17 +108,17 @@ enum gw_err orders_new(const char *run, struct orders **orders,
     pthread_cond_init(&o->change, NULL);
     err = gw__thread_start(&o->thread, serve_orders, o, "orders", why);
     if (err) {
-        attach_close(&o->attach);
+        rpc_client_close(&o->client);
         free(o);
         return err;
     }
-    *orders = o;
+    *desired = o;
     return GW_OK;
 }
 
-void orders_destroy(struct orders **orders)
+void orders_destroy(struct orders **desired)
 {
-    struct orders *o = *orders;
+    struct orders *o = *desired;
     if (!o)
         return;
     pthread_mutex_lock(&o->mutex);
@@ -126,11 +126,11 @@ void orders_destroy(struct orders **orders)
     pthread_cond_signal(&o->change);
     pthread_mutex_unlock(&o->mutex);
     pthread_join(o->thread, NULL);
-    attach_close(&o->attach);
+    rpc_client_close(&o->client);
     pthread_cond_destroy(&o->change);
     pthread_mutex_destroy(&o->mutex);
     free(o);
-    *orders = NULL;
+    *desired = NULL;
 }
 
 bool orders_give(struct orders *o, const struct order *order)
@@ -144,13 +144,13 @@ bool orders_give(struct orders *o, const struct order *order)
     return idle;
 }
 
-bool orders_said(struct orders *o, char *out, size_t size)
+bool orders_answer(struct orders *o, char *out, size_t size)
 {
     pthread_mutex_lock(&o->mutex);
-    bool news = o->news;
-    o->news = false;
-    if (news)
-        snprintf(out, size, "%s", o->said);
+    bool update = o->update;
+    o->update = false;
+    if (update)
+        snprintf(out, size, "%s", o->answer);
     pthread_mutex_unlock(&o->mutex);
-    return news;
+    return update;
 }

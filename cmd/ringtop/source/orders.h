@@ -19,12 +19,12 @@ struct order {
 
 struct orders;
 
-GW_MUST_CHECK enum gw_err orders_new(const char *run, struct orders **orders,
+GW_MUST_CHECK enum gw_err orders_new(const char *run, struct orders **desired,
                                      struct gw_error *why);
-void orders_destroy(struct orders **orders);
+void orders_destroy(struct orders **desired);
 /* False: another one is under way. PAUSE resumes a paused node. */
-bool orders_give(struct orders *orders, const struct order *order);
+bool orders_give(struct orders *desired, const struct order *order);
 /* The sentence about the last order's result, once; false: no new one. */
-bool orders_said(struct orders *orders, char *out, size_t size);
+bool orders_answer(struct orders *desired, char *out, size_t size);
 
 #endif

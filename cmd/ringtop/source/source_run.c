@@ -8,7 +8,7 @@
  */
 #include "source.h"
 
-#include "common/attach.h"
+#include "common/rpc_client.h"
 #include "ringtop/state/pipe_state.h"
 #include "status_watch.h"
 
@@ -20,7 +20,7 @@ enum { KNOWN_MAX = 2 * GW_RING_NODES + 2 + PIPE_STAGES };
 
 struct run_source {
     struct source source;
-    struct attach *attach;
+    struct rpc_client *client;
     struct status_watch *watch;       /* NULL: the run has no servers */
     struct gw_event known[KNOWN_MAX]; /* from the status */
     unsigned counted;
@@ -69,8 +69,8 @@ static void know_node(struct run_source *r, struct gw_event *event,
 }
 
 /* Workers and servers of parameter servers are in no ring. */
-static void know_crew(struct run_source *r, struct gw_event *event,
-                      const json_t *nodes)
+static void know_ps(struct run_source *r, struct gw_event *event,
+                    const json_t *nodes)
 {
     size_t i;
     json_t *node;
@@ -188,7 +188,7 @@ static void know_status(struct run_source *r, const json_t *status)
                                    .step = GW_NONE,
                                    .chunk = GW_NONE};
     if (has_servers(status))
-        know_crew(r, &event, nodes);
+        know_ps(r, &event, nodes);
     else
         know_ring(r, &event, nodes);
     know(r, &epoch);
@@ -198,13 +198,13 @@ static enum gw_err learn_members(struct run_source *r, struct gw_error *why)
 {
     static const uint64_t PATIENCE_NS = 2000000000;
     json_t *status;
-    enum gw_err err = attach_status(r->attach, PATIENCE_NS, &status, why);
+    enum gw_err err = rpc_client_status(r->client, PATIENCE_NS, &status, why);
     if (err)
         return err;
     know_status(r, status);
     bool more = json_is_array(json_object_get(status, "controller_list"));
     if (more && !r->watch)
-        err = status_watch_new(attach_run(r->attach), &r->watch, why);
+        err = status_watch_new(rpc_client_run(r->client), &r->watch, why);
     if (more && !err)
         status_watch_give(r->watch, status);
     json_decref(status);
@@ -214,15 +214,15 @@ static enum gw_err learn_members(struct run_source *r, struct gw_error *why)
 static enum gw_err join_stream(struct run_source *r, const char *name,
                                struct gw_error *why)
 {
-    enum gw_err err = attach_open(name, &r->attach, why);
+    enum gw_err err = rpc_client_open(name, &r->client, why);
     if (!err)
-        err = attach_listen(r->attach, true, why);
+        err = rpc_client_listen(r->client, true, why);
     if (!err)
         err = learn_members(r, why);
     if (err)
         return err;
-    r->source.fd = attach_fd(r->attach);
-    r->source.run = attach_run(r->attach);
+    r->source.fd = rpc_client_fd(r->client);
+    r->source.run = rpc_client_run(r->client);
     return GW_OK;
 }
 
@@ -232,7 +232,7 @@ static enum gw_err skip(struct run_source *r, uint64_t lag_ns,
 {
     char name[256];
     snprintf(name, sizeof name, "%s", r->source.run);
-    attach_close(&r->attach);
+    rpc_client_close(&r->client);
     r->source.fd = -1;
     r->source.run = NULL;
     r->source.known_count = 0;
@@ -262,7 +262,7 @@ static enum gw_err run_next(struct source *source, uint64_t deadline_ns,
 {
     static const uint64_t TOO_LATE_NS = 500000000;
     struct run_source *r = (struct run_source *)source;
-    enum gw_err err = attach_event(r->attach, deadline_ns, event, why);
+    enum gw_err err = rpc_client_event(r->client, deadline_ns, event, why);
     uint64_t behind_ns = err ? 0 : lag(r, event);
     return behind_ns > TOO_LATE_NS ? skip(r, behind_ns, why) : err;
 }
@@ -277,7 +277,7 @@ static void run_close(struct source *source)
 {
     struct run_source *r = (struct run_source *)source;
     status_watch_destroy(&r->watch);
-    attach_close(&r->attach);
+    rpc_client_close(&r->client);
     free(r);
 }
 

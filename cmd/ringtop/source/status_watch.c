@@ -5,7 +5,7 @@
  */
 #include "status_watch.h"
 
-#include "common/attach.h"
+#include "common/rpc_client.h"
 
 #include <base/clock.h>
 #include <base/thread.h>
@@ -17,7 +17,7 @@
 static const uint64_t EVERY_NS = 200000000, PATIENCE_NS = 2000000000;
 
 struct status_watch {
-    struct attach *attach;
+    struct rpc_client *client;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t change;
@@ -38,7 +38,7 @@ static enum gw_err request_status(struct status_watch *w)
 {
     struct gw_error why;
     json_t *status;
-    enum gw_err code = attach_status(w->attach, PATIENCE_NS, &status, &why);
+    enum gw_err code = rpc_client_status(w->client, PATIENCE_NS, &status, &why);
     if (!code)
         keep_status(w, status);
     return code;
@@ -74,7 +74,7 @@ enum gw_err status_watch_new(const char *run, struct status_watch **watch,
     struct status_watch *w = calloc(1, sizeof *w);
     if (!w)
         return gw_fail(why, GW_ENOMEM, "no memory for a status");
-    enum gw_err err = attach_open(run, &w->attach, why);
+    enum gw_err err = rpc_client_open(run, &w->client, why);
     if (err) {
         free(w);
         return err;
@@ -83,7 +83,7 @@ enum gw_err status_watch_new(const char *run, struct status_watch **watch,
     gw__clock_cond_init(&w->change);
     err = gw__thread_start(&w->thread, poll_status, w, "the status", why);
     if (err) {
-        attach_close(&w->attach);
+        rpc_client_close(&w->client);
         free(w);
         return err;
     }
@@ -101,7 +101,7 @@ void status_watch_destroy(struct status_watch **watch)
     pthread_cond_signal(&w->change);
     pthread_mutex_unlock(&w->mutex);
     pthread_join(w->thread, NULL);
-    attach_close(&w->attach);
+    rpc_client_close(&w->client);
     json_decref(w->newest);
     pthread_cond_destroy(&w->change);
     pthread_mutex_destroy(&w->mutex);

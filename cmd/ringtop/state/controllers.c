@@ -38,7 +38,7 @@ static int controller_number(const struct controllers *cs,
 }
 
 static void on_leader(struct controllers *cs, const struct gw_event *e,
-                      struct journal *journal)
+                      struct event_log *log)
 {
     struct controller *c = controller_of(cs, e->rank);
     if (!c)
@@ -49,12 +49,13 @@ static void on_leader(struct controllers *cs, const struct gw_event *e,
     for (unsigned i = 0; i < cs->count; i++)
         cs->list[i].follows = cs->leader;
     snprintf(c->state, sizeof c->state, "alive");
-    journal_write(journal, e->time_ns, WEIGHT_NOTE,
-                  "controller %d leads in term %" PRId64, cs->leader, e->value);
+    event_log_write(log, e->time_ns, WEIGHT_NOTE,
+                    "controller %d leads in term %" PRId64, cs->leader,
+                    e->value);
 }
 
 static void on_vote(struct controllers *cs, const struct gw_event *e,
-                    struct journal *journal)
+                    struct event_log *log)
 {
     struct controller *c = controller_of(cs, e->rank);
     int whom = controller_number(cs, controller_of(cs, e->peer));
@@ -62,40 +63,40 @@ static void on_vote(struct controllers *cs, const struct gw_event *e,
         return;
     c->voted_for = whom;
     c->voted_in = c->term = (uint64_t)e->value;
-    journal_write(journal, e->time_ns, WEIGHT_NOTE,
-                  "controller %d votes for controller %d in term %" PRId64,
-                  controller_number(cs, c), whom, e->value);
+    event_log_write(log, e->time_ns, WEIGHT_NOTE,
+                    "controller %d votes for controller %d in term %" PRId64,
+                    controller_number(cs, c), whom, e->value);
 }
 
 static void on_end(struct controllers *cs, const struct gw_event *e,
-                   struct journal *journal)
+                   struct event_log *log)
 {
     struct controller *c = controller_of(cs, e->peer);
     bool led = controller_number(cs, c) == cs->leader;
     snprintf(c->state, sizeof c->state, "dead");
     if (led)
         cs->leader = -1;
-    journal_write(journal, e->time_ns, WEIGHT_BAD, "controller %d has ended%s",
-                  controller_number(cs, c), led ? ": it led" : "");
+    event_log_write(log, e->time_ns, WEIGHT_BAD, "controller %d has ended%s",
+                    controller_number(cs, c), led ? ": it led" : "");
 }
 
-static void on_lease(const struct gw_event *e, struct journal *journal)
+static void on_lease(const struct gw_event *e, struct event_log *log)
 {
     if (e->value == 0)
-        journal_write(journal, e->time_ns, WEIGHT_WARN,
-                      "node %" PRIu32 " no longer has a lease", e->peer);
+        event_log_write(log, e->time_ns, WEIGHT_WARN,
+                        "node %" PRIu32 " no longer has a lease", e->peer);
 }
 
 bool controllers_event(struct controllers *cs, const struct gw_event *e,
-                       struct journal *journal)
+                       struct event_log *log)
 {
     struct controller *c;
     switch (e->kind) {
     case GW_EV_LEADER:
-        on_leader(cs, e, journal);
+        on_leader(cs, e, log);
         return true;
     case GW_EV_VOTE:
-        on_vote(cs, e, journal);
+        on_vote(cs, e, log);
         return true;
     case GW_EV_COMMIT:
         c = controller_of(cs, e->rank);
@@ -103,7 +104,7 @@ bool controllers_event(struct controllers *cs, const struct gw_event *e,
             c->applied = (uint64_t)e->value;
         return true;
     case GW_EV_LEASE:
-        on_lease(e, journal);
+        on_lease(e, log);
         return true;
     case GW_EV_ROUTE:
         cs->routes++;
@@ -111,7 +112,7 @@ bool controllers_event(struct controllers *cs, const struct gw_event *e,
     case GW_EV_FAILURE: /* of a process, by its parent */
         if (e->rank != GW_NONE || !controller_of(cs, e->peer))
             return false;
-        on_end(cs, e, journal);
+        on_end(cs, e, log);
         return true;
     default:
         return false;
@@ -140,7 +141,7 @@ void controllers_status(struct controllers *cs, const json_t *status)
         if (!c || !state)
             continue;
         snprintf(c->state, sizeof c->state, "%s", state);
-        c->told = true;
+        c->reported = true;
         c->follows = (int)json_integer_value(json_object_get(item, "follows"));
         c->term = figure(item, "term");
         c->last = figure(item, "last");

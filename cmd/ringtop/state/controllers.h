@@ -8,7 +8,7 @@
 #ifndef RINGTOP_CONTROLLERS_H
 #define RINGTOP_CONTROLLERS_H
 
-#include "journal.h"
+#include "event_log.h"
 
 #include <gradwire/event.h>
 #include <jansson.h>
@@ -22,7 +22,7 @@ struct controller {
     int voted_for;          /* -1: none yet, */
     uint64_t voted_in;      /* in this term */
     uint64_t term, applied; /* the newest known */
-    bool told;              /* by a status: the following members */
+    bool reported;          /* by a status: the following members */
     uint64_t last, committed, hellos, leases;
 };
 
@@ -37,7 +37,7 @@ struct controllers {
 void controllers_init(struct controllers *controllers);
 /* False: the event is not about controllers. */
 bool controllers_event(struct controllers *controllers,
-                       const struct gw_event *event, struct journal *journal);
+                       const struct gw_event *event, struct event_log *log);
 void controllers_status(struct controllers *controllers, const json_t *status);
 
 #endif

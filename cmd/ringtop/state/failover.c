@@ -20,7 +20,7 @@ const char *failovers_name(const struct failovers *fs, uint32_t who,
                            char out[24])
 {
     enum { SERVERS_FROM = 32, CONTROLLERS_FROM = 56, LAST = 63 };
-    if (!fs->crew || who > LAST)
+    if (!fs->ps || who > LAST)
         snprintf(out, 24, "rank %" PRIu32, who);
     else if (who < SERVERS_FROM)
         snprintf(out, 24, "worker %" PRIu32, who);
@@ -81,7 +81,7 @@ static struct failover *story_of(struct failovers *fs, uint32_t who)
 }
 
 static void noticed(struct failovers *fs, const struct gw_event *event,
-                    struct journal *journal)
+                    struct event_log *log)
 {
     if (event->peer == GW_NONE)
         return;
@@ -97,12 +97,12 @@ static void noticed(struct failovers *fs, const struct gw_event *event,
     failovers_name(fs, event->peer, whom);
     enum weight weight = event->kind == GW_EV_LOST ? WEIGHT_BAD : WEIGHT_WARN;
     if (event->peer == event->rank)
-        journal_write(journal, event->time_ns, weight, "%s: %s", who,
-                      evidence_text(event))
+        event_log_write(log, event->time_ns, weight, "%s: %s", who,
+                        evidence_text(event))
             ->failover = true;
     else
-        journal_write(journal, event->time_ns, weight, "%s suspects %s: %s",
-                      who, whom, evidence_text(event))
+        event_log_write(log, event->time_ns, weight, "%s suspects %s: %s", who,
+                        whom, evidence_text(event))
             ->failover = true;
 }
 
@@ -110,7 +110,7 @@ void failovers_heard(struct failovers *fs, uint32_t who)
 {
     for (unsigned i = fs->count; i-- > 0;) {
         struct failover *f = &fs->list[i];
-        if (f->who != who || f->reached[CONVICTED])
+        if (f->who != who || f->reached[DECLARED_DEAD])
             continue;
         fs->count--;
         memmove(f, f + 1, (fs->count - i) * sizeof *f);
@@ -118,7 +118,7 @@ void failovers_heard(struct failovers *fs, uint32_t who)
 }
 
 static void member(struct failovers *fs, const struct gw_event *event,
-                   struct journal *journal)
+                   struct event_log *log)
 {
     static const char *const texts[] = {
         [GW_MEMBER_JOINING] = "joins",
@@ -132,33 +132,33 @@ static void member(struct failovers *fs, const struct gw_event *event,
         return;
     bool dead = event->value == GW_MEMBER_DEAD;
     if (dead)
-        reach(story_of(fs, event->rank), CONVICTED, event->time_ns);
+        reach(story_of(fs, event->rank), DECLARED_DEAD, event->time_ns);
     else
         failovers_heard(fs, event->rank);
     enum weight weight = dead                               ? WEIGHT_BAD
                          : event->value == GW_MEMBER_PARKED ? WEIGHT_WARN
                                                             : WEIGHT_NOTE;
     char who[24];
-    journal_write(journal, event->time_ns, weight, "%s %s",
-                  failovers_name(fs, event->rank, who), texts[event->value])
+    event_log_write(log, event->time_ns, weight, "%s %s",
+                    failovers_name(fs, event->rank, who), texts[event->value])
         ->failover = true;
 }
 
 static void view(struct failovers *fs, const struct gw_event *event,
-                 struct journal *journal)
+                 struct event_log *log)
 {
     for (unsigned i = 0; i < fs->count; i++) {
         struct failover *f = &fs->list[i];
-        if (is_over(f) || !f->reached[CONVICTED])
+        if (is_over(f) || !f->reached[DECLARED_DEAD])
             continue;
         reach(f, VIEWED, event->time_ns);
         f->epoch = event->epoch;
         f->members = event->value;
         f->done = 0;
     }
-    journal_write(journal, event->time_ns, WEIGHT_NOTE,
-                  "epoch %" PRIu32 ": %" PRId64 " members", event->epoch,
-                  event->value)
+    event_log_write(log, event->time_ns, WEIGHT_NOTE,
+                    "epoch %" PRIu32 ": %" PRId64 " members", event->epoch,
+                    event->value)
         ->failover = true;
 }
 
@@ -174,7 +174,7 @@ static bool interrupts(struct failover *f, uint32_t op)
 }
 
 static void decided(struct failovers *fs, const struct gw_event *event,
-                    struct journal *journal)
+                    struct event_log *log)
 {
     bool fresh = false;
     for (unsigned i = 0; i < fs->count; i++) {
@@ -186,12 +186,12 @@ static void decided(struct failovers *fs, const struct gw_event *event,
         fresh = true;
     }
     if (fresh)
-        journal_write(journal, event->time_ns, WEIGHT_NOTE,
-                      event->value == 0
-                          ? "op %" PRIu32 ": forward, with the dead rank's data"
-                          : "op %" PRIu32
-                            ": exclude, without the dead rank's data",
-                      event->op)
+        event_log_write(
+            log, event->time_ns, WEIGHT_NOTE,
+            event->value == 0
+                ? "op %" PRIu32 ": forward, with the dead rank's data"
+                : "op %" PRIu32 ": exclude, without the dead rank's data",
+            event->op)
             ->failover = true;
 }
 
@@ -206,26 +206,27 @@ static void recovery(struct failovers *fs, const struct gw_event *event)
     }
 }
 
-void failovers_convicted(struct failovers *fs, uint32_t who, uint64_t time_ns)
+void failovers_declared_dead(struct failovers *fs, uint32_t who,
+                             uint64_t time_ns)
 {
     for (unsigned i = 0; i < fs->count; i++)
         if (fs->list[i].who == who && !is_over(&fs->list[i]))
-            reach(&fs->list[i], CONVICTED, time_ns);
+            reach(&fs->list[i], DECLARED_DEAD, time_ns);
 }
 
 void failovers_resume(struct failovers *fs, uint32_t who, uint64_t time_ns,
-                      struct journal *journal)
+                      struct event_log *log)
 {
     for (unsigned i = 0; i < fs->count; i++) {
         struct failover *f = &fs->list[i];
         char took[16], name[24];
-        if (f->who != who || is_over(f) || !f->reached[CONVICTED])
+        if (f->who != who || is_over(f) || !f->reached[DECLARED_DEAD])
             continue;
         reach(f, RESUMED, time_ns);
         uint64_t begin_ns = failover_begin_ns(f);
         format_ns(time_ns > begin_ns ? time_ns - begin_ns : 0, took);
-        journal_write(journal, time_ns, WEIGHT_GOOD, "without %s after %s",
-                      failovers_name(fs, who, name), took)
+        event_log_write(log, time_ns, WEIGHT_GOOD, "without %s after %s",
+                        failovers_name(fs, who, name), took)
             ->failover = true;
     }
 }
@@ -243,7 +244,7 @@ static bool resumes(struct failover *f, const struct gw_event *event)
 }
 
 static void resumed(struct failovers *fs, const struct gw_event *event,
-                    struct journal *journal)
+                    struct event_log *log)
 {
     for (unsigned i = 0; i < fs->count; i++) {
         struct failover *f = &fs->list[i];
@@ -254,36 +255,36 @@ static void resumed(struct failovers *fs, const struct gw_event *event,
         uint64_t begin_ns = failover_begin_ns(f);
         format_ns(event->time_ns > begin_ns ? event->time_ns - begin_ns : 0,
                   took);
-        journal_write(journal, event->time_ns, WEIGHT_GOOD,
-                      "without rank %" PRIu32
-                      " after %s: chunks kept %u, redone %u",
-                      f->who, took, f->kept, f->redone)
+        event_log_write(log, event->time_ns, WEIGHT_GOOD,
+                        "without rank %" PRIu32
+                        " after %s: chunks kept %u, redone %u",
+                        f->who, took, f->kept, f->redone)
             ->failover = true;
     }
 }
 
 void failovers_event(struct failovers *fs, const struct gw_event *event,
-                     struct journal *journal)
+                     struct event_log *log)
 {
     switch ((enum gw_event_kind)event->kind) {
     case GW_EV_LOST:
     case GW_EV_FAILURE:
-        noticed(fs, event, journal);
+        noticed(fs, event, log);
         break;
     case GW_EV_MEMBER:
-        member(fs, event, journal);
+        member(fs, event, log);
         break;
     case GW_EV_EPOCH:
-        view(fs, event, journal);
+        view(fs, event, log);
         break;
     case GW_EV_DECISION:
-        decided(fs, event, journal);
+        decided(fs, event, log);
         break;
     case GW_EV_RECOVERY:
         recovery(fs, event);
         break;
     case GW_EV_OP_END:
-        resumed(fs, event, journal);
+        resumed(fs, event, log);
         break;
     default:
         break;

@@ -9,14 +9,14 @@
  * the interrupted op, the newest of those decided on; if there was none, when a
  * first op has ended. Parameter servers decide nothing: they have resumed when
  * every slot of the dead server is served again, or, after a worker's death,
- * when another worker has finished a unit (crew_gone.c).
+ * when another worker has finished a unit (ps_gone.c).
  */
 #ifndef RINGTOP_FAILOVER_H
 #define RINGTOP_FAILOVER_H
 
-#include "journal.h"
+#include "event_log.h"
 
-enum stage { NOTICED, CONVICTED, VIEWED, DECIDED, RESUMED, STAGES };
+enum stage { NOTICED, DECLARED_DEAD, VIEWED, DECIDED, RESUMED, STAGES };
 
 struct failover {
     uint32_t who, noticed_by;
@@ -32,7 +32,7 @@ enum { FAILOVERS_KEPT = 16 };
 struct failovers {
     struct failover list[FAILOVERS_KEPT]; /* the oldest first */
     unsigned count;
-    bool crew; /* members are workers and servers, by their nodes */
+    bool ps; /* members are workers and servers, by their nodes */
 };
 
 /* "rank 2"; of a crew "worker 2", "server 0", "controller 1". */
@@ -41,14 +41,14 @@ const char *failovers_name(const struct failovers *failovers, uint32_t who,
 /* The member's work continues: its failover ends, unless its death is not
  * confirmed yet. */
 void failovers_resume(struct failovers *failovers, uint32_t who,
-                      uint64_t time_ns, struct journal *journal);
+                      uint64_t time_ns, struct event_log *log);
 /* The member has an open failover, and its death is confirmed. */
-void failovers_convicted(struct failovers *failovers, uint32_t who,
-                         uint64_t time_ns);
+void failovers_declared_dead(struct failovers *failovers, uint32_t who,
+                             uint64_t time_ns);
 /* Applies an event of any kind and writes a line if it concerns a failure. A
  * member that was only suspected and is heard again has no failover. */
 void failovers_event(struct failovers *failovers, const struct gw_event *event,
-                     struct journal *journal);
+                     struct event_log *log);
 /* The member has given a sign of life. */
 void failovers_heard(struct failovers *failovers, uint32_t who);
 /* "noticed", "convicted", "view", "decided", "resumed". */

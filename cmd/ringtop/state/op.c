@@ -12,7 +12,7 @@
 void op_begin(struct op *op, uint32_t number, uint64_t time_ns,
               unsigned members)
 {
-    struct applied *deeds = op->deeds;
+    struct applied *actions = op->actions;
     size_t room = op->room;
     struct sets sets = op->sets;
     *op = (struct op){
@@ -24,7 +24,7 @@ void op_begin(struct op *op, uint32_t number, uint64_t time_ns,
         .full = members,
         .full_before = members,
         .decided = GW_NONE,
-        .deeds = deeds,
+        .actions = actions,
         .room = room,
         .sets = sets,
     };
@@ -32,7 +32,7 @@ void op_begin(struct op *op, uint32_t number, uint64_t time_ns,
 
 void op_fini(struct op *op)
 {
-    free(op->deeds);
+    free(op->actions);
     sets_fini(&op->sets);
     *op = (struct op){0};
 }
@@ -74,10 +74,10 @@ static bool grow_op(struct op *op)
     if (op->count < op->room)
         return true;
     struct applied *moved =
-        room <= DEEDS_MAX ? realloc(op->deeds, room * sizeof *moved) : NULL;
+        room <= ACTIONS_MAX ? realloc(op->actions, room * sizeof *moved) : NULL;
     if (!moved)
         return false;
-    op->deeds = moved;
+    op->actions = moved;
     op->room = room;
     return true;
 }
@@ -88,28 +88,28 @@ static void widen_extent(unsigned *seen, uint32_t index)
         *seen = index + 1;
 }
 
-static void measure_op(struct op *op, const struct applied *deed)
+static void measure_op(struct op *op, const struct applied *action)
 {
-    if (deed->deed == DEED_KEEP)
+    if (action->action == ACTION_KEEP)
         return;
-    widen_extent(&op->ranks, deed->dst);
-    widen_extent(&op->ranks, deed->src);
-    widen_extent(&op->chunks, deed->chunk);
-    if (deed->deed != DEED_RESTART)
-        widen_extent(&op->steps, deed->step);
+    widen_extent(&op->ranks, action->dst);
+    widen_extent(&op->ranks, action->src);
+    widen_extent(&op->chunks, action->chunk);
+    if (action->action != ACTION_RESTART)
+        widen_extent(&op->steps, action->step);
 }
 
-void op_deed(struct op *op, const struct applied *deed)
+void op_action(struct op *op, const struct applied *action)
 {
-    if (deed->dst >= RANKS_MAX || deed->src >= RANKS_MAX ||
-        deed->chunk >= CHUNKS_MAX || !grow_op(op)) {
+    if (action->dst >= RANKS_MAX || action->src >= RANKS_MAX ||
+        action->chunk >= CHUNKS_MAX || !grow_op(op)) {
         op->cut = true;
         return;
     }
-    op->epochs |= op->count > 0 && op->deeds[0].epoch != deed->epoch;
-    op->deeds[op->count++] = *deed;
+    op->epochs |= op->count > 0 && op->actions[0].epoch != action->epoch;
+    op->actions[op->count++] = *action;
     op->evaluated = false;
-    measure_op(op, deed);
+    measure_op(op, action);
 }
 
 bool op_grows(const struct op *op)
@@ -125,15 +125,16 @@ static size_t begin_of(struct op *op)
     size_t begin = 0;
     if (!op->epochs)
         return 0;
-    qsort(op->deeds, op->count, sizeof *op->deeds, applied_compare);
+    qsort(op->actions, op->count, sizeof *op->actions, applied_compare);
     for (size_t i = 1; i < op->count; i++) {
-        const struct applied *deed = &op->deeds[i];
-        if (deed->epoch != op->deeds[i - 1].epoch && deed->deed < DEED_RESTART)
+        const struct applied *action = &op->actions[i];
+        if (action->epoch != op->actions[i - 1].epoch &&
+            action->action < ACTION_RESTART)
             begin = i;
     }
     op->ranks = op->chunks = op->steps = 0;
     for (size_t i = begin; i < op->count; i++)
-        measure_op(op, &op->deeds[i]);
+        measure_op(op, &op->actions[i]);
     return begin;
 }
 
@@ -145,7 +146,7 @@ bool op_evaluate(struct op *op, unsigned ranks)
     if (ranks < op->ranks)
         ranks = op->ranks;
     op->evaluated = sets_evaluate(&op->sets, ranks, op->chunks, op_grows(op),
-                                  op->count > 0 ? op->deeds + begin : NULL,
+                                  op->count > 0 ? op->actions + begin : NULL,
                                   op->count - begin);
     return op->evaluated;
 }

@@ -27,7 +27,7 @@ struct op {
     uint32_t decided;     /* the epoch that keeps partial results */
     unsigned ranks;       /* seen in it, the highest and one */
     unsigned chunks, steps;
-    struct applied *deeds;
+    struct applied *actions;
     size_t count, room;
     bool cut;       /* more was applied than is kept */
     bool partial;   /* some actions were not seen */
@@ -37,7 +37,7 @@ struct op {
     struct sets sets;
 };
 
-enum { DEEDS_MAX = 1 << 18 };
+enum { ACTIONS_MAX = 1 << 18 };
 
 void op_begin(struct op *op, uint32_t number, uint64_t time_ns,
               unsigned members);
@@ -48,7 +48,7 @@ void op_rank_ends(struct op *op, unsigned rank);
 void op_rank_gone(struct op *op, unsigned rank);
 bool op_has_begun(const struct op *op, unsigned rank);
 /* Stores the action of an APPLY or a RECOVERY. */
-void op_deed(struct op *op, const struct applied *deed);
+void op_action(struct op *op, const struct applied *action);
 /* Brings `sets` up to date; false when the op is too large to follow. An epoch
  * that keeps or takes back nothing begins from the inputs. */
 bool op_evaluate(struct op *op, unsigned ranks);
@@ -70,7 +70,7 @@ struct shape {
     uint64_t bytes;
     uint32_t epoch; /* the members and their order are this epoch's */
     unsigned ranks, chunks, steps, full;
-    struct applied *deeds; /* sorted */
+    struct applied *actions; /* sorted */
     size_t count;
     uint64_t used; /* when it was learned, counted in ops */
 };

@@ -55,7 +55,7 @@ static bool same_shape(const struct pipe *pipe, const struct gw_event *e)
 }
 
 static void begin_pipeline(struct pipe *pipe, const struct gw_event *e,
-                           struct journal *journal)
+                           struct event_log *log)
 {
     char predicted[16] = "";
     pipe_fini(pipe);
@@ -65,22 +65,22 @@ static void begin_pipeline(struct pipe *pipe, const struct gw_event *e,
     pipe->chunks = e->chunk;
     pipe->predicted_ns = e->value > 0 ? (uint64_t)e->value : 0;
     format_ns(pipe->predicted_ns, predicted);
-    journal_write(journal, e->time_ns, WEIGHT_NOTE,
-                  "a pipeline of %u stages, %u micro-batches%s%s", pipe->stages,
-                  pipe->micros,
-                  pipe->predicted_ns ? ": predicted step time " : "",
-                  pipe->predicted_ns ? predicted : "");
+    event_log_write(log, e->time_ns, WEIGHT_NOTE,
+                    "a pipeline of %u stages, %u micro-batches%s%s",
+                    pipe->stages, pipe->micros,
+                    pipe->predicted_ns ? ": predicted step time " : "",
+                    pipe->predicted_ns ? predicted : "");
 }
 
 static void on_stage(struct pipe *pipe, const struct gw_event *e,
-                     struct journal *journal)
+                     struct event_log *log)
 {
     if (e->step == 0 || e->step > PIPE_STAGES || e->peer >= e->step ||
         e->op == 0 || e->op > GW_MICROS_MAX || e->chunk == 0 ||
         e->chunk > GW_STAGE_CHUNKS_MAX || e->rank == GW_NONE)
         return;
     if (!same_shape(pipe, e))
-        begin_pipeline(pipe, e, journal);
+        begin_pipeline(pipe, e, log);
     if (e->rank > pipe->ranks[e->peer]) /* a replica; GW_NONE is the largest */
         return;
     pipe->ranks[e->peer] = e->rank;
@@ -89,8 +89,8 @@ static void on_stage(struct pipe *pipe, const struct gw_event *e,
         return;
     if (current->lanes[e->peer].count > 0 && !current->redone) {
         current->redone = true;
-        journal_write(journal, e->time_ns, WEIGHT_WARN,
-                      "step %" PRIu32 " is repeated", current->step);
+        event_log_write(log, e->time_ns, WEIGHT_WARN,
+                        "step %" PRIu32 " is repeated", current->step);
     }
     clear_lane(&current->lanes[e->peer]);
 }
@@ -201,35 +201,35 @@ static void on_begin(struct pipe *pipe, unsigned stage,
 }
 
 /* Steps in a row share a line, so that they do not displace the rest. */
-static void tell_step(struct pipe *pipe, const struct pipe_step *step,
-                      uint64_t took_ns, struct journal *journal)
+static void report_step(struct pipe *pipe, const struct pipe_step *step,
+                        uint64_t took_ns, struct event_log *log)
 {
     double predicted, bubble = pipe_bubble(pipe, step, &predicted);
     char took[16], number[40];
-    if (pipe->told.steps > 0 && pipe->told.written == journal->written) {
-        journal->written--;
+    if (pipe->reported.steps > 0 && pipe->reported.written == log->written) {
+        log->written--;
     } else {
-        memset(&pipe->told, 0, sizeof pipe->told);
-        pipe->told.first = step->step;
+        memset(&pipe->reported, 0, sizeof pipe->reported);
+        pipe->reported.first = step->step;
     }
-    pipe->told.steps++;
-    pipe->told.took_ns += took_ns;
-    pipe->told.bubble += bubble;
-    format_ns(pipe->told.took_ns / pipe->told.steps, took);
-    if (pipe->told.steps > 1)
+    pipe->reported.steps++;
+    pipe->reported.took_ns += took_ns;
+    pipe->reported.bubble += bubble;
+    format_ns(pipe->reported.took_ns / pipe->reported.steps, took);
+    if (pipe->reported.steps > 1)
         snprintf(number, sizeof number, "s %" PRIu32 " to %" PRIu32,
-                 pipe->told.first, step->step);
+                 pipe->reported.first, step->step);
     else
         snprintf(number, sizeof number, " %" PRIu32, step->step);
-    journal_write(journal, step->end_ns, WEIGHT_NOTE,
-                  "step%s: %s%s, bubble %.1f %%", number, took,
-                  pipe->told.steps > 1 ? " each" : "",
-                  100 * pipe->told.bubble / (double)pipe->told.steps);
-    pipe->told.written = journal->written;
+    event_log_write(log, step->end_ns, WEIGHT_NOTE,
+                    "step%s: %s%s, bubble %.1f %%", number, took,
+                    pipe->reported.steps > 1 ? " each" : "",
+                    100 * pipe->reported.bubble / (double)pipe->reported.steps);
+    pipe->reported.written = log->written;
 }
 
 static void finish_step(struct pipe *pipe, struct pipe_step *step,
-                        struct journal *journal)
+                        struct event_log *log)
 {
     for (unsigned s = 0; s < pipe->stages; s++)
         if (!pipe_lane_done(pipe, &step->lanes[s]))
@@ -239,11 +239,11 @@ static void finish_step(struct pipe *pipe, struct pipe_step *step,
         return;
     uint64_t took_ns = pipe_took_ns(pipe, step, step->end_ns);
     pipe->history_ns[pipe->finished++ % PIPE_HISTORY] = took_ns;
-    tell_step(pipe, step, took_ns, journal);
+    report_step(pipe, step, took_ns, log);
 }
 
 static void on_end(struct pipe *pipe, unsigned stage, const struct gw_event *e,
-                   struct journal *journal)
+                   struct event_log *log)
 {
     struct pipe_step *step = step_to_end(pipe, e->step);
     if (!step)
@@ -264,14 +264,14 @@ static void on_end(struct pipe *pipe, unsigned stage, const struct gw_event *e,
     lane->peak = e->bytes > lane->peak ? e->bytes : lane->peak;
     step->partial |= lane->cut;
     if (pipe_lane_done(pipe, lane))
-        finish_step(pipe, step, journal);
+        finish_step(pipe, step, log);
 }
 
 void pipe_event(struct pipe *pipe, const struct gw_event *e,
-                struct journal *journal)
+                struct event_log *log)
 {
     if (e->kind == GW_EV_STAGE)
-        on_stage(pipe, e, journal);
+        on_stage(pipe, e, log);
     if (e->kind != GW_EV_PASS_BEGIN && e->kind != GW_EV_PASS_END)
         return;
     unsigned stage = stage_of(pipe, e->rank);
@@ -281,5 +281,5 @@ void pipe_event(struct pipe *pipe, const struct gw_event *e,
     if (e->kind == GW_EV_PASS_BEGIN)
         on_begin(pipe, stage, e);
     else
-        on_end(pipe, stage, e, journal);
+        on_end(pipe, stage, e, log);
 }

@@ -10,7 +10,7 @@
 #ifndef RINGTOP_PIPE_STATE_H
 #define RINGTOP_PIPE_STATE_H
 
-#include "journal.h"
+#include "event_log.h"
 
 #include <gradwire/pipe.h>
 
@@ -59,14 +59,14 @@ struct pipe {
         uint64_t written, steps, took_ns;
         double bubble; /* the sum */
         uint32_t first;
-    } told;
+    } reported;
 };
 
 void pipe_init(struct pipe *pipe);
 void pipe_fini(struct pipe *pipe);
 /* Applies an event of any kind. Writes a line when a step is done. */
 void pipe_event(struct pipe *pipe, const struct gw_event *event,
-                struct journal *journal);
+                struct event_log *log);
 
 /* ---- questions ---- */
 

@@ -15,9 +15,9 @@ static int order(uint32_t a, uint32_t b)
 }
 
 /* A restart or a kept copy, which precede the first step of an epoch. */
-static bool moves_nothing(const struct applied *deed)
+static bool moves_nothing(const struct applied *action)
 {
-    return deed->deed >= DEED_RESTART;
+    return action->action >= ACTION_RESTART;
 }
 
 int applied_compare(const void *a, const void *b)
@@ -29,7 +29,7 @@ int applied_compare(const void *a, const void *b)
     by = by ? by : order(x->dst, y->dst);
     by = by ? by : order(x->chunk, y->chunk);
     by = by ? by : order(x->src, y->src);
-    return by ? by : order(x->deed, y->deed);
+    return by ? by : order(x->action, y->action);
 }
 
 static size_t copy_of(const struct sets *s, unsigned rank, unsigned chunk)
@@ -125,40 +125,41 @@ static uint64_t *stage(struct sets *s, size_t copy)
     return bits;
 }
 
-static void note_double(struct sets *s, const struct applied *deed,
+static void note_double(struct sets *s, const struct applied *action,
                         uint64_t *into, unsigned shared)
 {
     into[0] |= 1;
     if (s->doubles++ == 0)
-        s->first = (struct double_count){.at = *deed, .who = shared - 1};
+        s->first = (struct double_count){.at = *action, .who = shared - 1};
 }
 
-static void make_set(struct sets *s, const struct applied *deed)
+static void make_set(struct sets *s, const struct applied *action)
 {
-    if (deed->deed == DEED_KEEP)
+    if (action->action == ACTION_KEEP)
         return;
-    uint64_t *into = stage(s, copy_of(s, deed->dst, deed->chunk));
-    uint64_t *from = bits_of(s, s->now, copy_of(s, deed->src, deed->chunk));
-    if (deed->deed == DEED_RESTART) {
-        own(s, into, deed->dst);
+    uint64_t *into = stage(s, copy_of(s, action->dst, action->chunk));
+    uint64_t *from = bits_of(s, s->now, copy_of(s, action->src, action->chunk));
+    if (action->action == ACTION_RESTART) {
+        own(s, into, action->dst);
         return;
     }
     if (empty(s, from))
-        own(s, from, deed->src);
-    if (deed->deed == DEED_REPLACE)
+        own(s, from, action->src);
+    if (action->action == ACTION_REPLACE)
         clear(s, into);
-    unsigned shared = deed->deed == DEED_ADD ? shared_bit(s, into, from) : 0;
+    unsigned shared =
+        action->action == ACTION_ADD ? shared_bit(s, into, from) : 0;
     for (unsigned w = 0; w < s->words; w++)
         into[w] |= from[w];
     if (shared)
-        note_double(s, deed, into, shared);
+        note_double(s, action, into, shared);
 }
 
-static void commit(struct sets *s, const struct applied *deeds, size_t count)
+static void commit(struct sets *s, const struct applied *actions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        size_t copy = copy_of(s, deeds[i].dst, deeds[i].chunk);
-        if (deeds[i].deed == DEED_KEEP)
+        size_t copy = copy_of(s, actions[i].dst, actions[i].chunk);
+        if (actions[i].action == ACTION_KEEP)
             continue;
         if (s->staged[copy])
             memcpy(bits_of(s, s->now, copy), bits_of(s, s->next, copy),
@@ -188,20 +189,20 @@ static void count_all(struct sets *s)
 }
 
 bool sets_evaluate(struct sets *s, unsigned ranks, unsigned chunks,
-                   bool reduces, struct applied *deeds, size_t count)
+                   bool reduces, struct applied *actions, size_t count)
 {
     if (!allocate_sets(s, ranks, chunks))
         return false;
     begin_sets(s, reduces);
     if (count > 0)
-        qsort(deeds, count, sizeof *deeds, applied_compare);
+        qsort(actions, count, sizeof *actions, applied_compare);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first; end < count; end++) {
-            if (!same_step(&deeds[first], &deeds[end]))
+            if (!same_step(&actions[first], &actions[end]))
                 break;
-            make_set(s, &deeds[end]);
+            make_set(s, &actions[end]);
         }
-        commit(s, deeds + first, end - first);
+        commit(s, actions + first, end - first);
     }
     count_all(s);
     return true;

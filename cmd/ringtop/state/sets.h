@@ -14,18 +14,18 @@
 #include <gradwire/gradwire.h>
 
 /* An action of a rank on one of its chunks. */
-enum deed {
-    DEED_REPLACE = GW_REPLACE,
-    DEED_ADD = GW_ADD,
-    DEED_TOKEN = GW_TOKEN,
-    DEED_RESTART, /* back to the input: repeated after a death */
-    DEED_KEEP     /* unchanged: the next epoch continues with it */
+enum action {
+    ACTION_REPLACE = GW_REPLACE,
+    ACTION_ADD = GW_ADD,
+    ACTION_TOKEN = GW_TOKEN,
+    ACTION_RESTART, /* back to the input: repeated after a death */
+    ACTION_KEEP     /* unchanged: the next epoch continues with it */
 };
 
 struct applied {
     uint32_t epoch, step;
     uint32_t dst, src, chunk; /* src == dst if nothing moves */
-    enum deed deed;
+    enum action action;
 };
 
 /* Limits; ranks and chunks beyond them are not followed. */
@@ -58,7 +58,7 @@ struct sets {
  * before it has received it counts as its owner. Returns false when there is no
  * memory, or more than CELLS_MAX copies. */
 bool sets_evaluate(struct sets *sets, unsigned ranks, unsigned chunks,
-                   bool reduces, struct applied *deeds, size_t count);
+                   bool reduces, struct applied *actions, size_t count);
 bool sets_have(const struct sets *sets, unsigned rank, unsigned chunk,
                unsigned contributor);
 void sets_fini(struct sets *sets);

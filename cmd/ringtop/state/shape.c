@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHAPE_DEEDS_MAX = 1 << 16 };
+enum { SHAPE_ACTIONS_MAX = 1 << 16 };
 
 static bool fits(const struct shape *shape, const struct op *op)
 {
-    return shape->deeds && shape->collective == op->collective &&
+    return shape->actions && shape->collective == op->collective &&
            shape->bytes == op->bytes && shape->epoch == op->epoch &&
            shape->ranks >= op->ranks && shape->full == op->full;
 }
@@ -45,9 +45,9 @@ static struct shape *find_shape_slot(struct shapes *shapes, const struct op *op)
 static bool typical(const struct op *op)
 {
     return op_over(op) && op->evaluated && !op->cut && op->count > 0 &&
-           op->count <= SHAPE_DEEDS_MAX && !op->partial &&
-           op->deeds[0].epoch == op->epoch &&
-           op->deeds[op->count - 1].epoch == op->epoch;
+           op->count <= SHAPE_ACTIONS_MAX && !op->partial &&
+           op->actions[0].epoch == op->epoch &&
+           op->actions[op->count - 1].epoch == op->epoch;
 }
 
 void shapes_learn(struct shapes *shapes, const struct op *op)
@@ -55,10 +55,11 @@ void shapes_learn(struct shapes *shapes, const struct op *op)
     if (!typical(op))
         return;
     struct shape *shape = find_shape_slot(shapes, op);
-    struct applied *deeds = realloc(shape->deeds, op->count * sizeof *deeds);
-    if (!deeds)
+    struct applied *actions =
+        realloc(shape->actions, op->count * sizeof *actions);
+    if (!actions)
         return;
-    memcpy(deeds, op->deeds, op->count * sizeof *deeds);
+    memcpy(actions, op->actions, op->count * sizeof *actions);
     *shape = (struct shape){
         .collective = op->collective,
         .bytes = op->bytes,
@@ -67,7 +68,7 @@ void shapes_learn(struct shapes *shapes, const struct op *op)
         .ranks = op->ranks,
         .chunks = op->chunks,
         .steps = op->steps,
-        .deeds = deeds,
+        .actions = actions,
         .count = op->count,
         .used = ++shapes->learned,
     };
@@ -76,7 +77,7 @@ void shapes_learn(struct shapes *shapes, const struct op *op)
 void shapes_fini(struct shapes *shapes)
 {
     for (unsigned i = 0; i < SHAPES_MAX; i++)
-        free(shapes->list[i].deeds);
+        free(shapes->list[i].actions);
     *shapes = (struct shapes){0};
 }
 
@@ -88,11 +89,11 @@ void shape_expect(const struct shape *shape, const struct op *op,
     for (unsigned rank = 0; rank < ranks; rank++)
         sources[rank] = GW_NONE;
     for (size_t i = 0; i < shape->count; i++) {
-        struct applied expected = shape->deeds[i];
+        struct applied expected = shape->actions[i];
         expected.epoch = op->epoch;
         int by = -1;
         while (done < op->count &&
-               (by = applied_compare(&op->deeds[done], &expected)) < 0)
+               (by = applied_compare(&op->actions[done], &expected)) < 0)
             done++;
         if (done < op->count && by == 0)
             done++;

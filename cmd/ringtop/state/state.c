@@ -30,7 +30,7 @@ enum gw_err state_new(struct state **state, struct gw_error *why)
         rank_init(&s->ranks[r]);
     s->shown = GW_NONE;
     controllers_init(&s->controllers);
-    crew_init(&s->crew);
+    ps_init(&s->ps);
     pipe_init(&s->pipe);
     return GW_OK;
 }
@@ -53,7 +53,7 @@ void state_learn(struct state *s, struct state *other)
     shapes_fini(&s->shapes);
     s->shapes = other->shapes;
     other->shapes = (struct shapes){0};
-    s->crew.here = s->failovers.crew = other->crew.here;
+    s->ps.here = s->failovers.ps = other->ps.here;
     s->pipe.here = other->pipe.here;
     s->rank_count = other->first_ranks ? other->first_ranks : other->rank_count;
     /* Members of a later view are not known yet. */
@@ -88,7 +88,7 @@ static void expect(struct state *s, const struct op *op)
         shape_expect(shape, op, sources, s->rank_count);
     for (unsigned r = 0; r < s->rank_count; r++) {
         struct rank *rank = &s->ranks[r];
-        if (rank->wait_told)
+        if (rank->wait_reported)
             continue;
         bool waits = shape && rank->in_op && rank->op == op->op;
         rank->waits_on = waits ? sources[r] : GW_NONE;

@@ -12,13 +12,13 @@
 #define RINGTOP_STATE_H
 
 #include "controllers.h"
-#include "crew.h"
+#include "event_log.h"
 #include "failover.h"
-#include "flights.h"
-#include "journal.h"
+#include "inflights.h"
 #include "losses.h"
 #include "op.h"
 #include "pipe_state.h"
+#include "ps_members.h"
 #include "rates.h"
 
 /* Ordered from calm to alarming. */
@@ -45,15 +45,15 @@ struct rank {
     bool suspected, lost;
     uint64_t suspected_ns, gone_ns; /* since when; gone: dead, or left */
     bool in_op;
-    uint32_t op, step; /* GW_NONE: none yet */
-    uint32_t op_epoch; /* in which it began the op */
-    int64_t error;     /* the result of its last op */
-    enum deed deed;    /* its last action in this op */
-    bool acted;        /* it has acted in this op */
+    uint32_t op, step;  /* GW_NONE: none yet */
+    uint32_t op_epoch;  /* in which it began the op */
+    int64_t error;      /* the result of its last op */
+    enum action action; /* its last action in this op */
+    bool acted;         /* it has acted in this op */
     uint64_t sent_bytes, received_bytes;
     uint64_t active_ns; /* of its last event, but for WAIT */
     uint32_t waits_on;  /* reported, or derived from the op's shape */
-    bool wait_told;
+    bool wait_reported;
     int64_t train_step; /* -1: none */
 };
 
@@ -64,14 +64,14 @@ struct state {
     unsigned rank_count;
     struct op ops[OPS_KEPT];
     struct shapes shapes;
-    struct flights flights;
+    struct inflights inflights;
     struct rates rates;
     struct losses losses;
-    struct journal journal;
+    struct event_log log;
     struct failovers failovers;
     struct controllers controllers;
-    struct crew crew; /* of parameter servers */
-    struct pipe pipe; /* of a pipeline */
+    struct ps_members ps; /* of parameter servers */
+    struct pipe pipe;     /* of a pipeline */
     bool begun;
     bool attaching; /* the next events are from before now */
     uint64_t begin_ns, now_ns;
@@ -95,8 +95,8 @@ void state_event(struct state *state, const struct gw_event *event);
  * attaches late has missed the earlier events, and they must not look like
  * present ones. The same after a gap in the events; `skipped_ns`: the sum of
  * all gaps. */
-void state_attach(struct state *state, const struct gw_event *known,
-                  size_t count, uint64_t skipped_ns);
+void state_note_attached(struct state *state, const struct gw_event *known,
+                         size_t count, uint64_t skipped_ns);
 /* Applies the supervisor's status of a live run at `now_ns`. */
 void state_status(struct state *state, const json_t *status, uint64_t now_ns);
 /* Advances the time to `now_ns` without an event. Never goes back. */

@@ -72,7 +72,7 @@ static struct op *enter_op(struct state *s, const struct gw_event *e)
     if (op->used && op->op > e->op)
         return NULL;
     if (op->used)
-        flights_forget_op(&s->flights, op->op);
+        inflights_forget_op(&s->inflights, op->op);
     op_begin(op, e->op, e->time_ns, state_members(s));
     op->epoch = e->epoch;
     return op;
@@ -94,7 +94,7 @@ static void start_over(struct state *s)
         rank->sent_bytes = sent;
         rank->received_bytes = received;
     }
-    s->flights.count = 0;
+    s->inflights.count = 0;
 }
 
 void state_shout(struct state *s, struct op *op)
@@ -104,18 +104,18 @@ void state_shout(struct state *s, struct op *op)
     const struct double_count *d = &op->sets.first;
     op->shouted = true;
     s->ops_doubled++;
-    journal_write(&s->journal, s->now_ns, WEIGHT_BAD,
-                  "DOUBLE COUNT in op %" PRIu32 ": rank %" PRIu32
-                  " has rank %u twice in c%" PRIu32 ", step %" PRIu32
-                  " from rank %" PRIu32,
-                  op->op, d->at.dst, d->who, d->at.chunk, d->at.step + 1,
-                  d->at.src);
+    event_log_write(&s->log, s->now_ns, WEIGHT_BAD,
+                    "DOUBLE COUNT in op %" PRIu32 ": rank %" PRIu32
+                    " has rank %u twice in c%" PRIu32 ", step %" PRIu32
+                    " from rank %" PRIu32,
+                    op->op, d->at.dst, d->who, d->at.chunk, d->at.step + 1,
+                    d->at.src);
 }
 
 void state_finish(struct state *s, struct op *op, uint64_t time_ns)
 {
     char kind[48];
-    flights_forget_op(&s->flights, op->op);
+    inflights_forget_op(&s->inflights, op->op);
     if (op_evaluate(op, s->rank_count)) {
         state_shout(s, op);
         if (op->sets.doubles == 0)
@@ -126,8 +126,8 @@ void state_finish(struct state *s, struct op *op, uint64_t time_ns)
     op->finished = true;
     s->ops_done++;
     op_kind(op, kind);
-    journal_op(&s->journal, time_ns, op->op, kind,
-               time_ns > op->begin_ns ? time_ns - op->begin_ns : 0);
+    event_log_op(&s->log, time_ns, op->op, kind,
+                 time_ns > op->begin_ns ? time_ns - op->begin_ns : 0);
 }
 
 /* ---- one kind each ---- */
@@ -182,8 +182,8 @@ static void lift_suspicion(struct state *s, const struct gw_event *e)
         return;
     rank->suspected = false;
     failovers_heard(&s->failovers, e->rank);
-    journal_write(&s->journal, e->time_ns, WEIGHT_NOTE,
-                  "rank %" PRIu32 " responds again", e->rank);
+    event_log_write(&s->log, e->time_ns, WEIGHT_NOTE,
+                    "rank %" PRIu32 " responds again", e->rank);
 }
 
 static void on_end(struct state *s, const struct gw_event *e)
@@ -199,9 +199,9 @@ static void on_end(struct state *s, const struct gw_event *e)
     struct op *op = enter_op(s, e);
     if (e->value != 0) {
         s->ops_failed++;
-        journal_write(&s->journal, e->time_ns, WEIGHT_BAD,
-                      "op %" PRIu32 " failed at rank %" PRIu32 ": %s", e->op,
-                      e->rank, gw_err_text((enum gw_err)e->value));
+        event_log_write(&s->log, e->time_ns, WEIGHT_BAD,
+                        "op %" PRIu32 " failed at rank %" PRIu32 ": %s", e->op,
+                        e->rank, gw_err_text((enum gw_err)e->value));
     }
     if (!op || rank->out)
         return;
@@ -217,7 +217,7 @@ static void follow_chunk(struct state *s, const struct op *op,
 {
     bool late = e->epoch < s->epoch || (op ? op->finished : e->op != GW_NONE);
     if (!late)
-        flights_event(&s->flights, e);
+        inflights_event(&s->inflights, e);
 }
 
 static void on_send(struct state *s, const struct gw_event *e)
@@ -240,24 +240,24 @@ static void on_apply(struct state *s, const struct gw_event *e)
     struct rank *peer = rank_of_event(s, e->peer);
     struct op *op = enter_op(s, e);
     follow_chunk(s, op, e);
-    if (!rank || !peer || e->value < 0 || e->value > DEED_TOKEN)
+    if (!rank || !peer || e->value < 0 || e->value > ACTION_TOKEN)
         return;
     rank->received_bytes += e->bytes;
     rank->step = e->step;
-    rank->deed = (enum deed)e->value;
+    rank->action = (enum action)e->value;
     rank->acted = true;
     if (!op)
         return;
     op->partial |= op->begun > 0 && !op_has_begun(op, e->rank) && !rank->out;
-    const struct applied deed = {
+    const struct applied action = {
         .epoch = e->epoch,
         .step = e->step,
         .dst = e->rank,
         .src = e->peer,
         .chunk = e->chunk,
-        .deed = (enum deed)e->value,
+        .action = (enum action)e->value,
     };
-    op_deed(op, &deed);
+    op_action(op, &action);
 }
 
 static void on_wait(struct state *s, const struct gw_event *e)
@@ -266,7 +266,7 @@ static void on_wait(struct state *s, const struct gw_event *e)
     if (!rank)
         return;
     rank->waits_on = e->peer;
-    rank->wait_told = true;
+    rank->wait_reported = true;
 }
 
 static void on_missed(struct state *s, const struct gw_event *e)
@@ -287,7 +287,7 @@ static void on_missed(struct state *s, const struct gw_event *e)
 static void on_epoch(struct state *s, const struct gw_event *e)
 {
     s->epoch = e->epoch;
-    flights_forget_before(&s->flights, e->epoch);
+    inflights_forget_before(&s->inflights, e->epoch);
 }
 
 /* EXCLUDE: the survivors are the contributors. In both cases the epoch
@@ -302,8 +302,8 @@ static void on_decision(struct state *s, const struct gw_event *e)
     else if (op->epoch == e->epoch)
         op->full = op->full_before;
     op->decided = e->epoch;
-    const struct applied deed = {.epoch = e->epoch, .deed = DEED_KEEP};
-    op_deed(op, &deed);
+    const struct applied action = {.epoch = e->epoch, .action = ACTION_KEEP};
+    op_action(op, &action);
 }
 
 static void on_recovery(struct state *s, const struct gw_event *e)
@@ -311,14 +311,14 @@ static void on_recovery(struct state *s, const struct gw_event *e)
     struct op *op = find_op(s, e->op);
     if (!op)
         return;
-    const struct applied deed = {
+    const struct applied action = {
         .epoch = e->epoch,
         .dst = e->rank,
         .src = e->rank,
         .chunk = e->chunk,
-        .deed = e->value ? DEED_RESTART : DEED_KEEP,
+        .action = e->value ? ACTION_RESTART : ACTION_KEEP,
     };
-    op_deed(op, &deed);
+    op_action(op, &action);
 }
 
 static void on_step(struct state *s, const struct gw_event *e)
@@ -393,9 +393,9 @@ void state_status(struct state *s, const json_t *status, uint64_t now_ns)
 {
     state_time(s, now_ns);
     controllers_status(&s->controllers, status);
-    crew_status(&s->crew, status, s->now_ns, &s->journal);
-    s->failovers.crew = s->crew.here;
-    crew_end_stories(&s->crew, &s->failovers, s->now_ns, &s->journal);
+    ps_status(&s->ps, status, s->now_ns, &s->log);
+    s->failovers.ps = s->ps.here;
+    ps_end_stories(&s->ps, &s->failovers, s->now_ns, &s->log);
 }
 
 void state_event(struct state *s, const struct gw_event *event)
@@ -406,21 +406,21 @@ void state_event(struct state *s, const struct gw_event *event)
     state_time(s, e.time_ns);
     s->events++;
     s->last = e;
-    if (controllers_event(&s->controllers, &e, &s->journal))
+    if (controllers_event(&s->controllers, &e, &s->log))
         return;
-    crew_event(&s->crew, &e, &s->journal);
-    s->failovers.crew = s->crew.here;
-    pipe_event(&s->pipe, &e, &s->journal);
+    ps_event(&s->ps, &e, &s->log);
+    s->failovers.ps = s->ps.here;
+    pipe_event(&s->pipe, &e, &s->log);
     if (!s->attaching)
-        failovers_event(&s->failovers, &e, &s->journal);
+        failovers_event(&s->failovers, &e, &s->log);
     if (e.kind != GW_EV_MEMBER) /* a view of the failover follows */
-        crew_end_stories(&s->crew, &s->failovers, e.time_ns, &s->journal);
+        ps_end_stories(&s->ps, &s->failovers, e.time_ns, &s->log);
     dispatch(s, &e);
-    if (e.epoch > s->epoch && !s->crew.here) /* else perhaps a data epoch */
+    if (e.epoch > s->epoch && !s->ps.here) /* else perhaps a data epoch */
         s->epoch = e.epoch;
     if (e.rank < RANKS_MAX && e.kind != GW_EV_WAIT && e.kind != GW_EV_MEMBER) {
         s->ranks[e.rank].active_ns = s->now_ns;
-        s->ranks[e.rank].wait_told = false;
+        s->ranks[e.rank].wait_reported = false;
         s->ranks[e.rank].heard = true;
     }
 }

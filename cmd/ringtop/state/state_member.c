@@ -85,7 +85,7 @@ static void forget_ops(struct state *s)
 {
     for (unsigned i = 0; i < OPS_KEPT; i++)
         s->ops[i].used = false;
-    s->flights.count = 0;
+    s->inflights.count = 0;
     for (unsigned r = 0; r < s->rank_count; r++) {
         struct rank *rank = &s->ranks[r];
         rank->in_op = rank->heard = rank->suspected = false;
@@ -93,23 +93,23 @@ static void forget_ops(struct state *s)
     }
 }
 
-static void tell_attached(struct state *s, uint64_t skipped_ns)
+static void report_attached(struct state *s, uint64_t skipped_ns)
 {
     char gap[16];
     format_ns(skipped_ns - s->skipped_ns, gap);
     if (skipped_ns > s->skipped_ns)
-        journal_write(&s->journal, s->now_ns, WEIGHT_WARN,
-                      "too many events: %s skipped; epoch %" PRIu32
-                      ": %u members",
-                      gap, s->epoch, state_members(s));
+        event_log_write(&s->log, s->now_ns, WEIGHT_WARN,
+                        "too many events: %s skipped; epoch %" PRIu32
+                        ": %u members",
+                        gap, s->epoch, state_members(s));
     else if (!s->pipe.here) /* its stages are in the journal already */
-        journal_write(&s->journal, s->now_ns, WEIGHT_NOTE,
-                      "attached in epoch %" PRIu32 ": %u members", s->epoch,
-                      state_members(s));
+        event_log_write(&s->log, s->now_ns, WEIGHT_NOTE,
+                        "attached in epoch %" PRIu32 ": %u members", s->epoch,
+                        state_members(s));
 }
 
-void state_attach(struct state *s, const struct gw_event *known, size_t count,
-                  uint64_t skipped_ns)
+void state_note_attached(struct state *s, const struct gw_event *known,
+                         size_t count, uint64_t skipped_ns)
 {
     uint64_t events = s->events;
     forget_ops(s);
@@ -120,6 +120,6 @@ void state_attach(struct state *s, const struct gw_event *known, size_t count,
     s->events = events;
     for (unsigned r = 0; r < s->rank_count; r++)
         s->ranks[r].heard = false;
-    tell_attached(s, skipped_ns);
+    report_attached(s, skipped_ns);
     s->skipped_ns = skipped_ns;
 }

@@ -18,16 +18,16 @@
 #include <unistd.h>
 
 struct keeper {
-    struct birth birth;
+    struct child_config config;
     struct gw__link_profiles *profiles;
     struct gw__controller *controller;
-    struct outbox *outbox;
+    struct event_queue *queue;
     int wake_fd; /* written for a rare event */
     bool end;
     double clock_rate;
     uint64_t severed; /* controllers' nodes, as last set in the controller */
-    struct gw__controller_status told;
-    uint64_t told_ns;
+    struct gw__controller_status reported;
+    uint64_t reported_ns;
     uint64_t described; /* the newest order to describe its state */
 };
 
@@ -41,21 +41,21 @@ static void on_sigterm(int number)
 
 /* ---- orders and notes ---- */
 
-static void obey(void *context, const struct orders *orders)
+static void obey(void *context, const struct desired_state *desired)
 {
     struct keeper *keeper = context;
-    uint64_t changed = keeper->severed ^ orders->severed;
-    if (orders->clock_rate < keeper->clock_rate ||
-        orders->clock_rate > keeper->clock_rate)
-        gw__clock_set_rate(orders->clock_rate);
-    keeper->clock_rate = orders->clock_rate;
-    outbox_want(keeper->outbox, orders->events);
-    keeper->end = orders->end || orders->leave;
-    if (orders->describe > keeper->described && keeper->controller)
-        post_known("a controller");
-    keeper->described = orders->describe;
+    uint64_t changed = keeper->severed ^ desired->severed;
+    if (desired->clock_rate < keeper->clock_rate ||
+        desired->clock_rate > keeper->clock_rate)
+        gw__clock_set_rate(desired->clock_rate);
+    keeper->clock_rate = desired->clock_rate;
+    event_queue_want(keeper->queue, desired->events);
+    keeper->end = desired->end || desired->leave;
+    if (desired->describe > keeper->described && keeper->controller)
+        child_channel_known("a controller");
+    keeper->described = desired->describe;
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
-        const struct gw_ring_link *link = &orders->links[n];
+        const struct gw_ring_link *link = &desired->links[n];
         const struct gw__link_profile profile = {.delay_us = link->delay_us,
                                                  .jitter_us = link->jitter_us,
                                                  .rate = link->rate,
@@ -63,9 +63,10 @@ static void obey(void *context, const struct orders *orders)
                                                  .down = link->down};
         gw__link_profiles_set(keeper->profiles, n, &profile);
         if (keeper->controller && changed >> n & 1)
-            gw__controller_cut(keeper->controller, n, orders->severed >> n & 1);
+            gw__controller_cut(keeper->controller, n,
+                               desired->severed >> n & 1);
     }
-    keeper->severed = keeper->controller ? orders->severed : 0;
+    keeper->severed = keeper->controller ? desired->severed : 0;
 }
 
 /* HELLOs come all the time: a change only of them can wait. */
@@ -75,52 +76,55 @@ static void send_note(struct keeper *keeper)
     struct node_note note = {.stage = STAGE_MEMBER};
     const struct gw__controller_status *now = &note.controller;
     gw__controller_status(keeper->controller, &note.controller);
-    note.events_dropped = outbox_dropped(keeper->outbox);
-    if (keeper->told_ns && now->leader == keeper->told.leader &&
-        now->applied == keeper->told.applied &&
-        now->term == keeper->told.term && now->last == keeper->told.last &&
-        now->committed == keeper->told.committed &&
-        gw_now_ns() - keeper->told_ns < hellos_ns)
+    note.events_dropped = event_queue_dropped(keeper->queue);
+    if (keeper->reported_ns && now->leader == keeper->reported.leader &&
+        now->applied == keeper->reported.applied &&
+        now->term == keeper->reported.term &&
+        now->last == keeper->reported.last &&
+        now->committed == keeper->reported.committed &&
+        gw_now_ns() - keeper->reported_ns < hellos_ns)
         return;
-    if (post_send(POST_FD, POST_NOTE, &note, sizeof note, false) != GW_OK)
+    if (child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_NOTE, &note,
+                           sizeof note, false) != GW_OK)
         return;
-    keeper->told = note.controller;
-    keeper->told_ns = gw_now_ns();
+    keeper->reported = note.controller;
+    keeper->reported_ns = gw_now_ns();
 }
 
 /* ---- the process ---- */
 
-static enum gw_err open_outbox(struct keeper *keeper, struct gw_error *why)
+static enum gw_err open_event_queue(struct keeper *keeper, struct gw_error *why)
 {
     keeper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (keeper->wake_fd < 0)
         return gw_fail_errno(why, "eventfd");
-    return outbox_new(keeper->wake_fd, &keeper->outbox, why);
+    return event_queue_new(keeper->wake_fd, &keeper->queue, why);
 }
 
 static enum gw_err start_controller(struct keeper *keeper, struct gw_error *why)
 {
-    const struct birth *birth = &keeper->birth;
+    const struct child_config *child_config = &keeper->config;
     unsigned nodes[RUN_CONTROLLERS_MAX];
     const char *raft[RUN_CONTROLLERS_MAX];
     char endpoint[ENDPOINT_MAX];
     struct gw__controller_config config = {
-        .index = birth->number,
-        .count = birth->controllers,
+        .index = child_config->number,
+        .count = child_config->controllers,
         .nodes = nodes,
         .raft_addresses = raft,
-        .directory = birth->directory,
-        .channel = {.node = CONTROLLER_NODE - birth->number,
+        .directory = child_config->directory,
+        .channel = {.node = CONTROLLER_NODE - child_config->number,
                     .endpoint = endpoint,
-                    .token = birth->token,
+                    .token = child_config->token,
                     .key_file = key_file(),
                     .profiles = keeper->profiles},
-        .events = outbox_sink(keeper->outbox),
+        .events = event_queue_sink(keeper->queue),
     };
-    post_endpoint_of(birth->token, config.channel.node, endpoint);
-    for (unsigned c = 0; c < birth->controllers; c++) {
+    child_channel_endpoint_of(child_config->token, config.channel.node,
+                              endpoint);
+    for (unsigned c = 0; c < child_config->controllers; c++) {
         nodes[c] = CONTROLLER_NODE - c;
-        raft[c] = birth->raft[c];
+        raft[c] = child_config->raft[c];
     }
     return gw__controller_start(&config, &keeper->controller, why);
 }
@@ -129,9 +133,10 @@ static enum gw_err keep_running(struct keeper *keeper, struct gw_error *why)
 {
     enum gw_err code = GW_OK;
     while (!code && !keeper->end && !terminated) {
-        orders_await(keeper->wake_fd, false, obey, keeper);
+        desired_state_await(keeper->wake_fd, false, obey, keeper);
         send_note(keeper);
-        outbox_send(keeper->outbox, POST_FD); /* the rest goes later */
+        event_queue_send(keeper->queue,
+                         CHILD_CHANNEL_FD); /* the rest goes later */
         code = gw__controller_error(keeper->controller, why);
     }
     return code;
@@ -142,31 +147,32 @@ int controller_main(int argc, char **argv)
     static struct keeper keeper = {.clock_rate = 1};
     struct sigaction action = {.sa_handler = on_sigterm};
     struct gw_error why;
-    if (!post_born(argc, argv, &keeper.birth))
+    if (!child_channel_born(argc, argv, &keeper.config))
         return gw_err_exit(GW_EINTERNAL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGXFSZ, SIG_IGN); /* a full disk is an ordinary error */
     enum gw_err code =
-        gw__link_profiles_new(keeper.birth.seed, &keeper.profiles, &why);
+        gw__link_profiles_new(keeper.config.seed, &keeper.profiles, &why);
     if (!code)
-        code = open_outbox(&keeper, &why);
+        code = open_event_queue(&keeper, &why);
     if (!code) {
-        obey(&keeper, &keeper.birth.orders);
+        obey(&keeper, &keeper.config.desired);
         code = start_controller(&keeper, &why);
     }
     if (!code) {
-        obey(&keeper, &keeper.birth.orders);
+        obey(&keeper, &keeper.config.desired);
         code = keep_running(&keeper, &why);
     }
     if (code) {
-        fprintf(stderr, "controller %u: %s\n", keeper.birth.number, why.text);
-        post_send(POST_FD, POST_LAST, &why, sizeof why, true);
+        fprintf(stderr, "controller %u: %s\n", keeper.config.number, why.text);
+        child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_LAST, &why,
+                           sizeof why, true);
     }
     if (keeper.end)
         _exit(0); /* the run is over, and its log is not needed */
     if (keeper.controller)
         gw__controller_stop(&keeper.controller);
-    outbox_destroy(&keeper.outbox);
+    event_queue_destroy(&keeper.queue);
     gw__link_profiles_destroy(&keeper.profiles);
     return gw_err_exit(code);
 }

@@ -45,33 +45,33 @@ static void end_ring(struct node *node)
 
 /* The link profiles cannot change during a join. If they may prevent it, the
  * join gives up now and then and is repeated with the newest ones. */
-static enum gw_err join_ring(void *context, const struct orders *orders,
+static enum gw_err join_ring(void *context, const struct desired_state *desired,
                              struct gw_error *why)
 {
     struct node *node = context;
-    const struct birth *birth = &node->birth;
+    const struct child_config *child_config = &node->config;
     struct node_addresses addresses;
     struct gw_ring *ring;
     struct gw_ring_config config = {
-        .node = birth->number,
+        .node = child_config->number,
         .endpoint = addresses.own,
-        .token = birth->token,
-        .process = birth->process,
-        .controller_count = birth->controllers,
-        .wire = birth->wire,
+        .token = child_config->token,
+        .process = child_config->process,
+        .controller_count = child_config->controllers,
+        .wire = child_config->wire,
         .key_file = key_file(),
-        .events = outbox_sink(node->outbox),
-        .join_timeout_ms = orders_cut(orders) ? CUT_JOIN_MS : 0,
-        .links = orders->links,
-        .pace_ns = orders->pace_ns,
+        .events = event_queue_sink(node->queue),
+        .join_timeout_ms = desired_state_cut(desired) ? CUT_JOIN_MS : 0,
+        .links = desired->links,
+        .pace_ns = desired->pace_ns,
         .suspicion = node->suspicion ? node->suspicion->suspicion : NULL,
         .context = node,
         .state = node->state,
         .state_bytes = node->state_bytes,
         .apply = node_apply,
     };
-    node_addresses_of(birth, &addresses);
-    for (unsigned c = 0; c < birth->controllers; c++) {
+    node_addresses_of(child_config, &addresses);
+    for (unsigned c = 0; c < child_config->controllers; c++) {
         config.controllers[c] = CONTROLLER_NODE - c;
         config.controller_endpoints[c] = addresses.controllers[c];
     }
@@ -85,7 +85,7 @@ static enum gw_err prepare_member(struct node *node, struct gw_error *why)
 {
     enum gw_err code = node_fresh(node, why);
     if (!code)
-        node_tell(node, STAGE_JOINING);
+        node_report(node, STAGE_JOINING);
     return code;
 }
 
@@ -103,7 +103,7 @@ static enum gw_err run_member(struct node *node, struct gw_error *why)
 {
     enum gw_err code = become_member(node, why);
     if (!code)
-        node_tell(node, STAGE_MEMBER);
+        node_report(node, STAGE_MEMBER);
     while (!code) {
         if (node->stale)
             return gw_ring_leave(node->ring, why) ? why->code : GW_ECLOSED;
@@ -122,7 +122,7 @@ static enum gw_err live_again(struct node *node, struct gw_error *why)
 {
     for (;;) {
         enum gw_err code = run_member(node, why);
-        node_tell(node, code ? STAGE_JOINING : STAGE_LEFT);
+        node_report(node, code ? STAGE_JOINING : STAGE_LEFT);
         end_ring(node);
         if (code != GW_ECLOSED)
             return code;
@@ -137,7 +137,7 @@ static enum gw_err live_again(struct node *node, struct gw_error *why)
 
 enum gw_err ring_live(struct node *node, struct gw_error *why)
 {
-    const char *suspicion = node->birth.suspicion;
+    const char *suspicion = node->config.suspicion;
     enum gw_err code = GW_OK;
     if (*suspicion)
         code = gw_plugin_open(suspicion, GW_PLUGIN_SUSPICION, &node->suspicion,

@@ -5,7 +5,8 @@
  *
  *   main     a life, and the next one after it was declared dead: node.c in the
  *            ring (op by op: node_turn.c), ps_worker.c, ps_server.c
- *   poster   node_post.c: receives orders from the supervisor, and reports the
+ *   poster   node_channel.c: receives orders from the supervisor, and reports
+ *   the
  *            status of the process
  *
  * Only main uses the state and the work; it copies their status into `note` for
@@ -22,15 +23,15 @@
 #include <pthread.h>
 
 struct node {
-    struct birth birth;
-    struct outbox *outbox;
+    struct child_config config;
+    struct event_queue *queue;
     int wake_fd; /* wakes the poster */
     pthread_t poster;
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* orders, leave; waits by CLOCK_MONOTONIC */
     /* ---- with `lock` held ---- */
-    struct orders orders;
+    struct desired_state desired;
     /* At most one of them is set; all are NULL while it is not joined. Main
      * creates and destroys it, the poster uses it. */
     struct gw_ring *ring;
@@ -65,11 +66,11 @@ bool node_wants_to_leave(struct node *node);
 void node_say(struct node *node, const struct gw_error *why);
 void node_stage(struct node *node, enum node_stage stage);
 /* The library's number of the node. */
-unsigned node_number(const struct birth *birth);
+unsigned node_number(const struct child_config *config);
 struct node_addresses {
     char own[ENDPOINT_MAX], controllers[RUN_CONTROLLERS_MAX][ENDPOINT_MAX];
 };
-void node_addresses_of(const struct birth *birth,
+void node_addresses_of(const struct child_config *config,
                        struct node_addresses *addresses);
 struct gw_ps_link ps_link_of(const struct gw_ring_link *link);
 
@@ -78,7 +79,7 @@ struct gw_ps_link ps_link_of(const struct gw_ring_link *link);
 struct node_beginning {
     /* Called before each try; an error ends the tries. May be NULL. */
     enum gw_err (*prepare)(struct node *node, struct gw_error *why);
-    enum gw_err (*join)(void *context, const struct orders *orders,
+    enum gw_err (*join)(void *context, const struct desired_state *desired,
                         struct gw_error *why);
     void *context;
     bool waits_for_work; /* GW_EMISMATCH is temporary: others have other work */
@@ -89,15 +90,15 @@ GW_MUST_CHECK enum gw_err node_begin(struct node *node,
                                      const struct node_beginning *how,
                                      struct gw_error *why);
 /* Is a link down? */
-bool orders_cut(const struct orders *orders);
+bool desired_state_cut(const struct desired_state *desired);
 /* Handles the result of leaving: GW_EINVAL means that the node is the last one
  * and stays, which returns GW_PENDING. */
 enum gw_err node_stays(struct node *node, enum gw_err code,
                        const struct gw_error *why);
 
-/* node_post.c */
-GW_MUST_CHECK enum gw_err node_post_start(struct node *node,
-                                          struct gw_error *why);
+/* node_channel.c */
+GW_MUST_CHECK enum gw_err node_child_channel_start(struct node *node,
+                                                   struct gw_error *why);
 /* With `lock` held: applies the link profiles to the member. */
 void node_obey(struct node *node);
 /* With `lock` held: copies the status of the ring or server into the note.
@@ -105,7 +106,7 @@ void node_obey(struct node *node);
 void node_look(struct node *node);
 /* Ends the poster once the outbox is empty, and sends the last message: `error`
  * if it has a code, else the note. */
-void node_post_end(struct node *node, const struct gw_error *error);
+void node_child_channel_end(struct node *node, const struct gw_error *error);
 
 /* node_turn.c */
 /* The state of the newest work, before its first step. */
@@ -115,7 +116,7 @@ void node_apply(void *context, const struct gw_ring_result *result);
 /* One op. Returns GW_OK, the ring's error, or an error of the work. */
 GW_MUST_CHECK enum gw_err node_turn(struct node *node, struct gw_error *why);
 /* Copies main's status into the note. */
-void node_tell(struct node *node, enum node_stage stage);
+void node_report(struct node *node, enum node_stage stage);
 /* Delays the computation by the time that is currently ordered. */
 void node_be_slow(struct node *node);
 /* Sleeps at most `ns`; new orders end the sleep. */

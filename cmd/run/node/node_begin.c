@@ -21,10 +21,10 @@ static bool may_try_again(const struct node_beginning *how, enum gw_err code,
            (code == GW_EINVAL && gw_now_ns() - since_ns < REFUSED_NS);
 }
 
-static void copy_orders(struct node *node, struct orders *orders)
+static void copy_desired_state(struct node *node, struct desired_state *desired)
 {
     pthread_mutex_lock(&node->lock);
-    *orders = node->orders;
+    *desired = node->desired;
     pthread_mutex_unlock(&node->lock);
 }
 
@@ -32,29 +32,29 @@ enum gw_err node_begin(struct node *node, const struct node_beginning *how,
                        struct gw_error *why)
 {
     uint64_t began_ns = gw_now_ns();
-    struct orders *orders = malloc(sizeof *orders);
+    struct desired_state *desired = malloc(sizeof *desired);
     enum gw_err code = GW_OK;
-    if (!orders)
+    if (!desired)
         return gw_fail(why, GW_ENOMEM, "no memory for the orders");
     for (;;) {
         code = how->prepare ? how->prepare(node, why) : GW_OK;
         if (code)
             break;
-        copy_orders(node, orders);
-        code = how->join(how->context, orders, why);
+        copy_desired_state(node, desired);
+        code = how->join(how->context, desired, why);
         if (!may_try_again(how, code, began_ns) || node_wants_to_leave(node))
             break;
         node_say(node, why);
         node_nap(node, AGAIN_NS);
     }
-    free(orders);
+    free(desired);
     return code;
 }
 
-bool orders_cut(const struct orders *orders)
+bool desired_state_cut(const struct desired_state *desired)
 {
     for (unsigned n = 0; n < GW_RING_NODES; n++)
-        if (orders->links[n].down)
+        if (desired->links[n].down)
             return true;
     return false;
 }

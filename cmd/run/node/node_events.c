@@ -5,7 +5,7 @@
  */
 #include "node_events.h"
 
-#include "common/serving.h"
+#include "common/rpc_server.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,22 +13,22 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-enum { OUTBOX_EVENTS = 1 << 14 }; /* a power of 2: 1 MB */
+enum { EVENT_QUEUE_EVENTS = 1 << 14 }; /* a power of 2: 1 MB */
 
-struct outbox {
+struct event_queue {
     struct gw_sink sink;
     pthread_mutex_t lock;
     _Atomic int level;
     int wake_fd;
     uint64_t in, out; /* events ever put in and taken out */
     uint64_t dropped;
-    struct gw_event events[OUTBOX_EVENTS];
-    struct gw_event row[POST_EVENTS_MAX]; /* the sender's */
+    struct gw_event events[EVENT_QUEUE_EVENTS];
+    struct gw_event row[CHILD_CHANNEL_EVENTS_MAX]; /* the sender's */
 };
 
 static enum event_level level_of(uint32_t kind)
 {
-    if (serving_is_detail(kind))
+    if (rpc_server_is_detail(kind))
         return EVENTS_CHUNKS;
     switch (kind) {
     case GW_EV_OP_BEGIN:
@@ -44,19 +44,19 @@ static enum event_level level_of(uint32_t kind)
 
 static void emit(struct gw_sink *sink, const struct gw_event *event)
 {
-    struct outbox *outbox = (struct outbox *)sink;
+    struct event_queue *queue = (struct event_queue *)sink;
     enum event_level level = level_of(event->kind);
-    if ((int)level > atomic_load_explicit(&outbox->level, memory_order_relaxed))
+    if ((int)level > atomic_load_explicit(&queue->level, memory_order_relaxed))
         return;
-    pthread_mutex_lock(&outbox->lock);
-    uint64_t held = outbox->in - outbox->out;
-    if (held < OUTBOX_EVENTS)
-        outbox->events[outbox->in++ % OUTBOX_EVENTS] = *event;
+    pthread_mutex_lock(&queue->lock);
+    uint64_t held = queue->in - queue->out;
+    if (held < EVENT_QUEUE_EVENTS)
+        queue->events[queue->in++ % EVENT_QUEUE_EVENTS] = *event;
     else
-        outbox->dropped++;
-    pthread_mutex_unlock(&outbox->lock);
-    if (level == EVENTS_RARE || held == OUTBOX_EVENTS / 2)
-        eventfd_write(outbox->wake_fd, 1);
+        queue->dropped++;
+    pthread_mutex_unlock(&queue->lock);
+    if (level == EVENTS_RARE || held == EVENT_QUEUE_EVENTS / 2)
+        eventfd_write(queue->wake_fd, 1);
 }
 
 static void close_sink(struct gw_sink *sink)
@@ -64,79 +64,83 @@ static void close_sink(struct gw_sink *sink)
     (void)sink; /* the outbox outlives every ring that uses it */
 }
 
-enum gw_err outbox_new(int wake_fd, struct outbox **out, struct gw_error *why)
+enum gw_err event_queue_new(int wake_fd, struct event_queue **out,
+                            struct gw_error *why)
 {
-    struct outbox *outbox = calloc(1, sizeof *outbox);
-    if (!outbox)
+    struct event_queue *queue = calloc(1, sizeof *queue);
+    if (!queue)
         return gw_fail(why, GW_ENOMEM, "no memory for the events");
-    outbox->sink = (struct gw_sink){emit, close_sink};
-    outbox->wake_fd = wake_fd;
-    pthread_mutex_init(&outbox->lock, NULL);
-    *out = outbox;
+    queue->sink = (struct gw_sink){emit, close_sink};
+    queue->wake_fd = wake_fd;
+    pthread_mutex_init(&queue->lock, NULL);
+    *out = queue;
     return GW_OK;
 }
 
-void outbox_destroy(struct outbox **outbox)
+void event_queue_destroy(struct event_queue **queue)
 {
-    if (!*outbox)
+    if (!*queue)
         return;
-    pthread_mutex_destroy(&(*outbox)->lock);
-    free(*outbox);
-    *outbox = NULL;
+    pthread_mutex_destroy(&(*queue)->lock);
+    free(*queue);
+    *queue = NULL;
 }
 
-struct gw_sink *outbox_sink(struct outbox *outbox)
+struct gw_sink *event_queue_sink(struct event_queue *queue)
 {
-    return &outbox->sink;
+    return &queue->sink;
 }
 
-void outbox_want(struct outbox *outbox, enum event_level level)
+void event_queue_want(struct event_queue *queue, enum event_level level)
 {
-    atomic_store(&outbox->level, (int)level);
+    atomic_store(&queue->level, (int)level);
 }
 
-static size_t copy_row(struct outbox *outbox, struct gw_event *row)
+static size_t copy_row(struct event_queue *queue, struct gw_event *row)
 {
     size_t count = 0;
-    pthread_mutex_lock(&outbox->lock);
-    for (; count < POST_EVENTS_MAX && outbox->out + count < outbox->in; count++)
-        row[count] = outbox->events[(outbox->out + count) % OUTBOX_EVENTS];
-    pthread_mutex_unlock(&outbox->lock);
+    pthread_mutex_lock(&queue->lock);
+    for (; count < CHILD_CHANNEL_EVENTS_MAX && queue->out + count < queue->in;
+         count++)
+        row[count] = queue->events[(queue->out + count) % EVENT_QUEUE_EVENTS];
+    pthread_mutex_unlock(&queue->lock);
     return count;
 }
 
-static void remove_row(struct outbox *outbox, size_t count)
+static void remove_row(struct event_queue *queue, size_t count)
 {
-    pthread_mutex_lock(&outbox->lock);
-    outbox->out += count;
-    pthread_mutex_unlock(&outbox->lock);
+    pthread_mutex_lock(&queue->lock);
+    queue->out += count;
+    pthread_mutex_unlock(&queue->lock);
 }
 
-size_t outbox_take(struct outbox *outbox, struct gw_event row[POST_EVENTS_MAX])
+size_t event_queue_take(struct event_queue *queue,
+                        struct gw_event row[CHILD_CHANNEL_EVENTS_MAX])
 {
-    size_t count = copy_row(outbox, row);
-    remove_row(outbox, count);
+    size_t count = copy_row(queue, row);
+    remove_row(queue, count);
     return count;
 }
 
-enum gw_err outbox_send(struct outbox *outbox, int fd)
+enum gw_err event_queue_send(struct event_queue *queue, int fd)
 {
     for (;;) {
-        size_t count = copy_row(outbox, outbox->row);
+        size_t count = copy_row(queue, queue->row);
         if (count == 0)
             return GW_OK;
-        enum gw_err code = post_send(fd, POST_EVENTS, outbox->row,
-                                     count * sizeof *outbox->row, false);
+        enum gw_err code =
+            child_channel_send(fd, CHILD_CHANNEL_EVENTS, queue->row,
+                               count * sizeof *queue->row, false);
         if (code)
             return code;
-        remove_row(outbox, count);
+        remove_row(queue, count);
     }
 }
 
-uint64_t outbox_dropped(struct outbox *outbox)
+uint64_t event_queue_dropped(struct event_queue *queue)
 {
-    pthread_mutex_lock(&outbox->lock);
-    uint64_t dropped = outbox->dropped;
-    pthread_mutex_unlock(&outbox->lock);
+    pthread_mutex_lock(&queue->lock);
+    uint64_t dropped = queue->dropped;
+    pthread_mutex_unlock(&queue->lock);
     return dropped;
 }

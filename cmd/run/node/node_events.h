@@ -7,21 +7,22 @@
 #ifndef NODE_EVENTS_H
 #define NODE_EVENTS_H
 
-#include "post.h"
+#include "child_channel.h"
 
-struct outbox;
+struct event_queue;
 
 /* `wake_fd`: an eventfd that is written when a rare event is in the queue, or
  * when it fills up. */
-GW_MUST_CHECK enum gw_err outbox_new(int wake_fd, struct outbox **outbox,
-                                     struct gw_error *why);
-void outbox_destroy(struct outbox **outbox);
-struct gw_sink *outbox_sink(struct outbox *outbox);
-void outbox_want(struct outbox *outbox, enum event_level level);
+GW_MUST_CHECK enum gw_err
+event_queue_new(int wake_fd, struct event_queue **queue, struct gw_error *why);
+void event_queue_destroy(struct event_queue **queue);
+struct gw_sink *event_queue_sink(struct event_queue *queue);
+void event_queue_want(struct event_queue *queue, enum event_level level);
 /* Sends the queued events. GW_PENDING: the socket is full, the rest stays. */
-enum gw_err outbox_send(struct outbox *outbox, int fd);
+enum gw_err event_queue_send(struct event_queue *queue, int fd);
 /* Removes at most POST_EVENTS_MAX events; returns how many. */
-size_t outbox_take(struct outbox *outbox, struct gw_event row[POST_EVENTS_MAX]);
-uint64_t outbox_dropped(struct outbox *outbox);
+size_t event_queue_take(struct event_queue *queue,
+                        struct gw_event row[CHILD_CHANNEL_EVENTS_MAX]);
+uint64_t event_queue_dropped(struct event_queue *queue);
 
 #endif

@@ -36,19 +36,20 @@ void node_stage(struct node *node, enum node_stage stage)
     pthread_mutex_unlock(&node->lock);
 }
 
-unsigned node_number(const struct birth *birth)
+unsigned node_number(const struct child_config *config)
 {
-    return birth->role == GW__SERVER ? SERVER_NODE + birth->number
-                                     : birth->number;
+    return config->role == GW__SERVER ? SERVER_NODE + config->number
+                                      : config->number;
 }
 
-void node_addresses_of(const struct birth *birth,
+void node_addresses_of(const struct child_config *config,
                        struct node_addresses *addresses)
 {
-    post_endpoint_of(birth->token, node_number(birth), addresses->own);
-    for (unsigned c = 0; c < birth->controllers; c++)
-        post_endpoint_of(birth->token, CONTROLLER_NODE - c,
-                         addresses->controllers[c]);
+    child_channel_endpoint_of(config->token, node_number(config),
+                              addresses->own);
+    for (unsigned c = 0; c < config->controllers; c++)
+        child_channel_endpoint_of(config->token, CONTROLLER_NODE - c,
+                                  addresses->controllers[c]);
 }
 
 struct gw_ps_link ps_link_of(const struct gw_ring_link *link)
@@ -64,20 +65,20 @@ struct gw_ps_link ps_link_of(const struct gw_ring_link *link)
 
 static enum gw_err init(struct node *node, struct gw_error *why)
 {
-    node->orders = node->birth.orders;
-    node->described = node->orders.describe;
-    if (node->orders.clock_rate < 1 || node->orders.clock_rate > 1)
-        gw__clock_set_rate(node->orders.clock_rate);
+    node->desired = node->config.desired;
+    node->described = node->desired.describe;
+    if (node->desired.clock_rate < 1 || node->desired.clock_rate > 1)
+        gw__clock_set_rate(node->desired.clock_rate);
     node->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (node->wake_fd < 0)
         return gw_fail_errno(why, "eventfd");
     pthread_mutex_init(&node->lock, NULL);
     gw__clock_cond_init(&node->changed);
-    enum gw_err code = outbox_new(node->wake_fd, &node->outbox, why);
+    enum gw_err code = event_queue_new(node->wake_fd, &node->queue, why);
     if (code)
         return code;
-    outbox_want(node->outbox, node->orders.events);
-    return node_post_start(node, why);
+    event_queue_want(node->queue, node->desired.events);
+    return node_child_channel_start(node, why);
 }
 
 static void fini(struct node *node)
@@ -85,7 +86,7 @@ static void fini(struct node *node)
     work_destroy(&node->work);
     work_destroy(&node->next);
     free(node->state);
-    outbox_destroy(&node->outbox);
+    event_queue_destroy(&node->queue);
     pthread_cond_destroy(&node->changed);
     pthread_mutex_destroy(&node->lock);
     close(node->wake_fd);
@@ -93,20 +94,21 @@ static void fini(struct node *node)
 
 static enum gw_err run_node(struct node *node, struct gw_error *why)
 {
-    if (node->birth.role == GW__SERVER)
+    if (node->config.role == GW__SERVER)
         return server_live(node, why);
-    return node->birth.servers ? worker_live(node, why) : ring_live(node, why);
+    return node->config.servers ? worker_live(node, why) : ring_live(node, why);
 }
 
 int node_main(int argc, char **argv)
 {
     static struct node node;
     struct gw_error why = {.code = GW_OK};
-    if (!post_born(argc, argv, &node.birth))
+    if (!child_channel_born(argc, argv, &node.config))
         return gw_err_exit(GW_EINTERNAL);
     enum gw_err code = init(&node, &why);
     if (code) {
-        post_send(POST_FD, POST_LAST, &why, sizeof why, true);
+        child_channel_send(CHILD_CHANNEL_FD, CHILD_CHANNEL_LAST, &why,
+                           sizeof why, true);
         return gw_err_exit(code);
     }
     code = run_node(&node, &why);
@@ -114,11 +116,11 @@ int node_main(int argc, char **argv)
         why = (struct gw_error){.code = GW_OK};
     else
         fprintf(stderr, "%s %u: %s\n",
-                node.birth.role == GW__SERVER ? "server"
-                : node.birth.servers          ? "worker"
-                                              : "node",
-                node.birth.number, why.text);
-    node_post_end(&node, &why);
+                node.config.role == GW__SERVER ? "server"
+                : node.config.servers          ? "worker"
+                                               : "node",
+                node.config.number, why.text);
+    node_child_channel_end(&node, &why);
     fini(&node);
     return gw_err_exit(code);
 }

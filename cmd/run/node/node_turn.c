@@ -22,10 +22,10 @@ void node_nap(struct node *node, uint64_t ns)
 {
     struct timespec end = gw__clock_until(gw_now_ns() + ns);
     pthread_mutex_lock(&node->lock);
-    uint64_t work = node->orders.work.id;
+    uint64_t work = node->desired.work.id;
     int waited = 0;
     while (waited == 0 && (!node->leave || node->stays) &&
-           node->orders.work.id == work)
+           node->desired.work.id == work)
         waited = pthread_cond_timedwait(&node->changed, &node->lock, &end);
     pthread_mutex_unlock(&node->lock);
 }
@@ -35,8 +35,8 @@ void node_be_slow(struct node *node)
     uint64_t began = gw_now_ns();
     int waited = 0;
     pthread_mutex_lock(&node->lock);
-    while (waited == 0 && !node->leave && node->orders.slow_ns > 0) {
-        struct timespec end = gw__clock_until(began + node->orders.slow_ns);
+    while (waited == 0 && !node->leave && node->desired.slow_ns > 0) {
+        struct timespec end = gw__clock_until(began + node->desired.slow_ns);
         waited = pthread_cond_timedwait(&node->changed, &node->lock, &end);
     }
     pthread_mutex_unlock(&node->lock);
@@ -50,7 +50,7 @@ static struct work_order *newest(struct node *node)
     if (!order)
         return NULL;
     pthread_mutex_lock(&node->lock);
-    *order = node->orders.work;
+    *order = node->desired.work;
     pthread_mutex_unlock(&node->lock);
     return order;
 }
@@ -60,7 +60,7 @@ static enum gw_err read_work(struct node *node, struct work **work,
 {
     struct work_order *order = newest(node);
     enum gw_err code = order
-                           ? work_load(order, node->birth.seed, work, why)
+                           ? work_load(order, node->config.seed, work, why)
                            : gw_fail(why, GW_ENOMEM, "no memory for an order");
     free(order);
     return code;
@@ -69,7 +69,7 @@ static enum gw_err read_work(struct node *node, struct work **work,
 static uint64_t ordered(struct node *node)
 {
     pthread_mutex_lock(&node->lock);
-    uint64_t id = node->orders.work.id;
+    uint64_t id = node->desired.work.id;
     pthread_mutex_unlock(&node->lock);
     return id;
 }
@@ -143,7 +143,7 @@ void node_apply(void *context, const struct gw_ring_result *result)
         begin_work(node, *id);
         return;
     }
-    if (work_judge(node->work, result, &node->wrong))
+    if (work_evaluate(node->work, result, &node->wrong))
         return;
     work_apply(node->work, node->state, result);
 }
@@ -156,14 +156,14 @@ static void emit(struct node *node, enum gw_event_kind kind,
         .time_ns = gw_now_ns(),
         .value = value,
         .kind = kind,
-        .rank = node->birth.number,
+        .rank = node->config.number,
         .peer = GW_NONE,
         .epoch = (uint32_t)result->epoch,
         .op = (uint32_t)result->op,
         .step = (uint32_t)head->step,
         .chunk = GW_NONE,
     };
-    gw_emit(outbox_sink(node->outbox), &event);
+    gw_emit(event_queue_sink(node->queue), &event);
 }
 
 static void show_step(struct node *node, const struct gw_ring_result *result)
@@ -176,7 +176,7 @@ static void show_step(struct node *node, const struct gw_ring_result *result)
         emit(node, GW_EV_LOSS, result, llround(head->loss * 1e9));
 }
 
-void node_tell(struct node *node, enum node_stage stage)
+void node_report(struct node *node, enum node_stage stage)
 {
     const struct work_head *head = node->state;
     const struct work *work = node->work;
@@ -197,7 +197,7 @@ void node_tell(struct node *node, enum node_stage stage)
 }
 
 /* Scores the finished model on all rows, once. */
-static void judge_model(struct node *node)
+static void evaluate_model(struct node *node)
 {
     const struct work_head *head = node->state;
     struct score score;
@@ -250,7 +250,7 @@ static enum gw_err work_on(struct node *node, struct gw_ring_result *result,
     if (code)
         return code;
     note_begin(node);
-    code = work_contribute(node->work, node->state, node->birth.number,
+    code = work_contribute(node->work, node->state, node->config.number,
                            turn.place, &call, why);
     if (code)
         return code;
@@ -281,8 +281,8 @@ enum gw_err node_turn(struct node *node, struct gw_error *why)
     if (code)
         return code;
     if (work_next(node->state) == WORK_TICK) {
-        judge_model(node);
-        node_tell(node, STAGE_MEMBER);
+        evaluate_model(node);
+        node_report(node, STAGE_MEMBER);
         if (!node->next)
             node_nap(node, TICK_NS);
         code = tick(node, &result, why);
@@ -294,6 +294,6 @@ enum gw_err node_turn(struct node *node, struct gw_error *why)
     if (code)
         return code;
     show_step(node, &result);
-    node_tell(node, STAGE_MEMBER);
+    node_report(node, STAGE_MEMBER);
     return GW_OK;
 }

@@ -5,7 +5,7 @@
  *
  *   ps_worker.c   its lives: connected, tables and plan made, unit after unit
  *   ps_unit.c     one unit of work: keys, pull, compute, push
- *   ps_judge.c    the finished model: scores, and a digest of all weights
+ *   ps_evaluate.c    the finished model: scores, and a digest of all weights
  *   ps.c          shared functions
  */
 #ifndef PS_H
@@ -16,7 +16,7 @@
 
 /* ---- ps.c ---- */
 
-void ps_links(const struct orders *orders, struct gw_ps_link *links);
+void ps_links(const struct desired_state *desired, struct gw_ps_link *links);
 /* It was declared dead: starts another incarnation. */
 void ps_rejoin(struct node *node, const struct gw_error *why);
 
@@ -72,7 +72,7 @@ GW_MUST_CHECK enum gw_err ps_unit_do(struct ps_worker *worker,
                                      struct gw_error *why);
 void ps_unit_free(struct ps_worker *worker);
 /* Scores the finished model into the note. */
-GW_MUST_CHECK enum gw_err ps_judge(struct ps_worker *worker,
-                                   struct gw_error *why);
+GW_MUST_CHECK enum gw_err ps_evaluate(struct ps_worker *worker,
+                                      struct gw_error *why);
 
 #endif

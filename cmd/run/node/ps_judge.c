@@ -31,7 +31,7 @@ static enum gw_err evaluate_set(const struct ps_worker *w, enum gw_task_set set,
     return code == GW_ENOTSUP ? GW_OK : code;
 }
 
-enum gw_err ps_judge(struct ps_worker *w, struct gw_error *why)
+enum gw_err ps_evaluate(struct ps_worker *w, struct gw_error *why)
 {
     struct node *node = w->node;
     struct score score = {.ns = w->began_ns ? gw_now_ns() - w->began_ns : 0};

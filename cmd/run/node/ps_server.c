@@ -34,38 +34,39 @@ static void set_server(struct node *node, struct gw_ps_server *server)
     pthread_mutex_unlock(&node->lock);
 }
 
-static enum gw_err start_server(void *context, const struct orders *orders,
+static enum gw_err start_server(void *context,
+                                const struct desired_state *desired,
                                 struct gw_error *why)
 {
     struct node *node = context;
-    const struct birth *birth = &node->birth;
+    const struct child_config *child_config = &node->config;
     struct settings settings;
     struct node_addresses addresses;
     struct gw_ps_link links[GW_PS_NODES];
     struct gw_ps_server *server;
-    const char *model = *orders->work.model ? orders->work.model : NULL;
+    const char *model = *desired->work.model ? desired->work.model : NULL;
     enum gw_err code =
-        settings_parse(model, orders->work.settings, &settings, why);
+        settings_parse(model, desired->work.settings, &settings, why);
     if (code)
         return code;
     struct gw_ps_server_config *config = &settings.server;
-    config->node = node_number(birth);
+    config->node = node_number(child_config);
     config->endpoint = addresses.own;
-    config->token = birth->token;
-    config->wire = birth->wire;
+    config->token = child_config->token;
+    config->wire = child_config->wire;
     config->key_file = key_file();
-    config->seed = birth->seed;
-    config->controller_count = birth->controllers;
-    config->events = outbox_sink(node->outbox);
-    config->restore = *birth->restore ? birth->restore : NULL;
+    config->seed = child_config->seed;
+    config->controller_count = child_config->controllers;
+    config->events = event_queue_sink(node->queue);
+    config->restore = *child_config->restore ? child_config->restore : NULL;
     config->straggler = policy ? policy->straggler : NULL;
     config->context = node;
     config->on_status = on_status;
     config->links = links;
-    config->pace_ns = orders->pace_ns;
-    ps_links(orders, links);
-    node_addresses_of(birth, &addresses);
-    for (unsigned c = 0; c < birth->controllers; c++) {
+    config->pace_ns = desired->pace_ns;
+    ps_links(desired, links);
+    node_addresses_of(child_config, &addresses);
+    for (unsigned c = 0; c < child_config->controllers; c++) {
         config->controllers[c] = CONTROLLER_NODE - c;
         config->controller_endpoints[c] = addresses.controllers[c];
     }
@@ -83,7 +84,7 @@ static enum gw_err become_server(struct node *node, struct gw_error *why)
 
 /* ---- serving and its end ---- */
 
-static enum gw_err serve_orders(struct node *node, struct gw_error *why)
+static enum gw_err serve_desired_state(struct node *node, struct gw_error *why)
 {
     for (;;) {
         enum gw_err code = gw_ps_server_error(node->server, why);
@@ -116,7 +117,7 @@ static enum gw_err run_server_node(struct node *node, struct gw_error *why)
         if (code)
             return node_wants_to_leave(node) ? GW_OK : code;
         node_stage(node, STAGE_MEMBER);
-        code = serve_orders(node, why);
+        code = serve_desired_state(node, why);
         node_stage(node, code ? STAGE_JOINING : STAGE_LEFT);
         end_server(node);
         if (code != GW_ECLOSED)
@@ -129,7 +130,7 @@ static enum gw_err run_server_node(struct node *node, struct gw_error *why)
 
 enum gw_err server_live(struct node *node, struct gw_error *why)
 {
-    const char *path = node->birth.straggler;
+    const char *path = node->config.straggler;
     enum gw_err code =
         *path ? gw_plugin_open(path, GW_PLUGIN_STRAGGLER, &policy, why) : GW_OK;
     if (!code)

@@ -38,29 +38,31 @@ static void set_ps(struct node *node, struct gw_ps *ps)
 
 /* If the link profiles may prevent the connection, it gives up now and then and
  * tries again with the newest ones. */
-static enum gw_err try_to_connect(void *context, const struct orders *orders,
+static enum gw_err try_to_connect(void *context,
+                                  const struct desired_state *desired,
                                   struct gw_error *why)
 {
     struct ps_worker *w = context;
-    const struct birth *birth = &w->node->birth;
+    const struct child_config *child_config = &w->node->config;
     struct node_addresses addresses;
     struct gw_ps_link links[GW_PS_NODES];
     struct gw_ps_config config = w->settings.worker;
-    config.node = node_number(birth);
+    config.node = node_number(child_config);
     config.aggregator_node = AGGREGATOR_NODE;
     config.endpoint = addresses.own;
-    config.token = birth->token;
-    config.wire = birth->wire;
+    config.token = child_config->token;
+    config.wire = child_config->wire;
     config.key_file = key_file();
-    config.seed = birth->seed;
-    config.controller_count = birth->controllers;
-    config.connect_ms = orders_cut(orders) ? CUT_CONNECT_MS : CONNECT_MS;
-    config.events = outbox_sink(w->node->outbox);
+    config.seed = child_config->seed;
+    config.controller_count = child_config->controllers;
+    config.connect_ms =
+        desired_state_cut(desired) ? CUT_CONNECT_MS : CONNECT_MS;
+    config.events = event_queue_sink(w->node->queue);
     config.links = links;
-    config.pace_ns = orders->pace_ns;
-    ps_links(orders, links);
-    node_addresses_of(birth, &addresses);
-    for (unsigned c = 0; c < birth->controllers; c++) {
+    config.pace_ns = desired->pace_ns;
+    ps_links(desired, links);
+    node_addresses_of(child_config, &addresses);
+    for (unsigned c = 0; c < child_config->controllers; c++) {
         config.controllers[c] = CONTROLLER_NODE - c;
         config.controller_endpoints[c] = addresses.controllers[c];
     }
@@ -91,9 +93,9 @@ static enum gw_err take_work(struct ps_worker *w, struct gw_error *why)
 {
     struct node *node = w->node;
     pthread_mutex_lock(&node->lock);
-    bool newer = node->orders.work.id > w->order.id;
+    bool newer = node->desired.work.id > w->order.id;
     if (newer)
-        w->order = node->orders.work;
+        w->order = node->desired.work;
     pthread_mutex_unlock(&node->lock);
     if (!newer)
         return GW_OK;
@@ -103,7 +105,7 @@ static enum gw_err take_work(struct ps_worker *w, struct gw_error *why)
         settings_parse(model, w->order.settings, &w->settings, why);
     if (code || !model)
         return code;
-    code = ps_task_load(&w->order, node->birth.seed, &w->task, why);
+    code = ps_task_load(&w->order, node->config.seed, &w->task, why);
     if (!code)
         code = ps_unit_new(w->task, &w->settings, &w->unit, why);
     if (code)
@@ -182,14 +184,14 @@ static void emit(struct ps_worker *w, enum gw_event_kind kind, uint64_t step,
         .time_ns = gw_now_ns(),
         .value = value,
         .kind = kind,
-        .rank = w->node->birth.number,
+        .rank = w->node->config.number,
         .peer = GW_NONE,
         .epoch = (uint32_t)w->work.epoch,
         .op = (uint32_t)step,
         .step = (uint32_t)step,
         .chunk = w->work.part,
     };
-    gw_emit(outbox_sink(w->node->outbox), &event);
+    gw_emit(event_queue_sink(w->node->queue), &event);
 }
 
 /* The clock has confirmed the unit that it held. */
@@ -245,36 +247,36 @@ static enum gw_err next_work_item(struct ps_worker *w, struct gw_error *why)
 }
 
 /* Executes an errand of the run. */
-static enum gw_err do_errand(struct ps_worker *w, struct gw_error *why)
+static enum gw_err do_directive(struct ps_worker *w, struct gw_error *why)
 {
-    static struct errand_order order; /* large */
+    static struct directive_order order; /* large */
     struct node *node = w->node;
     pthread_mutex_lock(&node->lock);
-    order = node->orders.errand;
-    bool wanted = order.id > node->note.worker.errand.id;
+    order = node->desired.directive;
+    bool wanted = order.id > node->note.worker.directive.id;
     pthread_mutex_unlock(&node->lock);
     if (!wanted)
         return GW_OK;
-    enum gw_err code = order.kind == ERRAND_MODE
+    enum gw_err code = order.kind == DIRECTIVE_MODE
                            ? gw_ps_mode(w->ps, 0, &order.mode, why)
                            : gw_ps_snapshot(w->ps, order.directory, why);
     if (code == GW_ECLOSED || code == GW_EINTR)
         return code; /* the next worker with the errand does it */
     pthread_mutex_lock(&node->lock);
     struct worker_note *note = &node->note.worker;
-    note->errand.id = order.id;
-    note->errand.code = code;
-    snprintf(note->errand.text, sizeof note->errand.text, "%.159s",
+    note->directive.id = order.id;
+    note->directive.code = code;
+    snprintf(note->directive.text, sizeof note->directive.text, "%.159s",
              code ? why->text : "");
     pthread_mutex_unlock(&node->lock);
     return GW_OK;
 }
 
-static bool is_to_judge(struct ps_worker *w)
+static bool is_to_evaluate(struct ps_worker *w)
 {
     struct node *node = w->node;
     pthread_mutex_lock(&node->lock);
-    bool wanted = node->orders.judge && !node->note.scored;
+    bool wanted = node->desired.evaluates && !node->note.scored;
     pthread_mutex_unlock(&node->lock);
     return wanted && w->done && !w->diverged && w->task;
 }
@@ -299,9 +301,9 @@ static enum gw_err work_until_end(struct ps_worker *w, struct gw_error *why)
         if (!code && w->task && !w->open)
             code = open_work(w, why);
         if (!code)
-            code = do_errand(w, why);
-        if (!code && is_to_judge(w))
-            code = ps_judge(w, why);
+            code = do_directive(w, why);
+        if (!code && is_to_evaluate(w))
+            code = ps_evaluate(w, why);
         if (!code)
             code = w->task && !w->done ? next_work_item(w, why) : idle(w, why);
         if (code)

@@ -24,7 +24,7 @@
 #ifndef WORK_H
 #define WORK_H
 
-#include "post.h"
+#include "child_channel.h"
 
 #include <learn/data/row_source.h>
 
@@ -85,9 +85,9 @@ GW_MUST_CHECK enum gw_err work_contribute(struct work *work, const void *state,
 void work_apply(struct work *work, void *state,
                 const struct gw_ring_result *result);
 /* GW_EWRONG: the result of a step of ops differs from its contributions. */
-GW_MUST_CHECK enum gw_err work_judge(struct work *work,
-                                     const struct gw_ring_result *result,
-                                     struct gw_error *why);
+GW_MUST_CHECK enum gw_err work_evaluate(struct work *work,
+                                        const struct gw_ring_result *result,
+                                        struct gw_error *why);
 /* Scores the finished model; takes a while. */
 void work_score(struct work *work, const void *state, struct score *score);
 /* The data epoch, and what its audit found. */

@@ -63,8 +63,9 @@ static enum gw_err blame(struct work *work, const struct gw_ring_result *result,
                                                      : "is not a contributor");
 }
 
-enum gw_err work_judge(struct work *work, const struct gw_ring_result *result,
-                       struct gw_error *why)
+enum gw_err work_evaluate(struct work *work,
+                          const struct gw_ring_result *result,
+                          struct gw_error *why)
 {
     const int64_t *sums = result->data;
     int64_t expected = 0;

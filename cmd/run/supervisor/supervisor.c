@@ -33,7 +33,7 @@ enum { POLL_FIXED = 5, REQUEST_MAX = 1 << 15, LOOK_MS = 100 };
 
 static const char given_up[] = "the client that started the run has ended";
 
-static enum gw_err hear_starter(struct run *run, struct gw_error *why)
+static enum gw_err receive_starter(struct run *run, struct gw_error *why)
 {
     static char text[REQUEST_MAX];
     ssize_t bytes = recv(run->starter, text, sizeof text, 0);
@@ -107,7 +107,7 @@ static enum gw_err catch_signals(struct run *run, struct gw_error *why)
 
 static void run_init(struct run *run)
 {
-    run->starter = POST_FD;
+    run->starter = CHILD_CHANNEL_FD;
     run->folder.fd = run->signals.fd = -1;
     fcntl(run->starter, F_SETFD, FD_CLOEXEC);
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
@@ -128,7 +128,7 @@ static enum gw_err write_papers(struct run *run, struct gw_error *why)
         (json_int_t)o->seed, "ranks", (int)o->ranks, "servers", (int)o->servers,
         "controllers", (int)controllers_all(run), "wire",
         o->wire ? o->wire : "shm", "pid", (json_int_t)getpid());
-    post_endpoint(run->token, "run", endpoint);
+    child_channel_endpoint(run->token, "run", endpoint);
     return run_folder_publish(&run->folder, facts, endpoint, why);
 }
 
@@ -157,7 +157,7 @@ static enum gw_err look_at_files(struct run *run, struct gw_error *why)
 
 static enum gw_err begin_run(struct run *run, struct gw_error *why)
 {
-    enum gw_err code = hear_starter(run, why);
+    enum gw_err code = receive_starter(run, why);
     if (!code)
         code = look_at_files(run, why);
     if (!code)
@@ -170,14 +170,14 @@ static enum gw_err begin_run(struct run *run, struct gw_error *why)
         return code;
     run->pace_ns = run->options.pace_ns;
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
-        run->workers[n].crew = has_servers(run);
+        run->workers[n].ps_members = has_servers(run);
     for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
-        run->servers[n].crew = true;
+        run->servers[n].ps_members = true;
     if (run->options.controllers > 1)
         run->controller_count = run->options.controllers;
     code = catch_signals(run, why);
     if (!code)
-        code = serving_open(&run->serving, run->token, why);
+        code = rpc_server_open(&run->rpc, run->token, why);
     if (!code)
         code = control_start(run, why);
     if (!code)
@@ -203,7 +203,7 @@ static bool stands(const struct run *run)
 {
     unsigned there = 0;
     if (has_servers(run))
-        return crew_stands(run);
+        return ps_members_stands(run);
     for (unsigned n = 0; n < run->options.ranks; n++)
         there += run->workers[n].note.stage == STAGE_MEMBER &&
                  child_is_member(run, &run->workers[n]);
@@ -255,8 +255,8 @@ static unsigned fill_poll_items(struct run *run, zmq_pollitem_t *items)
 {
     struct child *child;
     unsigned count = 0;
-    items[count++] = (zmq_pollitem_t){.socket = run->serving.requests};
-    items[count++] = (zmq_pollitem_t){.socket = run->serving.events};
+    items[count++] = (zmq_pollitem_t){.socket = run->rpc.requests};
+    items[count++] = (zmq_pollitem_t){.socket = run->rpc.events};
     items[count++] = (zmq_pollitem_t){.fd = run->signals.fd};
     items[count++] = (zmq_pollitem_t){.fd = control_fd(run)};
     for (unsigned i = 0; i < count; i++)
@@ -272,7 +272,7 @@ static unsigned fill_poll_items(struct run *run, zmq_pollitem_t *items)
 /* Reads a limited number of messages per child. Members that send faster than
  * the supervisor reads, as under a recording on a busy machine, must not delay
  * the answers. */
-static void hear_children(struct run *run)
+static void receive_children(struct run *run)
 {
     enum { A_TURN = 4 };
     struct child *child;
@@ -289,13 +289,13 @@ static void run_turn(struct run *run)
     zmq_poll(items, (int)fill_poll_items(run, items), patience_ms(run));
     take_signals(run); /* first the dead: others wait for this news */
     control_take(run);
-    hear_children(run);
-    control_accuse(run);
+    receive_children(run);
+    control_suspect(run);
     children_start_awaited(run);
     serve_requests(run);
     events_subscriptions(run);
     form(run);
-    crew_look(run);
+    ps_members_look(run);
     later_look(run);
     known_look(run);
     struct gw_error why;
@@ -313,19 +313,19 @@ static void end_run(struct run *run)
     json_t *status = run->control ? status_json(run) : json_object();
     children_end(run);
     control_stop(run);
-    if (run->serving.events)
-        serving_farewell(&run->serving);
+    if (run->rpc.events)
+        rpc_server_farewell(&run->rpc);
     events_close(run);
     run_folder_conclude(&run->folder, json_incref(status),
                         run->failed.code ? run->failed.text : NULL);
-    if (run->serving.requests)
+    if (run->rpc.requests)
         later_end(run);
     if (run->downer.bytes)
         serve_answer(run, &run->downer, GW_OK, status, "run %s has ended",
                      run->folder.name);
     else
         json_decref(status);
-    serving_close(&run->serving);
+    rpc_server_close(&run->rpc);
     if (run->folder.fd >= 0)
         close(run->folder.fd);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Starting a run. Its supervisor is a separate process that outlives the
- * command which started it. Clients attach to it (common/attach.h).
+ * command which started it. Clients attach to it (common/rpc_client.h).
  * supervisor.c describes how it works.
  */
 #ifndef RINGCTL_SUPERVISOR_H
@@ -89,8 +89,8 @@ struct run_options {
 };
 
 /* Starts a run. Returns when its first members are in the ring, or all servers,
- * workers and slots are in their places; attach_open(options->run) works from
- * then on. GW_EINVAL: an invalid option, or a run of that name is alive.
+ * workers and slots are in their places; rpc_client_open(options->run) works
+ * from then on. GW_EINVAL: an invalid option, or a run of that name is alive.
  * GW_EDATA: the reader's sentence about the data. GW_EUNREACH, GW_ESYS: the
  * supervisor's error. On failure no process is left. */
 GW_MUST_CHECK enum gw_err supervisor_start(struct run_options *options,

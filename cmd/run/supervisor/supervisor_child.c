@@ -59,7 +59,7 @@ void child_init(struct child *child, enum gw__role role, unsigned number)
 
 const char *child_name(const struct child *child, char out[32])
 {
-    bool plain = child->role == GW__WORKER && !child->crew;
+    bool plain = child->role == GW__WORKER && !child->ps_members;
     snprintf(out, 32, "%s %u", plain ? "node" : gw__role_name(child->role),
              child->number);
     return out;
@@ -67,7 +67,7 @@ const char *child_name(const struct child *child, char out[32])
 
 const char *child_short(const struct child *child, char out[32])
 {
-    bool plain = child->role == GW__WORKER && !child->crew;
+    bool plain = child->role == GW__WORKER && !child->ps_members;
     snprintf(out, 32, "%.1s%u", plain ? "" : gw__role_name(child->role),
              child->number);
     return out;
@@ -86,8 +86,8 @@ struct child *child_of_node(struct run *run, unsigned node)
 
 bool child_is_member(const struct run *run, const struct child *child)
 {
-    if (child->crew)
-        return crew_find(&run->update, child->node) != NULL;
+    if (child->ps_members)
+        return ps_members_find(&run->update, child->node) != NULL;
     return child->role == GW__WORKER &&
            gw__view_rank(&run->update.view, child->node) >= 0;
 }
@@ -100,7 +100,7 @@ bool child_lives(const struct child *child)
 bool child_is_whole(const struct run *run, const struct child *child)
 {
     return child_is_member(run, child) &&
-           (child->role != GW__WORKER || child->crew ||
+           (child->role != GW__WORKER || child->ps_members ||
             child->note.stage == STAGE_MEMBER);
 }
 
@@ -110,7 +110,7 @@ unsigned members_alive(const struct run *run)
     for (unsigned n = 0; n < RUN_RANKS_MAX; n++)
         count += run->workers[n].pid > 0 && !run->workers[n].awaits &&
                  child_is_whole(run, &run->workers[n]);
-    return count + crew_alive(run, GW__SERVER);
+    return count + ps_members_alive(run, GW__SERVER);
 }
 
 unsigned controllers_all(const struct run *run)
@@ -135,49 +135,49 @@ unsigned controllers_alive(const struct run *run)
 
 /* ---- starting ---- */
 
-static void make_orders(const struct run *run, const struct child *child,
-                        struct orders *orders)
+static void make_desired_state(const struct run *run, const struct child *child,
+                               struct desired_state *desired)
 {
-    memset(orders, 0, sizeof *orders);
-    orders->work = run->work;
-    orders->pace_ns = run->pace_ns;
-    ring_wanted(run, &orders->order);
-    orders->slow_ns = child->slow_ns;
-    orders->clock_rate = child->clock_rate > 0 ? child->clock_rate : 1;
-    orders->events = events_level(run);
-    orders->describe = run->known.asked;
-    orders->leave = child->leaving;
-    orders->end = run->ending;
-    links_orders(&run->links, child->node, orders);
-    crew_orders(run, child, orders);
+    memset(desired, 0, sizeof *desired);
+    desired->work = run->work;
+    desired->pace_ns = run->pace_ns;
+    ring_wanted(run, &desired->order);
+    desired->slow_ns = child->slow_ns;
+    desired->clock_rate = child->clock_rate > 0 ? child->clock_rate : 1;
+    desired->events = events_level(run);
+    desired->describe = run->known.asked;
+    desired->leave = child->leaving;
+    desired->end = run->ending;
+    links_desired_state(&run->links, child->node, desired);
+    ps_members_desired_state(run, child, desired);
 }
 
-static void make_birth(const struct run *run, const struct child *child,
-                       struct birth *birth)
+static void make_child_config(const struct run *run, const struct child *child,
+                              struct child_config *config)
 {
-    memset(birth, 0, sizeof *birth);
-    birth->role = child->role;
-    birth->number = child->number;
-    birth->process = child->process;
-    birth->token = run->token;
-    birth->seed = run->options.seed;
-    birth->controllers = controllers_all(run);
-    birth->servers = run->options.servers;
+    memset(config, 0, sizeof *config);
+    config->role = child->role;
+    config->number = child->number;
+    config->process = child->process;
+    config->token = run->token;
+    config->seed = run->options.seed;
+    config->controllers = controllers_all(run);
+    config->servers = run->options.servers;
     if (run->options.straggler)
-        snprintf(birth->straggler, sizeof birth->straggler, "%s",
+        snprintf(config->straggler, sizeof config->straggler, "%s",
                  run->options.straggler);
     if (run->options.suspicion)
-        snprintf(birth->suspicion, sizeof birth->suspicion, "%s",
+        snprintf(config->suspicion, sizeof config->suspicion, "%s",
                  run->options.suspicion);
     if (run->options.restore)
-        snprintf(birth->restore, sizeof birth->restore, "%s",
+        snprintf(config->restore, sizeof config->restore, "%s",
                  run->options.restore);
-    snprintf(birth->wire, sizeof birth->wire, "%s",
+    snprintf(config->wire, sizeof config->wire, "%s",
              run->options.wire ? run->options.wire : "shm");
-    snprintf(birth->directory, sizeof birth->directory, "%.4000s/c%u",
+    snprintf(config->directory, sizeof config->directory, "%.4000s/c%u",
              run->folder.path, child->number);
-    memcpy(birth->raft, run->raft, sizeof birth->raft);
-    make_orders(run, child, &birth->orders);
+    memcpy(config->raft, run->raft, sizeof config->raft);
+    make_desired_state(run, child, &config->desired);
 }
 
 static enum gw_err spawn(struct run *run, struct child *child, int fd,
@@ -196,7 +196,7 @@ static enum gw_err spawn(struct run *run, struct child *child, int fd,
         return gw_fail_errno(why, "a process for %s %u",
                              gw__role_name(child->role), child->number);
     if (pid == 0)
-        post_become(fd, false, arguments);
+        child_channel_become(fd, false, arguments);
     child->pid = pid;
     return GW_OK;
 }
@@ -207,7 +207,7 @@ static void forget_former(struct child *child)
     struct child fresh;
     child_init(&fresh, child->role, child->number);
     fresh.slow_ns = child->slow_ns;
-    fresh.crew = child->crew;
+    fresh.ps_members = child->ps_members;
     if (child->fd >= 0)
         close(child->fd);
     *child = fresh;
@@ -217,27 +217,28 @@ enum gw_err child_start(struct run *run, struct child *child,
                         struct gw_error *why)
 {
     int ends[2];
-    struct birth *birth = malloc(sizeof *birth);
+    struct child_config *config = malloc(sizeof *config);
     forget_former(child);
-    if (!birth)
+    if (!config)
         return gw_fail(why, GW_ENOMEM, "no memory for a process");
     enum gw_err code = GW_OK;
     if (getrandom(&child->process, sizeof child->process, 0) !=
         sizeof child->process) {
-        free(birth);
+        free(config);
         return gw_fail_errno(why, "random numbers");
     }
-    make_birth(run, child, birth);
+    make_child_config(run, child, config);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         code = gw_fail_errno(why, "a socket pair");
     } else {
         child->fd = ends[0];
         child->known = true;
-        post_send(child->fd, POST_BIRTH, birth, sizeof *birth, false);
+        child_channel_send(child->fd, CHILD_CHANNEL_CHILD_CONFIG, config,
+                           sizeof *config, false);
         code = spawn(run, child, ends[1], why);
         close(ends[1]);
     }
-    free(birth);
+    free(config);
     if (code)
         snprintf(child->text, sizeof child->text, "%.199s", why->text);
     return code;
@@ -259,12 +260,12 @@ void children_start_awaited(struct run *run)
 
 void child_order(struct run *run, struct child *child)
 {
-    struct orders orders;
+    struct desired_state desired;
     if (child->pid <= 0 || child->fd < 0)
         return;
-    make_orders(run, child, &orders);
-    child->late = post_send(child->fd, POST_ORDERS, &orders, sizeof orders,
-                            false) == GW_PENDING;
+    make_desired_state(run, child, &desired);
+    child->late = child_channel_send(child->fd, CHILD_CHANNEL_ORDERS, &desired,
+                                     sizeof desired, false) == GW_PENDING;
 }
 
 void children_order(struct run *run)
@@ -283,28 +284,28 @@ static void take_note(struct run *run, struct child *child)
     memcpy(&child->note, run->buffer, sizeof child->note);
     child->left = child->note.stage == STAGE_LEFT;
     recovery_note(run, child, child->noted ? &before : NULL);
-    crew_note(run, child, child->noted ? &before : NULL);
+    ps_members_note(run, child, child->noted ? &before : NULL);
     child->noted = true;
     resumed_look(run);
-    tell_note(run, child);
+    report_note(run, child);
 }
 
 static void take_message(struct run *run, struct child *child,
-                         enum post_kind kind, size_t bytes)
+                         enum child_channel_kind kind, size_t bytes)
 {
     const void *data = run->buffer;
     const struct gw_error *last = data;
     switch (kind) {
-    case POST_NOTE:
+    case CHILD_CHANNEL_NOTE:
         take_note(run, child);
         break;
-    case POST_EVENTS:
+    case CHILD_CHANNEL_EVENTS:
         events_publish(run, data, bytes / sizeof(struct gw_event));
         break;
-    case POST_KNOWN:
-        known_told(run, child, data, bytes);
+    case CHILD_CHANNEL_KNOWN:
+        known_notified(run, child, data, bytes);
         break;
-    case POST_LAST:
+    case CHILD_CHANNEL_LAST:
         snprintf(child->text, sizeof child->text, "%.199s", last->text);
         if (!run->formed && !run->failed.code)
             run->failed = *last;
@@ -316,10 +317,11 @@ static void take_message(struct run *run, struct child *child,
 
 void child_receive(struct run *run, struct child *child, unsigned most)
 {
-    enum post_kind kind = POST_KINDS;
+    enum child_channel_kind kind = CHILD_CHANNEL_KINDS;
     size_t bytes;
     for (unsigned i = 0; child->fd >= 0 && i < most; i++) {
-        enum gw_err code = post_receive(child->fd, run->buffer, &kind, &bytes);
+        enum gw_err code =
+            child_channel_receive(child->fd, run->buffer, &kind, &bytes);
         if (code == GW_PENDING)
             return;
         if (code == GW_OK)
@@ -333,7 +335,7 @@ void child_receive(struct run *run, struct child *child, unsigned most)
 
 /* ---- ends of processes ---- */
 
-static void tell_end(struct run *run, struct child *child, int status)
+static void report_end(struct run *run, struct child *child, int status)
 {
     char name[32], end[PROCESS_END_MAX];
     size_t room = sizeof child->text;
@@ -357,9 +359,9 @@ static void ended(struct run *run, struct child *child, int status)
     child->pid = 0;
     child->paused = child->leaving = child->killed = false;
     child->ended_ns = gw_now_ns();
-    control_accuse(run); /* first of all: others wait for it */
+    control_suspect(run); /* first of all: others wait for it */
     child_receive(run, child, UINT_MAX);
-    tell_end(run, child, status);
+    report_end(run, child, status);
     if (child->fd >= 0)
         close(child->fd);
     child->fd = -1;

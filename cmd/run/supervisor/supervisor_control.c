@@ -30,14 +30,14 @@
 #include <unistd.h>
 
 enum { TAG_ADMIT = 1, TAG_OTHER };
-#define ACCUSE_AGAIN_NS UINT64_C(300000000)
-#define ANEW_NS         UINT64_C(1000000000) /* to let survivors register */
+#define SUSPECT_AGAIN_NS UINT64_C(300000000)
+#define ANEW_NS          UINT64_C(1000000000) /* to let survivors register */
 
 struct control {
     struct gw__session observer;
     struct gw__controller *inside;      /* NULL: they are processes */
     struct gw__link_profiles *profiles; /* of the one inside */
-    struct outbox *outbox;              /* its events */
+    struct event_queue *queue;          /* its events */
     int fd;                             /* eventfd: there are reports */
     struct ports ports;
 
@@ -51,12 +51,13 @@ struct control {
     struct {
         struct gw__id incarnation;
         uint64_t asked_ns;
-    } accused[GW__NODES_MAX];
+    } suspected[GW__NODES_MAX];
 };
 
 /* ---- in the library's threads ---- */
 
-static void on_told(void *context, const struct gw__notification *notification)
+static void on_notification(void *context,
+                            const struct gw__notification *notification)
 {
     struct control *control = context;
     control->fresh |= notification->kind == GW__NOTIFY_UPDATE;
@@ -83,11 +84,11 @@ static enum gw_err start_inside(struct run *run, struct gw_error *why)
     enum gw_err code =
         gw__link_profiles_new(run->options.seed, &control->profiles, why);
     if (!code)
-        code = outbox_new(control->fd, &control->outbox, why);
+        code = event_queue_new(control->fd, &control->queue, why);
     if (code)
         return code;
     snprintf(directory, sizeof directory, "%s/c0", run->folder.path);
-    post_endpoint_of(run->token, CONTROLLER_NODE, endpoint);
+    child_channel_endpoint_of(run->token, CONTROLLER_NODE, endpoint);
     const struct gw__controller_config config = {
         .index = 0,
         .count = 1,
@@ -101,7 +102,7 @@ static enum gw_err start_inside(struct run *run, struct gw_error *why)
                     .profiles = control->profiles},
         .context = control,
         .on_leader = on_leader,
-        .events = outbox_sink(control->outbox),
+        .events = event_queue_sink(control->queue),
     };
     return gw__controller_start(&config, &control->inside, why);
 }
@@ -125,10 +126,11 @@ static enum gw_err init_observer(struct run *run, struct gw_error *why)
                                         .controller_count =
                                             controllers_all(run),
                                         .context = run->control,
-                                        .on_notification = on_told};
-    post_endpoint_of(run->token, OBSERVER_NODE, own);
+                                        .on_notification = on_notification};
+    child_channel_endpoint_of(run->token, OBSERVER_NODE, own);
     for (unsigned c = 0; c < config.controller_count; c++) {
-        post_endpoint_of(run->token, CONTROLLER_NODE - c, endpoints[c]);
+        child_channel_endpoint_of(run->token, CONTROLLER_NODE - c,
+                                  endpoints[c]);
         config.controllers[c] =
             (struct gw__driver_peer){CONTROLLER_NODE - c, endpoints[c]};
     }
@@ -164,7 +166,7 @@ void control_stop(struct run *run)
         gw__controller_stop(&control->inside);
     if (control->profiles)
         gw__link_profiles_destroy(&control->profiles);
-    outbox_destroy(&control->outbox);
+    event_queue_destroy(&control->queue);
     ports_let_go(&control->ports);
     if (control->fd >= 0)
         close(control->fd);
@@ -202,12 +204,12 @@ static void look_for_loss(struct run *run,
 
 static void take_events(struct run *run)
 {
-    struct gw_event row[POST_EVENTS_MAX];
+    struct gw_event row[CHILD_CHANNEL_EVENTS_MAX];
     size_t count;
-    if (!run->control->outbox)
+    if (!run->control->queue)
         return;
-    outbox_want(run->control->outbox, events_level(run));
-    while ((count = outbox_take(run->control->outbox, row)) > 0)
+    event_queue_want(run->control->queue, events_level(run));
+    while ((count = event_queue_take(run->control->queue, row)) > 0)
         events_publish(run, row, count);
 }
 
@@ -215,8 +217,8 @@ void control_take(struct run *run)
 {
     struct control *control = run->control;
     const struct gw__membership_update before = run->update;
-    eventfd_t told;
-    eventfd_read(control->fd, &told);
+    eventfd_t reported;
+    eventfd_read(control->fd, &reported);
     take_events(run);
     gw__session_lock(&control->observer);
     bool fresh = control->fresh;
@@ -231,20 +233,20 @@ void control_take(struct run *run)
     look_for_loss(run, &before);
     recovery_view(run, &before);
     resumed_look(run);
-    tell_news(run, &before);
-    control_accuse(run);
+    report_update(run, &before);
+    control_suspect(run);
     children_start_awaited(run);
 }
 
-void control_accuse_one(struct run *run, unsigned node, struct gw__id id)
+void control_suspect_one(struct run *run, unsigned node, struct gw__id id)
 {
     struct control *control = run->control;
     uint64_t now = gw_now_ns();
-    bool again = gw__id_equal(control->accused[node].incarnation, id);
-    if (again && now - control->accused[node].asked_ns < ACCUSE_AGAIN_NS)
+    bool again = gw__id_equal(control->suspected[node].incarnation, id);
+    if (again && now - control->suspected[node].asked_ns < SUSPECT_AGAIN_NS)
         return;
-    control->accused[node].incarnation = id;
-    control->accused[node].asked_ns = now;
+    control->suspected[node].incarnation = id;
+    control->suspected[node].asked_ns = now;
     gw__session_lost(&control->observer, (struct gw__process){node, id});
 }
 
@@ -257,17 +259,17 @@ static bool child_has_ended(const struct child *child,
                                   m->incarnation.high >> GW__LIFE_BITS;
 }
 
-void control_accuse(struct run *run)
+void control_suspect(struct run *run)
 {
     if (!run->control || !run->control->observer.driver || run->ending)
         return;
     if (has_servers(run))
-        crew_accuse(run);
+        ps_members_suspect(run);
     for (unsigned i = 0; i < run->update.view.ring_count; i++) {
         const struct gw__ring_member *m = &run->update.view.ring[i];
         if (m->node < RUN_RANKS_MAX &&
             child_has_ended(&run->workers[m->node], m))
-            control_accuse_one(run, m->node, m->incarnation);
+            control_suspect_one(run, m->node, m->incarnation);
     }
 }
 
@@ -329,7 +331,7 @@ void control_admit(struct run *run)
         return;
     if (has_servers(run)) {
         if (!run->formed)
-            crew_open_slots(run);
+            ps_members_open_slots(run);
         return;
     }
     command.admit.ring_epoch = run->update.view.ring_epoch;
@@ -346,7 +348,8 @@ void control_rules(struct run *run)
     if (!control || !control->inside)
         return;
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
-        const struct gw_ring_link *link = &run->links.rules[n][CONTROLLER_NODE];
+        const struct gw_ring_link *link =
+            &run->links.profiles[n][CONTROLLER_NODE];
         const struct gw__link_profile profile = {.delay_us = link->delay_us,
                                                  .jitter_us = link->jitter_us,
                                                  .rate = link->rate,

@@ -39,7 +39,7 @@ void events_subscriptions(struct run *run)
     enum event_level before = events_level(run);
     char topic;
     bool any;
-    while (serving_subscription(&run->serving, &topic, &any)) {
+    while (rpc_server_subscription(&run->rpc, &topic, &any)) {
         if (topic == 'e')
             run->listeners = any;
         if (topic == 'c')
@@ -108,7 +108,7 @@ static enum gw_err record_begin(struct run *run, const char *path,
         return code;
     }
     run->recording = recording;
-    tell_all(run);
+    report_all(run);
     return GW_OK;
 }
 
@@ -174,7 +174,7 @@ void events_publish(struct run *run, const struct gw_event *events,
     for (size_t i = 0; i < count; i++)
         recovery_event(run, &events[i]);
     record(run, events, count);
-    serving_publish(&run->serving, events, count);
+    rpc_server_publish(&run->rpc, events, count);
 }
 
 void events_ended(struct run *run, const struct child *child)

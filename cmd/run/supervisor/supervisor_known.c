@@ -53,8 +53,8 @@ static void write_own(FILE *file)
     free(text);
 }
 
-void known_told(struct run *run, const struct child *child, const char *text,
-                size_t bytes)
+void known_notified(struct run *run, const struct child *child,
+                    const char *text, size_t bytes)
 {
     char name[32];
     FILE *file = run->known.path[0] ? open_file(run) : NULL;

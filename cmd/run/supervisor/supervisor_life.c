@@ -118,7 +118,8 @@ static bool is_last(const struct request *request, const struct child *child)
 {
     const struct run *run = request->run;
     bool server = child->role == GW__SERVER;
-    unsigned alive = server ? crew_alive(run, GW__SERVER) : members_alive(run);
+    unsigned alive =
+        server ? ps_members_alive(run, GW__SERVER) : members_alive(run);
     bool counts = server || (child->pid > 0 && child_is_whole(run, child));
     if (!child_is_member(run, child) || alive > counts)
         return false;
@@ -391,7 +392,7 @@ void verb_slow(const struct request *request)
         snprintf(what, sizeof what, "slowed by %g ms per %s",
                  (double)child->slow_ns / 1e6,
                  child->role == GW__SERVER ? "message"
-                 : child->crew             ? "unit"
+                 : child->ps_members       ? "unit"
                                            : "step");
     else
         snprintf(what, sizeof what, "set to full speed");

@@ -69,7 +69,7 @@ void links_cut(struct links *links, uint64_t left, uint64_t right)
     for (unsigned a = 0; a < GW_RING_NODES; a++)
         for (unsigned b = 0; b < GW_RING_NODES; b++)
             if (left >> a & 1 && right >> b & 1)
-                links->rules[a][b].down = links->rules[b][a].down = true;
+                links->profiles[a][b].down = links->profiles[b][a].down = true;
 }
 
 unsigned links_heal(struct links *links)
@@ -77,19 +77,19 @@ unsigned links_heal(struct links *links)
     unsigned count = 0;
     for (unsigned a = 0; a < GW_RING_NODES; a++)
         for (unsigned b = 0; b < GW_RING_NODES; b++) {
-            count += links->rules[a][b].down;
-            links->rules[a][b].down = false;
+            count += links->profiles[a][b].down;
+            links->profiles[a][b].down = false;
         }
     return count;
 }
 
-void links_orders(const struct links *links, unsigned node,
-                  struct orders *orders)
+void links_desired_state(const struct links *links, unsigned node,
+                         struct desired_state *desired)
 {
-    orders->severed = 0;
+    desired->severed = 0;
     for (unsigned n = 0; n < GW_RING_NODES; n++) {
-        orders->links[n] = links->rules[n][node];
-        orders->severed |= (uint64_t)links->rules[node][n].down << n;
+        desired->links[n] = links->profiles[n][node];
+        desired->severed |= (uint64_t)links->profiles[node][n].down << n;
     }
 }
 
@@ -98,7 +98,7 @@ json_t *links_json(const struct links *links)
     json_t *list = json_array();
     for (unsigned a = 0; a < GW_RING_NODES; a++)
         for (unsigned b = 0; b < GW_RING_NODES; b++) {
-            const struct gw_ring_link *link = &links->rules[a][b];
+            const struct gw_ring_link *link = &links->profiles[a][b];
             if (link_is_quiet(link))
                 continue;
             json_t *rule = link_json(link);

@@ -7,12 +7,12 @@
 #ifndef SUPERVISOR_LINKS_H
 #define SUPERVISOR_LINKS_H
 
-#include "run/node/post.h"
+#include "run/node/child_channel.h"
 
 #include <jansson.h>
 
 struct links {
-    struct gw_ring_link rules[GW_RING_NODES][GW_RING_NODES]; /* from, to */
+    struct gw_ring_link profiles[GW_RING_NODES][GW_RING_NODES]; /* from, to */
     bool passed_by; /* by an aggregator's messages: no profiles possible */
 };
 extern const char links_passed_by[]; /* why */
@@ -31,8 +31,8 @@ void links_cut(struct links *links, uint64_t left, uint64_t right);
  * losses stay. */
 unsigned links_heal(struct links *links);
 /* The profiles of the links to a node, and the nodes it cannot reach. */
-void links_orders(const struct links *links, unsigned node,
-                  struct orders *orders);
+void links_desired_state(const struct links *links, unsigned node,
+                         struct desired_state *desired);
 /* All profiles that have an effect: [{"from", "to", "delay_us", ...}]. */
 json_t *links_json(const struct links *links);
 

@@ -43,13 +43,13 @@ void verb_link(const struct request *request)
                child_name(from, a));
         return;
     }
-    struct gw_ring_link *there = &run->links.rules[from->node][to->node];
+    struct gw_ring_link *there = &run->links.profiles[from->node][to->node];
     if (link_change(there, request->json, &why)) {
         refuse(request, why.code, "%s", why.text);
         return;
     }
     if (both)
-        run->links.rules[to->node][from->node] = *there;
+        run->links.profiles[to->node][from->node] = *there;
     children_order(run);
     json_t *data = link_json(there);
     link_words_print(data, rule, sizeof rule);

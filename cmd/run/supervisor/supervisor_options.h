@@ -7,7 +7,7 @@
 #ifndef SUPERVISOR_OPTIONS_H
 #define SUPERVISOR_OPTIONS_H
 
-#include "run/node/post.h"
+#include "run/node/child_channel.h"
 
 #include <jansson.h>
 

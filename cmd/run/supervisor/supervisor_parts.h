@@ -10,7 +10,7 @@
  *   supervisor_order.c      the order of work for its members
  *   supervisor_child.c      its processes: start, orders, messages, end
  *   supervisor_control.c    its controllers and its observer: updates
- *   supervisor_crew.c       parameter servers: members, reports, errands
+ *   supervisor_ps.c         parameter servers: members, reports, errands
  *   supervisor_placement.c  the placement of slots
  *   supervisor_progress.c   the progress of a run, and the values of conditions
  *   supervisor_servers.c    the status of parameter servers as JSON
@@ -35,7 +35,7 @@
 
 #include "common/key.h"
 #include "common/process.h"
-#include "common/serving.h"
+#include "common/rpc_server.h"
 #include "policy.h"
 #include "run/condition.h"
 #include "run/rate.h"
@@ -67,7 +67,7 @@ struct child {
     enum gw__role role;
     unsigned number;  /* for people: worker 2, controller 0 */
     unsigned node;    /* the library's number */
-    bool crew;        /* of parameter servers, not of a ring */
+    bool ps_members;  /* of parameter servers, not of a ring */
     bool known;       /* was ever started */
     pid_t pid;        /* 0: no process */
     uint64_t process; /* upper bits of its incarnations in the ring */
@@ -100,23 +100,23 @@ struct epoch_sums {
 };
 
 /* A task that one worker does for the run: one at a time. */
-struct errand {
-    struct errand_order order; /* id 0: none yet */
-    uint64_t ended;            /* the id of the newest that has ended */
-    uint64_t last;             /* of the snapshot at the end; 0: none yet */
-    enum gw_err code;          /* its result */
+struct directive {
+    struct directive_order order; /* id 0: none yet */
+    uint64_t ended;               /* the id of the newest that has ended */
+    uint64_t last;                /* of the snapshot at the end; 0: none yet */
+    enum gw_err code;             /* its result */
     char text[160];
 };
 
 /* ---- answers that come later ---- */
 
 enum later_kind {
-    LATER_WAIT,   /* until a condition holds */
-    LATER_GONE,   /* until nodes are out of the ring and have ended */
-    LATER_BACK,   /* until a node has been restarted */
-    LATER_ERRAND, /* until a snapshot is written, a mode is set */
-    LATER_ORDER,  /* until the ring has the requested order */
-    LATER_LEADS   /* until a controller leads, for a request about it */
+    LATER_WAIT,      /* until a condition holds */
+    LATER_GONE,      /* until nodes are out of the ring and have ended */
+    LATER_BACK,      /* until a node has been restarted */
+    LATER_DIRECTIVE, /* until a snapshot is written, a mode is set */
+    LATER_ORDER,     /* until the ring has the requested order */
+    LATER_LEADS      /* until a controller leads, for a request about it */
 };
 
 struct later {
@@ -126,8 +126,8 @@ struct later {
     struct condition *condition; /* WAIT */
     char text[200];              /* WAIT: the condition; else the answer */
     struct child *child;
-    json_t *request; /* LEADS */
-    uint64_t errand; /* ERRAND: its id */
+    json_t *request;    /* LEADS */
+    uint64_t directive; /* ERRAND: its id */
 };
 
 /* ---- the order of a ring ---- */
@@ -193,20 +193,20 @@ struct run {
     unsigned curve_count;
     /* The worker that scores the finished model; the one that does errands.
      * NULL: none yet. */
-    struct child *judge, *scribe;
-    struct errand errand;
+    struct child *evaluates, *scribe;
+    struct directive directive;
     uint64_t work_ns; /* when the first unit was reported */
-    struct told told;
+    struct reported_state reported;
     struct policy policy; /* of placement */
     uint64_t placed_for;  /* the servers last passed to it, as bits */
     struct gw__slot_load load;
     uint64_t load_ns; /* when its window began */
-    struct serving serving;
+    struct rpc_server rpc;
     struct later later[LATER_MAX];
     unsigned later_count;
     unsigned listeners, chunk_listeners;
     struct recording *recording;
-    _Alignas(16) char buffer[POST_BYTES_MAX];
+    _Alignas(16) char buffer[CHILD_CHANNEL_BYTES_MAX];
 };
 
 /* ---- supervisor_child.c ---- */
@@ -263,7 +263,7 @@ int control_fd(const struct run *run);
 /* Takes the newest update into run->news, and acts on it. */
 void control_take(struct run *run);
 /* Reports members of the ring whose processes have ended as dead. */
-void control_accuse(struct run *run);
+void control_suspect(struct run *run);
 /* All first members take part from op 0 on. */
 void control_admit(struct run *run);
 /* Sets the link profiles of the controller inside, if there is one. */
@@ -281,9 +281,9 @@ const char *control_text(struct run *run, char out[200]);
  * again. */
 void control_command(struct run *run, const struct gw__command *command);
 /* Reports a process as dead, unless it did so a moment ago. */
-void control_accuse_one(struct run *run, unsigned node, struct gw__id id);
+void control_suspect_one(struct run *run, unsigned node, struct gw__id id);
 
-/* ---- supervisor_crew.c ---- */
+/* ---- supervisor_ps.c ---- */
 
 /* Does the run have parameter servers? */
 static inline bool has_servers(const struct run *run)
@@ -292,30 +292,30 @@ static inline bool has_servers(const struct run *run)
 }
 /* From the newest update; NULL: not in the crew. */
 const struct gw__ps_member *
-crew_find(const struct gw__membership_update *update, unsigned node);
-unsigned crew_alive(const struct run *run, enum gw__role role);
+ps_members_find(const struct gw__membership_update *update, unsigned node);
+unsigned ps_members_alive(const struct run *run, enum gw__role role);
 /* Reports members of the crew whose processes have ended as dead. */
-void crew_accuse(struct run *run);
+void ps_members_suspect(struct run *run);
 /* The number of slots and replicas. */
-unsigned crew_slots(const struct run_options *options);
-unsigned crew_replicas(const struct run_options *options);
+unsigned ps_members_slots(const struct run_options *options);
+unsigned ps_members_replicas(const struct run_options *options);
 /* Requests that the slots be opened. */
-void crew_open_slots(struct run *run);
+void ps_members_open_slots(struct run *run);
 /* Has the slot, or has every slot, a primary that knows its role? */
-bool crew_serves_slot(const struct run *run, unsigned slot);
-bool crew_serves(const struct run *run);
+bool ps_members_serves_slot(const struct run *run, unsigned slot);
+bool ps_members_serves(const struct run *run);
 /* Have all first servers and workers joined, and are all slots served? */
-bool crew_stands(const struct run *run);
-void crew_note(struct run *run, struct child *child,
-               const struct node_note *before);
+bool ps_members_stands(const struct run *run);
+void ps_members_note(struct run *run, struct child *child,
+                     const struct node_note *before);
 /* Chooses the workers that score the model and write snapshots, and starts the
  * final snapshot. */
-void crew_look(struct run *run);
+void ps_members_look(struct run *run);
 /* Adds the orders for parameter servers. */
-void crew_orders(const struct run *run, const struct child *child,
-                 struct orders *orders);
+void ps_members_desired_state(const struct run *run, const struct child *child,
+                              struct desired_state *desired);
 /* Starts an errand when none is under way, and returns its new id. */
-uint64_t crew_ask(struct run *run, const struct errand_order *order);
+uint64_t ps_members_ask(struct run *run, const struct directive_order *order);
 
 /* ---- supervisor_progress.c, supervisor_servers.c ---- */
 
@@ -327,8 +327,8 @@ struct progress_of {
     /* The newest of a ring, or the mean of the workers' last reports. NaN:
      * unknown. */
     double loss;
-    const struct node_note *judge; /* the note with a score, if any */
-    uint64_t work_ns;              /* the time that it took */
+    const struct node_note *evaluates; /* the note with a score, if any */
+    uint64_t work_ns;                  /* the time that it took */
     /* of parameter servers */
     uint64_t rounds, expected; /* of the plan */
     uint64_t replicas, slots_lost;

@@ -17,7 +17,7 @@ enum { LOAD_WINDOW_NS = 1000000000 };
 enum gw_err placement_begin(struct run *run, struct gw_error *why)
 {
     const struct run_options *o = &run->options;
-    return policy_open(o->placement, o->slot_weights, crew_slots(o),
+    return policy_open(o->placement, o->slot_weights, ps_members_slots(o),
                        &run->policy, why);
 }
 
@@ -39,8 +39,9 @@ static enum gw_err request_placement(struct run *run, uint64_t servers,
                                      struct gw__command *command,
                                      struct gw_error *why)
 {
-    struct gw__placement_case given = {.slots = crew_slots(&run->options),
-                                       .replicas = crew_replicas(&run->options),
+    struct gw__placement_case given = {.slots = ps_members_slots(&run->options),
+                                       .replicas =
+                                           ps_members_replicas(&run->options),
                                        .servers = servers};
     memcpy(given.weight, run->policy.weight, sizeof given.weight);
     if (run->update.routes.slot_count > 0)
@@ -56,7 +57,7 @@ static void note_slot(struct run *run, unsigned slot, uint64_t now_ns)
 {
     const struct gw__slot_route *route = &run->update.routes.slots[slot];
     unsigned server = (unsigned)route->primary - SERVER_NODE;
-    if (server >= RUN_SERVERS_MAX || !crew_serves_slot(run, slot))
+    if (server >= RUN_SERVERS_MAX || !ps_members_serves_slot(run, slot))
         return;
     const struct gw_ps_slot_status *s =
         &run->servers[server].note.server.slots[slot];

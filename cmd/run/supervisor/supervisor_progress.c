@@ -58,8 +58,8 @@ static void add_member(const struct run *run, const struct child *child,
     p->until = note->until;
     if (!note->scored)
         return;
-    if (!p->judge)
-        p->judge = note;
+    if (!p->evaluates)
+        p->evaluates = note;
     if (note->score.ns > p->work_ns)
         p->work_ns = note->score.ns;
 }
@@ -84,7 +84,8 @@ static void ring_progress(const struct run *run, struct progress_of *p)
     }
     p->all_parked = p->parked > 0 && unparked == 0;
     p->done = run->work.kind != WORK_NONE && members.done > 0 &&
-              members.undone == 0 && (run->work.kind != WORK_TRAIN || p->judge);
+              members.undone == 0 &&
+              (run->work.kind != WORK_TRAIN || p->evaluates);
 }
 
 /* ---- parameter servers ---- */
@@ -136,7 +137,8 @@ static double slowest(const struct run *run)
     double clock = (double)NAN;
     for (unsigned i = 0; i < run->clock.worker_count; i++) {
         const struct gw_ps_worker_status *w = &run->clock.workers[i];
-        if (crew_find(&run->update, w->node) && !((double)w->clock >= clock))
+        if (ps_members_find(&run->update, w->node) &&
+            !((double)w->clock >= clock))
             clock = (double)w->clock;
     }
     return clock;
@@ -144,14 +146,14 @@ static double slowest(const struct run *run)
 
 static void ask_workers(const struct run *run, struct progress_of *p)
 {
-    unsigned undone = 0, done = 0, diverged = 0, told = 0;
+    unsigned undone = 0, done = 0, diverged = 0, reported = 0;
     double loss = 0;
     for (unsigned n = 0; n < RUN_WORKERS_MAX; n++) {
         const struct child *child = &run->workers[n];
         const struct node_note *note = &child->note;
         bool there = child->pid > 0 && child->noted && !child->awaits;
-        if (note->scored && note->work == run->work.id && !p->judge)
-            p->judge = note;
+        if (note->scored && note->work == run->work.id && !p->evaluates)
+            p->evaluates = note;
         if (!there || note->work != run->work.id)
             continue;
         undone += !note->done && child_is_member(run, child);
@@ -159,16 +161,16 @@ static void ask_workers(const struct run *run, struct progress_of *p)
         diverged += note->diverged;
         if (isfinite(note->loss)) {
             loss += note->loss;
-            told++;
+            reported++;
         }
     }
-    p->loss = told ? loss / told : (double)NAN;
+    p->loss = reported ? loss / reported : (double)NAN;
     p->diverged = (diverged > 0 && done == 0) ||
-                  (p->judge && !isfinite(p->judge->score.train_loss));
+                  (p->evaluates && !isfinite(p->evaluates->score.train_loss));
     bool written = !run->options.work.snapshot &&
-                   run->errand.order.id == run->errand.ended;
+                   run->directive.order.id == run->directive.ended;
     p->done = run->work.kind == WORK_TRAIN && undone == 0 &&
-              (p->diverged || (run->clock.done && p->judge && written));
+              (p->diverged || (run->clock.done && p->evaluates && written));
 }
 
 void servers_progress(const struct run *run, struct progress_of *p)
@@ -177,8 +179,8 @@ void servers_progress(const struct run *run, struct progress_of *p)
                               .op = run->clock.units,
                               .data_epoch = run->clock.epoch,
                               .until = run->clock.until,
-                              .workers = crew_alive(run, GW__WORKER),
-                              .servers = crew_alive(run, GW__SERVER)};
+                              .workers = ps_members_alive(run, GW__WORKER),
+                              .servers = ps_members_alive(run, GW__SERVER)};
     for (unsigned n = 0; n < RUN_SERVERS_MAX; n++)
         p->parked +=
             run->servers[n].pid > 0 && run->servers[n].note.server.parked;
@@ -187,7 +189,7 @@ void servers_progress(const struct run *run, struct progress_of *p)
     count_slots(&run->update.routes, p);
     p->lost += p->slots_lost;
     ask_workers(run, p);
-    p->work_ns = p->judge ? p->judge->score.ns : 0;
+    p->work_ns = p->evaluates ? p->evaluates->score.ns : 0;
 }
 
 /* ---- both kinds of run ---- */

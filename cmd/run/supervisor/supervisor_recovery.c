@@ -44,10 +44,10 @@ static bool is_in(const struct gw__view *view, const struct gw__ring_member *m)
            gw__id_equal(view->ring[rank].incarnation, m->incarnation);
 }
 
-static bool is_in_crew(const struct gw__membership_update *update,
-                       const struct gw__ps_member *m)
+static bool is_in_ps_members(const struct gw__membership_update *update,
+                             const struct gw__ps_member *m)
 {
-    const struct gw__ps_member *now = crew_find(update, m->node);
+    const struct gw__ps_member *now = ps_members_find(update, m->node);
     return now && gw__id_equal(now->incarnation, m->incarnation);
 }
 
@@ -59,7 +59,7 @@ static uint64_t lost_since(const struct gw__membership_update *before,
         if (!is_in(&now->view, &before->view.ring[i]))
             lost |= (uint64_t)1 << before->view.ring[i].node;
     for (unsigned i = 0; i < before->ps_member_count; i++)
-        if (!is_in_crew(now, &before->ps_members[i]))
+        if (!is_in_ps_members(now, &before->ps_members[i]))
             lost |= (uint64_t)1 << before->ps_members[i].node;
     return lost;
 }
@@ -243,7 +243,7 @@ void recovery_note(struct run *run, struct child *child,
     static const struct node_note nothing;
     const struct gw_ring_status *now = &child->note.ring,
                                 *then = before ? &before->ring : &nothing.ring;
-    if (child->role != GW__WORKER || child->crew)
+    if (child->role != GW__WORKER || child->ps_members)
         return;
     add_tally(run, &child->note);
     if (memcmp(then->chunks, now->chunks, sizeof now->chunks) != 0)

@@ -7,7 +7,7 @@
 #ifndef SUPERVISOR_RECOVERY_H
 #define SUPERVISOR_RECOVERY_H
 
-#include "run/node/post.h"
+#include "run/node/child_channel.h"
 
 #include <cluster/messages/protocol.h>
 
@@ -67,8 +67,8 @@ json_t *recovery_json(struct run *run);
  */
 void known_look(struct run *run);
 /* A process has reported its state. */
-void known_told(struct run *run, const struct child *child, const char *text,
-                size_t bytes);
+void known_notified(struct run *run, const struct child *child,
+                    const char *text, size_t bytes);
 
 /* ---- supervisor_resumed.c ---- */
 

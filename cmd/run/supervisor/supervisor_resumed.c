@@ -88,7 +88,7 @@ static bool goes_on(const struct run *run, const struct recovery *r)
                              << SERVER_NODE;
     bool worked = run->work.kind == WORK_NONE || run->clock.done ||
                   run->clock.units > r->units;
-    return (!(r->nodes & servers) || crew_serves(run)) &&
+    return (!(r->nodes & servers) || ps_members_serves(run)) &&
            (!(r->nodes & ~servers) || worked);
 }
 

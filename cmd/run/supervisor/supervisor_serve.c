@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Requests and answers (common/attach.h). Every message is answered; one that
- * is not a JSON object, or has no known verb, is refused.
+ * Requests and answers (common/rpc_client.h). Every message is answered; one
+ * that is not a JSON object, or has no known verb, is refused.
  */
 #include "supervisor_verbs.h"
 
@@ -26,7 +26,7 @@ void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
                                (json_int_t)run->update.view.epoch);
     if (data)
         json_object_set_new(answer, "data", data);
-    serving_answer(&run->serving, asker, answer);
+    rpc_server_answer(&run->rpc, asker, answer);
 }
 
 /* ---- requests ---- */
@@ -34,12 +34,12 @@ void serve_answer(struct run *run, const struct asker *asker, enum gw_err code,
 bool request_ns(const struct request *request, uint64_t *ns)
 {
     const json_t *value = json_object_get(request->json, "ns");
-    bool told = json_is_integer(value) && json_integer_value(value) >= 0;
-    if (told)
+    bool reported = json_is_integer(value) && json_integer_value(value) >= 0;
+    if (reported)
         *ns = (uint64_t)json_integer_value(value);
     else
         refuse(request, GW_EINVAL, "\"ns\" must be a time in nanoseconds");
-    return told;
+    return reported;
 }
 
 uint64_t request_timeout_ns(const struct request *request)
@@ -101,7 +101,7 @@ void serve_requests(struct run *run)
     struct asker asker;
     json_t *json;
     for (unsigned i = 0;
-         i < A_TURN && serving_next(&run->serving, &asker, &json); i++) {
+         i < A_TURN && rpc_server_next(&run->rpc, &asker, &json); i++) {
         serve_request(run, &asker, json);
         json_decref(json);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A run of parameter servers as JSON: see common/attach.h.
+ * A run of parameter servers as JSON: see common/rpc_client.h.
  */
 #include "supervisor_parts.h"
 
@@ -164,11 +164,11 @@ static json_t *slot_json(const struct run *run, unsigned number)
         server_number(slot->learner), "leaver", server_number(slot->leaver),
         "heir", server_number(slot->successor), "term", (json_int_t)slot->term);
     unsigned server = (unsigned)slot->primary - SERVER_NODE;
-    bool told = server < RUN_SERVERS_MAX &&
-                number < run->servers[server].note.server.slot_count;
+    bool reported = server < RUN_SERVERS_MAX &&
+                    number < run->servers[server].note.server.slot_count;
     const struct gw_ps_slot_status none = {0};
     const struct gw_ps_slot_status *s =
-        told ? &run->servers[server].note.server.slots[number] : &none;
+        reported ? &run->servers[server].note.server.slots[number] : &none;
     put(json, "rows", s->rows);
     put(json, "bytes", s->bytes);
     put(json, "last", s->last);
@@ -183,7 +183,7 @@ static json_t *slot_json(const struct run *run, unsigned number)
         put(json, "learner_rows",
             run->servers[learner].note.server.slots[number].rows);
     json_object_set_new(json, "serves",
-                        json_boolean(crew_serves_slot(run, number)));
+                        json_boolean(ps_members_serves_slot(run, number)));
     return json;
 }
 
@@ -269,8 +269,8 @@ void servers_result(const struct run *run, const struct score *score,
     json_object_set_new(result, "test_quality",
                         real_json(score->test_accuracy));
     put_text(result, "quality", score->quality);
-    if (run->errand.code && run->errand.last == run->errand.ended)
-        put_text(result, "unsaved", run->errand.text);
+    if (run->directive.code && run->directive.last == run->directive.ended)
+        put_text(result, "unsaved", run->directive.text);
 }
 
 static double units_per_second_of_all(const struct run *run)

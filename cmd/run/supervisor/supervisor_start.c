@@ -35,7 +35,7 @@ static enum gw_err spawn(int fd, struct gw_error *why)
         setsid();
         pid_t inner = fork();
         if (inner == 0)
-            post_become(fd, true, arguments);
+            child_channel_become(fd, true, arguments);
         _exit(inner < 0);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -99,16 +99,16 @@ static enum gw_err read_answer(const char *text, struct run_options *options,
 {
     json_t *json = json_loads(text, 0, NULL);
     const char *run = json_string_value(json_object_get(json, "run"));
-    const char *said = json_string_value(json_object_get(json, "text"));
+    const char *reply = json_string_value(json_object_get(json, "text"));
     json_int_t pid = json_integer_value(json_object_get(json, "pid"));
     int code = (int)json_integer_value(json_object_get(json, "code"));
-    if (!run || !said || pid <= 0)
+    if (!run || !reply || pid <= 0)
         gw_fail(why, GW_EINTERNAL, "the supervisor's answer cannot be read");
     else if (code)
-        gw_fail(why, (enum gw_err)code, "%s", said);
+        gw_fail(why, (enum gw_err)code, "%s", reply);
     else
         snprintf(options->run, sizeof options->run, "%s", run);
-    bool ok = run && said && pid > 0 && !code;
+    bool ok = run && reply && pid > 0 && !code;
     options->supervisor = (pid_t)pid;
     json_decref(json);
     return ok ? GW_OK : why->code;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The run as JSON for clients (common/attach.h), from the newest view and the
- * members' last notes; nothing here changes any state. The status of parameter
- * servers is in supervisor_servers.c.
+ * The run as JSON for clients (common/rpc_client.h), from the newest view and
+ * the members' last notes; nothing here changes any state. The status of
+ * parameter servers is in supervisor_servers.c.
  */
 #include "run/until.h"
 #include "supervisor_parts.h"
@@ -28,7 +28,7 @@ const char *child_state(const struct run *run, const struct child *child)
         return child->noted ? "alive" : "joining";
     if (child->noted && (child->note.ring.parked || child->note.server.parked))
         return "parked";
-    if (child->crew && child->note.diverged)
+    if (child->ps_members && child->note.diverged)
         return "diverged";
     return child_is_whole(run, child) ? "alive" : "joining";
 }
@@ -45,10 +45,10 @@ static size_t add_state(const struct run *run, const struct child *child,
         strcmp(state, "left") == 0)
         return used;
     const char *file = child->known_in; /* it explains more than a sentence */
-    const char *more = *file             ? file
-                       : child->pid <= 0 ? child->text
-                       : child->crew     ? child->note.text
-                                         : "";
+    const char *more = *file               ? file
+                       : child->pid <= 0   ? child->text
+                       : child->ps_members ? child->note.text
+                                           : "";
     const char *open = *file ? " (see " : *more ? " (" : "";
     return used + (size_t)snprintf(out + used, SENTENCE_MAX - used,
                                    "%s%s is %s%s%s%s", used ? ", " : "",
@@ -130,19 +130,19 @@ json_t *node_json(const struct run *run, const struct child *child,
                   const char *phase)
 {
     const struct node_note *note = &child->note;
-    bool there = child->pid > 0, crew = child->crew;
+    bool there = child->pid > 0, ps_members = child->ps_members;
     bool learns = child->noted && child->role == GW__WORKER;
-    int rank = crew ? -1 : gw__view_rank(&run->update.view, child->node);
+    int rank = ps_members ? -1 : gw__view_rank(&run->update.view, child->node);
     json_t *node = json_pack(
         "{s:i, s:s, s:s, s:i, s:i, s:I, s:s?, s:i, s:I, s:o, s:o}", "node",
         (int)child->number, "role", gw__role_name(child->role), "state",
         child_state(run, child), "pid", (int)child->pid, "rank", rank, "op",
-        (json_int_t)(crew ? note->worker.units : note->ring.op), "phase",
+        (json_int_t)(ps_members ? note->worker.units : note->ring.op), "phase",
         there ? text_or_null(phase) : NULL, "waits_for",
-        !crew && there && child->noted ? note->ring.waits_for : -1, "step",
-        (json_int_t)note->step, "loss",
+        !ps_members && there && child->noted ? note->ring.waits_for : -1,
+        "step", (json_int_t)note->step, "loss",
         real_json(learns ? note->loss : (double)NAN), "digest",
-        crew ? json_null() : hex_json(note->ring.digest));
+        ps_members ? json_null() : hex_json(note->ring.digest));
     put(node, "slow_ns", child->slow_ns);
     put(node, "rejoined", note->rejoined);
     json_object_set_new(node, "text",
@@ -192,8 +192,8 @@ static json_t *controllers_json(const struct run *run)
     for (unsigned c = 0; c < controllers_all(run); c++) {
         struct gw__controller_status s;
         json_t *about = controller_json(run, c);
-        bool said = control_status(run, c, &s);
-        int follows = said && s.leader <= CONTROLLER_NODE &&
+        bool reply = control_status(run, c, &s);
+        int follows = reply && s.leader <= CONTROLLER_NODE &&
                               CONTROLLER_NODE - s.leader < controllers_all(run)
                           ? (int)(CONTROLLER_NODE - s.leader)
                           : -1;
@@ -246,7 +246,7 @@ static json_t *result_json(const struct run *run, const struct progress_of *p)
 {
     const double nan = (double)NAN;
     const struct score none = {nan, nan, nan, nan, .digest = 0};
-    const struct score *score = p->judge ? &p->judge->score : &none;
+    const struct score *score = p->evaluates ? &p->evaluates->score : &none;
     bool share = !has_servers(run) || strcmp(score->quality, "accuracy") == 0;
     if (!p->done)
         return json_null();
@@ -257,8 +257,8 @@ static json_t *result_json(const struct run *run, const struct progress_of *p)
         real_json(score->test_loss), "test_accuracy",
         real_json(share ? score->test_accuracy : nan), "steps",
         (json_int_t)p->step, "data_epochs", (json_int_t)p->data_epoch, "digest",
-        p->judge ? hex_json(score->digest) : json_null(), "seconds",
-        real_json(p->judge ? (double)p->work_ns / 1e9 : nan), "diverged",
+        p->evaluates ? hex_json(score->digest) : json_null(), "seconds",
+        real_json(p->evaluates ? (double)p->work_ns / 1e9 : nan), "diverged",
         (int)p->diverged, "ended", until_ended(p->diverged, p->until));
     if (has_servers(run))
         servers_result(run, score, result);

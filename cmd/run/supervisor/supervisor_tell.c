@@ -25,7 +25,7 @@ static void emit_event(struct run *run, struct gw_event event)
 
 /* ---- members ---- */
 
-static void tell_member(struct run *run, unsigned node, enum gw_membership is)
+static void report_member(struct run *run, unsigned node, enum gw_membership is)
 {
     emit_event(run, (struct gw_event){.kind = GW_EV_MEMBER,
                                       .value = is,
@@ -35,7 +35,7 @@ static void tell_member(struct run *run, unsigned node, enum gw_membership is)
                                       .chunk = GW_NONE});
 }
 
-static void tell_epoch(struct run *run)
+static void report_epoch(struct run *run)
 {
     emit_event(run, (struct gw_event){.kind = GW_EV_EPOCH,
                                       .value = run->update.ps_member_count,
@@ -48,12 +48,12 @@ static void tell_epoch(struct run *run)
 static bool is_in(const struct gw__membership_update *update,
                   const struct gw__ps_member *m)
 {
-    const struct gw__ps_member *now = crew_find(update, m->node);
+    const struct gw__ps_member *now = ps_members_find(update, m->node);
     return now && gw__id_equal(now->incarnation, m->incarnation);
 }
 
-static void tell_members(struct run *run,
-                         const struct gw__membership_update *before)
+static void report_members(struct run *run,
+                           const struct gw__membership_update *before)
 {
     const struct gw__membership_update *now = &run->update;
     for (unsigned i = 0; i < before->ps_member_count; i++) {
@@ -61,14 +61,14 @@ static void tell_members(struct run *run,
         const struct child *child = child_of_node(run, m->node);
         bool went = child && (child->left || child->leaving);
         if (child && !is_in(now, m))
-            tell_member(run, m->node, went ? GW_MEMBER_LEFT : GW_MEMBER_DEAD);
+            report_member(run, m->node, went ? GW_MEMBER_LEFT : GW_MEMBER_DEAD);
     }
     for (unsigned i = 0; i < now->ps_member_count; i++)
         if (child_of_node(run, now->ps_members[i].node) &&
             !is_in(before, &now->ps_members[i]))
-            tell_member(run, now->ps_members[i].node, GW_MEMBER_ALIVE);
+            report_member(run, now->ps_members[i].node, GW_MEMBER_ALIVE);
     if (before->view.epoch != now->view.epoch)
-        tell_epoch(run);
+        report_epoch(run);
 }
 
 /* ---- slots ---- */
@@ -80,17 +80,17 @@ static enum gw_ps_role role_of(const struct run *run, unsigned slot,
     unsigned node = SERVER_NODE + server;
     if (slot >= run->update.routes.slot_count || route->primary == GW__NO_NODE)
         return GW_PS_NOT_HERE;
-    if (route->primary == node && crew_serves_slot(run, slot))
+    if (route->primary == node && ps_members_serves_slot(run, slot))
         return GW_PS_PRIMARY;
     if (gw__route_in_sync(route, node))
         return GW_PS_SECONDARY;
     return route->learner == node ? GW_PS_LEARNER : GW_PS_NOT_HERE;
 }
 
-static void tell_role(struct run *run, unsigned slot, unsigned server,
-                      enum gw_ps_role role)
+static void report_role(struct run *run, unsigned slot, unsigned server,
+                        enum gw_ps_role role)
 {
-    run->told.roles[slot][server] = (unsigned char)role;
+    run->reported.roles[slot][server] = (unsigned char)role;
     emit_event(run, (struct gw_event){.kind = GW_EV_SLOT,
                                       .value = role,
                                       .rank = SERVER_NODE + server,
@@ -101,35 +101,35 @@ static void tell_role(struct run *run, unsigned slot, unsigned server,
 
 /* New roles are reported before lost ones, so that a moving slot always has a
  * server in the events. */
-static void tell_roles(struct run *run, unsigned slot, bool gone)
+static void report_roles(struct run *run, unsigned slot, bool gone)
 {
     for (unsigned server = 0; server < RUN_SERVERS_MAX; server++) {
         enum gw_ps_role role = role_of(run, slot, server);
-        if (run->told.roles[slot][server] != role &&
+        if (run->reported.roles[slot][server] != role &&
             (role == GW_PS_NOT_HERE) == gone)
-            tell_role(run, slot, server, role);
+            report_role(run, slot, server, role);
     }
 }
 
-static void tell_slot(struct run *run, unsigned slot)
+static void report_slot(struct run *run, unsigned slot)
 {
-    tell_roles(run, slot, false);
-    tell_roles(run, slot, true);
+    report_roles(run, slot, false);
+    report_roles(run, slot, true);
 }
 
-static void tell_slots(struct run *run)
+static void report_slots(struct run *run)
 {
     for (unsigned slot = 0; slot < run->update.routes.slot_count; slot++)
-        tell_slot(run, slot);
+        report_slot(run, slot);
 }
 
 /* A server's own status matters for the slots that it is to serve. */
-static void tell_slots_of(struct run *run, const struct child *server)
+static void report_slots_of(struct run *run, const struct child *server)
 {
     const struct gw__routes *routes = &run->update.routes;
     for (unsigned slot = 0; slot < routes->slot_count; slot++)
         if (routes->slots[slot].primary == server->node)
-            tell_slot(run, slot);
+            report_slot(run, slot);
 }
 
 /* ---- clocks ---- */
@@ -140,9 +140,9 @@ static bool is_in_hand(const struct child *child)
            !child->note.worker.unit.done && !child->note.done;
 }
 
-static void tell_clock(struct run *run, const struct child *child)
+static void report_clock(struct run *run, const struct child *child)
 {
-    struct clock_told *told = &run->told.clocks[child->number];
+    struct clock_told *reported = &run->reported.clocks[child->number];
     const struct gw_ps_work *unit = &child->note.worker.unit;
     const struct gw_ps_worker_status *at = servers_clock_of(run, child->node);
     bool hand = is_in_hand(child);
@@ -154,10 +154,11 @@ static void tell_clock(struct run *run, const struct child *child)
         .part = hand ? unit->part : GW_NONE,
     };
     if (!now.known ||
-        (told->known && told->clock == now.clock && told->epoch == now.epoch &&
-         told->batch == now.batch && told->part == now.part))
+        (reported->known && reported->clock == now.clock &&
+         reported->epoch == now.epoch && reported->batch == now.batch &&
+         reported->part == now.part))
         return;
-    *told = now;
+    *reported = now;
     emit_event(run,
                (struct gw_event){.kind = GW_EV_CLOCK,
                                  .value = hand ? (int64_t)unit->staleness : 0,
@@ -168,42 +169,42 @@ static void tell_clock(struct run *run, const struct child *child)
                                  .chunk = now.part});
 }
 
-static void tell_clocks(struct run *run)
+static void report_clocks(struct run *run)
 {
     for (unsigned n = 0; n < RUN_WORKERS_MAX; n++)
         if (run->workers[n].known && run->workers[n].noted)
-            tell_clock(run, &run->workers[n]);
+            report_clock(run, &run->workers[n]);
 }
 
 /* ---- entry points ---- */
 
-void tell_news(struct run *run, const struct gw__membership_update *before)
+void report_update(struct run *run, const struct gw__membership_update *before)
 {
     if (!has_servers(run))
         return;
-    tell_members(run, before);
-    tell_slots(run);
+    report_members(run, before);
+    report_slots(run);
 }
 
-void tell_note(struct run *run, const struct child *child)
+void report_note(struct run *run, const struct child *child)
 {
     if (!has_servers(run))
         return;
     if (child->role == GW__WORKER && child->number < RUN_WORKERS_MAX)
-        tell_clock(run, child);
+        report_clock(run, child);
     if (child->role != GW__SERVER)
         return;
-    tell_slots_of(run, child);
-    tell_clocks(run); /* its clock may be the run's */
+    report_slots_of(run, child);
+    report_clocks(run); /* its clock may be the run's */
 }
 
-void tell_all(struct run *run)
+void report_all(struct run *run)
 {
     static const struct gw__membership_update nothing;
     if (!has_servers(run))
         return;
-    memset(&run->told, 0, sizeof run->told);
-    tell_members(run, &nothing);
-    tell_slots(run);
-    tell_clocks(run);
+    memset(&run->reported, 0, sizeof run->reported);
+    report_members(run, &nothing);
+    report_slots(run);
+    report_clocks(run);
 }

@@ -15,7 +15,7 @@ struct child;
 struct gw__membership_update;
 
 /* The last reported values. */
-struct told {
+struct reported_state {
     unsigned char roles[GW_PS_SLOTS_MAX][RUN_SERVERS_MAX]; /* gw_ps_role */
     struct clock_told {
         bool known;
@@ -25,10 +25,10 @@ struct told {
 };
 
 /* The view has changed from `before` to the run's newest update. */
-void tell_news(struct run *run, const struct gw__membership_update *before);
+void report_update(struct run *run, const struct gw__membership_update *before);
 /* The child has sent a note. */
-void tell_note(struct run *run, const struct child *child);
+void report_note(struct run *run, const struct child *child);
 /* All values again, for a recording that begins. */
-void tell_all(struct run *run);
+void report_all(struct run *run);
 
 #endif

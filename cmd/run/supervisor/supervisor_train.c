@@ -109,21 +109,22 @@ void verb_train(const struct request *request)
 /* ---- errands ---- */
 
 static void send_order(const struct request *request,
-                       const struct errand_order *order)
+                       const struct directive_order *order)
 {
     struct run *run = request->run;
-    if (run->errand.order.id != run->errand.ended)
+    if (run->directive.order.id != run->directive.ended)
         refuse(request, GW_EINVAL,
-               run->errand.order.kind == ERRAND_MODE
+               run->directive.order.kind == DIRECTIVE_MODE
                    ? "a change of the mode is already in progress"
                    : "a snapshot is already in progress");
     else
-        later_errand(request, crew_ask(run, order));
+        later_directive(request, ps_members_ask(run, order));
 }
 
 void verb_snapshot(const struct request *request)
 {
-    static struct errand_order order = {.kind = ERRAND_SNAPSHOT}; /* large */
+    static struct directive_order order = {.kind =
+                                               DIRECTIVE_SNAPSHOT}; /* large */
     const char *directory =
         json_string_value(json_object_get(request->json, "directory"));
     if (!has_servers(request->run)) {
@@ -143,7 +144,7 @@ void verb_snapshot(const struct request *request)
 
 void verb_mode(const struct request *request)
 {
-    static struct errand_order order = {.kind = ERRAND_MODE}; /* large */
+    static struct directive_order order = {.kind = DIRECTIVE_MODE}; /* large */
     const char *mode =
         json_string_value(json_object_get(request->json, "mode"));
     struct gw_error why;

@@ -13,7 +13,7 @@ static void verb_hello(const struct request *request)
 {
     const struct run *run = request->run;
     char events[ENDPOINT_MAX];
-    post_endpoint(run->token, "events", events);
+    child_channel_endpoint(run->token, "events", events);
     serve_answer(request->run, &request->asker, GW_OK,
                  json_pack("{s:s, s:I, s:s, s:s}", "run", run->folder.name,
                            "pid", (json_int_t)getpid(), "version", GW_VERSION,

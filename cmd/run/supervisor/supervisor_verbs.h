@@ -40,7 +40,7 @@ void later_wait(const struct request *request, struct condition *condition,
                 const char *text, uint64_t timeout_ns);
 void later_change(const struct request *request, enum later_kind kind,
                   struct child *child, const char *done);
-void later_errand(const struct request *request, uint64_t id);
+void later_directive(const struct request *request, uint64_t id);
 /* Answers when the ring has the intended order. */
 void later_order(const struct request *request);
 /* Serves it when a controller leads; refuses when none does for long. */

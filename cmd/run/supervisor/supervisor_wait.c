@@ -82,15 +82,15 @@ void later_change(const struct request *request, enum later_kind kind,
     add_later(request, &later);
 }
 
-void later_errand(const struct request *request, uint64_t id)
+void later_directive(const struct request *request, uint64_t id)
 {
     uint64_t now = gw_now_ns(), timeout_ns = request_timeout_ns(request);
-    struct later later = {.kind = LATER_ERRAND,
+    struct later later = {.kind = LATER_DIRECTIVE,
                           .asker = request->asker,
                           .began_ns = now,
                           .deadline_ns =
                               timeout_ns ? now + timeout_ns : UINT64_MAX,
-                          .errand = id};
+                          .directive = id};
     add_later(request, &later);
 }
 
@@ -111,8 +111,8 @@ const char *ring_text(const struct run *run, char out[SENTENCE_MAX])
     const struct gw__view *view = &run->update.view;
     size_t room = SENTENCE_MAX;
     if (has_servers(run)) {
-        unsigned servers = crew_alive(run, GW__SERVER),
-                 workers = crew_alive(run, GW__WORKER);
+        unsigned servers = ps_members_alive(run, GW__SERVER),
+                 workers = ps_members_alive(run, GW__WORKER);
         snprintf(out, room, "epoch %llu, %u server%s, %u worker%s",
                  (unsigned long long)view->epoch, servers,
                  servers == 1 ? "" : "s", workers, workers == 1 ? "" : "s");
@@ -153,7 +153,7 @@ static void explain_change(const struct run *run, const struct child *child,
     child_name(child, name);
     if (child->pid > 0 && child->note.text[0] && child->leaving)
         snprintf(out, room, "not complete: %s", child->note.text);
-    else if (child->pid > 0 && !child->awaits && child->crew)
+    else if (child->pid > 0 && !child->awaits && child->ps_members)
         snprintf(out, room, "the node has not ended yet");
     else if (child->pid > 0 && !child->awaits)
         snprintf(out, room, "the node has not ended yet: it is in op %llu",
@@ -235,30 +235,31 @@ static bool look_change(struct run *run, const struct later *later, bool late)
     return true;
 }
 
-static void answer_errand(struct run *run, const struct later *later)
+static void answer_directive(struct run *run, const struct later *later)
 {
-    const struct errand *errand = &run->errand;
+    const struct directive *directive = &run->directive;
     unsigned long long epoch = run->update.view.epoch;
     char mode[24];
-    if (errand->code)
-        serve_answer(run, &later->asker, errand->code, NULL, "%s",
-                     errand->text);
-    else if (errand->order.kind == ERRAND_MODE)
-        serve_answer(run, &later->asker, GW_OK, NULL,
-                     "the mode is %s from the next unit on, epoch %llu",
-                     gw_ps_mode_print(&errand->order.mode, mode, sizeof mode),
-                     epoch);
+    if (directive->code)
+        serve_answer(run, &later->asker, directive->code, NULL, "%s",
+                     directive->text);
+    else if (directive->order.kind == DIRECTIVE_MODE)
+        serve_answer(
+            run, &later->asker, GW_OK, NULL,
+            "the mode is %s from the next unit on, epoch %llu",
+            gw_ps_mode_print(&directive->order.mode, mode, sizeof mode), epoch);
     else
         serve_answer(run, &later->asker, GW_OK, NULL,
                      "snapshot written to %.300s, epoch %llu",
-                     errand->order.directory, epoch);
+                     directive->order.directory, epoch);
 }
 
-static bool look_errand(struct run *run, const struct later *later, bool late)
+static bool look_directive(struct run *run, const struct later *later,
+                           bool late)
 {
-    bool ended = run->errand.ended >= later->errand;
+    bool ended = run->directive.ended >= later->directive;
     if (ended)
-        answer_errand(run, later);
+        answer_directive(run, later);
     else if (late)
         serve_answer(run, &later->asker, GW_ETIMEOUT, NULL, "%s",
                      run->scribe ? "not complete: the worker in charge is busy"
@@ -286,8 +287,8 @@ static bool check_later(struct run *run, const struct later *later, bool late)
         return look_wait(run, later, late);
     case LATER_LEADS:
         return look_leads(run, later, late);
-    case LATER_ERRAND:
-        return look_errand(run, later, late);
+    case LATER_DIRECTIVE:
+        return look_directive(run, later, late);
     case LATER_ORDER:
         if (late || ring_is_ordered(run))
             ring_answer_order(run, &later->asker);

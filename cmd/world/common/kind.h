@@ -6,9 +6,11 @@
  * reports its measurements.
  *
  * To add another one, in cmd/world/NAME:
- *   1. define one `const struct world_kind world_NAME` and declare it below;
+ *   1. define one `const struct simcluster_kind world_NAME` and declare it
+ *   below;
  *   2. add it to the table `worlds` of verb_sim.c;
- *   3. its parameters go into struct world_request and become options there; a
+ *   3. its parameters go into struct simcluster_request and become options
+ *   there; a
  *      world refuses in `open` the parameters that it does not support;
  *   4. all worlds are linked into one program, so its names that are not static
  *      need a prefix (the ring has world_, toy_, path_, joiner_, oracle_);
@@ -24,7 +26,7 @@
 #include <sim/campaign.h>
 
 /* A user's request to a world; zero: defaults. */
-struct world_request {
+struct simcluster_request {
     unsigned nodes; /* members of a ring, workers of servers; 0: drawn from the
                        seed, or 2 */
     /* For servers; 0: three. */
@@ -44,13 +46,13 @@ struct world_request {
 };
 
 /* Nodes with names: a letter and a number. */
-struct world_group {
+struct simcluster_group {
     char letter; /* 's': s0 is node `first` */
     unsigned first, count;
 };
-enum { WORLD_GROUPS = 3 };
+enum { SIMCLUSTER_GROUPS = 3 };
 
-struct world_kind {
+struct simcluster_kind {
     const char *name;
     const char *summary; /* "members that all-reduce ...", for the help */
     const char *rules;   /* for --without: "epoch-check"; or "" */
@@ -60,12 +62,12 @@ struct world_kind {
     /* For output_spare, including the fields common to all worlds. */
     const char *spare;
     /* Opens a world for many seeds. GW_EINVAL: an impossible request. */
-    enum gw_err (*open)(const struct world_request *request, void **world,
+    enum gw_err (*open)(const struct simcluster_request *request, void **world,
                         struct gw_error *why);
     void (*close)(void *world);
     /* Names for nodes in fault schedules, besides their numbers; NULL: none. */
-    void (*groups)(const struct world_request *request,
-                   struct world_group groups[WORLD_GROUPS]);
+    void (*groups)(const struct simcluster_request *request,
+                   struct simcluster_group groups[SIMCLUSTER_GROUPS]);
     /* The campaign of this seed; its runs emit to `sink`, which may be NULL. */
     void (*campaign)(void *world, uint64_t seed, struct gw_sink *sink,
                      struct gw__campaign *campaign);
@@ -74,6 +76,6 @@ struct world_kind {
     void (*measured)(void *world, union value *values);
 };
 
-extern const struct world_kind world_ring, world_servers;
+extern const struct simcluster_kind world_ring, world_servers;
 
 #endif

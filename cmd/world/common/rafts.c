@@ -20,7 +20,7 @@
 
 enum { TIMER = 63 };
 
-/* As in agreed.c: START cannot contain it. */
+/* As in sim_consensus.c: START cannot contain it. */
 static struct rafts *running;
 
 /* ---- the rest of a step ---- */
@@ -121,20 +121,21 @@ static bool give_entry(struct raft_controller *c, struct raft_node *n)
     static uint8_t out[GW__SERVICE_REQUEST_MAX];
     if (n->given == n->applied)
         return false;
-    const struct agreed_entry *entry = &n->rafts->agreed->entries[n->given++];
+    const struct sim_consensus_entry *entry =
+        &n->rafts->consensus->entries[n->given++];
     forward_request(
         c, n, out,
         gw__service_request_applied(out, n->given, entry->data, entry->bytes));
     return true;
 }
 
-static bool tell_leader(struct raft_controller *c, struct raft_node *n)
+static bool report_leader(struct raft_controller *c, struct raft_node *n)
 {
     uint8_t out[GW__SERVICE_REQUEST_MAX];
     const char *address;
     raft_id id;
     raft_leader(&n->raft, &id, &address);
-    struct agreed *a = n->rafts->agreed;
+    struct sim_consensus *a = n->rafts->consensus;
     unsigned leader = id ? a->first + (unsigned)id - 1 : GW__NODES_MAX;
     if (leader == n->leader)
         return false;
@@ -155,7 +156,7 @@ static void run_until_quiet(struct raft_controller *c, struct raft_node *n)
     bool more = true;
     while (more) {
         more = end_waiting(n);
-        more |= tell_leader(c, n);
+        more |= report_leader(c, n);
         more |= give_entry(c, n);
         more |= take_proposal(n);
     }
@@ -172,7 +173,7 @@ static void receive_message(struct raft_node *n, const struct gw__input *input)
     struct raft_message message;
     struct gw_error why;
     uint32_t number;
-    const struct agreed *a = n->rafts->agreed;
+    const struct sim_consensus *a = n->rafts->consensus;
     memcpy(&number, (const uint8_t *)input->data + 1, sizeof number);
     const struct frame *frame = &n->rafts->frames[number % FRAMES_MOST];
     unsigned index = input->from - a->first;
@@ -191,16 +192,16 @@ static void start_service(struct raft_controller *c,
 {
     struct gw__service_config config = {
         .node = input->from, .incarnation = {7, 0}, .endpoint = "sim"};
-    struct gw__input inner = *input;
+    struct gw__input machine = *input;
     c->node = input->from;
-    inner.data = &config;
-    inner.bytes = sizeof config;
-    gw__service_machine.step(c->service, &inner, act);
+    machine.data = &config;
+    machine.bytes = sizeof config;
+    gw__service_machine.step(c->service, &machine, act);
 }
 
 static void start_log(struct raft_node *n, uint64_t seed)
 {
-    const struct agreed *a = n->rafts->agreed;
+    const struct sim_consensus *a = n->rafts->consensus;
     int failed = rafts_start(n, seed);
     if (failed)
         gw__sim_fail(a->sim, "controller %u: %s", n->node - a->first,
@@ -281,11 +282,11 @@ void rafts_close(struct rafts **rafts)
     *rafts = NULL;
 }
 
-void rafts_begin(struct rafts *rafts, struct agreed *agreed)
+void rafts_begin(struct rafts *rafts, struct sim_consensus *consensus)
 {
     forget_disks(rafts);
     running = rafts;
-    rafts->agreed = agreed;
+    rafts->consensus = consensus;
     for (unsigned i = 0; i < GW__NODES_MAX; i++) {
         rafts->nodes[i].rafts = rafts;
         rafts->nodes[i].node = i;

@@ -64,7 +64,7 @@ void rafts_report(const struct raft_node *n, enum gw_event_kind kind,
                   unsigned peer, uint64_t value)
 {
     enum { CONTROLLER_NODE = 63 };
-    const struct agreed *a = n->rafts->agreed;
+    const struct sim_consensus *a = n->rafts->consensus;
     const struct gw_event event = {
         .kind = kind,
         .value = (int64_t)value,
@@ -134,11 +134,11 @@ static int send_message(struct raft_io *io, struct raft_io_send *request,
     uint8_t out[1 + sizeof(uint32_t)] = {RAFTS_MESSAGE};
     uint32_t number;
     if (!put_frame(n->rafts, message, &number)) {
-        gw__sim_fail(n->rafts->agreed->sim, "a frame of the log");
+        gw__sim_fail(n->rafts->consensus->sim, "a frame of the log");
         return RAFT_NOMEM;
     }
     memcpy(out + 1, &number, sizeof number);
-    unsigned to = n->rafts->agreed->first + (unsigned)message->server_id - 1;
+    unsigned to = n->rafts->consensus->first + (unsigned)message->server_id - 1;
     n->act->send(n->act->driver, to, out, sizeof out);
     return await(n, &(struct waiting){.send = request, .sent = done});
 }
@@ -166,8 +166,8 @@ static int apply_entry(struct raft_fsm *fsm, const struct raft_buffer *buf,
     *result = NULL;
     memcpy(&bytes, data, sizeof bytes);
     bool again = ++n->applied <= n->known;
-    agreed_committed(n->rafts->agreed, n->node, n->applied, data + sizeof bytes,
-                     bytes);
+    sim_consensus_committed(n->rafts->consensus, n->node, n->applied,
+                            data + sizeof bytes, bytes);
     n->known = again ? n->known : n->applied;
     if (!again)
         rafts_report(n, GW_EV_COMMIT, GW_NONE, n->applied);
@@ -195,7 +195,7 @@ static int configure(struct raft_configuration *conf, unsigned count)
     return 0;
 }
 
-static int begin_raft(struct raft_node *n, const struct agreed *a)
+static int begin_raft(struct raft_node *n, const struct sim_consensus *a)
 {
     struct raft_configuration conf;
     unsigned index = n->node - a->first;
@@ -238,5 +238,5 @@ int rafts_start(struct raft_node *n, uint64_t seed)
         rafts_disk_truncate(&n->disk, n->disk.count / 2 + 1);
         n->disk.vote = 0;
     }
-    return begin_raft(n, n->rafts->agreed);
+    return begin_raft(n, n->rafts->consensus);
 }

@@ -6,9 +6,9 @@
 #ifndef WORLD_RAFTS_PARTS_H
 #define WORLD_RAFTS_PARTS_H
 
-#include "agreed.h"
 #include "rafts.h"
 #include "rafts_disk.h"
+#include "sim_consensus.h"
 
 enum {
     RAFTS_MESSAGE = 200, /* not a first byte of the service's messages */
@@ -61,7 +61,7 @@ struct frame {
 };
 
 struct rafts {
-    struct agreed *agreed;
+    struct sim_consensus *consensus;
     bool break_disks;
     struct raft_node nodes[GW__NODES_MAX];
     /* The newest frames, which may be in transfer. A message of the network

@@ -40,68 +40,69 @@ struct given {
     struct known_result results[GW__OP_TABLE_OPS];
 };
 
-static const struct gw__membership_update *news_of(const struct toy *toy)
+static const struct gw__membership_update *
+update_of(const struct sim_node *node)
 {
-    return gw__member_update(toy->member);
+    return gw__member_update(node->member);
 }
 
-static const struct gw__view *ring_of(const struct toy *toy)
+static const struct gw__view *ring_of(const struct sim_node *node)
 {
-    return &news_of(toy)->view;
+    return &update_of(node)->view;
 }
 
-static struct gw__process self(const struct toy *toy)
+static struct gw__process self(const struct sim_node *node)
 {
-    return (struct gw__process){toy->node, toy->incarnation};
+    return (struct gw__process){node->node, node->incarnation};
 }
 
 /* ---- sending the state ---- */
 
-static void give(const struct toy *toy, unsigned to)
+static void give(const struct sim_node *node, unsigned to)
 {
-    const struct state *s = &toy->state;
-    struct given given = {.kind = TOY_STATE,
+    const struct state *s = &node->state;
+    struct given given = {.kind = SIM_NODE_STATE,
                           .next = s->next,
                           .digest = s->digest,
                           .epoch = s->epoch};
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
-        const struct result *r = &toy->results[i];
+        const struct result *r = &node->results[i];
         if (r->used)
             given.results[given.count++] = (struct known_result){
                 r->op, r->contributors, r->hash, r->digest, r->epoch};
     }
-    toy_send(toy, to, &given, sizeof given);
+    sim_node_send(node, to, &given, sizeof given);
 }
 
-void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
+void joiner_pull(struct sim_node *node, unsigned from, const uint8_t *bytes,
                  size_t count)
 {
-    const struct nothing nothing = {.kind = TOY_NOTHING,
-                                    .ring_epoch = ring_of(toy)->ring_epoch};
+    const struct nothing nothing = {.kind = SIM_NODE_NOTHING,
+                                    .ring_epoch = ring_of(node)->ring_epoch};
     (void)bytes;
     if (count != sizeof(struct pull))
         return;
-    if (toy->sure)
-        give(toy, from);
-    else if (gw__state_validity_is_empty(&toy->state.validity, ring_of(toy),
-                                         self(toy)))
-        toy_send(toy, from, &nothing, sizeof nothing);
+    if (node->sure)
+        give(node, from);
+    else if (gw__state_validity_is_empty(&node->state.validity, ring_of(node),
+                                         self(node)))
+        sim_node_send(node, from, &nothing, sizeof nothing);
 }
 
 /* ---- receiving the state ---- */
 
-static void forget_state(struct toy *toy)
+static void forget_state(struct sim_node *node)
 {
-    struct state *s = &toy->state;
+    struct state *s = &node->state;
     s->known = false;
     gw__state_validity_forget(&s->validity);
 }
 
 /* False: it is void already. */
-static bool claim(struct toy *toy)
+static bool restore_state(struct sim_node *node)
 {
-    struct state *s = &toy->state;
-    const struct gw__membership_update *update = news_of(toy);
+    struct state *s = &node->state;
+    const struct gw__membership_update *update = update_of(node);
     const struct gw__state_validity_copy copy = {s->next, s->digest, s->epoch};
     gw__state_validity_copied(&s->validity, &copy);
     s->known = gw__state_validity_decided(&s->validity, update->decisions,
@@ -109,13 +110,13 @@ static bool claim(struct toy *toy)
     return s->known;
 }
 
-static void copy_state(struct toy *toy, const struct given *given)
+static void copy_state(struct sim_node *node, const struct given *given)
 {
-    struct state *s = &toy->state;
+    struct state *s = &node->state;
     s->next = given->next;
     s->digest = given->digest;
     s->epoch = given->epoch;
-    claim(toy);
+    restore_state(node);
 }
 
 static bool add_result(struct state *s, const struct known_result *r)
@@ -128,27 +129,27 @@ static bool add_result(struct state *s, const struct known_result *r)
 }
 
 /* Applies the sender's results that follow the joiner's state. */
-static void apply_later_ops(struct toy *toy, const struct given *given)
+static void apply_later_ops(struct sim_node *node, const struct given *given)
 {
-    struct state *s = &toy->state;
+    struct state *s = &node->state;
     for (unsigned round = 0; round < GW__OP_TABLE_OPS; round++)
         for (unsigned i = 0; i < given->count && i < GW__OP_TABLE_OPS; i++)
             if (s->known && given->results[i].op == s->next &&
-                (!add_result(s, &given->results[i]) || !claim(toy)))
-                forget_state(toy);
+                (!add_result(s, &given->results[i]) || !restore_state(node)))
+                forget_state(node);
     if (s->known && given->next > s->next)
-        copy_state(toy, given);
+        copy_state(node, given);
 }
 
-static void receive_state(struct toy *toy, unsigned from,
+static void receive_state(struct sim_node *node, unsigned from,
                           const struct given *given)
 {
-    struct state *s = &toy->state;
+    struct state *s = &node->state;
     if (s->known && given->next > s->next)
-        apply_later_ops(toy, given);
+        apply_later_ops(node, given);
     else if (!s->known || !gw__state_validity_heard(&s->validity, from,
                                                     given->next, given->digest))
-        copy_state(toy, given);
+        copy_state(node, given);
 }
 
 static bool is_member_of(const struct gw__view *view, unsigned node,
@@ -158,134 +159,136 @@ static bool is_member_of(const struct gw__view *view, unsigned node,
     return rank >= 0 && view->ring[rank].incarnation.low == incarnation;
 }
 
-void joiner_state(struct toy *toy, unsigned from, uint64_t incarnation,
+void joiner_state(struct sim_node *node, unsigned from, uint64_t incarnation,
                   const uint8_t *bytes, size_t count)
 {
     struct given given;
-    if (count != sizeof given || toy->sure ||
-        !is_member_of(ring_of(toy), from, incarnation))
+    if (count != sizeof given || node->sure ||
+        !is_member_of(ring_of(node), from, incarnation))
         return;
     memcpy(&given, bytes, sizeof given);
-    receive_state(toy, from, &given);
-    if (toy->state.known)
-        (void)gw__state_validity_heard(&toy->state.validity, from, given.next,
+    receive_state(node, from, &given);
+    if (node->state.known)
+        (void)gw__state_validity_heard(&node->state.validity, from, given.next,
                                        given.digest);
 }
 
-void joiner_nothing(struct toy *toy, unsigned from, const uint8_t *bytes,
+void joiner_nothing(struct sim_node *node, unsigned from, const uint8_t *bytes,
                     size_t count)
 {
     struct nothing nothing;
-    if (count != sizeof nothing || toy->sure)
+    if (count != sizeof nothing || node->sure)
         return;
     memcpy(&nothing, bytes, sizeof nothing);
-    gw__state_validity_heard_nothing(&toy->state.validity, from,
+    gw__state_validity_heard_nothing(&node->state.validity, from,
                                      nothing.ring_epoch);
 }
 
-void joiner_news(struct toy *toy)
+void joiner_update(struct sim_node *node)
 {
-    const struct gw__membership_update *update = news_of(toy);
-    if (!gw__state_validity_lasts(&toy->known, &update->view))
-        toy->state.over = true;
-    toy->known = update->view;
-    if (!toy->sure &&
-        !gw__state_validity_decided(&toy->state.validity, update->decisions,
+    const struct gw__membership_update *update = update_of(node);
+    if (!gw__state_validity_lasts(&node->known, &update->view))
+        node->state.over = true;
+    node->known = update->view;
+    if (!node->sure &&
+        !gw__state_validity_decided(&node->state.validity, update->decisions,
                                     update->decision_count))
-        forget_state(toy);
+        forget_state(node);
 }
 
 /* ---- requesting the state ---- */
 
-static void pull(struct toy *toy)
+static void pull(struct sim_node *node)
 {
-    const struct pull pull = {.kind = TOY_PULL, .next = toy->state.next};
-    const struct gw__view *view = ring_of(toy);
+    const struct pull pull = {.kind = SIM_NODE_PULL, .next = node->state.next};
+    const struct gw__view *view = ring_of(node);
     for (unsigned i = 0; i < view->ring_count; i++)
-        if (view->ring[i].node != toy->node)
-            toy_send(toy, view->ring[i].node, &pull, sizeof pull);
-    toy->state.pull_ns = toy->now_ns + PULL_NS;
+        if (view->ring[i].node != node->node)
+            sim_node_send(node, view->ring[i].node, &pull, sizeof pull);
+    node->state.pull_ns = node->now_ns + PULL_NS;
 }
 
 /* It is in the ring: is its state good enough to take part? A member that has
  * been removed and does not know it may have copied later results; it waits. */
-static bool may_begin(struct toy *toy)
+static bool may_begin(struct sim_node *node)
 {
-    const struct state *s = &toy->state;
-    uint64_t from_op = toy->ops.next_op;
+    const struct state *s = &node->state;
+    uint64_t from_op = node->ops.next_op;
     if (s->known && s->next > from_op && !s->over &&
-        oracle_active(toy->world, toy->node, toy->incarnation))
-        toy_fail(toy, "the state after op %llu, admitted from op %llu on",
-                 (unsigned long long)s->next - 1, (unsigned long long)from_op);
-    return gw__state_validity_score(&s->validity, ring_of(toy), self(toy)) ==
+        oracle_active(node->cluster, node->node, node->incarnation))
+        sim_node_fail(node, "the state after op %llu, admitted from op %llu on",
+                      (unsigned long long)s->next - 1,
+                      (unsigned long long)from_op);
+    return gw__state_validity_score(&s->validity, ring_of(node), self(node)) ==
            GW__STATE_VALIDITY_STANDS;
 }
 
-static void say_ready(struct toy *toy)
+static void say_ready(struct sim_node *node)
 {
-    struct state *s = &toy->state;
+    struct state *s = &node->state;
     const struct gw__member_request request = {.kind = GW__REQUEST_READY,
                                                .op = s->next};
-    if (s->ready_said || !s->known)
+    if (s->ready_sent || !s->known)
         return;
-    s->ready_said = true;
-    toy_ask(toy, &request);
+    s->ready_sent = true;
+    sim_node_ask(node, &request);
 }
 
 /* ---- giving up ---- */
 
-static bool is_lost(struct toy *toy)
+static bool is_lost(struct sim_node *node)
 {
-    struct state *s = &toy->state;
+    struct state *s = &node->state;
     if (s->over && !s->known && s->next == 0)
         s->over = false; /* nothing was copied */
     return s->over ||
-           gw__state_validity_score(&s->validity, ring_of(toy), self(toy)) ==
+           gw__state_validity_score(&s->validity, ring_of(node), self(node)) ==
                GW__STATE_VALIDITY_LOST;
 }
 
 /* Starts again from the beginning, which ends its place in the ring. */
-static void give_up(struct toy *toy)
+static void give_up(struct sim_node *node)
 {
-    toy->gone = true;
-    world_restart(toy->world, toy->node);
+    node->gone = true;
+    simcluster_restart(node->cluster, node->node);
 }
 
 /* There are no older members, only their state. */
-static bool is_heir(const struct toy *toy)
+static bool is_successor(const struct sim_node *node)
 {
-    const struct gw__view *view = ring_of(toy);
-    uint64_t from_op = toy->ops.next_op;
+    const struct gw__view *view = ring_of(node);
+    uint64_t from_op = node->ops.next_op;
     for (unsigned i = 0; i < view->ring_count; i++)
         if (view->ring[i].from_op < from_op)
             return false;
     return from_op > 0;
 }
 
-void joiner_work(struct toy *toy)
+void joiner_work(struct sim_node *node)
 {
-    if (toy->sure)
+    if (node->sure)
         return;
-    if (is_lost(toy)) {
-        if (!toy->state.over)
-            oracle_lost(toy);
-        give_up(toy);
-        return;
-    }
-    if (ring_of(toy)->ring_count == 0)
-        return;
-    if (toy->in_ring && may_begin(toy)) {
-        toy->world->met.inherited += is_heir(toy);
-        oracle_state(toy);
-        toy->sure = true;
+    if (is_lost(node)) {
+        if (!node->state.over)
+            oracle_lost(node);
+        give_up(node);
         return;
     }
-    if (toy->now_ns >= toy->state.pull_ns)
-        pull(toy);
-    say_ready(toy);
+    if (ring_of(node)->ring_count == 0)
+        return;
+    if (node->in_ring && may_begin(node)) {
+        node->cluster->met.inherited += is_successor(node);
+        oracle_state(node);
+        node->sure = true;
+        return;
+    }
+    if (node->now_ns >= node->state.pull_ns)
+        pull(node);
+    say_ready(node);
 }
 
-uint64_t joiner_due(const struct toy *toy)
+uint64_t joiner_due(const struct sim_node *node)
 {
-    return toy->sure || ring_of(toy)->ring_count == 0 ? 0 : toy->state.pull_ns;
+    return node->sure || ring_of(node)->ring_count == 0 ? 0
+                                                        : node->state.pull_ns;
 }

@@ -45,7 +45,7 @@ static const struct field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static enum gw_err check_request(const struct world_request *request,
+static enum gw_err check_request(const struct simcluster_request *request,
                                  struct gw_error *why)
 {
     const char *rule = request->without;
@@ -71,54 +71,54 @@ static enum gw_err check_request(const struct world_request *request,
 
 /* Members are named by their numbers. With a given schedule the number of
  * members is known; the supervisor and the controllers follow. */
-static void groups(const struct world_request *request,
-                   struct world_group groups[WORLD_GROUPS])
+static void groups(const struct simcluster_request *request,
+                   struct simcluster_group groups[SIMCLUSTER_GROUPS])
 {
     unsigned members = request->nodes ? request->nodes : CALM_MEMBERS;
     if (request->calm)
         groups[0] =
-            (struct world_group){'c', members + 1, request->raft ? 3 : 1};
+            (struct simcluster_group){'c', members + 1, request->raft ? 3 : 1};
 }
 
 static void close_ring(void *world)
 {
-    world_close(world);
+    simcluster_close(world);
     free(world);
 }
 
-static enum gw_err open_ring(const struct world_request *request, void **world,
-                             struct gw_error *why)
+static enum gw_err open_ring(const struct simcluster_request *request,
+                             void **world, struct gw_error *why)
 {
-    struct world *w;
+    struct simcluster *w;
     if (check_request(request, why))
         return why->code;
     *world = w = malloc(sizeof *w);
     if (!w)
         return gw_fail(why, GW_ENOMEM, "a ring");
-    world_open(w);
-    if (request->raft && rafts_open(&w->agreed.rafts, why)) {
+    simcluster_open(w);
+    if (request->raft && rafts_open(&w->consensus.rafts, why)) {
         close_ring(w);
         return why->code;
     }
     bool disk = request->without && strcmp(request->without, "disk") == 0;
     w->any_epoch = request->without && !disk;
     if (disk)
-        rafts_break_disks(w->agreed.rafts);
-    w->asked = (struct world_asked){.members = request->nodes,
-                                    .calm = request->calm,
-                                    .silent = request->silent,
-                                    .unordered = request->unordered,
-                                    .suspicion = request->suspicion,
-                                    .for_ns = request->for_ns};
+        rafts_break_disks(w->consensus.rafts);
+    w->asked = (struct simcluster_asked){.members = request->nodes,
+                                         .calm = request->calm,
+                                         .silent = request->silent,
+                                         .unordered = request->unordered,
+                                         .suspicion = request->suspicion,
+                                         .for_ns = request->for_ns};
     return GW_OK;
 }
 
 static void campaign_of(void *world, uint64_t seed, struct gw_sink *sink,
                         struct gw__campaign *campaign)
 {
-    struct world *w = world;
+    struct simcluster *w = world;
     w->sink = sink;
-    world_campaign(w, seed, campaign);
+    simcluster_campaign(w, seed, campaign);
 }
 
 /* ---- the measurements ---- */
@@ -184,7 +184,7 @@ static void put_wrong(struct row *row, const struct measures *m)
 
 static void measured(void *world, union value *values)
 {
-    struct world *w = world;
+    struct simcluster *w = world;
     const struct measures *m = &w->measures;
     struct row row = {values};
     put_number(&row, m->crashes);
@@ -211,7 +211,7 @@ static void measured(void *world, union value *values)
     memset(&w->measures, 0, sizeof w->measures);
 }
 
-const struct world_kind world_ring = {
+const struct simcluster_kind world_ring = {
     .name = "ring",
     .summary = "members of an elastic ring, which all-reduce",
     .rules = "epoch-check",

@@ -23,7 +23,7 @@ static void add_time(struct times *times, uint64_t ns)
     times->count++;
 }
 
-void measure_begin(struct world *w)
+void measure_begin(struct simcluster *w)
 {
     struct measures *m = &w->measures;
     m->shook = false;
@@ -39,7 +39,7 @@ static const struct gw__ring_member *in_ring(const struct gw__view *view,
     return rank < 0 ? NULL : &view->ring[rank];
 }
 
-void measure_life(struct world *w, unsigned node, enum gw__fault_kind what)
+void measure_life(struct simcluster *w, unsigned node, enum gw__fault_kind what)
 {
     struct measures *m = &w->measures;
     struct wound *wound = &m->wounds[node];
@@ -51,15 +51,16 @@ void measure_life(struct world *w, unsigned node, enum gw__fault_kind what)
 }
 
 /* Does this process still exist, awake or not? */
-static bool lives(const struct world *w, unsigned node,
+static bool lives(const struct simcluster *w, unsigned node,
                   struct gw__id incarnation)
 {
-    const struct toy *toy = gw__sim_state(w->sim, node);
-    return toy && !toy->gone && gw__id_equal(toy->incarnation, incarnation);
+    const struct sim_node *sim_node = gw__sim_state(w->sim, node);
+    return sim_node && !sim_node->gone &&
+           gw__id_equal(sim_node->incarnation, incarnation);
 }
 
-void measure_suspect(struct world *w, unsigned node, struct gw__id incarnation,
-                     bool certain)
+void measure_suspect(struct simcluster *w, unsigned node,
+                     struct gw__id incarnation, bool certain)
 {
     struct measures *m = &w->measures;
     struct wound *wound = &m->wounds[node];
@@ -76,26 +77,27 @@ void measure_suspect(struct world *w, unsigned node, struct gw__id incarnation,
 }
 
 /* The members of the last view that are not in the new one. */
-static void look_at_removed(struct world *w, const struct gw__ring_member *old)
+static void look_at_removed(struct simcluster *w,
+                            const struct gw__ring_member *old)
 {
     struct measures *m = &w->measures;
     struct wound *wound = &m->wounds[old->node];
-    const struct toy *toy = gw__sim_state(w->sim, old->node);
+    const struct sim_node *node = gw__sim_state(w->sim, old->node);
     bool there = lives(w, old->node, old->incarnation);
-    m->wronged += there && !(toy && toy->leaves);
+    m->wronged += there && !(node && node->leaves);
     if (wound->at_ns && gw__id_equal(wound->incarnation, old->incarnation)) {
         if (!m->recovering_ns || wound->at_ns < m->recovering_ns)
             m->recovering_ns = wound->at_ns;
-        m->ring_epoch = w->agreed.truth->view.ring_epoch;
+        m->ring_epoch = w->consensus.truth->view.ring_epoch;
         m->resumed = 0;
     }
     *wound = (struct wound){0};
 }
 
-void measure_view(struct world *w)
+void measure_view(struct simcluster *w)
 {
     struct measures *m = &w->measures;
-    const struct gw__view *view = &w->agreed.truth->view;
+    const struct gw__view *view = &w->consensus.truth->view;
     if (view->ring_epoch == m->view.ring_epoch)
         return;
     for (unsigned i = 0; i < m->view.ring_count; i++) {
@@ -107,14 +109,14 @@ void measure_view(struct world *w)
     m->view = *view;
 }
 
-void measure_completed(const struct toy *toy, uint64_t op)
+void measure_completed(const struct sim_node *node, uint64_t op)
 {
-    struct world *w = toy->world;
+    struct simcluster *w = node->cluster;
     struct measures *m = &w->measures;
     m->ops += w->completion_count[op] == 1;
-    if (!m->recovering_ns || toy->ops.view.ring_epoch < m->ring_epoch)
+    if (!m->recovering_ns || node->ops.view.ring_epoch < m->ring_epoch)
         return;
-    m->resumed |= (uint64_t)1 << toy->node;
+    m->resumed |= (uint64_t)1 << node->node;
     for (unsigned i = 0; i < m->view.ring_count; i++) {
         const struct gw__ring_member *member = &m->view.ring[i];
         if (!(m->resumed >> member->node & 1) &&
@@ -125,7 +127,7 @@ void measure_completed(const struct toy *toy, uint64_t op)
     m->recovering_ns = 0;
 }
 
-void measure_wrong(struct world *w, const struct wrong *wrong)
+void measure_wrong(struct simcluster *w, const struct wrong *wrong)
 {
     if (!w->measures.found)
         w->measures.wrong = *wrong;

@@ -9,81 +9,84 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void toy_fail(const struct toy *toy, const char *format, ...)
+void sim_node_fail(const struct sim_node *node, const char *format, ...)
 {
     char text[300];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    gw__sim_fail(toy->world->sim, "node %u: %s", toy->node, text);
+    gw__sim_fail(node->cluster->sim, "node %u: %s", node->node, text);
 }
 
-void toy_send(const struct toy *toy, unsigned node, const void *data,
-              size_t bytes)
+void sim_node_send(const struct sim_node *sim_node, unsigned node,
+                   const void *data, size_t bytes)
 {
-    toy->act->send(toy->act->driver, node, data, bytes);
+    sim_node->act->send(sim_node->act->driver, node, data, bytes);
 }
 
 /* ---- the machine inside ---- */
 
-static void on_told(void *node, const struct gw__notification *notification)
+static void on_notification(void *node,
+                            const struct gw__notification *notification)
 {
-    ring_told(node, notification);
+    ring_notified(node, notification);
 }
 
-static struct inner inner_of(struct toy *toy)
+static struct member_machine member_machine_of(struct sim_node *node)
 {
-    return (struct inner){.state = toy->member,
-                          .act = toy->act,
-                          .node = toy,
-                          .notification = on_told};
+    return (struct member_machine){.state = node->member,
+                                   .act = node->act,
+                                   .node = node,
+                                   .notification = on_notification};
 }
 
-void toy_ask(struct toy *toy, const struct gw__member_request *request)
+void sim_node_ask(struct sim_node *node,
+                  const struct gw__member_request *request)
 {
     const struct gw__input input = {.kind = GW__REQUESTED,
-                                    .now_ns = toy->now_ns,
-                                    .from = toy->node,
-                                    .incarnation = toy->incarnation_low,
+                                    .now_ns = node->now_ns,
+                                    .from = node->node,
+                                    .incarnation = node->incarnation_low,
                                     .data = request,
                                     .bytes = sizeof *request};
-    inner_step(inner_of(toy), &input);
+    member_machine_step(member_machine_of(node), &input);
 }
 
 /* ---- the supervisor ---- */
 
 /* A parent finally knows which processes exist. It reports a death when no
  * other node can, because all are dead. */
-static void accuse_dead(struct toy *toy,
-                        const struct gw__membership_update *update)
+static void suspect_dead(struct sim_node *node,
+                         const struct gw__membership_update *update)
 {
     const struct gw__view *view = &update->view;
     for (unsigned i = 0; i < view->ring_count; i++)
-        if (oracle_lives(toy->world, &view->ring[i]))
+        if (oracle_lives(node->cluster, &view->ring[i]))
             return;
-    if (toy->now_ns < toy->accuse_ns || view->ring_count == 0)
+    if (node->now_ns < node->suspect_ns || view->ring_count == 0)
         return;
-    toy->accuse_ns = toy->now_ns + 100 * MS;
+    node->suspect_ns = node->now_ns + 100 * MS;
     for (unsigned i = 0; i < view->ring_count; i++) {
         const struct gw__member_request dead = {
             .kind = GW__REQUEST_LOST,
             .who = {view->ring[i].node, view->ring[i].incarnation}};
-        toy_ask(toy, &dead);
+        sim_node_ask(node, &dead);
     }
 }
 
 /* Admits the first members, as soon as there are enough of them. */
-static void supervise(struct toy *toy)
+static void supervise(struct sim_node *node)
 {
-    struct world *w = toy->world;
-    const struct gw__membership_update *update = gw__member_update(toy->member);
+    struct simcluster *w = node->cluster;
+    const struct gw__membership_update *update =
+        gw__member_update(node->member);
     unsigned enough = w->first;
-    accuse_dead(toy, update);
-    if (toy->now_ns > 150 * MS)
+    suspect_dead(node, update);
+    if (node->now_ns > 150 * MS)
         enough = 1;
-    if (!toy->registered || update->view.ring_count ||
-        update->joiner_count < enough || toy->now_ns < toy->admit_ns)
+    if (!node->registered || update->view.ring_count ||
+        update->joiner_count < enough || node->now_ns < node->admit_ns)
         return;
     struct gw__member_request request = {.kind = GW__REQUEST_COMMAND,
                                          .own = {.tag = 1}};
@@ -92,53 +95,54 @@ static void supervise(struct toy *toy)
     admit->admit.count = update->joiner_count;
     admit->admit.ring_epoch = update->view.ring_epoch;
     memcpy(admit->admit.joiners, update->joiners, sizeof update->joiners);
-    toy->admit_ns = toy->now_ns + 100 * MS;
-    toy_ask(toy, &request);
+    node->admit_ns = node->now_ns + 100 * MS;
+    sim_node_ask(node, &request);
 }
 
 /* ---- the machine outside ---- */
 
-static void start_node(struct toy *toy, const struct gw__input *input)
+static void start_node(struct sim_node *node, const struct gw__input *input)
 {
-    toy->world = world_running();
-    struct world *w = toy->world;
+    node->cluster = simcluster_running();
+    struct simcluster *w = node->cluster;
     bool member = is_member(w, input->from);
-    toy->node = input->from;
-    toy->incarnation_low = input->incarnation;
-    toy->incarnation =
+    node->node = input->from;
+    node->incarnation_low = input->incarnation;
+    node->incarnation =
         (struct gw__id){lives_next(&w->lives, input->from), input->incarnation};
-    gw_rng_seed(&toy->rng, input->seed);
+    gw_rng_seed(&node->rng, input->seed);
     struct gw__member_config config = {
         .role = member ? GW__WORKER : GW__OBSERVER,
         .ring = member,
-        .incarnation = toy->incarnation,
-        .client = {gw_rng_next(&toy->rng), gw_rng_next(&toy->rng)},
+        .incarnation = node->incarnation,
+        .client = {gw_rng_next(&node->rng), gw_rng_next(&node->rng)},
         .detector = {.suspicion = w->asked.suspicion}};
-    inner_start(inner_of(toy), input, &config, &w->agreed);
+    member_machine_start(member_machine_of(node), input, &config,
+                         &w->consensus);
 }
 
-static void message(struct toy *toy, const struct gw__input *input)
+static void message(struct sim_node *node, const struct gw__input *input)
 {
     const uint8_t *data = input->data;
     switch (input->bytes ? data[0] : 0) {
-    case TOY_DATA:
-        if (toy->in_ring)
-            path_data(toy, input->from, data, input->bytes);
+    case SIM_NODE_DATA:
+        if (node->in_ring)
+            path_data(node, input->from, data, input->bytes);
         break;
-    case TOY_ACK:
-        path_ack(toy, input->from, data, input->bytes);
+    case SIM_NODE_ACK:
+        path_ack(node, input->from, data, input->bytes);
         break;
-    case TOY_PULL:
-        joiner_pull(toy, input->from, data, input->bytes);
+    case SIM_NODE_PULL:
+        joiner_pull(node, input->from, data, input->bytes);
         break;
-    case TOY_NOTHING:
-        joiner_nothing(toy, input->from, data, input->bytes);
+    case SIM_NODE_NOTHING:
+        joiner_nothing(node, input->from, data, input->bytes);
         break;
-    case TOY_STATE:
-        joiner_state(toy, input->from, input->incarnation, data, input->bytes);
+    case SIM_NODE_STATE:
+        joiner_state(node, input->from, input->incarnation, data, input->bytes);
         break;
     default:
-        inner_step(inner_of(toy), input);
+        member_machine_step(member_machine_of(node), input);
         break;
     }
 }
@@ -149,53 +153,53 @@ static void earlier(uint64_t *due, uint64_t other)
         *due = other;
 }
 
-static void set_timer(struct toy *toy)
+static void set_timer(struct sim_node *node)
 {
     uint64_t due = 0;
-    if (toy->registered && !toy->gone) {
-        earlier(&due, path_due(toy));
-        earlier(&due, joiner_due(toy));
-        earlier(&due, ring_due(toy));
-        earlier(&due, toy->admit_ns);
-        if (!is_member(toy->world, toy->node)) /* it checks now and then */
-            earlier(&due, toy->now_ns + 50 * MS);
+    if (node->registered && !node->gone) {
+        earlier(&due, path_due(node));
+        earlier(&due, joiner_due(node));
+        earlier(&due, ring_due(node));
+        earlier(&due, node->admit_ns);
+        if (!is_member(node->cluster, node->node)) /* it checks now and then */
+            earlier(&due, node->now_ns + 50 * MS);
     }
-    if (due && due <= toy->now_ns)
-        due = toy->now_ns + MS;
-    if (due != toy->timer_ns)
-        toy->act->set_timer(toy->act->driver, TOY_TIMER, due);
-    toy->timer_ns = due;
+    if (due && due <= node->now_ns)
+        due = node->now_ns + MS;
+    if (due != node->timer_ns)
+        node->act->set_timer(node->act->driver, SIM_NODE_TIMER, due);
+    node->timer_ns = due;
 }
 
 static void step_node(void *state, const struct gw__input *input,
                       const struct gw__actions *actions)
 {
-    struct toy *toy = state;
-    if (toy->gone)
+    struct sim_node *node = state;
+    if (node->gone)
         return;
-    toy->act = actions;
-    toy->now_ns = input->now_ns;
+    node->act = actions;
+    node->now_ns = input->now_ns;
     if (input->kind == GW__START)
-        start_node(toy, input);
+        start_node(node, input);
     else if (input->kind == GW__MESSAGE)
-        message(toy, input);
-    else if (input->kind == GW__TIMER && input->timer >= TOY_TIMER)
-        toy->timer_ns = 0;
+        message(node, input);
+    else if (input->kind == GW__TIMER && input->timer >= SIM_NODE_TIMER)
+        node->timer_ns = 0;
     else
-        inner_step(inner_of(toy), input);
+        member_machine_step(member_machine_of(node), input);
     do {
-        toy->told = false;
-        if (is_member(toy->world, toy->node))
-            ring_work(toy);
+        node->reported = false;
+        if (is_member(node->cluster, node->node))
+            ring_work(node);
         else
-            supervise(toy);
-    } while (toy->told && !toy->gone);
-    set_timer(toy);
+            supervise(node);
+    } while (node->reported && !node->gone);
+    set_timer(node);
 }
 
 const struct gw__machine_kind *member_kind(void)
 {
     static struct gw__machine_kind kind = {.name = "member", .step = step_node};
-    kind.state_bytes = sizeof(struct toy) + gw__member_machine.state_bytes;
+    kind.state_bytes = sizeof(struct sim_node) + gw__member_machine.state_bytes;
     return &kind;
 }

@@ -21,7 +21,7 @@
 
 enum { PLANS_KNOWN = 1 << 16 };
 
-void oracle_begin(struct world *w)
+void oracle_begin(struct simcluster *w)
 {
     memset(w->completion_count, 0, sizeof w->completion_count);
     w->plan_count = 0;
@@ -31,30 +31,31 @@ void oracle_begin(struct world *w)
     w->flushing = false;
 }
 
-bool oracle_active(const struct world *w, unsigned node,
+bool oracle_active(const struct simcluster *w, unsigned node,
                    struct gw__id incarnation)
 {
-    const struct gw__member *m = &w->agreed.truth->members[node];
+    const struct gw__member *m = &w->consensus.truth->members[node];
     return m->state == GW__ACTIVE && gw__id_equal(m->incarnation, incarnation);
 }
 
 /* The living member under this number of the ring, or NULL. */
-static const struct toy *living(const struct world *w,
-                                const struct gw__ring_member *m)
+static const struct sim_node *living(const struct simcluster *w,
+                                     const struct gw__ring_member *m)
 {
-    const struct toy *toy = gw__sim_state(w->sim, m->node);
-    return toy && !toy->gone && gw__id_equal(toy->incarnation, m->incarnation)
-               ? toy
+    const struct sim_node *node = gw__sim_state(w->sim, m->node);
+    return node && !node->gone &&
+                   gw__id_equal(node->incarnation, m->incarnation)
+               ? node
                : NULL;
 }
 
 /* ---- values ---- */
 
-static void count_wrong(const struct toy *toy, uint64_t op, unsigned chunk,
-                        uint64_t wants, unsigned who, unsigned counted,
-                        const struct amount *value)
+static void count_wrong(const struct sim_node *sim_node, uint64_t op,
+                        unsigned chunk, uint64_t wants, unsigned who,
+                        unsigned counted, const struct amount *value)
 {
-    struct wrong wrong = {.node = toy->node,
+    struct wrong wrong = {.node = sim_node->node,
                           .chunk = chunk,
                           .who = who,
                           .counted = counted,
@@ -62,139 +63,140 @@ static void count_wrong(const struct toy *toy, uint64_t op, unsigned chunk,
                           .wants = wants};
     for (unsigned node = 0; node < NODES_MOST; node++)
         wrong.has |= (uint64_t)((value->digits >> 2 * node & 3) != 0) << node;
-    measure_wrong(toy->world, &wrong);
+    measure_wrong(sim_node->cluster, &wrong);
 }
 
-void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
+void oracle_value(const struct sim_node *sim_node, uint64_t op, unsigned chunk,
                   uint64_t set, struct amount value)
 {
     uint64_t sum = 0;
     if (value.digits >> 2 * NODES_MOST || set >> NODES_MOST)
-        toy_fail(toy, "op %llu, chunk %u: a node that does not exist",
-                 (unsigned long long)op, chunk);
+        sim_node_fail(sim_node, "op %llu, chunk %u: a node that does not exist",
+                      (unsigned long long)op, chunk);
     for (unsigned node = 0; node < NODES_MOST; node++) {
         unsigned digit = (unsigned)(value.digits >> 2 * node) & 3;
         unsigned wanted = (unsigned)(set >> node & 1);
         if (digit != wanted)
-            count_wrong(toy, op, chunk, set, node, digit, &value);
+            count_wrong(sim_node, op, chunk, set, node, digit, &value);
         if (digit > 1)
-            toy_fail(toy, "op %llu, chunk %u: node %u counts %u times",
-                     (unsigned long long)op, chunk, node, digit);
+            sim_node_fail(sim_node,
+                          "op %llu, chunk %u: node %u counts %u times",
+                          (unsigned long long)op, chunk, node, digit);
         else if (digit != wanted)
-            toy_fail(toy, "op %llu, chunk %u: node %u is %s",
-                     (unsigned long long)op, chunk, node,
-                     digit ? "in the sum, but not in its set"
-                           : "in its set, but not in the sum");
+            sim_node_fail(sim_node, "op %llu, chunk %u: node %u is %s",
+                          (unsigned long long)op, chunk, node,
+                          digit ? "in the sum, but not in its set"
+                                : "in its set, but not in the sum");
         if (wanted)
             sum += value_input(node, op, chunk).sum;
     }
     if (sum != value.sum)
-        toy_fail(toy, "op %llu, chunk %u: a wrong sum", (unsigned long long)op,
-                 chunk);
+        sim_node_fail(sim_node, "op %llu, chunk %u: a wrong sum",
+                      (unsigned long long)op, chunk);
 }
 
-void oracle_refused(const struct toy *toy, uint64_t op, unsigned chunk,
-                    uint64_t target, struct amount value)
+void oracle_refused(const struct sim_node *sim_node, uint64_t op,
+                    unsigned chunk, uint64_t target, struct amount value)
 {
     for (unsigned node = 0; node < GW__NODES_MAX; node++) {
         unsigned digit = (unsigned)(value.digits >> 2 * node) & 3;
         if (digit <= (target >> node & 1))
             continue;
-        count_wrong(toy, op, chunk, target, node, digit, &value);
-        toy_fail(toy,
-                 "op %llu, chunk %u: a wrong sum, in which node %u counts "
-                 "%u times, not %u",
-                 (unsigned long long)op, chunk, node, digit,
-                 (unsigned)(target >> node & 1));
+        count_wrong(sim_node, op, chunk, target, node, digit, &value);
+        sim_node_fail(sim_node,
+                      "op %llu, chunk %u: a wrong sum, in which node %u counts "
+                      "%u times, not %u",
+                      (unsigned long long)op, chunk, node, digit,
+                      (unsigned)(target >> node & 1));
     }
 }
 
 /* ---- results ---- */
 
-static void compare_completions(const struct toy *toy, uint64_t op,
+static void compare_completions(const struct sim_node *node, uint64_t op,
                                 const struct completion *mine)
 {
-    const struct world *w = toy->world;
+    const struct simcluster *w = node->cluster;
     for (unsigned i = 0; i < w->completion_count[op]; i++) {
         const struct completion *other = &w->completions[op][i];
         if (other->digest == mine->digest ||
             !oracle_active(w, other->node, other->incarnation) ||
             !oracle_active(w, mine->node, mine->incarnation))
             continue;
-        toy_fail(toy,
-                 "op %llu: has the data of %llx where node %u has that of "
-                 "%llx%s",
-                 (unsigned long long)op, (unsigned long long)mine->contributors,
-                 other->node, (unsigned long long)other->contributors,
-                 other->contributors == mine->contributors
-                     ? ", and another state"
-                     : "");
+        sim_node_fail(
+            node,
+            "op %llu: has the data of %llx where node %u has that of "
+            "%llx%s",
+            (unsigned long long)op, (unsigned long long)mine->contributors,
+            other->node, (unsigned long long)other->contributors,
+            other->contributors == mine->contributors ? ", and another state"
+                                                      : "");
     }
 }
 
-void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
-                     uint64_t digest)
+void oracle_complete(const struct sim_node *node, uint64_t op,
+                     uint64_t contributors, uint64_t digest)
 {
-    struct world *w = toy->world;
-    const struct completion mine = {.node = toy->node,
-                                    .incarnation = toy->incarnation,
+    struct simcluster *w = node->cluster;
+    const struct completion mine = {.node = node->node,
+                                    .incarnation = node->incarnation,
                                     .contributors = contributors,
                                     .digest = digest,
-                                    .epoch = toy->state.epoch};
+                                    .epoch = node->state.epoch};
     if (op >= OPS_MOST || w->completion_count[op] == COMPLETIONS_MOST) {
-        toy_fail(toy, "op %llu: the oracle has no room for so many ops",
-                 (unsigned long long)op);
+        sim_node_fail(node, "op %llu: the oracle has no room for so many ops",
+                      (unsigned long long)op);
         return;
     }
     w->met.ops++;
-    compare_completions(toy, op, &mine);
+    compare_completions(node, op, &mine);
     w->completions[op][w->completion_count[op]++] = mine;
 }
 
 /* A member that did the op after a later decision is right, dead or not. */
-static void compare_later(const struct toy *toy, uint64_t op)
+static void compare_later(const struct sim_node *node, uint64_t op)
 {
-    const struct world *w = toy->world;
+    const struct simcluster *w = node->cluster;
     for (unsigned i = 0; i < w->completion_count[op]; i++) {
         const struct completion *other = &w->completions[op][i];
-        if (other->epoch > toy->state.epoch &&
-            other->digest != toy->state.digest)
-            toy_fail(toy,
-                     "has the state after op %llu of epoch %llu; node %u had "
-                     "another one in epoch %llu",
-                     (unsigned long long)op,
-                     (unsigned long long)toy->state.epoch, other->node,
-                     (unsigned long long)other->epoch);
+        if (other->epoch > node->state.epoch &&
+            other->digest != node->state.digest)
+            sim_node_fail(
+                node,
+                "has the state after op %llu of epoch %llu; node %u had "
+                "another one in epoch %llu",
+                (unsigned long long)op, (unsigned long long)node->state.epoch,
+                other->node, (unsigned long long)other->epoch);
     }
 }
 
-void oracle_state(const struct toy *toy)
+void oracle_state(const struct sim_node *node)
 {
-    const struct state *s = &toy->state;
-    const struct completion mine = {.node = toy->node,
-                                    .incarnation = toy->incarnation,
+    const struct state *s = &node->state;
+    const struct completion mine = {.node = node->node,
+                                    .incarnation = node->incarnation,
                                     .digest = s->digest};
-    if (s->next != toy->ops.next_op)
-        toy_fail(toy, "begins op %llu with the state before op %llu",
-                 (unsigned long long)toy->ops.next_op,
-                 (unsigned long long)s->next);
+    if (s->next != node->ops.next_op)
+        sim_node_fail(node, "begins op %llu with the state before op %llu",
+                      (unsigned long long)node->ops.next_op,
+                      (unsigned long long)s->next);
     if (s->next > 0 && s->next <= OPS_MOST) {
-        compare_completions(toy, s->next - 1, &mine);
-        compare_later(toy, s->next - 1);
+        compare_completions(node, s->next - 1, &mine);
+        compare_later(node, s->next - 1);
     }
 }
 
-void oracle_lost(const struct toy *toy)
+void oracle_lost(const struct sim_node *node)
 {
-    const struct world *w = toy->world;
-    const struct gw__view *view = &w->agreed.truth->view;
-    if (!oracle_active(w, toy->node, toy->incarnation))
+    const struct simcluster *w = node->cluster;
+    const struct gw__view *view = &w->consensus.truth->view;
+    if (!oracle_active(w, node->node, node->incarnation))
         return;
     for (unsigned i = 0; i < view->ring_count; i++) {
-        const struct toy *other = living(w, &view->ring[i]);
+        const struct sim_node *other = living(w, &view->ring[i]);
         if (other && other->sure)
-            toy_fail(toy, "finds the state lost, but node %u has it",
-                     other->node);
+            sim_node_fail(node, "finds the state lost, but node %u has it",
+                          other->node);
     }
 }
 
@@ -219,7 +221,8 @@ static uint64_t plan_hash(const struct gw__recovery_task *task,
 }
 
 /* Equal plans are verified once. */
-static void verify(const struct toy *toy, const struct gw__recovery_task *task,
+static void verify(const struct sim_node *node,
+                   const struct gw__recovery_task *task,
                    const struct gw__recovery *recovery, uint64_t hash)
 {
     static uint64_t known[PLANS_KNOWN];
@@ -229,8 +232,8 @@ static void verify(const struct toy *toy, const struct gw__recovery_task *task,
         return;
     known[hash % PLANS_KNOWN] = hash;
     if (gw__recovery_verify(recovery, 1, &verdict, &why))
-        toy_fail(toy, "op %llu: its plan is wrong: %s",
-                 (unsigned long long)task->op, why.text);
+        sim_node_fail(node, "op %llu: its plan is wrong: %s",
+                      (unsigned long long)task->op, why.text);
 }
 
 static void count_chunks(struct measures *m,
@@ -245,24 +248,26 @@ static void count_chunks(struct measures *m,
     m->fresh += recovery->chunks_fresh;
 }
 
-void oracle_plan(const struct toy *toy, const struct gw__recovery_task *task,
+void oracle_plan(const struct sim_node *node,
+                 const struct gw__recovery_task *task,
                  const struct gw__recovery *recovery)
 {
-    struct world *w = toy->world;
-    const struct made_plan mine = {.ring_epoch = toy->ops.view.ring_epoch,
+    struct simcluster *w = node->cluster;
+    const struct made_plan mine = {.ring_epoch = node->ops.view.ring_epoch,
                                    .op = task->op,
                                    .hash = plan_hash(task, recovery)};
-    verify(toy, task, recovery, mine.hash);
+    verify(node, task, recovery, mine.hash);
     for (unsigned i = w->plan_count; i > 0; i--) {
         const struct made_plan *other = &w->plans[i - 1];
         if (other->ring_epoch != mine.ring_epoch || other->op != mine.op)
             continue;
         if (other->hash != mine.hash)
-            toy_fail(toy,
-                     "op %llu: its plan differs from that of other members in "
-                     "epoch %llu",
-                     (unsigned long long)mine.op,
-                     (unsigned long long)mine.ring_epoch);
+            sim_node_fail(
+                node,
+                "op %llu: its plan differs from that of other members in "
+                "epoch %llu",
+                (unsigned long long)mine.op,
+                (unsigned long long)mine.ring_epoch);
         return;
     }
     count_chunks(&w->measures, task, recovery);
@@ -275,22 +280,22 @@ void oracle_plan(const struct toy *toy, const struct gw__recovery_task *task,
 /* ---- the log ---- */
 
 /* The state is lost, and ops count from 0 again. */
-static void begin_anew(struct world *w)
+static void begin_anew(struct simcluster *w)
 {
     memset(w->completion_count, 0, sizeof w->completion_count);
     w->met.lost++;
 }
 
 /* A member has joined: a moment to kill the members with the state. */
-static void look_for_raid(struct world *w, const struct gw__view *view)
+static void look_for_raid(struct simcluster *w, const struct gw__view *view)
 {
     if (view->ring_count > w->ring_count && w->ring_count > 0)
-        world_raid(w);
+        simcluster_raid(w);
 }
 
-void oracle_log(struct world *w)
+void oracle_log(struct simcluster *w)
 {
-    const struct gw__registry *r = w->agreed.truth;
+    const struct gw__registry *r = w->consensus.truth;
     if (r->view.epoch < w->epoch)
         gw__sim_fail(w->sim, "epoch %llu after %llu",
                      (unsigned long long)r->view.epoch,
@@ -304,13 +309,13 @@ void oracle_log(struct world *w)
     bool flushed = w->flushing != r->flush.open;
     w->flushing = r->flush.open;
     if (flushed || r->view.ring_epoch != w->ring_epoch)
-        world_shock(w);
+        simcluster_shock(w);
     look_for_raid(w, &r->view);
-    tell_view(w);
+    report_view(w);
     for (unsigned i = 0; flushed && !r->flush.open && i < r->decision_count;
          i++)
         if (r->decisions[i].epoch == r->view.ring_epoch)
-            tell_decision(w, &r->decisions[i]);
+            report_decision(w, &r->decisions[i]);
     measure_view(w);
     w->epoch = r->view.epoch;
     w->ring_epoch = r->view.ring_epoch;
@@ -326,31 +331,32 @@ void oracle_log(struct world *w)
 /* ---- the end ---- */
 
 /* In the rounds about joining, all members must be in the ring, too. */
-static bool is_whole(const struct world *w)
+static bool is_whole(const struct simcluster *w)
 {
-    const struct gw__view *view = &w->agreed.truth->view;
+    const struct gw__view *view = &w->consensus.truth->view;
     unsigned living_count = 0;
     for (unsigned i = 0; i < view->ring_count; i++) {
-        const struct toy *toy = living(w, &view->ring[i]);
-        if (!toy || !toy->sure || toy->ops.view.ring_epoch != view->ring_epoch)
+        const struct sim_node *node = living(w, &view->ring[i]);
+        if (!node || !node->sure ||
+            node->ops.view.ring_epoch != view->ring_epoch)
             return false;
         living_count++;
     }
     return living_count > 0 && (!w->all_join || living_count == w->members);
 }
 
-static void mark(struct world *w)
+static void mark(struct simcluster *w)
 {
-    const struct gw__view *view = &w->agreed.truth->view;
+    const struct gw__view *view = &w->consensus.truth->view;
     w->marked_epoch = view->ring_epoch;
     for (unsigned i = 0; i < view->ring_count; i++)
         w->marked_op[view->ring[i].node] =
             living(w, &view->ring[i])->ops.next_op;
 }
 
-static bool has_advanced(const struct world *w)
+static bool has_advanced(const struct simcluster *w)
 {
-    const struct gw__view *view = &w->agreed.truth->view;
+    const struct gw__view *view = &w->consensus.truth->view;
     enum { ENOUGH = 3 };
     for (unsigned i = 0; i < view->ring_count; i++) {
         unsigned node = view->ring[i].node;
@@ -361,46 +367,47 @@ static bool has_advanced(const struct world *w)
     return true;
 }
 
-bool oracle_lives(const struct world *w, const struct gw__ring_member *m)
+bool oracle_lives(const struct simcluster *w, const struct gw__ring_member *m)
 {
-    const struct toy *toy = gw__sim_state(w->sim, m->node);
-    return toy && toy->incarnation.high >> GW__LIFE_BITS ==
-                      m->incarnation.high >> GW__LIFE_BITS;
+    const struct sim_node *node = gw__sim_state(w->sim, m->node);
+    return node && node->incarnation.high >> GW__LIFE_BITS ==
+                       m->incarnation.high >> GW__LIFE_BITS;
 }
 
-bool oracle_is_done(struct world *w)
+bool oracle_is_done(struct simcluster *w)
 {
-    if (!is_whole(w) || !gw__view_in_order(&w->agreed.truth->view, &w->order))
+    if (!is_whole(w) ||
+        !gw__view_in_order(&w->consensus.truth->view, &w->order))
         return false;
-    if (w->marked_epoch != w->agreed.truth->view.ring_epoch)
+    if (w->marked_epoch != w->consensus.truth->view.ring_epoch)
         mark(w);
     return has_advanced(w);
 }
 
-static const char *what_for(const struct toy *toy)
+static const char *what_for(const struct sim_node *node)
 {
-    return !toy->registered  ? "not registered"
-           : !toy->in_ring   ? "not in the ring"
-           : !toy->sure      ? "without the state"
-           : toy->ops.frozen ? "frozen"
-           : toy->admits     ? "waiting for an admission"
-           : toy->met_epoch != toy->ops.view.ring_epoch
+    return !node->registered  ? "not registered"
+           : !node->in_ring   ? "not in the ring"
+           : !node->sure      ? "without the state"
+           : node->ops.frozen ? "frozen"
+           : node->admits     ? "waiting for an admission"
+           : node->met_epoch != node->ops.view.ring_epoch
                ? "waiting for addresses"
                : "waiting for data";
 }
 
-void oracle_not_done(struct world *w)
+void oracle_not_done(struct simcluster *w)
 {
-    const struct gw__view *view = &w->agreed.truth->view;
+    const struct gw__view *view = &w->consensus.truth->view;
     char text[400] = "";
     for (unsigned i = 0; i < w->members; i++) {
-        const struct toy *toy = gw__sim_state(w->sim, i);
+        const struct sim_node *node = gw__sim_state(w->sim, i);
         size_t used = strlen(text);
-        if (toy)
+        if (node)
             snprintf(
                 text + used, sizeof text - used, "; %u at op %llu of %llu, %s",
-                i, (unsigned long long)toy->ops.next_op,
-                (unsigned long long)toy->ops.view.ring_epoch, what_for(toy));
+                i, (unsigned long long)node->ops.next_op,
+                (unsigned long long)node->ops.view.ring_epoch, what_for(node));
     }
     gw__sim_fail(w->sim,
                  "the ring of %u members in epoch %llu makes no progress%s",

@@ -43,9 +43,9 @@ struct ack {
     uint64_t ring_epoch, op;
 };
 
-static struct run *run_of(struct toy *toy, uint64_t op)
+static struct run *run_of(struct sim_node *node, uint64_t op)
 {
-    struct run *run = &toy->runs[op % GW__OP_TABLE_OPS];
+    struct run *run = &node->runs[op % GW__OP_TABLE_OPS];
     return run->used && run->op == op ? run : NULL;
 }
 
@@ -95,65 +95,68 @@ static void copy_transfers(struct run *run, unsigned self,
 }
 
 /* The initial value of a chunk: the input, or the partial result. */
-static void begin_chunk(struct toy *toy, struct run *run, unsigned chunk,
+static void begin_chunk(struct sim_node *node, struct run *run, unsigned chunk,
                         uint64_t start)
 {
     const struct gw__contributor_sets *sets =
-        gw__op_table_sets(&toy->ops, run->op);
-    if (start == (uint64_t)1 << toy->node)
-        run->values[chunk] = value_input(toy->node, run->op, chunk);
+        gw__op_table_sets(&node->ops, run->op);
+    if (start == (uint64_t)1 << node->node)
+        run->values[chunk] = value_input(node->node, run->op, chunk);
     else if (sets->sets[chunk] != start)
-        toy_fail(toy,
-                 "op %llu, chunk %u: should continue from %llx, but has %llx",
-                 (unsigned long long)run->op, chunk, (unsigned long long)start,
-                 (unsigned long long)sets->sets[chunk]);
-    oracle_value(toy, run->op, chunk, start, run->values[chunk]);
+        sim_node_fail(
+            node, "op %llu, chunk %u: should continue from %llx, but has %llx",
+            (unsigned long long)run->op, chunk, (unsigned long long)start,
+            (unsigned long long)sets->sets[chunk]);
+    oracle_value(node, run->op, chunk, start, run->values[chunk]);
 }
 
-void path_start(struct toy *toy, const struct gw__recovery_task *task)
+void path_start(struct sim_node *node, const struct gw__recovery_task *task)
 {
-    struct run *run = &toy->runs[task->op % GW__OP_TABLE_OPS];
+    struct run *run = &node->runs[task->op % GW__OP_TABLE_OPS];
     struct gw__recovery recovery;
     struct gw_error why;
     if (gw__recovery_make(&task->plan, &recovery, &why)) {
-        toy_fail(toy, "op %llu: %s", (unsigned long long)task->op, why.text);
+        sim_node_fail(node, "op %llu: %s", (unsigned long long)task->op,
+                      why.text);
         return;
     }
-    oracle_plan(toy, task, &recovery);
+    oracle_plan(node, task, &recovery);
     const struct told_event begin = {.kind = GW_EV_OP_BEGIN,
                                      .peer = GW_NONE,
                                      .op = (uint32_t)task->op,
                                      .step = GW_NONE,
                                      .chunk = GW_NONE,
                                      .value = GW_ALLREDUCE};
-    tell(toy, &begin);
+    report(node, &begin);
     if (!run->used || run->op != task->op)
         memset(run->values, 0, sizeof run->values);
     run->used = true;
     run->op = task->op;
-    run->ring_epoch = toy->ops.view.ring_epoch;
+    run->ring_epoch = node->ops.view.ring_epoch;
     run->chunks = task->plan.chunks;
     run->send_count = run->receive_count = 0;
     run->due_ns = 0;
     if (recovery.plan->transfer_count <= TRANSFERS_MOST)
-        copy_transfers(run, toy->node, &task->plan, recovery.plan);
+        copy_transfers(run, node->node, &task->plan, recovery.plan);
     else
-        toy_fail(toy, "a plan of %zu transfers", recovery.plan->transfer_count);
+        sim_node_fail(node, "a plan of %zu transfers",
+                      recovery.plan->transfer_count);
     const uint64_t *start =
         recovery.sets + (size_t)task->rank * task->plan.chunks;
     for (unsigned chunk = 0; chunk < run->chunks; chunk++)
-        begin_chunk(toy, run, chunk, start[chunk]);
-    tell_recovery(toy, task, start);
-    gw__contributor_sets_retarget(gw__op_table_sets(&toy->ops, task->op),
+        begin_chunk(node, run, chunk, start[chunk]);
+    report_recovery(node, task, start);
+    gw__contributor_sets_retarget(gw__op_table_sets(&node->ops, task->op),
                                   task->plan.target, start);
     gw__recovery_fini(&recovery);
 }
 
 /* ---- sending ---- */
 
-static void send_data(struct toy *toy, const struct run *run, struct sending *s)
+static void send_data(struct sim_node *node, const struct run *run,
+                      struct sending *s)
 {
-    const struct data data = {.kind = TOY_DATA,
+    const struct data data = {.kind = SIM_NODE_DATA,
                               .chunk = s->chunk,
                               .turn = s->turn,
                               .ring_epoch = run->ring_epoch,
@@ -162,11 +165,12 @@ static void send_data(struct toy *toy, const struct run *run, struct sending *s)
                               .low = (uint64_t)s->value.digits,
                               .high = (uint64_t)(s->value.digits >> 64),
                               .sum = s->value.sum};
-    toy_send(toy, s->to, &data, sizeof data);
-    s->again_ns = toy->now_ns + AGAIN_NS;
+    sim_node_send(node, s->to, &data, sizeof data);
+    s->again_ns = node->now_ns + AGAIN_NS;
 }
 
-static void capture(struct toy *toy, const struct run *run, struct sending *s)
+static void capture(struct sim_node *node, const struct run *run,
+                    struct sending *s)
 {
     const struct told_event event = {.kind = GW_EV_SEND,
                                      .peer = s->to,
@@ -175,10 +179,10 @@ static void capture(struct toy *toy, const struct run *run, struct sending *s)
                                      .chunk = s->chunk,
                                      .value = 1};
     s->captured = true;
-    s->set = gw__op_table_sets(&toy->ops, run->op)->sets[s->chunk];
+    s->set = gw__op_table_sets(&node->ops, run->op)->sets[s->chunk];
     s->value = run->values[s->chunk];
-    toy->world->measures.transfers++;
-    tell(toy, &event);
+    node->cluster->measures.transfers++;
+    report(node, &event);
 }
 
 /* Have all transfers of the chunk before the step been received? */
@@ -202,9 +206,9 @@ static bool has_sent(const struct run *run, unsigned chunk, unsigned step)
     return true;
 }
 
-static void send_due(struct toy *toy, struct run *run)
+static void send_due(struct sim_node *node, struct run *run)
 {
-    if (toy->now_ns < run->due_ns)
+    if (node->now_ns < run->due_ns)
         return;
     run->due_ns = UINT64_MAX;
     for (unsigned i = 0; i < run->send_count; i++) {
@@ -212,9 +216,9 @@ static void send_due(struct toy *toy, struct run *run)
         if (s->acked)
             continue;
         if (!s->captured && has_received(run, s->chunk, s->step))
-            capture(toy, run, s);
-        if (s->captured && toy->now_ns >= s->again_ns)
-            send_data(toy, run, s);
+            capture(node, run, s);
+        if (s->captured && node->now_ns >= s->again_ns)
+            send_data(node, run, s);
         if (s->captured && s->again_ns < run->due_ns)
             run->due_ns = s->again_ns;
     }
@@ -222,29 +226,30 @@ static void send_due(struct toy *toy, struct run *run)
 
 /* Sends the transfers that are ready, and completes the op. Nothing while
  * frozen. */
-void path_work(struct toy *toy)
+void path_work(struct sim_node *node)
 {
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
-        struct run *run = &toy->runs[i];
-        const struct gw__op_entry *entry = &toy->ops.entries[i];
+        struct run *run = &node->runs[i];
+        const struct gw__op_entry *entry = &node->ops.entries[i];
         if (!entry->used || !entry->begun || entry->op != run->op)
             run->used = false; /* all members have completed that op */
-        if (run->used && !toy->ops.frozen)
-            send_due(toy, run);
+        if (run->used && !node->ops.frozen)
+            send_due(node, run);
     }
     struct gw__recovery_task task;
-    while (gw__op_table_recovery_task(&toy->ops, &task) &&
-           run_of(toy, task.op) &&
-           run_of(toy, task.op)->ring_epoch == toy->ops.view.ring_epoch &&
-           gw__contributor_sets_complete(gw__op_table_sets(&toy->ops, task.op)))
-        ring_completed(toy, task.op);
+    while (
+        gw__op_table_recovery_task(&node->ops, &task) &&
+        run_of(node, task.op) &&
+        run_of(node, task.op)->ring_epoch == node->ops.view.ring_epoch &&
+        gw__contributor_sets_complete(gw__op_table_sets(&node->ops, task.op)))
+        ring_completed(node, task.op);
 }
 
-uint64_t path_due(const struct toy *toy)
+uint64_t path_due(const struct sim_node *node)
 {
     uint64_t due = 0;
-    for (unsigned i = 0; i < GW__OP_TABLE_OPS && !toy->ops.frozen; i++) {
-        const struct run *run = &toy->runs[i];
+    for (unsigned i = 0; i < GW__OP_TABLE_OPS && !node->ops.frozen; i++) {
+        const struct run *run = &node->runs[i];
         if (run->used && run->due_ns < UINT64_MAX &&
             (due == 0 || run->due_ns < due))
             due = run->due_ns;
@@ -265,8 +270,8 @@ static struct receiving *find_receive(struct run *run, unsigned from,
     return NULL;
 }
 
-static void tell_applied(const struct toy *toy, const struct run *run,
-                         const struct receiving *r)
+static void report_applied(const struct sim_node *node, const struct run *run,
+                           const struct receiving *r)
 {
     const struct told_event event = {.kind = GW_EV_APPLY,
                                      .peer = r->from,
@@ -274,13 +279,13 @@ static void tell_applied(const struct toy *toy, const struct run *run,
                                      .step = r->step,
                                      .chunk = r->chunk,
                                      .value = r->adds};
-    tell(toy, &event);
+    report(node, &event);
 }
 
-static void apply_data(struct toy *toy, struct run *run, struct receiving *r,
-                       const struct data *data)
+static void apply_data(struct sim_node *node, struct run *run,
+                       struct receiving *r, const struct data *data)
 {
-    struct gw__contributor_sets *sets = gw__op_table_sets(&toy->ops, run->op);
+    struct gw__contributor_sets *sets = gw__op_table_sets(&node->ops, run->op);
     struct amount incoming = {.digits = (wide)data->high << 64 | data->low,
                               .sum = data->sum};
     struct gw_error why;
@@ -291,47 +296,47 @@ static void apply_data(struct toy *toy, struct run *run, struct receiving *r,
     *value = r->adds ? value_add(*value, incoming) : incoming;
     r->applied = true;
     run->due_ns = 0; /* more may be sent now */
-    tell_applied(toy, run, r);
+    report_applied(node, run, r);
     if (err) { /* added all the same, to find the effect */
-        oracle_refused(toy, run->op, r->chunk, sets->target, *value);
-        toy_fail(toy, "%s", why.text);
+        oracle_refused(node, run->op, r->chunk, sets->target, *value);
+        sim_node_fail(node, "%s", why.text);
     }
-    oracle_value(toy, run->op, r->chunk, sets->sets[r->chunk], *value);
+    oracle_value(node, run->op, r->chunk, sets->sets[r->chunk], *value);
 }
 
-void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
+void path_data(struct sim_node *node, unsigned from, const uint8_t *bytes,
                size_t count)
 {
     struct data data;
     if (count != sizeof data)
         return;
     memcpy(&data, bytes, sizeof data);
-    struct run *run = run_of(toy, data.op);
-    if (!run || !gw__op_table_accepts(&toy->ops, data.ring_epoch, data.op))
+    struct run *run = run_of(node, data.op);
+    if (!run || !gw__op_table_accepts(&node->ops, data.ring_epoch, data.op))
         return;
     struct receiving *r = find_receive(run, from, data.chunk, data.turn);
     if (!r)
         return;
     if (!r->applied && has_received(run, r->chunk, r->step) &&
         has_sent(run, r->chunk, r->step))
-        apply_data(toy, run, r, &data);
-    const struct ack ack = {.kind = TOY_ACK,
+        apply_data(node, run, r, &data);
+    const struct ack ack = {.kind = SIM_NODE_ACK,
                             .chunk = data.chunk,
                             .turn = data.turn,
                             .ring_epoch = data.ring_epoch,
                             .op = data.op};
     if (r->applied)
-        toy_send(toy, from, &ack, sizeof ack);
+        sim_node_send(node, from, &ack, sizeof ack);
 }
 
-void path_ack(struct toy *toy, unsigned from, const uint8_t *bytes,
+void path_ack(struct sim_node *node, unsigned from, const uint8_t *bytes,
               size_t count)
 {
     struct ack ack;
     if (count != sizeof ack)
         return;
     memcpy(&ack, bytes, sizeof ack);
-    struct run *run = run_of(toy, ack.op);
+    struct run *run = run_of(node, ack.op);
     if (!run || run->ring_epoch != ack.ring_epoch)
         return;
     for (unsigned i = 0; i < run->send_count; i++) {

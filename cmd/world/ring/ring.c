@@ -14,122 +14,126 @@
 #define CALM_COMPUTE_NS (10 * MS)
 #define CALM_BEGIN_NS   (200 * MS)
 
-static struct gw__op_entry *next_page(struct toy *toy)
+static struct gw__op_entry *next_page(struct sim_node *node)
 {
     struct gw__op_entry *entry =
-        &toy->ops.entries[toy->ops.next_op % GW__OP_TABLE_OPS];
-    return entry->used && entry->op == toy->ops.next_op ? entry : NULL;
+        &node->ops.entries[node->ops.next_op % GW__OP_TABLE_OPS];
+    return entry->used && entry->op == node->ops.next_op ? entry : NULL;
 }
 
 /* ---- reports of the machine ---- */
 
 /* The first view of a joiner. */
-static void enter(struct toy *toy, const struct gw__view *view)
+static void enter(struct sim_node *node, const struct gw__view *view)
 {
-    uint64_t from_op = view->ring[gw__view_rank(view, toy->node)].from_op;
-    gw__op_table_init(&toy->ops, toy->node, from_op);
-    toy->ops.any_epoch = toy->world->any_epoch;
-    toy->in_ring = true;
-    uint64_t now_ns = gw__sim_now(toy->world->sim); /* not its own clock */
-    if (toy->world->asked.calm && now_ns < CALM_BEGIN_NS)
-        toy->compute_ns = toy->now_ns + CALM_BEGIN_NS - now_ns;
+    uint64_t from_op = view->ring[gw__view_rank(view, node->node)].from_op;
+    gw__op_table_init(&node->ops, node->node, from_op);
+    node->ops.any_epoch = node->cluster->any_epoch;
+    node->in_ring = true;
+    uint64_t now_ns = gw__sim_now(node->cluster->sim); /* not its own clock */
+    if (node->cluster->asked.calm && now_ns < CALM_BEGIN_NS)
+        node->compute_ns = node->now_ns + CALM_BEGIN_NS - now_ns;
     if (from_op == 0) { /* no state has to be fetched */
-        toy->sure = toy->state.next == 0 && !toy->state.over;
+        node->sure = node->state.next == 0 && !node->state.over;
     }
 }
 
-static void freeze(struct toy *toy, uint64_t flush_epoch)
+static void freeze(struct sim_node *node, uint64_t flush_epoch)
 {
-    toy->wants_report = true;
-    toy->flush_epoch = flush_epoch;
-    toy->has_pending = toy->admits = false;
-    if (toy->in_ring)
-        gw__op_table_freeze(&toy->ops);
+    node->wants_report = true;
+    node->flush_epoch = flush_epoch;
+    node->has_pending = node->admits = false;
+    if (node->in_ring)
+        gw__op_table_freeze(&node->ops);
 }
 
 /* An op that is complete here must not be decided otherwise. */
-static void check_decision(const struct toy *toy,
+static void check_decision(const struct sim_node *node,
                            const struct gw__decision *decision)
 {
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) {
-        const struct gw__op_entry *entry = &toy->ops.entries[i];
+        const struct gw__op_entry *entry = &node->ops.entries[i];
         if (entry->complete && entry->op == decision->op &&
             entry->sets.target != decision->contributors)
-            toy_fail(toy, "op %llu is complete with %llx, decided as %llx",
-                     (unsigned long long)entry->op,
-                     (unsigned long long)entry->sets.target,
-                     (unsigned long long)decision->contributors);
+            sim_node_fail(node,
+                          "op %llu is complete with %llx, decided as %llx",
+                          (unsigned long long)entry->op,
+                          (unsigned long long)entry->sets.target,
+                          (unsigned long long)decision->contributors);
     }
 }
 
-static void resume(struct toy *toy)
+static void resume(struct sim_node *node)
 {
     const struct gw__report *reports[GW__NODES_MAX];
-    const struct gw__view *view = gw__member_view(toy->member);
-    const struct gw__membership_update *update = gw__member_update(toy->member);
+    const struct gw__view *view = gw__member_view(node->member);
+    const struct gw__membership_update *update =
+        gw__member_update(node->member);
     for (unsigned i = 0; i < GW__NODES_MAX; i++)
-        reports[i] = gw__member_report(toy->member, i);
+        reports[i] = gw__member_report(node->member, i);
     for (unsigned i = 0; i < update->decision_count; i++)
-        check_decision(toy, &update->decisions[i]);
-    if (!toy->in_ring)
-        enter(toy, view);
-    gw__op_table_resume(&toy->ops, view, update->decisions,
+        check_decision(node, &update->decisions[i]);
+    if (!node->in_ring)
+        enter(node, view);
+    gw__op_table_resume(&node->ops, view, update->decisions,
                         update->decision_count, reports);
     for (unsigned i = 0; i < GW__OP_TABLE_OPS; i++) { /* of the former ring */
-        toy->runs[i].send_count = toy->runs[i].receive_count = 0;
-        toy->runs[i].due_ns = UINT64_MAX;
+        node->runs[i].send_count = node->runs[i].receive_count = 0;
+        node->runs[i].due_ns = UINT64_MAX;
     }
 }
 
-static void suspect(const struct toy *toy, unsigned node)
+static void suspect(const struct sim_node *sim_node, unsigned node)
 {
-    const struct gw__view *view = &gw__member_update(toy->member)->view;
+    const struct gw__view *view = &gw__member_update(sim_node->member)->view;
     int rank = gw__view_rank(view, node);
     if (rank < 0)
         return;
-    measure_suspect(toy->world, node, view->ring[rank].incarnation, false);
-    tell_missed(toy->world, toy->node, node, GW_BY_SILENCE);
+    measure_suspect(sim_node->cluster, node, view->ring[rank].incarnation,
+                    false);
+    report_missed(sim_node->cluster, sim_node->node, node, GW_BY_SILENCE);
 }
 
-void ring_told(struct toy *toy, const struct gw__notification *notification)
+void ring_notified(struct sim_node *node,
+                   const struct gw__notification *notification)
 {
-    toy->told = true;
+    node->reported = true;
     switch (notification->kind) {
     case GW__NOTIFY_REGISTERED:
-        toy->registered = true;
+        node->registered = true;
         break;
     case GW__NOTIFY_UPDATE:
-        joiner_news(toy);
+        joiner_update(node);
         break;
     case GW__NOTIFY_VIEW:
-        toy->pending = *gw__member_view(toy->member);
-        toy->has_pending = true;
-        toy->admits = false;
+        node->pending = *gw__member_view(node->member);
+        node->has_pending = true;
+        node->admits = false;
         break;
     case GW__NOTIFY_FREEZE:
-        freeze(toy, notification->epoch);
+        freeze(node, notification->epoch);
         break;
     case GW__NOTIFY_DECIDED:
-        resume(toy);
+        resume(node);
         break;
     case GW__NOTIFY_ADDRESSES:
-        toy->met_epoch = notification->epoch;
+        node->met_epoch = notification->epoch;
         break;
     case GW__NOTIFY_READY:
-        toy->ready = notification->count;
+        node->ready = notification->count;
         break;
     case GW__NOTIFY_REFUSED:
-        toy->admits = false;
+        node->admits = false;
         break;
     case GW__NOTIFY_SUSPECT:
-        suspect(toy, notification->node);
+        suspect(node, notification->node);
         break;
     case GW__NOTIFY_GONE:
-        toy->gone = true;
-        if (oracle_active(toy->world, toy->node, toy->incarnation))
-            toy_fail(toy, "it has left, but was not removed: %s",
-                     notification->text);
-        world_restart(toy->world, toy->node);
+        node->gone = true;
+        if (oracle_active(node->cluster, node->node, node->incarnation))
+            sim_node_fail(node, "it has left, but was not removed: %s",
+                          notification->text);
+        simcluster_restart(node->cluster, node->node);
         break;
     default:
         break;
@@ -138,160 +142,162 @@ void ring_told(struct toy *toy, const struct gw__notification *notification)
 
 /* ---- reactions ---- */
 
-static void report_flush(struct toy *toy)
+static void report_flush(struct sim_node *node)
 {
     struct gw__member_request request = {.kind = GW__REQUEST_REPORT,
-                                         .flush = {.epoch = toy->flush_epoch}};
-    if (toy->in_ring)
-        gw__op_table_report(&toy->ops, &request.flush.report);
-    toy->wants_report = false;
-    toy_ask(toy, &request);
+                                         .flush = {.epoch = node->flush_epoch}};
+    if (node->in_ring)
+        gw__op_table_report(&node->ops, &request.flush.report);
+    node->wants_report = false;
+    sim_node_ask(node, &request);
 }
 
-static void adopt(struct toy *toy)
+static void adopt(struct sim_node *node)
 {
-    if (!toy->in_ring)
-        enter(toy, &toy->pending);
-    if (!gw__op_table_may_adopt(&toy->ops, &toy->pending))
+    if (!node->in_ring)
+        enter(node, &node->pending);
+    if (!gw__op_table_may_adopt(&node->ops, &node->pending))
         return;
-    if (toy->pending.ring_epoch <= toy->ops.view.ring_epoch)
-        toy_fail(toy, "ring epoch %llu after %llu",
-                 (unsigned long long)toy->pending.ring_epoch,
-                 (unsigned long long)toy->ops.view.ring_epoch);
-    toy->has_pending = false;
-    if (!gw__op_table_adopt(&toy->ops, &toy->pending)) {
-        toy->runs[toy->ops.next_op % GW__OP_TABLE_OPS].used = false;
-        toy->world->met.begun_anew++;
+    if (node->pending.ring_epoch <= node->ops.view.ring_epoch)
+        sim_node_fail(node, "ring epoch %llu after %llu",
+                      (unsigned long long)node->pending.ring_epoch,
+                      (unsigned long long)node->ops.view.ring_epoch);
+    node->has_pending = false;
+    if (!gw__op_table_adopt(&node->ops, &node->pending)) {
+        node->runs[node->ops.next_op % GW__OP_TABLE_OPS].used = false;
+        node->cluster->met.begun_anew++;
     }
 }
 
-static void send_address(struct toy *toy)
+static void send_address(struct sim_node *node)
 {
     struct gw__member_request request = {
         .kind = GW__REQUEST_ADDRESS,
-        .address = {.ring_epoch = toy->ops.view.ring_epoch,
-                    .bytes = sizeof toy->node}};
-    memcpy(request.address.blob, &toy->node, sizeof toy->node);
-    toy->asked_epoch = request.address.ring_epoch;
-    toy_ask(toy, &request);
+        .address = {.ring_epoch = node->ops.view.ring_epoch,
+                    .bytes = sizeof node->node}};
+    memcpy(request.address.blob, &node->node, sizeof node->node);
+    node->asked_epoch = request.address.ring_epoch;
+    sim_node_ask(node, &request);
 }
 
 /* The intended order, which reaches each member now and then, and all of them
  * at the end. */
-static void hear_order(struct toy *toy)
+static void receive_order(struct sim_node *node)
 {
-    struct world *w = toy->world;
+    struct simcluster *w = node->cluster;
     if (gw__sim_now(w->sim) > w->fault_end_ns ||
         (w->orders && gw_rng_below(&w->order_rng, 2)))
-        toy->order = w->order;
+        node->order = w->order;
 }
 
 /* The first member that takes part in the op asks for joiners, or for an order,
  * once per op. */
-static bool is_to_admit(struct toy *toy)
+static bool is_to_admit(struct sim_node *node)
 {
-    const struct gw__view *view = &toy->ops.view;
-    hear_order(toy);
-    if ((!toy->ready && gw__view_in_order(view, &toy->order)) ||
-        toy->admit_tried == toy->ops.next_op + 1 ||
-        !gw__op_table_may_admit(&toy->ops) || toy->has_pending)
+    const struct gw__view *view = &node->ops.view;
+    receive_order(node);
+    if ((!node->ready && gw__view_in_order(view, &node->order)) ||
+        node->admit_tried == node->ops.next_op + 1 ||
+        !gw__op_table_may_admit(&node->ops) || node->has_pending)
         return false;
     for (unsigned i = 0; i < view->ring_count; i++)
-        if (view->ring[i].from_op <= toy->ops.next_op)
-            return view->ring[i].node == toy->node;
+        if (view->ring[i].from_op <= node->ops.next_op)
+            return view->ring[i].node == node->node;
     return false;
 }
 
 /* Computes its place once; it remains when the op is begun again. */
-static void take_place(struct toy *toy)
+static void take_place(struct sim_node *node)
 {
     unsigned origin[GW__NODES_MAX];
-    uint64_t op = toy->ops.next_op;
-    unsigned count = gw__op_table_initial_members(&toy->ops, op, origin);
-    if (toy->placed_op == op + 1)
+    uint64_t op = node->ops.next_op;
+    unsigned count = gw__op_table_initial_members(&node->ops, op, origin);
+    if (node->placed_op == op + 1)
         return;
-    toy->placed_op = op + 1;
-    toy->place = 0;
-    while (toy->place < count && origin[toy->place] != toy->node)
-        toy->place++;
+    node->placed_op = op + 1;
+    node->place = 0;
+    while (node->place < count && origin[node->place] != node->node)
+        node->place++;
 }
 
-static void check_place(const struct toy *toy, uint64_t op)
+static void check_place(const struct sim_node *node, uint64_t op)
 {
     unsigned origin[GW__NODES_MAX];
-    unsigned count = gw__op_table_initial_members(&toy->ops, op, origin);
-    uint64_t contributors = gw__op_table_contributors(&toy->ops, op);
-    if (toy->placed_op != op + 1 || !(contributors >> toy->node & 1))
+    unsigned count = gw__op_table_initial_members(&node->ops, op, origin);
+    uint64_t contributors = gw__op_table_contributors(&node->ops, op);
+    if (node->placed_op != op + 1 || !(contributors >> node->node & 1))
         return;
-    if (toy->place >= count || origin[toy->place] != toy->node)
-        toy_fail(toy, "op %llu: computed for place %u, which is not its own",
-                 (unsigned long long)op, toy->place);
+    if (node->place >= count || origin[node->place] != node->node)
+        sim_node_fail(node,
+                      "op %llu: computed for place %u, which is not its own",
+                      (unsigned long long)op, node->place);
 }
 
-static void begin_page(struct toy *toy)
+static void begin_page(struct sim_node *node)
 {
-    const struct gw__op_entry *entry = next_page(toy);
-    const struct gw__view *view = &toy->ops.view;
-    if (!toy->sure || toy->ops.frozen || toy->admits ||
-        (entry && entry->begun) || toy->now_ns < toy->compute_ns)
+    const struct gw__op_entry *entry = next_page(node);
+    const struct gw__view *view = &node->ops.view;
+    if (!node->sure || node->ops.frozen || node->admits ||
+        (entry && entry->begun) || node->now_ns < node->compute_ns)
         return;
-    if (is_to_admit(toy)) {
-        toy->admit_tried = toy->ops.next_op + 1;
-        toy->admits = true;
-        toy_ask(toy, &(const struct gw__member_request){
-                         .kind = GW__REQUEST_ADMIT,
-                         .admit = {.from_op = toy->ops.next_op,
-                                   .ring_epoch = view->ring_epoch,
-                                   .order = toy->order}});
+    if (is_to_admit(node)) {
+        node->admit_tried = node->ops.next_op + 1;
+        node->admits = true;
+        sim_node_ask(node, &(const struct gw__member_request){
+                               .kind = GW__REQUEST_ADMIT,
+                               .admit = {.from_op = node->ops.next_op,
+                                         .ring_epoch = view->ring_epoch,
+                                         .order = node->order}});
         return;
     }
-    gw__op_table_begin(&toy->ops);
-    take_place(toy);
+    gw__op_table_begin(&node->ops);
+    take_place(node);
 }
 
-static void start_task(struct toy *toy)
+static void start_task(struct sim_node *node)
 {
     struct gw__recovery_task task;
-    bool met = toy->met_epoch == toy->ops.view.ring_epoch;
-    if ((!met && !toy->world->eager) ||
-        !gw__op_table_recovery_task(&toy->ops, &task))
+    bool met = node->met_epoch == node->ops.view.ring_epoch;
+    if ((!met && !node->cluster->eager) ||
+        !gw__op_table_recovery_task(&node->ops, &task))
         return;
-    const struct run *run = &toy->runs[task.op % GW__OP_TABLE_OPS];
+    const struct run *run = &node->runs[task.op % GW__OP_TABLE_OPS];
     if (!run->used || run->op != task.op ||
-        run->ring_epoch != toy->ops.view.ring_epoch)
-        path_start(toy, &task);
+        run->ring_epoch != node->ops.view.ring_epoch)
+        path_start(node, &task);
 }
 
-void ring_work(struct toy *toy)
+void ring_work(struct sim_node *node)
 {
-    if (!toy->registered)
+    if (!node->registered)
         return;
-    if (toy->wants_report)
-        report_flush(toy);
-    if (toy->has_pending)
-        adopt(toy);
-    joiner_work(toy);
-    if (toy->gone || !toy->in_ring || toy->ops.view.ring_count == 0)
+    if (node->wants_report)
+        report_flush(node);
+    if (node->has_pending)
+        adopt(node);
+    joiner_work(node);
+    if (node->gone || !node->in_ring || node->ops.view.ring_count == 0)
         return;
-    if (!toy->ops.frozen && toy->asked_epoch != toy->ops.view.ring_epoch)
-        send_address(toy);
-    begin_page(toy);
-    start_task(toy);
-    path_work(toy);
+    if (!node->ops.frozen && node->asked_epoch != node->ops.view.ring_epoch)
+        send_address(node);
+    begin_page(node);
+    start_task(node);
+    path_work(node);
 }
 
-uint64_t ring_due(const struct toy *toy)
+uint64_t ring_due(const struct sim_node *node)
 {
-    return toy->in_ring && toy->compute_ns > toy->now_ns ? toy->compute_ns : 0;
+    return node->in_ring && node->compute_ns > node->now_ns ? node->compute_ns
+                                                            : 0;
 }
 
 /* ---- a result ---- */
 
-static void add_result(struct toy *toy, uint64_t op)
+static void add_result(struct sim_node *node, uint64_t op)
 {
-    struct run *run = &toy->runs[op % GW__OP_TABLE_OPS];
-    struct result *result = &toy->results[op % GW__OP_TABLE_OPS];
-    uint64_t contributors = gw__op_table_contributors(&toy->ops, op);
+    struct run *run = &node->runs[op % GW__OP_TABLE_OPS];
+    struct result *result = &node->results[op % GW__OP_TABLE_OPS];
+    uint64_t contributors = gw__op_table_contributors(&node->ops, op);
     uint64_t hash = run->chunks;
     for (unsigned chunk = 0; chunk < run->chunks; chunk++) {
         const struct amount *value = &run->values[chunk]; /* it has padding */
@@ -299,42 +305,42 @@ static void add_result(struct toy *toy, uint64_t op)
                                  (uint64_t)(value->digits >> 64), value->sum};
         hash = gw__mix_bytes(hash, key, sizeof key);
     }
-    const uint64_t chain[4] = {toy->state.digest, op, contributors, hash};
-    toy->state.digest = gw__mix_bytes(1, chain, sizeof chain);
-    toy->state.next = op + 1;
-    toy->state.epoch = toy->ops.view.epoch;
+    const uint64_t chain[4] = {node->state.digest, op, contributors, hash};
+    node->state.digest = gw__mix_bytes(1, chain, sizeof chain);
+    node->state.next = op + 1;
+    node->state.epoch = node->ops.view.epoch;
     *result = (struct result){.used = true,
                               .op = op,
                               .contributors = contributors,
                               .hash = hash,
-                              .digest = toy->state.digest,
-                              .epoch = toy->state.epoch};
-    oracle_complete(toy, op, contributors, toy->state.digest);
+                              .digest = node->state.digest,
+                              .epoch = node->state.epoch};
+    oracle_complete(node, op, contributors, node->state.digest);
 }
 
-void ring_completed(struct toy *toy, uint64_t op)
+void ring_completed(struct sim_node *node, uint64_t op)
 {
     static const struct gw__member_request leave = {.kind = GW__REQUEST_LEAVE};
-    bool first = op == toy->ops.next_op;
+    bool first = op == node->ops.next_op;
     const struct told_event end = {.kind = GW_EV_OP_END,
                                    .peer = GW_NONE,
                                    .op = (uint32_t)op,
                                    .step = GW_NONE,
                                    .chunk = GW_NONE};
-    check_place(toy, op);
-    gw__op_table_done(&toy->ops, op);
-    tell(toy, &end);
-    toy->told = true; /* another pass may find more to do */
+    check_place(node, op);
+    gw__op_table_done(&node->ops, op);
+    report(node, &end);
+    node->reported = true; /* another pass may find more to do */
     if (!first)
         return;
-    add_result(toy, op);
-    measure_completed(toy, op);
-    if (toy->world->asked.calm) {
-        toy->compute_ns = toy->now_ns + CALM_COMPUTE_NS;
+    add_result(node, op);
+    measure_completed(node, op);
+    if (node->cluster->asked.calm) {
+        node->compute_ns = node->now_ns + CALM_COMPUTE_NS;
         return;
     }
-    toy->compute_ns = toy->now_ns + MS + gw_rng_below(&toy->rng, 25 * MS);
-    toy->leaves |= gw_rng_below(&toy->rng, 500) == 0;
-    if (toy->leaves)
-        toy_ask(toy, &leave);
+    node->compute_ns = node->now_ns + MS + gw_rng_below(&node->rng, 25 * MS);
+    node->leaves |= gw_rng_below(&node->rng, 500) == 0;
+    if (node->leaves)
+        sim_node_ask(node, &leave);
 }

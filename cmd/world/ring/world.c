@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-static struct world *running;
+static struct simcluster *running;
 
-struct world *world_running(void)
+struct simcluster *simcluster_running(void)
 {
     return running;
 }
@@ -20,33 +20,33 @@ static void on_entry(void *context)
 
 static void on_event(void *context, const struct gw_event *event)
 {
-    tell_controller(context, event);
+    report_controller(context, event);
 }
 
-void world_open(struct world *w)
+void simcluster_open(struct simcluster *w)
 {
     struct gw_error why;
     memset(w, 0, sizeof *w);
-    w->agreed.chance = &w->chance;
-    w->agreed.context = w;
-    w->agreed.on_entry = on_entry;
-    w->agreed.on_event = on_event;
-    if (agreed_open(&w->agreed, &why))
+    w->consensus.chance = &w->chance;
+    w->consensus.context = w;
+    w->consensus.on_entry = on_entry;
+    w->consensus.on_event = on_event;
+    if (sim_consensus_open(&w->consensus, &why))
         abort();
 }
 
-void world_close(struct world *w)
+void simcluster_close(struct simcluster *w)
 {
-    agreed_close(&w->agreed);
+    sim_consensus_close(&w->consensus);
 }
 
-void world_restart(struct world *w, unsigned node)
+void simcluster_restart(struct simcluster *w, unsigned node)
 {
     w->met.gone++;
-    lives_again(&w->lives, w->sim, node, world_draw(w, 5 * MS, 200 * MS));
+    lives_again(&w->lives, w->sim, node, simcluster_draw(w, 5 * MS, 200 * MS));
 }
 
-static void strike(struct world *w, const struct gw__fault *fault)
+static void strike(struct simcluster *w, const struct gw__fault *fault)
 {
     struct gw_error why;
     if (gw__sim_add_faults(w->sim, fault, 1, &why))
@@ -55,19 +55,19 @@ static void strike(struct world *w, const struct gw__fault *fault)
 
 /* A fault in the middle of a view change: a member dies, sleeps, or loses all
  * controllers. */
-void world_shock(struct world *w)
+void simcluster_shock(struct simcluster *w)
 {
     uint64_t controllers =
         gw__first_nodes(nodes_of(w)) & ~gw__first_nodes(first_controller(w));
-    unsigned whom = (unsigned)world_draw(w, 0, w->members - 1);
-    uint64_t at_ns = gw__sim_now(w->sim) + world_draw(w, 0, 40 * MS);
+    unsigned whom = (unsigned)simcluster_draw(w, 0, w->members - 1);
+    uint64_t at_ns = gw__sim_now(w->sim) + simcluster_draw(w, 0, 40 * MS);
     static const enum gw__fault_kind kinds[] = {GW__CRASH, GW__PAUSE, GW__CUT,
                                                 GW__CUT};
-    struct gw__fault fault = {.kind = (uint8_t)kinds[world_draw(w, 0, 3)],
+    struct gw__fault fault = {.kind = (uint8_t)kinds[simcluster_draw(w, 0, 3)],
                               .at_ns = at_ns,
-                              .for_ns = world_draw(w, MS, 150 * MS),
+                              .for_ns = simcluster_draw(w, MS, 150 * MS),
                               .nodes = UINT64_C(1) << whom};
-    if (!w->shocks || at_ns > w->fault_end_ns || world_draw(w, 0, 1))
+    if (!w->shocks || at_ns > w->fault_end_ns || simcluster_draw(w, 0, 1))
         return;
     fault.after = GW__AT_ONCE;
     fault.to = fault.nodes;
@@ -78,56 +78,58 @@ void world_shock(struct world *w)
 
 /* Kills all older members of those who were just admitted, and now and then one
  * of the others, one after the other, while the state is being copied. */
-void world_raid(struct world *w)
+void simcluster_raid(struct simcluster *w)
 {
-    const struct gw__view *view = &w->agreed.truth->view;
+    const struct gw__view *view = &w->consensus.truth->view;
     uint64_t from_op = view->from_op;
-    uint64_t now_ns = gw__sim_now(w->sim), most_ns = MS << world_draw(w, 0, 5);
-    if (!w->raids || now_ns > w->fault_end_ns || world_draw(w, 0, 2))
+    uint64_t now_ns = gw__sim_now(w->sim),
+             most_ns = MS << simcluster_draw(w, 0, 5);
+    if (!w->raids || now_ns > w->fault_end_ns || simcluster_draw(w, 0, 2))
         return;
     for (unsigned i = 0; i < view->ring_count; i++) {
         const struct gw__ring_member *m = &view->ring[i];
         struct gw__fault fault = {.kind = GW__CRASH,
-                                  .at_ns = now_ns + world_draw(w, 0, most_ns),
-                                  .for_ns = world_draw(w, MS, 150 * MS),
+                                  .at_ns =
+                                      now_ns + simcluster_draw(w, 0, most_ns),
+                                  .for_ns = simcluster_draw(w, MS, 150 * MS),
                                   .nodes = UINT64_C(1) << m->node};
         bool elder = m->from_op < from_op;
-        if (elder || !world_draw(w, 0, 3))
+        if (elder || !simcluster_draw(w, 0, 3))
             strike(w, &fault);
     }
 }
 
 /* ---- hooks ---- */
 
-static void on_tell(void *context, struct gw__sim *sim, uint32_t node,
-                    const void *data, size_t bytes)
+static void on_report(void *context, struct gw__sim *sim, uint32_t node,
+                      const void *data, size_t bytes)
 {
-    struct world *w = context;
+    struct simcluster *w = context;
     (void)sim;
-    agreed_propose(&w->agreed, node, data, bytes);
+    sim_consensus_propose(&w->consensus, node, data, bytes);
 }
 
 static void on_life(void *context, struct gw__sim *sim, uint32_t node,
                     enum gw__fault_kind what)
 {
-    struct world *w = context;
+    struct simcluster *w = context;
     (void)sim;
     if (!w->over && is_member(w, node))
         measure_life(w, node, what);
 }
 
 /* The supervisor learns that a process has ended. */
-static void hear_death(struct world *w, const struct gw__input *input)
+static void receive_death(struct simcluster *w, const struct gw__input *input)
 {
-    struct gw__id who = w->agreed.truth->members[input->from].incarnation;
+    struct gw__id who = w->consensus.truth->members[input->from].incarnation;
     if (who.low != input->incarnation)
         return;
     measure_suspect(w, input->from, who, true);
-    tell_missed(w, GW_NONE, input->from, GW_BY_EXIT);
+    report_missed(w, GW_NONE, input->from, GW_BY_EXIT);
 }
 
 /* Any permutation of some of the members. */
-static void draw_order(struct world *w)
+static void draw_order(struct simcluster *w)
 {
     struct gw__order *order = &w->order;
     order->count = 0;
@@ -141,7 +143,7 @@ static void draw_order(struct world *w)
     }
 }
 
-static void look_at_order(struct world *w, uint64_t now_ns)
+static void look_at_order(struct simcluster *w, uint64_t now_ns)
 {
     if (!w->orders || now_ns < w->order_ns || now_ns > w->fault_end_ns)
         return;
@@ -152,13 +154,13 @@ static void look_at_order(struct world *w, uint64_t now_ns)
 static void after_step(void *context, struct gw__sim *sim, uint32_t node,
                        const struct gw__input *input)
 {
-    struct world *w = context;
+    struct simcluster *w = context;
     uint64_t now_ns = gw__sim_now(sim);
     if (input->kind == GW__START && node >= first_controller(w))
-        agreed_started(&w->agreed, node);
+        sim_consensus_started(&w->consensus, node);
     if (input->kind == GW__DIED)
-        hear_death(w, input);
-    agreed_tick(&w->agreed, now_ns);
+        receive_death(w, input);
+    sim_consensus_tick(&w->consensus, now_ns);
     look_at_order(w, now_ns);
     if (now_ns < w->look_ns)
         return;
@@ -172,9 +174,9 @@ static void after_step(void *context, struct gw__sim *sim, uint32_t node,
 /* ---- one seed ---- */
 
 /* Only the given faults occur. */
-static void calm(struct world *w)
+static void calm(struct simcluster *w)
 {
-    w->controllers = w->agreed.rafts ? 3 : 1;
+    w->controllers = w->consensus.rafts ? 3 : 1;
     if (!w->asked.members)
         w->members = CALM_MEMBERS;
     w->first = w->members;
@@ -184,25 +186,25 @@ static void calm(struct world *w)
 }
 
 /* Draws the parameters that the faults depend on. */
-static void shape(struct world *w, uint64_t seed)
+static void shape(struct simcluster *w, uint64_t seed)
 {
     gw_rng_seed(&w->chance.rng, gw_hash("ring", 4, seed));
     w->chance.calm = w->asked.calm;
     w->seed = seed;
-    w->controllers = world_draw(w, 0, 2) ? 1 : 3;
-    w->members = (unsigned)world_draw(w, 2, DRAWN_MOST);
-    if (w->members > 4 && world_draw(w, 0, 1))
+    w->controllers = simcluster_draw(w, 0, 2) ? 1 : 3;
+    w->members = (unsigned)simcluster_draw(w, 2, DRAWN_MOST);
+    if (w->members > 4 && simcluster_draw(w, 0, 1))
         w->members -= 2; /* small clusters are faster, and as hard */
     if (w->asked.members)
         w->members = w->asked.members;
-    w->first = (unsigned)world_draw(w, 1, w->members);
+    w->first = (unsigned)simcluster_draw(w, 1, w->members);
     w->fault_end_ns = 800 * MS;
     w->limit_ns = 8000 * MS;
-    w->all_join = world_draw(w, 0, 1);
-    w->shocks = world_draw(w, 0, 1);
-    w->raids = world_draw(w, 0, 2) == 0;
+    w->all_join = simcluster_draw(w, 0, 1);
+    w->shocks = simcluster_draw(w, 0, 1);
+    w->raids = simcluster_draw(w, 0, 2) == 0;
     memset(&w->lives, 0, sizeof w->lives);
-    w->eager = world_draw(w, 0, 2) == 0;
+    w->eager = simcluster_draw(w, 0, 2) == 0;
     w->over = false;
     w->look_ns = 0;
     gw_rng_seed(&w->order_rng, gw_hash("order", 5, seed));
@@ -218,12 +220,12 @@ static void shape(struct world *w, uint64_t seed)
 /* In some rounds the network between members has a long tail: a repeated
  * message arrives soon, and the first copies long afterwards, in other views.
  */
-static void set_tails(struct world *w, const struct gw__link_rule *rule)
+static void set_tails(struct simcluster *w, const struct gw__link_rule *rule)
 {
     struct gw__link_rule slow = *rule;
-    slow.jitter_ns = (2 * MS) << world_draw(w, 0, 6);
+    slow.jitter_ns = (2 * MS) << simcluster_draw(w, 0, 6);
     slow.ordered = false;
-    if (world_draw(w, 0, 1))
+    if (simcluster_draw(w, 0, 1))
         return;
     for (unsigned from = 0; from < w->members; from++)
         for (unsigned to = 0; to < w->members; to++)
@@ -234,22 +236,22 @@ static void set_tails(struct world *w, const struct gw__link_rule *rule)
 static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
                          struct gw_error *why)
 {
-    struct world *w = context;
+    struct simcluster *w = context;
     static const struct gw__machine_kind *kinds[NODES_MOST];
     shape(w, seed);
     struct gw__sim_options options = {
         .seed = seed,
-        .link = {.delay_ns = world_draw(w, 50 * US, 1 * MS),
-                 .jitter_ns = world_draw(w, 0, 2 * MS),
-                 .ordered = world_draw(w, 0, 1)},
-        .start_spread_ns = world_draw(w, 0, 40 * MS),
-        .timer_late_ns = world_draw(w, 0, 1) * MS,
-        .mail_survives = world_draw(w, 0, 3) == 0,
+        .link = {.delay_ns = simcluster_draw(w, 50 * US, 1 * MS),
+                 .jitter_ns = simcluster_draw(w, 0, 2 * MS),
+                 .ordered = simcluster_draw(w, 0, 1)},
+        .start_spread_ns = simcluster_draw(w, 0, 40 * MS),
+        .timer_late_ns = simcluster_draw(w, 0, 1) * MS,
+        .mail_survives = simcluster_draw(w, 0, 3) == 0,
         .died_delay_ns = MS,
         .died_jitter_ns = 2 * MS,
-        .died_lost = (double)world_draw(w, 0, 1) / 2,
+        .died_lost = (double)simcluster_draw(w, 0, 1) / 2,
         .context = w,
-        .on_notify = on_tell,
+        .on_notify = on_report,
         .on_life = on_life,
         .after_step = after_step};
     if (w->asked.calm)
@@ -259,18 +261,18 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
     unsigned nodes = nodes_of(w);
     for (unsigned i = 0; i < nodes; i++) {
         kinds[i] = i < first_controller(w) ? member_kind()
-                                           : controller_kind(&w->agreed);
+                                           : controller_kind(&w->consensus);
         if (is_member(w, i))
             options.observers[i] = supervisors(w);
     }
     running = w;
     enum gw_err err = gw__sim_new(kinds, nodes, &options, sim, why);
     w->sim = *sim;
-    w->agreed.sim = *sim;
-    w->agreed.first = first_controller(w);
-    w->agreed.controllers = w->controllers;
-    w->agreed.restless_ns = w->fault_end_ns;
-    agreed_begin(&w->agreed);
+    w->consensus.sim = *sim;
+    w->consensus.first = first_controller(w);
+    w->consensus.controllers = w->controllers;
+    w->consensus.restless_ns = w->fault_end_ns;
+    sim_consensus_begin(&w->consensus);
     oracle_begin(w);
     measure_begin(w);
     if (!err && !w->asked.calm)
@@ -280,7 +282,7 @@ static enum gw_err build(void *context, uint64_t seed, struct gw__sim **sim,
 
 static void check_seed(void *context, struct gw__sim *sim)
 {
-    struct world *w = context;
+    struct simcluster *w = context;
     (void)sim;
     w->met.seeds++;
     if (!w->over)
@@ -289,7 +291,7 @@ static void check_seed(void *context, struct gw__sim *sim)
 
 /* A seed's faults are of one of a few kinds: deaths of members, a bad network,
  * or both. */
-static struct gw__fault_profile faults_of(const struct world *w)
+static struct gw__fault_profile faults_of(const struct simcluster *w)
 {
     unsigned nodes = nodes_of(w);
     struct gw__fault_profile faults = {
@@ -313,8 +315,8 @@ static struct gw__fault_profile faults_of(const struct world *w)
     return faults;
 }
 
-void world_campaign(struct world *w, uint64_t seed,
-                    struct gw__campaign *campaign)
+void simcluster_campaign(struct simcluster *w, uint64_t seed,
+                         struct gw__campaign *campaign)
 {
     shape(w, seed);
     *campaign = (struct gw__campaign){.name = "ring",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A simulated cluster with an elastic ring: controllers, whose log is an oracle
- * (world/common/agreed.h); a supervisor; and members with a toy data path,
- * which do one all-reduce after the other, are killed, cut off and suspended,
- * and join again. All decisions are made by the library's own object code:
- * registry, service, member machine, op table, contributor sets and recovery
- * plans.
+ * (world/common/sim_consensus.h); a supervisor; and members with a toy data
+ * path, which do one all-reduce after the other, are killed, cut off and
+ * suspended, and join again. All decisions are made by the library's own object
+ * code: registry, service, member machine, op table, contributor sets and
+ * recovery plans.
  *
  *   node.c      a member or the supervisor: the machine, and its reports
  *   ring.c      a member in the ring: views, flushes, one op after the other
@@ -23,8 +23,8 @@
 #ifndef WORLD_RING_WORLD_H
 #define WORLD_RING_WORLD_H
 
-#include "world/common/inner.h"
 #include "world/common/lives.h"
+#include "world/common/member_machine.h"
 
 #include <gradwire/event.h>
 #include <ring/op_table.h>
@@ -59,7 +59,7 @@ struct made_plan {
     uint64_t ring_epoch, op, hash;
 };
 
-struct toy;
+struct sim_node;
 
 /* A violation: the contributors of a value, and the right ones. */
 struct wrong {
@@ -101,7 +101,7 @@ struct measures {
 };
 
 /* The parameters of the runner; zero: drawn from the seed. */
-struct world_asked {
+struct simcluster_asked {
     unsigned members;
     bool calm;      /* only the given faults occur */
     bool silent;    /* no node is notified of a death */
@@ -110,9 +110,9 @@ struct world_asked {
     uint64_t for_ns;
 };
 
-struct world {
-    struct agreed agreed; /* the controllers' decisions */
-    struct world_asked asked;
+struct simcluster {
+    struct sim_consensus consensus; /* the controllers' decisions */
+    struct simcluster_asked asked;
     bool any_epoch; /* op tables omit their check of the epoch */
     uint64_t seed;
     struct chance chance;
@@ -154,17 +154,18 @@ struct world {
 
 /* ---- measure.c: the measurements of a run ---- */
 
-void measure_begin(struct world *world);
+void measure_begin(struct simcluster *cluster);
 /* A node crashes, starts, is paused or resumed. */
-void measure_life(struct world *world, unsigned node, enum gw__fault_kind what);
+void measure_life(struct simcluster *cluster, unsigned node,
+                  enum gw__fault_kind what);
 /* It is suspected: silent, or known to have ended. */
-void measure_suspect(struct world *world, unsigned node,
+void measure_suspect(struct simcluster *cluster, unsigned node,
                      struct gw__id incarnation, bool certain);
 /* The log has a new view. */
-void measure_view(struct world *world);
-void measure_completed(const struct toy *toy, uint64_t op);
+void measure_view(struct simcluster *cluster);
+void measure_completed(const struct sim_node *node, uint64_t op);
 /* Records the first violation. */
-void measure_wrong(struct world *world, const struct wrong *wrong);
+void measure_wrong(struct simcluster *cluster, const struct wrong *wrong);
 
 /* ---- tell.c: events ---- */
 
@@ -174,60 +175,63 @@ struct told_event {
     uint32_t peer, op, step, chunk;
     int64_t value;
 };
-void tell(const struct toy *toy, const struct told_event *event);
+void report(const struct sim_node *node, const struct told_event *event);
 /* The kept and the redone chunks of the current op. */
-void tell_recovery(const struct toy *toy, const struct gw__recovery_task *task,
-                   const uint64_t *start);
+void report_recovery(const struct sim_node *node,
+                     const struct gw__recovery_task *task,
+                     const uint64_t *start);
 /* For a controller whose log is libraft's. */
-void tell_controller(struct world *world, const struct gw_event *event);
+void report_controller(struct simcluster *cluster,
+                       const struct gw_event *event);
 /* For the whole ring: the new view in the log, and the decisions. */
-void tell_view(struct world *world);
-void tell_decision(struct world *world, const struct gw__decision *decision);
-void tell_missed(struct world *world, uint32_t by, unsigned node,
-                 enum gw_evidence evidence);
+void report_view(struct simcluster *cluster);
+void report_decision(struct simcluster *cluster,
+                     const struct gw__decision *decision);
+void report_missed(struct simcluster *cluster, uint32_t by, unsigned node,
+                   enum gw_evidence evidence);
 
 /* The world of the current network. START cannot contain the pointer, which
  * would differ each time, as would the hash of the run. */
-struct world *world_running(void);
+struct simcluster *simcluster_running(void);
 /* Starts this node again after a while, as the same process. */
-void world_restart(struct world *world, unsigned node);
+void simcluster_restart(struct simcluster *cluster, unsigned node);
 /* The ring has lost a member, or decided: a moment for another fault. */
-void world_shock(struct world *world);
+void simcluster_shock(struct simcluster *cluster);
 /* A member was admitted and may not have the state yet. */
-void world_raid(struct world *world);
-void world_open(struct world *world);
-void world_close(struct world *world);
+void simcluster_raid(struct simcluster *cluster);
+void simcluster_open(struct simcluster *cluster);
+void simcluster_close(struct simcluster *cluster);
 /* Prepares a campaign of this one seed. */
-void world_campaign(struct world *world, uint64_t seed,
-                    struct gw__campaign *campaign);
+void simcluster_campaign(struct simcluster *cluster, uint64_t seed,
+                         struct gw__campaign *campaign);
 
-static inline unsigned supervisor_of(const struct world *w)
+static inline unsigned supervisor_of(const struct simcluster *w)
 {
     return w->members;
 }
 
-static inline uint64_t supervisors(const struct world *w)
+static inline uint64_t supervisors(const struct simcluster *w)
 {
     return gw__first_nodes(w->members + 1) & ~gw__first_nodes(w->members);
 }
 
-static inline bool is_member(const struct world *w, unsigned node)
+static inline bool is_member(const struct simcluster *w, unsigned node)
 {
     return node < w->members;
 }
 
-static inline unsigned nodes_of(const struct world *w)
+static inline unsigned nodes_of(const struct simcluster *w)
 {
     return w->members + 1 + w->controllers;
 }
 
-static inline unsigned first_controller(const struct world *w)
+static inline unsigned first_controller(const struct simcluster *w)
 {
     return w->members + 1;
 }
 
-static inline uint64_t world_draw(struct world *w, uint64_t least,
-                                  uint64_t most)
+static inline uint64_t simcluster_draw(struct simcluster *w, uint64_t least,
+                                       uint64_t most)
 {
     return chance_draw(&w->chance, least, most);
 }
@@ -284,7 +288,7 @@ struct state {
     struct gw__state_validity validity; /* a joiner's */
     bool over; /* the ring that it comes from has ended */
     uint64_t pull_ns;
-    bool ready_said;
+    bool ready_sent;
 };
 
 struct result {
@@ -295,10 +299,10 @@ struct result {
 
 /* ---- a member (or the supervisor), as a machine ---- */
 
-enum { TOY_TIMER = 8 };
+enum { SIM_NODE_TIMER = 8 };
 
-struct toy {
-    struct world *world;
+struct sim_node {
+    struct simcluster *cluster;
     unsigned node;
     struct gw__id incarnation;
     uint64_t incarnation_low;
@@ -307,7 +311,7 @@ struct toy {
     const struct gw__actions *act;
     bool registered, gone, leaves;
 
-    bool told;         /* a report, since the last check */
+    bool reported;     /* a report, since the last check */
     bool wants_report; /* of this flush */
     uint64_t flush_epoch;
     bool has_pending; /* a view to be adopted */
@@ -329,7 +333,7 @@ struct toy {
     unsigned place;         /* in this place */
     uint64_t asked_epoch;   /* ADDRESS */
     uint64_t admit_ns;      /* the supervisor: not before */
-    uint64_t accuse_ns;
+    uint64_t suspect_ns;
     struct gw__view known; /* from the newest update */
 
     uint64_t timer_ns;
@@ -339,68 +343,78 @@ struct toy {
 const struct gw__machine_kind *member_kind(void);
 
 /* node.c */
-void toy_ask(struct toy *toy, const struct gw__member_request *request);
-void toy_send(const struct toy *toy, unsigned node, const void *data,
-              size_t bytes);
+void sim_node_ask(struct sim_node *node,
+                  const struct gw__member_request *request);
+void sim_node_send(const struct sim_node *sim_node, unsigned node,
+                   const void *data, size_t bytes);
 GW_PRINTF(2, 3)
-void toy_fail(const struct toy *toy, const char *format, ...);
+void sim_node_fail(const struct sim_node *node, const char *format, ...);
 
 /* ring.c */
-void ring_told(struct toy *toy, const struct gw__notification *notification);
+void ring_notified(struct sim_node *node,
+                   const struct gw__notification *notification);
 /* Does all work that is possible now. */
-void ring_work(struct toy *toy);
-uint64_t ring_due(const struct toy *toy);
+void ring_work(struct sim_node *node);
+uint64_t ring_due(const struct sim_node *node);
 /* An op is complete here. */
-void ring_completed(struct toy *toy, uint64_t op);
+void ring_completed(struct sim_node *node, uint64_t op);
 
 /* path.c */
-enum toy_message { TOY_DATA = 128, TOY_ACK, TOY_PULL, TOY_STATE, TOY_NOTHING };
-void path_start(struct toy *toy, const struct gw__recovery_task *task);
-void path_data(struct toy *toy, unsigned from, const uint8_t *bytes,
+enum sim_node_message {
+    SIM_NODE_DATA = 128,
+    SIM_NODE_ACK,
+    SIM_NODE_PULL,
+    SIM_NODE_STATE,
+    SIM_NODE_NOTHING
+};
+void path_start(struct sim_node *node, const struct gw__recovery_task *task);
+void path_data(struct sim_node *node, unsigned from, const uint8_t *bytes,
                size_t count);
-void path_ack(struct toy *toy, unsigned from, const uint8_t *bytes,
+void path_ack(struct sim_node *node, unsigned from, const uint8_t *bytes,
               size_t count);
-void path_work(struct toy *toy);
-uint64_t path_due(const struct toy *toy);
+void path_work(struct sim_node *node);
+uint64_t path_due(const struct sim_node *node);
 
 /* joiner.c */
-void joiner_work(struct toy *toy);
-uint64_t joiner_due(const struct toy *toy);
-void joiner_pull(struct toy *toy, unsigned from, const uint8_t *bytes,
+void joiner_work(struct sim_node *node);
+uint64_t joiner_due(const struct sim_node *node);
+void joiner_pull(struct sim_node *node, unsigned from, const uint8_t *bytes,
                  size_t count);
-void joiner_state(struct toy *toy, unsigned from, uint64_t incarnation,
+void joiner_state(struct sim_node *node, unsigned from, uint64_t incarnation,
                   const uint8_t *bytes, size_t count);
-void joiner_nothing(struct toy *toy, unsigned from, const uint8_t *bytes,
+void joiner_nothing(struct sim_node *node, unsigned from, const uint8_t *bytes,
                     size_t count);
-void joiner_news(struct toy *toy);
+void joiner_update(struct sim_node *node);
 
 /* ---- oracle.c ---- */
 
-void oracle_begin(struct world *world);
+void oracle_begin(struct simcluster *cluster);
 /* Checks that the value is that of exactly these nodes. */
-void oracle_value(const struct toy *toy, uint64_t op, unsigned chunk,
+void oracle_value(const struct sim_node *node, uint64_t op, unsigned chunk,
                   uint64_t set, struct amount value);
 /* A value that the contributor sets refuse, though these nodes should count. */
-void oracle_refused(const struct toy *toy, uint64_t op, unsigned chunk,
+void oracle_refused(const struct sim_node *node, uint64_t op, unsigned chunk,
                     uint64_t target, struct amount value);
-void oracle_complete(const struct toy *toy, uint64_t op, uint64_t contributors,
-                     uint64_t digest);
+void oracle_complete(const struct sim_node *node, uint64_t op,
+                     uint64_t contributors, uint64_t digest);
 /* A joiner is about to take part with this state. */
-void oracle_state(const struct toy *toy);
+void oracle_state(const struct sim_node *node);
 /* A joiner finds the state lost. */
-void oracle_lost(const struct toy *toy);
+void oracle_lost(const struct sim_node *node);
 /* The plan of a member; verified if it is new. */
-void oracle_plan(const struct toy *toy, const struct gw__recovery_task *task,
+void oracle_plan(const struct sim_node *node,
+                 const struct gw__recovery_task *task,
                  const struct gw__recovery *recovery);
 /* After an entry of the log. */
-void oracle_log(struct world *world);
+void oracle_log(struct simcluster *cluster);
 /* Does the process of this member exist, or a later incarnation of it? */
-bool oracle_lives(const struct world *world, const struct gw__ring_member *m);
-bool oracle_active(const struct world *world, unsigned node,
+bool oracle_lives(const struct simcluster *cluster,
+                  const struct gw__ring_member *m);
+bool oracle_active(const struct simcluster *cluster, unsigned node,
                    struct gw__id incarnation);
 /* After the last fault: does the ring continue? */
-bool oracle_is_done(struct world *world);
+bool oracle_is_done(struct simcluster *cluster);
 /* Reports why it does not. */
-void oracle_not_done(struct world *world);
+void oracle_not_done(struct simcluster *cluster);
 
 #endif

@@ -4,11 +4,11 @@
  * the counters of the primaries are read once per window, and the resulting
  * placement goes to the controllers. Windows are short here, since runs are.
  */
-#include "farm.h"
+#include "ps_simcluster.h"
 
 enum { WINDOW_NS = 400000000 };
 
-static void note_slot(struct farm *f, const struct gw__routes *routes,
+static void note_slot(struct ps_simcluster *f, const struct gw__routes *routes,
                       unsigned slot, uint64_t now_ns)
 {
     static struct gw_ps_server_status status; /* large */
@@ -22,7 +22,7 @@ static void note_slot(struct farm *f, const struct gw__routes *routes,
                            now_ns);
 }
 
-static uint64_t servers_of(const struct farm *f,
+static uint64_t servers_of(const struct ps_simcluster *f,
                            const struct gw__membership_update *update)
 {
     uint64_t servers = 0;
@@ -32,20 +32,20 @@ static uint64_t servers_of(const struct farm *f,
     return servers;
 }
 
-void balance_look(struct seat *seat, unsigned tag)
+void balance_look(struct sim_member *member, unsigned tag)
 {
     static struct gw__command command; /* large */
-    struct farm *f = seat->farm;
+    struct ps_simcluster *f = member->cluster;
     uint64_t now_ns = gw__sim_now(f->sim);
-    if (farm_is_late(f) || now_ns < f->load_ns + WINDOW_NS)
+    if (ps_simcluster_is_late(f) || now_ns < f->load_ns + WINDOW_NS)
         return;
     f->load_ns = now_ns;
-    for (unsigned slot = 0; slot < FARM_SLOTS; slot++)
-        note_slot(f, &seat->update.routes, slot, now_ns);
-    if (!gw__slot_load_look(&f->load, &seat->update.routes,
-                            servers_of(f, &seat->update), &command.advice))
+    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
+        note_slot(f, &member->update.routes, slot, now_ns);
+    if (!gw__slot_load_look(&f->load, &member->update.routes,
+                            servers_of(f, &member->update), &command.advice))
         return;
     command.kind = GW__CMD_PLACE;
     f->met.plans++;
-    seat_ask(seat, &command, tag);
+    sim_member_ask(member, &command, tag);
 }

@@ -4,7 +4,7 @@
  * (world/common/kind.h).
  */
 #include "world/common/kind.h"
-#include "farm.h"
+#include "ps_simcluster.h"
 #include "world/common/rafts.h"
 
 #include <stdlib.h>
@@ -37,7 +37,8 @@ static const struct field fields[] = {
 /* ---- requests ---- */
 
 /* "lease,fencing": several at once. */
-static enum gw_err read_rules(const char *rules, struct farm_asked *asked,
+static enum gw_err read_rules(const char *rules,
+                              struct ps_simcluster_asked *asked,
                               struct gw_error *why)
 {
     const struct {
@@ -66,46 +67,48 @@ static unsigned or_else(unsigned asked, unsigned otherwise)
     return asked ? asked : otherwise;
 }
 
-static void groups(const struct world_request *request,
-                   struct world_group groups[WORLD_GROUPS])
+static void groups(const struct simcluster_request *request,
+                   struct simcluster_group groups[SIMCLUSTER_GROUPS])
 {
     unsigned workers = or_else(request->nodes, 2);
     unsigned servers = or_else(request->servers, 3);
-    groups[0] = (struct world_group){'w', 0, workers};
-    groups[1] = (struct world_group){'s', workers, servers};
-    groups[2] = (struct world_group){'c', workers + servers,
-                                     or_else(request->controllers, 3)};
+    groups[0] = (struct simcluster_group){'w', 0, workers};
+    groups[1] = (struct simcluster_group){'s', workers, servers};
+    groups[2] = (struct simcluster_group){'c', workers + servers,
+                                          or_else(request->controllers, 3)};
 }
 
-static enum gw_err read(const struct world_request *request,
-                        struct farm_asked *asked, struct gw_error *why)
+static enum gw_err read(const struct simcluster_request *request,
+                        struct ps_simcluster_asked *asked, struct gw_error *why)
 {
-    *asked =
-        (struct farm_asked){.workers = or_else(request->nodes, 2),
-                            .servers = or_else(request->servers, 3),
-                            .controllers = or_else(request->controllers, 3),
-                            .ack_primary = request->ack_primary,
-                            .hot_keys = request->placement != NULL,
-                            .by_load = request->placement &&
-                                       strcmp(request->placement, "load") == 0,
-                            .silent = request->silent,
-                            .unordered = request->unordered,
-                            .calm = request->calm,
-                            .for_ns = request->for_ns};
+    *asked = (struct ps_simcluster_asked){
+        .workers = or_else(request->nodes, 2),
+        .servers = or_else(request->servers, 3),
+        .controllers = or_else(request->controllers, 3),
+        .ack_primary = request->ack_primary,
+        .hot_keys = request->placement != NULL,
+        .by_load =
+            request->placement && strcmp(request->placement, "load") == 0,
+        .silent = request->silent,
+        .unordered = request->unordered,
+        .calm = request->calm,
+        .for_ns = request->for_ns};
     unsigned most = asked->servers < GW_PS_REPLICAS_MAX ? asked->servers
                                                         : GW_PS_REPLICAS_MAX;
     asked->replicas = or_else(request->replicas, most < 3 ? most : 3);
-    if (asked->workers > FARM_WORKERS || asked->servers > FARM_SERVERS)
+    if (asked->workers > PS_SIMCLUSTER_WORKERS ||
+        asked->servers > PS_SIMCLUSTER_SERVERS)
         return gw_fail(why, GW_EINVAL,
                        "at most %d workers and %d servers are possible, not "
                        "%u and %u",
-                       FARM_WORKERS, FARM_SERVERS, asked->workers,
-                       asked->servers);
+                       PS_SIMCLUSTER_WORKERS, PS_SIMCLUSTER_SERVERS,
+                       asked->workers, asked->servers);
     if (asked->replicas > most)
         return gw_fail(why, GW_EINVAL,
                        "%u servers can have at most %u replicas, not %u",
                        asked->servers, most, asked->replicas);
-    if (asked->controllers % 2 == 0 || asked->controllers > FARM_CONTROLLERS)
+    if (asked->controllers % 2 == 0 ||
+        asked->controllers > PS_SIMCLUSTER_CONTROLLERS)
         return gw_fail(why, GW_EINVAL,
                        "the number of controllers must be 1, 3 or 5, not %u",
                        asked->controllers);
@@ -114,16 +117,16 @@ static enum gw_err read(const struct world_request *request,
 
 /* ---- life ---- */
 
-static void close_farm(void *world)
+static void close_ps_simcluster(void *world)
 {
-    farm_close(world);
+    ps_simcluster_close(world);
     free(world);
 }
 
-static enum gw_err open_farm(const struct world_request *request, void **world,
-                             struct gw_error *why)
+static enum gw_err open_ps_simcluster(const struct simcluster_request *request,
+                                      void **world, struct gw_error *why)
 {
-    struct farm *f;
+    struct ps_simcluster *f;
     if (request->suspicion)
         return gw_fail(why, GW_EINVAL,
                        "--suspicion is only for rings, not for servers");
@@ -132,11 +135,11 @@ static enum gw_err open_farm(const struct world_request *request, void **world,
         return gw_fail(why, GW_ENOMEM, "servers");
     enum gw_err err = read(request, &f->asked, why);
     if (!err)
-        err = farm_open(f, why);
+        err = ps_simcluster_open(f, why);
     if (!err && request->raft)
-        err = rafts_open(&f->agreed.rafts, why);
+        err = rafts_open(&f->consensus.rafts, why);
     if (err)
-        close_farm(f);
+        close_ps_simcluster(f);
     else
         *world = f;
     return err;
@@ -145,13 +148,13 @@ static enum gw_err open_farm(const struct world_request *request, void **world,
 static void campaign_of(void *world, uint64_t seed, struct gw_sink *sink,
                         struct gw__campaign *campaign)
 {
-    farm_campaign(world, seed, sink, campaign);
+    ps_simcluster_campaign(world, seed, sink, campaign);
 }
 
 static void measured(void *world, union value *values)
 {
-    struct farm *f = world;
-    const struct farm_met *m = &f->met;
+    struct ps_simcluster *f = world;
+    const struct ps_simcluster_met *m = &f->met;
     const uint64_t counts[] = {m->sent,
                                m->acked,
                                m->lost,
@@ -184,7 +187,7 @@ static void measured(void *world, union value *values)
     memset(&f->met, 0, sizeof f->met);
 }
 
-const struct world_kind world_servers = {
+const struct simcluster_kind world_servers = {
     .name = "servers",
     .summary = "parameter servers, their workers and controllers",
     .rules = "dedupe, lease, fencing",
@@ -193,8 +196,8 @@ const struct world_kind world_servers = {
     .spare = "world seeds hash nodes lost messages faults terms leaders epochs "
              "detect_ms promote_ms refused fenced stale failover_ms takeovers "
              "acked two_primaries",
-    .open = open_farm,
-    .close = close_farm,
+    .open = open_ps_simcluster,
+    .close = close_ps_simcluster,
     .groups = groups,
     .campaign = campaign_of,
     .measured = measured,

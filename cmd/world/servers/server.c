@@ -3,10 +3,10 @@
  * A server in the simulation: the machine of ps/server.h, in the role of
  * lib/ps/server/process.c in a real run.
  */
-#include "farm.h"
+#include "ps_simcluster.h"
 
 struct host {
-    struct seat s;
+    struct sim_member s;
     struct gw__server *core;
 };
 
@@ -14,10 +14,10 @@ enum { PROPOSAL_TAG = 16 /* plus the slot */ };
 
 static void propose(void *context, const struct gw__command *command)
 {
-    seat_ask(context, command, PROPOSAL_TAG + command->slot.slot);
+    sim_member_ask(context, command, PROPOSAL_TAG + command->slot.slot);
 }
 
-void server_count(struct farm *f, unsigned node)
+void server_count(struct ps_simcluster *f, unsigned node)
 {
     struct gw_ps_server_status status;
     const struct gw__server *core = server_at(f, node);
@@ -31,8 +31,8 @@ void server_count(struct farm *f, unsigned node)
 static void start_host(struct host *h, const struct gw__input *input)
 {
     struct gw_error why;
-    seat_start(&h->s, input, GW__SERVER);
-    struct farm *f = h->s.farm;
+    sim_member_start(&h->s, input, GW__SERVER);
+    struct ps_simcluster *f = h->s.cluster;
     struct gw__server **core = &f->server_cores[h->s.node - f->workers];
     const struct gw__server_config config = {
         .node = h->s.node,
@@ -41,24 +41,24 @@ static void start_host(struct host *h, const struct gw__input *input)
         .no_dedupe = f->asked.no_dedupe,
         .no_fencing = f->asked.no_lease,
         .no_terms = f->asked.no_fencing,
-        .out = {.context = &h->s, .send = seat_send, .propose = propose}};
+        .out = {.context = &h->s, .send = sim_member_send, .propose = propose}};
     server_count(f, h->s.node);
     gw__server_destroy(core);
     if (gw__server_new(&config, core, &why))
-        farm_violation(f, "server: %s", why.text);
+        ps_simcluster_violation(f, "server: %s", why.text);
     h->core = *core;
 }
 
 static void receive_input(struct host *h, const struct gw__input *input)
 {
-    seat_step(&h->s, input);
+    sim_member_step(&h->s, input);
     if (h->s.has_lease)
         gw__server_lease(h->core, h->s.now_ns, gw__member_lease(h->s.member));
-    if (h->s.has_news)
+    if (h->s.has_update)
         gw__server_update(h->core, h->s.now_ns, &h->s.update);
-    if (!parcel_is(input))
+    if (!message_is(input))
         return;
-    struct gw__message_in *message = parcel_of(&h->s.box, input);
+    struct gw__message_in *message = message_of(&h->s.box, input);
     if (message)
         gw__server_message_in(h->core, h->s.now_ns, message);
 }
@@ -69,7 +69,7 @@ static void step_host(void *state, const struct gw__input *input,
     struct host *h = state;
     if (h->s.gone)
         return;
-    seat_wake(&h->s, input, actions);
+    sim_member_wake(&h->s, input, actions);
     if (input->kind == GW__START)
         start_host(h, input);
     else
@@ -83,7 +83,7 @@ static void step_host(void *state, const struct gw__input *input,
     if (due <= h->s.now_ns)
         due = h->s.now_ns + 100 * US;
     if (due != UINT64_MAX)
-        actions->set_timer(actions->driver, FARM_TIMER, due);
+        actions->set_timer(actions->driver, PS_SIMCLUSTER_TIMER, due);
 }
 
 const struct gw__machine_kind *server_kind(void)

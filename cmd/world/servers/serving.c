@@ -8,18 +8,18 @@
  *     none serves ........ declared dead .. another one serves
  *                  detect            promote
  */
-#include "farm.h"
+#include "ps_simcluster.h"
 
 /* ---- decisions of the controllers ---- */
 
-static void look_at_members(struct farm *f, uint64_t now_ns)
+static void look_at_members(struct ps_simcluster *f, uint64_t now_ns)
 {
     for (unsigned node = 0; node < first_controller(f); node++) {
-        const struct gw__member *m = &f->agreed.truth->members[node];
+        const struct gw__member *m = &f->consensus.truth->members[node];
         if (m->state != GW__CONFIRMED_DEAD)
-            f->convicted_ns[node] = 0;
-        else if (!f->convicted_ns[node])
-            f->convicted_ns[node] = now_ns;
+            f->confirmed_ns[node] = 0;
+        else if (!f->confirmed_ns[node])
+            f->confirmed_ns[node] = now_ns;
     }
 }
 
@@ -31,22 +31,23 @@ static uint64_t sum_of_terms(const struct gw__routes *routes)
     return sum;
 }
 
-void serving_entry(struct farm *f)
+void serving_entry(struct ps_simcluster *f)
 {
-    const struct gw__registry *truth = f->agreed.truth;
+    const struct gw__registry *truth = f->consensus.truth;
     uint64_t terms = sum_of_terms(&truth->routes);
     look_at_members(f, gw__sim_now(f->sim));
     f->met.epochs += truth->view.epoch - f->epoch;
     f->met.terms += terms - f->terms;
     f->epoch = truth->view.epoch;
     f->terms = terms;
-    farm_tell_news(f);
+    ps_simcluster_report_update(f);
 }
 
 /* ---- primaries ---- */
 
 /* Returns the number of primaries, and one of them. */
-static unsigned serves(const struct farm *f, unsigned slot, unsigned *who)
+static unsigned serves(const struct ps_simcluster *f, unsigned slot,
+                       unsigned *who)
 {
     unsigned count = 0;
     for (unsigned node = f->workers; node < first_controller(f); node++) {
@@ -61,41 +62,42 @@ static unsigned serves(const struct farm *f, unsigned slot, unsigned *who)
     return count;
 }
 
-static void served_again(struct farm *f, struct farm_serving *s,
-                         uint64_t now_ns)
+static void served_again(struct ps_simcluster *f,
+                         struct ps_simcluster_serving *s, uint64_t now_ns)
 {
-    uint64_t convicted_ns = f->convicted_ns[s->by];
-    if (!convicted_ns || convicted_ns < s->since_ns)
+    uint64_t confirmed_ns = f->confirmed_ns[s->by];
+    if (!confirmed_ns || confirmed_ns < s->since_ns)
         return; /* it was moved, or slept */
     f->met.takeovers++;
     if (now_ns - s->since_ns <= f->met.failover_ns)
         return;
     f->met.failover_ns = now_ns - s->since_ns;
-    f->met.detect_ns = convicted_ns - s->since_ns;
-    f->met.promote_ns = now_ns - convicted_ns;
+    f->met.detect_ns = confirmed_ns - s->since_ns;
+    f->met.promote_ns = now_ns - confirmed_ns;
 }
 
-static void look_at_two(struct farm *f, unsigned slot, unsigned count,
+static void look_at_two(struct ps_simcluster *f, unsigned slot, unsigned count,
                         unsigned who, uint64_t now_ns)
 {
-    struct farm_serving *s = &f->serving[slot];
+    struct ps_simcluster_serving *s = &f->serving[slot];
     if (count > 1 && !s->two) {
         s->two_ns = now_ns;
         f->met.two++;
-        farm_violation(f,
-                       "slot %u has two primaries at %.1f ms: %s and %s both "
-                       "serve it",
-                       slot, (double)now_ns / 1e6, farm_name(f, s->by),
-                       farm_name(f, who));
+        ps_simcluster_violation(
+            f,
+            "slot %u has two primaries at %.1f ms: %s and %s both "
+            "serve it",
+            slot, (double)now_ns / 1e6, ps_simcluster_name(f, s->by),
+            ps_simcluster_name(f, who));
     }
     s->two = count > 1;
     if (s->two && now_ns - s->two_ns > f->met.two_ns)
         f->met.two_ns = now_ns - s->two_ns;
 }
 
-static void look_at(struct farm *f, unsigned slot, uint64_t now_ns)
+static void look_at(struct ps_simcluster *f, unsigned slot, uint64_t now_ns)
 {
-    struct farm_serving *s = &f->serving[slot];
+    struct ps_simcluster_serving *s = &f->serving[slot];
     unsigned who = 0, count = serves(f, slot, &who);
     if (s->ever)
         look_at_two(f, slot, count, who, now_ns);
@@ -112,14 +114,15 @@ static void look_at(struct farm *f, unsigned slot, uint64_t now_ns)
     s->by = who;
 }
 
-void serving_look(struct farm *f)
+void serving_look(struct ps_simcluster *f)
 {
     uint64_t now_ns = gw__sim_now(f->sim);
-    for (unsigned slot = 0; slot < FARM_SLOTS; slot++)
+    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
         look_at(f, slot, now_ns);
-    if (f->agreed.leader != f->leader && f->agreed.leader < GW__NODES_MAX) {
-        f->leader = f->agreed.leader;
+    if (f->consensus.leader != f->leader &&
+        f->consensus.leader < GW__NODES_MAX) {
+        f->leader = f->consensus.leader;
         f->met.leaders++;
     }
-    farm_tell_roles(f);
+    ps_simcluster_report_roles(f);
 }

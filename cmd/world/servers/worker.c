@@ -5,7 +5,7 @@
  * acknowledged push, the last one of itself or of another worker, which must be
  * there. At the end it reads all its keys.
  */
-#include "farm.h"
+#include "ps_simcluster.h"
 
 enum {
     OPS = 4,
@@ -35,7 +35,7 @@ struct reading {
 };
 
 struct hand {
-    struct seat s;
+    struct sim_member s;
     struct gw__worker *core;
     unsigned index;
     uint64_t op_ns, ask_ns; /* the next one */
@@ -47,23 +47,23 @@ struct hand {
     /* At the end: pulls that found so many slots lost. */
     uint64_t request; /* of the newest; 0: none */
     unsigned read, lost;
-    struct reading readings[FARM_SLOTS + 1];
+    struct reading readings[PS_SIMCLUSTER_SLOTS + 1];
 };
 
 static void start_hand(struct hand *h, const struct gw__input *input)
 {
     struct gw_error why;
-    seat_start(&h->s, input, GW__WORKER);
-    struct farm *f = h->s.farm;
+    sim_member_start(&h->s, input, GW__WORKER);
+    struct ps_simcluster *f = h->s.cluster;
     h->index = h->s.node;
     struct gw__worker **core = &f->worker_cores[h->index];
     const struct gw__worker_config config = {.node = h->s.node,
                                              .incarnation = h->s.incarnation,
                                              .context = &h->s,
-                                             .send = seat_send};
+                                             .send = sim_member_send};
     gw__worker_destroy(core);
     if (gw__worker_new(&config, core, &why))
-        farm_violation(f, "worker: %s", why.text);
+        ps_simcluster_violation(f, "worker: %s", why.text);
     h->core = *core;
 }
 
@@ -71,10 +71,10 @@ static void start_hand(struct hand *h, const struct gw__input *input)
 
 static void set_up(struct hand *h)
 {
-    const struct farm *f = h->s.farm;
+    const struct ps_simcluster *f = h->s.cluster;
     struct gw__command command = {
         .kind = GW__CMD_ROUTES,
-        .routes = {FARM_SLOTS, f->replicas, f->servers}};
+        .routes = {PS_SIMCLUSTER_SLOTS, f->replicas, f->servers}};
     if (h->s.answered > h->set_up) {
         h->set_up = h->s.answered;
         h->ask_ns = 0;
@@ -86,19 +86,19 @@ static void set_up(struct hand *h)
         command = (struct gw__command){
             .kind = GW__CMD_TABLE,
             .table = {.name = "count", .width = 1, .updater = GW_PS_ADD}};
-    seat_ask(&h->s, &command, h->set_up + 1);
+    sim_member_ask(&h->s, &command, h->set_up + 1);
 }
 
 /* Waits until all slots have been served, so that nothing is refused at first.
  */
 static bool can_work(const struct hand *h)
 {
-    const struct farm *f = h->s.farm;
+    const struct ps_simcluster *f = h->s.cluster;
     const struct gw__routes *routes = &h->s.update.routes;
     if (h->set_up < TABLE_TAG || routes->table_count == 0 ||
         mailbox_member(&h->s.box, h->s.node) != h->s.incarnation.low)
         return false;
-    for (unsigned slot = 0; slot < FARM_SLOTS; slot++)
+    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
         if (routes->slots[slot].term == 0 ||
             (!f->serving[slot].ever && !push_slot_is_lost(f, slot)))
             return false;
@@ -111,7 +111,7 @@ static bool access(struct hand *h, uint64_t *keys, size_t count,
                    const float *values, float *out, uint64_t *request)
 {
     struct gw_error why;
-    const struct gw__access access = {.table = FARM_TABLE,
+    const struct gw__access access = {.table = PS_SIMCLUSTER_TABLE,
                                       .keys = keys,
                                       .count = count,
                                       .values = values,
@@ -120,14 +120,15 @@ static bool access(struct hand *h, uint64_t *keys, size_t count,
     enum gw_err err =
         gw__worker_access(h->core, h->s.now_ns, &access, request, &why);
     if (err && err != GW_PENDING)
-        farm_violation(h->s.farm, "%s: %s", farm_name(h->s.farm, h->s.node),
-                       why.text);
+        ps_simcluster_violation(h->s.cluster, "%s: %s",
+                                ps_simcluster_name(h->s.cluster, h->s.node),
+                                why.text);
     return !err;
 }
 
 static void begin_op(struct hand *h, struct op *op)
 {
-    struct farm *f = h->s.farm;
+    struct ps_simcluster *f = h->s.cluster;
     bool look = h->turn++ % 4 == 3;
     op->worker =
         look ? (unsigned)gw_rng_below(&h->s.rng, f->workers) : h->index;
@@ -144,13 +145,14 @@ static void begin_op(struct hand *h, struct op *op)
 
 static void end_op(struct hand *h, struct op *op)
 {
-    struct farm *f = h->s.farm;
+    struct ps_simcluster *f = h->s.cluster;
     struct gw_error why;
     enum gw_err err = gw__worker_result(h->core, op->request, &why);
     if (err == GW_PENDING)
         return;
     if (err)
-        farm_violation(f, "%s: %s", farm_name(f, h->s.node), why.text);
+        ps_simcluster_violation(f, "%s: %s", ps_simcluster_name(f, h->s.node),
+                                why.text);
     else if (op->kind == OP_LOOK)
         push_seen(f, op->worker, op->push, op->value);
     else
@@ -167,7 +169,8 @@ static void do_ops(struct hand *h)
         if (!h->ops[i].kind)
             unused = &h->ops[i];
     }
-    if (farm_is_late(h->s.farm) || h->s.now_ns < h->op_ns || !unused)
+    if (ps_simcluster_is_late(h->s.cluster) || h->s.now_ns < h->op_ns ||
+        !unused)
         return;
     h->op_ns = h->s.now_ns + gw_rng_below(&h->s.rng, EVERY_NS);
     begin_op(h, unused);
@@ -183,17 +186,17 @@ static bool is_idle(const struct hand *h)
     return true;
 }
 
-static unsigned lost_slots(const struct farm *f)
+static unsigned lost_slots(const struct ps_simcluster *f)
 {
     unsigned count = 0;
-    for (unsigned slot = 0; slot < FARM_SLOTS; slot++)
+    for (unsigned slot = 0; slot < PS_SIMCLUSTER_SLOTS; slot++)
         count += push_slot_is_lost(f, slot);
     return count;
 }
 
 static void begin_read(struct hand *h)
 {
-    struct farm *f = h->s.farm;
+    struct ps_simcluster *f = h->s.cluster;
     h->lost = lost_slots(f);
     struct reading *r = &h->readings[h->lost];
     unsigned push = h->read;
@@ -215,21 +218,22 @@ static void end_read(struct hand *h)
     struct gw_error why;
     const struct reading *r = &h->readings[h->lost];
     enum gw_err err = gw__worker_result(h->core, h->request, &why);
-    if (err == GW_PENDING && h->lost == lost_slots(h->s.farm))
+    if (err == GW_PENDING && h->lost == lost_slots(h->s.cluster))
         return;
     h->request = 0; /* repeated, because a slot was lost meanwhile */
     if (err)
         return;
     for (unsigned i = 0; i < r->count; i++)
-        push_read(h->s.farm, h->index, r->pushes[i], r->values[i]);
+        push_read(h->s.cluster, h->index, r->pushes[i], r->values[i]);
     h->read = r->pushes[r->count - 1] + 1;
 }
 
 static void read_all_rows(struct hand *h)
 {
-    struct farm *f = h->s.farm;
+    struct ps_simcluster *f = h->s.cluster;
     bool patient = gw__sim_now(f->sim) < f->fault_end_ns + PATIENCE_NS;
-    if (!farm_is_late(f) || f->finished[h->index] || (!is_idle(h) && patient))
+    if (!ps_simcluster_is_late(f) || f->finished[h->index] ||
+        (!is_idle(h) && patient))
         return;
     if (h->request)
         end_read(h);
@@ -241,12 +245,12 @@ static void read_all_rows(struct hand *h)
 
 static void receive_input(struct hand *h, const struct gw__input *input)
 {
-    seat_step(&h->s, input);
-    if (h->s.has_news)
+    sim_member_step(&h->s, input);
+    if (h->s.has_update)
         gw__worker_routes(h->core, h->s.now_ns, &h->s.update.routes);
-    if (!parcel_is(input))
+    if (!message_is(input))
         return;
-    struct gw__message_in *message = parcel_of(&h->s.box, input);
+    struct gw__message_in *message = message_of(&h->s.box, input);
     h->from = input->from;
     if (message)
         gw__worker_message_in(h->core, h->s.now_ns, message);
@@ -258,7 +262,7 @@ static void step_hand(void *state, const struct gw__input *input,
     struct hand *h = state;
     if (h->s.gone)
         return;
-    seat_wake(&h->s, input, actions);
+    sim_member_wake(&h->s, input, actions);
     if (input->kind == GW__START)
         start_hand(h, input);
     else
@@ -268,7 +272,7 @@ static void step_hand(void *state, const struct gw__input *input,
     if (h->s.registered)
         set_up(h);
     if (can_work(h)) {
-        if (h->index == 0 && h->s.farm->asked.by_load)
+        if (h->index == 0 && h->s.cluster->asked.by_load)
             balance_look(&h->s, TABLE_TAG); /* its answer has already come */
         do_ops(h);
         read_all_rows(h);
@@ -280,7 +284,7 @@ static void step_hand(void *state, const struct gw__input *input,
         due = gw__worker_due(h->core);
     if (due <= h->s.now_ns)
         due = h->s.now_ns + 100 * US;
-    actions->set_timer(actions->driver, FARM_TIMER, due);
+    actions->set_timer(actions->driver, PS_SIMCLUSTER_TIMER, due);
 }
 
 const struct gw__machine_kind *worker_kind(void)

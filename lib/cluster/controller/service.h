@@ -31,7 +31,7 @@
  *   A leader does not know the leases of another leader. That one may go on for
  * up to two election timeouts after it was replaced, until it notices that no
  * majority answers it. Therefore a new leader also waits for
- * GW__LEASE_OFFICE_NS. A leader that was stopped for longer than an election
+ * GW__LEASE_LEADER_NS. A leader that was stopped for longer than an election
  * takes may have been replaced without knowing it, and grants no leases for the
  * same time.
  *   A process that is known to have ended serves no requests: a certain
@@ -70,7 +70,7 @@
 #define GW__PARTED_NS 3000000000ULL
 
 #define GW__LEASE_MARGIN_NS 50000000ULL
-#define GW__LEASE_OFFICE_NS 300000000ULL
+#define GW__LEASE_LEADER_NS 300000000ULL
 /* A server gets no lease for this time after a suspicion, unless the accusation
  * was applied before and did not declare it dead. */
 #define GW__LEASE_ACCUSED_NS 1000000000ULL

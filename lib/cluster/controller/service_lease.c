@@ -8,7 +8,7 @@
 void gw__lease_wake(struct gw__service *s)
 {
     if (s->due_ns && s->now_ns > s->due_ns + GW__LEASE_SLEPT_NS)
-        s->unsure_ns = s->now_ns + GW__LEASE_OFFICE_NS;
+        s->unsure_ns = s->now_ns + GW__LEASE_LEADER_NS;
 }
 
 /* The node that the command suspects; NULL: none. */
@@ -65,6 +65,6 @@ bool gw__lease_protects(const struct gw__service *s,
         return false;
     uint64_t lasts_ns = GW__LEASE_NS + GW__LEASE_MARGIN_NS;
     uint64_t leased_ns = s->contacts[node].leased_ns;
-    return s->now_ns < s->leading_since_ns + lasts_ns + GW__LEASE_OFFICE_NS ||
+    return s->now_ns < s->leading_since_ns + lasts_ns + GW__LEASE_LEADER_NS ||
            (leased_ns && s->now_ns < leased_ns + lasts_ns);
 }

@@ -16,8 +16,8 @@
  * already completed the op, the member that reports to wait for it is named
  * instead.
  */
-#ifndef GW__CLUSTER_LAGGARD_H
-#define GW__CLUSTER_LAGGARD_H
+#ifndef GW__CLUSTER_STALL_DIAGNOSIS_H
+#define GW__CLUSTER_STALL_DIAGNOSIS_H
 
 #include "base/bytes.h"
 

@@ -21,8 +21,8 @@
  * NEWS is the state of a replica: a prefix of the log, so it may be old but
  * never wrong. `index` orders it; receivers ignore older NEWS.
  */
-#ifndef GW__CLUSTER_TALK_H
-#define GW__CLUSTER_TALK_H
+#ifndef GW__CLUSTER_PROTOCOL_H
+#define GW__CLUSTER_PROTOCOL_H
 
 #include "cluster/registry/registry.h"
 

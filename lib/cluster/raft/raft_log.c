@@ -127,7 +127,7 @@ static void look_for_leader(struct gw__raft_log *log)
     raft_leader(&log->raft, &id, &address);
     unsigned leader = id > 0 && id <= log->config.count ? (unsigned)id - 1
                                                         : log->config.count;
-    if (raft_state(&log->raft) == RAFT_UNAVAILABLE && !log->closing) {
+    if (raft_state(&log->raft) == RAFT_UNAVAILABLE && !log->shutting_down) {
         gw__raft_log_fail(log, GW_ESYS, "%s", raft_errmsg(&log->raft));
         leader = log->config.count;
     }
@@ -193,9 +193,9 @@ static void wait_for_quiet(uv_timer_t *patience)
     struct gw__raft_log *log = patience->data;
     log->quiet = log->under_way == 0 ? log->quiet + 1 : 0;
     bool wait = log->quiet < QUIET_ENOUGH && ++log->looks < LOOKS_MOST;
-    if (wait || log->closing)
+    if (wait || log->shutting_down)
         return;
-    log->closing = true;
+    log->shutting_down = true;
     uv_timer_stop(&log->patience);
     gw__raft_io_turn(log);
     raft_close(&log->raft, closed);

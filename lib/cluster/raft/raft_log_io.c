@@ -190,7 +190,7 @@ static void appended(struct raft_io_append *request, int status)
     struct gw__raft_append *a = request->data;
     struct gw__raft_log *log = a->log;
     end_append(a);
-    bool cancelled = log->closing && status == RAFT_CANCELED;
+    bool cancelled = log->shutting_down && status == RAFT_CANCELED;
     if (is_broken(log, status) || (cancelled && !log->closed) ||
         (!status && !gw__raft_note_entries(a)))
         raft_free(a);

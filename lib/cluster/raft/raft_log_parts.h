@@ -110,9 +110,10 @@ struct gw__raft_log {
     raft_term ended_term; /* in which it began, or 0: irrelevant */
     unsigned installs;    /* pending snapshots from the leader */
     unsigned looks;
-    unsigned quiet;       /* consecutive looks without a pending write */
-    bool broken;          /* a write has failed: nothing new begins */
-    bool ending, closing; /* waits for pending writes; raft_close was called */
+    unsigned quiet; /* consecutive looks without a pending write */
+    bool broken;    /* a write has failed: nothing new begins */
+    bool ending,
+        shutting_down; /* waits for pending writes; raft_close was called */
 
     pthread_t thread;
     bool has_thread;

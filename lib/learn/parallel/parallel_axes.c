@@ -38,8 +38,8 @@ static void list_axes(struct gw__axes *axes, const struct gw_layout *layout,
         list[i] = all[i];
 }
 
-static enum gw_err put_beside(struct gw_comm *comm, const struct axis *list,
-                              struct gw_error *why)
+static enum gw_err put_next(struct gw_comm *comm, const struct axis *list,
+                            struct gw_error *why)
 {
     struct gw_comm *made[AXES + 1] = {comm};
     unsigned count = 1;
@@ -77,7 +77,7 @@ enum gw_err gw__axes_init(struct gw__axes *axes, struct gw_comm *comm,
         if (err)
             gw_wrap(why, err, "%s axis", list[i].name);
     }
-    return err ? err : put_beside(comm, list, why);
+    return err ? err : put_next(comm, list, why);
 }
 
 void gw__axes_fini(struct gw__axes *axes)

@@ -127,7 +127,7 @@ static void plan_calls(struct gw__shards *shards)
     const char *algo = shards->config.algo;
     for (unsigned i = 0; i < shards->held_count; i++) {
         struct gw__held *held = &shards->held[i];
-        gw__sum_init(&held->beside, held->partial ? shards->tensor : NULL,
+        gw__sum_init(&held->parallel, held->partial ? shards->tensor : NULL,
                      held->whole, GW_F32, GW_SUM, algo);
         gw__sum_init(&held->sum, shards->group ? shards->replicas : NULL,
                      held->block, GW_F32, GW_SUM, algo);
@@ -212,7 +212,7 @@ static void cancel_calls(struct gw__shards *shards)
     for (unsigned i = 0; shards->held && i < shards->held_count; i++) {
         struct gw__held *held = &shards->held[i];
         gw__request_cancel(shards->group, &held->request, sentence);
-        gw__sum_cancel(&held->beside, sentence);
+        gw__sum_cancel(&held->parallel, sentence);
         gw__sum_cancel(&held->sum, sentence);
     }
     gw_reducer_free(&shards->reducer);

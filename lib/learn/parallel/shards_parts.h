@@ -71,8 +71,8 @@ struct gw__held {
     /* the whole gradient of a sharded operator, during its sum */
     float *summands;
     const char *scatter_algo, *gather_algo;
-    struct gw_request *request; /* reduce-scatter; then all-gather */
-    struct gw__sum beside, sum; /* along the tensor axis; among replicas */
+    struct gw_request *request;   /* reduce-scatter; then all-gather */
+    struct gw__sum parallel, sum; /* along the tensor axis; among replicas */
 };
 
 /* The state of a bucket: of held[i] for each tensor i in the reducer's bucket.
@@ -87,7 +87,7 @@ struct gw__held {
  * States without work are skipped. Buckets begin in order. */
 enum gw__bucket_state {
     GW__BUCKET_OPEN,
-    GW__BUCKET_BESIDE,
+    GW__BUCKET_PARALLEL,
     GW__BUCKET_SCATTER,
     GW__BUCKET_SUM,
     GW__BUCKET_ARRIVED
@@ -136,7 +136,7 @@ void gw__shards_gathered(struct gw__shards *shards, uint64_t since_ns);
 GW_MUST_CHECK enum gw_err gw__shard_buckets_init(struct gw__shards *shards,
                                                  struct gw_error *why);
 void gw__shard_buckets_reset(struct gw__shards *shards);
-/* Begins all buckets; afterwards none is in GW__BUCKET_BESIDE. */
+/* Begins all buckets; afterwards none is in GW__BUCKET_PARALLEL. */
 GW_MUST_CHECK enum gw_err gw__shard_buckets_begin_all(struct gw__shards *shards,
                                                       struct gw_error *why);
 /* Sets the error "WHAT: TEXT", with the failed communicator's text. */

@@ -68,19 +68,19 @@ static enum gw_err begin_data(struct gw__shards *shards, unsigned b,
 }
 
 /* Begins the sum along the tensor axis, if needed. */
-static enum gw_err begin_beside(struct gw__shards *shards, unsigned b,
-                                struct gw_error *why)
+static enum gw_err begin_parallel(struct gw__shards *shards, unsigned b,
+                                  struct gw_error *why)
 {
     const struct gw__reducer_bucket *bucket = &shards->reducer->buckets[b];
     for (unsigned i = bucket->begin; i < bucket->end; i++) {
         struct gw__held *held = &shards->held[i];
-        if (!held->beside.comm)
+        if (!held->parallel.comm)
             continue;
-        shards->buckets[b] = GW__BUCKET_BESIDE;
+        shards->buckets[b] = GW__BUCKET_PARALLEL;
         float *whole = gw__held_whole_gradient(shards, held, why);
         if (!whole)
             return why ? why->code : GW_ENOMEM;
-        enum gw_err err = gw__sum_start(&held->beside, whole);
+        enum gw_err err = gw__sum_start(&held->parallel, whole);
         if (err)
             return gw__shards_failed(shards->tensor, "adding up gradients", err,
                                      why);
@@ -89,26 +89,26 @@ static enum gw_err begin_beside(struct gw__shards *shards, unsigned b,
 }
 
 /* GW_PENDING: not complete yet. */
-static enum gw_err end_beside(struct gw__shards *shards, unsigned b, bool wait,
-                              struct gw_error *why)
+static enum gw_err end_parallel(struct gw__shards *shards, unsigned b,
+                                bool wait, struct gw_error *why)
 {
     const struct gw__reducer_bucket *bucket = &shards->reducer->buckets[b];
     enum gw_err err = GW_OK;
     for (unsigned i = bucket->begin; !err && i < bucket->end; i++)
-        err = gw__sum_end(&shards->held[i].beside, wait);
+        err = gw__sum_end(&shards->held[i].parallel, wait);
     return err && err != GW_PENDING
                ? gw__shards_failed(shards->tensor, "adding up gradients", err,
                                    why)
                : err;
 }
 
-/* The bucket before bucket b may still be in GW__BUCKET_BESIDE. */
+/* The bucket before bucket b may still be in GW__BUCKET_PARALLEL. */
 static enum gw_err send_off(struct gw__shards *shards, unsigned b,
                             struct gw_error *why)
 {
-    if (b == 0 || shards->buckets[b - 1] != GW__BUCKET_BESIDE)
+    if (b == 0 || shards->buckets[b - 1] != GW__BUCKET_PARALLEL)
         return GW_OK;
-    enum gw_err err = end_beside(shards, b - 1, true, why);
+    enum gw_err err = end_parallel(shards, b - 1, true, why);
     return err ? err : begin_data(shards, b - 1, why);
 }
 
@@ -117,8 +117,8 @@ static enum gw_err begin_bucket(void *context, unsigned b, struct gw_error *why)
     struct gw__shards *shards = context;
     enum gw_err err = send_off(shards, b, why);
     if (!err)
-        err = begin_beside(shards, b, why);
-    return err || shards->buckets[b] == GW__BUCKET_BESIDE
+        err = begin_parallel(shards, b, why);
+    return err || shards->buckets[b] == GW__BUCKET_PARALLEL
                ? err
                : begin_data(shards, b, why);
 }
@@ -219,14 +219,14 @@ static enum gw_err end_bucket(void *context, unsigned b, bool wait,
     return err ? err : end_sum(shards, b, wait, why);
 }
 
-/* A bucket in GW__BUCKET_BESIDE makes progress, too, but proceeds to the data
+/* A bucket in GW__BUCKET_PARALLEL makes progress, too, but proceeds to the data
  * axis only when the next one begins. */
 enum gw_err gw__shards_poll(struct gw__shards *shards, struct gw_error *why)
 {
     unsigned begun = shards->reducer->begun;
     enum gw_err err = GW_OK;
-    if (begun > 0 && shards->buckets[begun - 1] == GW__BUCKET_BESIDE)
-        err = end_beside(shards, begun - 1, false, why);
+    if (begun > 0 && shards->buckets[begun - 1] == GW__BUCKET_PARALLEL)
+        err = end_parallel(shards, begun - 1, false, why);
     return err && err != GW_PENDING ? err
                                     : gw_reducer_poll(shards->reducer, why);
 }

@@ -57,7 +57,7 @@ struct gw__pipe_message {
 struct gw__inflow {
     unsigned stage, rank;
     size_t count, posted, came;
-    struct gw__pipe_message *parcels;
+    struct gw__pipe_message *messages;
 };
 
 struct gw__sending {

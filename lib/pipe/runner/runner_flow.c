@@ -102,7 +102,7 @@ static size_t list_inflow(const struct gw_pipe *pipe, unsigned stage,
                 gw__piece_of(pipe, chunk, pass->micro);
             *(gradient ? &piece->gradient_place : &piece->in_place) =
                 (uint32_t)count;
-            inflow->parcels[count] = (struct gw__pipe_message){
+            inflow->messages[count] = (struct gw__pipe_message){
                 .micro = pass->micro, .chunk = chunk, .gradient = gradient};
         }
         count++;
@@ -119,8 +119,8 @@ static enum gw_err add_inflow(struct gw_pipe *pipe, unsigned stage,
     struct gw__inflow *flow = &pipe->inflows[pipe->inflow_count++];
     *flow = (struct gw__inflow){
         .stage = stage, .rank = pipe->ranks[stage], .count = count};
-    flow->parcels = calloc(count, sizeof *flow->parcels);
-    if (!flow->parcels)
+    flow->messages = calloc(count, sizeof *flow->messages);
+    if (!flow->messages)
         return gw_fail(why, GW_ENOMEM, "%zu messages", count);
     list_inflow(pipe, stage, flow);
     return GW_OK;
@@ -171,7 +171,7 @@ enum gw_err gw__flows_init(struct gw_pipe *pipe, struct gw_error *why)
 void gw__flows_fini(struct gw_pipe *pipe)
 {
     for (unsigned i = 0; i < pipe->inflow_count; i++)
-        free(pipe->inflows[i].parcels);
+        free(pipe->inflows[i].messages);
     for (unsigned i = 0; i < pipe->outflow_count; i++)
         free(pipe->outflows[i].sendings);
     free(pipe->inflows);
@@ -194,15 +194,15 @@ static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
 {
     enum gw_err err = GW_OK;
     while (!err && flow->posted < count && flow->posted < flow->count) {
-        struct gw__pipe_message *parcel = &flow->parcels[flow->posted];
-        unsigned to = parcel->chunk * pipe->stages + pipe->stage;
-        parcel->elements =
-            elements_of(pipe, to, parcel->micro, parcel->gradient);
-        err = gw__message_buffer_take(&pipe->buffers, &parcel->buffer, why);
+        struct gw__pipe_message *message = &flow->messages[flow->posted];
+        unsigned to = message->chunk * pipe->stages + pipe->stage;
+        message->elements =
+            elements_of(pipe, to, message->micro, message->gradient);
+        err = gw__message_buffer_take(&pipe->buffers, &message->buffer, why);
         if (err)
             return err;
-        err = gw_recv_start(pipe->comm, parcel->buffer, parcel->elements,
-                            GW_F32, flow->rank, &parcel->request);
+        err = gw_recv_start(pipe->comm, message->buffer, message->elements,
+                            GW_F32, flow->rank, &message->request);
         flow->posted++;
     }
     return err;
@@ -211,11 +211,11 @@ static enum gw_err post(struct gw_pipe *pipe, struct gw__inflow *flow,
 /* A message of the flow has arrived: gives it to its virtual stage. */
 static void arrive(struct gw_pipe *pipe, struct gw__inflow *flow)
 {
-    struct gw__pipe_message *parcel = &flow->parcels[flow->came++];
+    struct gw__pipe_message *message = &flow->messages[flow->came++];
     struct gw__pipe_piece *piece =
-        gw__piece_of(pipe, parcel->chunk, parcel->micro);
-    *(parcel->gradient ? &piece->grad_out : &piece->in) = parcel->buffer;
-    parcel->buffer = NULL;
+        gw__piece_of(pipe, message->chunk, message->micro);
+    *(message->gradient ? &piece->grad_out : &piece->in) = message->buffer;
+    message->buffer = NULL;
 }
 
 /* Requests of a flow complete in order, so only the oldest is tested; the test
@@ -225,7 +225,7 @@ static enum gw_err poll_inflow(struct gw_pipe *pipe, struct gw__inflow *flow,
 {
     enum gw_err err = GW_OK;
     while (!err && flow->came < flow->posted) {
-        err = gw_test(&flow->parcels[flow->came].request);
+        err = gw_test(&flow->messages[flow->came].request);
         if (!err)
             arrive(pipe, flow);
     }
@@ -299,7 +299,7 @@ enum gw_err gw__flows_await(struct gw_pipe *pipe, const struct gw_pass *pass,
         return GW_OK;
     enum gw_err err = post(pipe, flow, place + 1, why);
     while (!err && flow->came <= place) {
-        err = gw_wait(&flow->parcels[flow->came].request);
+        err = gw_wait(&flow->messages[flow->came].request);
         if (!err)
             arrive(pipe, flow);
     }
@@ -351,7 +351,7 @@ void gw__flows_abandon(struct gw_pipe *pipe)
     for (unsigned i = 0; i < pipe->inflow_count; i++) {
         struct gw__inflow *flow = &pipe->inflows[i];
         for (; flow->came < flow->posted; flow->came++)
-            if (gw_wait(&flow->parcels[flow->came].request))
+            if (gw_wait(&flow->messages[flow->came].request))
                 continue;
     }
     for (unsigned i = 0; i < pipe->outflow_count; i++) {

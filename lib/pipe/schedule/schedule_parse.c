@@ -153,7 +153,7 @@ static bool add_pass(struct script *script, unsigned stage, struct gw_pass pass)
     return true;
 }
 
-static bool parse_letter(struct gw__schedule_words *words, struct gw_pass *pass)
+static bool parse_symbol(struct gw__schedule_words *words, struct gw_pass *pass)
 {
     for (int kind = 0; kind < GW_PASS_KINDS; kind++)
         if (gw__words_byte(words) == gw_pass_symbol((enum gw_pass_kind)kind)) {
@@ -172,7 +172,7 @@ static bool parse_pass(struct script *script, unsigned stage)
     struct gw_pass pass = {0};
     unsigned micro, chunk = 0;
     size_t begin = words->at;
-    if (!parse_letter(words, &pass) ||
+    if (!parse_symbol(words, &pass) ||
         !gw__words_digits(words, "the number of a micro-batch", &micro))
         return false;
     if (gw__words_byte(words) == '.') {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool is_letter(char c)
+static bool is_symbol(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -46,7 +46,7 @@ bool gw__words_take(struct gw__schedule_words *words, const char *word)
         return false;
     char last = word[length - 1],
          next = gw__source_byte(&words->source, words->at + length);
-    if (is_letter(last) && (is_letter(next) || gw__is_digit(next)))
+    if (is_symbol(last) && (is_symbol(next) || gw__is_digit(next)))
         return false;
     words->at += length;
     return true;

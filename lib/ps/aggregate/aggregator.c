@@ -76,7 +76,7 @@ static void open_message(struct gw__aggregator *a, uint64_t now_ns,
  * reachable. The greeting lets them use this aggregator. A worker that does not
  * know this member yet refuses it, and sends a greeting later: see
  * open_message. */
-static void look_at_crew(struct gw__aggregator *a)
+static void check_ps_members(struct gw__aggregator *a)
 {
     const struct gw__membership_update *update = gw__node_update(a->node);
     a->ready = true;
@@ -103,7 +103,7 @@ static bool turn(struct gw__aggregator *a)
     if (changes & GW__NODE_GONE)
         return false;
     if (changes & (GW__NODE_UPDATE | GW__NODE_REACH))
-        look_at_crew(a);
+        check_ps_members(a);
     while (taken < TURN_MESSAGES &&
            gw__messenger_receive(messenger, &message) == GW_OK) {
         open_message(a, now_ns, message);

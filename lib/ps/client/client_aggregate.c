@@ -82,7 +82,7 @@ bool gw__ps_aggregate_ready(const struct gw_ps *ps)
 
 /* After a repetition: an aggregator from which nothing has arrived for a while
  * is avoided. */
-static void doubt(struct gw__aggregate *a, uint64_t now_ns)
+static void avoid_if_silent(struct gw__aggregate *a, uint64_t now_ns)
 {
     if (now_ns - a->heard_ns > silent_ns)
         a->avoid_until_ns = now_ns + avoid_ns;
@@ -96,7 +96,7 @@ bool gw__ps_aggregate_send(struct gw_ps *ps,
         return false;
     uint64_t now_ns = gw_now_ns();
     if (message->again)
-        doubt(a, now_ns);
+        avoid_if_silent(a, now_ns);
     const struct gw__ps_member *server =
         gw__node_member(ps->node, message->node);
     if (message->again || now_ns < a->avoid_until_ns || !server)

@@ -127,7 +127,7 @@ static void send_closed(struct gw__server *server, unsigned group,
     message.parts[1] = (struct gw__messenger_part){"", 0};
     message.parts[2] = (struct gw__messenger_part){data, writer.used};
     if (count > 0)
-        gw__failpoint(GW__AT_PS_CLOSING);
+        gw__failpoint(GW__AT_PS_ROUND_COMMIT);
     if (gw__writer_fits(&writer))
         gw__server_send(server, &message);
     if (count > 0)

@@ -263,8 +263,8 @@ enum gw_err gw__bundle_check(const struct gw__message_in *message,
 }
 
 /* Reads the checked inner message at `at`. Returns its end. */
-static size_t find_letter(const struct gw__message_in *bundle, size_t at,
-                          struct gw__message_in *letter)
+static size_t find_message(const struct gw__message_in *bundle, size_t at,
+                           struct gw__message_in *letter)
 {
     struct sizes sizes;
     const uint8_t *data = bundle->parts[0].data;
@@ -297,7 +297,7 @@ struct gw__message_in *gw__bundle_next(struct gw__message_in *bundle,
 {
     struct inner *inner = calloc(1, sizeof *inner);
     struct gw__message_in letter = {.free = free_inner};
-    *at = find_letter(bundle, *at ? *at : sizeof(struct head), &letter);
+    *at = find_message(bundle, *at ? *at : sizeof(struct head), &letter);
     if (!inner)
         return NULL;
     inner->bundle = bundle;

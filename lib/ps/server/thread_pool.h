@@ -11,8 +11,8 @@
  * Pieces have priority over jobs. Idle threads sleep. Only the owner calls
  * these functions.
  */
-#ifndef GW__PS_POOL_H
-#define GW__PS_POOL_H
+#ifndef GW__PS_THREAD_POOL_H
+#define GW__PS_THREAD_POOL_H
 
 #include <gradwire/event.h>
 

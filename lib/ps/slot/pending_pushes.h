@@ -3,8 +3,8 @@
  * Pending pushes of a slot: their units are not closed yet. Keys and values are
  * copied, per unit, in the order of the log. They are part of the slot's state.
  */
-#ifndef GW__PS_STAGE_H
-#define GW__PS_STAGE_H
+#ifndef GW__PS_PENDING_PUSHES_H
+#define GW__PS_PENDING_PUSHES_H
 
 #include "ps/clock/clock.h"
 #include "ps/messages/keys.h"

@@ -51,10 +51,10 @@ static enum gw_err write_file(int folder, const char *name, const void *head,
                               size_t head_bytes, const void *data, size_t bytes,
                               struct gw_error *why)
 {
-    char beside[SLOT_NAME_MAX + 32];
-    snprintf(beside, sizeof beside, ".%s.%ld", name, (long)getpid());
+    char sibling[SLOT_NAME_MAX + 32];
+    snprintf(sibling, sizeof sibling, ".%s.%ld", name, (long)getpid());
     int fd =
-        openat(folder, beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        openat(folder, sibling, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return gw_fail_errno(why, "snapshot: %s", name);
     bool good = write_all(fd, head, head_bytes) && write_all(fd, data, bytes) &&
@@ -63,10 +63,10 @@ static enum gw_err write_file(int folder, const char *name, const void *head,
     if (!good)
         err = gw_fail_errno(why, "snapshot: %s", name);
     close(fd);
-    if (!err && renameat(folder, beside, folder, name) != 0)
+    if (!err && renameat(folder, sibling, folder, name) != 0)
         err = gw_fail_errno(why, "snapshot: %s", name);
     if (err)
-        unlinkat(folder, beside, 0);
+        unlinkat(folder, sibling, 0);
     else
         fsync(folder);
     return err;

@@ -194,9 +194,9 @@ static struct gw__topology_line line_of(const struct gw__topology_line *own,
 }
 
 /* The total rate of the rack's NICs, divided by the ratio; 0: no limit. */
-static uint64_t share_of_cards(const struct gw_topology *t,
-                               const struct gw__rack *rack, uint32_t over,
-                               uint32_t under)
+static uint64_t share_of_nics(const struct gw_topology *t,
+                              const struct gw__rack *rack, uint32_t over,
+                              uint32_t under)
 {
     double sum = 0, most = 0x1p62;
     for (unsigned h = rack->first; h < rack->first + rack->count; h++) {
@@ -217,9 +217,9 @@ enum gw_err gw__topology_settle(struct gw_topology *t, struct gw_error *why)
         struct gw__rack *rack = &t->racks[r];
         struct gw__topology_line line = line_of(&rack->uplink, &t->uplink);
         if (line.under)
-            line.rate = share_of_cards(t, rack, line.over, line.under);
+            line.rate = share_of_nics(t, rack, line.over, line.under);
         else if (!line.has_rate)
-            line.rate = share_of_cards(t, rack, 1, 1);
+            line.rate = share_of_nics(t, rack, 1, 1);
         rack->settled = line;
     }
     gw__fabric_settle(&t->fabric, &t->nic);

@@ -21,7 +21,7 @@
 
 enum {
     GW__MESSENGER_WAITING_MAX = 65536, /* messages */
-    GW__MESSENGER_CLOSING_MS = 100,
+    GW__MESSENGER_CLOSE_MS = 100,
     GW__MESSENGER_HELD_MAX = 65536,
 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CARD_MAGIC = 0x31707367 }; /* "gsp1" */
+enum { ADDRESS_MAGIC = 0x31707367 }; /* "gsp1" */
 
 /* The address blob for the peers. */
 struct endpoint_address {
@@ -27,32 +27,33 @@ _Static_assert(sizeof(struct endpoint_address) <= GW__ADDRESS_MAX,
 static enum gw_err read_address(const struct gw__messenger *messenger,
                                 unsigned node,
                                 const struct gw__address *address,
-                                struct endpoint_address *card,
+                                struct endpoint_address *endpoint,
                                 struct gw_error *why)
 {
     const struct gw__messenger_peer *peer = &messenger->peers[node];
-    if (address->bytes != sizeof *card)
+    if (address->bytes != sizeof *endpoint)
         return gw_fail(why, GW_EDATA, "the address is not of the shm wire");
-    memcpy(card, address->blob, sizeof *card);
-    if (card->magic != CARD_MAGIC ||
-        card->segment_bytes < sizeof(struct gw__messenger_segment))
+    memcpy(endpoint, address->blob, sizeof *endpoint);
+    if (endpoint->magic != ADDRESS_MAGIC ||
+        endpoint->segment_bytes < sizeof(struct gw__messenger_segment))
         return gw_fail(why, GW_EDATA, "the address is not of the shm wire");
-    if (card->token != messenger->token)
+    if (endpoint->token != messenger->token)
         return gw_fail(why, GW_EDATA, "the address is of another run");
-    if (card->node != node ||
-        card->incarnation_high != peer->incarnation_high ||
-        card->incarnation_low != peer->incarnation_low)
+    if (endpoint->node != node ||
+        endpoint->incarnation_high != peer->incarnation_high ||
+        endpoint->incarnation_low != peer->incarnation_low)
         return gw_fail(why, GW_EDATA, "the address is of another node (%u)",
-                       card->node);
+                       endpoint->node);
     return GW_OK;
 }
 
 static enum gw_err unreachable(struct gw__messenger_shm_peer *peer,
-                               const struct endpoint_address *card,
+                               const struct endpoint_address *endpoint,
                                struct gw_error *why)
 {
     if (gw__messenger_shm_ended(peer))
-        return gw_fail(why, GW_ELOST, "its process (%d) has ended", card->pid);
+        return gw_fail(why, GW_ELOST, "its process (%d) has ended",
+                       endpoint->pid);
     struct gw_error cause = *why;
     return gw_fail(why, GW_EUNREACH,
                    "it is not on this host, or not of this user (try --wire "
@@ -62,7 +63,7 @@ static enum gw_err unreachable(struct gw__messenger_shm_peer *peer,
 
 static struct gw__messenger_source *
 make_source(struct gw__messenger_shm *shm, unsigned node,
-            const struct endpoint_address *card, struct gw_error *why)
+            const struct endpoint_address *endpoint, struct gw_error *why)
 {
     void *base = NULL;
     struct gw__messenger_source *source = calloc(1, sizeof *source);
@@ -70,20 +71,21 @@ make_source(struct gw__messenger_shm *shm, unsigned node,
         gw_fail(why, GW_ENOMEM, "a peer");
         return NULL;
     }
-    if (gw__region_map(card->pid, card->fd, card->segment_bytes, &base, why)) {
+    if (gw__region_map(endpoint->pid, endpoint->fd, endpoint->segment_bytes,
+                       &base, why)) {
         free(source);
         return NULL;
     }
     source->segment = base;
-    source->segment_bytes = card->segment_bytes;
+    source->segment_bytes = endpoint->segment_bytes;
     source->node = node;
     source->home = shm->home;
     atomic_fetch_add(&shm->home->refs, 1);
     atomic_init(&source->refs, 1);
     pthread_mutex_init(&source->lock, NULL);
-    if (source->segment->nonce == card->nonce)
+    if (source->segment->nonce == endpoint->nonce)
         return source;
-    gw_fail(why, GW_EUNREACH, "here, pid %d is another process", card->pid);
+    gw_fail(why, GW_EUNREACH, "here, pid %d is another process", endpoint->pid);
     gw__messenger_source_release(source);
     return NULL;
 }
@@ -126,13 +128,13 @@ static void begin_link(struct gw__messenger_shm *shm, unsigned node)
 }
 
 static enum gw_err watch_peer(struct gw__messenger_shm_peer *peer,
-                              const struct endpoint_address *card,
+                              const struct endpoint_address *endpoint,
                               struct gw_error *why)
 {
     gw__process_watch_fini(&peer->watch);
     peer->ended = false;
     enum gw_err err = gw__process_watch_init(&peer->watch, 1, why);
-    if (!err && gw__process_watch_add(&peer->watch, 0, &card->watch, why))
+    if (!err && gw__process_watch_add(&peer->watch, 0, &endpoint->watch, why))
         err = gw_fail(why, GW_EUNREACH,
                       "it is on another host or in another pid namespace (try "
                       "--wire tcp)");
@@ -145,29 +147,30 @@ static enum gw_err shm_know(struct gw__messenger *messenger, unsigned node,
 {
     struct gw__messenger_shm *shm = gw__messenger_shm_of(messenger);
     struct gw__messenger_shm_peer *peer = &shm->peers[node];
-    struct endpoint_address card = {.magic = 0};
+    struct endpoint_address endpoint = {.magic = 0};
     struct gw_error local = {.code = GW_OK};
     why = why ? why : &local;
-    enum gw_err err = read_address(messenger, node, address, &card, why);
+    enum gw_err err = read_address(messenger, node, address, &endpoint, why);
     if (err)
         return err;
-    if (!peer->source || peer->nonce != card.nonce) {
+    if (!peer->source || peer->nonce != endpoint.nonce) {
         detach(shm, node);
-        err = watch_peer(peer, &card, why);
+        err = watch_peer(peer, &endpoint, why);
         if (!err)
             err = gw__messenger_loans_init(peer, why);
         if (err)
             return err;
-        peer->source = make_source(shm, node, &card, why);
+        peer->source = make_source(shm, node, &endpoint, why);
         if (!peer->source)
             return why->code == GW_ENOMEM ? GW_ENOMEM
-                                          : unreachable(peer, &card, why);
-        peer->nonce = card.nonce;
-        peer->pid = card.pid;
+                                          : unreachable(peer, &endpoint, why);
+        peer->nonce = endpoint.nonce;
+        peer->pid = endpoint.pid;
         begin_link(shm, node);
     }
     if (gw__messenger_shm_ended(peer))
-        return gw_fail(why, GW_ELOST, "its process (%d) has ended", card.pid);
+        return gw_fail(why, GW_ELOST, "its process (%d) has ended",
+                       endpoint.pid);
     shm->known |= (uint64_t)1 << node;
     return GW_OK;
 }
@@ -213,7 +216,7 @@ static void linger(struct gw__messenger_shm *shm)
 {
     static const uint64_t nap_ns = 5 * 1000000U;
     uint64_t now_ns = gw_now_ns(), known = shm->known;
-    uint64_t deadline_ns = now_ns + GW__MESSENGER_CLOSING_MS * 1000000ULL;
+    uint64_t deadline_ns = now_ns + GW__MESSENGER_CLOSE_MS * 1000000ULL;
     shm->known = 0;
     atomic_store(&shm->messenger.woken, false);
     for (uint64_t left = known; left; left &= left - 1) {
@@ -285,19 +288,19 @@ static enum gw_err make_home(struct gw__messenger_shm *shm, unsigned node,
 static void write_address(struct gw__messenger_shm *shm,
                           const struct gw__messenger_config *config)
 {
-    struct endpoint_address card = {.magic = CARD_MAGIC,
-                                    .node = config->node,
-                                    .token = config->token,
-                                    .incarnation_high =
-                                        config->incarnation_high,
-                                    .incarnation_low = config->incarnation_low,
-                                    .nonce = shm->home->segment->nonce,
-                                    .segment_bytes = shm->home->region.bytes,
-                                    .pid = (int32_t)getpid(),
-                                    .fd = shm->home->region.fd};
-    gw__process_watch_self(&card.watch);
-    memcpy(shm->messenger.address.blob, &card, sizeof card);
-    shm->messenger.address.bytes = sizeof card;
+    struct endpoint_address endpoint = {
+        .magic = ADDRESS_MAGIC,
+        .node = config->node,
+        .token = config->token,
+        .incarnation_high = config->incarnation_high,
+        .incarnation_low = config->incarnation_low,
+        .nonce = shm->home->segment->nonce,
+        .segment_bytes = shm->home->region.bytes,
+        .pid = (int32_t)getpid(),
+        .fd = shm->home->region.fd};
+    gw__process_watch_self(&endpoint.watch);
+    memcpy(shm->messenger.address.blob, &endpoint, sizeof endpoint);
+    shm->messenger.address.bytes = sizeof endpoint;
 }
 
 enum gw_err gw__messenger_shm_open(const struct gw__messenger_config *config,

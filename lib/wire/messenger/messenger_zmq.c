@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-    CARD_MAGIC = 0x317a7067, /* "gpz1" */
+    ADDRESS_MAGIC = 0x317a7067, /* "gpz1" */
     RECONNECT_MS = 10,
     RECONNECT_MOST_MS = 100,
     HANDSHAKE_MS = 2000, /* for connections that stay silent */
@@ -54,15 +54,15 @@ static bool set_option(void *socket, int option, int value)
 static bool set_options(void *socket, const char *endpoint, bool listens)
 {
     int64_t most = UINT32_MAX;
-    bool ok = set_option(socket, ZMQ_SNDHWM, 0) &&
-              set_option(socket, ZMQ_RCVHWM, listens ? RECEIVE_MARK : 1) &&
-              set_option(socket, ZMQ_LINGER,
-                         listens ? 0 : GW__MESSENGER_CLOSING_MS) &&
-              set_option(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
-              set_option(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
-              set_option(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
-              set_option(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL) &&
-              zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
+    bool ok =
+        set_option(socket, ZMQ_SNDHWM, 0) &&
+        set_option(socket, ZMQ_RCVHWM, listens ? RECEIVE_MARK : 1) &&
+        set_option(socket, ZMQ_LINGER, listens ? 0 : GW__MESSENGER_CLOSE_MS) &&
+        set_option(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
+        set_option(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) &&
+        set_option(socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MOST_MS) &&
+        set_option(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL) &&
+        zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
     return ok && (!listens || gw__zmq_own_user_only(socket, endpoint));
 }
 
@@ -82,44 +82,44 @@ static enum gw_err make_socket(struct gw__messenger_zmq *zmq, bool listens,
 static enum gw_err read_address(const struct gw__messenger_zmq *zmq,
                                 unsigned node,
                                 const struct gw__address *address,
-                                struct endpoint_address *card,
+                                struct endpoint_address *endpoint,
                                 struct gw_error *why)
 {
     const struct gw__messenger_peer *peer = &zmq->messenger.peers[node];
-    if (address->bytes != sizeof *card)
+    if (address->bytes != sizeof *endpoint)
         return gw_fail(why, GW_EDATA, "the address is not of the %s wire",
                        zmq->wire);
-    memcpy(card, address->blob, sizeof *card);
-    if (card->magic != CARD_MAGIC ||
-        strnlen(card->endpoint, sizeof card->endpoint) ==
-            sizeof card->endpoint ||
-        strncmp(card->endpoint, zmq->wire, 3) != 0)
+    memcpy(endpoint, address->blob, sizeof *endpoint);
+    if (endpoint->magic != ADDRESS_MAGIC ||
+        strnlen(endpoint->endpoint, sizeof endpoint->endpoint) ==
+            sizeof endpoint->endpoint ||
+        strncmp(endpoint->endpoint, zmq->wire, 3) != 0)
         return gw_fail(why, GW_EDATA, "the address is not of the %s wire",
                        zmq->wire);
-    if (card->token != zmq->messenger.token)
+    if (endpoint->token != zmq->messenger.token)
         return gw_fail(why, GW_EDATA, "the address is of another run");
-    if (card->node != node ||
-        card->incarnation_high != peer->incarnation_high ||
-        card->incarnation_low != peer->incarnation_low)
+    if (endpoint->node != node ||
+        endpoint->incarnation_high != peer->incarnation_high ||
+        endpoint->incarnation_low != peer->incarnation_low)
         return gw_fail(why, GW_EDATA, "the address is of another node (%u)",
-                       card->node);
-    if (card->secured != zmq->secured)
+                       endpoint->node);
+    if (endpoint->secured != zmq->secured)
         return gw_fail(
             why, GW_EUNREACH, "it has %s key file, but this process has %s",
-            card->secured ? "a" : "no", zmq->secured ? "one" : "none");
-    if (gw__control_channel_check_endpoint(card->endpoint, NULL))
+            endpoint->secured ? "a" : "no", zmq->secured ? "one" : "none");
+    if (gw__control_channel_check_endpoint(endpoint->endpoint, NULL))
         return gw_fail(why, GW_EDATA, "its address \"%.40s\" is invalid",
-                       card->endpoint);
+                       endpoint->endpoint);
     return GW_OK;
 }
 
 /* Known only for processes of this host. */
-static bool peer_has_ended(const struct endpoint_address *card)
+static bool peer_has_ended(const struct endpoint_address *endpoint)
 {
     struct gw__process_watch watch;
     bool ended =
         gw__process_watch_init(&watch, 1, NULL) == GW_OK &&
-        gw__process_watch_add(&watch, 0, &card->watch, NULL) == GW_OK &&
+        gw__process_watch_add(&watch, 0, &endpoint->watch, NULL) == GW_OK &&
         gw__process_watch_poll(&watch) >= 0;
     gw__process_watch_fini(&watch);
     return ended;
@@ -131,16 +131,16 @@ static enum gw_err zmq_know(struct gw__messenger *messenger, unsigned node,
 {
     struct gw__messenger_zmq *zmq = gw__messenger_zmq_of(messenger);
     struct gw__messenger_zmq_peer *peer = &zmq->peers[node];
-    struct endpoint_address card = {.magic = 0};
-    enum gw_err err = read_address(zmq, node, address, &card, why);
+    struct endpoint_address endpoint = {.magic = 0};
+    enum gw_err err = read_address(zmq, node, address, &endpoint, why);
     if (err)
         return err;
-    if (peer_has_ended(&card))
+    if (peer_has_ended(&endpoint))
         return gw_fail(why, GW_ELOST, "its process (%u) has ended",
-                       card.watch.pid);
-    err = make_socket(zmq, false, card.endpoint, &peer->dealer, why);
-    if (!err && zmq_connect(peer->dealer, card.endpoint) != 0)
-        err = gw_fail(why, GW_EUNREACH, "%s: %s", card.endpoint,
+                       endpoint.watch.pid);
+    err = make_socket(zmq, false, endpoint.endpoint, &peer->dealer, why);
+    if (!err && zmq_connect(peer->dealer, endpoint.endpoint) != 0)
+        err = gw_fail(why, GW_EUNREACH, "%s: %s", endpoint.endpoint,
                       zmq_strerror(errno));
     if (err) {
         if (peer->dealer)
@@ -151,7 +151,7 @@ static enum gw_err zmq_know(struct gw__messenger *messenger, unsigned node,
     peer->session++;
     peer->sequence = 0;
     peer->local = GW__MESSENGER_LOCAL_SHUT;
-    memcpy(peer->endpoint, card.endpoint, sizeof peer->endpoint);
+    memcpy(peer->endpoint, endpoint.endpoint, sizeof peer->endpoint);
     gw__messenger_zmq_welcome(zmq, node);
     return GW_OK;
 }
@@ -308,17 +308,17 @@ static enum gw_err open_all(struct gw__messenger_zmq *zmq,
 static void write_address(struct gw__messenger_zmq *zmq,
                           const struct gw__messenger_config *config)
 {
-    struct endpoint_address card = {.magic = CARD_MAGIC,
-                                    .node = config->node,
-                                    .token = config->token,
-                                    .incarnation_high =
-                                        config->incarnation_high,
-                                    .incarnation_low = config->incarnation_low,
-                                    .secured = zmq->secured};
-    gw__process_watch_self(&card.watch);
-    memcpy(card.endpoint, zmq->endpoint, sizeof card.endpoint);
-    memcpy(zmq->messenger.address.blob, &card, sizeof card);
-    zmq->messenger.address.bytes = sizeof card;
+    struct endpoint_address endpoint = {
+        .magic = ADDRESS_MAGIC,
+        .node = config->node,
+        .token = config->token,
+        .incarnation_high = config->incarnation_high,
+        .incarnation_low = config->incarnation_low,
+        .secured = zmq->secured};
+    gw__process_watch_self(&endpoint.watch);
+    memcpy(endpoint.endpoint, zmq->endpoint, sizeof endpoint.endpoint);
+    memcpy(zmq->messenger.address.blob, &endpoint, sizeof endpoint);
+    zmq->messenger.address.bytes = sizeof endpoint;
 }
 
 /* libzmq allocates each large frame with malloc. glibc maps and unmaps blocks

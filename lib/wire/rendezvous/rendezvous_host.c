@@ -32,7 +32,7 @@ struct host {
 };
 
 /* One JOIN as received. */
-struct claim {
+struct join_request {
     struct guest guest;
     struct gw__rendezvous_message head;
     struct gw__address address;
@@ -69,7 +69,7 @@ static enum gw_err notify_all(const struct host *host,
 }
 
 /* Receives one message. True: it is a JOIN. */
-static bool receive_claim(struct host *host, struct claim *claim)
+static bool receive_join(struct host *host, struct join_request *join)
 {
     void *socket = host->rendezvous->socket;
     zmq_msg_t route, message;
@@ -84,14 +84,14 @@ static bool receive_claim(struct host *host, struct claim *claim)
         good =
             zmq_msg_size(&route) <= ROUTE_BYTES_MAX &&
             gw__rendezvous_read(zmq_msg_data(&message), zmq_msg_size(&message),
-                                &claim->head, &payload, &bytes) &&
-            claim->head.kind == GW__RENDEZVOUS_JOIN;
+                                &join->head, &payload, &bytes) &&
+            join->head.kind == GW__RENDEZVOUS_JOIN;
     if (good) {
-        claim->address.bytes = bytes;
-        memcpy(claim->address.blob, payload, bytes);
-        claim->guest.route_bytes = zmq_msg_size(&route);
-        memcpy(claim->guest.route, zmq_msg_data(&route), zmq_msg_size(&route));
-        memcpy(claim->guest.nonce, claim->head.nonce, sizeof claim->head.nonce);
+        join->address.bytes = bytes;
+        memcpy(join->address.blob, payload, bytes);
+        join->guest.route_bytes = zmq_msg_size(&route);
+        memcpy(join->guest.route, zmq_msg_data(&route), zmq_msg_size(&route));
+        memcpy(join->guest.nonce, join->head.nonce, sizeof join->head.nonce);
     }
     while (zmq_msg_more(&message) &&
            zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) >= 0)
@@ -102,29 +102,30 @@ static bool receive_claim(struct host *host, struct claim *claim)
 }
 
 static enum gw_err check_join(const struct host *host,
-                              const struct claim *claim, struct gw_error *why)
+                              const struct join_request *join,
+                              struct gw_error *why)
 {
-    unsigned rank = claim->head.rank;
-    if (claim->head.size != host->rendezvous->size)
+    unsigned rank = join->head.rank;
+    if (join->head.size != host->rendezvous->size)
         return gw_fail(
             why, GW_EMISMATCH,
             "rank %u was started as one of %u ranks, but rank 0 as one of %u",
-            rank, claim->head.size, host->rendezvous->size);
-    if (rank == 0 || (host->here[rank] &&
-                      memcmp(host->guests[rank].nonce, claim->guest.nonce,
-                             sizeof claim->guest.nonce) != 0))
+            rank, join->head.size, host->rendezvous->size);
+    if (rank == 0 ||
+        (host->here[rank] && memcmp(host->guests[rank].nonce, join->guest.nonce,
+                                    sizeof join->guest.nonce) != 0))
         return gw_fail(why, GW_EMISMATCH, "two processes claim to be rank %u",
                        rank);
     return GW_OK;
 }
 
-static void admit_guest(struct host *host, const struct claim *claim)
+static void admit_guest(struct host *host, const struct join_request *join)
 {
-    unsigned rank = claim->head.rank;
+    unsigned rank = join->head.rank;
     host->missing -= !host->here[rank];
     host->here[rank] = true;
-    host->guests[rank] = claim->guest;
-    host->rendezvous->table[rank] = claim->address;
+    host->guests[rank] = join->guest;
+    host->rendezvous->table[rank] = join->address;
 }
 
 /* Sends the list of missing ranks to one that is there. */
@@ -138,7 +139,7 @@ static void ask_patience(const struct host *host, const struct guest *guest)
     send_to_guest(host, guest, &head, sentence, (size_t)length);
 }
 
-static enum gw_err collect(struct host *host, struct claim *claim,
+static enum gw_err collect(struct host *host, struct join_request *join,
                            struct gw_error *why)
 {
     while (host->missing > 0) {
@@ -151,19 +152,19 @@ static enum gw_err collect(struct host *host, struct claim *claim,
                      " did not connect");
             return gw__rendezvous_timed_out(host->rendezvous, text, why);
         }
-        if (!receive_claim(host, claim))
+        if (!receive_join(host, join))
             continue;
-        enum gw_err err = check_join(host, claim, why);
+        enum gw_err err = check_join(host, join, why);
         if (err) {
             struct gw__rendezvous_message head = {.kind = GW__RENDEZVOUS_REFUSE,
                                                   .code = (int32_t)err};
-            send_to_guest(host, &claim->guest, &head, why->text,
+            send_to_guest(host, &join->guest, &head, why->text,
                           strlen(why->text));
             return err;
         }
-        admit_guest(host, claim);
+        admit_guest(host, join);
         if (host->missing > 0)
-            ask_patience(host, &claim->guest);
+            ask_patience(host, &join->guest);
     }
     return GW_OK;
 }
@@ -257,17 +258,17 @@ enum gw_err gw__rendezvous_as_host(struct gw__rendezvous *rendezvous,
                         .guests = calloc(size, sizeof *host.guests),
                         .here = calloc(size, sizeof *host.here),
                         .missing = size - 1};
-    struct claim *claim = malloc(sizeof *claim);
-    if (!host.guests || !host.here || !claim)
+    struct join_request *join = malloc(sizeof *join);
+    if (!host.guests || !host.here || !join)
         err = gw_fail(why, GW_ENOMEM, "a rendezvous of %u ranks", size);
     else {
         host.here[0] = true;
-        err = collect(&host, claim, &reason);
+        err = collect(&host, join, &reason);
         err = answer_guests(&host, err, &reason);
         if (err)
             gw_fail(why, err, "%s", reason.text);
     }
-    free(claim);
+    free(join);
     free(host.here);
     free(host.guests);
     return err;

@@ -17,7 +17,7 @@
 static void campaign_of(void *world, uint64_t seed,
                         struct gw__campaign *campaign)
 {
-    world_campaign(world, seed, campaign);
+    simcluster_campaign(world, seed, campaign);
 }
 
 static void print(const struct world *w, const struct seeds_sum *sum)
@@ -43,7 +43,7 @@ static int replay(struct world *w, uint64_t seed, const char *path)
     size_t bytes = file ? fread(text, 1, sizeof text, file) : 0;
     if (file)
         fclose(file);
-    world_campaign(w, seed, &campaign);
+    simcluster_campaign(w, seed, &campaign);
     unsigned nodes = campaign.faults.nodes;
     enum gw_err err = gw__faults_parse(text, bytes, path, nodes, &faults, &why);
     if (!err)
@@ -54,7 +54,7 @@ static int replay(struct world *w, uint64_t seed, const char *path)
 
 int main(int argc, char **argv)
 {
-    static struct world world;
+    static struct world cluster;
     struct seeds seeds;
     struct seeds_sum sum;
     const char *broken = "";
@@ -65,9 +65,9 @@ int main(int argc, char **argv)
         argc--;
     }
     if (argc == 4 && strcmp(argv[1], "--replay") == 0) {
-        world_open(&world);
-        world.broken = broken;
-        return replay(&world, strtoull(argv[2], NULL, 10), argv[3]);
+        simcluster_open(&cluster);
+        cluster.broken = broken;
+        return replay(&cluster, strtoull(argv[2], NULL, 10), argv[3]);
     }
     if (!seeds_read(argc, argv, &seeds)) {
         fprintf(
@@ -77,11 +77,11 @@ int main(int argc, char **argv)
         return 64;
     }
     seeds_keep_memory();
-    world_open(&world);
-    world.broken = broken;
-    int status = seeds_run(&seeds, argv[0], campaign_of, &world, &sum);
+    simcluster_open(&cluster);
+    cluster.broken = broken;
+    int status = seeds_run(&seeds, argv[0], campaign_of, &cluster, &sum);
     if (status == 0)
-        print(&world, &sum);
-    world_close(&world);
+        print(&cluster, &sum);
+    simcluster_close(&cluster);
     return status;
 }

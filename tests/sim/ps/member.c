@@ -6,9 +6,9 @@
 #include "world.h"
 
 void member_start(struct member *m, const struct gw__input *input,
-                  struct world *world)
+                  struct world *cluster)
 {
-    m->world = world;
+    m->cluster = cluster;
     m->node = input->from;
     m->incarnation = input->incarnation;
     m->box.incarnation = input->incarnation;
@@ -40,7 +40,7 @@ bool member_bulletin(struct member *m, const struct gw__input *input)
 void member_send(void *member, const struct gw__message_out *message)
 {
     const struct member *m = member;
-    parcel_send(&m->box, message);
+    message_send(&m->box, message);
 }
 
 void member_hello(struct member *m)

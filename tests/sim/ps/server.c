@@ -24,19 +24,19 @@ static void propose(void *context, const struct gw__command *command)
 static void start(struct host *s, const struct gw__input *input)
 {
     struct gw_error why;
-    struct world *world = world_running();
-    member_start(&s->m, input, world);
-    struct gw__server **core = &world->server_cores[s->m.node - 1];
+    struct world *cluster = simcluster_running();
+    member_start(&s->m, input, cluster);
+    struct gw__server **core = &cluster->server_cores[s->m.node - 1];
     const struct gw__server_config config = {
         .node = s->m.node,
         .incarnation = {1, input->incarnation},
-        .no_dedupe = strcmp(world->broken, "dedupe") == 0,
-        .no_fencing = strcmp(world->broken, "fencing") == 0,
+        .no_dedupe = strcmp(cluster->broken, "dedupe") == 0,
+        .no_fencing = strcmp(cluster->broken, "fencing") == 0,
         .out = {.context = &s->m, .send = member_send, .propose = propose}};
     if (*core)
         gw__server_destroy(core);
     if (gw__server_new(&config, core, &why))
-        oracle_fail(world, "server: %s", why.text);
+        oracle_fail(cluster, "server: %s", why.text);
     s->core = *core;
 }
 
@@ -46,7 +46,7 @@ static void message(struct host *s, const struct gw__input *input)
     struct lease lease;
     memcpy(&talk, input->data, sizeof talk);
     struct gw__message_in *message =
-        parcel_is(input) ? parcel_of(&s->m.box, input) : NULL;
+        message_is(input) ? message_of(&s->m.box, input) : NULL;
     if (message)
         gw__server_message_in(s->core, s->m.now_ns, message);
     if (talk == TALK_NEWS && member_bulletin(&s->m, input))

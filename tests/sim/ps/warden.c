@@ -17,7 +17,7 @@ struct known {
 };
 
 struct warden {
-    struct world *world;
+    struct world *cluster;
     uint64_t now_ns;
     const struct gw__actions *act;
     uint64_t version;
@@ -27,7 +27,7 @@ struct warden {
 static uint64_t active_servers(const struct warden *d)
 {
     uint64_t set = 0;
-    for (unsigned n = 1; n <= d->world->servers; n++)
+    for (unsigned n = 1; n <= d->cluster->servers; n++)
         if (d->known[n].incarnation)
             set |= UINT64_C(1) << n;
     return set;
@@ -35,7 +35,7 @@ static uint64_t active_servers(const struct warden *d)
 
 static void publish(struct warden *d)
 {
-    struct world *w = d->world;
+    struct world *w = d->cluster;
     gw__routes_servers(&w->routes, active_servers(d));
     d->version++;
     for (unsigned slot = 0; slot < w->routes.slot_count; slot++)
@@ -56,10 +56,10 @@ static void tell(struct warden *d, unsigned node)
         unsigned i = bulletin.crew_count++;
         bulletin.crew[i].node = n;
         bulletin.crew[i].role =
-            is_server(d->world, n) ? GW__SERVER : GW__WORKER;
+            is_server(d->cluster, n) ? GW__SERVER : GW__WORKER;
         bulletin.crew[i].incarnation = d->known[n].incarnation;
     }
-    bulletin.routes = d->world->routes;
+    bulletin.routes = d->cluster->routes;
     d->known[node].told_ns = d->now_ns;
     d->act->send(d->act->driver, node, &bulletin, sizeof bulletin);
 }
@@ -68,7 +68,7 @@ static void tell(struct warden *d, unsigned node)
 static void restart_zombie(struct warden *d, unsigned node)
 {
     struct gw_error why;
-    struct world *w = d->world;
+    struct world *w = d->cluster;
     const struct gw__fault fault = {.kind = GW__RESTART,
                                     .at_ns = gw__sim_now(w->sim) +
                                              draw(w, 5 * MS, 300 * MS),
@@ -86,7 +86,7 @@ static void convict(struct warden *d, unsigned node)
     restart_zombie(d, node);
     known->convicted = known->incarnation;
     known->incarnation = 0;
-    d->world->met.convictions++;
+    d->cluster->met.convictions++;
     publish(d);
 }
 
@@ -107,7 +107,7 @@ static void hello(struct warden *d, const struct gw__input *input)
     known->heard_ns = d->now_ns;
     known->version = hello.version;
     const struct lease lease = {TALK_LEASE, hello.sent_ns, LEASE_MS * MS};
-    if (is_server(d->world, input->from))
+    if (is_server(d->cluster, input->from))
         d->act->send(d->act->driver, input->from, &lease, sizeof lease);
     if (hello.version < d->version &&
         d->now_ns - known->told_ns > REPEAT_MS * MS)
@@ -118,7 +118,7 @@ static void propose(struct warden *d, const struct gw__input *input)
 {
     struct proposal p;
     struct gw_error why;
-    struct world *w = d->world;
+    struct world *w = d->cluster;
     memcpy(&p, input->data, sizeof p);
     if (input->incarnation != d->known[input->from].incarnation ||
         p.slot >= w->routes.slot_count ||
@@ -156,12 +156,12 @@ static void start(struct warden *d)
 {
     struct gw_error why;
     unsigned table;
-    d->world = world_running();
-    struct gw__routes *routes = &d->world->routes;
+    d->cluster = simcluster_running();
+    struct gw__routes *routes = &d->cluster->routes;
     gw__routes_init(routes);
     routes->slot_count = SLOTS;
-    routes->replicas = d->world->replicas;
-    routes->servers = d->world->servers;
+    routes->replicas = d->cluster->replicas;
+    routes->servers = d->cluster->servers;
     const struct gw_ps_table_config count = {.name = "count",
                                              .width = 1,
                                              .updater = GW_PS_ADD,
@@ -170,7 +170,7 @@ static void start(struct warden *d)
         .name = "unit", .width = 1, .updater = GW_PS_ADD, .group = UNIT_GROUP};
     if (gw__routes_table(routes, &count, &table, &why) ||
         gw__routes_table(routes, &unit, &table, &why))
-        oracle_fail(d->world, "%s", why.text);
+        oracle_fail(d->cluster, "%s", why.text);
 }
 
 static void step(void *state, const struct gw__input *input,

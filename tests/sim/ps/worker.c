@@ -47,17 +47,17 @@ struct hand {
 
 static struct ledger *ledger(const struct hand *h, const struct op *op)
 {
-    return &h->m.world->ledgers[op->of];
+    return &h->m.cluster->ledgers[op->of];
 }
 
 static void start(struct hand *h, const struct gw__input *input)
 {
     struct gw_error why;
-    struct world *world = world_running();
-    member_start(&h->m, input, world);
-    h->index = worker_index(world, h->m.node);
+    struct world *cluster = simcluster_running();
+    member_start(&h->m, input, cluster);
+    h->index = worker_index(cluster, h->m.node);
     gw_rng_seed(&h->rng, input->seed ^ input->incarnation);
-    struct gw__worker **core = &world->worker_cores[h->index];
+    struct gw__worker **core = &cluster->worker_cores[h->index];
     const struct gw__worker_config config = {
         .node = h->m.node,
         .incarnation = {1, input->incarnation},
@@ -65,7 +65,7 @@ static void start(struct hand *h, const struct gw__input *input)
         .send = member_send};
     gw__worker_destroy(core);
     if (gw__worker_new(&config, core, &why))
-        oracle_fail(world, "worker: %s", why.text);
+        oracle_fail(cluster, "worker: %s", why.text);
     h->core = *core;
 }
 
@@ -79,7 +79,7 @@ static void begin_op(struct hand *h, struct op *op)
     op->push = !h->last && gw_rng_below(&h->rng, 3) > 0;
     op->of = op->push || h->last
                  ? h->index
-                 : (unsigned)gw_rng_below(&h->rng, h->m.world->workers);
+                 : (unsigned)gw_rng_below(&h->rng, h->m.cluster->workers);
     struct ledger *l = ledger(h, op);
     op->count = 0;
     for (unsigned c = 0; c < COUNTERS; c++) {
@@ -101,7 +101,7 @@ static void begin_op(struct hand *h, struct op *op)
     if (err == GW_PENDING)
         return;
     if (err)
-        oracle_fail(h->m.world, "access: %s", why.text);
+        oracle_fail(h->m.cluster, "access: %s", why.text);
     op->active = true;
     for (unsigned i = 0; op->push && i < op->count; i++)
         l->sent[op->counter[i]]++;
@@ -116,11 +116,11 @@ static void end_op(struct hand *h, struct op *op)
         return;
     op->active = false;
     if (err) {
-        oracle_fail(h->m.world, "worker %u: %s", h->m.node, why.text);
+        oracle_fail(h->m.cluster, "worker %u: %s", h->m.node, why.text);
         return;
     }
-    h->m.world->met.pushes += op->push;
-    h->m.world->met.pulls += !op->push;
+    h->m.cluster->met.pushes += op->push;
+    h->m.cluster->met.pulls += !op->push;
     for (unsigned i = 0; i < op->count; i++) {
         unsigned c = op->counter[i];
         uint64_t value = (uint64_t)(int64_t)op->values[i];
@@ -129,7 +129,7 @@ static void end_op(struct hand *h, struct op *op)
             continue;
         }
         if (value < op->low[i] || value > l->sent[c])
-            oracle_fail(h->m.world,
+            oracle_fail(h->m.cluster,
                         "counter %u of worker %u is %llu: at least %llu were "
                         "acknowledged or seen, %llu sent",
                         c, op->of, (unsigned long long)value,
@@ -139,7 +139,7 @@ static void end_op(struct hand *h, struct op *op)
             l->seen[c] = value;
     }
     if (h->last && !op->push && op->count == COUNTERS)
-        h->m.world->finished[h->index] = true;
+        h->m.cluster->finished[h->index] = true;
 }
 
 static void do_ops(struct hand *h)
@@ -150,7 +150,7 @@ static void do_ops(struct hand *h)
             end_op(h, &h->ops[i]);
         idle = idle && !h->ops[i].active;
     }
-    bool late = is_late(h->m.world, gw__sim_now(h->m.world->sim));
+    bool late = is_late(h->m.cluster, gw__sim_now(h->m.cluster->sim));
     if (late && idle && !h->last && h->stage == UNIT_OVER) {
         h->last = true;
         begin_op(h, &h->ops[0]);
@@ -169,7 +169,7 @@ static void do_ops(struct hand *h)
 
 static void ask_clock(struct hand *h, enum gw__clock_kind kind)
 {
-    const struct world *w = h->m.world;
+    const struct world *w = h->m.cluster;
     struct gw_error why;
     const struct gw__clock_command command = {
         .kind = kind,
@@ -232,7 +232,7 @@ static void ask_unit(struct hand *h)
 
 static void go_on(struct hand *h)
 {
-    struct world *w = h->m.world;
+    struct world *w = h->m.cluster;
     switch (h->stage) {
     case UNIT_PLAN:
         h->stage = UNIT_NEXT;
@@ -276,7 +276,7 @@ static void do_units(struct hand *h)
     if (err == GW_EINVAL && h->stage == UNIT_NEXT)
         return; /* not known to the clock yet: asks again */
     if (err)
-        oracle_fail(h->m.world, "worker %u, unit: %s", h->m.node, why.text);
+        oracle_fail(h->m.cluster, "worker %u, unit: %s", h->m.node, why.text);
     else
         go_on(h);
 }
@@ -288,7 +288,7 @@ static void message(struct hand *h, const struct gw__input *input)
     uint64_t talk;
     memcpy(&talk, input->data, sizeof talk);
     struct gw__message_in *message =
-        parcel_is(input) ? parcel_of(&h->m.box, input) : NULL;
+        message_is(input) ? message_of(&h->m.box, input) : NULL;
     if (message)
         gw__worker_message_in(h->core, h->m.now_ns, message);
     if (talk == TALK_NEWS && member_bulletin(&h->m, input))

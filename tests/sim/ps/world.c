@@ -8,7 +8,7 @@
 
 static struct world *running;
 
-struct world *world_running(void)
+struct world *simcluster_running(void)
 {
     return running;
 }
@@ -23,12 +23,12 @@ static void free_cores(struct world *w)
             gw__worker_destroy(&w->worker_cores[i]);
 }
 
-void world_open(struct world *w)
+void simcluster_open(struct world *w)
 {
     memset(w, 0, sizeof *w);
 }
 
-void world_close(struct world *w)
+void simcluster_close(struct world *w)
 {
     free_cores(w);
 }
@@ -164,8 +164,8 @@ static struct gw__fault_profile faults_of(const struct world *w)
     return faults;
 }
 
-void world_campaign(struct world *w, uint64_t seed,
-                    struct gw__campaign *campaign)
+void simcluster_campaign(struct world *w, uint64_t seed,
+                         struct gw__campaign *campaign)
 {
     shape(w, seed);
     *campaign = (struct gw__campaign){.name = "ps",

@@ -26,7 +26,7 @@
 #include <ps/server/server.h>
 #include <sim/campaign.h>
 #include <world/common/chance.h>
-#include <world/servers/parcel.h>
+#include <world/servers/sim_message.h>
 
 #include <string.h>
 
@@ -131,7 +131,7 @@ enum { HELLO_MS = 30, LEASE_MS = 120, SILENCE_MS = 260 };
 /* ---- a member of any role ---- */
 
 struct member {
-    struct world *world;
+    struct world *cluster;
     unsigned node;
     uint64_t incarnation, now_ns, hello_ns, lease_until_ns;
     struct mailbox box;                  /* for the data path */
@@ -140,7 +140,7 @@ struct member {
 };
 
 void member_start(struct member *member, const struct gw__input *input,
-                  struct world *world);
+                  struct world *cluster);
 /* True: there is a new bulletin. */
 bool member_bulletin(struct member *member, const struct gw__input *input);
 void member_hello(struct member *member);
@@ -152,34 +152,34 @@ void member_send(void *member, const struct gw__message_out *message);
 const struct gw__machine_kind *warden_kind(void), *server_kind(void),
     *worker_kind(void);
 /* The routes place every slot. */
-bool warden_is_whole(const struct world *world);
+bool warden_is_whole(const struct world *cluster);
 
 /* ---- oracle.c ---- */
 
 GW_PRINTF(2, 3)
-void oracle_fail(struct world *world, const char *format, ...);
+void oracle_fail(struct world *cluster, const char *format, ...);
 /* A worker has read its counters; `low`: acknowledged when it asked. */
-void oracle_counters(struct world *world, unsigned worker,
+void oracle_counters(struct world *cluster, unsigned worker,
                      const uint64_t low[COUNTERS],
                      const float values[COUNTERS]);
 /* A worker was granted a unit and pulled the shared key. */
-void oracle_granted(struct world *world, const struct gw_ps_work *work,
+void oracle_granted(struct world *cluster, const struct gw_ps_work *work,
                     float shared);
 /* All units, at the end. */
-void oracle_units(struct world *world, const float values[UNITS + 1]);
+void oracle_units(struct world *cluster, const float values[UNITS + 1]);
 /* Are all replicas in sync equal? Only when nothing is under way. */
-bool oracle_replicas_agree(struct world *world);
-bool oracle_is_done(struct world *world);
+bool oracle_replicas_agree(struct world *cluster);
+bool oracle_is_done(struct world *cluster);
 
 uint64_t counter_key(unsigned worker, unsigned counter);
 uint64_t unit_key(unsigned unit); /* UNITS: the shared one */
 
 /* The world of the current network. START does not pass it: a pointer would
  * differ in each run, and so would the digest. */
-struct world *world_running(void);
-void world_open(struct world *world);
-void world_close(struct world *world);
-void world_campaign(struct world *world, uint64_t seed,
-                    struct gw__campaign *campaign);
+struct world *simcluster_running(void);
+void simcluster_open(struct world *cluster);
+void simcluster_close(struct world *cluster);
+void simcluster_campaign(struct world *cluster, uint64_t seed,
+                         struct gw__campaign *campaign);
 
 #endif
