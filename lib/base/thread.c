@@ -77,7 +77,7 @@ enum gw_err gw__threads_try(unsigned threads, size_t bytes, const char *what,
     if (spare != MAP_FAILED)
         munmap(spare, bytes);
     else if (!err)
-        err = gw_fail(why, GW_ENOMEM, "%s: it takes up to %zu MB", what,
+        err = gw_fail(why, GW_ENOMEM, "%s: up to %zu MB are needed", what,
                       bytes >> 20);
     return err;
 }

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 #
 # The consumer of .ci/sentences.awk for tests/tools/messages, whose --sample sorts
-# the messages by the numbers of Park and Miller's generator.
+# the messages by the numbers of a linear congruential generator whose
+# increment depends on the seed, so that seeds choose different messages.
 
 function message(type, line, string) {
     if (!index(kinds, "," type ","))
         return
-    seed = (seed * 16807) % 2147483647
+    number = (number * 16807 + seed) % 2147483647
     if (!sample)
         printf "%s:%d: %s: %s\n", file, line, type, string
     else
-        printf "%d\t%s:%d: %s: %s\n", seed, file, line, type, string | order
+        printf "%d\t%s:%d: %s: %s\n", number, file, line, type, string | order
 }
 function sentence(    i, string) {
     for (i = 1; i <= count; i++)
@@ -31,5 +32,6 @@ BEGIN {
     fails = "(^|[^a-z_])([a-z_]*(fail|fail_errno|failed|fail_at_word|refuse|expected|unexpected|lose" \
         "|notice|trouble)|gw_wrap|complain[a-z_]*|wrong|damaged|not_a|bad|odd) *\\("
     seed = (seed + 1) * 48271 % 2147483647
+    number = 1
     order = "sort -n | head -n " sample " | cut -f 2-"
 }

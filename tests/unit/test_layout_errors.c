@@ -42,7 +42,7 @@ static const struct {
      "a shard group of 3 does not divide the 4 ranks of the data axis"},
     {PLAIN,
      {.mesh = {1, 1, 1}, .batch = 8, .chunks = 65},
-     "65 chunks per stage are more than 64"},
+     "65 chunks per stage; use at most 64"},
     {PLAIN,
      {.mesh = {1, 1, 4}, .batch = 8},
      "n: line 6: 4 operators are too few for 4 parts (softmax stays with the "

@@ -71,7 +71,7 @@ START_TEST(each_fault_has_its_sentence)
     expect_fault(head, "the message is of another run");
     head = good;
     head.to = 1;
-    expect_fault(head, "a message for node 1 came to node 0");
+    expect_fault(head, "a message for node 1 arrived at node 0");
     head = good;
     head.from = GW__CONTROL_CHANNEL_NODES;
     expect_fault(head, "a message from node 64 to node 0");

@@ -74,7 +74,7 @@ START_TEST(each_fault_has_its_sentence)
     expect_fault(head, "the message is of another run");
     head = good;
     head.to = 1;
-    expect_fault(head, "a message for node 1 came to node 0");
+    expect_fault(head, "a message for node 1 arrived at node 0");
     head = good;
     head.to_low++;
     expect_fault(head, "the message is for another incarnation of node 0");

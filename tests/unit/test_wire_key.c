@@ -49,7 +49,7 @@ START_TEST(limits_are_told)
 {
     struct gw_comm_config config = crew_config("ipc", 0, 2);
     config.lanes = 9;
-    expect_refusal(config, GW_EINVAL, "ipc wire: 9 lanes are more than 8");
+    expect_refusal(config, GW_EINVAL, "ipc wire: 9 lanes; use at most 8");
     ck_assert_uint_gt(gw__zmq_endpoint_address_bytes(0, 256, 2, GW__ZMQ_TCP),
                       0);
     ck_assert_uint_gt(gw__zmq_endpoint_address_bytes(0, 1000, 8, GW__ZMQ_IPC),

@@ -39,7 +39,7 @@ static const struct launched *placed;
 /* clang-format off */
 static const struct option_spec options[] = {
     {"algo", 'a', OPTION_TEXT, &bench.algo, "NAME",
-     "Algorithm; all measures each that serves N ranks, auto lets the library "
+     "Algorithm; all measures each one that supports N ranks, auto lets the library "
      "choose.",
      "auto|all|" PLAN_ALGO_WORDS},
     {"wire", 'w', OPTION_CHOICE, &bench.wire, "WIRE",
@@ -47,10 +47,10 @@ static const struct option_spec options[] = {
     {"ranks", 'n', OPTION_UNSIGNED, &bench.ranks, "N",
      "Processes. Default: 4, or as many as mpirun or another launcher started.",
      NULL},
-    {"begin", 'b', OPTION_BYTES, &bench.bytes_min, "BYTES", "Smallest size.",
+    {"begin", 'b', OPTION_BYTES, &bench.bytes_min, "BYTES", "Smallest size in bytes.",
      NULL},
     {"end", 'e', OPTION_BYTES, &bench.bytes_max, "BYTES",
-     "Largest size.", NULL},
+     "Largest size in bytes.", NULL},
     {"factor", 'f', OPTION_UNSIGNED, &bench.factor, "F",
      "Factor from one size to the next.", NULL},
     {"sizes", 0, OPTION_TEXT, &sizes_text, "BYTES,...",

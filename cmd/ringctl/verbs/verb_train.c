@@ -43,7 +43,7 @@ static int run_train(int operand_count, char **operands)
 const struct command command_train = {
     .name = "train",
     .operands = "MODEL [NET] [DATA] | ops",
-    .help = "train a model with an idle run, or run ops on a ring",
+    .help = "train a model on an idle run, or run ops on an idle ring",
     .examples = "ringctl train lr heart_scale --epochs 20\n"
                 "ringctl train mf --mode ssp:2       parameter servers\n"
                 "ringctl train ops --bytes 1M --count 100\n",

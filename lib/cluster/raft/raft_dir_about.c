@@ -51,7 +51,7 @@ static enum gw_err read_vote(struct gw__raft_dir *dir, const char *name,
                       dir->path, name);
     if (!err && vote.version && vote.version == newest->version)
         err = gw_fail(why, GW_EDATA,
-                      "%s/%s: byte 8: the version is that of metadata1",
+                      "%s/%s: byte 8: the version equals that of metadata1",
                       dir->path, name);
     free(bytes);
     if (!err && vote.version > newest->version)

@@ -28,8 +28,8 @@ static enum gw_err check_session_config(const struct gw__session_config *config,
                                         struct gw_error *why)
 {
     if (config->node >= GW__NODES_MAX && config->node != GW__NODE_ANY)
-        return gw_fail(why, GW_EINVAL, "node %u: there are %d", config->node,
-                       GW__NODES_MAX);
+        return gw_fail(why, GW_EINVAL, "node %u: nodes are numbered below %d",
+                       config->node, GW__NODES_MAX);
     if (config->controller_count == 0 ||
         config->controller_count > GW__CLIENT_CONTROLLERS)
         return gw_fail(why, GW_EINVAL, "%u controllers: there can be 1 to %d",

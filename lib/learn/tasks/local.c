@@ -61,7 +61,7 @@ enum gw_err gw_local_new(const struct gw_ps_table_config *tables,
 {
     *local = NULL;
     if (count > GW_PS_TABLES_MAX)
-        return gw_fail(why, GW_EINVAL, "%u tables are more than %d", count,
+        return gw_fail(why, GW_EINVAL, "%u tables; use at most %d", count,
                        GW_PS_TABLES_MAX);
     struct gw_local *made = calloc(1, sizeof *made);
     if (!made)

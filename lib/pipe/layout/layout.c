@@ -69,7 +69,7 @@ static enum gw_err check_layout_options(const struct gw_layout_options *options,
     if (err)
         return err;
     if (options->chunks > GW_STAGE_CHUNKS_MAX)
-        return gw_fail(why, GW_EINVAL, "%u chunks per stage are more than %d",
+        return gw_fail(why, GW_EINVAL, "%u chunks per stage; use at most %d",
                        options->chunks, GW_STAGE_CHUNKS_MAX);
     if (options->batch == 0 || shares == 0 || options->batch % shares != 0)
         return gw_fail(why, GW_EINVAL,

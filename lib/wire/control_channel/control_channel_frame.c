@@ -32,8 +32,9 @@ enum gw_err gw__control_channel_frame_read(
     if (head->token != token)
         return gw_fail(why, GW_EDATA, "the message is of another run");
     if (head->to != to)
-        return gw_fail(why, GW_EDATA, "a message for node %u came to node %u",
-                       head->to, to);
+        return gw_fail(why, GW_EDATA,
+                       "a message for node %u arrived at node %u", head->to,
+                       to);
     if (head->from >= GW__CONTROL_CHANNEL_NODES || head->from == to)
         return gw_fail(why, GW_EDATA, "a message from node %u to node %u",
                        head->from, to);

@@ -44,8 +44,9 @@ enum gw_err gw__messenger_head_read(const void *frame, size_t bytes,
     if (head->token != mine->token)
         return gw_fail(why, GW_EDATA, "the message is of another run");
     if (head->to != mine->to)
-        return gw_fail(why, GW_EDATA, "a message for node %u came to node %u",
-                       head->to, mine->to);
+        return gw_fail(why, GW_EDATA,
+                       "a message for node %u arrived at node %u", head->to,
+                       mine->to);
     if (head->to_high != mine->to_high || head->to_low != mine->to_low)
         return gw_fail(why, GW_EDATA,
                        "the message is for another incarnation of node %u",

@@ -127,7 +127,8 @@ static enum gw_err open_all(struct gw__verbs *verbs,
                             struct gw_error *why)
 {
     if (verbs->slice_bytes > GW__VERBS_SLICE_BYTES_MAX)
-        return gw_fail(why, GW_EINVAL, "slices of %zu bytes are larger than %d",
+        return gw_fail(why, GW_EINVAL,
+                       "slices of %zu bytes; use at most %d bytes",
                        verbs->slice_bytes, GW__VERBS_SLICE_BYTES_MAX);
     if (inherited)
         return gw_fail(why, GW_ENOTSUP,

@@ -147,7 +147,7 @@ static enum gw_err open_all(struct gw__zmq *zmq,
 {
     unsigned size = config->size, rank = config->rank;
     if (zmq->lanes > GW__ZMQ_LANES_MAX)
-        return gw_fail(why, GW_EINVAL, "%u lanes are more than %d", zmq->lanes,
+        return gw_fail(why, GW_EINVAL, "%u lanes; use at most %d", zmq->lanes,
                        GW__ZMQ_LANES_MAX);
     size_t bytes = gw__zmq_endpoint_address_bytes(rank, size, zmq->lanes,
                                                   zmq->address.transport);
