@@ -120,7 +120,7 @@ picture_is_whole() {
     "$RINGTOP" --from "$recording" --batch --page failover >out
     cat out
     grep -q '^ server 1$' out
-    for stage in noticed convicted view resumed; do
+    for stage in noticed confirmed view resumed; do
         grep -q "^   $stage " out
     done
 }

@@ -137,7 +137,7 @@ static enum gw_err collect(struct offers *offers, const char *operand,
     if (!err && offers->count == 0)
         err = interrupted ? gw_fail(why, GW_EINTR, "interrupted")
                           : gw_fail(why, GW_EINVAL,
-                                    "no algorithm of %s serves %u ranks",
+                                    "no algorithm of %s supports %u ranks",
                                     operand, source.ranks);
     if (!err && !is_file && !source.segments && !source.group)
         predict(offers);
