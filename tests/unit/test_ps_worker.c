@@ -205,7 +205,7 @@ START_TEST(silence_names_the_server_and_ends_with_it)
     toy.loss = 0;
     ck_assert_int_eq(toy_wait(request), GW_OK);
     gw__worker_waits_for(toy.worker, toy.now_ns, text, sizeof text);
-    ck_assert_str_eq(text, "nobody");
+    ck_assert_str_eq(text, "no server");
     toy_end();
 }
 END_TEST
