@@ -77,8 +77,8 @@ fits() {
     on_terminal 40 "psnode train -h" >"$BATS_TEST_TMPDIR/options"
     awk 'length > 40 { exit 1 }' "$BATS_TEST_TMPDIR/options"
     grep -q '^Usage: psnode train' "$BATS_TEST_TMPDIR/options"
-    [ "$(grep -xE '(Cluster|Training|Run and snapshots|Experiments):' \
-        "$BATS_TEST_TMPDIR/options" | wc -l)" -eq 4 ]
+    [ "$(grep -cxE '(Cluster|Training|Run and snapshots|Experiments):' \
+        "$BATS_TEST_TMPDIR/options")" -eq 4 ]
 }
 
 @test "an unknown option without a command is named" {
