@@ -147,7 +147,7 @@ START_TEST(wrong_costs)
         {{.forward = "1ms,2ms"}, "--forward has 2 times"},
         {{.weight = "1ms,"}, "--weight must be a time"},
         {{.input = "soon"}, "--input must be a time"},
-        {{.forward = "0", .backward = "0"}, "the passes of stage 0 must take"},
+        {{.forward = "0", .backward = "0"}, "the passes of stage 0 must be"},
         {{.backward = "1ms", .input = "1ms"},
          "use either --backward or the other two"},
         {{.slow = "3:2"}, "the stage must be from 0 to 2"},
