@@ -165,7 +165,7 @@ START_TEST(bad_configs_are_refused)
         unsigned actors, queue, batch;
         double jitter;
         const char *text;
-    } cases[] = {{0, 1, 1, 0, "actors are"},
+    } cases[] = {{0, 1, 1, 0, "the number of actors must be"},
                  {1, GW_ACTORS_QUEUE_MAX + 1, 1, 0, "queue"},
                  {1, 1, 0, 0, "batch"},
                  {1, 1, 1, 2, "jitter"}};

@@ -89,7 +89,7 @@ START_TEST(slips_are_told)
         {"lr", "half=yes", "half must be 0 or 1, not \"yes\""},
         {"lr", "ack=none", "ack must be all or primary, not \"none\""},
         {"lr", "updater=callback", "updater must be add, sgd,"},
-        {"forest", "", "\"forest\" is no model"},
+        {"forest", "", "\"forest\" is not a model"},
     };
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
         struct settings s;

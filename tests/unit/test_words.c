@@ -79,7 +79,7 @@ START_TEST(bad_configs_are_refused)
     task_expect_refused(&run, GW_EINVAL, "window 0");
     run.config = good;
     run.config.epochs = 0;
-    task_expect_refused(&run, GW_EINVAL, "an end");
+    task_expect_refused(&run, GW_EINVAL, "a number of epochs");
     run.config = good;
     run.config.updater = GW_PS_SGD;
     task_expect_refused(&run, GW_EINVAL, "sgd");
@@ -88,7 +88,7 @@ START_TEST(bad_configs_are_refused)
     task_expect_refused(&run, GW_EINVAL, "subsampling");
     run.config = good;
     run.config.train = NULL;
-    task_expect_refused(&run, GW_EINVAL, "no text or edge list");
+    task_expect_refused(&run, GW_EINVAL, "the text or edge list is missing");
 }
 END_TEST
 
