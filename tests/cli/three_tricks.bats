@@ -111,10 +111,10 @@ bench_is() {
     done <<-END
 		at_least_2_workers,_not_1 bench push -k 100 --set aggregate=1
 		at_least_2_workers,_not_1 train drift -n 1 --set aggregate=1
-		aggregate_or_no-bundle train drift -n 2 --set aggregate=1,no-bundle=1
+		either_aggregate_or_no-bundle train drift -n 2 --set aggregate=1,no-bundle=1
 		1_to_50000,_not_60000 bench push -n 2 --set aggregate=1,aggregate-us=60000
 		2_workers,_not_1 bench push --set aggregate=1 --set aggregate-us=9
-		is_for_aggregate=1 bench push -n 2 --set aggregate-us=60
+		aggregate-us_needs_aggregate=1 bench push -n 2 --set aggregate-us=60
 		simulation_has_no_messages sim drift --set aggregate=1
 		simulation_has_no_threads sim drift -m asp --set hogwild=1,threads=2
 		--compute,_--slow train drift -n 2 --compute 1ms --set aggregate=1

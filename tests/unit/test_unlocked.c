@@ -150,7 +150,8 @@ START_TEST(where_it_cannot_act_it_is_refused)
     ck_assert_int_eq(gw_task_defaults("drift", &run.config, &run.why), GW_OK);
     task_begin(&run);
     ck_assert_int_eq(gw_unit_threads(run.unit, 2, &run.why), GW_ENOTSUP);
-    ck_assert_ptr_nonnull(strstr(run.why.text, "drift does not support several threads"));
+    ck_assert_ptr_nonnull(
+        strstr(run.why.text, "drift does not support several threads"));
     task_end(&run);
     configure();
     task_begin(&run);
