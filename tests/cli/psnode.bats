@@ -155,10 +155,11 @@ make_rows() {
     done
 }
 
+# Once for each placement: the routes change while the servers start.
 @test "bench: key lists are sent once, or with each request" {
-    psnode bench push -k 100 --rounds 50 -o json >once.json
+    psnode bench push -k 100 --rounds 1000 -o json >once.json
     psnode bench push -k 100 --rounds 50 --no-key-cache -o json >each.json
-    [ "$(json rows 1 key_lists_sent <once.json)" -lt 10 ]
+    [ "$(json rows 1 key_lists_sent <once.json)" -lt 100 ]
     [ "$(json rows 1 key_lists_sent <each.json)" -ge 50 ]
 }
 

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIPE_BYTES = 1 << 20, CLOSE_MS = 2000 };
+enum { PIPE_BYTES = 1 << 20, CLOSE_MS = 10000 };
 
 struct run_publisher {
     char name[RUN_NAME_MAX];
