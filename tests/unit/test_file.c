@@ -37,7 +37,8 @@ START_TEST(devices_sockets_and_folders_are_refused)
     snprintf(name.sun_path, sizeof name.sun_path, "%s/socket", folder);
     int bound = socket(AF_UNIX, SOCK_STREAM, 0);
     ck_assert_int_eq(bind(bound, (struct sockaddr *)&name, sizeof name), 0);
-    refused("/dev/zero", "/dev/zero: is a device; use a regular file or a pipe");
+    refused("/dev/zero",
+            "/dev/zero: is a device; use a regular file or a pipe");
     refused("/dev/null", "is a device");
     refused(name.sun_path, "is a socket");
     refused(folder, "Is a directory");

@@ -7,6 +7,7 @@
 #include "common/text/json_get.h"
 #include "rows.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,7 @@ static int compare(const void *a, const void *b)
 static enum gw_err make_series(const struct rows *rows, struct figure *figure,
                                struct gw_error *why)
 {
+    assert(rows->rows && figure->x_name && figure->y_name);
     uint64_t used = keys_that(rows, figure->x_name, true);
     char label[LABEL_MAX];
     for (size_t i = 0; i < rows->count; i++) {
@@ -211,6 +213,7 @@ static enum gw_err refuse(const struct rows *rows, const char *x, const char *y,
     char names[300] = "";
     const char *name;
     const json_t *value;
+    assert(rows->rows);
     json_object_foreach(rows->rows[0], name, value)
     {
         size_t used = strlen(names);

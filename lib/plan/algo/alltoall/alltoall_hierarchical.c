@@ -76,8 +76,9 @@ const struct gw_algo gw__algo_alltoall_hierarchical = {
     .name = "hierarchical",
     .collective = GW_ALLTOALL,
     .summary = "collected inside the racks, then exchanged across them",
-    .formula = "(g-1) + (h-1) rounds, less than 2n bytes per rank, g(h-1)/p n to "
-               "other racks",
+    .formula =
+        "(g-1) + (h-1) rounds, less than 2n bytes per rank, g(h-1)/p n to "
+        "other racks",
     .source = "Tutel: Hwang et al., MLSys 2023 (two-dimensional hierarchical)",
     .valid = gw__any_ranks,
     .chunks = gw__chunk_a_pair,

@@ -28,8 +28,8 @@ const struct gw_algo gw__algo_reduce_scatter_hierarchical = {
     .name = "hierarchical",
     .collective = GW_REDUCE_SCATTER,
     .summary = "rings inside the racks, then across them",
-    .formula =
-        "(g-1) + (h-1) rounds, (p-1)/p n bytes per rank, (p-g)/p n out of a rack",
+    .formula = "(g-1) + (h-1) rounds, (p-1)/p n bytes per rank, (p-g)/p n out "
+               "of a rack",
     .source = "BlueConnect: Cho et al., MLSys 2019",
     .valid = gw__any_ranks,
     .chunks = gw__chunk_a_rank,
