@@ -74,11 +74,11 @@ bool gw__op_table_may_adopt(const struct gw__op_table *ops,
 bool gw__op_table_adopt(struct gw__op_table *ops, const struct gw__view *view)
 {
     assert(gw__op_table_may_adopt(ops, view));
-    bool anew = under_way(ops);
+    bool restarted = under_way(ops);
     ops->view = *view;
-    if (anew)
+    if (restarted)
         gw__op_table_entry(ops, ops->next_op)->used = false;
-    return !anew;
+    return !restarted;
 }
 
 bool gw__op_table_may_admit(const struct gw__op_table *ops)

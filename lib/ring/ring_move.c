@@ -218,7 +218,7 @@ static enum gw_err one(struct gw_ring *ring, const struct gw_ring_call *call,
 {
     struct gw__recovery_task task;
     enum gw_err err = gw__ring_quiet(ring, why);
-    if (!err && call && ring->watches && ring->anew)
+    if (!err && call && ring->watches && ring->restarted)
         err = GW_PENDING;
     if (err)
         return err;

@@ -106,7 +106,7 @@ struct gw_ring {
     struct gw_error failed; /* sticky: no call will succeed */
     struct gw__op_table ops;
     bool moving;
-    bool anew; /* the op in progress was restarted with new members */
+    bool restarted; /* the op in progress was restarted with new members */
     bool report_requested; /* `stop` was raised to check the progress */
     uint64_t looked_ns;    /* the last check of the progress */
 

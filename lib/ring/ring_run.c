@@ -162,7 +162,7 @@ static enum gw_err try(struct gw_ring *ring, struct attempt *a,
         err = gw__ring_quiet(ring, why);
         if (err)
             break;
-        ring->anew = false;
+        ring->restarted = false;
         remember(ring, a);
         a->possible = is_possible(ring, a, &root);
         if (!a->possible || !may_try(ring))

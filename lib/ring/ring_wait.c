@@ -78,7 +78,7 @@ static void adopt(struct gw_ring *ring)
     ring->view_waits = false;
     if (!gw__op_table_adopt(&ring->ops, &ring->next_view)) {
         gw__op_table_begin(&ring->ops);
-        ring->anew = true;
+        ring->restarted = true;
     }
     if (!ring->admit_began_ns)
         ring->admit_began_ns = gw_now_ns();

@@ -80,6 +80,9 @@ POINTS
     echo 'bytes,time_us' >a.csv
     run -65 "$COLLRUN" plot a.csv --script s.gp
     [[ $output = *"a.csv: "*"-o jsonl"* ]]
+    echo '{"rows":[{"bytes":1,"time_us":2},3]}' >mixed.json
+    run -65 "$COLLRUN" plot mixed.json --script s.gp
+    [[ $output = *"mixed.json: row 2 is not an object"* ]]
     : >empty
     run -65 "$COLLRUN" plot shm.jsonl empty --script s.gp
     [[ $output = *"empty: no rows"* ]]

@@ -34,19 +34,21 @@ static enum gw_err append_rows(struct rows *rows, json_t *document,
     json_t *row;
     json_array_foreach(list, i, row)
     {
-        if (err || !json_is_object(row))
-            break;
+        if (!json_is_object(row))
+            return gw_fail(why, GW_EDATA, "row %zu is not an object", i + 1);
         if (json_object_update_missing(row, document) != 0)
             err = gw_fail(why, GW_ENOMEM, "rows");
         json_object_del(row, "rows"); /* else each row has all rows */
         if (!err)
             err = append(rows, row, why);
+        if (err)
+            return err;
     }
-    return err;
+    return GW_OK;
 }
 
-static enum gw_err take_document(struct rows *rows, json_t *document,
-                                 struct gw_error *why)
+static enum gw_err append_document(struct rows *rows, json_t *document,
+                                   struct gw_error *why)
 {
     const json_t *list = json_object_get(document, "rows");
     return json_is_array(list) ? append_rows(rows, document, list, why)
@@ -77,7 +79,9 @@ enum gw_err rows_read(const char *path, struct rows *rows, struct gw_error *why)
                           "with -o jsonl",
                           path);
         else
-            err = take_document(rows, document, why);
+            err = append_document(rows, document, why);
+        if (err && json_is_object(document))
+            err = gw_wrap(why, err, "%.200s", path);
         json_decref(document);
     }
     fclose(file);

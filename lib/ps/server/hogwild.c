@@ -11,9 +11,9 @@
  * way, a push takes the normal path, which waits for all of them. */
 enum { SMALL_FLOATS = 4096, JOBS_MAX = 4096 };
 
-struct gw__hogwild_job {
+struct gw__hogwild_request {
     struct gw__pool_job job; /* must be first: found by its address */
-    struct gw__hogwild_job *next, *before;
+    struct gw__hogwild_request *next, *before;
     unsigned slot;
     uint32_t node;
     uint64_t incarnation, sequence;
@@ -30,7 +30,7 @@ struct gw__hogwild_job {
 
 static void apply_job(struct gw__pool_job *of)
 {
-    struct gw__hogwild_job *job = (struct gw__hogwild_job *)(void *)of;
+    struct gw__hogwild_request *job = (struct gw__hogwild_request *)(void *)of;
     const float *values = job->data;
     if (job->values) {
         gw__from_half(job->values, job->data, job->floats);
@@ -43,18 +43,18 @@ static void apply_job(struct gw__pool_job *of)
 
 /* Copies the places: those of a key list change when the list is used
  * elsewhere. */
-static struct gw__hogwild_job *make_job(const struct gw__entry *entry,
-                                        const uint32_t *places, size_t floats)
+static struct gw__hogwild_request *
+make_job(const struct gw__entry *entry, const uint32_t *places, size_t floats)
 {
     size_t values = entry->half ? floats * sizeof(float) : 0;
     size_t count = entry->key_count;
-    struct gw__hogwild_job *job =
+    struct gw__hogwild_request *job =
         malloc(sizeof *job + values + count * sizeof *places);
     if (!job)
         return NULL;
     char *behind = (char *)(job + 1);
     memcpy(behind + values, places, count * sizeof *places);
-    *job = (struct gw__hogwild_job){
+    *job = (struct gw__hogwild_request){
         .job.work = apply_job,
         .node = entry->node,
         .incarnation = entry->incarnation,
@@ -68,7 +68,7 @@ static struct gw__hogwild_job *make_job(const struct gw__entry *entry,
 }
 
 static void post_result(struct gw__slot *slot, struct gw__store *store,
-                        struct gw__hogwild_job *job)
+                        struct gw__hogwild_request *job)
 {
     struct gw__server *server = slot->server;
     job->slot = slot->number;
@@ -98,7 +98,7 @@ bool gw__hogwild_apply(struct gw__slot *slot, const struct gw__entry *entry,
                                      1);
         return values != NULL;
     }
-    struct gw__hogwild_job *job =
+    struct gw__hogwild_request *job =
         server->hogwild_count < JOBS_MAX && entry->message
             ? make_job(entry, places, floats)
             : NULL;
@@ -111,7 +111,7 @@ bool gw__hogwild_join(struct gw__slot *slot, unsigned node,
                       uint64_t incarnation, uint64_t sequence,
                       struct gw__wait *wait)
 {
-    struct gw__hogwild_job *job = slot->server->hogwild_jobs;
+    struct gw__hogwild_request *job = slot->server->hogwild_jobs;
     while (job &&
            (job->slot != slot->number || job->node != node ||
             job->incarnation != incarnation || job->sequence != sequence))
@@ -132,8 +132,8 @@ void gw__hogwild_rest(struct gw__server *server)
 void gw__hogwild_collect(struct gw__server *server, uint64_t now_ns)
 {
     while (server->hogwild_count > 0) {
-        struct gw__hogwild_job *job =
-            (struct gw__hogwild_job *)(void *)gw__thread_pool_take(
+        struct gw__hogwild_request *job =
+            (struct gw__hogwild_request *)(void *)gw__thread_pool_take(
                 server->config.pool);
         if (!job)
             return;

@@ -171,7 +171,7 @@ struct gw__server {
     struct gw__buffer *buffers_free, *buffers_out;
     size_t buffers_bytes; /* total of the free ones */
     bool notes_due, ending;
-    struct gw__hogwild_job *hogwild_jobs; /* not finished yet, newest first */
+    struct gw__hogwild_request *hogwild_jobs; /* not finished yet, newest first */
     unsigned hogwild_count;
 
     /* Scratch memory, which grows as needed. */
