@@ -112,8 +112,8 @@ enum gw_err fit_accept(const struct fit_trials *trials,
     if (size_is_right && time_is_right)
         return GW_OK;
     bool unsure = verdict->over <= verdict->noise;
-    const char *warning = unsure ? "; but the steps of one size vary by the "
-                                   "same amount; measure more steps (--steps)"
+    const char *warning = unsure ? "; the steps of one size vary by the same "
+                                   "amount (use more --steps)"
                                  : "";
     enum gw_err code = unsure ? GW_EUNSURE : GW_EWRONG;
     if (!size_is_right)

@@ -18,7 +18,7 @@ static const struct tool ringtop = {
     .summary = "show ranks, ring and chunks, live or recorded",
     .only = &command_top,
     .examples =
-        "ringctl up 4 ops; ringtop         a live ring; F1 shows the keys\n"
+        "ringctl up 4 ops; ringtop         a live ring (F1 shows the keys)\n"
         "collrun run allreduce --algo ring --events F.jsonl\n"
         "ringtop --from F.jsonl            plays the recording\n"
         "ringtop --from F.jsonl --batch -n 3   three pictures as text\n"

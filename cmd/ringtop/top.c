@@ -164,8 +164,9 @@ static int run_top(int operand_count, char **operands)
 const struct command command_top = {
     .name = "ringtop",
     .operands = "[NAME|-]",
-    .help = "show the ring, its ranks and chunks; servers, slots and clocks; "
-            "or pipeline stages",
+    .help =
+        "show a ring (ranks, chunks), servers (slots, clocks) or the stages "
+        "of a pipeline",
     .examples = "ringtop                              the latest run, live\n"
                 "ringtop tiger --read-only\n"
                 "ringtop --from F.jsonl\n"

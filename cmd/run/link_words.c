@@ -40,7 +40,7 @@ static enum gw_err parse_rate(const char *text, json_int_t *value,
     if (gw_parse_bytes(number, &bytes, why))
         return gw_fail(why, GW_EINVAL,
                        "\"%.40s\" is not a rate; use bytes per second, such "
-                       "as 100M; 0 means no limit",
+                       "as 100M, or 0 for no limit",
                        text);
     *value = (json_int_t)bytes;
     return GW_OK;

@@ -14,7 +14,7 @@ enum { NONCE_BYTES = 12 };
 _Static_assert((int)GW__SEAL_KEY_BYTES == (int)IMB_GCM_256_KEY_LEN &&
                    sizeof(struct gcm_context_data) <=
                        sizeof(((struct gw__seal_pass *)0)->state),
-               "what seal.h says");
+               "the sizes in seal.h");
 
 struct gw__seal {
     _Alignas(64) struct gcm_key_data key;

@@ -18,7 +18,7 @@
  *                 and is spread; a recovery does so from what the reports say
  *                 (lib/ring/recover.c). Values are the sets of those whose data
  *                 is in them. Messages lie in queues, also those of members
- *                 that were convicted.
+ *                 that were declared dead.
  *
  * What an entry of the log does, and what a member makes of it, is
  * deterministic: that is C, in ring_log.h and ring_book.h. What may happen when

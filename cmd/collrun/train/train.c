@@ -55,7 +55,7 @@ static const struct option_spec specs[] = {
     {"full-batch", 0, OPTION_FLAG, &options.full_batch, NULL,
      "Use all rows in each step.", NULL},
     {"epochs", 'E', OPTION_UNSIGNED, &options.epochs, "N",
-     "Passes over the data. Default: 20; cartpole: 5; net: 10.", NULL},
+     "Passes over the data. Default: 20, cartpole 5, net 10.", NULL},
     {"lr", 0, OPTION_REAL, &options.rate, "RATE",
      "Learning rate. Default: 0.5; cartpole and net: 0.05.", NULL},
     {"schedule", 0, OPTION_CHOICE, &options.schedule, "HOW",

@@ -53,7 +53,7 @@ static const struct option_spec options[] = {
      "Also measure the costs of calibrate during the run, and store them.", NULL},
     {"all", 0, OPTION_FLAG, &tune.all, NULL,
      "Also measure the algorithms with the longest predicted times.", NULL},
-    {"by", 0, OPTION_CHOICE, &tune.by, "WHAT",
+    {"by", 0, OPTION_CHOICE, &tune.by, "ROWS",
      "Rows of the output: one per size, per algorithm and size, or per number "
      "of ranks.",
      "size|algo|ranks"},

@@ -174,7 +174,7 @@ static void ranks_note(struct tune *tune, unsigned r,
     snprintf(names[r], sizeof names[r], "among_%u", tune->ranks[r]);
     snprintf(
         text, sizeof text,
-        "regret %.1f %% (median), %.1f %% (worst, %s); with rules %.1f and "
+        "regret %.1f %% (median), %.1f %% (worst, %s), with rules %.1f and "
         "%.1f %%; noise %.1f %%; prediction error %.0f %% (median), %.0f %% "
         "(95th percentile), %.0f %% (worst, %s)",
         100 * sum->regret.median, 100 * sum->regret.worst,

@@ -122,8 +122,8 @@ static enum gw_err print_layouts(const struct layout_cluster *cluster,
         put_layout(output, i + 1, &best[i], best);
     if (!best->fits)
         gw_fail(&none, GW_EWRONG,
-                "no layout fits in %llu bytes per rank; the smallest holds "
-                "%llu; increase --memory",
+                "no layout fits in %llu bytes per rank; increase --memory (the "
+                "smallest needs %llu)",
                 (unsigned long long)space->memory,
                 (unsigned long long)best->held_bytes);
     output_end(&output, none.code ? &none : NULL, false);

@@ -43,12 +43,13 @@ static const struct option_spec options[] = {
      "Slow workers and their factors: 0:3, 0-3:2, 1:8@100s-300s.", NULL},
     {"pull", 0, OPTION_DURATION, &pull_ns, "TIME", "Duration of a pull.", NULL},
     {"push", 0, OPTION_DURATION, &push_ns, "TIME", "Duration of a push.", NULL},
-    {"late", 0, OPTION_CHOICE, &late, "WHAT",
-     "Action of a worker whose round has closed: finish its unit, or give-up.",
+    {"late", 0, OPTION_CHOICE, &late, "ACTION",
+     "Action of a worker whose round has closed: finish its work item, or "
+     "give-up.",
      "finish|give-up"},
     {"straggler", 0, OPTION_TEXT, &straggler, "FILE.so",
      "Plug-in that chooses K or S after each round.", NULL},
-    {"by", 0, OPTION_CHOICE, &by_name, "WHAT",
+    {"by", 0, OPTION_CHOICE, &by_name, "ROWS",
      "Rows of the output: modes; or workers, stalenesses or samples of the "
      "loss of each mode.",
      "mode|worker|staleness|time"},

@@ -46,7 +46,7 @@ static const struct option_spec options[] = {
     {"placement", 0, OPTION_CHOICE, &request.placement, "HOW",
      "Servers: placement of the slots, by count or by load; some keys are hot.",
      "count|load"},
-    {"ack", 0, OPTION_CHOICE, &ack, "WHO",
+    {"ack", 0, OPTION_CHOICE, &ack, "REPLICAS",
      "Replicas that must have a push before it is acknowledged.",
      "all|primary"},
     {"seeds", 0, OPTION_TEXT, &seeds_text, "A..B",

@@ -5,7 +5,7 @@
  *
  *     rank 2, missed by rank 1
  *       noticed    +0 ns     #
- *       convicted  +12.0 ms  ###########
+ *       confirmed  +12.0 ms  ###########
  *       view       +14.1 ms  #############
  *       decided    +14.2 ms  #############
  *       resumed    +21.0 ms  ####################

@@ -5,7 +5,7 @@
  *
  *     server 0 (exit)
  *       detected   +0.40 ms  #
- *       convicted  +12.0 ms  ###########
+ *       confirmed  +12.0 ms  ###########
  *       served     +21.0 ms  ####################
  *       epoch 7
  */

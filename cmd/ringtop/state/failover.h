@@ -2,7 +2,7 @@
  *
  * The stages of a member's failure:
  *
- *     noticed -> convicted -> new view -> decided -> resumed
+ *     noticed -> confirmed -> new view -> decided -> resumed
  *
  * A plain communicator goes no further than the first: it fails as a whole. The
  * elastic ring continues. It has resumed when the last survivor has completed
@@ -51,7 +51,7 @@ void failovers_event(struct failovers *failovers, const struct gw_event *event,
                      struct event_log *log);
 /* The member has given a sign of life. */
 void failovers_heard(struct failovers *failovers, uint32_t who);
-/* "noticed", "convicted", "view", "decided", "resumed". */
+/* "noticed", "confirmed", "view", "decided", "resumed". */
 const char *stage_name(enum stage stage);
 /* The time of the first stage reached. */
 uint64_t failover_begin_ns(const struct failover *failover);

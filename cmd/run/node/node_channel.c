@@ -89,8 +89,8 @@ static void report_known(struct node *node)
     pthread_mutex_lock(&node->lock);
     const struct node_note *note = &node->note;
     snprintf(text, sizeof text,
-             "%s, phase %s, done %d, rejoined %llu times; ring %s, worker %s, "
-             "server %s; \"%.199s\"",
+             "%s, phase %s, done %d, rejoined %llu times, ring %s, worker %s, "
+             "server %s: \"%.199s\"",
              note->stage == STAGE_JOINING  ? "joining"
              : note->stage == STAGE_MEMBER ? "a member"
                                            : "left",

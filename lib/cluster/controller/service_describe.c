@@ -53,7 +53,7 @@ void gw__service_describe(const void *state, struct gw__description *out)
     else
         gw__describe(out, "  leader: none");
     gw__describe(
-        out, "; index %llu; updates since %llu; epoch %llu%s\n",
+        out, ", index %llu, updates since %llu, epoch %llu%s\n",
         (unsigned long long)r->index, (unsigned long long)s->changed_index,
         (unsigned long long)r->view.epoch, r->flush.open ? ", flushing" : "");
     describe_members(s, out);

@@ -10,7 +10,7 @@
 
 _Static_assert((int)GW__PHI_WINDOW == GW_SILENCE_INTERVALS &&
                    (int)GW__HEALTH_MAX == GW_SILENCE_LATE,
-               "gradwire/suspicion.h says how many");
+               "the sizes in gradwire/suspicion.h");
 
 /* Until the first beat, as for the first HELLO to a controller. */
 #define CONNECT_NS 1000000000ULL

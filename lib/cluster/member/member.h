@@ -14,7 +14,7 @@
  *                                                     | all reports   |
  *                                                     v are here      |
  *                    tell DECIDED .................. quiet ----------->
- *   any --convicted, replaced, left--> gone (tell GONE; nothing more comes)
+ *   any --declared dead, replaced, left--> gone (report GONE, end)
  *
  *   A member that hears no leader for GW__PARK_NS while it waits for one (for
  *   an accusation, a report, a decision, a request) is parked. It reports this,
@@ -150,7 +150,7 @@ enum gw__notification_kind {
     GW__NOTIFY_PARKED,    /* `text`: the reason */
     GW__NOTIFY_UNPARKED,
     GW__NOTIFY_LEASE, /* gw__member_lease has increased */
-    GW__NOTIFY_GONE   /* `text`: convicted, replaced or left */
+    GW__NOTIFY_GONE   /* `text`: declared dead, replaced or left */
 };
 
 struct gw__notification {

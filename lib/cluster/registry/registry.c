@@ -61,7 +61,7 @@ const char *gw__member_state_name(enum gw__member_state state)
         [GW__NO_MEMBER] = "unknown",
         [GW__JOINING] = "joining",
         [GW__ACTIVE] = "active",
-        [GW__CONFIRMED_DEAD] = "convicted",
+        [GW__CONFIRMED_DEAD] = "declared dead",
         [GW__LEFT] = "left"};
     return state < GW__MEMBER_STATES ? names[state] : "?";
 }

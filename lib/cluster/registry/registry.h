@@ -8,7 +8,7 @@
  *
  * Members
  *              register            admit
- *     (no member) ----> joining ----------> active --------> convicted | left
+ *     (no member) ----> joining ----------> active ----> declared dead | left
  *        ^                                        accuse, leave,     |
  *        |                                        deadline           |
  *        +----- register, as another incarnation --------------------+
@@ -18,7 +18,7 @@
  *             active at once: controllers and observers hold no data, servers
  *             get their slots later, and workers pull the rows they need. A
  *             number is given to another incarnation only after the last one
- *             has left or been convicted: two live processes must never have
+ *             has left or been declared dead: two live processes must never have
  *             the same name. A process that requests any number and has one
  *             already gets the same one.
  *   ADMIT     makes joiners active, at a boundary of ops: they take part from
@@ -29,7 +29,7 @@
  *             are dropped. That is why a join needs no flush. All joiners of
  *             one command share one new epoch. The command counts only in the
  *             ring epoch in which it was proposed, since the proposer may have
- *             been convicted since then and the others may be past `from_op`.
+ *             been declared dead since then and the others may be past `from_op`.
  *             It does not count for an op that is decided already.
  *   ACCUSE    an observer has not heard from the accused. Two observers convict
  *             it (declare it dead), or one that knows that the process has
@@ -48,7 +48,7 @@
  *             last member of the ring: it holds the state. When that member is
  *             known to have ended, or the leader assumes so (GW__DESERTED_NS),
  *             the state is lost, the ring is empty, and the next ring begins at
- *             op 0. The last server can be convicted although its slots are
+ *             op 0. The last server can be declared dead although its slots are
  *             lost. An incarnation that its process has given up has ended as
  *             well. The proof is that a later one of the same process
  *             registers: the upper bits of an id's high half are the process's,
@@ -73,7 +73,7 @@
  *             members of the op are the ring before the removal that began the
  *             first flush that decided about it.
  *   DEADLINE  the leader proposes it when the reports take too long. Members
- *             that have not reported are convicted in the same entry: one of
+ *             that have not reported are declared dead in the same entry: one of
  *             them may have used a result that the decision is about to
  *             exclude, so it must not return with it.
  *   During a flush no member is admitted.
@@ -130,7 +130,7 @@ enum gw__member_state {
     GW__LEFT,
     GW__MEMBER_STATES
 };
-/* "unknown", "joining", "active", "convicted", "left" */
+/* "unknown", "joining", "active", "declared dead", "left" */
 const char *gw__member_state_name(enum gw__member_state state);
 
 struct gw__member {

@@ -123,7 +123,7 @@ static enum gw_err timed_out(const struct gw_ps *ps, struct gw_error *why)
     const char *parked;
     gw__worker_waits_for(ps->worker, gw_now_ns(), whom, sizeof whom);
     if (gw__node_parked(ps->node, &parked))
-        return gw_fail(why, GW_ETIMEOUT, "no answer in time; waits for %s; %s",
+        return gw_fail(why, GW_ETIMEOUT, "no answer in time; waits for %s (%s)",
                        whom, parked);
     return gw_fail(why, GW_ETIMEOUT, "waits for %s", whom);
 }

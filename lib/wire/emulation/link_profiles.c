@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 enum { NS_OF_US = 1000, PARTS = 1000000 };
-_Static_assert(GW__LINK_PROFILE_NODES == 64, "a bit a node");
+_Static_assert(GW__LINK_PROFILE_NODES == 64, "one bit per node");
 
 static const uint64_t resend_least_ns = 2 * 1000000U;
 
