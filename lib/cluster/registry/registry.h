@@ -18,9 +18,9 @@
  *             active at once: controllers and observers hold no data, servers
  *             get their slots later, and workers pull the rows they need. A
  *             number is given to another incarnation only after the last one
- *             has left or been declared dead: two live processes must never have
- *             the same name. A process that requests any number and has one
- *             already gets the same one.
+ *             has left or been declared dead: two live processes must never
+ *             have the same name. A process that requests any number and has
+ *             one already gets the same one.
  *   ADMIT     makes joiners active, at a boundary of ops: they take part from
  *             `from_op` on. The proposer must take part in every op and must
  *             not have begun `from_op`; it does not begin it before the answer.
@@ -29,7 +29,8 @@
  *             are dropped. That is why a join needs no flush. All joiners of
  *             one command share one new epoch. The command counts only in the
  *             ring epoch in which it was proposed, since the proposer may have
- *             been declared dead since then and the others may be past `from_op`.
+ *             been declared dead since then and the others may be past
+ *             `from_op`.
  *             It does not count for an op that is decided already.
  *   ACCUSE    an observer has not heard from the accused. Two observers convict
  *             it (declare it dead), or one that knows that the process has
@@ -73,8 +74,8 @@
  *             members of the op are the ring before the removal that began the
  *             first flush that decided about it.
  *   DEADLINE  the leader proposes it when the reports take too long. Members
- *             that have not reported are declared dead in the same entry: one of
- *             them may have used a result that the decision is about to
+ *             that have not reported are declared dead in the same entry: one
+ *             of them may have used a result that the decision is about to
  *             exclude, so it must not return with it.
  *   During a flush no member is admitted.
  *
