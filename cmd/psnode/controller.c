@@ -204,6 +204,13 @@ static int run_controller(int operand_count, char **operands)
     return code ? complain(&why) : 0;
 }
 
+static const struct option_group groups[] = {
+    {"index", "Controllers"},
+    {"servers", "Cluster"},
+    {"cluster", "Identity"},
+    {0},
+};
+
 const struct command command_controller = {
     .name = "controller",
     .operands = NULL,
@@ -211,5 +218,6 @@ const struct command command_controller = {
     .examples = "psnode controller --index 0 --peers tcp://127.0.0.1:7100 "
                 "--dir c0\n",
     .options = options,
+    .groups = groups,
     .run = run_controller,
 };

@@ -128,6 +128,14 @@ static int run_server(int operand_count, char **operands)
     return code && !interrupted ? complain(&why) : 0;
 }
 
+static const struct option_group groups[] = {
+    {"join", "Cluster"},
+    {"wire", "Transport"},
+    {"node", "Identity"},
+    {"restore", "Data and settings"},
+    {0},
+};
+
 const struct command command_server = {
     .name = "server",
     .operands = NULL,
@@ -136,5 +144,6 @@ const struct command command_server = {
                 "psnode server -j tcp://10.0.0.1:7100 -l tcp://10.0.0.2:* "
                 "--key lab.key\n",
     .options = options,
+    .groups = groups,
     .run = run_server,
 };

@@ -86,6 +86,35 @@ START_TEST(a_ring_is_resumed)
 }
 END_TEST
 
+/* A member that was stopped until its removal, and joins again, reports itself
+ * only after the view that has it again. */
+START_TEST(a_report_before_the_removal_is_stale)
+{
+    form_ring();
+    struct child *child = &run->workers[MEMBERS - 1];
+    child->pid = 1;
+    child->note.stage = STAGE_MEMBER;
+    child->note.ring.epoch = 1;
+    ck_assert(child_is_whole(run, child));
+
+    struct gw__membership_update before = run->update;
+    struct gw__view *view = &run->update.view;
+    view->ring[MEMBERS - 1].incarnation.high = 1;
+    view->epoch = 3;
+    children_removed(run, &before);
+    ck_assert(child_is_member(run, child));
+    ck_assert(!child_is_whole(run, child));
+
+    before = run->update;
+    children_removed(run, &before);
+    child->note.ring.gone = true; /* its last report of the old membership */
+    child->note.ring.epoch = 3;
+    ck_assert(!child_is_whole(run, child));
+    child->note.ring.gone = false;
+    ck_assert(child_is_whole(run, child));
+}
+END_TEST
+
 START_TEST(a_member_knows_before_us)
 {
     form_ring();
@@ -220,6 +249,7 @@ Suite *suite_supervisor_resumed(void)
 {
     const TTest *const tests[] = {
         a_ring_is_resumed,
+        a_report_before_the_removal_is_stale,
         a_member_knows_before_us,
         the_second_loss_ends_the_first,
         the_first_loss_ends_before_the_second,

@@ -383,6 +383,14 @@ static int run_sim(int operand_count, char **operands)
     return status;
 }
 
+static const struct option_group groups[] = {
+    {"algo", "Algorithm"},
+    {"topo", "Cluster"},
+    {"bytes", "Data and costs"},
+    {"links", "Output"},
+    {0},
+};
+
 const struct command command_sim = {
     .name = "sim",
     .operands = "OP|FILE.plan",
@@ -393,6 +401,7 @@ const struct command command_sim = {
         "collrun sim allreduce -t server-8.topo -a ring --without direct\n"
         "collrun sim alltoall -n 16 -a pairwise --events a.jsonl\n",
     .options = options,
+    .groups = groups,
     .operands_min = 1,
     .operands_max = 1,
     .computes = true,

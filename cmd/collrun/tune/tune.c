@@ -264,6 +264,13 @@ static int run_tune(int operand_count, char **operands)
     return status;
 }
 
+static const struct option_group groups[] = {
+    {"wire", "Transport"},
+    {"ranks", "Measurement"},
+    {"by", "Output"},
+    {0},
+};
+
 const struct command command_tune = {
     .name = "tune",
     .operands = "[OP...]",
@@ -272,6 +279,7 @@ const struct command command_tune = {
                 "collrun tune allreduce --wire tcp -n 2,4 -b 1K -e 1M\n"
                 "collrun tune allreduce allgather -n 4 --dry-run -o jsonl\n",
     .options = options,
+    .groups = groups,
     .operands_min = 0,
     .operands_max = GW_COLLECTIVES,
     .run = run_tune,

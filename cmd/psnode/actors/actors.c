@@ -204,6 +204,14 @@ static int run_actors(int operand_count, char **operands)
     return code ? complain(&why) : 0;
 }
 
+static const struct option_group groups[] = {
+    {"actors", "Training"},
+    {"max-lag", "Policy lag"},
+    {"step", "Simulated times"},
+    {"processes", "Processes"},
+    {0},
+};
+
 const struct command command_actors = {
     .name = "actors",
     .operands = "cartpole",
@@ -213,6 +221,7 @@ const struct command command_actors = {
                 "psnode actors cartpole --queue 56 --no-correction\n"
                 "psnode actors cartpole --processes --fail 3@500:kill\n",
     .options = specs,
+    .groups = groups,
     .operands_min = 1,
     .operands_max = 1,
     .computes = true,

@@ -273,6 +273,14 @@ static int run_bench(int operand_count, char **operands)
     return code ? complain(&why) : 0;
 }
 
+static const struct option_group groups[] = {
+    {"keys", "Requests"},
+    {"servers", "Cluster"},
+    {"zipf", "Keys"},
+    {"depth", "Measurement"},
+    {0},
+};
+
 const struct command command_bench = {
     .name = "bench",
     .operands = "push|pull|pushpull",
@@ -281,6 +289,7 @@ const struct command command_bench = {
                 "psnode bench pull -k 1000 -f 10000 -n 2 -s 2\n"
                 "psnode bench pushpull -k 100 -f 16 --zipf -o jsonl\n",
     .options = options,
+    .groups = groups,
     .operands_min = 1,
     .operands_max = 1,
     .run = run_bench,

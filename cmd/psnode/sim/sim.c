@@ -299,6 +299,15 @@ static int run_sim(int operand_count, char **operands)
     return code ? complain(&why) : 0;
 }
 
+static const struct option_group groups[] = {
+    {"workers", "Cluster"},
+    {"compute", "Times"},
+    {"late", "Stragglers"},
+    {"by", "Output"},
+    {"test", "Model"},
+    {0},
+};
+
 const struct command command_sim = {
     .name = "sim",
     .operands = "[lr DATA | mf | drift]",
@@ -309,6 +318,7 @@ const struct command command_sim = {
                 "psnode sim drift -n 8 --mode bsp,asp --rounds 400 --target "
                 "0.1\n",
     .options = options,
+    .groups = groups,
     .operands_min = 0,
     .operands_max = 3,
     .computes = true,

@@ -97,11 +97,31 @@ bool child_lives(const struct child *child)
     return child->pid > 0 || child->awaits;
 }
 
+static bool is_in(const struct gw__view *view, const struct gw__ring_member *m)
+{
+    int rank = gw__view_rank(view, m->node);
+    return rank >= 0 &&
+           gw__id_equal(view->ring[rank].incarnation, m->incarnation);
+}
+
+void children_removed(struct run *run,
+                      const struct gw__membership_update *before)
+{
+    const struct gw__view *view = &run->update.view;
+    for (unsigned i = 0; i < before->view.ring_count; i++) {
+        const struct gw__ring_member *m = &before->view.ring[i];
+        if (m->node < RUN_RANKS_MAX && !is_in(view, m))
+            run->workers[m->node].removed_epoch = view->epoch;
+    }
+}
+
 bool child_is_whole(const struct run *run, const struct child *child)
 {
+    const struct node_note *note = &child->note;
     return child_is_member(run, child) &&
            (child->role != GW__WORKER || child->ps_members ||
-            child->note.stage == STAGE_MEMBER);
+            (note->stage == STAGE_MEMBER && !note->ring.gone &&
+             note->ring.epoch >= child->removed_epoch));
 }
 
 unsigned members_alive(const struct run *run)

@@ -230,6 +230,7 @@ void control_take(struct run *run)
     gw__session_unlock(&control->observer);
     if (!fresh)
         return;
+    children_removed(run, &before);
     look_for_loss(run, &before);
     recovery_view(run, &before);
     resumed_look(run);

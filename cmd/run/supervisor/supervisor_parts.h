@@ -83,6 +83,7 @@ struct child {
     uint64_t trouble_ns; /* when a request last disturbed it; or 0 */
     uint64_t ended_ns;
     uint64_t joins_ns; /* since when it could be a member but is not; 0 */
+    uint64_t removed_epoch; /* the view that last removed it from the ring */
     char known_in[PATH_MAX + 32]; /* "", or supervisor_known.c's file */
     bool noted;
     struct node_note note;
@@ -233,8 +234,12 @@ bool child_is_member(const struct run *run, const struct child *child);
 struct child *child_of_node(struct run *run, unsigned node);
 /* It has a process, or will have. */
 bool child_lives(const struct child *child);
-/* It also has the state: its join is complete. True of all members of a crew.
- */
+/* The views since `before` have removed members from the ring. Reports that
+ * these sent before their removal do not describe a later membership. */
+void children_removed(struct run *run,
+                      const struct gw__membership_update *before);
+/* It also has the state: its join is complete. True of all members of
+ * parameter servers. */
 bool child_is_whole(const struct run *run, const struct child *child);
 /* The number of such members that have processes. */
 unsigned members_alive(const struct run *run);
