@@ -6,7 +6,8 @@
 #
 # `commands` has the command of each measurement, after its name and a tab; the
 # command that repeats a fact is that of its name's first word. The status is 0 if
-# all facts hold, 1 if one fails, and 2 if one is unknown and none fails.
+# all facts hold, 1 if one fails, and 2 if one is unknown and none fails. With
+# brief=1 only the facts that do not hold are printed, and the summary.
 
 BEGIN {
     FS = "\t"
@@ -21,8 +22,11 @@ BEGIN {
     total += $2
     if ($1 == "PASS")
         points += $2
-    if (brief)
+    if (brief) {
+        if ($1 != "PASS")
+            wrap($7 ": " $4 " " $5 ", got " $6, 17, sprintf("%-7s", $1))
         next
+    }
     if ($3 != part)
         printf "\npart %s\n", part = $3
     printf "  %s  %s\n", painted(sprintf("%-7s", $1), $1), $7

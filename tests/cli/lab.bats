@@ -198,6 +198,7 @@ EOT
     echo "$output"
     [ "$status" -eq 1 ]
     [[ ${lines[0]} = "seed 1 "*PASS* ]]
+    [[ $output = *"seed 2 "*FAIL*"all-gather, by a ring: "*", got "*"seed 3 "* ]]
     [[ $output = *"failing seeds: 2 3"*"check 01 --seed 2"* ]]
     run lab check 01 --seed 2
     [ "$status" -eq 1 ]
